@@ -1,0 +1,47 @@
+# Every target makes the environment that it needs, in .venv, from the hashed requirements.
+
+# A Python of 3.11 or newer: the first one found, unless PYTHON names one.
+PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
+	$$python -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+	&& echo $$python && break; done)
+BIN = .venv/bin
+PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: help serve test lint lock clean
+
+help:
+	@echo "make serve   start the service on the embedded store"
+	@echo "make test    run every test"
+	@echo "make lint    check style, types and layers"
+	@echo "make lock    pin the newest dependencies"
+
+serve: .venv/run
+	@$(BIN)/feedkeep serve --setup me $(ARGS)
+
+test: .venv/dev
+	$(BIN)/python tests/run.py $(ARGS)
+
+lint: .venv/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+lock: .venv/dev
+	sh requirements/lock.sh
+
+clean:
+	rm -rf .venv dist
+
+.venv/bin/python:
+	@test -n "$(PYTHON)" || { echo "feedkeep needs Python 3.11 or newer, with its venv module." >&2; exit 1; }
+	$(PYTHON) -m venv .venv
+
+.venv/run: .venv/bin/python requirements/run.txt requirements/build.txt pyproject.toml
+	$(PIP) install --require-hashes -r requirements/build.txt -r requirements/run.txt
+	$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.venv/dev: .venv/run requirements/dev.txt
+	$(PIP) install --require-hashes -r requirements/dev.txt
+	@touch $@

@@ -1,0 +1,14 @@
+#!/bin/sh
+# Pins the newest versions that pyproject.toml allows, by hash, for every platform and Python.
+set -eu
+cd "$(dirname "$0")/.."
+compile() {
+    .venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+        --no-emit-index-url --no-annotate --upgrade \
+        --custom-compile-command "make lock" "$@"
+}
+compile pyproject.toml --output-file requirements/run.txt
+compile --group build --constraint requirements/run.txt --output-file requirements/build.txt
+compile --group test --group lint --group lock \
+    --constraint requirements/run.txt --constraint requirements/build.txt \
+    --output-file requirements/dev.txt

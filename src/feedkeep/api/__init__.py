@@ -1,0 +1,1 @@
+"""The HTTP interface: the subscriptions of the Open Podcast API, as an edge of the service."""

@@ -1,0 +1,58 @@
+"""Who is asking: the Authorization header, and the address that a request came from."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Collection
+
+from falcon.asgi import Request
+
+from feedkeep.errors import NotAuthorized
+from feedkeep.rules.credentials import (
+    Credential,
+    PasswordCredential,
+    TokenCredential,
+    read_token,
+)
+
+
+def credential_of(req: Request) -> Credential:
+    """Return the credential in the Authorization header (contract, section 2).
+
+    Raises:
+        NotAuthorized: There is none, or it is malformed.
+    """
+    scheme, _, value = (req.get_header("Authorization") or "").partition(" ")
+    credential: Credential | None = None
+    if scheme.lower() == "bearer":
+        credential = read_token(value.strip())
+    elif scheme.lower() == "basic":
+        credential = _read_basic(value.strip())
+    if credential is None:
+        raise NotAuthorized
+    return credential
+
+
+def address_of(req: Request, trusted_proxies: Collection[str]) -> str:
+    """Return the address of the client: of the last hop that is not a trusted proxy."""
+    address = req.remote_addr
+    hops = (req.get_header("X-Forwarded-For") or "").split(",")
+    while address in trusted_proxies and hops:
+        address = hops.pop().strip() or address
+    return address
+
+
+def _read_basic(value: str) -> Credential | None:
+    """Return a name with its password, or with one of its tokens as the password (RFC 7617)."""
+    try:
+        text = base64.b64decode(value, validate=True).decode()
+    except (binascii.Error, ValueError):
+        return None
+    name, colon, password = text.partition(":")
+    if not colon:
+        return None
+    token = read_token(password)
+    if token is None:
+        return PasswordCredential(name, password)
+    return TokenCredential(token.account_id, token.hash, name)

@@ -1,0 +1,78 @@
+"""What happens around every request: its id, its log line, and the question who is asking."""
+
+from __future__ import annotations
+
+import secrets
+import time
+
+import falcon
+import structlog
+from falcon.asgi import Request, Response
+
+from feedkeep.api.auth import address_of, credential_of
+from feedkeep.service import Service
+from feedkeep.settings import Settings
+
+_log = structlog.get_logger()
+
+_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
+
+
+class Logged:
+    """Gives every request an id and logs one line about it, without secrets and feed URLs."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._trusted_proxies = frozenset(settings.trusted_proxies)
+
+    async def process_request(self, req: Request, resp: Response) -> None:
+        """Note when and from where the request came."""
+        req.context.started_ns = time.perf_counter_ns()
+        req.context.request_id = secrets.token_hex(8)
+        req.context.address = address_of(req, self._trusted_proxies)
+        resp.set_header("X-Request-Id", req.context.request_id)
+
+    async def process_response(
+        self, req: Request, resp: Response, _resource: object, _succeeded: bool
+    ) -> None:
+        """Set what every reply carries, and log it."""
+        resp.set_header("X-Content-Type-Options", "nosniff")
+        if "cache-control" not in resp.headers:
+            resp.set_header("Cache-Control", "no-store")
+        account = getattr(req.context, "account", None)
+        _log.info(
+            "request",
+            request_id=req.context.request_id,
+            method=req.method,
+            route=req.uri_template,
+            status=resp.status_code,
+            duration_us=(time.perf_counter_ns() - req.context.started_ns) // 1_000,
+            address=req.context.address,
+            account=account and account.name,
+        )
+
+
+class Authenticated:
+    """Lets nobody reach a resource before it is known who asks, unless the resource is public."""
+
+    def __init__(self, service: Service, settings: Settings) -> None:
+        self._service = service
+        self._allows_preflight = bool(settings.cors_origins)
+
+    async def process_resource(
+        self, req: Request, _resp: Response, resource: object, _params: object
+    ) -> None:
+        """Find the account, or refuse; only then look at the method (contract, section 2)."""
+        req.context.allow = allowed_methods(resource)
+        is_preflight = req.method == "OPTIONS" and req.get_header("Access-Control-Request-Method")
+        if is_preflight and self._allows_preflight:
+            return
+        if not getattr(resource, "is_public", False):
+            credential = credential_of(req)
+            req.context.account = await self._service.authenticate(credential, req.context.address)
+        if req.method == "OPTIONS":
+            raise falcon.HTTPMethodNotAllowed([])
+
+
+def allowed_methods(resource: object) -> str:
+    """Return the methods that a resource has, as the Allow header lists them."""
+    return ", ".join(name for name in _METHODS if hasattr(resource, f"on_{name.lower()}"))

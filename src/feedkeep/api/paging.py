@@ -1,0 +1,86 @@
+"""The query of a list and the links between its pages (contract, section 6)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from urllib.parse import urlencode
+
+from falcon.asgi import Request
+
+from feedkeep.api.stamps import read_stamp, write_stamp
+from feedkeep.errors import InvalidInput
+from feedkeep.model import Page, PageRequest, Stamp, T
+
+MAX_PAGE = 10**9
+MAX_PER_PAGE = 1_000
+DEFAULT_PER_PAGE = 50
+BEGINNING: Stamp = -1
+"""Before every stamp: what a list without `since` starts after."""
+
+_WHOLE_NUMBER = re.compile(r"[0-9]{1,18}")
+
+
+def page_request(req: Request) -> PageRequest:
+    """Return which page a query asks for.
+
+    `after` stands in `next` links only: a page that is counted off from `since` would skip an entry
+    whenever one before it changes and moves to the end.
+
+    Raises:
+        InvalidInput: A value is empty, given twice, or out of its range.
+    """
+    return PageRequest(
+        since=_one(req, "since", read_stamp, BEGINNING),
+        after=_one(req, "after", read_stamp, None),
+        page=_one(req, "page", lambda text: whole_number(text, MAX_PAGE), 1),
+        per_page=_one(
+            req, "per_page", lambda text: whole_number(text, MAX_PER_PAGE), DEFAULT_PER_PAGE
+        ),
+    )
+
+
+def next_url(base: str, asked: PageRequest, page: Page) -> str | None:
+    """Return the link to the entries that follow the page, or None on the last one."""
+    if not page.has_more:
+        return None
+    return f"{base}?{_query(asked, asked.page + 1, page.views[-1].entry.revision)}"
+
+
+def previous_url(base: str, asked: PageRequest) -> str | None:
+    """Return the link to the page before, or None on the first one."""
+    return f"{base}?{_query(asked, asked.page - 1, None)}" if asked.page > 1 else None
+
+
+def whole_number(text: str, greatest: int) -> int:
+    """Return the whole number from 1 to `greatest` that `text` is.
+
+    Raises:
+        InvalidInput: It is something else.
+    """
+    number = int(text) if _WHOLE_NUMBER.fullmatch(text) else 0
+    if not 1 <= number <= greatest:
+        raise InvalidInput(f"A whole number from 1 to {greatest:,} is expected.")
+    return number
+
+
+def _one(req: Request, name: str, read: Callable[[str], T], default: T) -> T:
+    value = req.params.get(name)
+    if value is None:
+        return default
+    if isinstance(value, list):
+        raise InvalidInput(f"The query has {name} more than once.")
+    try:
+        return read(value)
+    except InvalidInput as reason:
+        raise InvalidInput(f"The query's {name}: {reason}") from reason
+
+
+def _query(asked: PageRequest, page: int, after: Stamp | None) -> str:
+    parameters: dict[str, str | int] = {}
+    if asked.since != BEGINNING:
+        parameters["since"] = write_stamp(asked.since)
+    parameters |= {"page": page, "per_page": asked.per_page}
+    if after is not None:
+        parameters["after"] = write_stamp(after)
+    return urlencode(parameters)

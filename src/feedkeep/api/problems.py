@@ -1,0 +1,89 @@
+"""Errors as replies: the one place that knows status codes (contract, section 7)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import falcon
+import structlog
+from falcon.asgi import Request, Response
+
+from feedkeep.api.wire import Problem, encode
+from feedkeep.errors import (
+    DeletedSubscription,
+    FeedkeepError,
+    InvalidInput,
+    NotAuthorized,
+    StoreUnavailable,
+    TooManyAttempts,
+    UnknownSubscription,
+)
+
+CHALLENGE = 'Bearer realm="feedkeep", Basic realm="feedkeep", charset="UTF-8"'
+RETRY_AFTER_SECONDS = 2
+
+_log = structlog.get_logger()
+
+
+class BodyTooLarge(FeedkeepError):
+    """A request body is larger than what is read; `str()` of it says how large it may be."""
+
+
+class UnsupportedCoding(FeedkeepError):
+    """A request body has a content coding; `str()` of it says what to send instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Reply:
+    """An error's status, its fixed text, and what a person can act on."""
+
+    status: int
+    text: str
+    detail: str = ""
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+def reply_for(error: Exception, allow: str) -> _Reply:
+    """Return the reply to an error; `allow` names the methods that the route has."""
+    match error:
+        case NotAuthorized():
+            return _Reply(401, "The user is not authorized.", "", {"WWW-Authenticate": CHALLENGE})
+        case UnknownSubscription() | falcon.HTTPNotFound():
+            return _Reply(404, "The resource was not found.")
+        case InvalidInput():
+            return _invalid(str(error), allow)
+        case falcon.HTTPMethodNotAllowed():
+            return _invalid(f"This resource takes {allow}.", allow)
+        case falcon.HTTPError():
+            return _invalid(error.description or error.title or "", allow)
+        case DeletedSubscription():
+            return _Reply(410, "The subscription has been deleted.")
+        case BodyTooLarge():
+            return _Reply(413, "The body is too large.", str(error), {"Connection": "close"})
+        case UnsupportedCoding():
+            return _Reply(415, "The content coding is not supported.", str(error))
+        case TooManyAttempts(retry_after_seconds=seconds):
+            return _Reply(429, "Too many attempts.", "", {"Retry-After": str(seconds)})
+        case StoreUnavailable():
+            headers = {"Retry-After": str(RETRY_AFTER_SECONDS)}
+            return _Reply(503, "The service is unavailable.", "Try again in a moment.", headers)
+        case _:
+            return _Reply(500, "An internal error occurred.")
+
+
+async def handle(req: Request, resp: Response, error: Exception, _params: object) -> None:
+    """Answer any error that a request ended in; log those that are not the client's."""
+    reply = reply_for(error, getattr(req.context, "allow", ""))
+    if isinstance(error, StoreUnavailable):
+        _log.error("store unavailable", request_id=req.context.request_id, reason=str(error))
+    elif not isinstance(error, FeedkeepError | falcon.HTTPError):
+        _log.error("internal error", request_id=req.context.request_id, exc_info=error)
+    message = f"{reply.text} {reply.detail}" if reply.detail else reply.text
+    resp.status = reply.status
+    resp.data = encode(Problem(str(reply.status), message))
+    resp.set_headers(reply.headers)
+
+
+def _invalid(detail: str, allow: str) -> _Reply:
+    headers = {"Allow": allow} if allow else {}
+    return _Reply(405, "The input could not be validated.", detail, headers)

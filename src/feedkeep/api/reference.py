@@ -1,0 +1,98 @@
+"""The reference for people: openapi.yaml, written by hand, and a page that shows it offline."""
+
+from __future__ import annotations
+
+import json
+from importlib import resources
+from pathlib import Path
+
+import falcon
+import openapi_ui_bundles
+import yaml
+from falcon.asgi import Request, Response
+
+_CACHED_FOR_A_DAY = ["public", "max-age=86400"]
+_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>feedkeep: the interface</title>
+<link rel="stylesheet" href="docs/swagger-ui.css">
+</head>
+<body>
+<div id="swagger-ui"></div>
+<script src="docs/swagger-ui-bundle.js"></script>
+<script src="docs/start.js"></script>
+</body>
+</html>
+"""
+_START = """SwaggerUIBundle({url: "openapi.json", dom_id: "#swagger-ui", deepLinking: true});
+"""
+# Everything the page needs comes from here: no other host, no inline script.
+_POLICY = (
+    "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:;"
+    " object-src 'none'; base-uri 'none'; frame-ancestors 'none'"
+)
+
+
+def openapi_document() -> dict[str, object]:
+    """Return the interface as an OpenAPI 3.1 document."""
+    text = resources.files("feedkeep.api").joinpath("openapi.yaml").read_text("utf-8")
+    document: dict[str, object] = yaml.safe_load(text)
+    return document
+
+
+class OpenApiResource:
+    """/openapi.json: the document."""
+
+    is_public = True
+
+    def __init__(self) -> None:
+        self._body = json.dumps(openapi_document()).encode()
+
+    async def on_get(self, _req: Request, resp: Response) -> None:
+        """Answer with the document."""
+        resp.data = self._body
+
+    on_head = on_get
+
+
+class DocsResource:
+    """/docs: a page that shows the document."""
+
+    is_public = True
+
+    async def on_get(self, _req: Request, resp: Response) -> None:
+        """Answer with the page."""
+        resp.content_type = falcon.MEDIA_HTML
+        resp.set_header("Content-Security-Policy", _POLICY)
+        resp.data = _PAGE.encode()
+
+    on_head = on_get
+
+
+class DocsFileResource:
+    """/docs/{name}: the scripts and styles of that page."""
+
+    is_public = True
+
+    def __init__(self) -> None:
+        folder = Path(openapi_ui_bundles.swagger_ui.static_path)
+        self._files = {
+            "start.js": (falcon.MEDIA_JS, _START.encode()),
+            "swagger-ui-bundle.js": (
+                falcon.MEDIA_JS,
+                (folder / "swagger-ui-bundle.js").read_bytes(),
+            ),
+            "swagger-ui.css": ("text/css", (folder / "swagger-ui.css").read_bytes()),
+        }
+
+    async def on_get(self, _req: Request, resp: Response, name: str) -> None:
+        """Answer with one file."""
+        if name not in self._files:
+            raise falcon.HTTPNotFound
+        resp.content_type, resp.data = self._files[name]
+        resp.cache_control = _CACHED_FOR_A_DAY
+
+    on_head = on_get

@@ -1,0 +1,60 @@
+"""Stamps as text and back: RFC 3339 (contract, section 4). Pure."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime, timedelta
+
+from feedkeep.errors import InvalidInput
+from feedkeep.model import Stamp
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_EPOCH_DAY = date(1970, 1, 1).toordinal()
+
+# A space before the offset is a plus sign that somebody forgot to encode in a query.
+_DATE_TIME = re.compile(
+    r"([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt ]([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]+))?"
+    r"(?:[Zz]|([-+ ])([0-9]{2}):([0-9]{2}))"
+)
+_DAYS_IN_400_YEARS = 146_097
+_LEAP_SECOND = 60
+
+
+def write_stamp(stamp: Stamp) -> str:
+    """Return the stamp in UTC with six decimals and Z."""
+    moment = _EPOCH + timedelta(microseconds=stamp)
+    return moment.isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"
+
+
+def read_stamp(text: str) -> Stamp:
+    """Return the moment that an RFC 3339 date-time names; digits past the sixth decimal are cut.
+
+    Any offset is taken, also where it leads out of the years 0 to 9999.
+
+    Raises:
+        InvalidInput: `text` is none.
+    """
+    match = _DATE_TIME.fullmatch(text)
+    seconds = _seconds(match) if match else None
+    if match is None or seconds is None:
+        raise InvalidInput(
+            "Not a date-time: RFC 3339 is expected, such as 2026-01-31T12:00:00.000000Z."
+        )
+    return seconds * 1_000_000 + int((match[7] or "")[:6].ljust(6, "0"))
+
+
+def _seconds(match: re.Match[str]) -> int | None:
+    """Count from the epoch with whole numbers: a datetime could not hold every offset."""
+    year, month, day, hour, minute, second = (int(match[i]) for i in range(1, 7))
+    offset_hour, offset_minute = int(match[9] or 0), int(match[10] or 0)
+    if max(hour, offset_hour) > 23 or max(minute, offset_minute) > 59 or second > _LEAP_SECOND:  # noqa: PLR2004
+        return None
+    try:
+        # RFC 3339 has a year 0 and Python has none; the calendar repeats every 400 years.
+        days = date(year or 400, month, day).toordinal() - _EPOCH_DAY
+    except ValueError:
+        return None
+    if year == 0:
+        days -= _DAYS_IN_400_YEARS
+    offset = (offset_hour * 60 + offset_minute) * (-60 if match[8] == "-" else 60)
+    return ((days * 24 + hour) * 60 + minute) * 60 + second - offset

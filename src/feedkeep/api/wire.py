@@ -1,0 +1,242 @@
+"""The JSON that goes over the wire: request and reply types, exactly as interface.md names them."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
+
+from feedkeep.api.stamps import write_stamp
+from feedkeep.errors import InvalidInput
+from feedkeep.model import Deletion, Page, Pointer, Stamp, View
+from feedkeep.rules.subscriptions import Added, Refused, Updated, Wanted, want
+
+Request = TypeVar("Request", bound=Struct)
+Value = TypeVar("Value", str, bool)
+
+
+class AddItem(Struct):
+    """One feed to add. A guid that is null counts as not sent."""
+
+    feed_url: str
+    guid: str | None = None
+
+
+class AddRequest(Struct):
+    """The body of POST /subscriptions."""
+
+    subscriptions: list[AddItem]
+
+
+class UpdateRequest(Struct):
+    """The body of PATCH /subscriptions/{guid}; null is not a value of any field."""
+
+    new_feed_url: str | UnsetType = UNSET
+    new_guid: str | UnsetType = UNSET
+    is_subscribed: bool | UnsetType = UNSET
+
+
+class SuccessItem(Struct):
+    """An item of POST /subscriptions that was accepted."""
+
+    feed_url: str
+    guid: str
+    is_subscribed: bool
+    subscription_changed: str
+
+
+class FailureItem(Struct):
+    """An item of POST /subscriptions that was refused, with the reason."""
+
+    feed_url: str
+    message: str
+
+
+class AddReply(Struct):
+    """The reply to POST /subscriptions; both lists are in the order of the request."""
+
+    success: list[SuccessItem]
+    failure: list[FailureItem]
+
+
+class SubscriptionReply(Struct):
+    """An entry: the reply to GET /subscriptions/{guid}, and an item of a list."""
+
+    feed_url: str
+    guid: str
+    is_subscribed: bool
+    subscription_changed: str | UnsetType = UNSET
+    new_guid: str | UnsetType = UNSET
+    guid_changed: str | UnsetType = UNSET
+    deleted: str | UnsetType = UNSET
+
+
+class UpdateReply(Struct):
+    """The reply to PATCH /subscriptions/{guid}: what the request had to do with."""
+
+    new_feed_url: str | UnsetType = UNSET
+    is_subscribed: bool | UnsetType = UNSET
+    subscription_changed: str | UnsetType = UNSET
+    new_guid: str | UnsetType = UNSET
+    guid_changed: str | UnsetType = UNSET
+
+
+class PageReply(Struct):
+    """The reply to GET /subscriptions."""
+
+    total: int
+    page: int
+    per_page: int
+    subscriptions: list[SubscriptionReply]
+    next: str | UnsetType = UNSET
+    previous: str | UnsetType = UNSET
+
+
+class DeletedReply(Struct):
+    """The reply to DELETE /subscriptions/{guid}."""
+
+    deletion_id: int
+    message: str
+
+
+class DeletionReply(Struct):
+    """The reply to GET /deletions/{id}."""
+
+    deletion_id: int
+    status: str
+    message: str
+
+
+class StatusReply(Struct):
+    """The reply to /livez and /readyz when all is well."""
+
+    status: str
+
+
+class Problem(Struct):
+    """The body of every error: the status as text, and a message for people."""
+
+    code: str
+    message: str
+
+
+ADD_REQUEST = msgspec.json.Decoder(AddRequest)
+UPDATE_REQUEST = msgspec.json.Decoder(UpdateRequest)
+
+_ENCODER = msgspec.json.Encoder()
+
+
+def encode(reply: Struct) -> bytes:
+    """Return a reply as JSON."""
+    return _ENCODER.encode(reply)
+
+
+def decode(decoder: msgspec.json.Decoder[Request], body: bytes) -> Request:
+    """Return what a body says.
+
+    Raises:
+        InvalidInput: It is not UTF-8, not JSON, nested too deep, or not of the request's shape.
+    """
+    try:
+        # msgspec skips fields that it does not know without looking whether they are UTF-8.
+        return decoder.decode(body.decode())
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"The body is not UTF-8 at byte {error.start}.") from error
+    except RecursionError as error:
+        raise InvalidInput("The body is nested too deep.") from error
+    except msgspec.ValidationError as error:
+        raise InvalidInput(str(error).replace("`", "").replace(" - at ", " at ")) from error
+    except msgspec.DecodeError as error:
+        raise InvalidInput(f"The body is not valid JSON: {error}.") from error
+
+
+def items_wanted(request: AddRequest) -> list[Wanted | Refused]:
+    """Return the items of a request, each judged by itself."""
+    return [want(item.feed_url, item.guid) for item in request.subscriptions]
+
+
+def sent(value: Value | UnsetType) -> Value | None:
+    """Return the value of a field, or None if it was not sent."""
+    return None if value is UNSET else value
+
+
+def add_reply(results: list[Added | Refused]) -> AddReply:
+    """Return the reply that tells what became of each item."""
+    return AddReply(
+        success=[
+            SuccessItem(
+                item.feed_url,
+                item.subscription.guid,
+                item.subscription.is_subscribed,
+                write_stamp(item.subscription.subscription_changed),
+            )
+            for item in results
+            if isinstance(item, Added)
+        ],
+        failure=[
+            FailureItem(item.feed_url, item.message)
+            for item in results
+            if isinstance(item, Refused)
+        ],
+    )
+
+
+def subscription_reply(view: View) -> SubscriptionReply:
+    """Return an entry as its owner sees it (contract, section 5: GET)."""
+    entry, subscription = view.entry, view.subscription
+    if isinstance(entry, Pointer):
+        return SubscriptionReply(
+            subscription.feed_url,
+            entry.guid,
+            subscription.is_subscribed,
+            new_guid=entry.new_guid,
+            guid_changed=_stamp_or_unset(entry.guid_changed),
+        )
+    return SubscriptionReply(
+        entry.feed_url,
+        entry.guid,
+        entry.is_subscribed,
+        subscription_changed=write_stamp(entry.subscription_changed),
+        guid_changed=_stamp_or_unset(entry.guid_changed),
+        deleted=_stamp_or_unset(entry.deleted),
+    )
+
+
+def update_reply(updated: Updated) -> UpdateReply:
+    """Return what a PATCH did."""
+    return UpdateReply(
+        new_feed_url=UNSET if updated.new_feed_url is None else updated.new_feed_url,
+        is_subscribed=UNSET if updated.is_subscribed is None else updated.is_subscribed,
+        subscription_changed=_stamp_or_unset(updated.subscription_changed),
+        new_guid=UNSET if updated.new_guid is None else updated.new_guid,
+        guid_changed=_stamp_or_unset(updated.guid_changed),
+    )
+
+
+def page_reply(
+    page: Page, number: int, per_page: int, next_url: str | None, previous_url: str | None
+) -> PageReply:
+    """Return one page of a list."""
+    return PageReply(
+        total=page.total,
+        page=number,
+        per_page=per_page,
+        subscriptions=[subscription_reply(view) for view in page.views],
+        next=UNSET if next_url is None else next_url,
+        previous=UNSET if previous_url is None else previous_url,
+    )
+
+
+def deleted_reply(deletion: Deletion) -> DeletedReply:
+    """Return the reply to a DELETE."""
+    return DeletedReply(deletion.id, "The subscription has been deleted.")
+
+
+def deletion_reply(deletion: Deletion) -> DeletionReply:
+    """Return what became of a deletion: all that are known were carried out."""
+    return DeletionReply(deletion.id, "SUCCESS", "The subscription has been deleted.")
+
+
+def _stamp_or_unset(stamp: Stamp | None) -> str | UnsetType:
+    return UNSET if stamp is None else write_stamp(stamp)

@@ -1,0 +1,111 @@
+"""feedkeep account: who keeps a list here."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from feedkeep.cli.common import (
+    ConfigOption,
+    DatabaseOption,
+    PasswordStdinOption,
+    ask_password,
+    moment,
+    say,
+    settings,
+    show_table,
+    with_service,
+)
+from feedkeep.errors import AccountError
+
+app = typer.Typer(no_args_is_help=True, help="Create, list, change and delete accounts.")
+
+NameArgument = Annotated[
+    str, typer.Argument(metavar="NAME", help="The account's name; case does not matter.")
+]
+
+
+@app.command("create")
+def create(
+    name: NameArgument,
+    password_stdin: PasswordStdinOption = False,
+    database: DatabaseOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Create an account.
+
+    The password is asked for on a terminal. Without one the account is reached by tokens only.
+    """
+    password = ask_password(password_stdin)
+    account = with_service(
+        settings(database, config), lambda service: service.create_account(name, password)
+    )
+    how = "" if password else ", without a password: make a token for it"
+    say(f"Created account {account.name}{how}.")
+
+
+@app.command("list")
+def list_accounts(database: DatabaseOption = None, config: ConfigOption = None) -> None:
+    """List all accounts."""
+    found = with_service(settings(database, config), lambda service: service.accounts())
+    rows = [
+        [
+            account.name,
+            moment(account.created),
+            "yes" if account.password_hash else "no",
+            "disabled" if account.is_disabled else "enabled",
+        ]
+        for account in found
+    ]
+    show_table(["NAME", "CREATED", "PASSWORD", "STATE"], rows)
+
+
+@app.command("password")
+def password(
+    name: NameArgument,
+    password_stdin: PasswordStdinOption = False,
+    database: DatabaseOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Set a new password; the old one stops working at once. Tokens stay."""
+    new = ask_password(password_stdin)
+    if new is None:
+        raise AccountError(
+            "No password was given; use --password-stdin where there is no terminal."
+        )
+    with_service(settings(database, config), lambda service: service.set_password(name, new))
+    say(f"Changed the password of {name}.")
+
+
+@app.command("disable")
+def disable(
+    name: NameArgument, database: DatabaseOption = None, config: ConfigOption = None
+) -> None:
+    """Let an account in no more, at once. Its list and its tokens stay."""
+    with_service(settings(database, config), lambda service: service.set_disabled(name, True))
+    say(f"Disabled {name}.")
+
+
+@app.command("enable")
+def enable(
+    name: NameArgument, database: DatabaseOption = None, config: ConfigOption = None
+) -> None:
+    """Let a disabled account in again."""
+    with_service(settings(database, config), lambda service: service.set_disabled(name, False))
+    say(f"Enabled {name}.")
+
+
+@app.command("delete")
+def delete(
+    name: NameArgument,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    database: DatabaseOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Delete an account with its list and its tokens, for good."""
+    if sys.stdin.isatty() and not yes:
+        typer.confirm(f"Delete {name} and its whole list for good?", abort=True)
+    with_service(settings(database, config), lambda service: service.delete_account(name))
+    say(f"Deleted {name}.")

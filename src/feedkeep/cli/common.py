@@ -1,0 +1,110 @@
+"""What all commands share: the options that say where, and running against the service."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from feedkeep.api.stamps import write_stamp
+from feedkeep.assembly import open_service
+from feedkeep.errors import AccountError
+from feedkeep.model import Stamp, T
+from feedkeep.service import Service
+from feedkeep.settings import Settings, load_settings
+
+DatabaseOption = Annotated[
+    str | None,
+    typer.Option(
+        "--database",
+        metavar="URL",
+        help="The database: sqlite:///relative/path or sqlite:////absolute/path."
+        " Also FEEDKEEP_DATABASE. Default: a file in your data directory.",
+        show_default=False,
+    ),
+]
+ConfigOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        metavar="FILE",
+        help="A TOML file with settings. Also FEEDKEEP_CONFIG.",
+        envvar="FEEDKEEP_CONFIG",
+        show_envvar=False,
+        show_default=False,
+    ),
+]
+PasswordStdinOption = Annotated[
+    bool,
+    typer.Option("--password-stdin", help="Read the password from standard input, one line."),
+]
+
+_WIDE = 200
+
+
+def settings(database: str | None, config: Path | None, **flags: object) -> Settings:
+    """Return the settings for a command."""
+    return load_settings({"database": database, **flags}, config, os.environ)
+
+
+def with_service(settings: Settings, use: Callable[[Service], Awaitable[T]]) -> T:
+    """Open the service, run `use` with it, close it, and return the result."""
+
+    async def run() -> T:
+        async with open_service(settings) as service:
+            return await use(service)
+
+    return asyncio.run(run())
+
+
+def say(text: str) -> None:
+    """Print a line for people, or for a script, on standard output."""
+    typer.echo(text)
+
+
+def show_table(columns: list[str], rows: list[list[str]]) -> None:
+    """Print a table without lines, never cut where the output is not a terminal."""
+    table = Table(*columns, box=None, pad_edge=False, header_style="bold")
+    for row in rows:
+        table.add_row(*row)
+    console = Console(markup=False, highlight=False)
+    if not console.is_terminal:
+        console.width = _WIDE
+    console.print(table)
+
+
+def moment(stamp: Stamp | None) -> str:
+    """Return a stamp to the second, or a dash."""
+    return "-" if stamp is None else write_stamp(stamp)[:19] + "Z"
+
+
+def ask_password(from_stdin: bool) -> str | None:
+    """Return a new password: read from standard input, or asked for twice on a terminal.
+
+    Returns None where nobody can be asked, or the person gives none.
+
+    Raises:
+        AccountError: Standard input was to hold one and does not.
+    """
+    if from_stdin:
+        password = sys.stdin.readline().rstrip("\r\n")
+        if not password:
+            raise AccountError("Standard input holds no password.")
+        return password
+    if not sys.stdin.isatty():
+        return None
+    entered: str = typer.prompt(
+        "Password (empty: none, tokens only)",
+        default="",
+        show_default=False,
+        hide_input=True,
+        confirmation_prompt=True,
+    )
+    return entered or None

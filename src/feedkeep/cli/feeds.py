@@ -1,0 +1,128 @@
+"""feedkeep import and export: feed lists from and to files."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from feedkeep.cli.accounts import NameArgument
+from feedkeep.cli.common import ConfigOption, DatabaseOption, say, settings, with_service
+from feedkeep.errors import FeedkeepError
+from feedkeep.formats.feed_list import Format, read_feed_list, write_feed_list
+from feedkeep.formats.listed_feed import ListedFeed
+from feedkeep.rules.subscriptions import Added, want
+from feedkeep.service import Service
+
+FEEDS_AT_ONCE = 1_000
+"""How many feeds are added in one step, so that the running service is never held up for long."""
+
+
+class FileError(FeedkeepError):
+    """A file that cannot be read or written; `str()` of it says why."""
+
+
+@dataclass
+class _Tally:
+    """What became of the feeds of a list."""
+
+    added: int = 0
+    already_there: int = 0
+    refused: list[str] = field(default_factory=list)
+
+
+def import_feeds(
+    name: NameArgument,
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE", help="OPML, JSON as exported, or one URL a line; - for standard input."
+        ),
+    ],
+    database: DatabaseOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Add the feeds of a file to an account's list.
+
+    What the account has already stays as it is. Feeds that are refused are told at the end, each
+    with its reason.
+    """
+    feeds = read_feed_list(_read(file))
+    tally = with_service(settings(database, config), lambda service: _import(service, name, feeds))
+    say(f"{tally.added} added, {tally.already_there} already there, {len(tally.refused)} refused.")
+    for line in tally.refused:
+        say(line)
+
+
+def export_feeds(
+    name: NameArgument,
+    kind: Annotated[
+        Format, typer.Option("--format", help="How to write it. urls has no room for guids.")
+    ] = Format.OPML,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", metavar="FILE", help="Write here. Default: standard output."),
+    ] = None,
+    database: DatabaseOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Write the feeds that an account is subscribed to, in a form that `import` reads back."""
+
+    async def export(service: Service) -> bytes:
+        account = await service.account(name)
+        return write_feed_list(await service.subscribed(account.id), kind)
+
+    data = with_service(settings(database, config), export)
+    if output is None:
+        sys.stdout.buffer.write(data)
+        return
+    try:
+        output.write_bytes(data)
+    except OSError as error:
+        raise FileError(f"Cannot write {output}: {error.strerror}.") from error
+
+
+def _read(file: str) -> bytes:
+    if file == "-":
+        return sys.stdin.buffer.read()
+    try:
+        return Path(file).read_bytes()
+    except OSError as error:
+        raise FileError(f"Cannot read {file}: {error.strerror}.") from error
+
+
+async def _import(service: Service, name: str, feeds: list[ListedFeed]) -> _Tally:
+    account = await service.account(name)
+    tally = _Tally()
+    with _progress() as progress:
+        task = progress.add_task("Importing", total=len(feeds))
+        for start in range(0, len(feeds), FEEDS_AT_ONCE):
+            some = feeds[start : start + FEEDS_AT_ONCE]
+            items = [want(feed.feed_url, feed.guid) for feed in some]
+            results = await service.add(account.id, items)
+            for feed, result in zip(some, results, strict=True):
+                if not isinstance(result, Added):
+                    tally.refused.append(f"{feed.place}: {result.message} ({feed.feed_url})")
+                elif result.was_subscribed:
+                    tally.already_there += 1
+                else:
+                    tally.added += 1
+            progress.advance(task, len(some))
+    return tally
+
+
+def _progress() -> Progress:
+    """Return a bar on standard error, which shows on a terminal only."""
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    return Progress(*columns, console=console, disable=not console.is_terminal)

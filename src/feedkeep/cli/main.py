@@ -1,0 +1,61 @@
+"""All commands in one place, and how their errors are told: one sentence, never a traceback."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import typer
+
+from feedkeep.cli import accounts, database, feeds, serve, tokens
+from feedkeep.errors import FeedkeepError
+
+DEBUG_VARIABLE = "FEEDKEEP_DEBUG"
+
+app = typer.Typer(
+    name="feedkeep",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="""Keep, for every user, the list of feeds they are subscribed to.
+
+Start the service with [bold]feedkeep serve[/]. All other commands work on the same database, also
+while the service runs. The database is a SQLite file in your data directory, unless
+[bold]--database[/] or FEEDKEEP_DATABASE names another one; it is created, or brought up to date,
+by whichever command comes first.
+
+A first account, with a token for its apps and its feeds:
+
+[bold]feedkeep account create alice[/]
+
+[bold]feedkeep token create alice --label phone[/]
+
+[bold]feedkeep import alice feeds.opml[/]""",
+)
+
+app.command("serve")(serve.serve)
+app.add_typer(accounts.app, name="account")
+app.add_typer(tokens.app, name="token")
+app.command("import")(feeds.import_feeds)
+app.command("export")(feeds.export_feeds)
+app.command("migrate")(database.migrate)
+app.command("check")(database.check)
+app.command("version")(database.version)
+
+
+def main() -> None:
+    """Run a command; exit with 1 for what went wrong and 2 for what was asked wrongly."""
+    try:
+        app()
+    except FeedkeepError as error:
+        _fail(str(error))
+    except Exception as error:
+        if os.environ.get(DEBUG_VARIABLE):
+            raise
+        _fail(f"A defect in feedkeep: {error!r}. Set {DEBUG_VARIABLE}=1 to see where.")
+
+
+def _fail(message: str) -> None:
+    print(f"feedkeep: {message}", file=sys.stderr)  # noqa: T201 - this is the command line
+    sys.exit(1)

@@ -1,0 +1,113 @@
+"""feedkeep serve: the service itself."""
+
+from __future__ import annotations
+
+import json
+import socket
+from typing import Annotated
+
+import typer
+import uvloop
+
+from feedkeep import __version__
+from feedkeep.api.app import create_app
+from feedkeep.assembly import open_service
+from feedkeep.cli.common import ConfigOption, DatabaseOption, say, settings
+from feedkeep.logs import configure_logs
+from feedkeep.server import listen, run
+from feedkeep.service import Service
+from feedkeep.settings import Settings
+
+EXAMPLE_FEED = "https://podnews.net/rss"
+
+
+def serve(
+    host: Annotated[
+        str | None,
+        typer.Option(
+            "--host",
+            metavar="ADDRESS",
+            help="Where to listen. Default: 127.0.0.1, this machine.",
+            show_default=False,
+        ),
+    ] = None,
+    port: Annotated[
+        int | None,
+        typer.Option(
+            "--port",
+            metavar="N",
+            help="The port. Default: 8080; 0 takes a free one.",
+            show_default=False,
+        ),
+    ] = None,
+    database: DatabaseOption = None,
+    public_url: Annotated[
+        str | None,
+        typer.Option(
+            "--public-url",
+            metavar="URL",
+            help="The base URL that clients use, behind a proxy.",
+            show_default=False,
+        ),
+    ] = None,
+    log_level: Annotated[
+        str | None,
+        typer.Option(
+            "--log-level",
+            metavar="LEVEL",
+            help="debug, info, warning or error. Default: info.",
+            show_default=False,
+        ),
+    ] = None,
+    setup: Annotated[
+        str | None,
+        typer.Option(
+            "--setup",
+            metavar="NAME",
+            help="If there is no account yet, create this one and print a token for it.",
+            show_default=False,
+        ),
+    ] = None,
+    config: ConfigOption = None,
+) -> None:
+    """Start the service, and serve until SIGTERM or Ctrl-C.
+
+    Requests that were accepted are answered before it ends. The log goes to standard error, a line
+    of JSON for each request. All settings can also be given as FEEDKEEP_HOST and so on, or in a
+    TOML file.
+    """
+    chosen = settings(
+        database, config, host=host, port=port, public_url=public_url, log_level=log_level
+    )
+    configure_logs(chosen.log_level)
+    uvloop.run(_serve(chosen, setup))
+
+
+async def _serve(chosen: Settings, setup: str | None) -> None:
+    listener = listen(chosen)
+    async with open_service(chosen) as service:
+        base = _base_url(listener)
+        say(f"feedkeep {__version__}")
+        say(f"Database:  {chosen.database}")
+        say(f"Listening: {base} (for people: {base}/docs); stop with Ctrl-C")
+        if not await service.accounts():
+            await _welcome(service, base, setup)
+        await run(create_app(service, chosen), listener)
+
+
+async def _welcome(service: Service, base: str, setup: str | None) -> None:
+    if setup is None:
+        say("There is no account yet: see `feedkeep account create --help`.")
+        return
+    account = await service.create_account(setup, None)
+    token, _ = await service.create_token(account.name, "setup", None)
+    body = json.dumps({"subscriptions": [{"feed_url": EXAMPLE_FEED}]})
+    say(f"Account:   {account.name}, made just now")
+    say(f"Token:     {token} (shown this once)")
+    say("Try it, in another terminal:")
+    say(f"curl -H 'Authorization: Bearer {token}' -d '{body}' {base}/subscriptions")
+
+
+def _base_url(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

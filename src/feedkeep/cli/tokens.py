@@ -1,0 +1,90 @@
+"""feedkeep token: what apps use in place of a password."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated
+
+import typer
+
+from feedkeep.cli.accounts import NameArgument
+from feedkeep.cli.common import (
+    ConfigOption,
+    DatabaseOption,
+    moment,
+    say,
+    settings,
+    show_table,
+    with_service,
+)
+from feedkeep.model import Stamp, Token
+
+app = typer.Typer(no_args_is_help=True, help="Create, list and revoke the tokens of an account.")
+
+MAX_DAYS = 36_500
+
+
+@app.command("create")
+def create(
+    name: NameArgument,
+    label: Annotated[
+        str, typer.Option("--label", metavar="TEXT", help="What it is for, such as: phone.")
+    ] = "",
+    expires_days: Annotated[
+        int | None,
+        typer.Option(
+            "--expires-days",
+            metavar="N",
+            min=1,
+            max=MAX_DAYS,
+            help="Let it end after N days. Default: never.",
+            show_default=False,
+        ),
+    ] = None,
+    database: DatabaseOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Print a new token, and nothing else. It is shown this once and kept nowhere."""
+    text, _ = with_service(
+        settings(database, config),
+        lambda service: service.create_token(name, label, expires_days),
+    )
+    say(text)
+
+
+@app.command("list")
+def list_tokens(
+    name: NameArgument, database: DatabaseOption = None, config: ConfigOption = None
+) -> None:
+    """List the tokens of an account, ended ones too."""
+    found = with_service(settings(database, config), lambda service: service.tokens(name))
+    now = time.time_ns() // 1_000
+    rows = [
+        [
+            str(token.id),
+            _state(token, now),
+            moment(token.created),
+            moment(token.expires),
+            token.label,
+        ]
+        for token in found
+    ]
+    show_table(["ID", "STATE", "CREATED", "EXPIRES", "LABEL"], rows)
+
+
+@app.command("revoke")
+def revoke(
+    name: NameArgument,
+    token_id: Annotated[int, typer.Argument(metavar="ID", help="Its number, as listed.")],
+    database: DatabaseOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Let a token end now."""
+    with_service(settings(database, config), lambda service: service.revoke_token(name, token_id))
+    say(f"Revoked token {token_id} of {name}.")
+
+
+def _state(token: Token, now: Stamp) -> str:
+    if token.revoked is not None:
+        return "revoked"
+    return "expired" if token.expires is not None and token.expires <= now else "active"

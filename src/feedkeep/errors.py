@@ -1,0 +1,66 @@
+"""Every error that feedkeep raises on purpose. They carry data and know no status codes.
+
+FeedkeepError
+├── InvalidInput            something sent is not valid; the detail says what and what to do
+│   └── InvalidFeedUrl      a text that is not an accepted feed URL
+├── NotAuthorized           whoever asks is not let in; never says why
+├── TooManyAttempts         too many wrong passwords; carries when to come back
+├── UnknownSubscription     no such subscription, or no such deletion
+├── DeletedSubscription     there was one
+├── StoreUnavailable        the store is locked, full, away or damaged; later it may work
+├── StoreUnusable           the store cannot be used as it is, and waiting does not help
+└── AccountError            an account or token command that cannot be carried out
+"""
+
+from __future__ import annotations
+
+
+class FeedkeepError(Exception):
+    """The root: catch it to catch everything that feedkeep raises on purpose."""
+
+
+class InvalidInput(FeedkeepError):
+    """Something that was sent is not valid; `str()` of it says what, for a person to act on."""
+
+
+class InvalidFeedUrl(InvalidInput):
+    """A text that is not an accepted feed URL (contract, section 3)."""
+
+
+class NotAuthorized(FeedkeepError):
+    """Whoever asks is not let in; deliberately without a reason (contract, section 2)."""
+
+
+class TooManyAttempts(FeedkeepError):
+    """Too many wrong passwords came lately.
+
+    Attributes:
+        retry_after_seconds: After how many seconds an attempt is looked at again.
+    """
+
+    def __init__(self, retry_after_seconds: int) -> None:
+        super().__init__(f"Too many wrong passwords; try again in {retry_after_seconds} s.")
+        self.retry_after_seconds = retry_after_seconds
+
+
+class UnknownSubscription(FeedkeepError):
+    """The account has no such subscription or deletion."""
+
+
+class DeletedSubscription(FeedkeepError):
+    """The account had such a subscription and deleted it."""
+
+
+class StoreUnavailable(FeedkeepError):
+    """The store cannot serve now: it is locked, full, away or damaged.
+
+    Nothing is half done. Whether a write was done may be unknown; sending it again is right.
+    """
+
+
+class StoreUnusable(FeedkeepError):
+    """The store cannot be used as it is: newer than the program, not feedkeep's, or unreachable."""
+
+
+class AccountError(FeedkeepError):
+    """An account or token command that cannot be carried out; `str()` of it says why."""

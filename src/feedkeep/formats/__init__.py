@@ -1,0 +1,1 @@
+"""Feed lists as files: OPML, one URL a line, and JSON."""

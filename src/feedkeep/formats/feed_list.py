@@ -1,0 +1,102 @@
+"""A feed list in any of the formats: which one a file is in, and writing it in one."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Sequence
+from enum import StrEnum
+
+import msgspec
+
+from feedkeep.errors import InvalidInput
+from feedkeep.formats import opml
+from feedkeep.formats.listed_feed import ListedFeed
+from feedkeep.model import Subscription
+from feedkeep.rules.feed_urls import parse_feed_url
+
+_WIDE_BYTE_ORDER_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+class Format(StrEnum):
+    """How a feed list is written."""
+
+    OPML = "opml"
+    JSON = "json"
+    URLS = "urls"
+
+
+class _JsonFeed(msgspec.Struct, omit_defaults=True):
+    feed_url: str
+    guid: str | None = None
+
+
+class _JsonList(msgspec.Struct):
+    """The body of POST /subscriptions, so that an export can be sent as it is."""
+
+    subscriptions: list[_JsonFeed]
+
+
+def read_feed_list(data: bytes) -> list[ListedFeed]:
+    """Return the feeds that a file lists, in its order; whether they are accepted is not said.
+
+    Raises:
+        InvalidInput: It is none of the formats, broken, or hostile.
+    """
+    start = data.removeprefix(codecs.BOM_UTF8).lstrip()[:4].replace(b"\0", b"")
+    if start.startswith(b"{"):
+        return _read_json(data)
+    if start.startswith(b"<") or start[2:].startswith(b"<"):
+        return opml.read(data)
+    return _read_urls(data)
+
+
+def write_feed_list(subscriptions: Sequence[Subscription], kind: Format) -> bytes:
+    """Return the list in a format that `read_feed_list` reads back.
+
+    A guid that the URL does not give by itself goes along, except in `URLS`, which has no room.
+
+    Raises:
+        InvalidInput: OPML cannot hold one of the URLs.
+    """
+    feeds = [
+        ListedFeed("", item.feed_url, None if _is_derived(item) else item.guid)
+        for item in subscriptions
+    ]
+    match kind:
+        case Format.OPML:
+            return opml.write(feeds)
+        case Format.JSON:
+            listed = _JsonList([_JsonFeed(item.feed_url, item.guid) for item in subscriptions])
+            return msgspec.json.format(msgspec.json.encode(listed), indent=2) + b"\n"
+        case Format.URLS:
+            return "".join(f"{feed.feed_url}\n" for feed in feeds).encode()
+
+
+def _is_derived(subscription: Subscription) -> bool:
+    return parse_feed_url(subscription.feed_url).guid == subscription.guid
+
+
+def _read_json(data: bytes) -> list[ListedFeed]:
+    try:
+        listed = msgspec.json.decode(data.decode("utf-8-sig"), type=_JsonList)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InvalidInput(f"The JSON cannot be read: {error}.".replace("`", "")) from error
+    return [
+        ListedFeed(f"item {number}", feed.feed_url, feed.guid)
+        for number, feed in enumerate(listed.subscriptions, 1)
+    ]
+
+
+def _read_urls(data: bytes) -> list[ListedFeed]:
+    encoding = "utf-16" if data.startswith(_WIDE_BYTE_ORDER_MARKS) else "utf-8-sig"
+    try:
+        lines = data.decode(encoding).splitlines()
+    except UnicodeDecodeError as error:
+        raise InvalidInput(
+            f"The text is not UTF-8: {error.reason} at byte {error.start}."
+        ) from error
+    return [
+        ListedFeed(f"line {number}", line.strip(), None)
+        for number, line in enumerate(lines, 1)
+        if line.strip() and not line.lstrip().startswith("#")
+    ]

@@ -1,0 +1,122 @@
+"""OPML 1.0 and 2.0: reading without trusting the file, and writing.
+
+A guid that a feed's URL does not give by itself travels in the attribute `podcast:guid`.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterable
+from typing import NoReturn
+from xml.parsers import expat
+from xml.sax.saxutils import quoteattr
+
+from feedkeep.errors import InvalidInput
+from feedkeep.formats.listed_feed import ListedFeed
+
+_NAMESPACE = "https://podcastindex.org/namespace/1.0"
+_DECLARED = re.compile(rb"""<\?xml[^>]*?encoding\s*=\s*["']([A-Za-z][A-Za-z0-9._-]*)["']""")
+_BARE_AMPERSAND = re.compile("&(?!(?:amp|lt|gt|quot|apos|#[0-9]+|#x[0-9A-Fa-f]+);)")
+_NOT_IN_XML = re.compile("[\ufffe\uffff]")
+
+# The longer marks first: UTF-32's begins with UTF-16's.
+_BYTE_ORDER_MARKS = {
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+    b"<\0": "utf-16-le",
+    b"\0<": "utf-16-be",
+}
+
+
+def read(data: bytes) -> list[ListedFeed]:
+    """Return the feeds of an OPML file, from all levels of its outline.
+
+    Any encoding that the file declares is taken, and so are ampersands that were not escaped. A
+    file that declares entities is refused: no feed list needs them, and hostile ones do.
+
+    Raises:
+        InvalidInput: It is not well-formed XML, not OPML, or declares entities.
+    """
+    reader = _Reader()
+    try:
+        # Apps write titles like "Q & A" as they are; escaping them also leaves no entity to expand.
+        text = _BARE_AMPERSAND.sub("&amp;", _decoded(data))
+        reader.parser.Parse(text.encode(), True)
+    except expat.ExpatError as error:
+        reason = expat.ErrorString(error.code)
+        raise InvalidInput(f"The XML is broken at line {error.lineno}: {reason}.") from error
+    return reader.feeds
+
+
+def write(feeds: Iterable[ListedFeed]) -> bytes:
+    """Return the feeds as an OPML 2.0 file in UTF-8.
+
+    Raises:
+        InvalidInput: A URL has a character that XML cannot hold.
+    """
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        f'<opml version="2.0" xmlns:podcast="{_NAMESPACE}">',
+        "  <head><title>Subscriptions</title></head>",
+        "  <body>",
+        *(_outline(feed) for feed in feeds),
+        "  </body>",
+        "</opml>",
+    ]
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+class _Reader:
+    """Collects the feeds of the outlines that a parser meets."""
+
+    def __init__(self) -> None:
+        self.feeds: list[ListedFeed] = []
+        self._is_opml = False
+        # The text is decoded here, since expat knows few encodings; this overrides its declaration.
+        self.parser = expat.ParserCreate("utf-8")
+        self.parser.StartElementHandler = self._start
+        self.parser.EntityDeclHandler = _refuse_entities
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        if not self._is_opml and name.lower() != "opml":
+            raise InvalidInput(f"This is not OPML: its first element is <{name}>, not <opml>.")
+        self._is_opml = True
+        # Apps spell the attribute xmlUrl, xmlurl and xmlURL.
+        known = {key.lower(): value for key, value in attributes.items()}
+        feed_url = known.get("xmlurl")
+        if name.lower() == "outline" and feed_url is not None:
+            place = f"line {self.parser.CurrentLineNumber}"
+            self.feeds.append(ListedFeed(place, feed_url, known.get("podcast:guid")))
+
+
+def _refuse_entities(*_: object) -> NoReturn:
+    raise InvalidInput("The XML declares entities, which no feed list needs; it was not read.")
+
+
+def _decoded(data: bytes) -> str:
+    encoding = next(
+        (name for mark, name in _BYTE_ORDER_MARKS.items() if data.startswith(mark)), None
+    )
+    if encoding is None:
+        declared = _DECLARED.match(data.lstrip())
+        encoding = declared[1].decode() if declared else "utf-8"
+    try:
+        text = data.decode(encoding)
+        text.encode()
+    except (UnicodeError, LookupError) as error:
+        raise InvalidInput(f'The XML is not in the encoding "{encoding}": {error}.') from error
+    return text.lstrip()
+
+
+def _outline(feed: ListedFeed) -> str:
+    if _NOT_IN_XML.search(feed.feed_url):
+        raise InvalidInput(
+            "One of the URLs has a character that XML cannot hold; export as json or urls."
+        )
+    url = quoteattr(feed.feed_url)
+    guid = f" podcast:guid={quoteattr(feed.guid)}" if feed.guid else ""
+    return f'    <outline type="rss" text={url} xmlUrl={url}{guid}/>'

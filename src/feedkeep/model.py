@@ -1,0 +1,224 @@
+"""The nouns: accounts, subscriptions, pointers, and what an operation is given and gives back.
+
+Pure: frozen values; no I/O, no JSON, no decisions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, NewType, TypeAlias, TypeVar
+
+Guid = NewType("Guid", str)
+"""A guid in its canonical form: 8-4-4-4-12 hexadecimal digits in lower case."""
+
+Stamp: TypeAlias = int
+"""A moment as microseconds since 1970-01-01T00:00:00Z, read off one account's own clock."""
+
+AccountId = NewType("AccountId", int)
+"""A random number from 1 to 2**63 - 1."""
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """A URL that a guid is derived from and that is not its subscription's present feed URL.
+
+    Attributes:
+        url: The URL as it was sent. Its text is kept since some protocols know feeds by URL only.
+        moved_away: Whether the subscription itself once had this feed URL and moved away from it.
+            Going back to such a URL undoes a move; going to any other alias is a new move.
+    """
+
+    url: str
+    moved_away: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    """A feed that an account has, under its present guid (contract, sections 3 and 4).
+
+    Attributes:
+        guid: The present guid.
+        feed_url: The present feed URL, as it was sent.
+        is_subscribed: False when unsubscribed or deleted.
+        subscription_changed: Stamp of the last change of status or feed URL.
+        guid_changed: Stamp of the last change of the guid, if there was one.
+        deleted: Stamp of the deletion; None on a live subscription.
+        alias: The other URL that `guid` is derived from, if there is one.
+    """
+
+    guid: Guid
+    feed_url: str
+    is_subscribed: bool
+    subscription_changed: Stamp
+    guid_changed: Stamp | None = None
+    deleted: Stamp | None = None
+    alias: Alias | None = None
+
+    @property
+    def revision(self) -> Stamp:
+        """The stamp of the last change of any kind; lists are ordered by it."""
+        return max(self.subscription_changed, self.guid_changed or 0, self.deleted or 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Pointer:
+    """A guid that leads to a subscription without being its present guid (contract, section 3).
+
+    Attributes:
+        guid: The guid that leads there.
+        new_guid: The present guid of the subscription; never another pointer.
+        guid_changed: Stamp of when a present guid became this pointer. None on a pointer that was
+            never a present guid: it is not announced, and no list shows it.
+        alias: The URL that `guid` is derived from, where that is not the present feed URL.
+    """
+
+    guid: Guid
+    new_guid: Guid
+    guid_changed: Stamp | None = None
+    alias: Alias | None = None
+
+    @property
+    def revision(self) -> Stamp | None:
+        """The pointer's only stamp; None keeps it out of lists."""
+        return self.guid_changed
+
+
+Entry: TypeAlias = Subscription | Pointer
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What a rule is given: an account's clock and the entries that matter, at one moment.
+
+    Attributes:
+        entries: The entries of the guids asked for, the subscriptions they lead to, and all
+            pointers to these. A guid that is not in it is unknown to the account.
+        last_stamp: The account's last stamp.
+        now: The wall clock, as a stamp.
+    """
+
+    entries: Mapping[Guid, Entry]
+    last_stamp: Stamp
+    now: Stamp
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """A request to delete that was carried out; it can be asked for by its id.
+
+    Attributes:
+        id: The stamp of the deletion, which makes it unique in its account.
+        guid: The guid of the subscription that was deleted.
+    """
+
+    id: int
+    guid: Guid
+
+
+@dataclass(frozen=True, slots=True)
+class Decision(Generic[T_co]):
+    """What a rule gives back: what has to change, and the outcome for the caller.
+
+    Attributes:
+        outcome: What the caller wants to know.
+        saved: Entries that are new or changed, each guid once.
+        forgotten: Guids whose entries go away.
+        last_stamp: The account's clock after this operation.
+        deletion: The deletion to remember, if there was one.
+    """
+
+    outcome: T_co
+    saved: Sequence[Entry]
+    forgotten: Sequence[Guid]
+    last_stamp: Stamp
+    deletion: Deletion | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """An entry as an account's owner sees it: a pointer is shown with its subscription.
+
+    Attributes:
+        entry: The entry that was asked for.
+        subscription: The subscription that it is, or leads to.
+    """
+
+    entry: Entry
+    subscription: Subscription
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of the entries that changed after a stamp, smallest revision first.
+
+    Attributes:
+        total: How many entries changed after `since`, on all pages.
+        views: The entries of this page.
+        has_more: Whether entries follow this page.
+    """
+
+    total: int
+    views: Sequence[View]
+    has_more: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PageRequest:
+    """Which page of the entries that changed after a stamp is wanted (contract, section 6).
+
+    Attributes:
+        since: Only entries with a revision after this stamp.
+        after: Only entries with a revision after this stamp too, when the page is reached by
+            following `next`; None to count `page` pages off from `since`.
+        page: The page's number, from 1.
+        per_page: How many entries a page holds at most.
+    """
+
+    since: Stamp
+    after: Stamp | None
+    page: int
+    per_page: int
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Someone who keeps a list here.
+
+    Attributes:
+        id: The number that every one of the account's rows starts with.
+        name: The name as it was given.
+        password_hash: The argon2id hash in PHC form; None for an account that uses tokens only.
+        is_disabled: A disabled account keeps its list and is let in nowhere.
+        created: When it was made.
+    """
+
+    id: AccountId
+    name: str
+    password_hash: str | None = field(repr=False)
+    is_disabled: bool
+    created: Stamp
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A token as it is remembered: never its text, only its hash.
+
+    Attributes:
+        id: Its number within its account, from 1; never given out twice.
+        hash: SHA-256 of its text.
+        label: What its owner calls it.
+        created: When it was made.
+        expires: When it stops working, if it does.
+        revoked: When it was revoked, if it was.
+    """
+
+    id: int
+    hash: bytes = field(repr=False)
+    label: str
+    created: Stamp
+    expires: Stamp | None = None
+    revoked: Stamp | None = None

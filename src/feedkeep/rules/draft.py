@@ -1,0 +1,203 @@
+"""An account's entries while one operation changes them: find, create, rename, absorb, move. Pure.
+
+Each step keeps what section 3 of the contract says of subscriptions and pointers: every known guid
+is a present guid or a pointer, pointers are straight, and the guids of a subscription's present and
+former URLs lead to it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+from typing import TypeAlias
+
+from feedkeep.model import (
+    Alias,
+    Decision,
+    Deletion,
+    Entry,
+    Guid,
+    Pointer,
+    Snapshot,
+    Stamp,
+    Subscription,
+    T,
+)
+from feedkeep.rules.clock import next_stamp
+from feedkeep.rules.feed_urls import FeedUrl, parse_feed_url
+
+Mark: TypeAlias = tuple[int, Stamp]
+"""A moment in a draft's life that it can be taken back to."""
+
+
+class Draft:
+    """A snapshot with one operation's changes on top; `decision` says what came of them."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self._entries: dict[Guid, Entry] = {}
+        self._pointers: defaultdict[Guid, set[Guid]] = defaultdict(set)
+        self._last_stamp = snapshot.last_stamp
+        self._before: list[tuple[Guid, Entry | None]] = []
+        for guid, entry in snapshot.entries.items():
+            self._set(guid, entry)
+
+    def find(self, guid: Guid) -> Subscription | None:
+        """Return the subscription that `guid` is the present guid of, or leads to; deleted too."""
+        entry = self._entries.get(guid)
+        if isinstance(entry, Pointer):
+            entry = self._entries[entry.new_guid]
+            assert isinstance(entry, Subscription), "a pointer leads to another pointer"
+        return entry
+
+    def pointer_count(self, subscription: Subscription) -> int:
+        """Return how many pointers lead to the subscription."""
+        return len(self._pointers[subscription.guid])
+
+    def tick(self) -> Stamp:
+        """Return the next stamp of the account (contract, section 4)."""
+        self._last_stamp = next_stamp(self._last_stamp, self._snapshot.now)
+        return self._last_stamp
+
+    def put(self, subscription: Subscription) -> Subscription:
+        """Let `subscription` be what its guid names from now on."""
+        self._put(subscription)
+        return subscription
+
+    def create(self, guid: Guid, url: FeedUrl) -> Subscription:
+        """Add a subscription that is subscribed, and let its URL lead to it."""
+        created = self.put(Subscription(guid, url.text, True, subscription_changed=0))
+        if url.guid != guid:
+            self.lead(url.guid, created, alias=None)
+        return self.put(replace(created, subscription_changed=self.tick()))
+
+    def lead(self, guid: Guid, subscription: Subscription, alias: Alias | None) -> None:
+        """Let `guid`, which `alias` tells the URL of, lead to the subscription.
+
+        A pointer that is announced and led to another subscription is stamped: whoever follows
+        the list could not tell otherwise. Leading it to a newer guid of the same one is no change.
+        """
+        entry = self._entries.get(guid)
+        if isinstance(entry, Subscription):
+            assert entry.guid == subscription.guid, "the guid is another subscription's own"
+            self._put(replace(entry, alias=alias))
+            return
+        stamp = entry.guid_changed if entry else None
+        if entry and stamp is not None and entry.new_guid != subscription.guid:
+            stamp = self.tick()
+        self._put(Pointer(guid, subscription.guid, stamp, alias))
+
+    def rename(self, subscription: Subscription, guid: Guid) -> Subscription:
+        """Give the subscription another present guid; the old one becomes an announced pointer.
+
+        `guid` is unknown, or a pointer to this very subscription.
+        """
+        if guid == subscription.guid:
+            return subscription
+        own = self._entries.get(guid)
+        self._put(Pointer(subscription.guid, guid, self.tick(), subscription.alias))
+        renamed = self.put(replace(subscription, guid=guid, alias=own.alias if own else None))
+        self._redirect(subscription.guid, guid)
+        return renamed
+
+    def absorb(self, kept: Subscription, other: Subscription) -> Subscription:
+        """Merge `other` into `kept` (contract, section 3: Merging).
+
+        No guid and no URL is lost, and the result is subscribed if either was. The caller stamps
+        the result. Moves of `other` are not `kept`'s to undo, so its URLs stay for good.
+        """
+        for guid in self._pointers[other.guid].copy():
+            self._disown_alias(guid)
+        self._disown_alias(other.guid)
+        absorbed = self._entries[other.guid]
+        self._put(Pointer(other.guid, kept.guid, self.tick(), absorbed.alias))
+        self._redirect(other.guid, kept.guid)
+        url = parse_feed_url(other.feed_url)
+        kept = self.put(replace(kept, is_subscribed=kept.is_subscribed or other.is_subscribed))
+        self.lead(url.guid, kept, Alias(url.text, moved_away=False))
+        return self._present(kept)
+
+    def move(self, subscription: Subscription, url: FeedUrl, *, may_undo: bool) -> Subscription:
+        """Give the subscription another feed URL; the one it leaves still leads to it.
+
+        With `may_undo`, going back to a former URL of its own undoes a move: the URL left leads
+        nowhere again, unless its guid was ever announced (contract, section 5).
+        """
+        left = parse_feed_url(subscription.feed_url)
+        moved = self.put(replace(subscription, feed_url=url.text))
+        if left.guid == url.guid:
+            return moved
+        is_undo = may_undo and self._has_moved_away(moved, url)
+        self.lead(url.guid, moved, alias=None)
+        if is_undo and self._is_unannounced(left.guid):
+            self._put_or_forget(left.guid, None)
+        else:
+            self.lead(left.guid, self._present(moved), Alias(left.text, moved_away=True))
+        return self._present(moved)
+
+    def mark(self) -> Mark:
+        """Return this moment, for `take_back`."""
+        return len(self._before), self._last_stamp
+
+    def take_back(self, mark: Mark) -> None:
+        """Undo every change since `mark`, the clock's too."""
+        length, self._last_stamp = mark
+        while len(self._before) > length:
+            guid, entry = self._before.pop()
+            self._set(guid, entry)
+
+    def decision(self, outcome: T, deletion: Deletion | None = None) -> Decision[T]:
+        """Return what has to change for this draft to hold, with the outcome for the caller."""
+        touched = dict.fromkeys(guid for guid, _ in self._before)
+        known = self._snapshot.entries
+        now = {guid: self._entries.get(guid) for guid in touched}
+        return Decision(
+            outcome=outcome,
+            saved=[entry for guid, entry in now.items() if entry and entry != known.get(guid)],
+            forgotten=[guid for guid, entry in now.items() if entry is None and guid in known],
+            last_stamp=self._last_stamp,
+            deletion=deletion,
+        )
+
+    def _present(self, subscription: Subscription) -> Subscription:
+        entry = self._entries[subscription.guid]
+        assert isinstance(entry, Subscription)
+        return entry
+
+    def _has_moved_away(self, subscription: Subscription, url: FeedUrl) -> bool:
+        found = self.find(url.guid)
+        alias = self._entries[url.guid].alias if found else None
+        return found == subscription and alias is not None and alias.moved_away
+
+    def _is_unannounced(self, guid: Guid) -> bool:
+        entry = self._entries[guid]
+        return isinstance(entry, Pointer) and entry.guid_changed is None
+
+    def _disown_alias(self, guid: Guid) -> None:
+        entry = self._entries[guid]
+        if entry.alias and entry.alias.moved_away:
+            self._put(replace(entry, alias=replace(entry.alias, moved_away=False)))
+
+    def _redirect(self, old: Guid, new: Guid) -> None:
+        """Lead all pointers to `old` straight to `new`; that is not a change of them."""
+        for guid in self._pointers[old].copy():
+            pointer = self._entries[guid]
+            assert isinstance(pointer, Pointer)
+            self._put(replace(pointer, new_guid=new))
+
+    def _put(self, entry: Entry) -> None:
+        self._put_or_forget(entry.guid, entry)
+
+    def _put_or_forget(self, guid: Guid, entry: Entry | None) -> None:
+        self._before.append((guid, self._entries.get(guid)))
+        self._set(guid, entry)
+
+    def _set(self, guid: Guid, entry: Entry | None) -> None:
+        """Change entries and the index of pointers together; everything goes through here."""
+        old = self._entries.pop(guid, None)
+        if isinstance(old, Pointer):
+            self._pointers[old.new_guid].discard(guid)
+        if entry is not None:
+            self._entries[guid] = entry
+        if isinstance(entry, Pointer):
+            self._pointers[entry.new_guid].add(guid)

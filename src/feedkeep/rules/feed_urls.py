@@ -1,0 +1,105 @@
+"""Which texts are feed URLs, and which of them name the same feed (contract, section 3). Pure."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import uuid
+from dataclasses import dataclass
+
+from feedkeep.errors import InvalidFeedUrl
+from feedkeep.model import Guid
+
+PODCAST_NAMESPACE = uuid.UUID("ead4c236-bf58-58c6-a2c6-a6b28d128cb6")
+"""The namespace of feed guids: the Podcasting 2.0 namespace specification, element guid."""
+
+MAX_CHARACTERS = 8_192
+DEFAULT_PORTS = {"http": 80, "https": 443}
+MAX_PORT = 65_535
+
+_ASCII_WHITE_SPACE = " \t\n\r\f\v"
+_FORBIDDEN = re.compile(r"[\s\x00-\x1f\x7f-\x9f]")
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+_AUTHORITY_END = re.compile(r"[/?#]")
+_HOST_AND_PORT = re.compile(r"(\[[^\[\]]*\]|[^\[\]:]*)(?::(.*))?")
+_PORT = re.compile(r"0*([0-9]{1,5})")
+
+
+@dataclass(frozen=True, slots=True)
+class FeedUrl:
+    """An accepted feed URL.
+
+    Attributes:
+        text: The URL as it was sent, without the ASCII white space around it.
+        guid: The guid that it has by itself; equal guids mean the same feed.
+    """
+
+    text: str
+    guid: Guid
+
+
+def parse_feed_url(text: str) -> FeedUrl:
+    """Accept `text` as a feed URL, or say why not.
+
+    The derived guid is a UUIDv5 over the URL without scheme, fragment and trailing slashes, with
+    the host in lower case and without the scheme's default port. Nothing else is normalised.
+
+    Raises:
+        InvalidFeedUrl: With a message that starts with the reason.
+    """
+    url = text.strip(_ASCII_WHITE_SPACE)
+    if len(url) > MAX_CHARACTERS:
+        raise InvalidFeedUrl(f"URL too long: at most {MAX_CHARACTERS:,} characters are kept.")
+    if _FORBIDDEN.search(url):
+        raise InvalidFeedUrl("White space or a control character inside the URL: remove it.")
+    scheme = _scheme(url)
+    start = len(scheme) + len("://")
+    end = match.start() if (match := _AUTHORITY_END.search(url, start)) else len(url)
+    user_info, at, location = url[start:end].rpartition("@")
+    if "[" in user_info or "]" in user_info:
+        raise InvalidFeedUrl("Malformed brackets: they belong around an IPv6 address only.")
+    host, port = _host_and_port(location, scheme.lower())
+    path_and_query = url[end:].partition("#")[0]
+    name = f"{user_info}{at}{host.lower()}{port}{path_and_query}".rstrip("/")
+    return FeedUrl(url, Guid(str(uuid.uuid5(PODCAST_NAMESPACE, name))))
+
+
+def _scheme(url: str) -> str:
+    match = _SCHEME.match(url)
+    if match is None:
+        raise InvalidFeedUrl('No protocol present: start the URL with "https://" or "http://".')
+    scheme = match.group(1)
+    if scheme.lower() not in DEFAULT_PORTS:
+        raise InvalidFeedUrl(f'Unsupported protocol "{scheme}": only "https" and "http" are kept.')
+    return scheme
+
+
+def _host_and_port(location: str, scheme: str) -> tuple[str, str]:
+    """Return the host, and the port with its colon unless it is the scheme's own."""
+    match = _HOST_AND_PORT.fullmatch(location)
+    if match is None:
+        raise InvalidFeedUrl("Malformed brackets: they belong around an IPv6 address only.")
+    host, port = match.groups()
+    if not host:
+        raise InvalidFeedUrl('No host present: a name has to follow "://".')
+    if host.startswith("["):
+        _check_ipv6(host[1:-1])
+    # An empty port is the scheme's own: RFC 3986, section 3.2.3.
+    if not port or _port_number(port) == DEFAULT_PORTS[scheme]:
+        return host, ""
+    return host, f":{port}"
+
+
+def _check_ipv6(address: str) -> None:
+    try:
+        ipaddress.IPv6Address(address)
+    except ValueError:
+        raise InvalidFeedUrl("Malformed IPv6 address between the brackets.") from None
+
+
+def _port_number(text: str) -> int:
+    match = _PORT.fullmatch(text)
+    number = int(match.group(1)) if match else None
+    if number is None or number > MAX_PORT:
+        raise InvalidFeedUrl("Invalid port: a number from 0 to 65535 is expected after the host.")
+    return number

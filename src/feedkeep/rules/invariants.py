@@ -1,0 +1,38 @@
+"""What must hold of an account's entries at any moment (contract, section 3). Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from feedkeep.model import Entry, Guid, Pointer, Stamp, Subscription
+from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.rules.subscriptions import MAX_POINTERS
+
+
+def violations(entries: Iterable[Entry], last_stamp: Stamp) -> Iterator[str]:
+    """Yield a sentence for everything that is wrong with the entries of one account."""
+    known = {entry.guid: entry for entry in entries}
+    revisions = Counter(entry.revision for entry in known.values() if entry.revision is not None)
+    pointers = Counter(entry.new_guid for entry in known.values() if isinstance(entry, Pointer))
+    yield from (f"stamp {stamp} is used {n} times" for stamp, n in revisions.items() if n > 1)
+    yield from (f"stamp {stamp} is after the clock" for stamp in revisions if stamp > last_stamp)
+    yield from (f"{n} pointers lead to {guid}" for guid, n in pointers.items() if n > MAX_POINTERS)
+    for entry in known.values():
+        if isinstance(entry, Pointer):
+            if not isinstance(known.get(entry.new_guid), Subscription):
+                yield f"pointer {entry.guid} does not lead to a subscription"
+        else:
+            yield from _subscription_violations(entry, known)
+
+
+def _subscription_violations(subscription: Subscription, known: dict[Guid, Entry]) -> Iterator[str]:
+    derived = parse_feed_url(subscription.feed_url).guid
+    found = known.get(derived)
+    target = found.new_guid if isinstance(found, Pointer) else derived
+    if found is None or target != subscription.guid:
+        yield f"the feed URL of {subscription.guid} does not lead to it"
+    if found is not None and found.alias is not None:
+        yield f"the present feed URL of {subscription.guid} is kept as a former one, too"
+    if subscription.deleted is not None and subscription.is_subscribed:
+        yield f"{subscription.guid} is deleted and subscribed"

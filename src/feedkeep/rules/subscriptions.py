@@ -1,0 +1,304 @@
+"""What add, read, update and delete do to an account's list (contract, section 5). Pure.
+
+Each rule takes a snapshot and returns a decision: what has to change, and the outcome.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from feedkeep.errors import DeletedSubscription, InvalidInput, UnknownSubscription
+from feedkeep.model import (
+    Alias,
+    Decision,
+    Deletion,
+    Guid,
+    Snapshot,
+    Stamp,
+    Subscription,
+    View,
+)
+from feedkeep.rules.draft import Draft
+from feedkeep.rules.feed_urls import FeedUrl, parse_feed_url
+from feedkeep.rules.guids import parse_guid
+
+MAX_POINTERS = 1_000
+"""How many pointers may lead to one subscription."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """An item to add that is valid by itself: a feed URL and, if one was sent, a guid.
+
+    Attributes:
+        sent: The URL exactly as it was sent.
+        url: What it says.
+        guid: The guid that was sent with it, if one was.
+    """
+
+    sent: str
+    url: FeedUrl
+    guid: Guid | None
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """An item that was accepted.
+
+    Attributes:
+        feed_url: The URL as it was sent, trimmed.
+        subscription: The subscription that it stands for at the end of the request.
+        was_subscribed: Whether the account was subscribed to it already.
+    """
+
+    feed_url: str
+    subscription: Subscription
+    was_subscribed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """An item that was refused: the URL exactly as it was sent, and a reason to act on."""
+
+    feed_url: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """What to change of a subscription; None leaves a thing as it is."""
+
+    new_feed_url: FeedUrl | None = None
+    new_guid: Guid | None = None
+    is_subscribed: bool | None = None
+
+    def guids(self) -> list[Guid]:
+        """Return the guids, besides the subscription's own, that this update may meet."""
+        return [
+            *([self.new_guid] if self.new_guid else []),
+            *([self.new_feed_url.guid] if self.new_feed_url else []),
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Updated:
+    """What an update did; None where it had nothing to do with a thing."""
+
+    new_feed_url: str | None = None
+    is_subscribed: bool | None = None
+    subscription_changed: Stamp | None = None
+    new_guid: Guid | None = None
+    guid_changed: Stamp | None = None
+
+
+def want(feed_url: str, guid: str | None) -> Wanted | Refused:
+    """Judge one item by itself: refuse a URL that is none, or a guid text that is none."""
+    try:
+        url = parse_feed_url(feed_url)
+        return Wanted(feed_url, url, None if guid is None else parse_guid(guid))
+    except InvalidInput as reason:
+        return Refused(feed_url, str(reason))
+
+
+def guids_wanted(items: Sequence[Wanted | Refused]) -> list[Guid]:
+    """Return the guids that adding these items may meet, each once."""
+    wanted = [item for item in items if isinstance(item, Wanted)]
+    guids = dict.fromkeys(item.url.guid for item in wanted)
+    guids.update(dict.fromkeys(item.guid for item in wanted if item.guid))
+    return list(guids)
+
+
+def add(snapshot: Snapshot, items: Sequence[Wanted | Refused]) -> Decision[list[Added | Refused]]:
+    """Add each item in turn; each sees those before it, and one that is refused changes nothing."""
+    draft = Draft(snapshot)
+    results = [
+        _add_or_refuse(draft, item) if isinstance(item, Wanted) else (item, False) for item in items
+    ]
+    return draft.decision(
+        [
+            _at_the_end(draft, item, was_subscribed) if isinstance(item, Wanted) else item
+            for item, was_subscribed in results
+        ]
+    )
+
+
+def read(view: View | None) -> View:
+    """Return the entry that was read, if its subscription is there.
+
+    Raises:
+        UnknownSubscription: There is none.
+        DeletedSubscription: It was deleted, or the pointer leads to a deleted one.
+    """
+    if view is None:
+        raise UnknownSubscription
+    if view.subscription.deleted is not None:
+        raise DeletedSubscription
+    return view
+
+
+def update(snapshot: Snapshot, guid: Guid, wanted: Update) -> Decision[Updated]:
+    """Change the guid, the feed URL and the status of a subscription in one step, or nothing.
+
+    Raises:
+        UnknownSubscription: `guid` leads to none, or to a deleted one.
+        InvalidInput: The URL leads to another subscription, or there would be too many pointers.
+    """
+    draft = Draft(snapshot)
+    found = _live(draft, guid)
+    if wanted == Update():
+        return draft.decision(Updated())
+    subscription, has_merged = found, False
+    if wanted.new_guid is not None:
+        subscription, has_merged = _take_guid(draft, subscription, wanted.new_guid)
+    if wanted.new_feed_url is not None:
+        subscription = _take_feed_url(draft, subscription, wanted.new_feed_url)
+    if wanted.is_subscribed is not None:
+        subscription = replace(subscription, is_subscribed=wanted.is_subscribed)
+    _check_pointers(draft, subscription)
+
+    stamp = draft.tick()
+    has_new_status = wanted.is_subscribed is not None or (
+        subscription.is_subscribed != found.is_subscribed
+    )
+    is_stamped = has_new_status or has_merged or wanted.new_feed_url is not None
+    is_renamed = wanted.new_guid is not None
+    draft.put(
+        replace(
+            subscription,
+            subscription_changed=stamp if is_stamped else subscription.subscription_changed,
+            guid_changed=stamp if is_renamed else subscription.guid_changed,
+        )
+    )
+    is_told = has_new_status or wanted.new_feed_url is not None
+    return draft.decision(
+        Updated(
+            new_feed_url=wanted.new_feed_url.text if wanted.new_feed_url else None,
+            is_subscribed=subscription.is_subscribed if has_new_status else None,
+            subscription_changed=stamp if is_told else None,
+            new_guid=wanted.new_guid,
+            guid_changed=stamp if is_renamed else None,
+        )
+    )
+
+
+def delete(snapshot: Snapshot, guid: Guid) -> Decision[Deletion]:
+    """Leave a tombstone where a subscription was (contract, section 6).
+
+    Raises:
+        UnknownSubscription: `guid` leads to none, or to one that is deleted already.
+    """
+    draft = Draft(snapshot)
+    subscription = _live(draft, guid)
+    stamp = draft.tick()
+    draft.put(replace(subscription, is_subscribed=False, deleted=stamp))
+    deletion = Deletion(id=stamp, guid=subscription.guid)
+    return draft.decision(deletion, deletion)
+
+
+def subscribed(snapshot: Snapshot) -> list[Subscription]:
+    """Return the subscriptions of a whole account that are subscribed, oldest change first."""
+    found = [
+        entry
+        for entry in snapshot.entries.values()
+        if isinstance(entry, Subscription) and entry.is_subscribed
+    ]
+    return sorted(found, key=lambda subscription: subscription.revision)
+
+
+def _live(draft: Draft, guid: Guid) -> Subscription:
+    subscription = draft.find(guid)
+    if subscription is None or subscription.deleted is not None:
+        raise UnknownSubscription
+    return subscription
+
+
+def _add_or_refuse(draft: Draft, item: Wanted) -> tuple[Wanted | Refused, bool]:
+    mark = draft.mark()
+    try:
+        return item, _add_one(draft, item)
+    except InvalidInput as reason:
+        draft.take_back(mark)
+        return Refused(item.sent, str(reason)), False
+
+
+def _add_one(draft: Draft, item: Wanted) -> bool:
+    """Add one item; return whether the account was subscribed to its feed already."""
+    by_url = _found_by_url(draft, item.url)
+    by_guid = draft.find(item.guid) if item.guid else None
+    found = by_guid or by_url
+    if found is None:
+        draft.create(item.guid or item.url.guid, item.url)
+        return False
+
+    subscription, is_renamed = found, False
+    if item.guid and by_guid is None:
+        subscription, is_renamed = draft.rename(found, item.guid), True
+    elif by_url and by_url.guid != found.guid:
+        subscription = draft.absorb(found, by_url)
+    was_subscribed = subscription.is_subscribed
+    if subscription.deleted is not None:
+        subscription = draft.move(subscription, item.url, may_undo=False)
+    if draft.find(item.url.guid) != subscription:
+        draft.lead(item.url.guid, subscription, Alias(item.url.text, moved_away=False))
+    _check_pointers(draft, subscription)
+
+    stamp = draft.tick()
+    draft.put(
+        replace(
+            subscription,
+            is_subscribed=True,
+            deleted=None,
+            subscription_changed=stamp,
+            guid_changed=stamp if is_renamed else subscription.guid_changed,
+        )
+    )
+    return was_subscribed
+
+
+def _found_by_url(draft: Draft, url: FeedUrl) -> Subscription | None:
+    """Return what the URL leads to; a deleted subscription only by its present guid or URL."""
+    found = draft.find(url.guid)
+    if found is None or found.deleted is None or _is_present(found, url.guid):
+        return found
+    return None
+
+
+def _is_present(subscription: Subscription, url_guid: Guid) -> bool:
+    return url_guid in {subscription.guid, parse_feed_url(subscription.feed_url).guid}
+
+
+def _at_the_end(draft: Draft, item: Wanted, was_subscribed: bool) -> Added:
+    subscription = draft.find(item.url.guid)
+    assert subscription is not None, "an accepted URL leads to its subscription"
+    return Added(item.url.text, subscription, was_subscribed)
+
+
+def _take_guid(draft: Draft, subscription: Subscription, guid: Guid) -> tuple[Subscription, bool]:
+    """Let `guid` be the present guid; return the subscription and whether it absorbed another."""
+    other = draft.find(guid)
+    has_merged = other is not None and other.guid != subscription.guid
+    if other is not None and has_merged:
+        subscription = draft.absorb(subscription, other)
+    return draft.rename(subscription, guid), has_merged
+
+
+def _take_feed_url(draft: Draft, subscription: Subscription, url: FeedUrl) -> Subscription:
+    other = draft.find(url.guid)
+    if other is not None and other.guid != subscription.guid:
+        if other.deleted is None:
+            raise InvalidInput(
+                f"The feed URL belongs to another subscription; to merge the two,"
+                f" send its guid {other.guid} as new_guid."
+            )
+        if _is_present(other, url.guid):
+            subscription = draft.absorb(subscription, other)
+    return draft.move(subscription, url, may_undo=True)
+
+
+def _check_pointers(draft: Draft, subscription: Subscription) -> None:
+    if draft.pointer_count(subscription) > MAX_POINTERS:
+        raise InvalidInput(
+            f"Too many guids and URLs lead to the subscription {subscription.guid}:"
+            f" at most {MAX_POINTERS:,} are kept. Delete it and add the feed anew."
+        )

@@ -1,0 +1,78 @@
+"""Hashing and checking passwords with argon2id, off the event loop and a few at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import secrets
+from collections import OrderedDict
+from concurrent.futures import ThreadPoolExecutor
+
+from argon2 import PasswordHasher
+from argon2.exceptions import InvalidHashError, VerificationError
+
+AT_ONCE = 4
+"""How many hashes are computed at the same time; each takes 64 MiB while it lasts."""
+
+MAX_REMEMBERED = 10_000
+
+_HASHER = PasswordHasher(time_cost=3, memory_cost=64 * 1024, parallelism=4)
+
+# Well formed and no password's: what is checked when there is nothing to check, for equal time.
+_NOBODYS_HASH = _HASHER.hash(secrets.token_hex())
+
+
+class Passwords:
+    """Computes and checks hashes, and remembers which passwords were right.
+
+    A right password is remembered under a keyed hash, with the stored hash that it matched, in
+    memory only. It counts while the account still has that stored hash (contract, section 2).
+    """
+
+    def __init__(self) -> None:
+        self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="argon2")
+        self._key = secrets.token_bytes(32)
+        self._remembered: OrderedDict[bytes, str] = OrderedDict()
+
+    async def hash(self, password: str) -> str:
+        """Return the argon2id hash of a password in PHC form."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._threads, _HASHER.hash, password)
+
+    def remembers(self, name_key: str, password: str, stored_hash: str | None) -> bool:
+        """Say whether this password was checked against this very hash, and was right."""
+        found = self._remembered.get(self._fingerprint(name_key, password))
+        # The hash comes from our own database, not from the caller: its time tells nothing.
+        return found is not None and found == stored_hash
+
+    async def verify(self, name_key: str, password: str, stored_hash: str | None) -> bool:
+        """Check a password with exactly one computation, also where there is no hash to match."""
+        loop = asyncio.get_running_loop()
+        candidate = stored_hash or _NOBODYS_HASH
+        is_right = await loop.run_in_executor(self._threads, _matches, candidate, password)
+        if not is_right or stored_hash is None:
+            return False
+        self._remember(self._fingerprint(name_key, password), stored_hash)
+        return True
+
+    def close(self) -> None:
+        """Let go of the threads."""
+        self._threads.shutdown()
+
+    def _remember(self, fingerprint: bytes, stored_hash: str) -> None:
+        self._remembered[fingerprint] = stored_hash
+        self._remembered.move_to_end(fingerprint)
+        if len(self._remembered) > MAX_REMEMBERED:
+            self._remembered.popitem(last=False)
+
+    def _fingerprint(self, name_key: str, password: str) -> bytes:
+        message = f"{name_key}\0{password}".encode()
+        return hmac.digest(self._key, message, hashlib.sha256)
+
+
+def _matches(stored_hash: str, password: str) -> bool:
+    try:
+        return _HASHER.verify(stored_hash, password)
+    except (VerificationError, InvalidHashError):
+        return False

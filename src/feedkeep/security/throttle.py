@@ -1,0 +1,74 @@
+"""How many wrong passwords may come before the next attempt has to wait (contract, section 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+from feedkeep.errors import TooManyAttempts
+
+WINDOW_SECONDS = 300
+PER_ACCOUNT_AND_ADDRESS = 10
+PER_ADDRESS = 50
+PER_ACCOUNT = 100
+MAX_KEYS = 20_000
+"""How many names and addresses are watched at once; beyond it, those watched the longest go."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """An attempt that is being checked; it counts as a wrong one until it is found right."""
+
+    keys: tuple[tuple[Hashable, int], ...]
+    at_seconds: float
+
+
+class Throttle:
+    """Counts wrong passwords of the last five minutes, in this process's memory."""
+
+    def __init__(self) -> None:
+        self._attempts: dict[Hashable, list[float]] = {}
+
+    def begin(self, name_key: str, address: str, now_seconds: float) -> Attempt:
+        """Count an attempt before it is checked, so that many at once cannot slip through.
+
+        `now_seconds` is a clock that never goes back.
+
+        Raises:
+            TooManyAttempts: One of the limits is reached; this attempt is not counted.
+        """
+        keys = (
+            ((name_key, address), PER_ACCOUNT_AND_ADDRESS),
+            ((None, address), PER_ADDRESS),
+            ((name_key, None), PER_ACCOUNT),
+        )
+        waits = [self._wait_seconds(key, limit, now_seconds) for key, limit in keys]
+        if max(waits) > 0:
+            raise TooManyAttempts(int(max(waits)) + 1)
+        for key, _ in keys:
+            self._attempts.setdefault(key, []).append(now_seconds)
+        self._forget_oldest()
+        return Attempt(keys, now_seconds)
+
+    def forgive(self, attempt: Attempt) -> None:
+        """Take an attempt back: its password was right, or was never checked."""
+        for key, _ in attempt.keys:
+            times = self._attempts.get(key)
+            if times is not None and attempt.at_seconds in times:
+                times.remove(attempt.at_seconds)
+            if not times:
+                self._attempts.pop(key, None)
+
+    def _wait_seconds(self, key: Hashable, limit: int, now_seconds: float) -> float:
+        times = self._attempts.get(key)
+        if times is None:
+            return 0
+        while times and times[0] <= now_seconds - WINDOW_SECONDS:
+            del times[0]
+        if len(times) < limit:
+            return 0
+        return times[-limit] + WINDOW_SECONDS - now_seconds
+
+    def _forget_oldest(self) -> None:
+        while len(self._attempts) > MAX_KEYS:
+            del self._attempts[next(iter(self._attempts))]

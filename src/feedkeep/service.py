@@ -1,0 +1,258 @@
+"""One method per use case: the only door to the rules and the store for every edge."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Sequence
+
+from feedkeep.errors import AccountError, NotAuthorized, UnknownSubscription
+from feedkeep.model import (
+    Account,
+    AccountId,
+    Deletion,
+    Page,
+    PageRequest,
+    Stamp,
+    Subscription,
+    Token,
+    View,
+)
+from feedkeep.rules import credentials, subscriptions
+from feedkeep.rules.credentials import Credential, PasswordCredential, TokenCredential
+from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.rules.guids import parse_guid
+from feedkeep.rules.invariants import violations
+from feedkeep.rules.subscriptions import Added, Refused, Update, Updated, Wanted
+from feedkeep.security.passwords import Passwords
+from feedkeep.security.throttle import Throttle
+from feedkeep.security.tokens import new_account_id, new_token
+from feedkeep.store.base import Store
+
+_MICROSECONDS_PER_DAY = 86_400_000_000
+
+
+class Service:
+    """What feedkeep does, whoever asks for it: an HTTP edge or the command line."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._passwords = Passwords()
+        self._throttle = Throttle()
+
+    async def close(self) -> None:
+        """Finish what was accepted, and let go of the store."""
+        await self._store.close()
+        self._passwords.close()
+
+    async def assert_ready(self) -> None:
+        """Return if requests can be served now; else raise `StoreUnavailable`."""
+        await self._store.assert_ready()
+
+    # Who is asking (contract, section 2)
+
+    async def authenticate(self, credential: Credential, address: str) -> Account:
+        """Return the account that the credential lets in, as it is at this moment.
+
+        Raises:
+            NotAuthorized: It lets nobody in; there is no telling why.
+            TooManyAttempts: Too many wrong passwords came for this name or from this address.
+        """
+        if isinstance(credential, TokenCredential):
+            return await self._authenticate_token(credential)
+        return await self._authenticate_password(credential, address)
+
+    async def _authenticate_token(self, credential: TokenCredential) -> Account:
+        found = await self._store.find_token(credential.account_id, credential.hash)
+        if found is None:
+            raise NotAuthorized
+        account, token = found
+        named = credential.name
+        if named is not None and credentials.name_key(named) != credentials.name_key(account.name):
+            raise NotAuthorized
+        if not credentials.admits(account, token, _now()):
+            raise NotAuthorized
+        return account
+
+    async def _authenticate_password(self, credential: PasswordCredential, address: str) -> Account:
+        key = credentials.name_key(credential.name)
+        password = credentials.normal_password(credential.password)
+        account = await self._store.find_account(key)
+        stored_hash = account.password_hash if account and not account.is_disabled else None
+        if account and self._passwords.remembers(key, password, stored_hash):
+            return account
+        attempt = self._throttle.begin(key, address, time.monotonic())
+        is_right = await self._passwords.verify(key, password, stored_hash)
+        if account is None or not is_right:
+            raise NotAuthorized
+        self._throttle.forgive(attempt)
+        return account
+
+    # Subscriptions (contract, sections 5 and 6)
+
+    async def add(
+        self, account_id: AccountId, items: Sequence[Wanted | Refused]
+    ) -> list[Added | Refused]:
+        """Add all items in one step; each is accepted or refused on its own."""
+        return await self._store.change(
+            account_id,
+            subscriptions.guids_wanted(items),
+            lambda snapshot: subscriptions.add(snapshot, items),
+        )
+
+    async def read(self, account_id: AccountId, guid: str) -> View:
+        """Return one entry.
+
+        Raises:
+            InvalidInput: `guid` is none.
+            UnknownSubscription: There is no such entry.
+            DeletedSubscription: There was one.
+        """
+        return subscriptions.read(await self._store.view(account_id, parse_guid(guid)))
+
+    async def update(
+        self,
+        account_id: AccountId,
+        guid: str,
+        *,
+        new_feed_url: str | None = None,
+        new_guid: str | None = None,
+        is_subscribed: bool | None = None,
+    ) -> Updated:
+        """Change a subscription in one step, or not at all; None leaves a thing as it is.
+
+        Raises:
+            InvalidInput: Something sent is not valid, or the URL belongs to another subscription.
+            UnknownSubscription: There is none, or it was deleted.
+        """
+        present = parse_guid(guid)
+        wanted = Update(
+            None if new_feed_url is None else parse_feed_url(new_feed_url),
+            None if new_guid is None else parse_guid(new_guid),
+            is_subscribed,
+        )
+        return await self._store.change(
+            account_id,
+            [present, *wanted.guids()],
+            lambda snapshot: subscriptions.update(snapshot, present, wanted),
+        )
+
+    async def delete(self, account_id: AccountId, guid: str) -> Deletion:
+        """Delete a subscription; its tombstone stays.
+
+        Raises:
+            InvalidInput: `guid` is none.
+            UnknownSubscription: There is none, or it was deleted already.
+        """
+        present = parse_guid(guid)
+        return await self._store.change(
+            account_id, [present], lambda snapshot: subscriptions.delete(snapshot, present)
+        )
+
+    async def deletion(self, account_id: AccountId, deletion_id: int) -> Deletion:
+        """Return a deletion that was carried out.
+
+        Raises:
+            UnknownSubscription: The account has none of that id.
+        """
+        found = await self._store.deletion(account_id, deletion_id)
+        if found is None:
+            raise UnknownSubscription
+        return found
+
+    async def page(self, account_id: AccountId, request: PageRequest) -> Page:
+        """Return one page of the entries that changed after a stamp."""
+        return await self._store.page(account_id, request)
+
+    async def subscribed(self, account_id: AccountId) -> list[Subscription]:
+        """Return every subscription that the account is subscribed to, oldest change first."""
+        return subscriptions.subscribed(await self._store.whole(account_id))
+
+    # Accounts and tokens
+
+    async def accounts(self) -> Sequence[Account]:
+        """Return all accounts by name."""
+        return await self._store.accounts()
+
+    async def account(self, name: str) -> Account:
+        """Return the account of that name, written in any case.
+
+        Raises:
+            AccountError: There is none.
+        """
+        found = await self._store.find_account(credentials.name_key(name))
+        if found is None:
+            raise AccountError(f'There is no account "{name}"; `feedkeep account list` shows all.')
+        return found
+
+    async def create_account(self, name: str, password: str | None) -> Account:
+        """Make an account; without a password it is reached by tokens only.
+
+        Raises:
+            AccountError: The name or the password is not acceptable, or the name is taken.
+        """
+        key = credentials.name_key(credentials.check_name(name))
+        password_hash = None if password is None else await self._hash(password)
+        account = Account(new_account_id(), name, password_hash, False, _now())
+        await self._store.create_account(account, key)
+        return account
+
+    async def set_password(self, name: str, password: str) -> None:
+        """Replace a password; the old one stops working with the next request."""
+        account = await self.account(name)
+        await self._store.set_password(account.id, await self._hash(password))
+
+    async def set_disabled(self, name: str, is_disabled: bool) -> None:
+        """Let an account in nowhere, or let it in again."""
+        account = await self.account(name)
+        await self._store.set_disabled(account.id, is_disabled)
+
+    async def delete_account(self, name: str) -> None:
+        """Remove an account with its list and its tokens."""
+        account = await self.account(name)
+        await self._store.delete_account(account.id)
+
+    async def create_token(
+        self, name: str, label: str, expires_days: int | None
+    ) -> tuple[str, Token]:
+        """Make a token; return its text, which is kept nowhere, and what is kept of it."""
+        account = await self.account(name)
+        text, now = new_token(account.id), _now()
+        expires = None if expires_days is None else now + expires_days * _MICROSECONDS_PER_DAY
+        token = Token(0, credentials.token_hash(text), label, now, expires)
+        return text, await self._store.add_token(account.id, token)
+
+    async def tokens(self, name: str) -> Sequence[Token]:
+        """Return all tokens of an account, ended ones too."""
+        account = await self.account(name)
+        return await self._store.tokens(account.id)
+
+    async def revoke_token(self, name: str, token_id: int) -> Token:
+        """Let a token end now.
+
+        Raises:
+            AccountError: There is no such account or token.
+        """
+        account = await self.account(name)
+        token = await self._store.revoke_token(account.id, token_id, _now())
+        if token is None:
+            raise AccountError(
+                f"{account.name} has no token {token_id};"
+                f" `feedkeep token list {account.name}` shows all."
+            )
+        return token
+
+    async def damages(self) -> AsyncIterator[str]:
+        """Yield a sentence for everything wrong with what is stored, by database and contract."""
+        for damage in await self._store.damages():
+            yield damage
+        for account in await self._store.accounts():
+            snapshot = await self._store.whole(account.id)
+            for violation in violations(snapshot.entries.values(), snapshot.last_stamp):
+                yield f"account {account.name}: {violation}"
+
+    async def _hash(self, password: str) -> str:
+        return await self._passwords.hash(credentials.check_password(password))
+
+
+def _now() -> Stamp:
+    return time.time_ns() // 1_000

@@ -1,0 +1,118 @@
+"""Everything that can be set, in one frozen record: from flags, FEEDKEEP_* and a TOML file."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, get_origin, get_type_hints
+from urllib.parse import unquote, urlsplit
+
+import msgspec
+
+from feedkeep.errors import FeedkeepError
+
+ENVIRONMENT_PREFIX = "FEEDKEEP_"
+
+Port = Annotated[int, msgspec.Meta(ge=0, le=65_535)]
+Count = Annotated[int, msgspec.Meta(ge=1)]
+
+
+class InvalidSettings(FeedkeepError):
+    """A setting that cannot be used; `str()` of it names it and says why."""
+
+
+def default_database() -> str:
+    """Return the URL of a file in the user's data directory (XDG Base Directory Specification)."""
+    configured = os.environ.get("XDG_DATA_HOME", "")
+    # The specification says that a relative path is to be ignored.
+    data = Path(configured) if configured.startswith("/") else Path.home() / ".local" / "share"
+    return f"sqlite:///{data / 'feedkeep' / 'feedkeep.db'}"
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How this feedkeep runs.
+
+    Attributes:
+        database: Where the lists are kept: `sqlite:///relative/path` or `sqlite:////absolute/path`.
+        host: The address that `serve` listens on.
+        port: The port that `serve` listens on; 0 takes a free one.
+        public_url: The base URL that clients use, for the links in lists; empty: as requested.
+        max_body_bytes: The size of the largest request body that is read.
+        max_items: How many items one POST may hold.
+        trusted_proxies: Addresses of proxies whose X-Forwarded-For is believed.
+        cors_origins: Origins whose web pages may call the service from a browser.
+        log_level: What is logged: debug, info, warning or error.
+    """
+
+    database: str = msgspec.field(default_factory=default_database)
+    host: str = "127.0.0.1"
+    port: Port = 8080
+    public_url: str = ""
+    max_body_bytes: Count = 4 * 1024 * 1024
+    max_items: Count = 10_000
+    trusted_proxies: tuple[str, ...] = ()
+    cors_origins: tuple[str, ...] = ()
+    log_level: Annotated[str, msgspec.Meta(pattern="^(debug|info|warning|error)$")] = "info"
+
+
+def load_settings(
+    flags: Mapping[str, object], config: Path | None, environment: Mapping[str, str]
+) -> Settings:
+    """Return the settings: flags win over the environment, and that over the file.
+
+    A flag that is None was not given. In the environment, lists are separated by commas.
+
+    Raises:
+        InvalidSettings: The file cannot be read, or a setting is unknown or has no valid value.
+    """
+    values: dict[str, object] = _from_file(config) if config else {}
+    values |= _from_environment(environment)
+    values |= {name: value for name, value in flags.items() if value is not None}
+    try:
+        return msgspec.convert(values, Settings, strict=False)
+    except msgspec.ValidationError as error:
+        raise InvalidSettings(f"A setting is not valid: {error}.".replace("`", "")) from error
+
+
+def sqlite_path(database: str) -> Path:
+    """Return the file that a database URL names.
+
+    Raises:
+        InvalidSettings: The URL names no SQLite file.
+    """
+    parts = urlsplit(database)
+    path = unquote(parts.path[1:])
+    if parts.scheme != "sqlite" or parts.netloc or not path:
+        raise InvalidSettings(
+            f'Cannot use "{database}" as the database: give sqlite:///relative/path or'
+            " sqlite:////absolute/path."
+        )
+    return Path(path).absolute()
+
+
+def _from_file(config: Path) -> dict[str, object]:
+    try:
+        return tomllib.loads(config.read_text("utf-8"))
+    except OSError as error:
+        raise InvalidSettings(f"Cannot read {config}: {error.strerror}.") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InvalidSettings(f"{config} is not valid TOML: {error}.") from error
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, object]:
+    values: dict[str, object] = {}
+    for name, kind in get_type_hints(Settings).items():
+        text = environment.get(ENVIRONMENT_PREFIX + name.upper(), "")
+        if text:
+            values[name] = _split(text) if _is_list(kind) else text
+    return values
+
+
+def _is_list(kind: Any) -> bool:
+    return get_origin(kind) is tuple
+
+
+def _split(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]

@@ -1,0 +1,108 @@
+"""The Store protocol: all that the service asks of a database.
+
+A store loads entries by guid, saves what a rule decided, lists what changed, and finds credentials.
+Every method can raise `StoreUnavailable`: the store is locked, full, away or damaged, and nothing
+is half done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from feedkeep.model import (
+    Account,
+    AccountId,
+    Decision,
+    Deletion,
+    Guid,
+    Page,
+    PageRequest,
+    Snapshot,
+    Stamp,
+    T,
+    Token,
+    View,
+)
+
+
+class Store(Protocol):
+    """One database, shared by all requests of a process."""
+
+    async def change(
+        self,
+        account_id: AccountId,
+        guids: Sequence[Guid],
+        decide: Callable[[Snapshot], Decision[T]],
+    ) -> T:
+        """Load what `guids` name, let `decide` say what changes, save that, and commit.
+
+        The only way to write entries. Changes of one account happen one after the other; `decide`
+        sees what every change before it committed. It is pure and may run more than once. Returns
+        the decision's outcome after the commit is durable.
+
+        Raises:
+            NotAuthorized: The account is gone.
+            FeedkeepError: Whatever `decide` raises; nothing is changed then.
+        """
+
+    async def view(self, account_id: AccountId, guid: Guid) -> View | None:
+        """Return the entry of `guid` with the subscription that it is or leads to."""
+
+    async def page(self, account_id: AccountId, request: PageRequest) -> Page:
+        """Return announced entries by rising revision, all read at one moment."""
+
+    async def deletion(self, account_id: AccountId, deletion_id: int) -> Deletion | None:
+        """Return the deletion of that id."""
+
+    async def whole(self, account_id: AccountId) -> Snapshot:
+        """Return all entries of an account, for checks.
+
+        Raises:
+            NotAuthorized: The account is gone.
+        """
+
+    async def find_token(
+        self, account_id: AccountId, token_hash: bytes
+    ) -> tuple[Account, Token] | None:
+        """Return the token of that hash with its account, as they are now."""
+
+    async def find_account(self, name_key: str) -> Account | None:
+        """Return the account whose name has that key, as it is now."""
+
+    async def accounts(self) -> Sequence[Account]:
+        """Return all accounts by name."""
+
+    async def create_account(self, account: Account, name_key: str) -> None:
+        """Add an account without entries.
+
+        Raises:
+            AccountError: The name is taken.
+        """
+
+    async def set_password(self, account_id: AccountId, password_hash: str) -> None:
+        """Replace the password's hash."""
+
+    async def set_disabled(self, account_id: AccountId, is_disabled: bool) -> None:
+        """Disable or enable an account."""
+
+    async def delete_account(self, account_id: AccountId) -> None:
+        """Remove an account and all that is kept for it."""
+
+    async def add_token(self, account_id: AccountId, token: Token) -> Token:
+        """Remember a token; return it under the account's next number, whatever id it came with."""
+
+    async def tokens(self, account_id: AccountId) -> Sequence[Token]:
+        """Return all tokens of an account by number, revoked ones too."""
+
+    async def revoke_token(self, account_id: AccountId, token_id: int, now: Stamp) -> Token | None:
+        """Let a token end now, unless it ended before; return it, or None if there is none."""
+
+    async def assert_ready(self) -> None:
+        """Return if the store can read and write now; else raise `StoreUnavailable`."""
+
+    async def damages(self) -> Sequence[str]:
+        """Return a sentence for everything that the database itself finds wrong with its data."""
+
+    async def close(self) -> None:
+        """Finish what was accepted, and let go of the database."""

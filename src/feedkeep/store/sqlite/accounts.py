@@ -1,0 +1,111 @@
+"""Accounts and their tokens in SQLite."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import apsw
+
+from feedkeep.errors import AccountError
+from feedkeep.model import Account, AccountId, Stamp, Token
+
+_ACCOUNT_COLUMNS = "a.id, a.name, a.password_hash, a.is_disabled, a.created"
+_TOKEN_COLUMNS = "t.id, t.hash, t.label, t.created, t.expires, t.revoked"  # noqa: S105
+_ACCOUNT_WIDTH = 5
+
+_FIND_TOKEN = f"""
+SELECT {_ACCOUNT_COLUMNS}, {_TOKEN_COLUMNS} FROM token t JOIN account a ON a.id = t.account_id
+WHERE t.account_id = ? AND t.hash = ?
+"""  # noqa: S608
+_FIND_ACCOUNT = f"SELECT {_ACCOUNT_COLUMNS} FROM account a WHERE a.name_key = ?"  # noqa: S608
+_ACCOUNTS = f"SELECT {_ACCOUNT_COLUMNS} FROM account a ORDER BY a.name_key"  # noqa: S608
+_CREATE = """
+INSERT INTO account (id, name, name_key, password_hash, is_disabled, created)
+VALUES (?, ?, ?, ?, ?, ?)
+"""
+_NEXT_TOKEN_ID = """
+UPDATE account SET last_token_id = last_token_id + 1 WHERE id = ? RETURNING last_token_id
+"""  # noqa: S105
+_ADD_TOKEN = """
+INSERT INTO token (account_id, id, hash, label, created, expires) VALUES (?, ?, ?, ?, ?, ?)
+"""  # noqa: S105
+_TOKENS = f"SELECT {_TOKEN_COLUMNS} FROM token t WHERE t.account_id = ? ORDER BY t.id"  # noqa: S608
+_REVOKE = f"""
+UPDATE token AS t SET revoked = ifnull(t.revoked, ?) WHERE t.account_id = ? AND t.id = ?
+RETURNING {_TOKEN_COLUMNS}
+"""  # noqa: S608
+
+
+def find_token(
+    connection: apsw.Connection, account_id: AccountId, token_hash: bytes
+) -> tuple[Account, Token] | None:
+    """Return a token with its account."""
+    row = connection.execute(_FIND_TOKEN, (account_id, token_hash)).fetchone()
+    return (_account(row[:_ACCOUNT_WIDTH]), Token(*row[_ACCOUNT_WIDTH:])) if row else None
+
+
+def find_account(connection: apsw.Connection, name_key: str) -> Account | None:
+    """Return the account whose name has that key."""
+    row = connection.execute(_FIND_ACCOUNT, (name_key,)).fetchone()
+    return _account(row) if row else None
+
+
+def accounts(connection: apsw.Connection) -> list[Account]:
+    """Return all accounts by name."""
+    return [_account(row) for row in connection.execute(_ACCOUNTS)]
+
+
+def create(connection: apsw.Connection, account: Account, name_key: str) -> None:
+    """Add an account."""
+    taken = find_account(connection, name_key)
+    if taken is not None:
+        raise AccountError(f"There is an account {taken.name} already.")
+    values = (account.id, account.name, name_key, account.password_hash, account.is_disabled)
+    connection.execute(_CREATE, (*values, account.created))
+
+
+def set_password(connection: apsw.Connection, account_id: AccountId, password_hash: str) -> None:
+    """Replace the password's hash."""
+    connection.execute(
+        "UPDATE account SET password_hash = ? WHERE id = ?", (password_hash, account_id)
+    )
+
+
+def set_disabled(connection: apsw.Connection, account_id: AccountId, is_disabled: bool) -> None:
+    """Disable or enable an account."""
+    connection.execute("UPDATE account SET is_disabled = ? WHERE id = ?", (is_disabled, account_id))
+
+
+def delete(connection: apsw.Connection, account_id: AccountId) -> None:
+    """Remove an account; its rows in other tables go with it."""
+    connection.execute("DELETE FROM account WHERE id = ?", (account_id,))
+
+
+def add_token(connection: apsw.Connection, account_id: AccountId, token: Token) -> Token:
+    """Remember a token under the account's next number."""
+    token_id = connection.execute(_NEXT_TOKEN_ID, (account_id,)).get
+    if token_id is None:
+        raise AccountError("The account is gone.")
+    values = (account_id, token_id, token.hash, token.label, token.created, token.expires)
+    connection.execute(_ADD_TOKEN, values)
+    return replace(token, id=token_id)
+
+
+def tokens(connection: apsw.Connection, account_id: AccountId) -> list[Token]:
+    """Return all tokens of an account by number."""
+    return [Token(*row) for row in connection.execute(_TOKENS, (account_id,))]
+
+
+def revoke_token(
+    connection: apsw.Connection, account_id: AccountId, token_id: int, now: Stamp
+) -> Token | None:
+    """Let a token end now, unless it ended before."""
+    row = connection.execute(_REVOKE, (now, account_id, token_id)).fetchone()
+    return Token(*row) if row else None
+
+
+def _account(row: Sequence[Any]) -> Account:
+    account_id, name, password_hash, is_disabled, created = row
+    return Account(AccountId(account_id), name, password_hash, bool(is_disabled), created)

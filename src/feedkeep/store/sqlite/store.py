@@ -1,0 +1,208 @@
+"""`SqliteStore`: the Store protocol over one writer thread and readers that never wait for it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any, Self
+
+import apsw
+
+from feedkeep.errors import FeedkeepError, StoreUnavailable
+from feedkeep.model import (
+    Account,
+    AccountId,
+    Decision,
+    Deletion,
+    Guid,
+    Page,
+    PageRequest,
+    Snapshot,
+    Stamp,
+    T,
+    Token,
+    View,
+)
+from feedkeep.store.batch import Batcher, Done, FailedBeforeCommit, Outcome
+from feedkeep.store.sqlite import accounts, entries
+from feedkeep.store.sqlite.connection import (
+    READER_PATIENCE_SECONDS,
+    WRITER_PATIENCE_SECONDS,
+    connect,
+    prepare,
+    roll_back,
+    unavailable_if_it_fails,
+)
+
+MAX_JOBS_IN_A_BATCH = 256
+
+Job = Callable[[apsw.Connection], Any]
+"""Work inside a transaction. It raises a `FeedkeepError` before its first write, or not at all."""
+
+
+class SqliteStore:
+    """A SQLite file in WAL mode with `synchronous=FULL`; other processes may use it meanwhile.
+
+    All writes of this process go through one thread, which shares commits among them. What finds
+    its row by key is read at once, by the caller's thread: that costs less than handing it over.
+    Whatever scans has a thread of its own, so that a long list holds nobody up.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Open a file that `prepare` has brought up to date; use `open` instead."""
+        self._writing = ThreadPoolExecutor(1, thread_name_prefix="sqlite-writer")
+        self._scanning = ThreadPoolExecutor(1, thread_name_prefix="sqlite-scanner")
+        with unavailable_if_it_fails():
+            self._writer = connect(path, WRITER_PATIENCE_SECONDS)
+            self._scanner = connect(path, READER_PATIENCE_SECONDS)
+            self._reader = connect(path, READER_PATIENCE_SECONDS)
+        self._batcher: Batcher[Job, Any] = Batcher(self._run_batch, MAX_JOBS_IN_A_BATCH)
+
+    @classmethod
+    async def open(cls, path: Path) -> Self:
+        """Open the file; create it, or bring it up to date, first.
+
+        Raises:
+            StoreUnusable: It cannot be opened, is not feedkeep's, or is newer than this program.
+            StoreUnavailable: It is locked or full.
+        """
+        await asyncio.to_thread(prepare, path)
+        return cls(path)
+
+    async def change(
+        self,
+        account_id: AccountId,
+        guids: Sequence[Guid],
+        decide: Callable[[Snapshot], Decision[T]],
+    ) -> T:
+        def job(connection: apsw.Connection) -> T:
+            return entries.change(connection, account_id, guids, decide)
+
+        return await self._write(job)
+
+    async def view(self, account_id: AccountId, guid: Guid) -> View | None:
+        with unavailable_if_it_fails():
+            return entries.view(self._reader, account_id, guid)
+
+    async def page(self, account_id: AccountId, request: PageRequest) -> Page:
+        return await self._scan(partial(entries.page, account_id=account_id, request=request))
+
+    async def deletion(self, account_id: AccountId, deletion_id: int) -> Deletion | None:
+        with unavailable_if_it_fails():
+            return entries.deletion(self._reader, account_id, deletion_id)
+
+    async def whole(self, account_id: AccountId) -> Snapshot:
+        return await self._scan(partial(entries.whole, account_id=account_id))
+
+    async def find_token(
+        self, account_id: AccountId, token_hash: bytes
+    ) -> tuple[Account, Token] | None:
+        with unavailable_if_it_fails():
+            return accounts.find_token(self._reader, account_id, token_hash)
+
+    async def find_account(self, name_key: str) -> Account | None:
+        with unavailable_if_it_fails():
+            return accounts.find_account(self._reader, name_key)
+
+    async def accounts(self) -> Sequence[Account]:
+        return await self._scan(accounts.accounts)
+
+    async def create_account(self, account: Account, name_key: str) -> None:
+        await self._write(partial(accounts.create, account=account, name_key=name_key))
+
+    async def set_password(self, account_id: AccountId, password_hash: str) -> None:
+        await self._write(
+            partial(accounts.set_password, account_id=account_id, password_hash=password_hash)
+        )
+
+    async def set_disabled(self, account_id: AccountId, is_disabled: bool) -> None:
+        await self._write(
+            partial(accounts.set_disabled, account_id=account_id, is_disabled=is_disabled)
+        )
+
+    async def delete_account(self, account_id: AccountId) -> None:
+        await self._write(partial(accounts.delete, account_id=account_id))
+
+    async def add_token(self, account_id: AccountId, token: Token) -> Token:
+        return await self._write(partial(accounts.add_token, account_id=account_id, token=token))
+
+    async def tokens(self, account_id: AccountId) -> Sequence[Token]:
+        return await self._scan(partial(accounts.tokens, account_id=account_id))
+
+    async def revoke_token(self, account_id: AccountId, token_id: int, now: Stamp) -> Token | None:
+        return await self._write(
+            partial(accounts.revoke_token, account_id=account_id, token_id=token_id, now=now)
+        )
+
+    async def assert_ready(self) -> None:
+        with unavailable_if_it_fails():
+            self._reader.execute("SELECT id FROM account LIMIT 1").fetchall()
+        await self._write(lambda _: None)
+
+    async def damages(self) -> Sequence[str]:
+        return await self._scan(_damages)
+
+    async def close(self) -> None:
+        """Finish what was accepted, fold the WAL into the file, and let go of it."""
+        await self._batcher.close()
+        with unavailable_if_it_fails():
+            await asyncio.get_running_loop().run_in_executor(self._writing, self._close_writer)
+            await asyncio.to_thread(self._scanning.shutdown)
+            self._scanner.close()
+            self._reader.close()
+        self._writing.shutdown()
+
+    async def _write(self, job: Callable[[apsw.Connection], T]) -> T:
+        value: T = await self._batcher.submit(job)
+        return value
+
+    async def _scan(self, read: Callable[[apsw.Connection], T]) -> T:
+        def scan() -> T:
+            with unavailable_if_it_fails():
+                return read(self._scanner)
+
+        return await asyncio.get_running_loop().run_in_executor(self._scanning, scan)
+
+    async def _run_batch(self, jobs: Sequence[Job]) -> Sequence[Outcome[Any]]:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._writing, self._write_batch, jobs)
+
+    def _write_batch(self, jobs: Sequence[Job]) -> Sequence[Outcome[Any]]:
+        """Run the jobs in one transaction; on the writer's thread."""
+        with unavailable_if_it_fails():
+            self._writer.execute("BEGIN IMMEDIATE")
+            try:
+                outcomes = self._run_jobs(jobs)
+                self._writer.execute("COMMIT")
+            except BaseException:
+                roll_back(self._writer)
+                raise
+        return outcomes
+
+    def _run_jobs(self, jobs: Sequence[Job]) -> Sequence[Outcome[Any]]:
+        outcomes: list[Outcome[Any]] = []
+        try:
+            for job in jobs:
+                try:
+                    with unavailable_if_it_fails():
+                        outcomes.append(Done(job(self._writer)))
+                except StoreUnavailable:
+                    raise
+                except FeedkeepError as error:
+                    outcomes.append(error)
+        except Exception as error:
+            raise FailedBeforeCommit(error) from error
+        return outcomes
+
+    def _close_writer(self) -> None:
+        self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        self._writer.close()
+
+
+def _damages(connection: apsw.Connection) -> list[str]:
+    found = [text for (text,) in connection.execute("PRAGMA integrity_check") if text != "ok"]
+    orphans = connection.execute("PRAGMA foreign_key_check").fetchall()
+    return found + [f"a row of table {row[0]} refers to a row that is missing" for row in orphans]
