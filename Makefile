@@ -19,7 +19,10 @@ serve: .venv/run
 	@$(BIN)/feedkeep serve --setup me $(ARGS)
 
 test: .venv/dev
-	$(BIN)/python tests/run.py $(ARGS)
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest $(ARGS)
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report
 
 lint: .venv/dev
 	$(BIN)/ruff check .

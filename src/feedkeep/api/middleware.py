@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
+from functools import cache
 
 import falcon
 import structlog
@@ -62,7 +63,7 @@ class Authenticated:
         self, req: Request, _resp: Response, resource: object, _params: object
     ) -> None:
         """Find the account, or refuse; only then look at the method (contract, section 2)."""
-        req.context.allow = allowed_methods(resource)
+        req.context.allow = allowed_methods(type(resource))
         is_preflight = req.method == "OPTIONS" and req.get_header("Access-Control-Request-Method")
         if is_preflight and self._allows_preflight:
             return
@@ -73,6 +74,7 @@ class Authenticated:
             raise falcon.HTTPMethodNotAllowed([])
 
 
-def allowed_methods(resource: object) -> str:
-    """Return the methods that a resource has, as the Allow header lists them."""
+@cache
+def allowed_methods(resource: type) -> str:
+    """Return the methods that a kind of resource has, as the Allow header lists them."""
     return ", ".join(name for name in _METHODS if hasattr(resource, f"on_{name.lower()}"))

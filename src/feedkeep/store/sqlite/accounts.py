@@ -33,8 +33,8 @@ INSERT INTO token (account_id, id, hash, label, created, expires) VALUES (?, ?, 
 """  # noqa: S105
 _TOKENS = f"SELECT {_TOKEN_COLUMNS} FROM token t WHERE t.account_id = ? ORDER BY t.id"  # noqa: S608
 _REVOKE = f"""
-UPDATE token AS t SET revoked = ifnull(t.revoked, ?) WHERE t.account_id = ? AND t.id = ?
-RETURNING {_TOKEN_COLUMNS}
+UPDATE token SET revoked = ifnull(revoked, ?) WHERE account_id = ? AND id = ?
+RETURNING {_TOKEN_COLUMNS.replace("t.", "")}
 """  # noqa: S608
 
 
@@ -42,13 +42,13 @@ def find_token(
     connection: apsw.Connection, account_id: AccountId, token_hash: bytes
 ) -> tuple[Account, Token] | None:
     """Return a token with its account."""
-    row = connection.execute(_FIND_TOKEN, (account_id, token_hash)).fetchone()
+    row = connection.execute(_FIND_TOKEN, (account_id, token_hash)).get
     return (_account(row[:_ACCOUNT_WIDTH]), Token(*row[_ACCOUNT_WIDTH:])) if row else None
 
 
 def find_account(connection: apsw.Connection, name_key: str) -> Account | None:
     """Return the account whose name has that key."""
-    row = connection.execute(_FIND_ACCOUNT, (name_key,)).fetchone()
+    row = connection.execute(_FIND_ACCOUNT, (name_key,)).get
     return _account(row) if row else None
 
 
@@ -102,7 +102,7 @@ def revoke_token(
     connection: apsw.Connection, account_id: AccountId, token_id: int, now: Stamp
 ) -> Token | None:
     """Let a token end now, unless it ended before."""
-    row = connection.execute(_REVOKE, (now, account_id, token_id)).fetchone()
+    row = connection.execute(_REVOKE, (now, account_id, token_id)).get
     return Token(*row) if row else None
 
 

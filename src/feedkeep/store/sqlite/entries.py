@@ -86,7 +86,7 @@ def whole(connection: apsw.Connection, account_id: AccountId) -> Snapshot:
 
 def view(connection: apsw.Connection, account_id: AccountId, guid: Guid) -> View | None:
     """Return one entry with its subscription."""
-    row = connection.execute(_VIEW, (account_id, _to_bytes(guid))).fetchone()
+    row = connection.execute(_VIEW, (account_id, _to_bytes(guid))).get
     return _view(row) if row else None
 
 
@@ -110,7 +110,7 @@ def deletion(
     connection: apsw.Connection, account_id: AccountId, deletion_id: int
 ) -> Deletion | None:
     """Return the deletion of that id."""
-    row = connection.execute(_DELETION, (account_id, deletion_id)).fetchone()
+    row = connection.execute(_DELETION, (account_id, deletion_id)).get
     return Deletion(row[0], _to_guid(row[1])) if row else None
 
 

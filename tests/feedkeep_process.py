@@ -1,0 +1,118 @@
+"""A feedkeep service in a process of its own, on a free port of loopback and a file of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from itertools import count
+from pathlib import Path
+from typing import Self
+
+import httpx
+
+from feedkeep.assembly import open_service
+from feedkeep.model import T
+from feedkeep.service import Service
+from feedkeep.settings import Settings
+
+FEEDKEEP = str(Path(sys.executable).with_name("feedkeep"))
+_START_SECONDS = 20
+_numbers = count(1)
+
+
+class FeedkeepProcess:
+    """Starts on entering, stops by SIGTERM on leaving; its log is kept in `folder`."""
+
+    def __init__(self, folder: Path, **settings: str) -> None:
+        self.folder = folder
+        self.database = f"sqlite:///{folder / 'feedkeep.db'}"
+        self.log = folder / "log.jsonl"
+        self.environment = {
+            **{key: value for key, value in os.environ.items() if not key.startswith("FEEDKEEP_")},
+            "FEEDKEEP_DATABASE": self.database,
+            **{f"FEEDKEEP_{key.upper()}": value for key, value in settings.items()},
+        }
+        self.base_url = ""
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [FEEDKEEP, "serve", "--port", "0"],
+                env=self.environment,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+            )
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            if found := re.search(r"http://[0-9.:]+", line):
+                self.base_url = found[0]
+                return
+        raise AssertionError(f"feedkeep did not start: {self.log.read_text()}")
+
+    def stop(self, number: int = signal.SIGTERM) -> int:
+        """Signal the process and return its exit status."""
+        self.process.send_signal(number)
+        status = self.process.wait(_START_SECONDS)
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+        return status
+
+    def run(self, *arguments: str, stdin: str | bytes = "") -> subprocess.CompletedProcess[str]:
+        """Run a command on the service's database."""
+        data = stdin.encode() if isinstance(stdin, str) else stdin
+        done = subprocess.run(
+            [FEEDKEEP, *arguments],
+            env=self.environment,
+            input=data,
+            capture_output=True,
+            check=False,
+        )
+        return subprocess.CompletedProcess(
+            done.args, done.returncode, done.stdout.decode(), done.stderr.decode()
+        )
+
+    def must(self, *arguments: str, stdin: str | bytes = "") -> str:
+        """Run a command that has to work; return what it printed."""
+        done = self.run(*arguments, stdin=stdin)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def use(self, work: Callable[[Service], Awaitable[T]]) -> T:
+        """Do what a command would do on the service's database, without the cost of a process."""
+
+        async def run() -> T:
+            async with open_service(Settings(database=self.database)) as service:
+                return await work(service)
+
+        return asyncio.run(run())
+
+    def new_account(self, password: str | None = None) -> str:
+        """Create an account with a name of its own; return the name."""
+        name = f"User{next(_numbers)}"
+        self.use(lambda service: service.create_account(name, password))
+        return name
+
+    def new_token(self, name: str, expires_days: int | None = None) -> str:
+        text, _ = self.use(lambda service: service.create_token(name, "test", expires_days))
+        return text
+
+    def client(self, name: str) -> httpx.Client:
+        """Return a client that shows a new token of that account."""
+        return httpx.Client(
+            base_url=self.base_url,
+            headers={"Authorization": f"Bearer {self.new_token(name)}"},
+            timeout=30,
+        )

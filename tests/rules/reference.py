@@ -1,0 +1,101 @@
+"""A naive account to compare the rules with: a plain list of feeds, searched from end to end."""
+
+from dataclasses import dataclass, field
+
+from feedkeep.rules.feed_urls import parse_feed_url
+
+
+def derive(url: str) -> str:
+    return parse_feed_url(url).guid
+
+
+@dataclass(eq=False)
+class Feed:
+    guid: str
+    url: str
+    on: bool = True
+    deleted: bool = False
+    aliases: dict[str, bool] = field(default_factory=dict)  # guid: was it ever announced
+    moved_from: set[str] = field(default_factory=set)  # derived guids of URLs it moved away from
+
+
+class Account:
+    def __init__(self) -> None:
+        self.feeds: list[Feed] = []
+
+    def leads(self, guid: str | None) -> Feed | None:
+        (found,) = [f for f in self.feeds if guid == f.guid or guid in f.aliases] or [None]
+        return found
+
+    def add(self, url: str, guid: str | None) -> None:
+        by_url, by_guid = self.leads(derive(url)), self.leads(guid)
+        if by_url and by_url.deleted and derive(url) not in (by_url.guid, derive(by_url.url)):
+            by_url = None
+        feed = by_guid or by_url
+        if feed is None:
+            feed = Feed(guid or derive(url), url)
+            self.take(feed.guid)
+            self.feeds.append(feed)
+        elif guid and not by_guid:
+            self.rename(feed, guid)
+        elif by_url and by_url is not feed:
+            self.absorb(feed, by_url)
+        if feed.deleted:
+            self.move(feed, url)
+        self.claim(derive(url), feed)
+        feed.on, feed.deleted = True, False
+
+    def update(self, guid: str, url: str | None, new_guid: str | None, on: bool | None) -> bool:
+        feed = self.leads(guid)
+        known, other = self.leads(new_guid), self.leads(derive(url)) if url else None
+        if feed is None or feed.deleted:
+            return False
+        if other and other not in (feed, known) and not other.deleted:
+            return False
+        if known and known is not feed:
+            self.absorb(feed, known)
+        if new_guid:
+            self.rename(feed, new_guid)
+        if url:
+            other = self.leads(derive(url))
+            if other and other is not feed and derive(url) in (other.guid, derive(other.url)):
+                self.absorb(feed, other)
+            left, is_undo = derive(feed.url), derive(url) in feed.moved_from
+            self.move(feed, url)
+            if is_undo and feed.aliases.get(left) is False:
+                self.take(left)
+        if on is not None:
+            feed.on = on
+        return True
+
+    def delete(self, guid: str) -> bool:
+        feed = self.leads(guid)
+        if feed is None or feed.deleted:
+            return False
+        feed.on, feed.deleted = False, True
+        return True
+
+    def take(self, guid: str) -> bool:
+        for feed in self.feeds:
+            feed.moved_from -= {guid} if guid in feed.aliases else set()
+        return any([feed.aliases.pop(guid, False) for feed in self.feeds])
+
+    def claim(self, guid: str, feed: Feed) -> None:
+        if guid != feed.guid and guid not in feed.aliases:
+            feed.aliases[guid] = self.take(guid)
+
+    def move(self, feed: Feed, url: str) -> None:
+        feed.moved_from = (feed.moved_from | {derive(feed.url)}) - {derive(url)}
+        feed.url = url
+        self.claim(derive(url), feed)
+
+    def rename(self, feed: Feed, guid: str) -> None:
+        if guid != feed.guid:
+            feed.aliases[feed.guid] = True
+            feed.aliases.pop(guid, None)
+            feed.guid = guid
+
+    def absorb(self, feed: Feed, other: Feed) -> None:
+        self.feeds.remove(other)
+        feed.aliases |= other.aliases | {other.guid: True}
+        feed.on |= other.on

@@ -1,0 +1,24 @@
+"""Contract, section 4: stamps of one account only rise."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from feedkeep.rules.clock import next_stamp
+
+
+def test_the_next_stamp_is_the_wall_clock_where_that_is_ahead() -> None:
+    assert next_stamp(last=5, now=100) == 100
+
+
+def test_a_wall_clock_that_was_set_back_does_no_harm() -> None:
+    assert next_stamp(last=100, now=5) == 101
+
+
+@given(st.lists(st.integers(0, 100), min_size=2))
+def test_stamps_rise_whatever_the_wall_clock_does(clock: list[int]) -> None:
+    stamps = [0]
+    for now in clock:
+        stamps.append(next_stamp(stamps[-1], now))
+    assert all(earlier < later for earlier, later in zip(stamps, stamps[1:], strict=False))

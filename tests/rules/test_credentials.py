@@ -1,0 +1,112 @@
+"""Contract, section 2: names, passwords and tokens."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from feedkeep.errors import AccountError
+from feedkeep.model import Account, AccountId, Token
+from feedkeep.rules.credentials import (
+    MAX_ACCOUNT_ID,
+    admits,
+    check_name,
+    check_password,
+    name_key,
+    read_token,
+    write_token,
+)
+
+SECRET = bytes(range(21))
+TEXT = write_token(AccountId(7), SECRET)
+IDS = st.integers(1, MAX_ACCOUNT_ID).map(AccountId)
+
+
+@pytest.mark.parametrize("name", ["a", "Alice", "josé", "bob.smith+tv@example.org", "名前", "x" * 64])
+def test_these_names_can_be_had(name: str) -> None:
+    assert check_name(name) == name
+
+
+@pytest.mark.parametrize("name", ["", "x" * 65, "a b", "a:b", "a/b", "-a", ".a", "a\n", "a\x00", "a%"])
+def test_a_name_that_would_be_trouble_in_a_header_or_path_is_refused(name: str) -> None:
+    with pytest.raises(AccountError, match="letters, digits"):
+        check_name(name)
+
+
+def test_names_compare_without_case_and_composition() -> None:
+    assert name_key("ALICE") == name_key("alice")
+    assert name_key("STRASSE") == name_key("straße")
+    assert name_key("Jose\u0301") == name_key("JOSÉ")
+    assert name_key("alice") != name_key("alicf")
+
+
+def test_passwords_of_all_keyboards_agree() -> None:
+    assert check_password("e\u0301") == check_password("é")
+
+
+@pytest.mark.parametrize(("password", "reason"), [("", "empty"), ("x" * 1_025, "at most 1,024")])
+def test_an_empty_or_absurd_password_is_refused(password: str, reason: str) -> None:
+    with pytest.raises(AccountError, match=reason):
+        check_password(password)
+
+
+@given(IDS, st.binary(min_size=21, max_size=21))
+def test_a_token_tells_its_account_and_its_hash(account_id: AccountId, secret: bytes) -> None:
+    text = write_token(account_id, secret)
+    token = read_token(text)
+    assert text.startswith("fk_")
+    assert token is not None
+    assert token.account_id == account_id
+    assert token.hash == hashlib.sha256(text.encode()).digest()
+
+
+def test_a_token_holds_at_least_160_random_bits() -> None:
+    assert len(SECRET) * 8 >= 160
+    assert len({write_token(AccountId(7), bytes([i]) + SECRET[1:]) for i in range(256)}) == 256
+    with pytest.raises(AssertionError):
+        write_token(AccountId(7), SECRET[:-1])
+
+
+@given(st.integers(3, len(TEXT) - 1), st.sampled_from("abcXYZ019-_"))
+def test_a_typing_error_is_noticed_without_asking_the_store(place: int, letter: str) -> None:
+    typed = TEXT[:place] + letter + TEXT[place + 1 :]
+    assert (read_token(typed) is None) == (typed != TEXT)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "fk_", TEXT[3:], TEXT + "=", TEXT[:-1], TEXT + "A", TEXT.upper(), TEXT[:-1] + "é", TEXT + "\n"],
+)
+def test_what_has_not_the_form_of_a_token_is_none(text: str) -> None:
+    assert read_token(text) is None
+
+
+@pytest.mark.parametrize("account_id", [0, 2**63, 2**64 - 1])
+def test_a_token_of_an_account_that_no_store_could_hold_is_none(account_id: int) -> None:
+    assert read_token(write_token(AccountId(account_id), SECRET)) is None
+
+
+def token(expires: int | None = None, revoked: int | None = None) -> Token:
+    return Token(1, b"", "", 0, expires, revoked)
+
+
+def account(is_disabled: bool = False) -> Account:
+    return Account(AccountId(7), "a", None, is_disabled, 0)
+
+
+def test_a_token_lets_in_until_it_expires_is_revoked_or_its_account_is_disabled() -> None:
+    assert admits(account(), token(), now=100)
+    assert admits(account(), token(expires=101), now=100)
+    assert not admits(account(), token(expires=100), now=100)
+    assert not admits(account(), token(revoked=99), now=100)
+    assert not admits(account(is_disabled=True), token(), now=100)
+
+
+def test_no_hash_and_no_password_shows_in_a_representation() -> None:
+    found = read_token(TEXT)
+    assert found is not None
+    assert repr(found.hash) not in repr(found)
+    assert "hash" not in repr(Account(AccountId(7), "a", "argon", False, 0))

@@ -1,0 +1,172 @@
+"""Contract, section 3: which texts are feed URLs, and which of them name the same feed."""
+
+from __future__ import annotations
+
+import uuid
+from urllib.parse import urlsplit
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from feedkeep.errors import InvalidFeedUrl
+from feedkeep.rules.feed_urls import PODCAST_NAMESPACE, parse_feed_url
+
+
+def guid(url: str) -> str:
+    return parse_feed_url(url).guid
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("https://podnews.net/rss", "9b024349-ccf0-5f69-a609-6b82873eab3c"),
+        ("https://mp3s.nashownotes.com/pc20rss.xml", "917393e3-1b1e-5cef-ace4-edaa54e1f810"),
+    ],
+)
+def test_the_derived_guid_has_the_published_check_values(url: str, expected: str) -> None:
+    assert guid(url) == expected
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "http://example.com/Feed",
+        "HTTPS://example.com/Feed",
+        "https://EXAMPLE.com/Feed",
+        "https://example.com/Feed/",
+        "https://example.com/Feed///",
+        "https://example.com/Feed#top",
+        "https://example.com/Feed/#top",
+        "https://example.com/Feed#a#b/",
+        "https://example.com:443/Feed",
+        "https://example.com:0443/Feed",
+        "http://example.com:80/Feed",
+        "https://example.com:/Feed",
+        " \t\r\n\f\vhttps://example.com/Feed\n",
+    ],
+)
+def test_these_spellings_name_the_same_feed(other: str) -> None:
+    assert guid(other) == guid("https://example.com/Feed")
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "https://example.com/feed",
+        "https://example.com/Feed?",
+        "https://example.com/Feed?page=1",
+        "https://example.com/%46eed",
+        "https://www.example.com/Feed",
+        "https://user@example.com/Feed",
+        "https://example.com:80/Feed",
+        "http://example.com:443/Feed",
+        "https://example.com:8443/Feed",
+        "https://example.com//Feed",
+    ],
+)
+def test_nothing_else_is_normalised(other: str) -> None:
+    assert guid(other) != guid("https://example.com/Feed")
+
+
+def test_only_the_host_is_lowered_not_the_user_information() -> None:
+    assert guid("https://Bob:Pw@EXAMPLE.com/") == guid("http://Bob:Pw@example.com")
+    assert guid("https://Bob:Pw@example.com") != guid("https://bob:pw@example.com")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://user:p%40ss@example.com/feed?token=a%20b&x=[1]",
+        "http://[::1]:8080/feed",
+        "http://example.com:0/feed",
+        "http://example.com:65535/feed",
+        "https://bücher.example/ünï",
+        "https://a@b@example.com/",
+        "http://localhost",
+        "https://example.com/" + "a" * (8_192 - 20),
+    ],
+)
+def test_the_url_is_kept_as_it_was_sent(url: str) -> None:
+    assert parse_feed_url(f"  {url} ").text == url
+
+
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        ("", "No protocol present"),
+        ("example.com/feed", "No protocol present"),
+        ("//example.com/feed", "No protocol present"),
+        ("http:/example.com", "No protocol present"),
+        ("://example.com", "No protocol present"),
+        ("1http://example.com", "No protocol present"),
+        ("ftp://example.com/feed", 'Unsupported protocol "ftp"'),
+        ("Feed://example.com/feed", 'Unsupported protocol "Feed"'),
+        ("http://", "No host present"),
+        ("http:///feed", "No host present"),
+        ("http://user@/feed", "No host present"),
+        ("http://:80/feed", "No host present"),
+        ("http://?a", "No host present"),
+        ("http://#a", "No host present"),
+        ("http://example.com:65536/", "Invalid port"),
+        ("http://example.com:99999/", "Invalid port"),
+        ("http://example.com:" + "9" * 5_000, "Invalid port"),
+        ("http://example.com:-1/", "Invalid port"),
+        ("http://example.com:８０/", "Invalid port"),
+        ("http://example.com:a/", "Invalid port"),
+        ("http://a:b:1/", "Invalid port"),
+        ("http://[::1", "Malformed brackets"),
+        ("http://exa]mple/", "Malformed brackets"),
+        ("http://a[::1]/", "Malformed brackets"),
+        ("http://[::1]a/", "Malformed brackets"),
+        ("http://[us@er]@example.com/", "Malformed brackets"),
+        ("http://[not an address]/", "White space"),
+        ("http://[zzz]/", "Malformed IPv6 address"),
+        ("http://[]/", "Malformed IPv6 address"),
+        ("http://exa mple.com/", "White space"),
+        ("http://example.com/a\nb", "White space"),
+        ("http://example.com/a\u00a0b", "White space"),
+        ("http://example.com/a\u0000b", "White space"),
+        ("http://example.com/a\u007f", "White space"),
+        ("http://example.com/a\u0085b", "White space"),
+        ("\u00a0http://example.com/", "White space"),
+        ("https://example.com/" + "a" * (8_193 - 20), "URL too long"),
+    ],
+)
+def test_a_refused_url_is_told_the_reason_first(url: str, reason: str) -> None:
+    with pytest.raises(InvalidFeedUrl) as refused:
+        parse_feed_url(url)
+    assert str(refused.value).startswith(reason)
+    assert str(refused.value).endswith(".")
+
+
+HOSTS = st.from_regex(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,20}[A-Za-z0-9])?", fullmatch=True)
+PATHS = st.from_regex(r"(/[A-Za-z0-9._~%?&=-]{0,10}){0,4}", fullmatch=True)
+
+
+@given(
+    scheme=st.sampled_from(["http", "https", "HTTP"]),
+    host=HOSTS,
+    port=st.none() | st.integers(0, 65_535),
+    path=PATHS,
+)
+def test_any_url_has_the_guid_that_its_parts_give(
+    scheme: str, host: str, port: int | None, path: str
+) -> None:
+    url = f"{scheme}://{host}{'' if port is None else f':{port}'}{path}"
+    parts = urlsplit(url)
+    default = {"http": 80, "https": 443}[parts.scheme]
+    name = parts.hostname or ""
+    name += "" if parts.port in {None, default} else f":{parts.port}"
+    name += parts.path + (f"?{parts.query}" if "?" in url else "")
+    assert guid(url) == str(uuid.uuid5(PODCAST_NAMESPACE, name.rstrip("/")))
+
+
+@given(st.text(max_size=60) | st.text(max_size=60).map("http://".__add__))
+def test_any_text_is_accepted_or_refused_with_a_reason(text: str) -> None:
+    try:
+        url = parse_feed_url(text)
+    except InvalidFeedUrl as refused:
+        assert str(refused)
+    else:
+        assert parse_feed_url(url.text) == url

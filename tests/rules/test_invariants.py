@@ -1,0 +1,46 @@
+"""Every kind of wrong entry is told; a test that looks for violations depends on it."""
+
+from __future__ import annotations
+
+import pytest
+
+from feedkeep.model import Alias, Entry, Guid, Pointer, Subscription
+from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.rules.invariants import violations
+
+URL = "https://a.example/feed"
+DERIVED = parse_feed_url(URL).guid
+OTHER = Guid("00000000-0000-4000-8000-000000000001")
+SOUND = Subscription(OTHER, URL, True, 5)
+
+
+@pytest.mark.parametrize(
+    ("entries", "violation"),
+    [
+        ([SOUND, Pointer(DERIVED, OTHER, 5)], "stamp 5 is used 2 times"),
+        ([SOUND, Pointer(DERIVED, OTHER, 99)], "stamp 99 is after the clock"),
+        ([SOUND], f"the feed URL of {OTHER} does not lead to it"),
+        ([Pointer(DERIVED, OTHER)], f"pointer {DERIVED} does not lead to a subscription"),
+        (
+            [SOUND, Pointer(DERIVED, OTHER, alias=Alias(URL, True))],
+            f"the present feed URL of {OTHER} is kept as a former one, too",
+        ),
+        (
+            [Subscription(DERIVED, URL, True, 5, deleted=6)],
+            f"{DERIVED} is deleted and subscribed",
+        ),
+        (
+            [
+                Subscription(DERIVED, URL, True, 5),
+                *(Pointer(Guid(f"{i:08x}-0000-4000-8000-000000000001"), DERIVED) for i in range(1_001)),
+            ],
+            f"1001 pointers lead to {DERIVED}",
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_told(entries: list[Entry], violation: str) -> None:
+    assert violation in list(violations(entries, last_stamp=50))
+
+
+def test_nothing_is_said_of_sound_entries() -> None:
+    assert list(violations([SOUND, Pointer(DERIVED, OTHER, 6)], last_stamp=6)) == []

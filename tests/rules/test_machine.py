@@ -1,0 +1,155 @@
+"""Random sequences of operations: the rules agree with a naive reference, and nothing is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from reference import Account, derive
+
+from feedkeep.errors import InvalidInput, UnknownSubscription
+from feedkeep.model import Decision, Entry, Guid, Pointer, Snapshot, Subscription
+from feedkeep.rules import subscriptions
+from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.rules.guids import parse_guid
+from feedkeep.rules.invariants import violations
+from feedkeep.rules.subscriptions import Update, want
+
+URL_TEXTS = ["http://a.example/", "https://a.example", "http://b.example", "https://c.example/x"]
+GUID_TEXTS = [f"00000000-0000-4000-8000-00000000000{i}" for i in range(3)]
+GUID_TEXTS += [derive("http://a.example"), derive("http://c.example/x")]
+URLS = st.sampled_from(URL_TEXTS)
+GUIDS = st.sampled_from(GUID_TEXTS)
+KNOWN = st.sampled_from(GUID_TEXTS + [derive(url) for url in URL_TEXTS])
+CLOCK = st.integers(0, 50)
+
+
+class Rules(RuleBasedStateMachine):
+    """One account, kept by the rules and by the reference at once, and a device that follows it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.entries: dict[Guid, Entry] = {}
+        self.last_stamp = 0
+        self.reference = Account()
+        self.copy: dict[Guid, Entry] = {}
+        self.followed_to = -1
+        self.has_deleted = False
+
+    @rule(items=st.lists(st.tuples(URLS, st.none() | GUIDS), min_size=1, max_size=3), now=CLOCK)
+    def add(self, items: list[tuple[str, str | None]], now: int) -> None:
+        wanted = [want(url, guid) for url, guid in items]
+        outcome = self.decide(now, lambda snapshot: subscriptions.add(snapshot, wanted))
+        for url, guid in items:
+            self.reference.add(url, guid)
+        assert [item.subscription.is_subscribed for item in outcome] == [True] * len(items)
+        for (url, _), item in zip(items, outcome, strict=True):
+            feed = self.reference.leads(derive(url))
+            assert feed is not None
+            assert item.subscription == self.entries[item.subscription.guid]
+            assert item.subscription.guid == feed.guid
+
+    @rule(
+        guid=KNOWN, url=st.none() | URLS, new_guid=st.none() | KNOWN, on=st.none() | st.booleans(),
+        now=CLOCK,
+    )  # fmt: skip
+    def update(
+        self, guid: str, url: str | None, new_guid: str | None, on: bool | None, now: int
+    ) -> None:
+        before = dict(self.entries)
+        change = Update(
+            parse_feed_url(url) if url else None, parse_guid(new_guid) if new_guid else None, on
+        )
+        try:
+            self.decide(now, lambda snapshot: subscriptions.update(snapshot, Guid(guid), change))
+            was_done = True
+        except (UnknownSubscription, InvalidInput):
+            was_done = False
+        assert was_done == self.reference.update(guid, url, new_guid, on)
+        assert was_done or before == self.entries
+
+    @rule(guid=KNOWN, now=CLOCK)
+    def delete(self, guid: str, now: int) -> None:
+        try:
+            self.decide(now, lambda snapshot: subscriptions.delete(snapshot, Guid(guid)))
+            was_done = True
+        except UnknownSubscription:
+            was_done = False
+        assert was_done == self.reference.delete(guid)
+        self.has_deleted |= was_done
+
+    @rule()
+    def follow(self) -> None:
+        """A device comes back and takes what changed since, as the list shows it."""
+        announced = [e for e in self.entries.values() if e.revision is not None]
+        news = [e for e in announced if (e.revision or 0) > self.followed_to]
+        self.copy |= {entry.guid: entry for entry in news}
+        self.followed_to = max([self.followed_to, *(e.revision or 0 for e in news)])
+
+        def target(guid: Guid) -> Guid:
+            entry = self.copy[guid]
+            return target(entry.new_guid) if isinstance(entry, Pointer) else guid
+
+        if not self.has_deleted:  # a new subscription may take over a deleted one's former URL
+            led = {e.guid: self.target(e.guid) for e in announced}
+            assert led == {guid: target(guid) for guid in self.copy}
+        own = {g: e for g, e in self.copy.items() if isinstance(e, Subscription)}
+        there = {e.guid: e for e in announced if isinstance(e, Subscription)}
+        assert {g: e.is_subscribed for g, e in own.items()} == {
+            g: e.is_subscribed for g, e in there.items()
+        }
+        assert {g: e.feed_url for g, e in own.items()} == {g: e.feed_url for g, e in there.items()}
+
+    @invariant()
+    def nothing_is_wrong_with_the_entries(self) -> None:
+        assert list(violations(self.entries.values(), self.last_stamp)) == []
+
+    @invariant()
+    def the_reference_has_the_same_account(self) -> None:
+        ours = {
+            entry.guid: self.target(entry.guid)
+            for entry in self.entries.values()
+        }  # fmt: skip
+        theirs = {guid: f.guid for f in self.reference.feeds for guid in [f.guid, *f.aliases]}
+        assert ours == theirs
+        announced = {
+            e.guid for e in self.entries.values() if isinstance(e, Pointer) and e.guid_changed
+        }
+        assert announced == {g for f in self.reference.feeds for g, told in f.aliases.items() if told}
+        for feed in self.reference.feeds:
+            entry = self.entries[Guid(feed.guid)]
+            assert isinstance(entry, Subscription)
+            assert (entry.feed_url, entry.is_subscribed) == (feed.url, feed.on)
+            assert (entry.deleted is not None) == feed.deleted
+
+    def decide(self, now: int, decide: Callable[[Snapshot], Decision[Any]]) -> Any:
+        """Do what a store does, and look at every stamp that was given out."""
+        before, clock = dict(self.entries), self.last_stamp
+        decision = decide(Snapshot(before, clock, now))
+        assert before == self.entries, "a rule changed what it was given"
+        changed = [e for e in decision.saved if e.revision != getattr(before.get(e.guid), "revision", None)]
+        stamps = [e.revision for e in changed if e.revision is not None]
+        assert all(stamp > clock for stamp in stamps)
+        assert decision.last_stamp >= max([clock, *stamps])
+        for entry in changed:
+            if isinstance(entry, Pointer) and entry.guid_changed:
+                target = {e.guid: e for e in decision.saved}.get(entry.new_guid)
+                assert target is None or entry.guid_changed < (target.revision or 0)
+        self.entries |= {entry.guid: entry for entry in decision.saved}
+        for guid in decision.forgotten:
+            entry = self.entries.pop(guid)
+            assert isinstance(entry, Pointer), "a subscription was lost"
+            assert entry.guid_changed is None, "a guid was lost that devices know"
+        self.last_stamp = decision.last_stamp
+        return decision.outcome
+
+    def target(self, guid: Guid) -> Guid:
+        entry = self.entries[guid]
+        return entry.new_guid if isinstance(entry, Pointer) else guid
+
+
+TestRules = Rules.TestCase
+TestRules.settings = settings(max_examples=150, stateful_step_count=30, deadline=None)

@@ -1,0 +1,253 @@
+"""Contract, sections 3 to 6: what is seen of stamps, limits and decisions below the interface."""
+
+from __future__ import annotations
+
+import pytest
+
+from feedkeep.errors import DeletedSubscription, InvalidInput, UnknownSubscription
+from feedkeep.model import (
+    Alias,
+    Decision,
+    Entry,
+    Guid,
+    Pointer,
+    Snapshot,
+    Subscription,
+    T,
+    View,
+)
+from feedkeep.rules import subscriptions
+from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.rules.subscriptions import MAX_POINTERS, Added, Refused, Update, want
+
+A, B, C = "https://a.example/feed", "https://b.example/feed", "https://c.example/feed"
+G1, G2, G3 = (Guid(f"00000000-0000-4000-8000-00000000000{i}") for i in (1, 2, 3))
+
+
+def guid(url: str) -> Guid:
+    return parse_feed_url(url).guid
+
+
+class Account:
+    """One account's entries, changed the way a store changes them."""
+
+    def __init__(self, now: int = 1_000) -> None:
+        self.entries: dict[Guid, Entry] = {}
+        self.last_stamp = 0
+        self.now = now
+
+    def snapshot(self) -> Snapshot:
+        return Snapshot(dict(self.entries), self.last_stamp, self.now)
+
+    def keep(self, decision: Decision[T]) -> T:
+        self.entries |= {entry.guid: entry for entry in decision.saved}
+        for forgotten in decision.forgotten:
+            del self.entries[forgotten]
+        self.last_stamp = decision.last_stamp
+        return decision.outcome
+
+    def add(self, *items: tuple[str, str | None]) -> list[Added | Refused]:
+        wanted = [want(url, sent) for url, sent in items]
+        return self.keep(subscriptions.add(self.snapshot(), wanted))
+
+    def update(self, sent: Guid, change: Update) -> subscriptions.Updated:
+        return self.keep(subscriptions.update(self.snapshot(), sent, change))
+
+    def move(self, sent: Guid, url: str) -> None:
+        self.update(sent, Update(new_feed_url=parse_feed_url(url)))
+
+    def delete(self, sent: Guid) -> int:
+        return self.keep(subscriptions.delete(self.snapshot(), sent)).id
+
+    def subscription(self, sent: Guid) -> Subscription:
+        entry = self.entries[sent]
+        assert isinstance(entry, Subscription)
+        return entry
+
+    def pointer(self, sent: Guid) -> Pointer:
+        entry = self.entries[sent]
+        assert isinstance(entry, Pointer)
+        return entry
+
+
+def test_every_entry_of_one_request_has_a_stamp_of_its_own() -> None:
+    account = Account()
+    account.add((A, None), (B, None), (C, None))
+    assert [account.subscription(guid(url)).revision for url in (A, B, C)] == [1_000, 1_001, 1_002]
+    assert account.last_stamp == 1_002
+
+
+def test_pointers_are_stamped_before_the_subscription_that_they_lead_to() -> None:
+    account = Account()
+    account.add((A, G1), (B, G2))
+    account.update(G1, Update(new_guid=G2))
+    stamps = [account.pointer(G1).guid_changed, account.subscription(G2).guid_changed]
+    assert stamps == sorted(stamps, key=lambda stamp: stamp or 0)
+    assert account.subscription(G2).guid_changed == account.last_stamp
+
+
+def test_leading_an_old_pointer_to_a_newer_guid_is_not_a_change_of_it() -> None:
+    account = Account()
+    account.add((A, G1))
+    account.update(G1, Update(new_guid=G2))
+    before = account.pointer(G1).guid_changed
+    account.update(G2, Update(new_guid=G3))
+    assert account.pointer(G1) == Pointer(G1, G3, before)
+
+
+def test_a_pointer_that_a_new_subscription_takes_from_a_deleted_one_is_told_anew() -> None:
+    account = Account()
+    account.add((A, None))
+    account.update(guid(A), Update(new_guid=G1))
+    account.move(G1, B)
+    before = account.pointer(guid(A)).guid_changed
+    account.delete(G1)
+    account.add((A, G2))
+    assert account.pointer(guid(A)).new_guid == G2
+    assert (account.pointer(guid(A)).guid_changed or 0) > (before or 0)
+    assert (account.pointer(guid(A)).guid_changed or 0) < account.subscription(G2).revision
+
+
+def test_an_item_that_changes_nothing_but_its_stamp_leaves_other_entries_alone() -> None:
+    account = Account()
+    account.add((A, None), (B, None))
+    decision = subscriptions.add(account.snapshot(), [want(A, None)])
+    assert [entry.guid for entry in decision.saved] == [guid(A)]
+
+
+def test_a_refused_item_changes_nothing_and_takes_no_stamp() -> None:
+    account = Account()
+    decision = subscriptions.add(account.snapshot(), [want("a.example", None), want(A, "no guid")])
+    assert (decision.saved, decision.forgotten, decision.last_stamp) == ([], [], 0)
+    assert [type(item) for item in decision.outcome] == [Refused, Refused]
+
+
+def crowded(pointers: int) -> Account:
+    """Return an account with a subscription G1 that so many pointers lead to."""
+    account = Account()
+    account.add((A, G1))
+    urls = [f"https://a.example/{number}" for number in range(pointers - 1)]
+    account.add(*((url, G1) for url in urls))
+    return account
+
+
+def test_a_subscription_has_at_most_a_thousand_pointers_and_an_item_too_many_fails() -> None:
+    account = crowded(MAX_POINTERS)
+    before = account.snapshot()
+    (result,) = account.add((f" {B} ", G1))
+    assert isinstance(result, Refused)
+    assert result.feed_url == f" {B} "
+    assert "at most 1,000" in result.message
+    assert account.snapshot() == before
+
+
+def test_an_item_that_makes_no_pointer_is_taken_by_a_subscription_with_a_thousand() -> None:
+    account = crowded(MAX_POINTERS)
+    (result,) = account.add((A, G1))
+    assert isinstance(result, Added)
+
+
+def test_items_around_one_that_makes_too_many_pointers_are_added() -> None:
+    account = crowded(MAX_POINTERS)
+    results = account.add((B, None), (B, G1), (C, None))
+    assert [type(result) for result in results] == [Added, Refused, Added]
+    assert account.subscription(guid(B)).is_subscribed
+    assert account.subscription(guid(C)).revision == account.last_stamp
+
+
+@pytest.mark.parametrize(
+    "change",
+    [Update(new_guid=G2), Update(new_feed_url=parse_feed_url(B)), Update(new_guid=G3)],
+)
+def test_an_update_that_makes_too_many_pointers_is_refused_and_changes_nothing(
+    change: Update,
+) -> None:
+    account = crowded(MAX_POINTERS)
+    account.add((C, G3))
+    with pytest.raises(InvalidInput, match="at most 1,000"):
+        subscriptions.update(account.snapshot(), G1, change)
+
+
+def test_a_pointer_keeps_the_text_of_a_url_that_was_left_or_absorbed_or_sent_beside() -> None:
+    account = Account()
+    account.add((A, G1), (B, G2))
+    account.move(G1, "https://a.example/new")
+    account.update(G1, Update(new_guid=G2))
+    account.add((C, G2))
+    assert account.pointer(guid(A)).alias == Alias(A, moved_away=True)
+    assert account.pointer(guid(B)).alias == Alias(B, moved_away=False)
+    assert account.pointer(guid(C)).alias == Alias(C, moved_away=False)
+    assert account.pointer(guid("https://a.example/new")).alias is None
+
+
+def test_the_present_guid_keeps_the_text_of_the_url_that_it_was_derived_from() -> None:
+    account = Account()
+    account.add((A, None))
+    account.move(guid(A), B)
+    assert account.subscription(guid(A)).alias == Alias(A, moved_away=True)
+    account.update(guid(A), Update(new_guid=G1))
+    assert account.pointer(guid(A)).alias == Alias(A, moved_away=True)
+    account.update(G1, Update(new_guid=guid(A)))
+    assert account.subscription(guid(A)).alias == Alias(A, moved_away=True)
+
+
+def test_moving_to_a_url_that_was_absorbed_is_a_new_move_and_loses_no_url() -> None:
+    account = Account()
+    account.add((A, G1), (B, G2))
+    account.update(G1, Update(new_guid=G2))
+    account.move(G2, B)
+    assert account.pointer(guid(A)).new_guid == G2
+
+
+def test_moving_to_a_url_that_was_only_sent_beside_is_a_new_move_and_loses_no_url() -> None:
+    account = Account()
+    account.add((A, G1), (B, G1))
+    account.move(G1, B)
+    assert account.pointer(guid(A)).new_guid == G1
+
+
+def test_moves_of_an_absorbed_subscription_cannot_be_undone() -> None:
+    account = Account()
+    account.add((A, G1), (B, G2))
+    account.move(G2, C)
+    account.update(G1, Update(new_guid=G2))
+    account.move(G2, B)
+    assert account.pointer(guid(A)).new_guid == G2
+    assert account.pointer(guid(C)).new_guid == G2
+
+
+def test_reviving_with_a_former_url_loses_no_url() -> None:
+    account = Account()
+    account.add((A, G1))
+    account.move(G1, B)
+    account.delete(G1)
+    account.add((A, G1))
+    assert account.subscription(G1).feed_url == A
+    assert account.pointer(guid(B)).new_guid == G1
+
+
+def test_a_deletion_is_known_by_its_stamp() -> None:
+    account = Account()
+    account.add((A, G1))
+    assert account.delete(G1) == account.subscription(G1).deleted == account.last_stamp
+
+
+def test_only_what_is_subscribed_is_exported_oldest_change_first() -> None:
+    account = Account()
+    account.add((A, G1), (B, G2), (C, G3))
+    account.update(G1, Update(is_subscribed=True))
+    account.update(G2, Update(is_subscribed=False))
+    assert [item.guid for item in subscriptions.subscribed(account.snapshot())] == [G3, G1]
+    account.delete(G3)
+    assert [item.guid for item in subscriptions.subscribed(account.snapshot())] == [G1]
+
+
+def test_what_is_not_there_and_what_was_deleted_cannot_be_read() -> None:
+    account = Account()
+    account.add((A, G1))
+    account.delete(G1)
+    deleted = account.subscription(G1)
+    with pytest.raises(UnknownSubscription):
+        subscriptions.read(None)
+    with pytest.raises(DeletedSubscription):
+        subscriptions.read(View(account.pointer(guid(A)), deleted))

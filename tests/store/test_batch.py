@@ -1,0 +1,126 @@
+"""Many requests, one commit: how jobs share batches, and how they fail alone."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+
+import pytest
+
+from feedkeep.errors import StoreUnavailable, UnknownSubscription
+from feedkeep.store.batch import Batcher, Done, FailedBeforeCommit, Outcome
+
+
+class Transactions:
+    """Answers each job with itself, notes the batches, and fails as it is told."""
+
+    def __init__(self, failure: Callable[[Sequence[int]], Exception | None] = lambda _: None) -> None:
+        self.batches: list[list[int]] = []
+        self.failure = failure
+
+    async def run(self, jobs: Sequence[int]) -> Sequence[Outcome[int]]:
+        self.batches.append(list(jobs))
+        await asyncio.sleep(0)
+        if error := self.failure(jobs):
+            raise error
+        return [UnknownSubscription() if job < 0 else Done(job) for job in jobs]
+
+
+def run(
+    transactions: Transactions, jobs: Sequence[int], max_jobs: int = 100
+) -> list[int | BaseException]:
+    async def go() -> list[int | BaseException]:
+        batcher: Batcher[int, int] = Batcher(transactions.run, max_jobs)
+        results = await asyncio.gather(
+            *(batcher.submit(job) for job in jobs), return_exceptions=True
+        )
+        await batcher.close()
+        return results
+
+    return asyncio.run(go())
+
+
+def test_what_is_queued_shares_a_batch_and_each_gets_its_own_answer() -> None:
+    transactions = Transactions()
+    assert run(transactions, [1, 2, 3]) == [1, 2, 3]
+    assert transactions.batches == [[1, 2, 3]]
+
+
+def test_a_batch_has_a_greatest_size_and_jobs_keep_their_order() -> None:
+    transactions = Transactions()
+    assert run(transactions, range(5), max_jobs=2) == [0, 1, 2, 3, 4]
+    assert transactions.batches == [[0, 1], [2, 3], [4]]
+
+
+def test_a_job_that_comes_while_a_batch_runs_goes_into_the_next() -> None:
+    transactions = Transactions()
+
+    async def go() -> None:
+        batcher: Batcher[int, int] = Batcher(transactions.run, 100)
+        first = asyncio.create_task(batcher.submit(1))
+        while not transactions.batches:
+            await asyncio.sleep(0)
+        assert await asyncio.gather(first, batcher.submit(2), batcher.submit(3)) == [1, 2, 3]
+
+    asyncio.run(go())
+    assert transactions.batches == [[1], [2, 3]]
+
+
+def test_an_error_of_one_job_is_that_jobs_alone() -> None:
+    results = run(Transactions(), [1, -1, 2])
+    assert isinstance(results[1], UnknownSubscription)
+    assert results[::2] == [1, 2]
+
+
+def test_a_batch_that_failed_before_its_commit_is_run_again_one_by_one() -> None:
+    defect = ZeroDivisionError()
+    transactions = Transactions(lambda jobs: FailedBeforeCommit(defect) if 2 in jobs else None)
+    assert run(transactions, [1, 2, 3]) == [1, defect, 3]
+    assert transactions.batches == [[1, 2, 3], [1], [2], [3]]
+
+
+def test_a_batch_whose_commit_was_sent_is_never_run_again() -> None:
+    unknown = StoreUnavailable("the commit failed")
+    transactions = Transactions(lambda _: unknown)
+    assert run(transactions, [1, 2, 3]) == [unknown] * 3
+    assert transactions.batches == [[1, 2, 3]]
+
+
+def test_a_store_that_is_away_is_not_waited_for_by_each_job_in_turn() -> None:
+    away = StoreUnavailable("away")
+    transactions = Transactions(lambda _: FailedBeforeCommit(away))
+    assert run(transactions, [1, 2, 3]) == [away] * 3
+    assert transactions.batches == [[1, 2, 3], [1]]
+
+
+def test_closing_answers_what_was_accepted_and_takes_no_more() -> None:
+    transactions = Transactions()
+
+    async def go() -> None:
+        batcher: Batcher[int, int] = Batcher(transactions.run, 1)
+        accepted = [asyncio.create_task(batcher.submit(job)) for job in (1, 2, 3)]
+        await asyncio.sleep(0)
+        await batcher.close()
+        assert [await task for task in accepted] == [1, 2, 3]
+        with pytest.raises(StoreUnavailable, match="stopping"):
+            await batcher.submit(4)
+
+    asyncio.run(go())
+
+
+def test_a_caller_that_went_away_does_not_disturb_the_others() -> None:
+    transactions = Transactions()
+
+    async def go() -> None:
+        batcher: Batcher[int, int] = Batcher(transactions.run, 100)
+        tasks: list[asyncio.Task[int]] = [
+            asyncio.create_task(batcher.submit(job)) for job in (1, 2)
+        ]
+        await asyncio.sleep(0)
+        tasks[0].cancel()
+        assert await tasks[1] == 2
+
+    asyncio.run(go())
+    assert transactions.batches == [[1, 2]]
+
+

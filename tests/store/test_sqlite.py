@@ -1,0 +1,284 @@
+"""What is SQLite's own: durable connections, its file, its locks, and what damage looks like."""
+
+from __future__ import annotations
+
+import asyncio
+import stat
+import threading
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import apsw
+import pytest
+
+from feedkeep.errors import StoreUnavailable, StoreUnusable
+from feedkeep.model import Account, AccountId, Decision, Guid, PageRequest, Snapshot, Subscription
+from feedkeep.store.sqlite import SqliteStore, connection
+from feedkeep.store.sqlite.connection import APPLICATION_ID, connect, newest_version, prepare
+
+ALICE = AccountId(7)
+GUID = Guid("00000000-0000-4000-8000-000000000001")
+
+
+def run(path: Path, work: Callable[[SqliteStore], Awaitable[None]]) -> None:
+    """Run `work` on a store with one account."""
+
+    async def go() -> None:
+        store = await SqliteStore.open(path)
+        try:
+            if not await store.accounts():
+                await store.create_account(Account(ALICE, "alice", None, False, 0), "alice")
+            await work(store)
+        finally:
+            await store.close()
+
+    asyncio.run(go())
+
+
+def subscribe(snapshot: Snapshot) -> Decision[None]:
+    stamp = snapshot.last_stamp + 1
+    entry = Subscription(GUID, "https://a.example", True, stamp)
+    return Decision(None, [entry], [], stamp)
+
+
+def test_every_connection_is_durable_and_keeps_references_whole(path: Path) -> None:
+    prepare(path)
+    with connect(path, 1) as opened:
+        assert opened.pragma("journal_mode") == "wal"
+        assert opened.pragma("synchronous") == 2
+        assert opened.pragma("foreign_keys") == 1
+        assert opened.pragma("fullfsync") == 1
+
+
+def test_a_connection_that_is_not_durable_is_refused(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepare(path)
+    monkeypatch.setitem(connection._SETTINGS, "synchronous", 99)
+    with pytest.raises(StoreUnusable, match="does not take synchronous=99"):
+        connect(path, 1)
+
+
+def test_the_file_is_the_owners_alone(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "feedkeep.db"
+
+    async def work(_: SqliteStore) -> None:
+        for file in path.parent.iterdir():
+            assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        assert len(list(path.parent.iterdir())) == 3
+
+    run(path, work)
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+
+
+def test_closing_folds_the_write_ahead_log_into_the_file(path: Path) -> None:
+    async def work(store: SqliteStore) -> None:
+        await store.change(ALICE, [GUID], subscribe)
+
+    run(path, work)
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+
+def test_a_new_file_is_marked_as_ours_with_the_newest_version(path: Path) -> None:
+    assert prepare(path) == 0
+    assert prepare(path) == newest_version()
+    with connect(path, 1) as opened:
+        assert opened.pragma("application_id") == APPLICATION_ID
+        assert opened.pragma("user_version") == newest_version()
+
+
+def test_ten_that_start_at_once_bring_the_file_up_to_date_once(path: Path) -> None:
+    versions: list[int] = []
+    threads = [threading.Thread(target=lambda: versions.append(prepare(path))) for _ in range(10)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(versions) == 10
+    assert prepare(path) == newest_version()
+
+
+def test_a_step_that_fails_leaves_nothing_of_itself(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (step,) = connection.migrations("sqlite")
+    broken = type(step)(1, step.name, step.sql + "CREATE TABLE account (id);")
+    monkeypatch.setattr(connection, "migrations", lambda _: [broken])
+    with pytest.raises(apsw.SQLError):
+        prepare(path)
+    monkeypatch.undo()
+    with connect(path, 1) as opened:
+        assert opened.execute("SELECT count(*) FROM sqlite_schema").get == 0
+    assert prepare(path) == 0
+
+
+def test_a_database_of_a_newer_program_is_refused_and_left_alone(path: Path) -> None:
+    prepare(path)
+    with connect(path, 1) as opened:
+        opened.pragma("user_version", newest_version() + 1)
+    with pytest.raises(StoreUnusable, match="Install the newer feedkeep"):
+        prepare(path)
+
+
+def test_a_database_of_another_program_is_refused_and_left_alone(path: Path) -> None:
+    apsw.Connection(str(path)).execute("CREATE TABLE theirs (id)")
+    with pytest.raises(StoreUnusable, match="another program"):
+        prepare(path)
+    tables = apsw.Connection(str(path)).execute("SELECT name FROM sqlite_schema").get
+    assert tables == "theirs"
+
+
+def test_a_file_that_is_no_database_is_refused_and_left_alone(path: Path) -> None:
+    path.write_bytes(b"a letter to my aunt" * 100)
+    with pytest.raises(StoreUnusable, match="Cannot use .* as the database"):
+        prepare(path)
+    assert path.read_bytes() == b"a letter to my aunt" * 100
+
+
+def test_a_place_that_is_no_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StoreUnusable, match="Is a directory"):
+        prepare(tmp_path)
+
+
+def test_a_locked_database_cannot_be_brought_up_to_date_now(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "WRITER_PATIENCE_SECONDS", 0.05)
+    connect(path, 1).execute("BEGIN IMMEDIATE")
+    other = connect(path, 1)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StoreUnavailable, match="locked"):
+        prepare(path)
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("feedkeep.store.sqlite.store.WRITER_PATIENCE_SECONDS", 0.05)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_while_another_process_writes_readers_go_on_and_writers_are_refused(path: Path) -> None:
+    async def work(store: SqliteStore) -> None:
+        await store.change(ALICE, [GUID], subscribe)
+        other = connect(path, 1)
+        other.execute("BEGIN IMMEDIATE")
+        other.execute("UPDATE account SET last_stamp = 99")
+        results = await asyncio.gather(
+            *(store.change(ALICE, [GUID], subscribe) for _ in range(5)), return_exceptions=True
+        )
+        assert [type(result) for result in results] == [StoreUnavailable] * 5
+        with pytest.raises(StoreUnavailable, match="locked"):
+            await store.assert_ready()
+        assert await store.view(ALICE, GUID) is not None
+        page = await store.page(ALICE, PageRequest(-1, None, 1, 50))
+        assert page.total == 1
+        assert (await store.whole(ALICE)).last_stamp == 1
+        other.execute("ROLLBACK")
+        await store.change(ALICE, [GUID], subscribe)
+        await store.assert_ready()
+
+    run(path, work)
+
+
+def test_a_full_disk_refuses_writes_whole_and_takes_them_again_when_there_is_room(
+    path: Path,
+) -> None:
+    async def work(store: SqliteStore) -> None:
+        pages = store._writer.pragma("page_count")
+        store._writer.pragma("max_page_count", pages)
+
+        def big(snapshot: Snapshot) -> Decision[None]:
+            stamp = snapshot.last_stamp + 1
+            url = f"https://a.example/{'x' * 8_000}"
+            entries = [
+                Subscription(Guid(f"{i:08x}-0000-4000-8000-000000000001"), url, True, stamp + i)
+                for i in range(100)
+            ]
+            return Decision(None, entries, [], stamp + 100)
+
+        with pytest.raises(StoreUnavailable, match="full"):
+            await store.change(ALICE, [GUID], big)
+        assert (await store.whole(ALICE)).entries == {}
+        store._writer.pragma("max_page_count", 1_000_000)
+        await store.change(ALICE, [GUID], big)
+        assert len((await store.whole(ALICE)).entries) == 100
+
+    run(path, work)
+
+
+def test_a_commit_that_fails_is_unavailable_for_the_whole_batch_and_tried_once(path: Path) -> None:
+    async def work(store: SqliteStore) -> None:
+        commits = 0
+
+        def refuse() -> bool:
+            nonlocal commits
+            commits += 1
+            raise apsw.IOError("the disk is gone")
+
+        store._writer.set_commit_hook(refuse)
+        results = await asyncio.gather(
+            *(store.change(ALICE, [GUID], subscribe) for _ in range(3)), return_exceptions=True
+        )
+        assert [type(result) for result in results] == [StoreUnavailable] * 3
+        assert commits == 1
+        store._writer.set_commit_hook(None)
+        assert (await store.whole(ALICE)).entries == {}
+        await store.change(ALICE, [GUID], subscribe)
+
+    run(path, work)
+
+
+def test_a_damaged_file_is_noticed(path: Path) -> None:
+    async def fill(store: SqliteStore) -> None:
+        await store.change(ALICE, [GUID], subscribe)
+
+    run(path, fill)
+    content = bytearray(path.read_bytes())
+    place = content.index(b"https://a.example")
+    page = place - place % 4096
+    content[page : page + 8] = b"\xff" * 8
+    path.write_bytes(content)
+
+    async def look(store: SqliteStore) -> None:
+        assert await store.damages() != []
+        with pytest.raises(StoreUnavailable, match="malformed|corrupt"):
+            await store.view(ALICE, GUID)
+        with pytest.raises(StoreUnavailable):
+            await store.change(ALICE, [GUID], subscribe)
+
+    run(path, look)
+
+
+def test_a_row_that_refers_to_nothing_is_noticed(path: Path) -> None:
+    async def work(store: SqliteStore) -> None:
+        await store.change(ALICE, [GUID], subscribe)
+        other = apsw.Connection(str(path))
+        other.execute("DELETE FROM account")
+        assert await store.damages() == [
+            "a row of table entry refers to a row that is missing",
+        ]
+
+    run(path, work)
+
+
+def test_the_database_itself_refuses_rows_that_no_rule_would_write(path: Path) -> None:
+    async def work(store: SqliteStore) -> None:
+        await store.change(ALICE, [GUID], subscribe)
+
+    run(path, work)
+    opened = connect(path, 1)
+    for change in (
+        "UPDATE entry SET revision = 99",
+        "UPDATE entry SET is_subscribed = 2",
+        "UPDATE entry SET deleted = 1",
+        "UPDATE entry SET new_guid = guid",
+        "UPDATE entry SET new_guid = zeroblob(16), feed_url = NULL",
+        "UPDATE entry SET alias_url = 'https://b.example'",
+        "INSERT INTO entry (account_id, guid, new_guid) VALUES (7, zeroblob(16), randomblob(16))",
+        "INSERT INTO entry (account_id, guid, new_guid) VALUES (8, zeroblob(16), zeroblob(16))",
+        "INSERT INTO entry SELECT account_id, zeroblob(16), new_guid, feed_url, is_subscribed,"
+        " subscription_changed, guid_changed, deleted, alias_url, alias_moved_away, revision"
+        " FROM entry",
+    ):
+        with pytest.raises(apsw.ConstraintError):
+            opened.execute(change)

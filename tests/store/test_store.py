@@ -1,0 +1,363 @@
+"""What every store promises: the Store protocol, method by method, and what it means for changes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from feedkeep.errors import AccountError, InvalidInput, NotAuthorized, UnknownSubscription
+from feedkeep.model import (
+    Account,
+    AccountId,
+    Alias,
+    Decision,
+    Deletion,
+    Guid,
+    Page,
+    PageRequest,
+    Pointer,
+    Snapshot,
+    Subscription,
+    Token,
+)
+from feedkeep.rules import subscriptions
+from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.rules.subscriptions import Added, Update, guids_wanted, want
+from feedkeep.store.base import Store
+
+ALICE, BOB = AccountId(2**63 - 1), AccountId(1)
+A, B = "https://a.example/feed", "https://b.example/feed"
+G1, G2, G3 = (Guid(f"00000000-0000-4000-8000-00000000000{i}") for i in (1, 2, 3))
+
+
+def account(account_id: AccountId = ALICE, name: str = "Alice") -> Account:
+    return Account(account_id, name, "hash", False, 123)
+
+
+def run(open_store: Callable, work: Callable[[Store], Awaitable[None]]) -> None:
+    """Run `work` on a store that has the accounts Alice and Bob."""
+
+    async def go() -> None:
+        async with open_store() as store:
+            await store.create_account(account(), "alice")
+            await store.create_account(account(BOB, "Bob"), "bob")
+            await work(store)
+
+    asyncio.run(go())
+
+
+async def add(
+    store: Store, *items: tuple[str, str | None], to: AccountId = ALICE
+) -> list[Subscription]:
+    wanted = [want(url, guid) for url, guid in items]
+    results = await store.change(
+        to, guids_wanted(wanted), lambda snapshot: subscriptions.add(snapshot, wanted)
+    )
+    return [item.subscription for item in results if isinstance(item, Added)]
+
+
+async def update(store: Store, guid: Guid, change: Update) -> subscriptions.Updated:
+    return await store.change(
+        ALICE,
+        [guid, *change.guids()],
+        lambda snapshot: subscriptions.update(snapshot, guid, change),
+    )
+
+
+async def delete(store: Store, guid: Guid) -> Deletion:
+    return await store.change(
+        ALICE, [guid], lambda snapshot: subscriptions.delete(snapshot, guid)
+    )
+
+
+def since(stamp: int, **more: int) -> PageRequest:
+    return PageRequest(stamp, more.get("after"), more.get("page", 1), more.get("per_page", 50))
+
+
+def guids(page: Page) -> list[Guid]:
+    return [view.entry.guid for view in page.views]
+
+
+def test_what_was_saved_is_loaded_again_to_the_last_field(open_store: Callable) -> None:
+    async def work(store: Store) -> None:
+        await add(store, (A, G1), (B, G2), ("https://c.example", G3))
+        await update(store, G1, Update(new_feed_url=parse_feed_url("https://new.example")))
+        await update(store, G1, Update(new_guid=G2))
+        await delete(store, G3)
+        whole = await store.whole(ALICE)
+        entries = whole.entries
+        assert whole.last_stamp == max(entry.revision or 0 for entry in entries.values())
+        merged = entries[G2]
+        assert isinstance(merged, Subscription)
+        assert merged.feed_url == "https://new.example"
+        assert merged.is_subscribed
+        assert merged.guid_changed == merged.subscription_changed
+        assert entries[G1] == Pointer(G1, G2, merged.revision - 1)
+        former = parse_feed_url(A).guid
+        assert entries[former] == Pointer(former, G2, None, Alias(A, moved_away=True))
+        absorbed = parse_feed_url(B).guid
+        assert entries[absorbed] == Pointer(absorbed, G2, None, Alias(B, moved_away=False))
+        deleted = entries[G3]
+        assert isinstance(deleted, Subscription)
+        assert deleted.deleted == whole.last_stamp
+        assert not deleted.is_subscribed
+
+    run(open_store, work)
+
+
+def test_a_change_is_given_the_entries_their_subscriptions_and_all_pointers_to_these(
+    open_store: Callable,
+) -> None:
+    async def work(store: Store) -> None:
+        await add(store, (A, G1), (B, G1), ("https://other.example", None))
+        seen: list[Snapshot] = []
+
+        def look(snapshot: Snapshot) -> Decision[None]:
+            seen.append(snapshot)
+            return Decision(None, [], [], snapshot.last_stamp)
+
+        await store.change(ALICE, [parse_feed_url(A).guid, G3], look)
+        assert set(seen[0].entries) == {G1, parse_feed_url(A).guid, parse_feed_url(B).guid}
+        assert seen[0].last_stamp == (await store.whole(ALICE)).last_stamp
+        assert seen[0].now >= seen[0].last_stamp
+
+    run(open_store, work)
+
+
+def test_what_was_committed_is_there_when_the_store_is_opened_again(open_store: Callable) -> None:
+    async def first(store: Store) -> None:
+        await add(store, (A, None))
+
+    run(open_store, first)
+
+    async def again() -> None:
+        async with open_store() as store:
+            view = await store.view(ALICE, parse_feed_url(A).guid)
+            assert view is not None
+            assert view.subscription.feed_url == A
+
+    asyncio.run(again())
+
+
+def test_a_rule_that_refuses_changes_nothing(open_store: Callable) -> None:
+    async def work(store: Store) -> None:
+        await add(store, (A, G1), (B, G2))
+        before = await store.whole(ALICE)
+        with pytest.raises(InvalidInput):
+            await update(store, G1, Update(new_feed_url=parse_feed_url(B)))
+        with pytest.raises(UnknownSubscription):
+            await delete(store, G3)
+        after = await store.whole(ALICE)
+        assert (after.entries, after.last_stamp) == (before.entries, before.last_stamp)
+
+    run(open_store, work)
+
+
+def test_concurrent_changes_see_one_another_and_no_stamp_is_given_twice(
+    open_store: Callable,
+) -> None:
+    async def work(store: Store) -> None:
+        urls = [f"https://example.com/{number}" for number in range(300)]
+        found = await asyncio.gather(
+            *(add(store, (url, None)) for url in urls),
+            *(add(store, (url, None), to=BOB) for url in urls[:50]),
+            *(add(store, ("https://same.example", None)) for _ in range(20)),
+        )
+        stamps = [item.subscription_changed for items in found for item in items[:1]]
+        whole = await store.whole(ALICE)
+        assert len(whole.entries) == 301
+        assert len((await store.whole(BOB)).entries) == 50
+        revisions = [entry.revision for entry in whole.entries.values()]
+        assert len(set(revisions)) == 301
+        assert max(revisions) == whole.last_stamp == max(stamps[:300] + stamps[350:])
+        same = stamps[350:]
+        assert same == sorted(same)
+        assert len(set(same)) == 20
+
+    run(open_store, work)
+
+
+def test_one_request_that_fails_in_a_batch_fails_alone(open_store: Callable) -> None:
+    def defect(_: Snapshot) -> Decision[None]:
+        raise ZeroDivisionError
+
+    async def work(store: Store) -> None:
+        results = await asyncio.gather(
+            add(store, (A, None)),
+            store.change(ALICE, [G1], defect),
+            delete(store, G1),
+            add(store, (B, None)),
+            return_exceptions=True,
+        )
+        kinds = [type(result) for result in results]
+        assert kinds == [list, ZeroDivisionError, UnknownSubscription, list]
+        assert len((await store.whole(ALICE)).entries) == 2
+
+    run(open_store, work)
+
+
+def test_a_view_shows_a_pointer_with_its_subscription(open_store: Callable) -> None:
+    async def work(store: Store) -> None:
+        (subscription,) = await add(store, (A, G1))
+        view = await store.view(ALICE, parse_feed_url(A).guid)
+        assert view is not None
+        assert view.entry == Pointer(parse_feed_url(A).guid, G1)
+        assert view.subscription == subscription
+        assert await store.view(ALICE, G3) is None
+        assert await store.view(BOB, G1) is None
+
+    run(open_store, work)
+
+
+def test_a_page_lists_what_was_announced_after_a_stamp_by_rising_revision(
+    open_store: Callable,
+) -> None:
+    async def work(store: Store) -> None:
+        first, second, third = await add(store, (A, G1), (B, None), ("https://c.example", None))
+        await update(store, G1, Update(new_guid=G2))
+        everything = await store.page(ALICE, since(-1))
+        assert guids(everything) == [second.guid, third.guid, G1, G2]
+        assert (everything.total, everything.has_more) == (4, False)
+        changed = await store.page(ALICE, since(third.revision))
+        assert guids(changed) == [G1, G2]
+        pointer = changed.views[0]
+        assert isinstance(pointer.entry, Pointer)
+        assert pointer.subscription.guid == G2
+        assert (await store.page(BOB, since(-1))).total == 0
+        assert first.guid == G1
+
+    run(open_store, work)
+
+
+def test_pages_are_counted_off_from_since_or_go_on_after_a_stamp(open_store: Callable) -> None:
+    async def work(store: Store) -> None:
+        added = await add(store, *((f"https://{i}.example", None) for i in range(5)))
+        expected = [item.guid for item in added]
+        second = await store.page(ALICE, since(-1, page=2, per_page=2))
+        assert (guids(second), second.total, second.has_more) == (expected[2:4], 5, True)
+        last = await store.page(ALICE, since(-1, page=3, per_page=2))
+        assert (guids(last), last.has_more) == (expected[4:], False)
+        beyond = await store.page(ALICE, since(-1, page=10**9, per_page=1_000))
+        assert (guids(beyond), beyond.total, beyond.has_more) == ([], 5, False)
+        after = added[2].revision
+        going_on = await store.page(ALICE, since(-1, after=after, page=7, per_page=1))
+        assert (guids(going_on), going_on.total, going_on.has_more) == (expected[3:4], 5, True)
+
+    run(open_store, work)
+
+
+def test_a_deletion_is_remembered_for_its_account_only(open_store: Callable) -> None:
+    async def work(store: Store) -> None:
+        await add(store, (A, G1))
+        deletion = await delete(store, parse_feed_url(A).guid)
+        assert await store.deletion(ALICE, deletion.id) == Deletion(deletion.id, G1)
+        assert await store.deletion(BOB, deletion.id) is None
+        assert await store.deletion(ALICE, deletion.id + 1) is None
+
+    run(open_store, work)
+
+
+def test_an_account_is_found_by_the_key_of_its_name(open_store: Callable) -> None:
+    async def work(store: Store) -> None:
+        assert await store.find_account("alice") == account()
+        assert await store.find_account("carol") is None
+        assert [found.name for found in await store.accounts()] == ["Alice", "Bob"]
+
+    run(open_store, work)
+
+
+def test_a_name_is_given_to_one_account_only(open_store: Callable) -> None:
+    async def work(store: Store) -> None:
+        with pytest.raises(AccountError, match="There is an account Alice already"):
+            await store.create_account(account(AccountId(3), "ALICE"), "alice")
+        assert len(await store.accounts()) == 2
+
+    run(open_store, work)
+
+
+def test_password_and_state_of_an_account_change(open_store: Callable) -> None:
+    async def work(store: Store) -> None:
+        await store.set_password(ALICE, "new hash")
+        await store.set_disabled(ALICE, True)
+        found = await store.find_account("alice")
+        assert found is not None
+        assert (found.password_hash, found.is_disabled) == ("new hash", True)
+        await store.set_disabled(ALICE, False)
+        found = await store.find_account("alice")
+        assert found is not None
+        assert not found.is_disabled
+        assert await store.find_account("bob") == account(BOB, "Bob")
+
+    run(open_store, work)
+
+
+def test_an_account_goes_with_everything_that_was_kept_for_it(open_store: Callable) -> None:
+    async def work(store: Store) -> None:
+        await add(store, (A, G1))
+        await add(store, (A, G1), to=BOB)
+        deletion = await delete(store, G1)
+        await store.add_token(ALICE, Token(0, b"\1" * 32, "", 0))
+        await store.delete_account(ALICE)
+        assert await store.find_account("alice") is None
+        assert await store.find_token(ALICE, b"\1" * 32) is None
+        assert await store.view(ALICE, G1) is None
+        assert await store.deletion(ALICE, deletion.id) is None
+        assert await store.view(BOB, G1) is not None
+        with pytest.raises(NotAuthorized):
+            await store.whole(ALICE)
+
+    run(open_store, work)
+
+
+def test_nothing_is_written_for_an_account_that_is_gone(open_store: Callable) -> None:
+    async def work(store: Store) -> None:
+        await store.delete_account(ALICE)
+        with pytest.raises(NotAuthorized):
+            await add(store, (A, None))
+        with pytest.raises(AccountError, match="gone"):
+            await store.add_token(ALICE, Token(0, b"\1" * 32, "", 0))
+        assert await store.view(ALICE, parse_feed_url(A).guid) is None
+
+    run(open_store, work)
+
+
+def test_a_token_is_found_by_its_hash_within_its_account(open_store: Callable) -> None:
+    async def work(store: Store) -> None:
+        token = await store.add_token(ALICE, Token(99, b"\1" * 32, "phone", 5, expires=6))
+        assert token == Token(1, b"\1" * 32, "phone", 5, expires=6)
+        assert await store.find_token(ALICE, b"\1" * 32) == (account(), token)
+        assert await store.find_token(BOB, b"\1" * 32) is None
+        assert await store.find_token(ALICE, b"\2" * 32) is None
+
+    run(open_store, work)
+
+
+def test_a_revoked_token_stays_revoked_and_its_number_is_not_given_again(
+    open_store: Callable,
+) -> None:
+    async def work(store: Store) -> None:
+        await store.add_token(ALICE, Token(0, b"\1" * 32, "", 5))
+        revoked = await store.revoke_token(ALICE, 1, now=7)
+        assert revoked is not None
+        assert revoked.revoked == 7
+        again = await store.revoke_token(ALICE, 1, now=9)
+        assert again is not None
+        assert again.revoked == 7
+        assert await store.revoke_token(BOB, 1, now=9) is None
+        second = await store.add_token(ALICE, Token(0, b"\2" * 32, "", 8))
+        assert second.id == 2
+        assert await store.tokens(ALICE) == [revoked, second]
+        assert await store.tokens(BOB) == []
+
+    run(open_store, work)
+
+
+def test_a_sound_store_is_ready_and_has_no_damages(open_store: Callable) -> None:
+    async def work(store: Store) -> None:
+        await add(store, (A, G1))
+        await store.assert_ready()
+        assert await store.damages() == []
+
+    run(open_store, work)
