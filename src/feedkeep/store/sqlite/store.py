@@ -203,8 +203,9 @@ class SqliteStore:
 
 
 def _damages(connection: apsw.Connection) -> list[str]:
-    found = [text for (text,) in connection.execute("PRAGMA integrity_check") if text != "ok"]
-    if found:  # what is damaged cannot be searched for orphans
-        return found
-    orphans = connection.execute("PRAGMA foreign_key_check").fetchall()
-    return [f"a row of table {row[0]} refers to a row that is missing" for row in orphans]
+    try:
+        found = [text for (text,) in connection.execute("PRAGMA integrity_check") if text != "ok"]
+        orphans = connection.execute("PRAGMA foreign_key_check").fetchall()
+    except (apsw.CorruptError, apsw.NotADBError) as error:  # too broken to be searched
+        return [str(error)]
+    return found + [f"a row of table {row[0]} refers to a row that is missing" for row in orphans]
