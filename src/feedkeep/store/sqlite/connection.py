@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 import apsw
 
 from feedkeep.errors import StoreUnavailable, StoreUnusable
+from feedkeep.model import T
 from feedkeep.store.migrate import migrations
 
 APPLICATION_ID = 0x666B6565
@@ -20,6 +22,8 @@ WRITER_PATIENCE_SECONDS = 5.0
 
 READER_PATIENCE_SECONDS = 0.25
 """How long a reader waits: in WAL mode only while another process recovers from a crash."""
+
+_RETRY_SECONDS = 0.01
 
 # On every connection: `synchronous` and `foreign_keys` are not kept in the file.
 _SETTINGS: dict[str, str | int] = {
@@ -79,8 +83,7 @@ def prepare(path: Path) -> int:
     """
     try:
         _create_private(path)
-        with closing(connect(path, WRITER_PATIENCE_SECONDS)) as connection:
-            return _bring_up_to_date(connection, path)
+        return _patiently(_bring_up_to_date, path)
     except (apsw.CantOpenError, apsw.NotADBError, apsw.ReadOnlyError, OSError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise StoreUnusable(f"Cannot use {path} as the database: {reason}.") from error
@@ -99,22 +102,40 @@ def _create_private(path: Path) -> None:
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
 
 
-def _bring_up_to_date(connection: apsw.Connection, path: Path) -> int:
-    found = _version(connection, path)
-    for step in migrations("sqlite")[found:]:
-        with _transaction(connection):
-            # Another process may have been first; under the write lock the answer is final.
-            if _version(connection, path) < step.number:
-                connection.execute(step.sql)
-                connection.pragma("application_id", APPLICATION_ID)
-                connection.pragma("user_version", step.number)
+def _patiently(work: Callable[[Path], T], path: Path) -> T:
+    """Repeat what another process holds up: SQLite's own timeout does not cover every lock.
+
+    While one process turns a new file to WAL mode, the others fail at once.
+    """
+    deadline = time.monotonic() + WRITER_PATIENCE_SECONDS
+    while True:
+        try:
+            return work(path)
+        except apsw.BusyError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(_RETRY_SECONDS)
+
+
+def _bring_up_to_date(path: Path) -> int:
+    with closing(apsw.Connection(str(path))) as connection:
+        found = _version(connection, path)  # before a setting changes a file that is not ours
+    with closing(connect(path, WRITER_PATIENCE_SECONDS)) as connection:
+        for step in migrations("sqlite")[found:]:
+            with _transaction(connection, "BEGIN IMMEDIATE"):
+                # Another process may have been first; under the write lock the answer is final.
+                if connection.pragma("user_version") < step.number:
+                    connection.execute(step.sql)
+                    connection.pragma("application_id", APPLICATION_ID)
+                    connection.pragma("user_version", step.number)
     return found
 
 
 def _version(connection: apsw.Connection, path: Path) -> int:
-    version = connection.pragma("user_version")
-    is_ours = connection.pragma("application_id") == APPLICATION_ID
-    is_empty = connection.execute("SELECT count(*) FROM sqlite_schema").get == 0
+    with _transaction(connection, "BEGIN"):
+        version = connection.pragma("user_version")
+        is_ours = connection.pragma("application_id") == APPLICATION_ID
+        is_empty = connection.execute("SELECT count(*) FROM sqlite_schema").get == 0
     if not is_ours and not is_empty:
         raise StoreUnusable(f"{path} is a database of another program; give feedkeep its own file.")
     if version > newest_version():
@@ -127,8 +148,8 @@ def _version(connection: apsw.Connection, path: Path) -> int:
 
 
 @contextmanager
-def _transaction(connection: apsw.Connection) -> Iterator[None]:
-    connection.execute("BEGIN IMMEDIATE")
+def _transaction(connection: apsw.Connection, begin: str) -> Iterator[None]:
+    connection.execute(begin)
     try:
         yield
         connection.execute("COMMIT")
