@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import sys
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 import msgspec
 import structlog
 
 _ENCODER = msgspec.json.Encoder(enc_hook=str)
+
+
+class _Sink:
+    """Standard error; a line that it cannot take is lost, and never fails what it tells of."""
+
+    def write(self, line: bytes) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            sys.stderr.buffer.write(line)
+
+    def flush(self) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            sys.stderr.buffer.flush()
 
 
 def configure_logs(level: str) -> None:
@@ -22,7 +35,7 @@ def configure_logs(level: str) -> None:
     structlog.configure(
         processors=[*shared, structlog.processors.JSONRenderer(_to_json)],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.BytesLoggerFactory(sys.stderr.buffer),
+        logger_factory=structlog.BytesLoggerFactory(cast("BinaryIO", _Sink())),
         cache_logger_on_first_use=True,
     )
     handler = logging.StreamHandler(sys.stderr)

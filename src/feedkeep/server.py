@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import re
 import signal
 import socket
 import sys
 from collections.abc import Iterator
+from http import HTTPStatus
+from typing import Any, cast
 
 import httptools
 import uvicorn
+from uvicorn._types import (
+    ASGI3Application,
+    ASGIReceiveCallable,
+    ASGIReceiveEvent,
+    ASGISendCallable,
+    Scope,
+)
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from feedkeep.api.app import App
 from feedkeep.api.wire import Problem, encode
-from feedkeep.errors import FeedkeepError
+from feedkeep.errors import FeedkeepError, InvalidInput
 from feedkeep.settings import Settings
 
 KEEP_ALIVE_SECONDS = 75
@@ -22,12 +33,40 @@ GRACE_SECONDS = 8
 """How long requests under way may take once the service is told to stop."""
 
 
+_UPGRADE = re.compile(rb"\nupgrade[ \t]*:", re.IGNORECASE)
+_BODY_HEADERS = {b"content-length", b"transfer-encoding"}
+_REFUSAL_HEADERS = {
+    "content-type": "application/json",
+    "cache-control": "no-store",
+    "x-content-type-options": "nosniff",
+    "connection": "close",
+}
+
+
 class CannotListen(FeedkeepError):
     """The address cannot be listened on; `str()` of it says why."""
 
 
 class Protocol(HttpToolsProtocol):
-    """uvicorn's protocol, answering what is not HTTP with the one shape of errors."""
+    """uvicorn's protocol, which answers what is not HTTP in the one shape of errors."""
+
+    def data_received(self, data: bytes) -> None:
+        """Take bytes from the client, without any wish to speak another protocol.
+
+        A server may ignore `Upgrade` (RFC 9110, section 7.8), and clients send it with each request
+        (`curl --http2`, Java's HttpClient). The parser would take the body for the other protocol.
+        """
+        if (self.cycle is None or not self.cycle.more_body) and _UPGRADE.search(data):
+            head, end, rest = data.partition(b"\r\n\r\n")
+            data = _UPGRADE.sub(b"\nx-upgrade:", head) + end + rest
+        super().data_received(data)
+
+    def on_headers_complete(self) -> None:
+        """Start the request, unless its body would be taken for a second one."""
+        # An Upgrade that came in pieces was not found above; httptools refuses when this raises.
+        if self.parser.should_upgrade() and any(name in _BODY_HEADERS for name, _ in self.headers):
+            raise ValueError("an upgrade with a body")
+        super().on_headers_complete()
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - the parser's words
         """Refuse a request that cannot be read, and close the connection.
@@ -35,20 +74,61 @@ class Protocol(HttpToolsProtocol):
         uvicorn calls this while it handles the parser's error. A method that the parser does not
         know is one that no route has; of anything else that is broken, only HTTP's own 400 is true.
         """
+        cycle = self.cycle
+        if cycle is not None and not cycle.response_complete:
+            if not cycle.more_body:  # what is broken came after a whole request: answer that
+                cycle.keep_alive = False
+                return
+            cycle.disconnected = True
+            cycle.message_event.set()
         if isinstance(sys.exception(), httptools.HttpParserInvalidMethodError):
-            self._refuse(b"405 Method Not Allowed", "The input could not be validated.")
+            problem = Problem("405", "The input could not be validated.")
         else:
-            self._refuse(b"400 Bad Request", "The request is not valid HTTP.")
-
-    def _refuse(self, status: bytes, message: str) -> None:
-        body = encode(Problem(status[:3].decode(), message))
-        allow = b"allow: GET, HEAD, POST, PATCH, DELETE\r\n" if status.startswith(b"405") else b""
-        self.transport.write(
-            b"HTTP/1.1 %s\r\ncontent-type: application/json\r\n%s"
-            b"cache-control: no-store\r\nx-content-type-options: nosniff\r\n"
-            b"connection: close\r\ncontent-length: %d\r\n\r\n%s" % (status, allow, len(body), body)
+            problem = Problem("400", "The request is not valid HTTP.")
+        body = encode(problem)
+        status = HTTPStatus(int(problem.code))
+        lines = [f"HTTP/1.1 {status.value} {status.phrase}", f"content-length: {len(body)}"]
+        lines += [f"{name}: {value}" for name, value in _REFUSAL_HEADERS.items()]
+        lines += (
+            ["allow: GET, HEAD, POST, PATCH, DELETE"]
+            if status == HTTPStatus.METHOD_NOT_ALLOWED
+            else []
         )
+        self.transport.write("\r\n".join([*lines, "", ""]).encode() + body)
         self.transport.close()
+
+
+def answered(app: App) -> ASGI3Application:
+    """Return `app` so that a request that is cut short ends as the contract says.
+
+    Cut by the client, its body ends in an error and not as if it were whole. Cut by the server,
+    which stops and has waited long enough, it is told to come back (contract, section 7).
+    """
+
+    async def call(scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
+        async def receive_whole() -> ASGIReceiveEvent:
+            event = await receive()
+            if event["type"] == "http.disconnect":
+                raise InvalidInput("The body ended early.")
+            return event
+
+        try:
+            await app(cast("Any", scope), cast("Any", receive_whole), cast("Any", send))
+        except InvalidInput:  # cut before the application looked at it
+            pass
+        except asyncio.CancelledError:
+            with contextlib.suppress(RuntimeError):  # the reply has begun already
+                await _send_stopping(send)
+
+    return call
+
+
+async def _send_stopping(send: ASGISendCallable) -> None:
+    body = encode(Problem("503", "The service is unavailable. It is stopping; try again."))
+    headers = _REFUSAL_HEADERS | {"content-length": str(len(body)), "retry-after": "5"}
+    raw = [(name.encode(), value.encode()) for name, value in headers.items()]
+    await send({"type": "http.response.start", "status": 503, "headers": raw, "trailers": False})
+    await send({"type": "http.response.body", "body": body, "more_body": False})
 
 
 def listen(settings: Settings) -> socket.socket:
@@ -65,9 +145,10 @@ def listen(settings: Settings) -> socket.socket:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
         listener.listen(2048)
-    except OSError as error:
+    except (OSError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or "that is no address"
         raise CannotListen(
-            f"Cannot listen on {settings.host} port {settings.port}: {error.strerror}."
+            f"Cannot listen on {settings.host} port {settings.port}: {reason}."
         ) from error
     return listener
 
@@ -75,7 +156,7 @@ def listen(settings: Settings) -> socket.socket:
 async def run(app: App, listener: socket.socket) -> None:
     """Serve until SIGTERM or Ctrl-C, then answer what was accepted, and return."""
     config = uvicorn.Config(
-        app,
+        answered(app),
         http=Protocol,
         ws="none",
         lifespan="off",

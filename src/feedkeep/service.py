@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 
 from feedkeep.errors import AccountError, NotAuthorized, UnknownSubscription
 from feedkeep.model import (
@@ -80,11 +80,14 @@ class Service:
         stored_hash = account.password_hash if account and not account.is_disabled else None
         if account and self._passwords.remembers(key, password, stored_hash):
             return account
-        attempt = self._throttle.begin(key, address, time.monotonic())
-        is_right = await self._passwords.verify(key, password, stored_hash)
+
+        def count_attempt() -> Callable[[], None]:
+            attempt = self._throttle.begin(key, address, time.monotonic())
+            return lambda: self._throttle.forgive(attempt)
+
+        is_right = await self._passwords.verify(key, password, stored_hash, count_attempt)
         if account is None or not is_right:
             raise NotAuthorized
-        self._throttle.forgive(attempt)
         return account
 
     # Subscriptions (contract, sections 5 and 6)

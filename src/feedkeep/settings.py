@@ -82,9 +82,12 @@ def sqlite_path(database: str) -> Path:
     Raises:
         InvalidSettings: The URL names no SQLite file.
     """
-    parts = urlsplit(database)
+    try:
+        parts = urlsplit(database)
+    except ValueError:
+        parts = urlsplit("")
     path = unquote(parts.path[1:])
-    if parts.scheme != "sqlite" or parts.netloc or not path:
+    if parts.scheme != "sqlite" or parts.netloc or not path or "\0" in path:
         raise InvalidSettings(
             f'Cannot use "{database}" as the database: give sqlite:///relative/path or'
             " sqlite:////absolute/path."

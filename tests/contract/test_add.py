@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 import pytest
-from names import A, B, C, G1, G2, G3, delete, derived, entries, get, patch, status
+from names import G1, G2, G3, A, B, C, delete, derived, entries, get, patch, status
 
 
 def test_an_accepted_item_is_listed_under_success_with_exactly_four_fields(add: Any) -> None:

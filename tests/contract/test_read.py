@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 import pytest
-from names import A, B, G1, G2, G3, UNKNOWN, delete, derived, entries, get, patch, status
+from names import G1, G2, G3, UNKNOWN, A, B, delete, derived, entries, get, patch, status
 
 
 def test_a_subscription_shows_its_four_fields(api: httpx.Client, add: Any) -> None:

@@ -7,13 +7,13 @@ from typing import Any
 import httpx
 import pytest
 from names import (
-    A,
-    B,
-    C,
     G1,
     G2,
     G3,
     UNKNOWN,
+    A,
+    B,
+    C,
     delete,
     derived,
     entries,
@@ -270,9 +270,7 @@ def test_a_url_of_a_deleted_subscription_absorbs_that(api: httpx.Client, add: An
     assert "guid_changed" in get(api, G2)
 
 
-def test_a_former_url_of_a_deleted_subscription_leads_here_now(
-    api: httpx.Client, add: Any
-) -> None:
+def test_a_former_url_of_a_deleted_subscription_leads_here_now(api: httpx.Client, add: Any) -> None:
     add((A, G1), (B, G2))
     patch(api, G2, new_feed_url=C)
     delete(api, G2)
@@ -336,18 +334,14 @@ def test_a_url_left_stays_if_its_derived_guid_is_the_present_one(
     assert status(api, derived(A)) == 200
 
 
-def test_a_move_between_http_and_https_is_no_move_of_the_guid(
-    api: httpx.Client, add: Any
-) -> None:
+def test_a_move_between_http_and_https_is_no_move_of_the_guid(api: httpx.Client, add: Any) -> None:
     add(A)
     patch(api, derived(A), new_feed_url="http://a.example/feed")
     assert get(api, derived(A))["feed_url"] == "http://a.example/feed"
     assert len(entries(api)) == 1
 
 
-def test_going_back_to_an_old_guid_makes_that_the_present_one(
-    api: httpx.Client, add: Any
-) -> None:
+def test_going_back_to_an_old_guid_makes_that_the_present_one(api: httpx.Client, add: Any) -> None:
     add((A, G1))
     patch(api, G1, new_guid=G2)
     patch(api, G2, new_guid=G1)
@@ -355,9 +349,7 @@ def test_going_back_to_an_old_guid_makes_that_the_present_one(
     assert get(api, G2)["new_guid"] == G1
 
 
-def test_a_thousand_pointers_are_kept_and_one_more_is_refused(
-    api: httpx.Client, add: Any
-) -> None:
+def test_a_thousand_pointers_are_kept_and_one_more_is_refused(api: httpx.Client, add: Any) -> None:
     add((A, G1))
     reply = add(*((f"https://a.example/{number}", G1) for number in range(999)))
     assert len(reply["success"]) == 999

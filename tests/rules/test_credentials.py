@@ -25,12 +25,16 @@ TEXT = write_token(AccountId(7), SECRET)
 IDS = st.integers(1, MAX_ACCOUNT_ID).map(AccountId)
 
 
-@pytest.mark.parametrize("name", ["a", "Alice", "josé", "bob.smith+tv@example.org", "名前", "x" * 64])
+@pytest.mark.parametrize(
+    "name", ["a", "Alice", "josé", "bob.smith+tv@example.org", "名前", "x" * 64]
+)
 def test_these_names_can_be_had(name: str) -> None:
     assert check_name(name) == name
 
 
-@pytest.mark.parametrize("name", ["", "x" * 65, "a b", "a:b", "a/b", "-a", ".a", "a\n", "a\x00", "a%"])
+@pytest.mark.parametrize(
+    "name", ["", "x" * 65, "a b", "a:b", "a/b", "-a", ".a", "a\n", "a\x00", "a%"]
+)
 def test_a_name_that_would_be_trouble_in_a_header_or_path_is_refused(name: str) -> None:
     with pytest.raises(AccountError, match="letters, digits"):
         check_name(name)
@@ -78,7 +82,17 @@ def test_a_typing_error_is_noticed_without_asking_the_store(place: int, letter: 
 
 @pytest.mark.parametrize(
     "text",
-    ["", "fk_", TEXT[3:], TEXT + "=", TEXT[:-1], TEXT + "A", TEXT.upper(), TEXT[:-1] + "é", TEXT + "\n"],
+    [
+        "",
+        "fk_",
+        TEXT[3:],
+        TEXT + "=",
+        TEXT[:-1],
+        TEXT + "A",
+        TEXT.upper(),
+        TEXT[:-1] + "é",
+        TEXT + "\n",
+    ],
 )
 def test_what_has_not_the_form_of_a_token_is_none(text: str) -> None:
     assert read_token(text) is None

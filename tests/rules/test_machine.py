@@ -37,7 +37,6 @@ class Rules(RuleBasedStateMachine):
         self.reference = Account()
         self.copy: dict[Guid, Entry] = {}
         self.followed_to = -1
-        self.has_deleted = False
 
     @rule(items=st.lists(st.tuples(URLS, st.none() | GUIDS), min_size=1, max_size=3), now=CLOCK)
     def add(self, items: list[tuple[str, str | None]], now: int) -> None:
@@ -79,7 +78,6 @@ class Rules(RuleBasedStateMachine):
         except UnknownSubscription:
             was_done = False
         assert was_done == self.reference.delete(guid)
-        self.has_deleted |= was_done
 
     @rule()
     def follow(self) -> None:
@@ -93,9 +91,8 @@ class Rules(RuleBasedStateMachine):
             entry = self.copy[guid]
             return target(entry.new_guid) if isinstance(entry, Pointer) else guid
 
-        if not self.has_deleted:  # a new subscription may take over a deleted one's former URL
-            led = {e.guid: self.target(e.guid) for e in announced}
-            assert led == {guid: target(guid) for guid in self.copy}
+        led = {e.guid: self.target(e.guid) for e in announced}
+        assert led == {guid: target(guid) for guid in self.copy}
         own = {g: e for g, e in self.copy.items() if isinstance(e, Subscription)}
         there = {e.guid: e for e in announced if isinstance(e, Subscription)}
         assert {g: e.is_subscribed for g, e in own.items()} == {
@@ -118,7 +115,9 @@ class Rules(RuleBasedStateMachine):
         announced = {
             e.guid for e in self.entries.values() if isinstance(e, Pointer) and e.guid_changed
         }
-        assert announced == {g for f in self.reference.feeds for g, told in f.aliases.items() if told}
+        assert announced == {
+            g for f in self.reference.feeds for g, told in f.aliases.items() if told
+        }
         for feed in self.reference.feeds:
             entry = self.entries[Guid(feed.guid)]
             assert isinstance(entry, Subscription)
@@ -130,7 +129,9 @@ class Rules(RuleBasedStateMachine):
         before, clock = dict(self.entries), self.last_stamp
         decision = decide(Snapshot(before, clock, now))
         assert before == self.entries, "a rule changed what it was given"
-        changed = [e for e in decision.saved if e.revision != getattr(before.get(e.guid), "revision", None)]
+        changed = [
+            e for e in decision.saved if e.revision != getattr(before.get(e.guid), "revision", None)
+        ]
         stamps = [e.revision for e in changed if e.revision is not None]
         assert all(stamp > clock for stamp in stamps)
         assert decision.last_stamp >= max([clock, *stamps])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -14,7 +14,9 @@ from feedkeep.store.batch import Batcher, Done, FailedBeforeCommit, Outcome
 class Transactions:
     """Answers each job with itself, notes the batches, and fails as it is told."""
 
-    def __init__(self, failure: Callable[[Sequence[int]], Exception | None] = lambda _: None) -> None:
+    def __init__(
+        self, failure: Callable[[Sequence[int]], Exception | None] = lambda _: None
+    ) -> None:
         self.batches: list[list[int]] = []
         self.failure = failure
 
@@ -122,5 +124,3 @@ def test_a_caller_that_went_away_does_not_disturb_the_others() -> None:
 
     asyncio.run(go())
     assert transactions.batches == [[1, 2]]
-
-

@@ -67,9 +67,7 @@ async def update(store: Store, guid: Guid, change: Update) -> subscriptions.Upda
 
 
 async def delete(store: Store, guid: Guid) -> Deletion:
-    return await store.change(
-        ALICE, [guid], lambda snapshot: subscriptions.delete(snapshot, guid)
-    )
+    return await store.change(ALICE, [guid], lambda snapshot: subscriptions.delete(snapshot, guid))
 
 
 def since(stamp: int, **more: int) -> PageRequest:

@@ -58,5 +58,6 @@ def _middleware(service: Service, settings: Settings) -> list[Any]:
     around: list[Any] = [Logged(settings), Authenticated(service, settings)]
     if settings.cors_origins:
         exposed = ["ETag", "Retry-After", "X-Request-Id"]
-        around.append(falcon.CORSMiddleware(settings.cors_origins, expose_headers=exposed))
+        origins = "*" if "*" in settings.cors_origins else settings.cors_origins
+        around.append(falcon.CORSMiddleware(origins, expose_headers=exposed))
     return around

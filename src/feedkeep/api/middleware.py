@@ -24,6 +24,7 @@ class Logged:
 
     def __init__(self, settings: Settings) -> None:
         self._trusted_proxies = frozenset(settings.trusted_proxies)
+        self._varies_by_origin = bool(settings.cors_origins)
 
     async def process_request(self, req: Request, resp: Response) -> None:
         """Note when and from where the request came."""
@@ -37,6 +38,8 @@ class Logged:
     ) -> None:
         """Set what every reply carries, and log it."""
         resp.set_header("X-Content-Type-Options", "nosniff")
+        if self._varies_by_origin:
+            resp.append_header("Vary", "Origin")
         if "cache-control" not in resp.headers:
             resp.set_header("Cache-Control", "no-store")
         account = getattr(req.context, "account", None)

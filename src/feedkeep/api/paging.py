@@ -17,6 +17,8 @@ MAX_PER_PAGE = 1_000
 DEFAULT_PER_PAGE = 50
 BEGINNING: Stamp = -1
 """Before every stamp: what a list without `since` starts after."""
+END: Stamp = 253_402_300_799_999_999
+"""The last moment of the year 9999."""
 
 _WHOLE_NUMBER = re.compile(r"[0-9]{1,18}")
 
@@ -31,8 +33,8 @@ def page_request(req: Request) -> PageRequest:
         InvalidInput: A value is empty, given twice, or out of its range.
     """
     return PageRequest(
-        since=_one(req, "since", read_stamp, BEGINNING),
-        after=_one(req, "after", read_stamp, None),
+        since=_one(req, "since", _read_since, BEGINNING),
+        after=_one(req, "after", _read_since, None),
         page=_one(req, "page", lambda text: whole_number(text, MAX_PAGE), 1),
         per_page=_one(
             req, "per_page", lambda text: whole_number(text, MAX_PER_PAGE), DEFAULT_PER_PAGE
@@ -74,6 +76,11 @@ def _one(req: Request, name: str, read: Callable[[str], T], default: T) -> T:
         return read(value)
     except InvalidInput as reason:
         raise InvalidInput(f"The query's {name}: {reason}") from reason
+
+
+def _read_since(text: str) -> Stamp:
+    """Return a stamp that can be written again: an offset may lead out of the years we write."""
+    return min(max(read_stamp(text), BEGINNING), END)
 
 
 def _query(asked: PageRequest, page: int, after: Stamp | None) -> str:

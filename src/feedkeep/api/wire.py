@@ -140,7 +140,7 @@ def decode(decoder: msgspec.json.Decoder[Request], body: bytes) -> Request:
     """
     try:
         # msgspec skips fields that it does not know without looking whether they are UTF-8.
-        return decoder.decode(body.decode())
+        return _decode_text(decoder, body.decode())
     except UnicodeDecodeError as error:
         raise InvalidInput(f"The body is not UTF-8 at byte {error.start}.") from error
     except RecursionError as error:
@@ -149,6 +149,14 @@ def decode(decoder: msgspec.json.Decoder[Request], body: bytes) -> Request:
         raise InvalidInput(str(error).replace("`", "").replace(" - at ", " at ")) from error
     except msgspec.DecodeError as error:
         raise InvalidInput(f"The body is not valid JSON: {error}.") from error
+
+
+def _decode_text(decoder: msgspec.json.Decoder[Request], text: str) -> Request:
+    try:
+        return decoder.decode(text)
+    except msgspec.ValidationError:
+        # Of duplicate keys the last counts, and that one alone has to be valid.
+        return msgspec.convert(msgspec.json.decode(text), decoder.type)
 
 
 def items_wanted(request: AddRequest) -> list[Wanted | Refused]:

@@ -19,6 +19,7 @@ from feedkeep.formats.listed_feed import ListedFeed
 from feedkeep.rules.subscriptions import Added, want
 from feedkeep.service import Service
 
+MAX_SHOWN_CHARACTERS = 200
 FEEDS_AT_ONCE = 1_000
 """How many feeds are added in one step, so that the running service is never held up for long."""
 
@@ -107,13 +108,20 @@ async def _import(service: Service, name: str, feeds: list[ListedFeed]) -> _Tall
             results = await service.add(account.id, items)
             for feed, result in zip(some, results, strict=True):
                 if not isinstance(result, Added):
-                    tally.refused.append(f"{feed.place}: {result.message} ({feed.feed_url})")
+                    url = _printable(feed.feed_url)
+                    tally.refused.append(f"{feed.place}: {result.message} ({url})")
                 elif result.was_subscribed:
                     tally.already_there += 1
                 else:
                     tally.added += 1
             progress.advance(task, len(some))
     return tally
+
+
+def _printable(text: str) -> str:
+    """Return text from a file so that it cannot command the terminal or fill it."""
+    cut = text if len(text) <= MAX_SHOWN_CHARACTERS else f"{text[:MAX_SHOWN_CHARACTERS]}..."
+    return "".join(letter if letter.isprintable() else "\ufffd" for letter in cut)
 
 
 def _progress() -> Progress:

@@ -46,6 +46,8 @@ app.command("version")(database.version)
 
 def main() -> None:
     """Run a command; exit with 1 for what went wrong and 2 for what was asked wrongly."""
+    if any(not _is_text(argument) for argument in sys.argv):
+        _fail("An argument is not UTF-8 text.")
     try:
         app()
     except FeedkeepError as error:
@@ -54,6 +56,11 @@ def main() -> None:
         if os.environ.get(DEBUG_VARIABLE):
             raise
         _fail(f"A defect in feedkeep: {error!r}. Set {DEBUG_VARIABLE}=1 to see where.")
+
+
+def _is_text(argument: str) -> bool:
+    """Say whether an argument was decoded without lone surrogates, Python's mark for bad bytes."""
+    return argument.encode(errors="replace").decode() == argument
 
 
 def _fail(message: str) -> None:

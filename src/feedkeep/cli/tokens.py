@@ -75,7 +75,9 @@ def list_tokens(
 @app.command("revoke")
 def revoke(
     name: NameArgument,
-    token_id: Annotated[int, typer.Argument(metavar="ID", help="Its number, as listed.")],
+    token_id: Annotated[
+        int, typer.Argument(metavar="ID", min=1, max=2**63 - 1, help="Its number, as listed.")
+    ],
     database: DatabaseOption = None,
     config: ConfigOption = None,
 ) -> None:

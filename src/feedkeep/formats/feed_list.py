@@ -14,6 +14,8 @@ from feedkeep.formats.listed_feed import ListedFeed
 from feedkeep.model import Subscription
 from feedkeep.rules.feed_urls import parse_feed_url
 
+_ENOUGH_BYTES = 1_024
+_BYTE_ORDER_MARKS = b"\xef\xbb\xbf\xff\xfe"
 _WIDE_BYTE_ORDER_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -42,10 +44,10 @@ def read_feed_list(data: bytes) -> list[ListedFeed]:
     Raises:
         InvalidInput: It is none of the formats, broken, or hostile.
     """
-    start = data.removeprefix(codecs.BOM_UTF8).lstrip()[:4].replace(b"\0", b"")
+    start = data[:_ENOUGH_BYTES].replace(b"\0", b"").lstrip(_BYTE_ORDER_MARKS + b" \t\r\n")
     if start.startswith(b"{"):
         return _read_json(data)
-    if start.startswith(b"<") or start[2:].startswith(b"<"):
+    if start.startswith(b"<"):
         return opml.read(data)
     return _read_urls(data)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterable
-from typing import NoReturn
 from xml.parsers import expat
 from xml.sax.saxutils import quoteattr
 
@@ -36,10 +35,10 @@ def read(data: bytes) -> list[ListedFeed]:
     """Return the feeds of an OPML file, from all levels of its outline.
 
     Any encoding that the file declares is taken, and so are ampersands that were not escaped. A
-    file that declares entities is refused: no feed list needs them, and hostile ones do.
+    file with declarations of its own, entities above all, is refused: only hostile ones have them.
 
     Raises:
-        InvalidInput: It is not well-formed XML, not OPML, or declares entities.
+        InvalidInput: It is not well-formed XML, not OPML, or declares something.
     """
     reader = _Reader()
     try:
@@ -79,7 +78,7 @@ class _Reader:
         # The text is decoded here, since expat knows few encodings; this overrides its declaration.
         self.parser = expat.ParserCreate("utf-8")
         self.parser.StartElementHandler = self._start
-        self.parser.EntityDeclHandler = _refuse_entities
+        self.parser.StartDoctypeDeclHandler = _refuse_declarations
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         if not self._is_opml and name.lower() != "opml":
@@ -93,8 +92,12 @@ class _Reader:
             self.feeds.append(ListedFeed(place, feed_url, known.get("podcast:guid")))
 
 
-def _refuse_entities(*_: object) -> NoReturn:
-    raise InvalidInput("The XML declares entities, which no feed list needs; it was not read.")
+def _refuse_declarations(_name: str, _system: str | None, _public: str | None, own: bool) -> None:
+    if own:
+        raise InvalidInput(
+            "The XML declares entities or attributes of its own, which no feed list needs;"
+            " it was not read."
+        )
 
 
 def _decoded(data: bytes) -> str:

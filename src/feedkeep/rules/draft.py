@@ -66,6 +66,7 @@ class Draft:
 
     def create(self, guid: Guid, url: FeedUrl) -> Subscription:
         """Add a subscription that is subscribed, and let its URL lead to it."""
+        self._take_over(self._entries.get(guid))
         created = self.put(Subscription(guid, url.text, True, subscription_changed=0))
         if url.guid != guid:
             self.lead(url.guid, created, alias=None)
@@ -74,8 +75,8 @@ class Draft:
     def lead(self, guid: Guid, subscription: Subscription, alias: Alias | None) -> None:
         """Let `guid`, which `alias` tells the URL of, lead to the subscription.
 
-        A pointer that is announced and led to another subscription is stamped: whoever follows
-        the list could not tell otherwise. Leading it to a newer guid of the same one is no change.
+        An announced pointer that led to another one is stamped; leading it to a newer guid of the
+        same one is no change of it (contract, section 4).
         """
         entry = self._entries.get(guid)
         if isinstance(entry, Subscription):
@@ -84,6 +85,7 @@ class Draft:
             return
         stamp = entry.guid_changed if entry else None
         if entry and stamp is not None and entry.new_guid != subscription.guid:
+            self._take_over(entry)
             stamp = self.tick()
         self._put(Pointer(guid, subscription.guid, stamp, alias))
 
@@ -184,6 +186,20 @@ class Draft:
             pointer = self._entries[guid]
             assert isinstance(pointer, Pointer)
             self._put(replace(pointer, new_guid=new))
+
+    def _take_over(self, taken: Entry | None) -> None:
+        """Stamp the pointers that devices may reach their subscription by only through `taken`.
+
+        A device that was told "this guid leads to `taken`" follows it on from there. Once `taken`
+        names something else, it has to be told the way anew (contract, section 8).
+        """
+        if not isinstance(taken, Pointer) or taken.guid_changed is None:
+            return
+        for guid in sorted(self._pointers[taken.new_guid] - {taken.guid}):
+            pointer = self._entries[guid]
+            assert isinstance(pointer, Pointer)
+            if pointer.guid_changed is not None and pointer.guid_changed < taken.guid_changed:
+                self._put(replace(pointer, guid_changed=self.tick()))
 
     def _put(self, entry: Entry) -> None:
         self._put_or_forget(entry.guid, entry)

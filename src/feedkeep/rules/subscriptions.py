@@ -231,17 +231,23 @@ def _add_one(draft: Draft, item: Wanted) -> bool:
         draft.create(item.guid or item.url.guid, item.url)
         return False
 
-    subscription, is_renamed = found, False
-    if item.guid and by_guid is None:
-        subscription, is_renamed = draft.rename(found, item.guid), True
-    elif by_url and by_url.guid != found.guid:
-        subscription = draft.absorb(found, by_url)
+    is_renamed = item.guid is not None and by_guid is None
+    absorbed = by_url if by_url and by_url.guid != found.guid else None
+    # Judged before any of it is done: a thousand pointers are not to be moved for nothing.
+    gained = 1 if is_renamed or by_url is None else 0
+    gained += draft.pointer_count(absorbed) + 1 if absorbed else 0
+    _check_pointers(draft, found, gained)
+
+    subscription = found
+    if item.guid and is_renamed:
+        subscription = draft.rename(found, item.guid)
+    elif absorbed:
+        subscription = draft.absorb(found, absorbed)
     was_subscribed = subscription.is_subscribed
     if subscription.deleted is not None:
         subscription = draft.move(subscription, item.url, may_undo=False)
     if draft.find(item.url.guid) != subscription:
         draft.lead(item.url.guid, subscription, Alias(item.url.text, moved_away=False))
-    _check_pointers(draft, subscription)
 
     stamp = draft.tick()
     draft.put(
@@ -296,8 +302,8 @@ def _take_feed_url(draft: Draft, subscription: Subscription, url: FeedUrl) -> Su
     return draft.move(subscription, url, may_undo=True)
 
 
-def _check_pointers(draft: Draft, subscription: Subscription) -> None:
-    if draft.pointer_count(subscription) > MAX_POINTERS:
+def _check_pointers(draft: Draft, subscription: Subscription, gained: int = 0) -> None:
+    if draft.pointer_count(subscription) + gained > MAX_POINTERS:
         raise InvalidInput(
             f"Too many guids and URLs lead to the subscription {subscription.guid}:"
             f" at most {MAX_POINTERS:,} are kept. Delete it and add the feed anew."

@@ -7,14 +7,21 @@ import hashlib
 import hmac
 import secrets
 from collections import OrderedDict
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
+from feedkeep.errors import TooManyAttempts
+
 AT_ONCE = 4
 """How many hashes are computed at the same time; each takes 64 MiB while it lasts."""
 
+MAX_WAITING = 128
+"""How many passwords may wait to be checked; at a tenth of a second each, that is some seconds."""
+
+RETRY_AFTER_SECONDS = 5
 MAX_REMEMBERED = 10_000
 
 _HASHER = PasswordHasher(time_cost=3, memory_cost=64 * 1024, parallelism=4)
@@ -34,6 +41,7 @@ class Passwords:
         self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="argon2")
         self._key = secrets.token_bytes(32)
         self._remembered: OrderedDict[bytes, str] = OrderedDict()
+        self._checking: dict[tuple[bytes, str | None], asyncio.Future[bool]] = {}
 
     async def hash(self, password: str) -> str:
         """Return the argon2id hash of a password in PHC form."""
@@ -46,14 +54,46 @@ class Passwords:
         # The hash comes from our own database, not from the caller: its time tells nothing.
         return found is not None and found == stored_hash
 
-    async def verify(self, name_key: str, password: str, stored_hash: str | None) -> bool:
-        """Check a password with exactly one computation, also where there is no hash to match."""
+    async def verify(
+        self,
+        name_key: str,
+        password: str,
+        stored_hash: str | None,
+        count_attempt: Callable[[], Callable[[], None]],
+    ) -> bool:
+        """Check a password with exactly one computation, also where there is no hash to match.
+
+        Requests that show the same password at the same time share the computation, and count as
+        one attempt: `count_attempt` is called before it, and what that returns if it was right.
+
+        Raises:
+            TooManyAttempts: From `count_attempt`, or too many passwords wait to be checked.
+        """
+        shown = (self._fingerprint(name_key, password), stored_hash)
+        check = self._checking.get(shown)
+        if check is None:
+            check = asyncio.ensure_future(self._check(shown, password, count_attempt))
+            self._checking[shown] = check
+            check.add_done_callback(lambda _: self._checking.pop(shown))
+        return await asyncio.shield(check)
+
+    async def _check(
+        self,
+        shown: tuple[bytes, str | None],
+        password: str,
+        count_attempt: Callable[[], Callable[[], None]],
+    ) -> bool:
+        fingerprint, stored_hash = shown
+        if len(self._checking) > MAX_WAITING:
+            raise TooManyAttempts(RETRY_AFTER_SECONDS)
+        forgive = count_attempt()
         loop = asyncio.get_running_loop()
         candidate = stored_hash or _NOBODYS_HASH
         is_right = await loop.run_in_executor(self._threads, _matches, candidate, password)
         if not is_right or stored_hash is None:
             return False
-        self._remember(self._fingerprint(name_key, password), stored_hash)
+        forgive()
+        self._remember(fingerprint, stored_hash)
         return True
 
     def close(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Hashable
 from dataclasses import dataclass
 
@@ -37,9 +38,10 @@ class Throttle:
         Raises:
             TooManyAttempts: One of the limits is reached; this attempt is not counted.
         """
+        network = _network(address)
         keys = (
-            ((name_key, address), PER_ACCOUNT_AND_ADDRESS),
-            ((None, address), PER_ADDRESS),
+            ((name_key, network), PER_ACCOUNT_AND_ADDRESS),
+            ((None, network), PER_ADDRESS),
             ((name_key, None), PER_ACCOUNT),
         )
         waits = [self._wait_seconds(key, limit, now_seconds) for key, limit in keys]
@@ -72,3 +74,14 @@ class Throttle:
     def _forget_oldest(self) -> None:
         while len(self._attempts) > MAX_KEYS:
             del self._attempts[next(iter(self._attempts))]
+
+
+def _network(address: str) -> str:
+    """Return what one client has to itself: an IPv4 address, or 64 bits of an IPv6 address."""
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if parsed.version == 4:  # noqa: PLR2004
+        return address
+    return str(ipaddress.IPv6Network((int(parsed) >> 64 << 64, 64)))

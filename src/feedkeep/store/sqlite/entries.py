@@ -24,6 +24,7 @@ from feedkeep.model import (
     T,
     View,
 )
+from feedkeep.store.sqlite.connection import roll_back
 
 _COLUMNS = (
     "guid",
@@ -102,7 +103,7 @@ def page(connection: apsw.Connection, account_id: AccountId, request: PageReques
         wanted = (account_id, after, request.per_page + 1, skipped)
         views = [_view(row) for row in connection.execute(_PAGE, wanted)]
     finally:
-        connection.execute("COMMIT")
+        roll_back(connection)
     return Page(total, views[: request.per_page], has_more=len(views) > request.per_page)
 
 

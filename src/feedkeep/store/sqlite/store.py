@@ -176,7 +176,7 @@ class SqliteStore:
             self._writer.execute("BEGIN IMMEDIATE")
             try:
                 outcomes = self._run_jobs(jobs)
-                self._writer.execute("COMMIT")
+                self._commit()
             except BaseException:
                 roll_back(self._writer)
                 raise
@@ -196,6 +196,12 @@ class SqliteStore:
         except Exception as error:
             raise FailedBeforeCommit(error) from error
         return outcomes
+
+    def _commit(self) -> None:
+        try:
+            self._writer.execute("COMMIT")
+        except apsw.ConstraintError as error:  # a deferred check, and nothing was sent to the disk
+            raise FailedBeforeCommit(error) from error
 
     def _close_writer(self) -> None:
         self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()

@@ -1,0 +1,217 @@
+"""Contract, section 2: who is asking."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from feedkeep_process import FeedkeepProcess
+from names import G1, UNKNOWN, A
+
+CHALLENGE = 'Bearer realm="feedkeep", Basic realm="feedkeep", charset="UTF-8"'
+PASSWORD = "correct hörse: battery"
+
+
+@pytest.fixture
+def name(feedkeep: FeedkeepProcess) -> str:
+    return feedkeep.new_account(PASSWORD)
+
+
+@pytest.fixture
+def anyone(feedkeep: FeedkeepProcess) -> Iterator[httpx.Client]:
+    """A client that shows nothing by itself."""
+    with httpx.Client(base_url=feedkeep.base_url, timeout=30) as client:
+        yield client
+
+
+def basic(name: str, password: str) -> str:
+    return "Basic " + base64.b64encode(f"{name}:{password}".encode()).decode()
+
+
+def ask(client: httpx.Client, authorization: str | None) -> httpx.Response:
+    headers = {} if authorization is None else {"Authorization": authorization}
+    return client.get("/subscriptions", headers=headers)
+
+
+def assert_refused(reply: httpx.Response) -> None:
+    assert reply.status_code == 401
+    assert reply.json() == {"code": "401", "message": "The user is not authorized."}
+    assert reply.headers["WWW-Authenticate"] == CHALLENGE
+    assert reply.headers["Cache-Control"] == "no-store"
+
+
+def test_a_token_lets_in_as_bearer_and_as_the_password_of_its_account(
+    feedkeep: FeedkeepProcess, anyone: httpx.Client, name: str
+) -> None:
+    token = feedkeep.new_token(name)
+    for authorization in (f"Bearer {token}", f"bearer {token}", basic(name, token)):
+        assert ask(anyone, authorization).status_code == 200
+    assert ask(anyone, basic(name.upper(), token)).status_code == 200
+
+
+def test_a_token_is_no_password_of_another_account(
+    feedkeep: FeedkeepProcess, anyone: httpx.Client, name: str
+) -> None:
+    token = feedkeep.new_token(feedkeep.new_account())
+    assert_refused(ask(anyone, basic(name, token)))
+
+
+def test_a_password_lets_in_and_names_compare_without_case(anyone: httpx.Client, name: str) -> None:
+    for written in (name, name.upper(), name.lower()):
+        assert ask(anyone, basic(written, PASSWORD)).status_code == 200
+
+
+def test_whoever_shows_nothing_or_something_wrong_gets_the_same_reply(
+    feedkeep: FeedkeepProcess, anyone: httpx.Client, name: str
+) -> None:
+    token = feedkeep.new_token(name)
+    wrong = [
+        None,
+        "",
+        "Bearer",
+        "Bearer x",
+        f"Bearer {token[:-1]}",
+        f"Bearer {token} x",
+        f"Token {token}",
+        token,
+        "Basic",
+        "Basic !",
+        "Basic " + base64.b64encode(b"no colon").decode(),
+        "Basic " + base64.b64encode(b"\xff:\xff").decode(),
+        basic(name, "wrong"),
+        basic(name, ""),
+        basic("", ""),
+        basic("nobody", PASSWORD),
+        basic(name, PASSWORD + "\x00"),
+    ]
+    bodies = {ask(anyone, authorization).content for authorization in wrong}
+    assert len(bodies) == 1
+    for authorization in wrong:
+        assert_refused(ask(anyone, authorization))
+
+
+def test_credentials_in_the_url_or_a_cookie_let_nobody_in(
+    feedkeep: FeedkeepProcess, anyone: httpx.Client, name: str
+) -> None:
+    token = feedkeep.new_token(name)
+    assert_refused(anyone.get("/subscriptions", params={"token": token, "access_token": token}))
+    assert_refused(anyone.get("/subscriptions", headers={"Cookie": f"token={token}"}))
+
+
+def test_revoking_takes_effect_with_the_next_request(
+    feedkeep: FeedkeepProcess, anyone: httpx.Client, name: str
+) -> None:
+    token, other = feedkeep.new_token(name), feedkeep.new_token(name)
+    assert ask(anyone, f"Bearer {token}").status_code == 200
+    feedkeep.use(lambda service: service.revoke_token(name, 1))
+    assert_refused(ask(anyone, f"Bearer {token}"))
+    assert_refused(ask(anyone, basic(name, token)))
+    assert ask(anyone, f"Bearer {other}").status_code == 200
+
+
+def test_an_expired_token_lets_nobody_in(
+    feedkeep: FeedkeepProcess, anyone: httpx.Client, name: str
+) -> None:
+    assert_refused(ask(anyone, f"Bearer {feedkeep.new_token(name, expires_days=0)}"))
+    assert ask(anyone, f"Bearer {feedkeep.new_token(name, expires_days=1)}").status_code == 200
+
+
+def test_disabling_takes_effect_with_the_next_request_and_enabling_too(
+    feedkeep: FeedkeepProcess, anyone: httpx.Client, name: str
+) -> None:
+    token = feedkeep.new_token(name)
+    credentials = (f"Bearer {token}", basic(name, PASSWORD))
+    assert [ask(anyone, c).status_code for c in credentials] == [200, 200]
+    feedkeep.use(lambda service: service.set_disabled(name, True))
+    for credential in credentials:
+        assert_refused(ask(anyone, credential))
+    feedkeep.use(lambda service: service.set_disabled(name, False))
+    assert [ask(anyone, c).status_code for c in credentials] == [200, 200]
+
+
+def test_a_new_password_takes_effect_with_the_next_request(
+    feedkeep: FeedkeepProcess, anyone: httpx.Client, name: str
+) -> None:
+    assert ask(anyone, basic(name, PASSWORD)).status_code == 200
+    feedkeep.use(lambda service: service.set_password(name, "another"))
+    assert_refused(ask(anyone, basic(name, PASSWORD)))
+    assert ask(anyone, basic(name, "another")).status_code == 200
+
+
+def test_a_deleted_account_is_let_in_no_more(
+    feedkeep: FeedkeepProcess, anyone: httpx.Client, name: str
+) -> None:
+    token = feedkeep.new_token(name)
+    feedkeep.use(lambda service: service.delete_account(name))
+    assert_refused(ask(anyone, f"Bearer {token}"))
+    assert_refused(ask(anyone, basic(name, PASSWORD)))
+
+
+def test_an_account_without_a_password_is_let_in_by_tokens_only(
+    feedkeep: FeedkeepProcess, anyone: httpx.Client
+) -> None:
+    name = feedkeep.new_account()
+    assert_refused(ask(anyone, basic(name, "")))
+    assert_refused(ask(anyone, basic(name, "x")))
+    assert ask(anyone, f"Bearer {feedkeep.new_token(name)}").status_code == 200
+
+
+def test_authentication_comes_before_everything_else(anyone: httpx.Client) -> None:
+    for method, path, body in [
+        ("GET", f"/subscriptions/{UNKNOWN}", b""),
+        ("GET", "/subscriptions/no-guid", b""),
+        ("GET", "/subscriptions?page=0", b""),
+        ("GET", "/deletions/1", b""),
+        ("GET", "/deletions/x", b""),
+        ("POST", "/subscriptions", b"not json"),
+        ("POST", "/subscriptions", b"x" * 5_000_000),
+        ("PATCH", f"/subscriptions/{G1}", b"not json"),
+        ("DELETE", f"/subscriptions/{G1}", b""),
+        ("PUT", "/subscriptions", b""),
+        ("OPTIONS", "/subscriptions", b""),
+        ("TRACE", "/deletions/1", b""),
+    ]:
+        for prefix in ("", "/v1"):
+            reply = anyone.request(method, prefix + path, content=body)
+            assert_refused(reply)
+    coded = {"Content-Encoding": "gzip"}
+    assert_refused(anyone.post("/subscriptions", content=b"x", headers=coded))
+
+
+def test_accounts_do_not_see_one_another(feedkeep: FeedkeepProcess, api: httpx.Client) -> None:
+    item = {"feed_url": A, "guid": G1}
+    api.post("/subscriptions", json={"subscriptions": [item]})
+    with feedkeep.client(feedkeep.new_account()) as other:
+        unknown = other.get(f"/subscriptions/{UNKNOWN}")
+        for reply in (
+            other.get(f"/subscriptions/{G1}"),
+            other.patch(f"/subscriptions/{G1}", json={}),
+            other.delete(f"/subscriptions/{G1}"),
+        ):
+            assert (reply.status_code, reply.content) == (404, unknown.content)
+        assert other.get("/subscriptions").json()["total"] == 0
+        other.post("/subscriptions", json={"subscriptions": [item]})
+        other.delete(f"/subscriptions/{G1}")
+    assert api.get(f"/subscriptions/{G1}").json()["is_subscribed"] is True
+
+
+def test_too_many_wrong_passwords_have_to_wait_but_valid_credentials_never_do(
+    feedkeep: FeedkeepProcess, anyone: httpx.Client, name: str
+) -> None:
+    token = feedkeep.new_token(name)
+    assert ask(anyone, basic(name, PASSWORD)).status_code == 200
+    replies = [ask(anyone, basic(name, f"wrong {number}")) for number in range(11)]
+    assert [reply.status_code for reply in replies] == [401] * 10 + [429]
+    held_up = replies[-1]
+    assert held_up.json()["code"] == "429"
+    assert 0 < int(held_up.headers["Retry-After"]) <= 300
+    assert ask(anyone, f"Bearer {token}").status_code == 200
+    assert ask(anyone, basic(name, token)).status_code == 200
+    assert ask(anyone, basic(name, PASSWORD)).status_code == 200
+
+
+def test_missing_credentials_and_bad_tokens_are_not_counted(anyone: httpx.Client) -> None:
+    for authorization in [None, "Bearer x", "Basic !"] * 20:
+        assert ask(anyone, authorization).status_code == 401

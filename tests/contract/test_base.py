@@ -1,0 +1,273 @@
+"""Contract, section 1: what holds of every request and reply."""
+
+from __future__ import annotations
+
+import gzip
+import socket
+import time
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from feedkeep_process import FeedkeepProcess
+from names import G1, A, derived, entries
+
+ADD_A = f'{{"subscriptions": [{{"feed_url": "{A}"}}]}}'.encode()
+
+
+def test_every_route_is_served_at_the_root_and_under_v1(api: httpx.Client, add: Any) -> None:
+    add(A)
+    for path in (f"/subscriptions/{derived(A)}", "/livez", "/readyz", "/openapi.json", "/docs"):
+        at_root, under_v1 = api.get(path), api.get(f"/v1{path}")
+        assert at_root.status_code == under_v1.status_code == 200
+        assert at_root.content == under_v1.content
+
+
+@pytest.mark.parametrize(
+    "kind", ["text/plain", "application/x-www-form-urlencoded", "application/xml; x=y", "nonsense"]
+)
+def test_the_content_type_of_a_request_is_not_checked(api: httpx.Client, kind: str) -> None:
+    reply = api.post("/subscriptions", content=ADD_A, headers={"Content-Type": kind})
+    assert len(reply.json()["success"]) == 1
+
+
+def test_replies_are_json(api: httpx.Client) -> None:
+    for reply in (api.get("/subscriptions"), api.get("/nowhere"), api.get("/livez")):
+        assert reply.headers["Content-Type"] == "application/json"
+
+
+@pytest.mark.parametrize("coding", ["gzip", "br", "deflate", "GZIP", "gzip, identity"])
+def test_a_body_with_a_content_coding_is_415(api: httpx.Client, coding: str) -> None:
+    reply = api.post(
+        "/subscriptions", content=gzip.compress(ADD_A), headers={"Content-Encoding": coding}
+    )
+    assert (reply.status_code, reply.json()["code"]) == (415, "415")
+    assert entries(api) == []
+
+
+def test_identity_is_no_content_coding(api: httpx.Client) -> None:
+    reply = api.post("/subscriptions", content=ADD_A, headers={"Content-Encoding": "Identity"})
+    assert reply.status_code == 200
+
+
+def padded(size_bytes: int) -> bytes:
+    return ADD_A + b" " * (size_bytes - len(ADD_A))
+
+
+def test_a_body_of_4_mib_is_read_and_a_larger_one_is_413(api: httpx.Client) -> None:
+    limit = 4 * 1024 * 1024
+    assert api.post("/subscriptions", content=padded(limit)).status_code == 200
+    with_length = api.post("/subscriptions", content=padded(limit + 1))
+    assert (with_length.status_code, with_length.json()["code"]) == (413, "413")
+
+
+def test_a_body_that_is_too_large_is_413_also_without_its_length(api: httpx.Client) -> None:
+    def chunks() -> Any:
+        yield ADD_A
+        for _ in range(5):
+            yield b" " * 1024 * 1024
+
+    try:
+        reply = api.post("/subscriptions", content=chunks())
+    except httpx.HTTPError:  # the connection may be closed before all was sent
+        reply = None
+    assert reply is None or reply.status_code == 413
+    assert entries(api) == []
+
+
+def test_a_body_that_came_in_pieces_is_read_whole(api: httpx.Client) -> None:
+    reply = api.post("/subscriptions", content=(bytes([byte]) for byte in ADD_A))
+    assert len(reply.json()["success"]) == 1
+
+
+def test_nothing_is_cached_but_what_has_an_etag(api: httpx.Client, add: Any) -> None:
+    add(A)
+    for reply in (
+        api.post("/subscriptions", content=ADD_A),
+        api.patch(f"/subscriptions/{derived(A)}", json={}),
+        api.get(f"/subscriptions/{G1}"),
+        api.get("/nowhere"),
+        api.get("/livez"),
+        api.get("/readyz"),
+        api.delete(f"/subscriptions/{derived(A)}"),
+    ):
+        assert reply.headers["Cache-Control"] == "no-store"
+        assert "ETag" not in reply.headers
+
+
+def test_every_reply_forbids_sniffing_and_tells_its_request_id(api: httpx.Client) -> None:
+    replies = [api.get(path) for path in ("/subscriptions", "/nowhere", "/docs", "/livez")]
+    assert {reply.headers["X-Content-Type-Options"] for reply in replies} == {"nosniff"}
+    assert len({reply.headers["X-Request-Id"] for reply in replies}) == 4
+    assert not any("server" in reply.headers for reply in replies)
+
+
+@pytest.mark.parametrize(
+    ("path", "allowed"),
+    [
+        ("/subscriptions", "GET, HEAD, POST"),
+        (f"/subscriptions/{G1}", "GET, HEAD, PATCH, DELETE"),
+        ("/deletions/1", "GET, HEAD"),
+        ("/livez", "GET, HEAD"),
+        ("/readyz", "GET, HEAD"),
+        ("/openapi.json", "GET, HEAD"),
+        ("/docs", "GET, HEAD"),
+        ("/docs/start.js", "GET, HEAD"),
+    ],
+)
+def test_a_method_that_a_route_does_not_have_is_405_and_told_what_it_has(
+    api: httpx.Client, path: str, allowed: str
+) -> None:
+    methods = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND"}
+    for method in methods - set(allowed.split(", ")):
+        reply = api.request(method, path)
+        assert (reply.status_code, reply.headers["Allow"]) == (405, allowed), method
+        assert reply.json()["code"] == "405"
+
+
+def test_head_is_wherever_get_is(api: httpx.Client) -> None:
+    for path in ("/subscriptions", "/livez", "/readyz", "/openapi.json", "/docs", "/docs/start.js"):
+        reply = api.head(path)
+        assert (reply.status_code, reply.content) == (200, b"")
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/", "/v1", "/nowhere", f"/subscriptions/{G1}/x", "/v2/livez", "/docs/x"],
+)
+def test_a_route_that_there_is_not_is_404(api: httpx.Client, path: str) -> None:
+    reply = api.get(path)
+    assert reply.status_code == 404
+    assert reply.json() == {"code": "404", "message": "The resource was not found."}
+
+
+def test_no_origin_is_allowed_unless_configured(api: httpx.Client) -> None:
+    headers = {"Origin": "https://app.example", "Access-Control-Request-Method": "GET"}
+    for reply in (
+        api.get("/subscriptions", headers=headers),
+        api.options("/subscriptions", headers=headers),
+    ):
+        assert not any(name.startswith("access-control") for name in reply.headers)
+
+
+def test_a_configured_origin_may_call_and_another_may_not(tmp_path: Path) -> None:
+    with FeedkeepProcess(
+        tmp_path, cors_origins="https://app.example, https://b.example"
+    ) as process:
+        preflight = {
+            "Access-Control-Request-Method": "PATCH",
+            "Access-Control-Request-Headers": "authorization",
+        }
+        url = f"{process.base_url}/subscriptions/{G1}"
+        allowed = httpx.options(url, headers=preflight | {"Origin": "https://app.example"})
+        assert allowed.status_code == 200
+        assert allowed.headers["Access-Control-Allow-Origin"] == "https://app.example"
+        assert "PATCH" in allowed.headers["Access-Control-Allow-Methods"]
+        other = httpx.options(url, headers=preflight | {"Origin": "https://evil.example"})
+        assert "Access-Control-Allow-Origin" not in other.headers
+        refused = httpx.get(url, headers={"Origin": "https://app.example"})
+        assert refused.status_code == 401
+        assert refused.headers["Access-Control-Allow-Origin"] == "https://app.example"
+
+
+def test_links_use_the_public_url_where_it_is_configured(tmp_path: Path) -> None:
+    with FeedkeepProcess(tmp_path, public_url="https://feeds.example/keep/") as process:
+        with process.client(process.new_account()) as client:
+            items = [{"feed_url": f"https://{number}.example"} for number in range(3)]
+            client.post("/subscriptions", json={"subscriptions": items})
+            body = client.get("/v1/subscriptions?per_page=1&page=2").json()
+        for name in ("next", "previous"):
+            assert body[name].startswith("https://feeds.example/keep/v1/subscriptions?")
+
+
+def test_limits_can_be_configured(tmp_path: Path) -> None:
+    with (
+        FeedkeepProcess(tmp_path, max_body_bytes="100", max_items="1") as process,
+        process.client(process.new_account()) as client,
+    ):
+        assert client.post("/subscriptions", content=padded(101)).status_code == 413
+        two = '{"subscriptions": [{"feed_url": ""}, {"feed_url": ""}]}'
+        assert client.post("/subscriptions", content=two).status_code == 405
+        assert client.post("/subscriptions", content=ADD_A).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("request_line", "status"),
+    [
+        (b"GARBAGE\r\n\r\n", 405),
+        (b"BREW /subscriptions HTTP/1.1\r\nHost: x\r\n\r\n", 405),
+        (b"GET /livez HTTP/9.9\r\nHost: x\r\n\r\n", 400),
+        (b"GET /livez HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n", 400),
+    ],
+)
+def test_what_is_not_http_is_refused_in_the_one_shape_of_errors(
+    feedkeep: FeedkeepProcess, request_line: bytes, status: int
+) -> None:
+    url = httpx.URL(feedkeep.base_url)
+    with socket.create_connection((url.host, url.port or 80), timeout=10) as connection:
+        connection.sendall(request_line)
+        reply = b"".join(iter(lambda: connection.recv(65_536), b""))
+    head, _, body = reply.partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 %d " % status)
+    assert body.startswith(b'{"code":"%d","message":"' % status)
+    assert (b"allow: " in head) == (status == 405)
+
+
+def talk(feedkeep: FeedkeepProcess, request: bytes) -> bytes:
+    """Send bytes, and return all that comes back until the server hangs up."""
+    url = httpx.URL(feedkeep.base_url)
+    with socket.create_connection((url.host, url.port or 80), timeout=10) as connection:
+        connection.sendall(request)
+        return b"".join(iter(lambda: connection.recv(65_536), b""))
+
+
+def written(api: httpx.Client, body: bytes, *headers: str) -> bytes:
+    lines = ["POST /subscriptions HTTP/1.1", "Host: x", *headers]
+    lines += [f"Authorization: {api.headers['Authorization']}", f"Content-Length: {len(body)}"]
+    return "\r\n".join([*lines, "", ""]).encode() + body
+
+
+def test_a_wish_to_speak_another_protocol_is_ignored(
+    api: httpx.Client, feedkeep: FeedkeepProcess
+) -> None:
+    upgrade = ("Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: AAMAAABkAAQ")
+    closing = b"GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+    reply = talk(feedkeep, written(api, ADD_A, *upgrade) + closing)
+    assert reply.count(b"HTTP/1.1 200 OK") == 2
+    assert [entry["feed_url"] for entry in entries(api)] == [A]
+
+
+def test_a_body_is_never_taken_for_a_second_request(
+    api: httpx.Client, feedkeep: FeedkeepProcess
+) -> None:
+    hidden = b"GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+    request = written(api, hidden, "Connection: Upgrade", "Upgrade: h2c")
+    url = httpx.URL(feedkeep.base_url)
+    with socket.create_connection((url.host, url.port or 80), timeout=10) as connection:
+        middle = request.index(b"grade: h2c")
+        connection.sendall(request[:middle])
+        time.sleep(0.2)
+        connection.sendall(request[middle:])
+        reply = b"".join(iter(lambda: connection.recv(65_536), b""))
+    assert reply.startswith(b"HTTP/1.1 400 Bad Request")
+    assert reply.count(b"HTTP/1.1") == 1
+
+
+def test_a_whole_request_is_answered_also_when_nonsense_follows_it(
+    api: httpx.Client, feedkeep: FeedkeepProcess
+) -> None:
+    reply = talk(feedkeep, written(api, ADD_A) + b"nonsense\r\n\r\n")
+    assert reply.startswith(b"HTTP/1.1 200 OK")
+    assert reply.count(b"HTTP/1.1") == 1
+    assert len(entries(api)) == 1
+
+
+def test_a_body_that_breaks_off_into_nonsense_is_refused_and_stores_nothing(
+    api: httpx.Client, feedkeep: FeedkeepProcess
+) -> None:
+    head = written(api, b"").replace(b"Content-Length: 0", b"Transfer-Encoding: chunked")
+    chunk = b"%x\r\n%s\r\n" % (len(ADD_A), ADD_A)
+    reply = talk(feedkeep, head + chunk + b"nonsense\r\n")
+    assert reply.startswith(b"HTTP/1.1 400 Bad Request")
+    assert entries(api) == []

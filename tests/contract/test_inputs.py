@@ -1,0 +1,138 @@
+"""Inputs that break careless decoders, each with the one reply that is right (contract, section 7)."""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from typing import Any
+
+import httpx
+import pytest
+from feedkeep_process import FeedkeepProcess
+from names import G1, A, entries, get
+
+DEEP = 100_000
+LONG = "1" * 5_000
+
+
+def post(api: httpx.Client, body: str | bytes) -> httpx.Response:
+    return api.post("/subscriptions", content=body)
+
+
+def item(fields: str) -> str:
+    return f'{{"subscriptions": [{{{fields}}}]}}'
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        item('"feed_url": "https://a.example/\\ud800"'),
+        item(f'"feed_url": "{A}", "title": "\\ud800"'),
+        item(f'"feed_url": "{A}", "\\udc00": 1'),
+        item('"feed_url": "https://a.example/').encode() + b'\xff"}]}',
+        item(f'"feed_url": "{A}"')[:-1].encode() + b', "x": "\xff"}',
+        item(f'"feed_url": "{A}"')[:-1].encode() + b', "\xc3": 1}',
+        item('"feed_url": NaN'),
+        item(f'"feed_url": "{A}", "x": NaN'),
+        item(f'"feed_url": "{A}", "x": Infinity'),
+        item(f'"feed_url": {LONG}'),
+        item(f'"feed_url": {2**63}'),
+        item(f'"feed_url": "{A}", "guid": {2**63}'),
+        item('"feed_url": "https://a.example/\u0000"'),
+        "[" * DEEP + "]" * DEEP,
+        '{"a":' * DEEP + "1" + "}" * DEEP,
+        item(f'"feed_url": "{A}", "x": ' + "[" * DEEP + "]" * DEEP),
+        "",
+        " ",
+        "{",
+        '{"subscriptions": [',
+        item(f'"feed_url": "{A}"') + "x",
+        "\ufeff" + item(f'"feed_url": "{A}"'),
+        item(f'"feed_url": "{A}",'),
+        item(f"'feed_url': '{A}'"),
+    ],
+)
+def test_a_body_that_is_not_valid_is_405_and_stores_nothing(
+    api: httpx.Client, body: str | bytes
+) -> None:
+    reply = post(api, body)
+    assert reply.status_code == 405
+    assert reply.headers["Allow"] == "GET, HEAD, POST"
+    assert reply.json()["code"] == "405"
+    assert reply.json()["message"].startswith("The input could not be validated. ")
+    assert len(reply.json()["message"]) < 300
+    assert entries(api) == []
+
+
+@pytest.mark.parametrize("number", [LONG, str(2**63), "1e999", "-0.0"])
+def test_a_number_of_any_size_in_a_field_that_is_not_ours_is_ignored(
+    api: httpx.Client, number: str
+) -> None:
+    assert len(post(api, item(f'"feed_url": "{A}", "x": {number}')).json()["success"]) == 1
+
+
+@pytest.mark.parametrize("escape", ["\\u0000", "\\u001f", "\\u007f", "\\u0085"])
+def test_a_control_character_in_a_url_is_a_failure_item(api: httpx.Client, escape: str) -> None:
+    (failure,) = post(api, item(f'"feed_url": "https://a.example/{escape}x"')).json()["failure"]
+    assert failure["message"].startswith("White space or a control character")
+    assert entries(api) == []
+
+
+def test_a_null_character_in_a_guid_is_a_failure_item(api: httpx.Client) -> None:
+    body = item(f'"feed_url": "{A}", "guid": "{G1}\\u0000"')
+    assert len(post(api, body).json()["failure"]) == 1
+
+
+def test_of_duplicate_keys_the_last_counts(api: httpx.Client) -> None:
+    post(api, f'{{"subscriptions": [], "subscriptions": [{{"feed_url": "x", "feed_url": "{A}"}}]}}')
+    assert [entry["feed_url"] for entry in entries(api)] == [A]
+    guid = entries(api)[0]["guid"]
+    api.patch(f"/subscriptions/{guid}", content='{"is_subscribed": true, "is_subscribed": false}')
+    assert get(api, guid)["is_subscribed"] is False
+
+
+@pytest.mark.parametrize("url", ["http://[::1", "https://a.example:99999/feed"])
+def test_a_url_with_a_broken_host_is_a_failure_item(api: httpx.Client, url: str) -> None:
+    body = post(api, json.dumps({"subscriptions": [{"feed_url": url}]})).json()
+    assert (body["success"], len(body["failure"])) == ([], 1)
+
+
+def test_a_since_in_the_year_9999_with_a_negative_offset_is_a_moment(api: httpx.Client) -> None:
+    reply = api.get("/subscriptions", params={"since": "9999-12-31T23:59:59.999999-12:00"})
+    assert (reply.status_code, reply.json()["total"]) == (200, 0)
+
+
+def test_an_empty_body_is_405_for_patch(api: httpx.Client) -> None:
+    assert api.patch(f"/subscriptions/{G1}", content=b"").status_code == 405
+
+
+def cut_off(feedkeep: FeedkeepProcess, api: httpx.Client, headers: str, body: bytes) -> None:
+    """Send the start of a request, and hang up."""
+    url = httpx.URL(feedkeep.base_url)
+    with socket.create_connection((url.host, url.port or 80), timeout=10) as connection:
+        head = f"POST /subscriptions HTTP/1.1\r\nHost: x\r\n{headers}\r\n"
+        head += f"Authorization: {api.headers['Authorization']}\r\n\r\n"
+        connection.sendall(head.encode() + body)
+        connection.shutdown(socket.SHUT_WR)
+        time.sleep(0.2)
+
+
+def test_a_body_cut_in_the_middle_stores_nothing(
+    api: httpx.Client, feedkeep: FeedkeepProcess
+) -> None:
+    body = item(f'"feed_url": "{A}"').encode()
+    cut_off(feedkeep, api, f"Content-Length: {len(body)}", body[:-5])
+    cut_off(feedkeep, api, f"Content-Length: {len(body) + 5}", body)
+    cut_off(feedkeep, api, "Transfer-Encoding: chunked", b"%x\r\n%s" % (len(body), body[:-5]))
+    chunk = b"%x\r\n%s\r\n" % (len(body), body)
+    cut_off(feedkeep, api, "Transfer-Encoding: chunked", chunk)
+    cut_off(feedkeep, api, "Transfer-Encoding: chunked", chunk + b"nonsense")
+    assert entries(api) == []
+
+
+def test_a_body_on_a_request_that_needs_none_is_ignored(api: httpx.Client, add: Any) -> None:
+    guid = add(A)["guid"]
+    assert api.request("GET", f"/subscriptions/{guid}", content=b"\xff[").status_code == 200
+    assert api.request("DELETE", f"/subscriptions/{guid}", content=b"\xff[").status_code == 202
+    assert api.get("/livez").status_code == 200
