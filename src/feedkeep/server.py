@@ -21,7 +21,7 @@ from uvicorn._types import (
     ASGISendCallable,
     Scope,
 )
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from feedkeep.api.app import App
 from feedkeep.api.wire import Problem, encode
@@ -56,7 +56,8 @@ class Protocol(HttpToolsProtocol):
         A server may ignore `Upgrade` (RFC 9110, section 7.8), and clients send it with each request
         (`curl --http2`, Java's HttpClient). The parser would take the body for the other protocol.
         """
-        if (self.cycle is None or not self.cycle.more_body) and _UPGRADE.search(data):
+        cycle = self._cycle()
+        if (cycle is None or not cycle.more_body) and _UPGRADE.search(data):
             head, end, rest = data.partition(b"\r\n\r\n")
             data = _UPGRADE.sub(b"\nx-upgrade:", head) + end + rest
         super().data_received(data)
@@ -74,7 +75,7 @@ class Protocol(HttpToolsProtocol):
         uvicorn calls this while it handles the parser's error. A method that the parser does not
         know is one that no route has; of anything else that is broken, only HTTP's own 400 is true.
         """
-        cycle = self.cycle
+        cycle = self._cycle()
         if cycle is not None and not cycle.response_complete:
             if not cycle.more_body:  # what is broken came after a whole request: answer that
                 cycle.keep_alive = False
@@ -89,13 +90,14 @@ class Protocol(HttpToolsProtocol):
         status = HTTPStatus(int(problem.code))
         lines = [f"HTTP/1.1 {status.value} {status.phrase}", f"content-length: {len(body)}"]
         lines += [f"{name}: {value}" for name, value in _REFUSAL_HEADERS.items()]
-        lines += (
-            ["allow: GET, HEAD, POST, PATCH, DELETE"]
-            if status == HTTPStatus.METHOD_NOT_ALLOWED
-            else []
-        )
+        if status == HTTPStatus.METHOD_NOT_ALLOWED:
+            lines.append("allow: GET, HEAD, POST, PATCH, DELETE")
         self.transport.write("\r\n".join([*lines, "", ""]).encode() + body)
         self.transport.close()
+
+    def _cycle(self) -> RequestResponseCycle | None:
+        """Return the request under way; before a connection's first one there is none."""
+        return self.cycle
 
 
 def answered(app: App) -> ASGI3Application:

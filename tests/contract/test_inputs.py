@@ -1,4 +1,4 @@
-"""Inputs that break careless decoders, each with the one reply that is right (contract, section 7)."""
+"""Inputs that break careless decoders, each with the one right reply (contract, section 7)."""
 
 from __future__ import annotations
 

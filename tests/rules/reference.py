@@ -78,7 +78,7 @@ class Account:
     def take(self, guid: str) -> bool:
         for feed in self.feeds:
             feed.moved_from -= {guid} if guid in feed.aliases else set()
-        return any([feed.aliases.pop(guid, False) for feed in self.feeds])
+        return max(feed.aliases.pop(guid, False) for feed in self.feeds) if self.feeds else False
 
     def claim(self, guid: str, feed: Feed) -> None:
         if guid != feed.guid and guid not in feed.aliases:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,4 +23,4 @@ def test_stamps_rise_whatever_the_wall_clock_does(clock: list[int]) -> None:
     stamps = [0]
     for now in clock:
         stamps.append(next_stamp(stamps[-1], now))
-    assert all(earlier < later for earlier, later in zip(stamps, stamps[1:], strict=False))
+    assert all(earlier < later for earlier, later in pairwise(stamps))

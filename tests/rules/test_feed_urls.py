@@ -112,7 +112,7 @@ def test_the_url_is_kept_as_it_was_sent(url: str) -> None:
         ("http://example.com:99999/", "Invalid port"),
         ("http://example.com:" + "9" * 5_000, "Invalid port"),
         ("http://example.com:-1/", "Invalid port"),
-        ("http://example.com:８０/", "Invalid port"),
+        ("http://example.com:\uff18\uff10/", "Invalid port"),
         ("http://example.com:a/", "Invalid port"),
         ("http://a:b:1/", "Invalid port"),
         ("http://[::1", "Malformed brackets"),

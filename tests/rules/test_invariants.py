@@ -11,6 +11,7 @@ from feedkeep.rules.invariants import violations
 URL = "https://a.example/feed"
 DERIVED = parse_feed_url(URL).guid
 OTHER = Guid("00000000-0000-4000-8000-000000000001")
+MANY = range(1_001)
 SOUND = Subscription(OTHER, URL, True, 5)
 
 
@@ -32,7 +33,7 @@ SOUND = Subscription(OTHER, URL, True, 5)
         (
             [
                 Subscription(DERIVED, URL, True, 5),
-                *(Pointer(Guid(f"{i:08x}-0000-4000-8000-000000000001"), DERIVED) for i in range(1_001)),
+                *(Pointer(Guid(f"{i:08x}-0000-4000-8000-000000000001"), DERIVED) for i in MANY),
             ],
             f"1001 pointers lead to {DERIVED}",
         ),

@@ -60,8 +60,9 @@ def test_a_job_that_comes_while_a_batch_runs_goes_into_the_next() -> None:
     async def go() -> None:
         batcher: Batcher[int, int] = Batcher(transactions.run, 100)
         first = asyncio.create_task(batcher.submit(1))
-        while not transactions.batches:
-            await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert transactions.batches == [[1]]
         assert await asyncio.gather(first, batcher.submit(2), batcher.submit(3)) == [1, 2, 3]
 
     asyncio.run(go())

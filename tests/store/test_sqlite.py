@@ -127,7 +127,7 @@ def test_a_database_of_another_program_is_refused_and_left_alone(path: Path) -> 
 
 def test_a_file_that_is_no_database_is_refused_and_left_alone(path: Path) -> None:
     path.write_bytes(b"a letter to my aunt" * 100)
-    with pytest.raises(StoreUnusable, match="Cannot use .* as the database"):
+    with pytest.raises(StoreUnusable, match=r"Cannot use .* as the database"):
         prepare(path)
     assert path.read_bytes() == b"a letter to my aunt" * 100
 
@@ -238,7 +238,7 @@ def test_a_damaged_file_is_noticed(path: Path) -> None:
 
     async def look(store: SqliteStore) -> None:
         assert await store.damages() != []
-        with pytest.raises(StoreUnavailable, match="malformed|corrupt"):
+        with pytest.raises(StoreUnavailable, match="malformed"):
             await store.view(ALICE, GUID)
         with pytest.raises(StoreUnavailable):
             await store.change(ALICE, [GUID], subscribe)

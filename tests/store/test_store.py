@@ -1,4 +1,4 @@
-"""What every store promises: the Store protocol, method by method, and what it means for changes."""
+"""What every store promises: the Store protocol, method by method, and how changes meet."""
 
 from __future__ import annotations
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 import time
-from functools import cache
 
 import falcon
 import structlog
@@ -15,8 +14,6 @@ from feedkeep.service import Service
 from feedkeep.settings import Settings
 
 _log = structlog.get_logger()
-
-_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 
 
 class Logged:
@@ -66,7 +63,7 @@ class Authenticated:
         self, req: Request, _resp: Response, resource: object, _params: object
     ) -> None:
         """Find the account, or refuse; only then look at the method (contract, section 2)."""
-        req.context.allow = allowed_methods(type(resource))
+        req.context.resource = resource
         is_preflight = req.method == "OPTIONS" and req.get_header("Access-Control-Request-Method")
         if is_preflight and self._allows_preflight:
             return
@@ -75,9 +72,3 @@ class Authenticated:
             req.context.account = await self._service.authenticate(credential, req.context.address)
         if req.method == "OPTIONS":
             raise falcon.HTTPMethodNotAllowed([])
-
-
-@cache
-def allowed_methods(resource: type) -> str:
-    """Return the methods that a kind of resource has, as the Allow header lists them."""
-    return ", ".join(name for name in _METHODS if hasattr(resource, f"on_{name.lower()}"))

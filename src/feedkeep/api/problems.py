@@ -22,6 +22,8 @@ from feedkeep.errors import (
 CHALLENGE = 'Bearer realm="feedkeep", Basic realm="feedkeep", charset="UTF-8"'
 RETRY_AFTER_SECONDS = 2
 
+_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
+
 _log = structlog.get_logger()
 
 
@@ -73,7 +75,7 @@ def reply_for(error: Exception, allow: str) -> _Reply:
 
 async def handle(req: Request, resp: Response, error: Exception, _params: object) -> None:
     """Answer any error that a request ended in; log those that are not the client's."""
-    reply = reply_for(error, getattr(req.context, "allow", ""))
+    reply = reply_for(error, allowed_methods(getattr(req.context, "resource", None)))
     if isinstance(error, StoreUnavailable):
         _log.error("store unavailable", request_id=req.context.request_id, reason=str(error))
     elif not isinstance(error, FeedkeepError | falcon.HTTPError):
@@ -82,6 +84,11 @@ async def handle(req: Request, resp: Response, error: Exception, _params: object
     resp.status = reply.status
     resp.data = encode(Problem(str(reply.status), message))
     resp.set_headers(reply.headers)
+
+
+def allowed_methods(resource: object) -> str:
+    """Return the methods that a resource has, as the Allow header lists them."""
+    return ", ".join(name for name in _METHODS if hasattr(resource, f"on_{name.lower()}"))
 
 
 def _invalid(detail: str, allow: str) -> _Reply:
