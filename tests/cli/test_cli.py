@@ -1,0 +1,322 @@
+"""The command line: every command, on the database of a running service; errors in one sentence."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import select
+import sqlite3
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from feedkeep_process import FEEDKEEP, FeedkeepProcess
+
+SILENCE_SECONDS = 20
+FEEDS = "https://a.example/feed\n\n# a comment\n  https://b.example/feed  \nftp://c.example\n"
+
+
+@pytest.fixture
+def offline(tmp_path: Path) -> Iterator[FeedkeepProcess]:
+    """Commands on a database that no service runs on."""
+    yield FeedkeepProcess(tmp_path)  # noqa: PT022 - it is never started
+
+
+def failure(done: subprocess.CompletedProcess[str]) -> str:
+    """Return the one sentence of a command that failed."""
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr.startswith("feedkeep: ")
+    assert done.stderr.count("\n") == 1
+    return done.stderr.removeprefix("feedkeep: ").strip()
+
+
+def test_help_reads_like_a_manual(offline: FeedkeepProcess) -> None:
+    help_text = offline.must("--help")
+    for command in (
+        "serve",
+        "account",
+        "token",
+        "import",
+        "export",
+        "migrate",
+        "check",
+        "version",
+    ):
+        assert re.search(rf"^.? *{command}  ", help_text, re.MULTILINE)
+        assert "Usage" in offline.must(command, "--help")
+
+
+def test_wrong_usage_exits_with_2(offline: FeedkeepProcess) -> None:
+    for arguments in (
+        ["nonsense"],
+        ["account", "create"],
+        ["token", "revoke", "me", "x"],
+        ["token", "revoke", "me", "99999999999999999999"],
+        ["token", "create", "me", "--expires-days", "0"],
+        ["export", "me", "--format", "pdf"],
+        ["serve", "--port", "x"],
+    ):
+        done = offline.run(*arguments)
+        assert done.returncode == 2, arguments
+        assert "Traceback" not in done.stderr
+
+
+def test_an_account_is_made_listed_changed_and_deleted(feedkeep: FeedkeepProcess) -> None:
+    made = feedkeep.must("account", "create", "Ann", "--password-stdin", stdin="first\n")
+    assert made == "Created account Ann.\n"
+    with httpx.Client(base_url=feedkeep.base_url) as client:
+
+        def enters(password: str) -> bool:
+            return client.get("/subscriptions", auth=("ann", password)).status_code == 200
+
+        assert enters("first")
+        feedkeep.must("account", "password", "ANN", "--password-stdin", stdin="second")
+        assert (enters("first"), enters("second")) == (False, True)
+        feedkeep.must("account", "disable", "ann")
+        assert not enters("second")
+        assert re.search(r"Ann +\S+ +yes +disabled", feedkeep.must("account", "list"))
+        feedkeep.must("account", "enable", "ann")
+        assert enters("second")
+        feedkeep.must("account", "delete", "ann")
+        assert not enters("second")
+    assert "Ann" not in feedkeep.must("account", "list")
+
+
+def test_an_account_without_a_password_is_told_to_need_tokens(offline: FeedkeepProcess) -> None:
+    assert "make a token" in offline.must("account", "create", "bea")
+    assert re.search(r"bea +\S+ +no +enabled", offline.must("account", "list"))
+
+
+def test_a_token_is_printed_alone_listed_and_revoked(feedkeep: FeedkeepProcess) -> None:
+    name = feedkeep.new_account()
+    printed = feedkeep.must("token", "create", name, "--label", "my [phone]")
+    token = printed.strip()
+    assert re.fullmatch(r"fk_[A-Za-z0-9_-]{44}\n", printed)
+    feedkeep.must("token", "create", name, "--expires-days", "30")
+    headers = {"Authorization": f"Bearer {token}"}
+    url = f"{feedkeep.base_url}/subscriptions"
+    assert httpx.get(url, headers=headers).status_code == 200
+    listed = feedkeep.must("token", "list", name)
+    assert re.search(r"1 +active +\S+ +- +my \[phone\]", listed)
+    assert re.search(r"2 +active +\S+ +\d{4}-\d\d-\d\dT", listed)
+    assert token not in listed
+    feedkeep.must("token", "revoke", name, "1")
+    assert httpx.get(url, headers=headers).status_code == 401
+    assert re.search(r"1 +revoked", feedkeep.must("token", "list", name))
+    feedkeep.use(lambda service: service.create_token(name, "old", 0))
+    assert re.search(r"3 +expired", feedkeep.must("token", "list", name))
+
+
+def test_import_tells_what_became_of_each_line(feedkeep: FeedkeepProcess, tmp_path: Path) -> None:
+    name = feedkeep.new_account()
+    file = tmp_path / "feeds.txt"
+    file.write_text(FEEDS)
+    first = feedkeep.must("import", name, str(file)).splitlines()
+    assert first[0] == "2 added, 0 already there, 1 refused."
+    assert first[1].startswith('line 5: Unsupported protocol "ftp"')
+    assert first[1].endswith("(ftp://c.example)")
+    again = feedkeep.must("import", name, "-", stdin=FEEDS + "http://a.example/feed/\n")
+    assert again.startswith("0 added, 3 already there, 1 refused.\n")
+    with feedkeep.client(name) as client:
+        assert client.get("/subscriptions").json()["total"] == 2
+
+
+def test_import_counts_what_it_subscribes_again_as_added(feedkeep: FeedkeepProcess) -> None:
+    name = feedkeep.new_account()
+    feedkeep.must("import", name, "-", stdin="https://a.example\nhttps://b.example\n")
+    with feedkeep.client(name) as client:
+        first, second = client.get("/subscriptions").json()["subscriptions"]
+        client.patch(f"/subscriptions/{first['guid']}", json={"is_subscribed": False})
+        client.delete(f"/subscriptions/{second['guid']}")
+    printed = feedkeep.must("import", name, "-", stdin="https://a.example\nhttps://b.example\n")
+    assert printed == "2 added, 0 already there, 0 refused.\n"
+
+
+def test_a_line_of_a_file_cannot_command_the_terminal(feedkeep: FeedkeepProcess) -> None:
+    name = feedkeep.new_account()
+    printed = feedkeep.must("import", name, "-", stdin=f"x\x1b]0;pwn\x07{'y' * 999}\n")
+    assert "\x1b" not in printed
+    assert "\x07" not in printed
+    assert len(printed) < 500
+
+
+def test_a_long_list_is_imported_in_steps(feedkeep: FeedkeepProcess) -> None:
+    name = feedkeep.new_account()
+    feeds = "".join(f"https://a.example/{number}\n" for number in range(2_500))
+    assert feedkeep.must("import", name, "-", stdin=feeds).startswith("2500 added")
+
+
+@pytest.mark.parametrize("kind", ["opml", "json", "urls"])
+def test_an_export_imported_into_an_empty_account_gives_the_same_list(
+    feedkeep: FeedkeepProcess, kind: str, tmp_path: Path
+) -> None:
+    one, other = feedkeep.new_account(), feedkeep.new_account()
+    guid = "00000000-0000-4000-8000-000000000001"
+    items = [
+        {"feed_url": "https://a.example/?x=1&y=<2>"},
+        {"feed_url": 'https://b.example/"quoted"', **({"guid": guid} if kind != "urls" else {})},
+        {"feed_url": "https://ünï.example/\u2028"[:-1]},
+        {"feed_url": "https://gone.example"},
+    ]
+    with feedkeep.client(one) as client:
+        added = client.post("/subscriptions", json={"subscriptions": items}).json()["success"]
+        client.patch(f"/subscriptions/{added[3]['guid']}", json={"is_subscribed": False})
+    file = tmp_path / "export"
+    feedkeep.must("export", one, "--format", kind, "--output", str(file))
+    assert feedkeep.must("export", one, "--format", kind).encode() == file.read_bytes()
+    assert feedkeep.must("import", other, str(file)) == "3 added, 0 already there, 0 refused.\n"
+    with feedkeep.client(other) as client:
+        entries = client.get("/subscriptions").json()["subscriptions"]
+    assert [(e["feed_url"], e["guid"]) for e in entries] == [
+        (item["feed_url"], item["guid"]) for item in added[:3]
+    ]
+    assert feedkeep.must("export", other, "--format", kind).encode() == file.read_bytes()
+
+
+def test_an_export_as_json_is_the_body_of_a_post(feedkeep: FeedkeepProcess) -> None:
+    one, other = feedkeep.new_account(), feedkeep.new_account()
+    feedkeep.must("import", one, "-", stdin=FEEDS)
+    body = feedkeep.must("export", one, "--format", "json")
+    with feedkeep.client(other) as client:
+        assert len(client.post("/subscriptions", content=body).json()["success"]) == 2
+
+
+def test_commands_bring_a_database_up_to_date_first(offline: FeedkeepProcess) -> None:
+    assert offline.must("migrate") == f"{offline.database} is up to date.\n"
+    assert offline.must("check") == f"{offline.database} is whole.\n"
+    assert re.match(r"feedkeep \d+\.\d+\.\d+ \(SQLite 3\.\d+\.\d+, ", offline.must("version"))
+
+
+def test_check_tells_damage_and_fails(offline: FeedkeepProcess) -> None:
+    name = offline.new_account()
+    offline.must("import", name, "-", stdin="https://a.example\nhttps://b.example\n")
+    with sqlite3.connect(offline.folder / "feedkeep.db") as database:
+        database.execute("UPDATE entry SET feed_url = 'https://moved.example'")
+        database.execute("DELETE FROM account WHERE name != ?", (name,))
+    database.close()
+    done = offline.run("check")
+    assert done.returncode == 1
+    assert done.stderr.count("does not lead to it") == 2
+    assert all(line.startswith("feedkeep: ") for line in done.stderr.splitlines())
+
+
+def test_errors_are_one_sentence_and_exit_with_1(
+    offline: FeedkeepProcess, tmp_path: Path
+) -> None:
+    offline.must("account", "create", "me")
+    broken = tmp_path / "broken.opml"
+    broken.write_text("<opml><body>")
+    for arguments, message in [
+        (["account", "create", "ME"], "There is an account me already."),
+        (["account", "create", "a b"], "An account's name has 1 to 64 letters"),
+        (["account", "create", "you", "--password-stdin"], "Standard input holds no password."),
+        (["account", "password", "me"], "No password was given"),
+        (["account", "delete", "you"], 'There is no account "you"'),
+        (["token", "create", "you"], 'There is no account "you"'),
+        (["token", "revoke", "me", "7"], "me has no token 7"),
+        (["import", "you", "/dev/null"], 'There is no account "you"'),
+        (["import", "me", str(tmp_path / "none")], "No such file or directory"),
+        (["import", "me", str(broken)], "The XML is broken at line 1"),
+        (["export", "you"], 'There is no account "you"'),
+        (["export", "me", "--output", str(tmp_path)], "Is a directory"),
+        (["check", "--database", "mysql://x"], 'Cannot use "mysql://x" as the database'),
+        (["check", "--database", "sqlite://[x"], "as the database"),
+        (["check", "--database", "sqlite:///%00"], "as the database"),
+        (["check", "--database", f"sqlite:///{tmp_path}"], "Is a directory"),
+        (["check", "--database", f"sqlite:///{broken}"], "file is not a database"),
+        (["check", "--config", str(tmp_path / "none")], "No such file or directory"),
+        (["token", "create", "me", "--label", "\udcff"], "An argument is not UTF-8 text."),
+    ]:
+        assert message in failure(offline.run(*arguments)), arguments
+
+
+def test_a_database_of_a_newer_feedkeep_is_refused(offline: FeedkeepProcess) -> None:
+    offline.must("migrate")
+    with sqlite3.connect(offline.folder / "feedkeep.db") as database:
+        database.execute("PRAGMA user_version = 99")
+    database.close()
+    assert "has schema version 99" in failure(offline.run("account", "list"))
+    assert "has schema version 99" in failure(offline.run("serve", "--port", "0"))
+
+
+def test_a_defect_is_told_in_one_sentence_too(offline: FeedkeepProcess) -> None:
+    sitecustomize = offline.folder / "sitecustomize.py"
+    sitecustomize.write_text(
+        "import feedkeep.service as s\n"
+        "async def broken(self): raise ZeroDivisionError('x')\n"
+        "s.Service.accounts = broken\n"
+    )
+    offline.environment["PYTHONPATH"] = str(offline.folder)
+    message = failure(offline.run("account", "list"))
+    assert message.startswith("A defect in feedkeep: ZeroDivisionError('x').")
+    offline.environment["FEEDKEEP_DEBUG"] = "1"
+    assert "Traceback" in offline.run("account", "list").stderr
+
+
+def test_without_settings_the_database_lies_in_the_users_data_directory(tmp_path: Path) -> None:
+    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
+    database = f"sqlite:///{tmp_path}/.local/share/feedkeep/feedkeep.db"
+    done = subprocess.run(
+        [FEEDKEEP, "migrate"], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == f"{database} is up to date.\n"
+    assert (tmp_path / ".local/share/feedkeep/feedkeep.db").exists()
+
+
+def talk(process: FeedkeepProcess, arguments: list[str], typed: bytes) -> str:
+    """Run a command on a terminal, type, and return what was shown."""
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execve(FEEDKEEP, [FEEDKEEP, *arguments], process.environment)
+    shown = b""
+    answers = typed.splitlines(keepends=True)
+    while select.select([terminal], [], [], SILENCE_SECONDS)[0]:
+        try:
+            shown += os.read(terminal, 4_096)
+        except OSError:  # Linux's way to say that the other side is gone
+            break
+        if answers and shown.endswith(b": "):
+            os.write(terminal, answers.pop(0))
+    os.waitpid(child, 0)
+    os.close(terminal)
+    return shown.decode()
+
+
+def test_on_a_terminal_a_password_is_asked_for_twice_and_not_shown(
+    offline: FeedkeepProcess,
+) -> None:
+    shown = talk(offline, ["account", "create", "me"], b"opensesame\nopensesame\n")
+    assert "Created account me.\r\n" in shown
+    assert "opensesame" not in shown
+    assert re.search(r"me +\S+ +yes", offline.must("account", "list"))
+
+
+def test_on_a_terminal_a_deletion_is_asked_for(offline: FeedkeepProcess) -> None:
+    offline.must("account", "create", "me")
+    talk(offline, ["account", "delete", "me"], b"n\n")
+    assert "me" in offline.must("account", "list")
+    assert "Deleted me." in talk(offline, ["account", "delete", "me"], b"y\n")
+
+
+def test_on_a_terminal_an_import_shows_a_bar(offline: FeedkeepProcess) -> None:
+    offline.must("account", "create", "me")
+    file = offline.folder / "feeds.txt"
+    file.write_text("".join(f"https://a.example/{number}\n" for number in range(3_000)))
+    shown = talk(offline, ["import", "me", str(file)], b"")
+    assert "3000/3000" in shown
+    assert "3000 added" in shown
+
+
+def test_exported_json_is_readable(feedkeep: FeedkeepProcess) -> None:
+    name = feedkeep.new_account()
+    feedkeep.must("import", name, "-", stdin=FEEDS)
+    exported = feedkeep.must("export", name, "--format", "json")
+    assert exported.count("\n") > 5
+    assert [set(item) for item in json.loads(exported)["subscriptions"]] == [
+        {"feed_url", "guid"}
+    ] * 2

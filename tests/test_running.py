@@ -1,0 +1,256 @@
+"""Running the service: starting, stopping, dying, health, and what the log tells and keeps quiet."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from feedkeep_process import FEEDKEEP, FeedkeepProcess
+
+SECRET_URL = "https://user:hunter2@feeds.example/private?key=abracadabra"
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Iterator[FeedkeepProcess]:
+    """A service of this test's own, to be stopped and killed."""
+    process = FeedkeepProcess(tmp_path)
+    process.start()
+    yield process
+    if process.process.poll() is None:
+        process.stop()
+
+
+def log_lines(process: FeedkeepProcess) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in process.log.read_text().splitlines()]
+
+
+def write_until_it_ends(client: httpx.Client, thread: int, acknowledged: list[str]) -> None:
+    for number in range(100_000):
+        url = f"https://{thread}.example/{number}"
+        try:
+            reply = client.post("/subscriptions", json={"subscriptions": [{"feed_url": url}]})
+        except httpx.HTTPError:
+            return
+        if reply.status_code != 200:
+            assert reply.status_code == 503
+            return
+        acknowledged.append(url)
+
+
+def write_while(process: FeedkeepProcess, number: int) -> tuple[list[str], str, int]:
+    """Write with 8 clients, end the process by a signal meanwhile; return what was acknowledged."""
+    name = process.new_account()
+    acknowledged: list[str] = []
+    with process.client(name) as client:
+        threads = [
+            threading.Thread(target=write_until_it_ends, args=(client, thread, acknowledged))
+            for thread in range(8)
+        ]
+        for thread in threads:
+            thread.start()
+        time.sleep(0.5)
+        status = process.stop(number)
+        for thread in threads:
+            thread.join()
+    assert len(acknowledged) > 50
+    return acknowledged, name, status
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_stop_under_load_loses_nothing_and_folds_the_log_into_the_file(
+    own: FeedkeepProcess, number: signal.Signals
+) -> None:
+    acknowledged, name, status = write_while(own, number)
+    assert status == 0
+    assert not list(own.folder.glob("*.db-*"))
+    exported = own.must("export", name, "--format", "urls").split()
+    assert set(acknowledged) <= set(exported)
+
+
+def test_a_killed_service_loses_nothing_that_was_acknowledged(own: FeedkeepProcess) -> None:
+    acknowledged, name, status = write_while(own, signal.SIGKILL)
+    assert status == -signal.SIGKILL
+    own.must("check")
+    assert set(acknowledged) <= set(own.must("export", name, "--format", "urls").split())
+
+
+def test_a_request_that_was_accepted_is_answered_before_the_end(own: FeedkeepProcess) -> None:
+    name = own.new_account()
+    items = [{"feed_url": f"https://a.example/{number}"} for number in range(10_000)]
+    replies: list[httpx.Response] = []
+    with own.client(name) as client:
+        thread = threading.Thread(
+            target=lambda: replies.append(
+                client.post("/subscriptions", json={"subscriptions": items})
+            )
+        )
+        thread.start()
+        time.sleep(0.2)
+        assert own.stop() == 0
+        thread.join()
+    assert replies[0].status_code == 200
+    assert len(replies[0].json()["success"]) == 10_000
+
+
+def test_a_request_that_does_not_end_is_told_to_come_back_and_stores_nothing(
+    own: FeedkeepProcess,
+) -> None:
+    name = own.new_account()
+    token = own.new_token(name)
+    url = httpx.URL(own.base_url)
+    with socket.create_connection((url.host, url.port or 80), timeout=20) as connection:
+        head = f"POST /subscriptions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
+        connection.sendall(f'{head}Content-Length: 99\r\n\r\n{{"subscriptions":[]'.encode())
+        time.sleep(0.3)
+        started = time.monotonic()
+        assert own.stop() == 0
+        assert time.monotonic() - started < 10
+        reply = b"".join(iter(lambda: connection.recv(65_536), b""))
+    assert reply.startswith(b"HTTP/1.1 503 ")
+    assert b"retry-after: 5" in reply
+    assert b'{"code":"503",' in reply
+
+
+def test_it_is_live_and_ready(own: FeedkeepProcess) -> None:
+    for path in ("/livez", "/readyz"):
+        assert httpx.get(own.base_url + path).json() == {"status": "ok"}
+
+
+def test_while_the_database_is_locked_it_is_live_reads_and_says_503_to_writers(
+    own: FeedkeepProcess,
+) -> None:
+    name = own.new_account()
+    with own.client(name) as client:
+        item = {"subscriptions": [{"feed_url": "https://a.example"}]}
+        client.post("/subscriptions", json=item)
+        blocker = sqlite3.connect(own.folder / "feedkeep.db", isolation_level=None)
+        blocker.execute("BEGIN IMMEDIATE")
+        refused: list[httpx.Response] = []
+        thread = threading.Thread(
+            target=lambda: refused.append(client.post("/subscriptions", json=item))
+        )
+        thread.start()
+        time.sleep(0.2)
+        assert httpx.get(f"{own.base_url}/livez").status_code == 200
+        assert client.get("/subscriptions").json()["total"] == 1
+        not_ready = httpx.get(f"{own.base_url}/readyz", timeout=20)
+        thread.join()
+        blocker.execute("ROLLBACK")
+        blocker.close()
+        for reply in (refused[0], not_ready):
+            assert (reply.status_code, reply.json()["code"]) == (503, "503")
+            assert int(reply.headers["Retry-After"]) > 0
+        assert client.post("/subscriptions", json=item).status_code == 200
+        assert httpx.get(f"{own.base_url}/readyz").status_code == 200
+
+
+def test_the_log_has_a_line_of_json_for_each_request_and_keeps_secrets_out(
+    own: FeedkeepProcess,
+) -> None:
+    name = own.new_account("opensesame")
+    token = own.new_token(name)
+    with httpx.Client(base_url=own.base_url) as client:
+        headers = {"Authorization": f"Bearer {token}"}
+        body = {"subscriptions": [{"feed_url": SECRET_URL}, {"feed_url": "ftp://nobody:knows@x"}]}
+        added = client.post("/subscriptions", json=body, headers=headers)
+        client.get("/subscriptions", auth=(name, "opensesame"))
+        client.get("/subscriptions", auth=(name, "wrongpassword"))
+        client.get("/subscriptions?since=x%0d%0a%7b%7d", headers=headers)
+        client.get(f"/{SECRET_URL}%0d%0aforged")
+    own.stop()
+    lines = [line for line in log_lines(own) if line["event"] == "request"]
+    assert [line["status"] for line in lines] == [200, 200, 401, 405, 404]
+    first = lines[0]
+    assert first["request_id"] == added.headers["X-Request-Id"]
+    assert (first["method"], first["route"], first["account"]) == ("POST", "/subscriptions", name)
+    assert first["address"] == "127.0.0.1"
+    assert first["duration_us"] > 0
+    log = own.log.read_text()
+    guid = added.json()["success"][0]["guid"]
+    for secret in (token, "opensesame", "wrongpassword", "hunter2", "abracadabra", "feeds.example",
+                   "knows", guid, "forged"):  # fmt: skip
+        assert secret not in log
+
+
+def test_the_address_behind_a_trusted_proxy_is_logged_and_others_are_not_believed(
+    tmp_path: Path,
+) -> None:
+    forwarded = {"X-Forwarded-For": "203.0.113.9, 198.51.100.7, 127.0.0.1"}
+    for trusted, address in (("127.0.0.1", "198.51.100.7"), ("", "127.0.0.1")):
+        folder = tmp_path / (trusted or "none")
+        folder.mkdir()
+        with FeedkeepProcess(folder, trusted_proxies=trusted) as process:
+            httpx.get(f"{process.base_url}/livez", headers=forwarded)
+        assert log_lines(process)[0]["address"] == address
+
+
+def test_a_log_that_cannot_be_written_fails_no_request(own: FeedkeepProcess) -> None:
+    own.stop()
+    own.log = Path("/dev/full")
+    own.start()
+    with own.client(own.new_account()) as client:
+        body = {"subscriptions": [{"feed_url": SECRET_URL}]}
+        assert client.post("/subscriptions", json=body).status_code == 200
+        assert client.get("/subscriptions").json()["total"] == 1
+
+
+def test_a_quieter_log_level_leaves_requests_out(tmp_path: Path) -> None:
+    with FeedkeepProcess(tmp_path, log_level="warning") as process:
+        httpx.get(f"{process.base_url}/livez")
+    assert process.log.read_text() == ""
+
+
+def test_serve_tells_where_the_database_is_and_how_to_make_an_account(tmp_path: Path) -> None:
+    process = FeedkeepProcess(tmp_path)
+    process.start()
+    assert process.process.stdout is not None
+    next_line = process.process.stdout.readline()
+    assert "feedkeep account create" in next_line
+    process.stop()
+
+
+def test_the_first_start_makes_an_account_with_a_curl_line_that_works(tmp_path: Path) -> None:
+    import subprocess
+
+    process = FeedkeepProcess(tmp_path)
+    with process.log.open("wb") as log:
+        served = subprocess.Popen(
+            [FEEDKEEP, "serve", "--port", "0", "--setup", "me"],
+            env=process.environment, stdout=subprocess.PIPE, stderr=log, text=True,
+        )  # fmt: skip
+    assert served.stdout is not None
+    try:
+        lines: list[str] = []
+        while not lines or not lines[-1].startswith("curl"):
+            lines.append(served.stdout.readline())
+        printed = "".join(lines)
+        assert process.database.removeprefix("sqlite:///") in printed
+        assert "Account:   me" in printed
+        done = subprocess.run(
+            ["sh", "-c", lines[-1]], capture_output=True, text=True, check=True, timeout=20
+        )
+        assert json.loads(done.stdout)["success"][0]["is_subscribed"] is True
+    finally:
+        served.terminate()
+        served.wait(20)
+        served.stdout.close()
+
+
+def test_an_address_that_is_taken_is_told_in_one_sentence(feedkeep: FeedkeepProcess) -> None:
+    port = str(httpx.URL(feedkeep.base_url).port)
+    done = feedkeep.run("serve", "--port", port)
+    assert done.returncode == 1
+    assert done.stderr == (
+        f"feedkeep: Cannot listen on 127.0.0.1 port {port}: Address already in use.\n"
+    )
+    done = feedkeep.run("serve", "--host", "x" * 80)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
