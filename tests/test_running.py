@@ -1,4 +1,4 @@
-"""Running the service: starting, stopping, dying, health, and what the log tells and keeps quiet."""
+"""Running the service: starting, stopping, dying, health, and what the log tells."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import signal
 import socket
 import sqlite3
+import subprocess
 import threading
 import time
 from collections.abc import Iterator
@@ -219,8 +220,6 @@ def test_serve_tells_where_the_database_is_and_how_to_make_an_account(tmp_path: 
 
 
 def test_the_first_start_makes_an_account_with_a_curl_line_that_works(tmp_path: Path) -> None:
-    import subprocess
-
     process = FeedkeepProcess(tmp_path)
     with process.log.open("wb") as log:
         served = subprocess.Popen(
@@ -254,3 +253,24 @@ def test_an_address_that_is_taken_is_told_in_one_sentence(feedkeep: FeedkeepProc
     )
     done = feedkeep.run("serve", "--host", "x" * 80)
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+
+
+def test_a_defect_is_500_with_the_fixed_text_alone_and_the_log_tells_the_rest(
+    own: FeedkeepProcess,
+) -> None:
+    own.stop()
+    (own.folder / "sitecustomize.py").write_text(
+        "import feedkeep.service as s\n"
+        "async def broken(*_): raise ZeroDivisionError('the details')\n"
+        "s.Service.page = broken\n"
+    )
+    own.environment["PYTHONPATH"] = str(own.folder)
+    own.start()
+    with own.client(own.new_account()) as client:
+        reply = client.get("/subscriptions")
+        assert client.get("/livez").status_code == 200
+    assert reply.status_code == 500
+    assert reply.json() == {"code": "500", "message": "An internal error occurred."}
+    (line,) = [line for line in log_lines(own) if line["event"] == "internal error"]
+    assert line["request_id"] == reply.headers["X-Request-Id"]
+    assert "ZeroDivisionError: the details" in line["exception"]

@@ -197,17 +197,16 @@ def test_check_tells_damage_and_fails(offline: FeedkeepProcess) -> None:
     offline.must("import", name, "-", stdin="https://a.example\nhttps://b.example\n")
     with sqlite3.connect(offline.folder / "feedkeep.db") as database:
         database.execute("UPDATE entry SET feed_url = 'https://moved.example'")
-        database.execute("DELETE FROM account WHERE name != ?", (name,))
+        database.execute("INSERT INTO deletion (account_id, id, guid) VALUES (5, 5, x'00')")
     database.close()
     done = offline.run("check")
     assert done.returncode == 1
     assert done.stderr.count("does not lead to it") == 2
+    assert done.stderr.count("a row of table deletion refers to a row that is missing") == 1
     assert all(line.startswith("feedkeep: ") for line in done.stderr.splitlines())
 
 
-def test_errors_are_one_sentence_and_exit_with_1(
-    offline: FeedkeepProcess, tmp_path: Path
-) -> None:
+def test_errors_are_one_sentence_and_exit_with_1(offline: FeedkeepProcess, tmp_path: Path) -> None:
     offline.must("account", "create", "me")
     broken = tmp_path / "broken.opml"
     broken.write_text("<opml><body>")

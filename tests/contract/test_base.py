@@ -119,7 +119,18 @@ def test_every_reply_forbids_sniffing_and_tells_its_request_id(api: httpx.Client
 def test_a_method_that_a_route_does_not_have_is_405_and_told_what_it_has(
     api: httpx.Client, path: str, allowed: str
 ) -> None:
-    methods = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND"}
+    methods = {
+        "GET",
+        "HEAD",
+        "POST",
+        "PUT",
+        "PATCH",
+        "DELETE",
+        "OPTIONS",
+        "TRACE",
+        "PROPFIND",
+        "SOURCE",
+    }
     for method in methods - set(allowed.split(", ")):
         reply = api.request(method, path)
         assert (reply.status_code, reply.headers["Allow"]) == (405, allowed), method

@@ -12,7 +12,7 @@ import httpx
 import pytest
 import yaml
 from feedkeep_process import FeedkeepProcess
-from names import A, G1, derived, patch
+from names import G1, A, derived, patch
 
 from feedkeep.api import wire
 from feedkeep.api.app import routes

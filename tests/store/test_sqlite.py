@@ -12,7 +12,16 @@ import apsw
 import pytest
 
 from feedkeep.errors import StoreUnavailable, StoreUnusable
-from feedkeep.model import Account, AccountId, Decision, Guid, PageRequest, Snapshot, Subscription
+from feedkeep.model import (
+    Account,
+    AccountId,
+    Decision,
+    Guid,
+    PageRequest,
+    Pointer,
+    Snapshot,
+    Subscription,
+)
 from feedkeep.store.sqlite import SqliteStore, connection
 from feedkeep.store.sqlite.connection import APPLICATION_ID, connect, newest_version, prepare
 
@@ -221,6 +230,23 @@ def test_a_commit_that_fails_is_unavailable_for_the_whole_batch_and_tried_once(p
         store._writer.set_commit_hook(None)
         assert (await store.whole(ALICE)).entries == {}
         await store.change(ALICE, [GUID], subscribe)
+
+    run(path, work)
+
+
+def test_a_change_that_the_commit_refuses_fails_alone(path: Path) -> None:
+    def dangle(snapshot: Snapshot) -> Decision[None]:
+        nowhere = Guid("00000000-0000-4000-8000-000000000009")
+        return Decision(None, [Pointer(nowhere, Guid(nowhere[:-1] + "8"))], [], snapshot.last_stamp)
+
+    async def work(store: SqliteStore) -> None:
+        results = await asyncio.gather(
+            store.change(ALICE, [GUID], dangle),
+            store.change(ALICE, [GUID], subscribe),
+            return_exceptions=True,
+        )
+        assert [type(result) for result in results] == [apsw.ConstraintError, type(None)]
+        assert set((await store.whole(ALICE)).entries) == {GUID}
 
     run(path, work)
 

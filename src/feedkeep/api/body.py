@@ -5,7 +5,6 @@ from __future__ import annotations
 from falcon.asgi import Request
 
 from feedkeep.api.problems import BodyTooLarge, UnsupportedCoding
-from feedkeep.errors import InvalidInput
 
 
 async def read_body(req: Request, max_bytes: int) -> bytes:
@@ -14,7 +13,7 @@ async def read_body(req: Request, max_bytes: int) -> bytes:
     Raises:
         UnsupportedCoding: It is compressed or otherwise coded.
         BodyTooLarge: It is larger than `max_bytes`; no more than that was kept.
-        InvalidInput: The connection was cut in the middle of it.
+        InvalidInput: The connection was cut in the middle of it (see `server.answered`).
     """
     coding = (req.get_header("Content-Encoding") or "identity").strip().lower()
     if coding != "identity":
@@ -25,6 +24,4 @@ async def read_body(req: Request, max_bytes: int) -> bytes:
     body = await req.stream.read(max_bytes + 1)
     if len(body) > max_bytes:
         raise BodyTooLarge(f"At most {max_bytes:,} bytes are read.")
-    if announced_bytes is not None and len(body) < announced_bytes:
-        raise InvalidInput("The body ended early.")
     return body

@@ -54,10 +54,8 @@ def reply_for(error: Exception, allow: str) -> _Reply:
             return _Reply(404, "The resource was not found.")
         case InvalidInput():
             return _invalid(str(error), allow)
-        case falcon.HTTPMethodNotAllowed():
+        case falcon.HTTPError():  # a method that the route does not have: Falcon's only other one
             return _invalid(f"This resource takes {allow}.", allow)
-        case falcon.HTTPError():
-            return _invalid(error.description or error.title or "", allow)
         case DeletedSubscription():
             return _Reply(410, "The subscription has been deleted.")
         case BodyTooLarge():

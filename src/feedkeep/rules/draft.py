@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import replace
-from typing import TypeAlias
 
 from feedkeep.model import (
     Alias,
@@ -26,9 +25,6 @@ from feedkeep.model import (
 from feedkeep.rules.clock import next_stamp
 from feedkeep.rules.feed_urls import FeedUrl, parse_feed_url
 
-Mark: TypeAlias = tuple[int, Stamp]
-"""A moment in a draft's life that it can be taken back to."""
-
 
 class Draft:
     """A snapshot with one operation's changes on top; `decision` says what came of them."""
@@ -38,7 +34,7 @@ class Draft:
         self._entries: dict[Guid, Entry] = {}
         self._pointers: defaultdict[Guid, set[Guid]] = defaultdict(set)
         self._last_stamp = snapshot.last_stamp
-        self._before: list[tuple[Guid, Entry | None]] = []
+        self._touched: dict[Guid, None] = {}  # a set that keeps its order
         for guid, entry in snapshot.entries.items():
             self._set(guid, entry)
 
@@ -137,22 +133,10 @@ class Draft:
             self.lead(left.guid, self._present(moved), Alias(left.text, moved_away=True))
         return self._present(moved)
 
-    def mark(self) -> Mark:
-        """Return this moment, for `take_back`."""
-        return len(self._before), self._last_stamp
-
-    def take_back(self, mark: Mark) -> None:
-        """Undo every change since `mark`, the clock's too."""
-        length, self._last_stamp = mark
-        while len(self._before) > length:
-            guid, entry = self._before.pop()
-            self._set(guid, entry)
-
     def decision(self, outcome: T, deletion: Deletion | None = None) -> Decision[T]:
         """Return what has to change for this draft to hold, with the outcome for the caller."""
-        touched = dict.fromkeys(guid for guid, _ in self._before)
         known = self._snapshot.entries
-        now = {guid: self._entries.get(guid) for guid in touched}
+        now = {guid: self._entries.get(guid) for guid in self._touched}
         return Decision(
             outcome=outcome,
             saved=[entry for guid, entry in now.items() if entry and entry != known.get(guid)],
@@ -205,7 +189,7 @@ class Draft:
         self._put_or_forget(entry.guid, entry)
 
     def _put_or_forget(self, guid: Guid, entry: Entry | None) -> None:
-        self._before.append((guid, self._entries.get(guid)))
+        self._touched[guid] = None
         self._set(guid, entry)
 
     def _set(self, guid: Guid, entry: Entry | None) -> None:

@@ -214,16 +214,18 @@ def _live(draft: Draft, guid: Guid) -> Subscription:
 
 
 def _add_or_refuse(draft: Draft, item: Wanted) -> tuple[Wanted | Refused, bool]:
-    mark = draft.mark()
     try:
         return item, _add_one(draft, item)
     except InvalidInput as reason:
-        draft.take_back(mark)
         return Refused(item.sent, str(reason)), False
 
 
 def _add_one(draft: Draft, item: Wanted) -> bool:
-    """Add one item; return whether the account was subscribed to its feed already."""
+    """Add one item; return whether the account was subscribed to its feed already.
+
+    Raises:
+        InvalidInput: There would be too many pointers; nothing was changed.
+    """
     by_url = _found_by_url(draft, item.url)
     by_guid = draft.find(item.guid) if item.guid else None
     found = by_guid or by_url
@@ -233,7 +235,7 @@ def _add_one(draft: Draft, item: Wanted) -> bool:
 
     is_renamed = item.guid is not None and by_guid is None
     absorbed = by_url if by_url and by_url.guid != found.guid else None
-    # Judged before any of it is done: a thousand pointers are not to be moved for nothing.
+    # Judged before any of it is done, which can be a thousand pointers to move.
     gained = 1 if is_renamed or by_url is None else 0
     gained += draft.pointer_count(absorbed) + 1 if absorbed else 0
     _check_pointers(draft, found, gained)

@@ -72,6 +72,8 @@ class Passwords:
         shown = (self._fingerprint(name_key, password), stored_hash)
         check = self._checking.get(shown)
         if check is None:
+            if len(self._checking) >= MAX_WAITING:
+                raise TooManyAttempts(RETRY_AFTER_SECONDS)
             check = asyncio.ensure_future(self._check(shown, password, count_attempt))
             self._checking[shown] = check
             check.add_done_callback(lambda _: self._checking.pop(shown))
@@ -84,8 +86,6 @@ class Passwords:
         count_attempt: Callable[[], Callable[[], None]],
     ) -> bool:
         fingerprint, stored_hash = shown
-        if len(self._checking) > MAX_WAITING:
-            raise TooManyAttempts(RETRY_AFTER_SECONDS)
         forgive = count_attempt()
         loop = asyncio.get_running_loop()
         candidate = stored_hash or _NOBODYS_HASH

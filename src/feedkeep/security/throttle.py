@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import math
 from collections.abc import Hashable
 from dataclasses import dataclass
 
@@ -46,7 +47,7 @@ class Throttle:
         )
         waits = [self._wait_seconds(key, limit, now_seconds) for key, limit in keys]
         if max(waits) > 0:
-            raise TooManyAttempts(int(max(waits)) + 1)
+            raise TooManyAttempts(math.ceil(max(waits)))
         for key, _ in keys:
             self._attempts.setdefault(key, []).append(now_seconds)
         self._forget_oldest()

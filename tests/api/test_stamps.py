@@ -1,0 +1,41 @@
+"""Stamps as text and back (contract, section 4)."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from feedkeep.api.paging import END
+from feedkeep.api.stamps import read_stamp, write_stamp
+
+
+def test_a_stamp_is_written_in_utc_with_six_decimals_and_z() -> None:
+    assert write_stamp(0) == "1970-01-01T00:00:00.000000Z"
+    assert write_stamp(1_795_244_400_000_001) == "2026-11-21T07:00:00.000001Z"
+    assert write_stamp(END) == "9999-12-31T23:59:59.999999Z"
+
+
+@given(st.integers(0, END))
+def test_what_was_written_is_read_back(stamp: int) -> None:
+    assert read_stamp(write_stamp(stamp)) == stamp
+
+
+@given(
+    st.datetimes(min_value=datetime(1, 1, 3), max_value=datetime(9999, 12, 29)),  # noqa: DTZ001
+    st.integers(-1_439, 1_439),
+)
+def test_any_moment_with_any_offset_is_what_the_calendar_says(
+    moment: datetime, offset_minutes: int
+) -> None:
+    aware = moment.replace(tzinfo=timezone(timedelta(minutes=offset_minutes)))
+    since_epoch = aware - datetime(1970, 1, 1, tzinfo=UTC)
+    assert read_stamp(aware.isoformat()) == since_epoch // timedelta(microseconds=1)
+
+
+def test_the_year_0_is_a_leap_year_before_the_year_1() -> None:
+    day = 86_400 * 1_000_000
+    first = read_stamp("0001-01-01T00:00:00Z")
+    assert read_stamp("0000-12-31T00:00:00Z") == first - day
+    assert read_stamp("0000-02-29T00:00:00Z") == first - 307 * day

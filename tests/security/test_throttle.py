@@ -1,0 +1,90 @@
+"""How many wrong passwords may come before the next attempt has to wait."""
+
+from __future__ import annotations
+
+import pytest
+
+from feedkeep.errors import TooManyAttempts
+from feedkeep.security import throttle
+from feedkeep.security.throttle import Throttle
+
+
+def held_up(watched: Throttle, name: str, address: str, now: float = 0) -> int:
+    """Return how long an attempt has to wait; 0 if it is let through, and counted."""
+    try:
+        watched.begin(name, address, now)
+    except TooManyAttempts as wait:
+        return wait.retry_after_seconds
+    return 0
+
+
+def test_ten_attempts_for_an_account_from_one_address_and_no_more() -> None:
+    watched = Throttle()
+    assert [held_up(watched, "me", "192.0.2.1") for _ in range(10)] == [0] * 10
+    assert held_up(watched, "me", "192.0.2.1") > 0
+    assert held_up(watched, "me", "192.0.2.2") == 0
+    assert held_up(watched, "you", "192.0.2.1") == 0
+
+
+def test_fifty_attempts_from_one_address_for_whatever_accounts() -> None:
+    watched = Throttle()
+    assert sum(held_up(watched, f"user{i}", "192.0.2.1") for i in range(50)) == 0
+    assert held_up(watched, "another", "192.0.2.1") > 0
+
+
+def test_a_hundred_attempts_for_one_account_from_everywhere() -> None:
+    watched = Throttle()
+    assert sum(held_up(watched, "me", f"192.0.2.{i}") for i in range(100)) == 0
+    assert held_up(watched, "me", "198.51.100.1") > 0
+
+
+def test_whoever_has_64_bits_of_ipv6_addresses_is_one_address() -> None:
+    watched = Throttle()
+    for number in range(10):
+        assert held_up(watched, "me", f"2001:db8::{number}") == 0
+    assert held_up(watched, "me", "2001:db8::ffff") > 0
+    assert held_up(watched, "me", "2001:db8:0:1::1") == 0
+
+
+def test_an_address_that_is_none_is_taken_as_it_is() -> None:
+    watched = Throttle()
+    assert [held_up(watched, "me", "a socket") for _ in range(11)][-1] > 0
+
+
+def test_attempts_are_forgotten_after_five_minutes_and_the_wait_says_when() -> None:
+    watched = Throttle()
+    for second in range(10):
+        held_up(watched, "me", "192.0.2.1", now=second)
+    wait = held_up(watched, "me", "192.0.2.1", now=10)
+    assert 290 <= wait <= 291
+    assert held_up(watched, "me", "192.0.2.1", now=10 + wait) == 0
+    assert held_up(watched, "me", "192.0.2.1", now=10 + wait) > 0
+
+
+def test_an_attempt_that_was_right_is_taken_back() -> None:
+    watched = Throttle()
+    for second in range(30):
+        watched.forgive(watched.begin("me", "192.0.2.1", second))
+    assert watched._attempts == {}
+
+
+def test_an_attempt_may_be_taken_back_after_it_was_forgotten() -> None:
+    watched = Throttle()
+    old = watched.begin("me", "192.0.2.1", 0)
+    for _ in range(10):
+        held_up(watched, "me", "192.0.2.1", now=1_000)
+    watched.forgive(old)
+    assert held_up(watched, "me", "192.0.2.1", now=1_000) > 0
+
+
+def test_what_is_watched_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(throttle, "MAX_KEYS", 30)
+    watched = Throttle()
+    for number in range(100):
+        held_up(watched, f"user{number}", f"192.0.2.{number}")
+    assert len(watched._attempts) == 30
+    attempt = watched.begin("me", "192.0.2.1", 0)
+    for number in range(100):
+        held_up(watched, f"user{number}", f"198.51.100.{number}")
+    watched.forgive(attempt)
+    assert len(watched._attempts) == 30

@@ -1,0 +1,73 @@
+"""Settings: from flags, the environment and a file, in that order."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from feedkeep.settings import InvalidSettings, Settings, load_settings, sqlite_path
+
+
+def test_flags_win_over_the_environment_and_that_over_the_file(tmp_path: Path) -> None:
+    config = tmp_path / "feedkeep.toml"
+    config.write_text('host = "file"\nport = 1\nmax_items = 7\ncors_origins = ["https://a"]\n')
+    environment = {"FEEDKEEP_HOST": "environment", "FEEDKEEP_PORT": "2", "OTHER": "x"}
+    found = load_settings({"host": None, "port": 3}, config, environment)
+    assert (found.host, found.port, found.max_items) == ("environment", 3, 7)
+    assert found.cors_origins == ("https://a",)
+    assert found.max_body_bytes == Settings().max_body_bytes
+
+
+def test_lists_in_the_environment_are_separated_by_commas() -> None:
+    found = load_settings({}, None, {"FEEDKEEP_TRUSTED_PROXIES": " 10.0.0.1, 10.0.0.2,, "})
+    assert found.trusted_proxies == ("10.0.0.1", "10.0.0.2")
+
+
+@pytest.mark.parametrize(
+    ("environment", "reason"),
+    [
+        ({"FEEDKEEP_PORT": "x"}, "port"),
+        ({"FEEDKEEP_PORT": "65536"}, "port"),
+        ({"FEEDKEEP_MAX_ITEMS": "0"}, "max_items"),
+        ({"FEEDKEEP_LOG_LEVEL": "loud"}, "log_level"),
+    ],
+)
+def test_a_value_that_is_not_valid_is_told_with_its_name(
+    environment: dict[str, str], reason: str
+) -> None:
+    with pytest.raises(InvalidSettings, match=reason):
+        load_settings({}, None, environment)
+
+
+@pytest.mark.parametrize("text", ["colour = 5", "not toml", "port = 'x'"])
+def test_a_file_that_is_not_valid_is_told(tmp_path: Path, text: str) -> None:
+    config = tmp_path / "feedkeep.toml"
+    config.write_text(text)
+    with pytest.raises(InvalidSettings):
+        load_settings({}, config, {})
+
+
+def test_the_database_lies_in_the_data_directory_of_the_user(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", "/data")
+    assert Settings().database == "sqlite:////data/feedkeep/feedkeep.db"
+    monkeypatch.setenv("XDG_DATA_HOME", "relative")
+    monkeypatch.setenv("HOME", "/home/me")
+    assert Settings().database == "sqlite:////home/me/.local/share/feedkeep/feedkeep.db"
+
+
+def test_a_database_url_names_a_relative_or_an_absolute_file() -> None:
+    assert sqlite_path("sqlite:////var/lib/feeds%20of%20us.db") == Path("/var/lib/feeds of us.db")
+    assert sqlite_path("sqlite:///feeds.db") == Path("feeds.db").absolute()
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["", "feeds.db", "sqlite:", "sqlite://", "sqlite:///", "sqlite://host/x", "mysql:///x",
+     "sqlite://[x", "sqlite:///a%00b"],
+)  # fmt: skip
+def test_any_other_url_is_refused(url: str) -> None:
+    with pytest.raises(InvalidSettings, match="Cannot use"):
+        sqlite_path(url)
