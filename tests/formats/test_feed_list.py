@@ -33,7 +33,7 @@ FEEDS = [
 @pytest.mark.parametrize("version", ["1.0", "1.1", "2.0"])
 def test_opml_of_any_version_is_read_from_all_its_folders(version: str) -> None:
     text = NESTED.format(version=version, encoding="UTF-8")
-    assert read_feed_list(text.encode()) == FEEDS
+    assert read_feed_list(text.encode()).feeds == FEEDS
 
 
 @pytest.mark.parametrize(
@@ -43,25 +43,27 @@ def test_opml_of_any_version_is_read_from_all_its_folders(version: str) -> None:
 )  # fmt: skip
 def test_opml_is_read_in_any_encoding_that_it_declares(encoding: str) -> None:
     text = NESTED.format(version="2.0", encoding=encoding)
-    assert read_feed_list(text.encode(encoding)) == FEEDS
+    assert read_feed_list(text.encode(encoding)).feeds == FEEDS
 
 
 @pytest.mark.parametrize("encoding", ["shift_jis", "euc-jp", "gb18030", "big5", "koi8-r"])
 def test_encodings_that_xml_parsers_seldom_know_are_read_too(encoding: str) -> None:
     name = "Новости" if encoding == "koi8-r" else "日本"
     text = f'<?xml version="1.0" encoding=\'{encoding}\'?>\n<opml><outline xmlUrl="http://{name}"/></opml>'
-    assert [feed.feed_url for feed in read_feed_list(text.encode(encoding))] == [f"http://{name}"]
+    assert [feed.feed_url for feed in read_feed_list(text.encode(encoding)).feeds] == [
+        f"http://{name}"
+    ]
 
 
 def test_opml_without_a_declaration_is_utf_8() -> None:
     data = '\n <opml><body><outline xmlUrl="https://ü.example"/></body></opml>'.encode()
-    assert [feed.feed_url for feed in read_feed_list(data)] == ["https://ü.example"]
+    assert [feed.feed_url for feed in read_feed_list(data).feeds] == ["https://ü.example"]
 
 
 def test_ampersands_that_apps_forgot_to_escape_are_read_as_they_are() -> None:
     data = b"""<opml><body><outline text="Q & A &nbsp; &lt;" xmlUrl="https://a.example/?x=1&y=2&copy=3"/>
     <outline text="&#38;&#x26;" xmlUrl="https://b.example/?x=1&amp;y=2"/></body></opml>"""
-    assert [feed.feed_url for feed in read_feed_list(data)] == [
+    assert [feed.feed_url for feed in read_feed_list(data).feeds] == [
         "https://a.example/?x=1&y=2&copy=3",
         "https://b.example/?x=1&y=2",
     ]
@@ -89,13 +91,13 @@ def test_hostile_xml_is_refused_before_any_of_it_is_used(declarations: str) -> N
 
 def test_a_document_type_elsewhere_is_not_fetched() -> None:
     data = b'<!DOCTYPE opml SYSTEM "http://127.0.0.1:9/opml.dtd"><opml><outline xmlUrl="x"/></opml>'
-    assert len(read_feed_list(data)) == 1
+    assert len(read_feed_list(data).feeds) == 1
 
 
 def test_folders_may_be_nested_deep() -> None:
     depth = 50_000
     data = b"<opml>" + b"<outline>" * depth + b'<outline xmlUrl="x"/>' + b"</outline>" * depth
-    assert len(read_feed_list(data + b"</opml>")) == 1
+    assert len(read_feed_list(data + b"</opml>").feeds) == 1
 
 
 @pytest.mark.parametrize(
@@ -119,7 +121,7 @@ def test_broken_opml_is_refused_with_a_reason(data: bytes, reason: str) -> None:
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
 def test_text_has_one_url_a_line_with_blank_lines_and_comments(encoding: str) -> None:
     text = "# feeds\r\n\r\nhttps://a.example\r\n\t https://ü.example \nnonsense\n"
-    assert read_feed_list(text.encode(encoding)) == [
+    assert read_feed_list(text.encode(encoding)).feeds == [
         ListedFeed("line 3", "https://a.example", None),
         ListedFeed("line 4", "https://ü.example", None),
         ListedFeed("line 5", "nonsense", None),
@@ -132,13 +134,13 @@ def test_text_that_is_not_utf_8_is_refused() -> None:
 
 
 def test_nothing_lists_nothing() -> None:
-    assert read_feed_list(b"") == []
-    assert read_feed_list(b"\xef\xbb\xbf") == []
+    assert read_feed_list(b"").feeds == []
+    assert read_feed_list(b"\xef\xbb\xbf").feeds == []
 
 
 def test_json_is_the_body_of_a_post() -> None:
     data = b'\xef\xbb\xbf {"subscriptions": [{"feed_url": "a"}, {"feed_url": "b", "guid": "c"}]}'
-    assert read_feed_list(data) == [
+    assert read_feed_list(data).feeds == [
         ListedFeed("item 1", "a", None),
         ListedFeed("item 2", "b", "c"),
     ]
@@ -164,7 +166,7 @@ def test_what_is_written_is_read_back(kind: Format) -> None:
         subscription("https://user:pw@ünï.example/"),
         subscription("https://b.example", guid),
     ]
-    read = read_feed_list(write_feed_list(listed, kind))
+    read = read_feed_list(write_feed_list(listed, kind)).feeds
     assert [feed.feed_url for feed in read] == [item.feed_url for item in listed]
     if kind is not Format.URLS:
         assert read[2].guid == guid
@@ -179,4 +181,30 @@ def test_a_url_that_xml_cannot_hold_is_told() -> None:
     odd = [subscription("https://a.example/\uffff")]
     with pytest.raises(InvalidInput, match="XML cannot hold; export as json or urls"):
         write_feed_list(odd, Format.OPML)
-    assert len(read_feed_list(write_feed_list(odd, Format.JSON))) == 1
+    assert len(read_feed_list(write_feed_list(odd, Format.JSON)).feeds) == 1
+
+
+def test_from_xml_that_real_apps_break_every_feed_is_taken_and_a_person_is_told() -> None:
+    data = """<?xml version='1.0' encoding='UTF-8' ?>
+<opml version="1.0"><body>
+<outline description="By <a href="https://x.example">us</a>." xmlUrl="https://a.example/?x=1&y=2" />
+<outline description=""'A' that is." - The &lt;B" xmlUrl='https://b.example/?x=1&amp;&#121;=2'/>
+<outline text="C" XMLURL = "https://c.example"/>
+</body></opml>"""
+    found = read_feed_list(data.encode())
+    assert found.feeds == [
+        ListedFeed("line 3", "https://a.example/?x=1&y=2", None),
+        ListedFeed("line 4", "https://b.example/?x=1&y=2", None),
+        ListedFeed("line 5", "https://c.example", None),
+    ]
+    assert found.warning.startswith("The XML is broken at line 3")
+
+
+def test_a_file_that_was_cut_off_gives_what_it_has_with_a_warning() -> None:
+    found = read_feed_list(b'<opml><body><outline xmlUrl="https://a.example"/><outline xmlUrl="htt')
+    assert [feed.feed_url for feed in found.feeds] == ["https://a.example"]
+    assert "broken" in found.warning
+
+
+def test_a_file_that_is_read_whole_has_no_warning() -> None:
+    assert read_feed_list(NESTED.format(version="2.0", encoding="utf-8").encode()).warning == ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
@@ -53,8 +54,12 @@ def import_feeds(
     What the account has already stays as it is. Feeds that are refused are told at the end, each
     with its reason.
     """
-    feeds = read_feed_list(_read(file))
-    tally = with_service(settings(database, config), lambda service: _import(service, name, feeds))
+    found = read_feed_list(_read(file))
+    tally = with_service(
+        settings(database, config), lambda service: _import(service, name, found.feeds)
+    )
+    if found.warning:
+        typer.echo(f"feedkeep: {found.warning}", err=True)
     say(f"{tally.added} added, {tally.already_there} already there, {len(tally.refused)} refused.")
     for line in tally.refused:
         say(line)
@@ -97,7 +102,7 @@ def _read(file: str) -> bytes:
         raise FileError(f"Cannot read {file}: {error.strerror}.") from error
 
 
-async def _import(service: Service, name: str, feeds: list[ListedFeed]) -> _Tally:
+async def _import(service: Service, name: str, feeds: Sequence[ListedFeed]) -> _Tally:
     account = await service.account(name)
     tally = _Tally()
     with _progress() as progress:

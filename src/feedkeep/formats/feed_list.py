@@ -10,7 +10,7 @@ import msgspec
 
 from feedkeep.errors import InvalidInput
 from feedkeep.formats import opml
-from feedkeep.formats.listed_feed import ListedFeed
+from feedkeep.formats.listed_feed import FeedList, ListedFeed
 from feedkeep.model import Subscription
 from feedkeep.rules.feed_urls import parse_feed_url
 
@@ -38,7 +38,7 @@ class _JsonList(msgspec.Struct):
     subscriptions: list[_JsonFeed]
 
 
-def read_feed_list(data: bytes) -> list[ListedFeed]:
+def read_feed_list(data: bytes) -> FeedList:
     """Return the feeds that a file lists, in its order; whether they are accepted is not said.
 
     Raises:
@@ -46,10 +46,10 @@ def read_feed_list(data: bytes) -> list[ListedFeed]:
     """
     start = data[:_ENOUGH_BYTES].replace(b"\0", b"").lstrip(_BYTE_ORDER_MARKS + b" \t\r\n")
     if start.startswith(b"{"):
-        return _read_json(data)
+        return FeedList(_read_json(data))
     if start.startswith(b"<"):
         return opml.read(data)
-    return _read_urls(data)
+    return FeedList(_read_urls(data))
 
 
 def write_feed_list(subscriptions: Sequence[Subscription], kind: Format) -> bytes:

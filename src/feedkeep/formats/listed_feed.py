@@ -1,7 +1,8 @@
-"""One feed in a list that is read or written."""
+"""A list of feeds as a file has it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -18,3 +19,16 @@ class ListedFeed:
     place: str
     feed_url: str
     guid: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class FeedList:
+    """The feeds of a file, in its order.
+
+    Attributes:
+        feeds: What the file lists.
+        warning: What a person should know about how it was read; empty if all went well.
+    """
+
+    feeds: Sequence[ListedFeed]
+    warning: str = ""

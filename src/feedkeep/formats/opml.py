@@ -6,17 +6,22 @@ A guid that a feed's URL does not give by itself travels in the attribute `podca
 from __future__ import annotations
 
 import codecs
+import html
 import re
 from collections.abc import Iterable
 from xml.parsers import expat
 from xml.sax.saxutils import quoteattr
 
 from feedkeep.errors import InvalidInput
-from feedkeep.formats.listed_feed import ListedFeed
+from feedkeep.formats.listed_feed import FeedList, ListedFeed
 
 _NAMESPACE = "https://podcastindex.org/namespace/1.0"
 _DECLARED = re.compile(rb"""<\?xml[^>]*?encoding\s*=\s*["']([A-Za-z][A-Za-z0-9._-]*)["']""")
-_BARE_AMPERSAND = re.compile("&(?!(?:amp|lt|gt|quot|apos|#[0-9]+|#x[0-9A-Fa-f]+);)")
+_NAME = "(?:amp|lt|gt|quot|apos|#[0-9]+|#x[0-9A-Fa-f]+)"
+_REFERENCE = re.compile(f"&{_NAME};")
+_BARE_AMPERSAND = re.compile(f"&(?!{_NAME};)")
+# Bounded, so that quotes which never end cost no more than they are worth.
+_XML_URL = re.compile(r"""\bxmlurl\s{0,9}=\s{0,9}(["'])(.{0,9000}?)\1""", re.IGNORECASE | re.DOTALL)
 _NOT_IN_XML = re.compile("[\ufffe\uffff]")
 
 # The longer marks first: UTF-32's begins with UTF-16's.
@@ -31,24 +36,28 @@ _BYTE_ORDER_MARKS = {
 }
 
 
-def read(data: bytes) -> list[ListedFeed]:
+def read(data: bytes) -> FeedList:
     """Return the feeds of an OPML file, from all levels of its outline.
 
     Any encoding that the file declares is taken, and so are ampersands that were not escaped. A
     file with declarations of its own, entities above all, is refused: only hostile ones have them.
+    From a file that is broken otherwise, as some apps write them, what can be found is taken.
 
     Raises:
         InvalidInput: It is not well-formed XML, not OPML, or declares something.
     """
+    # Apps write titles like "Q & A" as they are; escaping them also leaves no entity to expand.
+    text = _BARE_AMPERSAND.sub("&amp;", _decoded(data))
     reader = _Reader()
     try:
-        # Apps write titles like "Q & A" as they are; escaping them also leaves no entity to expand.
-        text = _BARE_AMPERSAND.sub("&amp;", _decoded(data))
         reader.parser.Parse(text.encode(), True)
     except expat.ExpatError as error:
-        reason = expat.ErrorString(error.code)
-        raise InvalidInput(f"The XML is broken at line {error.lineno}: {reason}.") from error
-    return reader.feeds
+        broken = f"The XML is broken at line {error.lineno}: {expat.ErrorString(error.code)}."
+        feeds = _salvaged(text)
+        if not feeds:
+            raise InvalidInput(broken) from error
+        return FeedList(feeds, f"{broken} Every xmlUrl that could be found in it was taken.")
+    return FeedList(reader.feeds)
 
 
 def write(feeds: Iterable[ListedFeed]) -> bytes:
@@ -90,6 +99,19 @@ class _Reader:
         if name.lower() == "outline" and feed_url is not None:
             place = f"line {self.parser.CurrentLineNumber}"
             self.feeds.append(ListedFeed(place, feed_url, known.get("podcast:guid")))
+
+
+def _salvaged(text: str) -> list[ListedFeed]:
+    """Return what stands in `xmlUrl` attributes, wherever they are.
+
+    Real exports have markup and quotes in their descriptions, unescaped; no parser reads them.
+    """
+    feeds, line, last = [], 1, 0
+    for match in _XML_URL.finditer(text):
+        line, last = line + text.count("\n", last, match.start()), match.start()
+        url = _REFERENCE.sub(lambda reference: html.unescape(reference[0]), match[2])
+        feeds.append(ListedFeed(f"line {line}", url, None))
+    return feeds
 
 
 def _refuse_declarations(_name: str, _system: str | None, _public: str | None, own: bool) -> None:
