@@ -153,4 +153,4 @@ class Rules(RuleBasedStateMachine):
 
 
 TestRules = Rules.TestCase
-TestRules.settings = settings(max_examples=150, stateful_step_count=30, deadline=None)
+TestRules.settings = settings(max_examples=600, stateful_step_count=30, deadline=None)

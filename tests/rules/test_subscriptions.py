@@ -108,6 +108,31 @@ def test_a_pointer_that_a_new_subscription_takes_from_a_deleted_one_is_told_anew
     assert (account.pointer(guid(A)).guid_changed or 0) < account.subscription(G2).revision
 
 
+@pytest.mark.parametrize("revive_with", [None, G3])
+def test_pointers_that_devices_follow_through_a_guid_that_is_taken_over_are_told_anew(
+    revive_with: Guid | None,
+) -> None:
+    account = Account()
+    account.add((A, G1))
+    account.update(G1, Update(new_guid=guid(A)))  # a device is told that G1 leads to A's guid
+    account.update(guid(A), Update(new_guid=G2, new_feed_url=parse_feed_url(B)))
+    account.delete(G2)
+    told = account.last_stamp
+    account.add((A, revive_with))
+    assert account.pointer(G1).new_guid == G2
+    assert (account.pointer(G1).guid_changed or 0) > told
+
+
+def test_merging_is_subscribed_if_either_was() -> None:
+    for is_first, is_second in ((True, True), (True, False), (False, True), (False, False)):
+        account = Account()
+        account.add((A, G1), (B, G2))
+        account.update(G1, Update(is_subscribed=is_first))
+        account.update(G2, Update(is_subscribed=is_second))
+        account.update(G1, Update(new_guid=G2))
+        assert account.subscription(G2).is_subscribed == (is_first or is_second)
+
+
 def test_an_item_that_changes_nothing_but_its_stamp_leaves_other_entries_alone() -> None:
     account = Account()
     account.add((A, None), (B, None))

@@ -77,6 +77,13 @@ def test_an_attempt_may_be_taken_back_after_it_was_forgotten() -> None:
     assert held_up(watched, "me", "192.0.2.1", now=1_000) > 0
 
 
+def test_only_as_many_attempts_are_kept_as_can_matter() -> None:
+    watched = Throttle()
+    for number in range(1_000):
+        assert held_up(watched, "me", "192.0.2.1", now=number * 301) == 0
+    assert sorted(len(times) for times in watched._attempts.values()) == [10, 50, 100]
+
+
 def test_what_is_watched_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(throttle, "MAX_KEYS", 30)
     watched = Throttle()

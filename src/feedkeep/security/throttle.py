@@ -48,8 +48,10 @@ class Throttle:
         waits = [self._wait_seconds(key, limit, now_seconds) for key, limit in keys]
         if max(waits) > 0:
             raise TooManyAttempts(math.ceil(max(waits)))
-        for key, _ in keys:
-            self._attempts.setdefault(key, []).append(now_seconds)
+        for key, limit in keys:
+            times = self._attempts.setdefault(key, [])
+            times.append(now_seconds)
+            del times[:-limit]  # only the last ones decide
         self._forget_oldest()
         return Attempt(keys, now_seconds)
 
@@ -63,14 +65,8 @@ class Throttle:
                 self._attempts.pop(key, None)
 
     def _wait_seconds(self, key: Hashable, limit: int, now_seconds: float) -> float:
-        times = self._attempts.get(key)
-        if times is None:
-            return 0
-        while times and times[0] <= now_seconds - WINDOW_SECONDS:
-            del times[0]
-        if len(times) < limit:
-            return 0
-        return times[-limit] + WINDOW_SECONDS - now_seconds
+        times = self._attempts.get(key, [])
+        return times[-limit] + WINDOW_SECONDS - now_seconds if len(times) >= limit else 0
 
     def _forget_oldest(self) -> None:
         while len(self._attempts) > MAX_KEYS:
