@@ -20,7 +20,11 @@ from feedkeep.cli.common import (
 )
 from feedkeep.errors import AccountError
 
-app = typer.Typer(no_args_is_help=True, help="Create, list, change and delete accounts.")
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    help="Create, list, change and delete accounts.",
+)
 
 NameArgument = Annotated[
     str, typer.Argument(metavar="NAME", help="The account's name; case does not matter.")

@@ -51,8 +51,8 @@ def import_feeds(
 ) -> None:
     """Add the feeds of a file to an account's list.
 
-    What the account has already stays as it is. Feeds that are refused are told at the end, each
-    with its reason.
+    A feed that the account has already keeps its guid and its URL, and is subscribed to from now
+    on. Feeds that are refused are told at the end, each with its reason.
     """
     found = read_feed_list(_read(file))
     tally = with_service(

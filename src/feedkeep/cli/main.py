@@ -12,26 +12,25 @@ from feedkeep.errors import FeedkeepError
 
 DEBUG_VARIABLE = "FEEDKEEP_DEBUG"
 
-# One line a paragraph: the terminal's width decides where they break.
-_HELP = "\n\n".join(
-    (
-        "Keep, for every user, the list of feeds they are subscribed to.",
-        "Start the service with [bold]feedkeep serve[/]. All other commands work on the same database,"
-        " also while the service runs. The database is a SQLite file in your data directory, unless"
-        " [bold]--database[/] or FEEDKEEP_DATABASE names another one; it is created, or brought up to"
-        " date, by whichever command comes first.",
-        "A first account, with a token for its apps and its feeds:",
-        "  [bold]feedkeep account create alice[/]",
-        "  [bold]feedkeep token create alice --label phone[/]",
-        "  [bold]feedkeep import alice feeds.opml[/]",
-    )
-)
+_HELP = """Keep, for every user, the list of feeds they are subscribed to.
+
+Start the service with **feedkeep serve**. All other commands work on the same database, also while
+the service runs. The database is a SQLite file in your data directory, unless **--database** or
+**FEEDKEEP_DATABASE** names another one; it is created, or brought up to date, by whichever command
+comes first.
+
+A first account, with a token for its app and its feeds:
+
+    feedkeep account create alice
+    feedkeep token create alice --label phone
+    feedkeep import alice feeds.opml
+"""
 
 app = typer.Typer(
     name="feedkeep",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
+    rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
     add_completion=False,
     help=_HELP,

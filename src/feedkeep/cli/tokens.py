@@ -19,7 +19,11 @@ from feedkeep.cli.common import (
 )
 from feedkeep.model import Stamp, Token
 
-app = typer.Typer(no_args_is_help=True, help="Create, list and revoke the tokens of an account.")
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    help="Create, list and revoke the tokens of an account.",
+)
 
 MAX_DAYS = 36_500
 
