@@ -182,6 +182,15 @@ def test_a_configured_origin_may_call_and_another_may_not(tmp_path: Path) -> Non
         assert refused.headers["Access-Control-Allow-Origin"] == "https://app.example"
 
 
+def test_with_a_wildcard_every_origin_may_call_and_caches_are_told_of_origins(
+    tmp_path: Path,
+) -> None:
+    with FeedkeepProcess(tmp_path, cors_origins="*") as process:
+        reply = httpx.get(f"{process.base_url}/livez", headers={"Origin": "https://any.example"})
+        assert reply.headers["Access-Control-Allow-Origin"] == "*"
+        assert "Origin" in reply.headers["Vary"]
+
+
 def test_links_use_the_public_url_where_it_is_configured(tmp_path: Path) -> None:
     with FeedkeepProcess(tmp_path, public_url="https://feeds.example/keep/") as process:
         with process.client(process.new_account()) as client:

@@ -92,6 +92,13 @@ def test_of_duplicate_keys_the_last_counts(api: httpx.Client) -> None:
     assert get(api, guid)["is_subscribed"] is False
 
 
+def test_only_the_last_of_duplicate_keys_has_to_be_valid(api: httpx.Client) -> None:
+    assert post(api, '{"subscriptions": 5, "subscriptions": []}').status_code == 200
+    assert post(api, '{"subscriptions": [], "subscriptions": 5}').status_code == 405
+    body = item(f'"feed_url": 1, "guid": [], "feed_url": "{A}", "guid": null')
+    assert len(post(api, body).json()["success"]) == 1
+
+
 @pytest.mark.parametrize("url", ["http://[::1", "https://a.example:99999/feed"])
 def test_a_url_with_a_broken_host_is_a_failure_item(api: httpx.Client, url: str) -> None:
     body = post(api, json.dumps({"subscriptions": [{"feed_url": url}]})).json()

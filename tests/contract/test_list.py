@@ -129,6 +129,14 @@ def test_since_may_be_any_moment_that_rfc_3339_can_write(
     assert api.get("/subscriptions", params={"since": since}).json()["total"] == total
 
 
+@pytest.mark.parametrize("since", ["0000-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59"])
+def test_links_can_be_written_for_any_moment(api: httpx.Client, add: Any, since: str) -> None:
+    add(A, B)
+    body = api.get("/subscriptions", params={"since": since, "page": 2, "per_page": 1}).json()
+    previous = api.get(body["previous"])
+    assert previous.json()["total"] == body["total"]
+
+
 @pytest.mark.parametrize(
     "query",
     [
