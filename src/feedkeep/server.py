@@ -8,7 +8,7 @@ import re
 import signal
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from http import HTTPStatus
 from typing import Any, cast
 
@@ -33,7 +33,7 @@ GRACE_SECONDS = 8
 """How long requests under way may take once the service is told to stop."""
 
 
-_UPGRADE = re.compile(rb"\nupgrade[ \t]*:", re.IGNORECASE)
+_UPGRADE = re.compile(rb"\nupgrade([ \t]*:)", re.IGNORECASE)
 _BODY_HEADERS = {b"content-length", b"transfer-encoding"}
 _REFUSAL_HEADERS = {
     "content-type": "application/json",
@@ -50,38 +50,70 @@ class CannotListen(FeedkeepError):
 class Protocol(HttpToolsProtocol):
     """uvicorn's protocol, which answers what is not HTTP in the one shape of errors."""
 
+    is_between_messages = True
+    """Whether the next byte starts a request."""
+
+    is_broken = False
+    """Whether what follows cannot be read; what came before is answered, and the rest dropped."""
+
     def data_received(self, data: bytes) -> None:
         """Take bytes from the client, without any wish to speak another protocol.
 
         A server may ignore `Upgrade` (RFC 9110, section 7.8), and clients send it with each request
-        (`curl --http2`, Java's HttpClient). The parser would take the body for the other protocol.
+        (`curl --http2`, Java's HttpClient). The parser would take the body for the other protocol,
+        so the field gets another name, of the same length: no byte ever changes its place.
         """
-        cycle = self._cycle()
-        if (cycle is None or not cycle.more_body) and _UPGRADE.search(data):
+        if self.is_broken:
+            return
+        if self.is_between_messages and _UPGRADE.search(data):
             head, end, rest = data.partition(b"\r\n\r\n")
-            data = _UPGRADE.sub(b"\nx-upgrade:", head) + end + rest
+            data = _UPGRADE.sub(rb"\nignored\1", head) + end + rest
         super().data_received(data)
+
+    def on_message_begin(self) -> None:
+        """Note that a request has begun."""
+        self.is_between_messages = False
+        super().on_message_begin()
 
     def on_headers_complete(self) -> None:
         """Start the request, unless its body would be taken for a second one."""
         # An Upgrade that came in pieces was not found above; httptools refuses when this raises.
-        if self.parser.should_upgrade() and any(name in _BODY_HEADERS for name, _ in self.headers):
+        if self.parser.should_upgrade() and _has_body(self.headers):
             raise ValueError("an upgrade with a body")
         super().on_headers_complete()
 
-    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - the parser's words
-        """Refuse a request that cannot be read, and close the connection.
+    def on_message_complete(self) -> None:
+        """Note that a request has ended."""
+        self.is_between_messages = True
+        super().on_message_complete()
 
-        uvicorn calls this while it handles the parser's error. A method that the parser does not
-        know is one that no route has; of anything else that is broken, only HTTP's own 400 is true.
+    def on_response_complete(self) -> None:
+        """Go on to the next request, if there is one that can be read."""
+        if self.is_broken and not self.pipeline:
+            self.transport.close()
+        else:
+            super().on_response_complete()
+
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - the parser's words
+        """Refuse a request that cannot be read, once those before it are answered.
+
+        uvicorn calls this while it handles the parser's error.
         """
+        self.is_broken = True
         cycle = self._cycle()
-        if cycle is not None and not cycle.response_complete:
-            if not cycle.more_body:  # what is broken came after a whole request: answer that
-                cycle.keep_alive = False
-                return
+        is_under_way = cycle is not None and not cycle.response_complete
+        if cycle is not None and is_under_way and cycle.more_body:  # it is this one that is broken
             cycle.disconnected = True
             cycle.message_event.set()
+            is_under_way = bool(self.pipeline)
+            if is_under_way:
+                self.pipeline.popleft()
+        if not is_under_way:
+            self._refuse()
+
+    def _refuse(self) -> None:
+        # A method that the parser does not know is one that no route has; of anything else that is
+        # broken, only HTTP's own 400 is true.
         if isinstance(sys.exception(), httptools.HttpParserInvalidMethodError):
             problem = Problem("405", "The input could not be validated.")
         else:
@@ -95,20 +127,32 @@ class Protocol(HttpToolsProtocol):
         self.transport.write("\r\n".join([*lines, "", ""]).encode() + body)
         self.transport.close()
 
+    def _unsupported_upgrade_warning(self) -> None:
+        """Say nothing: that other protocols are ignored is as it should be."""
+
     def _cycle(self) -> RequestResponseCycle | None:
-        """Return the request under way; before a connection's first one there is none."""
+        """Return the newest request; before a connection's first one there is none."""
         return self.cycle
 
 
 def answered(app: App) -> ASGI3Application:
-    """Return `app` so that a request that is cut short ends as the contract says.
+    """Return `app` so that a request is judged as soon as its head is there, and ends as promised.
 
-    Cut by the client, its body ends in an error and not as if it were whole. Cut by the server,
-    which stops and has waited long enough, it is told to come back (contract, section 7).
+    Falcon waits for a first piece of the body before it looks at a request; it is given an empty
+    one, so that nobody has to send megabytes to be told 401 or 413.
+
+    Cut by the client, a body ends in an error and not as if it were whole. Cut by the server, which
+    stops and has waited long enough, a request is told to come back (contract, section 7).
     """
 
     async def call(scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
+        is_first = scope["type"] == "http" and _has_body(scope["headers"])
+
         async def receive_whole() -> ASGIReceiveEvent:
+            nonlocal is_first
+            if is_first:
+                is_first = False
+                return {"type": "http.request", "body": b"", "more_body": True}
             event = await receive()
             if event["type"] == "http.disconnect":
                 raise InvalidInput("The body ended early.")
@@ -123,6 +167,10 @@ def answered(app: App) -> ASGI3Application:
                 await _send_stopping(send)
 
     return call
+
+
+def _has_body(headers: Iterable[tuple[bytes, bytes]]) -> bool:
+    return any(name in _BODY_HEADERS for name, _ in headers)
 
 
 async def _send_stopping(send: ASGISendCallable) -> None:

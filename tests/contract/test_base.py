@@ -291,3 +291,57 @@ def test_a_body_that_breaks_off_into_nonsense_is_refused_and_stores_nothing(
     reply = talk(feedkeep, head + chunk + b"nonsense\r\n")
     assert reply.startswith(b"HTTP/1.1 400 Bad Request")
     assert entries(api) == []
+
+
+def talk_in_pieces(feedkeep: FeedkeepProcess, *pieces: bytes) -> bytes:
+    """Send each piece by itself, and return all that comes back until the server hangs up."""
+    url = httpx.URL(feedkeep.base_url)
+    with socket.create_connection((url.host, url.port or 80), timeout=10) as connection:
+        for piece in pieces:
+            connection.sendall(piece)
+            time.sleep(0.2)
+        return b"".join(iter(lambda: connection.recv(65_536), b""))
+
+
+def test_no_byte_of_a_body_is_moved_into_a_second_request(
+    api: httpx.Client, feedkeep: FeedkeepProcess
+) -> None:
+    hidden = b"GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+    request = written(api, b"\nupgrade:" * (len(hidden) // 2) + hidden, "Connection: close")
+    for place in range(6):
+        cut = request.index(b"\r\n\r\n") + place
+        reply = talk_in_pieces(feedkeep, request[:cut], request[cut:])
+        assert reply.startswith(b"HTTP/1.1 405 ")
+        assert reply.count(b"HTTP/1.1") == 1
+
+
+def test_whole_requests_are_answered_before_a_broken_one_ends_the_connection(
+    api: httpx.Client, feedkeep: FeedkeepProcess
+) -> None:
+    broken = written(api, b"").replace(b"Content-Length: 0", b"Transfer-Encoding: chunked")
+    whole = written(api, ADD_A)
+    for number in (1, 3):
+        reply = talk(feedkeep, whole * number + broken + b"nonsense\r\n")
+        assert reply.count(b"HTTP/1.1 200 OK") == reply.count(b"HTTP/1.1") == number
+
+
+def test_who_is_not_let_in_or_sends_too_much_is_told_before_the_body(
+    api: httpx.Client, feedkeep: FeedkeepProcess
+) -> None:
+    url = httpx.URL(feedkeep.base_url)
+    known = f"Authorization: {api.headers['Authorization']}\r\n"
+    for authorization, status in (("", b"401"), (known, b"413")):
+        with socket.create_connection((url.host, url.port or 80), timeout=10) as connection:
+            head = "POST /subscriptions HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"
+            connection.sendall(f"{head}{authorization}Content-Length: 99999999\r\n\r\n".encode())
+            assert connection.recv(65_536).startswith(b"HTTP/1.1 " + status)
+
+
+def test_a_connection_goes_on_after_a_body_that_nobody_waited_for(
+    api: httpx.Client, feedkeep: FeedkeepProcess
+) -> None:
+    refused = b"POST /subscriptions HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n"
+    second = written(api, ADD_A, "Connection: close, Upgrade", "Upgrade: h2c")
+    reply = talk_in_pieces(feedkeep, refused + b"1234", b"56789", second)
+    assert reply.startswith(b"HTTP/1.1 401 ")
+    assert reply.count(b"HTTP/1.1 200 OK") == 1

@@ -111,6 +111,7 @@ def test_folders_may_be_nested_deep() -> None:
         (b'<?xml version="1.0" encoding="utf-7"?><opml>+2AA-</opml>', 'encoding "utf-7"'),
         ("<opml>ü</opml>".encode("latin-1"), 'encoding "utf-8"'),
         (b"<", "The XML is broken"),
+        (b'<!doctype html><a b xmlUrl="https://a.example">', "The XML is broken"),
     ],
 )
 def test_broken_opml_is_refused_with_a_reason(data: bytes, reason: str) -> None:

@@ -27,7 +27,7 @@ class Account:
         (found,) = [f for f in self.feeds if guid == f.guid or guid in f.aliases] or [None]
         return found
 
-    def add(self, url: str, guid: str | None) -> None:
+    def add(self, url: str, guid: str | None) -> bool:
         by_url, by_guid = self.leads(derive(url)), self.leads(guid)
         if by_url and by_url.deleted and derive(url) not in (by_url.guid, derive(by_url.url)):
             by_url = None
@@ -44,13 +44,12 @@ class Account:
             self.move(feed, url)
         self.claim(derive(url), feed)
         feed.on, feed.deleted = True, False
+        return True
 
     def update(self, guid: str, url: str | None, new_guid: str | None, on: bool | None) -> bool:
         feed = self.leads(guid)
         known, other = self.leads(new_guid), self.leads(derive(url)) if url else None
-        if feed is None or feed.deleted:
-            return False
-        if other and other not in (feed, known) and not other.deleted:
+        if not feed or feed.deleted or (other and other not in (feed, known) and not other.deleted):
             return False
         if known and known is not feed:
             self.absorb(feed, known)
@@ -64,8 +63,7 @@ class Account:
             self.move(feed, url)
             if is_undo and feed.aliases.get(left) is False:
                 self.take(left)
-        if on is not None:
-            feed.on = on
+        feed.on = feed.on if on is None else on
         return True
 
     def delete(self, guid: str) -> bool:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 from typing import Any
+from unittest import mock
 
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -16,7 +18,7 @@ from feedkeep.rules import subscriptions
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.guids import parse_guid
 from feedkeep.rules.invariants import violations
-from feedkeep.rules.subscriptions import Update, want
+from feedkeep.rules.subscriptions import MAX_POINTERS, Added, Update, want
 
 URL_TEXTS = ["http://a.example/", "https://a.example", "http://b.example", "https://c.example/x"]
 GUID_TEXTS = [f"00000000-0000-4000-8000-00000000000{i}" for i in range(3)]
@@ -30,22 +32,32 @@ CLOCK = st.integers(0, 50)
 class Rules(RuleBasedStateMachine):
     """One account, kept by the rules and by the reference at once, and a device that follows it."""
 
+    most_pointers = MAX_POINTERS
+
     def __init__(self) -> None:
         super().__init__()
         self.entries: dict[Guid, Entry] = {}
         self.last_stamp = 0
         self.reference = Account()
+        self.limit = mock.patch.object(subscriptions, "MAX_POINTERS", self.most_pointers)
+        self.limit.start()
         self.copy: dict[Guid, Entry] = {}
         self.followed_to = -1
+
+    def teardown(self) -> None:
+        self.limit.stop()
 
     @rule(items=st.lists(st.tuples(URLS, st.none() | GUIDS), min_size=1, max_size=3), now=CLOCK)
     def add(self, items: list[tuple[str, str | None]], now: int) -> None:
         wanted = [want(url, guid) for url, guid in items]
         outcome = self.decide(now, lambda snapshot: subscriptions.add(snapshot, wanted))
-        for url, guid in items:
-            self.reference.add(url, guid)
-        assert [item.subscription.is_subscribed for item in outcome] == [True] * len(items)
+        for (url, guid), item in zip(items, outcome, strict=True):
+            was_added = self.attempt(lambda u=url, g=guid: self.reference.add(u, g))
+            assert was_added == isinstance(item, Added)
         for (url, _), item in zip(items, outcome, strict=True):
+            if not isinstance(item, Added):
+                continue
+            assert item.subscription.is_subscribed
             feed = self.reference.leads(derive(url))
             assert feed is not None
             assert item.subscription == self.entries[item.subscription.guid]
@@ -67,7 +79,7 @@ class Rules(RuleBasedStateMachine):
             was_done = True
         except (UnknownSubscription, InvalidInput):
             was_done = False
-        assert was_done == self.reference.update(guid, url, new_guid, on)
+        assert was_done == self.attempt(lambda: self.reference.update(guid, url, new_guid, on))
         assert was_done or before == self.entries
 
     @rule(guid=KNOWN, now=CLOCK)
@@ -147,10 +159,28 @@ class Rules(RuleBasedStateMachine):
         self.last_stamp = decision.last_stamp
         return decision.outcome
 
+    def attempt(self, change: Callable[[], bool]) -> bool:
+        """Change the reference, unless more guids would lead to one feed than may."""
+        before = deepcopy(self.reference.feeds)
+        is_done = change()
+        is_done = is_done and all(
+            len(f.aliases) <= self.most_pointers for f in self.reference.feeds
+        )
+        self.reference.feeds = self.reference.feeds if is_done else before
+        return is_done
+
     def target(self, guid: Guid) -> Guid:
         entry = self.entries[guid]
         return entry.new_guid if isinstance(entry, Pointer) else guid
 
 
+class CrowdedRules(Rules):
+    """The same, where the limit on pointers is soon reached."""
+
+    most_pointers = 3
+
+
 TestRules = Rules.TestCase
 TestRules.settings = settings(max_examples=600, stateful_step_count=30, deadline=None)
+TestCrowdedRules = CrowdedRules.TestCase
+TestCrowdedRules.settings = settings(max_examples=300, stateful_step_count=30, deadline=None)

@@ -150,7 +150,6 @@ def test_a_locked_database_cannot_be_brought_up_to_date_now(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connection, "WRITER_PATIENCE_SECONDS", 0.05)
-    connect(path, 1).execute("BEGIN IMMEDIATE")
     other = connect(path, 1)
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(StoreUnavailable, match="locked"):

@@ -53,10 +53,10 @@ def read(data: bytes) -> FeedList:
         reader.parser.Parse(text.encode(), True)
     except expat.ExpatError as error:
         broken = f"The XML is broken at line {error.lineno}: {expat.ErrorString(error.code)}."
-        feeds = _salvaged(text)
+        feeds = _salvaged(text) if "<opml" in text.lower() else []
         if not feeds:
             raise InvalidInput(broken) from error
-        return FeedList(feeds, f"{broken} Every xmlUrl that could be found in it was taken.")
+        return FeedList(feeds, f"{broken} Every xmlUrl found in it was taken, without guids.")
     return FeedList(reader.feeds)
 
 

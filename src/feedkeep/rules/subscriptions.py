@@ -236,7 +236,9 @@ def _add_one(draft: Draft, item: Wanted) -> bool:
     is_renamed = item.guid is not None and by_guid is None
     absorbed = by_url if by_url and by_url.guid != found.guid else None
     # Judged before any of it is done, which can be a thousand pointers to move.
-    gained = 1 if is_renamed or by_url is None else 0
+    led_to = draft.find(item.url.guid)
+    is_led_here = led_to is not None and led_to in (found, absorbed)
+    gained = 1 if is_renamed or not is_led_here else 0
     gained += draft.pointer_count(absorbed) + 1 if absorbed else 0
     _check_pointers(draft, found, gained)
 

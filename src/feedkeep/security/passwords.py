@@ -11,7 +11,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from argon2 import PasswordHasher
-from argon2.exceptions import InvalidHashError, VerificationError
+from argon2.exceptions import VerifyMismatchError
 
 from feedkeep.errors import TooManyAttempts
 
@@ -114,5 +114,5 @@ class Passwords:
 def _matches(stored_hash: str, password: str) -> bool:
     try:
         return _HASHER.verify(stored_hash, password)
-    except (VerificationError, InvalidHashError):
+    except VerifyMismatchError:  # anything else is a fault of ours, and says nothing of passwords
         return False
