@@ -65,6 +65,10 @@ class FeedkeepProcess:
     def stop(self, number: int = signal.SIGTERM) -> int:
         """Signal the process and return its exit status."""
         self.process.send_signal(number)
+        return self.wait()
+
+    def wait(self) -> int:
+        """Wait for the end of a process that was told to stop; return its exit status."""
         status = self.process.wait(_START_SECONDS)
         assert self.process.stdout is not None
         self.process.stdout.close()

@@ -103,7 +103,7 @@ def test_a_request_that_was_accepted_is_answered_before_the_end(own: FeedkeepPro
         blocker.execute("ROLLBACK")
         thread.join()
     blocker.close()
-    assert own.process.wait(20) == 0
+    assert own.wait() == 0
     assert len(replies[0].json()["success"]) == 1
 
 
