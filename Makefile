@@ -41,7 +41,8 @@ clean:
 	$(PYTHON) -m venv .venv
 
 .venv/run: .venv/bin/python requirements/run.txt requirements/build.txt pyproject.toml
-	$(PIP) install --require-hashes -r requirements/build.txt -r requirements/run.txt
+	$(PIP) install --require-hashes -r requirements/build.txt
+	$(PIP) install --require-hashes --no-build-isolation -r requirements/run.txt
 	$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@
 
