@@ -23,7 +23,7 @@ def test_what_was_written_is_read_back(stamp: int) -> None:
 
 
 @given(
-    st.datetimes(min_value=datetime(1, 1, 3), max_value=datetime(9999, 12, 29)),  # noqa: DTZ001
+    st.datetimes(min_value=datetime(1, 1, 3), max_value=datetime(9999, 12, 29)),  # noqa: DTZ001 - the offset comes apart
     st.integers(-1_439, 1_439),
 )
 def test_any_moment_with_any_offset_is_what_the_calendar_says(

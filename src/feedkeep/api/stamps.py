@@ -17,7 +17,7 @@ _DATE_TIME = re.compile(
     r"(?:[Zz]|([-+ ])([0-9]{2}):([0-9]{2}))"
 )
 _DAYS_IN_400_YEARS = 146_097
-_LEAP_SECOND = 60
+_HOURS, _MINUTES, _LEAP_SECOND = 24, 60, 60
 
 
 def write_stamp(stamp: Stamp) -> str:
@@ -47,7 +47,8 @@ def _seconds(match: re.Match[str]) -> int | None:
     """Count from the epoch with whole numbers: a datetime could not hold every offset."""
     year, month, day, hour, minute, second = (int(match[i]) for i in range(1, 7))
     offset_hour, offset_minute = int(match[9] or 0), int(match[10] or 0)
-    if max(hour, offset_hour) > 23 or max(minute, offset_minute) > 59 or second > _LEAP_SECOND:  # noqa: PLR2004
+    is_clock_time = max(hour, offset_hour) < _HOURS and max(minute, offset_minute) < _MINUTES
+    if not is_clock_time or second > _LEAP_SECOND:
         return None
     try:
         # RFC 3339 has a year 0 and Python has none; the calendar repeats every 400 years.

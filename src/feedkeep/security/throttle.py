@@ -79,6 +79,6 @@ def _network(address: str) -> str:
         parsed = ipaddress.ip_address(address)
     except ValueError:
         return address
-    if parsed.version == 4:  # noqa: PLR2004
+    if isinstance(parsed, ipaddress.IPv4Address):
         return address
     return str(ipaddress.IPv6Network((int(parsed) >> 64 << 64, 64)))

@@ -12,30 +12,30 @@ from feedkeep.errors import AccountError
 from feedkeep.model import Account, AccountId, Stamp, Token
 
 _ACCOUNT_COLUMNS = "a.id, a.name, a.password_hash, a.is_disabled, a.created"
-_TOKEN_COLUMNS = "t.id, t.hash, t.label, t.created, t.expires, t.revoked"  # noqa: S105
+_TOKEN_COLUMNS = "t.id, t.hash, t.label, t.created, t.expires, t.revoked"
 _ACCOUNT_WIDTH = 5
 
 _FIND_TOKEN = f"""
 SELECT {_ACCOUNT_COLUMNS}, {_TOKEN_COLUMNS} FROM token t JOIN account a ON a.id = t.account_id
 WHERE t.account_id = ? AND t.hash = ?
-"""  # noqa: S608
-_FIND_ACCOUNT = f"SELECT {_ACCOUNT_COLUMNS} FROM account a WHERE a.name_key = ?"  # noqa: S608
-_ACCOUNTS = f"SELECT {_ACCOUNT_COLUMNS} FROM account a ORDER BY a.name_key"  # noqa: S608
+"""
+_FIND_ACCOUNT = f"SELECT {_ACCOUNT_COLUMNS} FROM account a WHERE a.name_key = ?"
+_ACCOUNTS = f"SELECT {_ACCOUNT_COLUMNS} FROM account a ORDER BY a.name_key"
 _CREATE = """
 INSERT INTO account (id, name, name_key, password_hash, is_disabled, created)
 VALUES (?, ?, ?, ?, ?, ?)
 """
 _NEXT_TOKEN_ID = """
 UPDATE account SET last_token_id = last_token_id + 1 WHERE id = ? RETURNING last_token_id
-"""  # noqa: S105
+"""
 _ADD_TOKEN = """
 INSERT INTO token (account_id, id, hash, label, created, expires) VALUES (?, ?, ?, ?, ?, ?)
-"""  # noqa: S105
-_TOKENS = f"SELECT {_TOKEN_COLUMNS} FROM token t WHERE t.account_id = ? ORDER BY t.id"  # noqa: S608
+"""
+_TOKENS = f"SELECT {_TOKEN_COLUMNS} FROM token t WHERE t.account_id = ? ORDER BY t.id"
 _REVOKE = f"""
 UPDATE token SET revoked = ifnull(revoked, ?) WHERE account_id = ? AND id = ?
 RETURNING {_TOKEN_COLUMNS.replace("t.", "")}
-"""  # noqa: S608
+"""
 
 
 def find_token(

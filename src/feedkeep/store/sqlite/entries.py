@@ -43,20 +43,20 @@ _BOTH = ", ".join([*(f"e.{name}" for name in _COLUMNS), *(f"s.{name}" for name i
 
 _CLOCK = "SELECT last_stamp FROM account WHERE id = ?"
 _ADVANCE = "UPDATE account SET last_stamp = ? WHERE id = ?"
-_ONE = f"SELECT {_ENTRY} FROM entry WHERE account_id = ? AND guid = ?"  # noqa: S608
-_POINTERS = f"SELECT {_ENTRY} FROM entry WHERE account_id = ? AND new_guid = ?"  # noqa: S608
-_ALL = f"SELECT {_ENTRY} FROM entry WHERE account_id = ?"  # noqa: S608
+_ONE = f"SELECT {_ENTRY} FROM entry WHERE account_id = ? AND guid = ?"
+_POINTERS = f"SELECT {_ENTRY} FROM entry WHERE account_id = ? AND new_guid = ?"
+_ALL = f"SELECT {_ENTRY} FROM entry WHERE account_id = ?"
 _SAVE = f"""
 INSERT INTO entry (account_id, {_ENTRY}, revision)
 VALUES ({", ".join("?" * (_WIDTH + 2))})
 ON CONFLICT (account_id, guid) DO UPDATE SET
     {", ".join(f"{name} = excluded.{name}" for name in (*_COLUMNS[1:], "revision"))}
-"""  # noqa: S608
+"""
 _FORGET = "DELETE FROM entry WHERE account_id = ? AND guid = ?"
 _WITH_SUBSCRIPTION = f"""
 SELECT {_BOTH} FROM entry e
 JOIN entry s ON s.account_id = e.account_id AND s.guid = ifnull(e.new_guid, e.guid)
-"""  # noqa: S608
+"""
 _VIEW = f"{_WITH_SUBSCRIPTION} WHERE e.account_id = ? AND e.guid = ?"
 _PAGE = f"""{_WITH_SUBSCRIPTION}
 WHERE e.account_id = ? AND e.revision > ?
