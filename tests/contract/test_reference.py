@@ -12,20 +12,24 @@ import httpx
 import pytest
 import yaml
 from feedkeep_process import FeedkeepProcess
+from hypothesis import given
+from hypothesis import strategies as st
 from names import G1, A, derived, patch
 
 from feedkeep.api import wire
 from feedkeep.api.app import routes
 from feedkeep.api.problems import allowed_methods
 from feedkeep.api.reference import openapi_document
+from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.rules.guids import parse_guid
 from feedkeep.settings import Settings
 
 SCHEMATHESIS = Path(sys.executable).with_name("schemathesis")
 CASES_FOR_AN_OPERATION = 60
 
 # Its own lists of statuses, with one more in each: a guid that is valid may be one that was
-# deleted, and what is not valid may be too large as well. Asking without being let in is a failure,
-# since it would test nothing.
+# deleted, what is not valid may be too large as well, and the valid feed URL of a PATCH may belong
+# to another subscription. Asking without being let in is a failure, since it would test nothing.
 SCHEMATHESIS_CONFIG = """
 [warnings]
 fail-on = ["missing_auth"]
@@ -35,7 +39,17 @@ expected-statuses = ["2xx", "3xx", "401", "403", "404", "409", "410", "429", "5x
 expected-statuses = [
     "400", "401", "403", "404", "405", "406", "409", "413", "415", "422", "428", "429", "5xx",
 ]
+[[operations]]
+include-name = "PATCH /subscriptions/{guid}"
+[operations.checks.positive_data_acceptance]
+expected-statuses = ["2xx", "401", "403", "404", "405", "409", "429", "5xx"]
 """
+
+
+def schema(name: str) -> dict[str, Any]:
+    components = cast("dict[str, Any]", openapi_document()["components"])
+    found: dict[str, Any] = components["schemas"][name]
+    return found
 
 
 def test_routes_and_document_name_the_same_operations() -> None:
@@ -52,7 +66,7 @@ def test_routes_and_document_name_the_same_operations() -> None:
 
 
 @pytest.mark.parametrize(
-    ("schema", "reply"),
+    ("name", "reply"),
     [
         ("AddReply", wire.AddReply),
         ("Entry", wire.SubscriptionReply),
@@ -66,12 +80,21 @@ def test_routes_and_document_name_the_same_operations() -> None:
         ("UpdateRequest", wire.UpdateRequest),
     ],
 )
-def test_document_and_wire_types_name_the_same_fields(schema: str, reply: type) -> None:
-    components = cast("dict[str, Any]", openapi_document()["components"])
-    told = components["schemas"][schema]
+def test_document_and_wire_types_name_the_same_fields(name: str, reply: type) -> None:
+    told = schema(name)
     assert set(told["properties"]) == set(reply.__struct_fields__)
-    if schema not in {"AddRequest", "UpdateRequest"}:
+    if name not in {"AddRequest", "UpdateRequest"}:
         assert told["additionalProperties"] is False
+
+
+@given(st.from_regex(schema("FeedUrl")["pattern"], fullmatch=True))
+def test_whatever_the_document_takes_for_a_feed_url_is_one(url: str) -> None:
+    assert parse_feed_url(url).text == url
+
+
+@given(st.from_regex(schema("Guid")["pattern"], fullmatch=True))
+def test_whatever_the_document_takes_for_a_guid_is_one(guid: str) -> None:
+    assert parse_guid(guid) == guid.lower()
 
 
 def test_the_document_is_served_as_json(api: httpx.Client) -> None:
