@@ -24,7 +24,7 @@ from uvicorn._types import (
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from feedkeep.api.app import App
-from feedkeep.api.wire import Problem, encode
+from feedkeep.api.problems import STOPPING, UNKNOWN_METHOD, UNREADABLE, Reply
 from feedkeep.errors import FeedkeepError, InvalidInput
 from feedkeep.settings import Settings
 
@@ -115,16 +115,13 @@ class Protocol(HttpToolsProtocol):
         # A method that the parser does not know is one that no route has; of anything else that is
         # broken, only HTTP's own 400 is true.
         if isinstance(sys.exception(), httptools.HttpParserInvalidMethodError):
-            problem = Problem("405", "The input could not be validated.")
+            reply = UNKNOWN_METHOD
         else:
-            problem = Problem("400", "The request is not valid HTTP.")
-        body = encode(problem)
-        status = HTTPStatus(int(problem.code))
-        lines = [f"HTTP/1.1 {status.value} {status.phrase}", f"content-length: {len(body)}"]
-        lines += [f"{name}: {value}" for name, value in _REFUSAL_HEADERS.items()]
-        if status == HTTPStatus.METHOD_NOT_ALLOWED:
-            lines.append("allow: GET, HEAD, POST, PATCH, DELETE")
-        self.transport.write("\r\n".join([*lines, "", ""]).encode() + body)
+            reply = UNREADABLE
+        status = HTTPStatus(reply.status)
+        lines = [f"HTTP/1.1 {status.value} {status.phrase}"]
+        lines += [f"{name}: {value}" for name, value in _headers(reply).items()]
+        self.transport.write("\r\n".join([*lines, "", ""]).encode() + reply.body())
         self.transport.close()
 
     def _unsupported_upgrade_warning(self) -> None:
@@ -164,7 +161,7 @@ def answered(app: App) -> ASGI3Application:
             pass
         except asyncio.CancelledError:
             with contextlib.suppress(RuntimeError):  # the reply has begun already
-                await _send_stopping(send)
+                await _send(STOPPING, send)
 
     return call
 
@@ -173,12 +170,23 @@ def _has_body(headers: Iterable[tuple[bytes, bytes]]) -> bool:
     return any(name in _BODY_HEADERS for name, _ in headers)
 
 
-async def _send_stopping(send: ASGISendCallable) -> None:
-    body = encode(Problem("503", "The service is unavailable. It is stopping; try again."))
-    headers = _REFUSAL_HEADERS | {"content-length": str(len(body)), "retry-after": "5"}
-    raw = [(name.encode(), value.encode()) for name, value in headers.items()]
-    await send({"type": "http.response.start", "status": 503, "headers": raw, "trailers": False})
-    await send({"type": "http.response.body", "body": body, "more_body": False})
+def _headers(reply: Reply) -> dict[str, str]:
+    """Return the headers of a reply that no route gives."""
+    own = {name.lower(): value for name, value in reply.headers.items()}
+    return _REFUSAL_HEADERS | own | {"content-length": str(len(reply.body()))}
+
+
+async def _send(reply: Reply, send: ASGISendCallable) -> None:
+    headers = [(name.encode(), value.encode()) for name, value in _headers(reply).items()]
+    await send(
+        {
+            "type": "http.response.start",
+            "status": reply.status,
+            "headers": headers,
+            "trailers": False,
+        }
+    )
+    await send({"type": "http.response.body", "body": reply.body(), "more_body": False})
 
 
 def listen(settings: Settings) -> socket.socket:

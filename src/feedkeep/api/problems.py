@@ -36,7 +36,7 @@ class UnsupportedCoding(FeedkeepError):
 
 
 @dataclass(frozen=True, slots=True)
-class _Reply:
+class Reply:
     """An error's status, its fixed text, and what a person can act on."""
 
     status: int
@@ -44,31 +44,45 @@ class _Reply:
     detail: str = ""
     headers: dict[str, str] = field(default_factory=dict)
 
+    def body(self) -> bytes:
+        """Return the one shape that all errors have."""
+        message = f"{self.text} {self.detail}" if self.detail else self.text
+        return encode(Problem(str(self.status), message))
 
-def reply_for(error: Exception, allow: str) -> _Reply:
+
+UNREADABLE = Reply(400, "The request is not valid HTTP.")
+UNKNOWN_METHOD = Reply(
+    405, "The input could not be validated.", "", {"Allow": "GET, HEAD, POST, PATCH, DELETE"}
+)
+STOPPING = Reply(
+    503, "The service is unavailable.", "It is stopping; try again.", {"Retry-After": "5"}
+)
+
+
+def reply_for(error: Exception, allow: str) -> Reply:
     """Return the reply to an error; `allow` names the methods that the route has."""
     match error:
         case NotAuthorized():
-            return _Reply(401, "The user is not authorized.", "", {"WWW-Authenticate": CHALLENGE})
+            return Reply(401, "The user is not authorized.", "", {"WWW-Authenticate": CHALLENGE})
         case UnknownSubscription() | falcon.HTTPNotFound():
-            return _Reply(404, "The resource was not found.")
+            return Reply(404, "The resource was not found.")
         case InvalidInput():
             return _invalid(str(error), allow)
         case falcon.HTTPError():  # a method that the route does not have: Falcon's only other one
             return _invalid(f"This resource takes {allow}.", allow)
         case DeletedSubscription():
-            return _Reply(410, "The subscription has been deleted.")
+            return Reply(410, "The subscription has been deleted.")
         case BodyTooLarge():
-            return _Reply(413, "The body is too large.", str(error), {"Connection": "close"})
+            return Reply(413, "The body is too large.", str(error), {"Connection": "close"})
         case UnsupportedCoding():
-            return _Reply(415, "The content coding is not supported.", str(error))
+            return Reply(415, "The content coding is not supported.", str(error))
         case TooManyAttempts(retry_after_seconds=seconds):
-            return _Reply(429, "Too many attempts.", "", {"Retry-After": str(seconds)})
+            return Reply(429, "Too many attempts.", "", {"Retry-After": str(seconds)})
         case StoreUnavailable():
             headers = {"Retry-After": str(RETRY_AFTER_SECONDS)}
-            return _Reply(503, "The service is unavailable.", "Try again in a moment.", headers)
+            return Reply(503, "The service is unavailable.", "Try again in a moment.", headers)
         case _:
-            return _Reply(500, "An internal error occurred.")
+            return Reply(500, "An internal error occurred.")
 
 
 async def handle(req: Request, resp: Response, error: Exception, _params: object) -> None:
@@ -78,9 +92,8 @@ async def handle(req: Request, resp: Response, error: Exception, _params: object
         _log.error("store unavailable", request_id=req.context.request_id, reason=str(error))
     elif not isinstance(error, FeedkeepError | falcon.HTTPError):
         _log.error("internal error", request_id=req.context.request_id, exc_info=error)
-    message = f"{reply.text} {reply.detail}" if reply.detail else reply.text
     resp.status = reply.status
-    resp.data = encode(Problem(str(reply.status), message))
+    resp.data = reply.body()
     resp.set_headers(reply.headers)
 
 
@@ -89,6 +102,6 @@ def allowed_methods(resource: object) -> str:
     return ", ".join(name for name in _METHODS if hasattr(resource, f"on_{name.lower()}"))
 
 
-def _invalid(detail: str, allow: str) -> _Reply:
+def _invalid(detail: str, allow: str) -> Reply:
     headers = {"Allow": allow} if allow else {}
-    return _Reply(405, "The input could not be validated.", detail, headers)
+    return Reply(405, "The input could not be validated.", detail, headers)

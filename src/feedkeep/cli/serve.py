@@ -21,53 +21,60 @@ from feedkeep.settings import Settings
 EXAMPLE_FEED = "https://podnews.net/rss"
 
 
+HostOption = Annotated[
+    str | None,
+    typer.Option(
+        "--host",
+        metavar="ADDRESS",
+        help="Where to listen. Default: 127.0.0.1, this machine.",
+        show_default=False,
+    ),
+]
+PortOption = Annotated[
+    int | None,
+    typer.Option(
+        "--port",
+        metavar="N",
+        help="The port. Default: 8080; 0 takes a free one.",
+        show_default=False,
+    ),
+]
+PublicUrlOption = Annotated[
+    str | None,
+    typer.Option(
+        "--public-url",
+        metavar="URL",
+        help="The base URL that clients use, behind a proxy.",
+        show_default=False,
+    ),
+]
+LogLevelOption = Annotated[
+    str | None,
+    typer.Option(
+        "--log-level",
+        metavar="LEVEL",
+        help="debug, info, warning or error. Default: info.",
+        show_default=False,
+    ),
+]
+SetupOption = Annotated[
+    str | None,
+    typer.Option(
+        "--setup",
+        metavar="NAME",
+        help="If there is no account yet, create this one and print a token for it.",
+        show_default=False,
+    ),
+]
+
+
 def serve(
-    host: Annotated[
-        str | None,
-        typer.Option(
-            "--host",
-            metavar="ADDRESS",
-            help="Where to listen. Default: 127.0.0.1, this machine.",
-            show_default=False,
-        ),
-    ] = None,
-    port: Annotated[
-        int | None,
-        typer.Option(
-            "--port",
-            metavar="N",
-            help="The port. Default: 8080; 0 takes a free one.",
-            show_default=False,
-        ),
-    ] = None,
+    host: HostOption = None,
+    port: PortOption = None,
     database: DatabaseOption = None,
-    public_url: Annotated[
-        str | None,
-        typer.Option(
-            "--public-url",
-            metavar="URL",
-            help="The base URL that clients use, behind a proxy.",
-            show_default=False,
-        ),
-    ] = None,
-    log_level: Annotated[
-        str | None,
-        typer.Option(
-            "--log-level",
-            metavar="LEVEL",
-            help="debug, info, warning or error. Default: info.",
-            show_default=False,
-        ),
-    ] = None,
-    setup: Annotated[
-        str | None,
-        typer.Option(
-            "--setup",
-            metavar="NAME",
-            help="If there is no account yet, create this one and print a token for it.",
-            show_default=False,
-        ),
-    ] = None,
+    public_url: PublicUrlOption = None,
+    log_level: LogLevelOption = None,
+    setup: SetupOption = None,
     config: ConfigOption = None,
 ) -> None:
     """Start the service, and serve until SIGTERM or Ctrl-C.
