@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 from feedkeep_process import FeedkeepProcess
+from postgres_server import PostgresServer
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """The URL of a PostgreSQL server on which tests create databases.
+
+    It is started from a wheel, unless FEEDKEEP_TEST_POSTGRES names another one.
+    """
+    if url := os.environ.get("FEEDKEEP_TEST_POSTGRES"):
+        yield url
+        return
+    with PostgresServer() as server:
+        yield server.url
 
 
 @pytest.fixture(scope="session")

@@ -4,23 +4,50 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
+from feedkeep.errors import StoreUnusable
 from feedkeep.service import Service
-from feedkeep.settings import Settings, sqlite_path
+from feedkeep.settings import Settings, is_postgres, sqlite_path
+from feedkeep.store.base import Store
 from feedkeep.store.sqlite import SqliteStore
+
+if TYPE_CHECKING:
+    from feedkeep.store.postgres import PostgresStore
 
 
 @asynccontextmanager
 async def open_service(settings: Settings) -> AsyncIterator[Service]:
     """Open the database that the settings name, brought up to date, and serve it until the end.
 
-    Raises:
-        InvalidSettings: The URL names no database.
-        StoreUnusable: The database cannot be opened, is not feedkeep's, or is newer.
-        StoreUnavailable: It is locked or full.
+    Raises as `open_store` does.
     """
-    service = Service(await SqliteStore.open(sqlite_path(settings.database)))
+    service = Service(await open_store(settings))
     try:
         yield service
     finally:
         await service.close()
+
+
+async def open_store(settings: Settings) -> Store:
+    """Open the database that the settings name, brought up to date.
+
+    Raises:
+        InvalidSettings: The URL names no database.
+        StoreUnusable: The database cannot be opened, is not feedkeep's, or is newer.
+        StoreUnavailable: It is locked, full or away.
+    """
+    if is_postgres(settings.database):
+        return await open_postgres(settings)
+    return await SqliteStore.open(sqlite_path(settings.database))
+
+
+async def open_postgres(settings: Settings) -> PostgresStore:
+    """Open the PostgreSQL database that the settings name; raises as `open_store` does."""
+    try:
+        from feedkeep.store.postgres import PostgresStore  # noqa: PLC0415 - an optional extra
+    except ModuleNotFoundError as error:
+        raise StoreUnusable(
+            'PostgreSQL needs one more package: pip install "feedkeep[postgres]".'
+        ) from error
+    return await PostgresStore.open(settings.database, settings.postgres_connections)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,6 +15,8 @@ import msgspec
 from feedkeep.errors import FeedkeepError
 
 ENVIRONMENT_PREFIX = "FEEDKEEP_"
+
+_PASSWORD_IN_QUERY = re.compile(r"([?&]password=)[^&]*")
 
 Port = Annotated[int, msgspec.Meta(ge=0, le=65_535)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
@@ -35,7 +38,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """How this feedkeep runs.
 
     Attributes:
-        database: Where the lists are kept: `sqlite:///relative/path` or `sqlite:////absolute/path`.
+        database: Where the lists are kept: `sqlite:///relative/path`, `sqlite:////absolute/path` or
+            `postgresql://user:password@host:port/name`.
         host: The address that `serve` listens on.
         port: The port that `serve` listens on; 0 takes a free one.
         public_url: The base URL that clients use, for the links in lists; empty: as requested.
@@ -44,6 +48,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         trusted_proxies: Addresses of proxies whose X-Forwarded-For is believed.
         cors_origins: Origins whose web pages may call the service from a browser.
         log_level: What is logged: debug, info, warning or error.
+        workers: How many processes serve; more than one with PostgreSQL only.
+        postgres_connections: How many connections to PostgreSQL each process opens at most.
     """
 
     database: str = msgspec.field(default_factory=default_database)
@@ -55,6 +61,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     trusted_proxies: tuple[str, ...] = ()
     cors_origins: tuple[str, ...] = ()
     log_level: Annotated[str, msgspec.Meta(pattern="^(debug|info|warning|error)$")] = "info"
+    workers: Count = 1
+    postgres_connections: Count = 8
 
 
 def load_settings(
@@ -76,6 +84,20 @@ def load_settings(
         raise InvalidSettings(f"A setting is not valid: {error}.".replace("`", "")) from error
 
 
+def is_postgres(database: str) -> bool:
+    """Say whether a database URL names a PostgreSQL database."""
+    return database.lower().startswith(("postgresql://", "postgres://"))
+
+
+def shown(database: str) -> str:
+    """Return a database URL as it may be shown: without its password."""
+    head, at, rest = database.rpartition("@")
+    scheme, colon_slashes, user = head.partition("://")
+    name, colon, _ = user.partition(":")
+    shown = f"{scheme}{colon_slashes}{name}{':***' if colon else ''}{at}{rest}"
+    return _PASSWORD_IN_QUERY.sub(r"\1***", shown)
+
+
 def sqlite_path(database: str) -> Path:
     """Return the file that a database URL names.
 
@@ -89,8 +111,8 @@ def sqlite_path(database: str) -> Path:
     path = unquote(parts.path[1:])
     if parts.scheme != "sqlite" or parts.netloc or not path or "\0" in path:
         raise InvalidSettings(
-            f'Cannot use "{database}" as the database: give sqlite:///relative/path or'
-            " sqlite:////absolute/path."
+            f'Cannot use "{shown(database)}" as the database: give sqlite:///relative/path,'
+            " sqlite:////absolute/path or postgresql://user@host/name."
         )
     return Path(path).absolute()
 

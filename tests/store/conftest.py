@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
 import pytest
+from postgres_server import drop_database, new_database
 
 from feedkeep.store.base import Store
+from feedkeep.store.postgres import PostgresStore
 from feedkeep.store.sqlite import SqliteStore
 
 OpenStore = Callable[[], AbstractAsyncContextManager[Store]]
@@ -20,15 +22,31 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def open_store(path: Path) -> OpenStore:
-    """Opens a store on a database that is empty at first, as often as wanted."""
+def database(postgres: str) -> Iterator[str]:
+    """The URL of an empty PostgreSQL database."""
+    url = new_database(postgres)
+    yield url
+    drop_database(postgres, url)
 
+
+@pytest.fixture(params=["sqlite", "postgres", "postgres, one account a statement"])
+def open_store(request: pytest.FixtureRequest) -> OpenStore:
+    """Opens a store on a database that is empty at first, as often as wanted."""
+    if request.param == "sqlite":
+        path: Path = request.getfixturevalue("path")
+        return _opening(lambda: SqliteStore.open(path))
+    url: str = request.getfixturevalue("database")
+    one_account = request.param != "postgres"
+    return _opening(lambda: PostgresStore.open(url, 8, one_account=one_account))
+
+
+def _opening(open_store: Callable) -> OpenStore:
     @asynccontextmanager
-    async def open_it() -> AsyncIterator[Store]:
-        store = await SqliteStore.open(path)
+    async def opened() -> AsyncIterator[Store]:
+        store = await open_store()
         try:
             yield store
         finally:
             await store.close()
 
-    return open_it
+    return opened

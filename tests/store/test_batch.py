@@ -89,11 +89,62 @@ def test_a_batch_whose_commit_was_sent_is_never_run_again() -> None:
     assert transactions.batches == [[1, 2, 3]]
 
 
+def test_a_job_that_failed_alone_before_its_commit_is_repeated_once() -> None:
+    failures = [FailedBeforeCommit(StoreUnavailable("a deadlock")), None]
+    transactions = Transactions(lambda _: failures.pop(0))
+    assert run(transactions, [1]) == [1]
+    assert transactions.batches == [[1], [1]]
+    still = StoreUnavailable("still")
+    transactions = Transactions(lambda _: FailedBeforeCommit(still))
+    assert run(transactions, [1]) == [still]
+    assert transactions.batches == [[1], [1]]
+
+
+def test_a_repeated_job_whose_commit_was_sent_is_not_repeated_again() -> None:
+    unknown = StoreUnavailable("the commit failed")
+    failures = [FailedBeforeCommit(StoreUnavailable("a deadlock")), unknown]
+    transactions = Transactions(lambda _: failures.pop(0))
+    assert run(transactions, [1]) == [unknown]
+
+
 def test_a_store_that_is_away_is_not_waited_for_by_each_job_in_turn() -> None:
     away = StoreUnavailable("away")
-    transactions = Transactions(lambda _: FailedBeforeCommit(away))
+    transactions = Transactions(lambda jobs: FailedBeforeCommit(away) if len(jobs) > 1 else away)
     assert run(transactions, [1, 2, 3]) == [away] * 3
     assert transactions.batches == [[1, 2, 3], [1]]
+
+
+def test_a_heavy_job_leaves_less_room_in_its_batch_and_none_is_too_heavy_to_run() -> None:
+    transactions = Transactions()
+
+    async def go() -> None:
+        batcher: Batcher[int, int] = Batcher(transactions.run, 10, weigh=lambda job: job)
+        await asyncio.gather(*(batcher.submit(job) for job in (4, 6, 1, 99, 2)))
+
+    asyncio.run(go())
+    assert transactions.batches == [[4, 6], [1], [99], [2]]
+
+
+def test_batches_of_different_keys_run_side_by_side_and_of_one_key_in_turn() -> None:
+    under_way = 0
+    batches: list[tuple[int, list[int]]] = []
+
+    async def transaction(jobs: Sequence[int]) -> Sequence[Outcome[int]]:
+        nonlocal under_way
+        under_way += 1
+        batches.append((under_way, list(jobs)))
+        await asyncio.sleep(0.01)
+        under_way -= 1
+        return [Done(job) for job in jobs]
+
+    async def go() -> None:
+        batcher: Batcher[int, int] = Batcher(transaction, 1)
+        await asyncio.gather(*(batcher.submit(job, key=job % 10) for job in (1, 2, 11, 12)))
+        await batcher.close()
+
+    asyncio.run(go())
+    assert [jobs for _, jobs in batches] == [[1], [2], [11], [12]]
+    assert max(count for count, _ in batches) == 2
 
 
 def test_closing_answers_what_was_accepted_and_takes_no_more() -> None:

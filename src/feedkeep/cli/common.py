@@ -25,8 +25,9 @@ DatabaseOption = Annotated[
     typer.Option(
         "--database",
         metavar="URL",
-        help="The database: sqlite:///relative/path or sqlite:////absolute/path."
-        " Also FEEDKEEP_DATABASE. Default: a file in your data directory.",
+        help="The database: sqlite:///relative/path, sqlite:////absolute/path or"
+        " postgresql://user:password@host/name. Also FEEDKEEP_DATABASE. Default: a SQLite file in"
+        " your data directory.",
         show_default=False,
     ),
 ]

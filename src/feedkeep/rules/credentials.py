@@ -70,9 +70,12 @@ def check_name(name: str) -> str:
 
 
 def name_key(name: str) -> str:
-    """Return what two spellings of one name have in common: names compare without case."""
+    """Return what two spellings of one name have in common: names compare without case.
+
+    No key has a U+0000, which not every store can be asked for.
+    """
     folded = unicodedata.normalize("NFKC", name).casefold()
-    return unicodedata.normalize("NFKC", folded)
+    return unicodedata.normalize("NFKC", folded).replace("\0", "\ufffd")
 
 
 def check_password(password: str) -> str:

@@ -1,14 +1,14 @@
 """Many requests, one commit: queued jobs run together in one transaction. Knows no SQL.
 
 A batch takes what is queued when the last one ended: there is no waiting and no timer, so under no
-load a batch is one job, and under load the cost of a durable commit is shared.
+load a batch is one job, and under load the cost of a durable commit, or of a query, is shared.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
 
@@ -38,55 +38,64 @@ class FailedBeforeCommit(Exception):
 
 
 class Batcher(Generic[Job, T]):
-    """Runs jobs in batches, one batch at a time, and hands every caller the outcome of its job."""
+    """Runs jobs in batches, one at a time for each key, and gives each caller its job's outcome."""
 
     def __init__(
         self,
         run: Callable[[Sequence[Job]], Awaitable[Sequence[Outcome[T]]]],
-        max_jobs: int,
+        max_weight: int,
+        weigh: Callable[[Job], int] = lambda _: 1,
     ) -> None:
         """Take `run`, which runs jobs in one transaction and returns an outcome for each.
 
-        It raises `FailedBeforeCommit` if the transaction failed for a reason that may be one job's
-        fault, so that its neighbours deserve another try; whatever else it raises fails them all.
+        It raises `FailedBeforeCommit` if the transaction failed for a reason that may have passed,
+        or that may be one job's fault: each job is then repeated once, alone. Whatever else it
+        raises fails them all. The jobs of a batch weigh `max_weight` together at most, or are one.
         """
         self._run = run
-        self._max_jobs = max_jobs
-        self._queue: deque[tuple[Job, asyncio.Future[T]]] = deque()
-        self._worker: asyncio.Task[None] | None = None
+        self._max_weight = max_weight
+        self._weigh = weigh
+        self._queues: dict[Hashable, deque[tuple[Job, asyncio.Future[T]]]] = {}
+        self._workers: dict[Hashable, asyncio.Task[None]] = {}
         self._is_closed = False
 
-    async def submit(self, job: Job) -> T:
-        """Run `job` in one of the next batches; return its value, or raise its error."""
+    async def submit(self, job: Job, key: Hashable = None) -> T:
+        """Run `job` in one of the next batches of `key`; return its value, or raise its error."""
         if self._is_closed:
             raise StoreUnavailable("The store is closed: the service is stopping.")
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._queue.append((job, answer))
-        if self._worker is None:
-            self._worker = asyncio.create_task(self._work())
+        self._queues.setdefault(key, deque()).append((job, answer))
+        if key not in self._workers:
+            self._workers[key] = asyncio.create_task(self._work(key))
         return await answer
 
     async def close(self) -> None:
         """Take no more jobs, and return when all that were taken are answered."""
         self._is_closed = True
-        if self._worker is not None:
-            await self._worker
+        await asyncio.gather(*self._workers.values())
 
-    async def _work(self) -> None:
-        while self._queue:
-            size = min(len(self._queue), self._max_jobs)
-            batch = [self._queue.popleft() for _ in range(size)]
+    async def _work(self, key: Hashable) -> None:
+        queue = self._queues[key]
+        while queue:
+            batch = self._next_batch(queue)
             outcomes = await self._outcomes([job for job, _ in batch])
             for (_, answer), outcome in zip(batch, outcomes, strict=True):
                 _answer(answer, outcome)
-        self._worker = None
+        del self._queues[key], self._workers[key]
+
+    def _next_batch(
+        self, queue: deque[tuple[Job, asyncio.Future[T]]]
+    ) -> list[tuple[Job, asyncio.Future[T]]]:
+        batch = [queue.popleft()]
+        weight = self._weigh(batch[0][0])
+        while queue and (weight := weight + self._weigh(queue[0][0])) <= self._max_weight:
+            batch.append(queue.popleft())
+        return batch
 
     async def _outcomes(self, jobs: Sequence[Job]) -> Sequence[Outcome[T]]:
         try:
             return await self._run(jobs)
-        except FailedBeforeCommit as failure:
-            if len(jobs) == 1:
-                return [failure.cause]
+        except FailedBeforeCommit:
             return await self._one_by_one(jobs)
         except Exception as error:  # noqa: BLE001 - every caller has to get an answer
             return [error] * len(jobs)
@@ -94,10 +103,13 @@ class Batcher(Generic[Job, T]):
     async def _one_by_one(self, jobs: Sequence[Job]) -> Sequence[Outcome[T]]:
         outcomes: list[Outcome[T]] = []
         for job in jobs:
-            outcomes.extend(await self._outcomes([job]))
-            if isinstance(outcomes[-1], StoreUnavailable):
+            try:
+                outcomes.extend(await self._run([job]))
+            except FailedBeforeCommit as failure:
+                outcomes.append(failure.cause)
+            except Exception as error:  # noqa: BLE001 - as above
                 # The store is away for all of them: each waiting in turn would help nobody.
-                outcomes.extend([outcomes[-1]] * (len(jobs) - len(outcomes)))
+                outcomes.extend([error] * (len(jobs) - len(outcomes)))
                 break
         return outcomes
 

@@ -1,0 +1,93 @@
+"""An account's entries while a batch changes them: each job sees what those before it did. Pure."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+
+from feedkeep.model import (
+    AccountId,
+    Decision,
+    Deletion,
+    Entry,
+    Guid,
+    Pointer,
+    Snapshot,
+    Stamp,
+    T,
+)
+
+
+class Overlay:
+    """What was loaded of one account, with the decisions of a batch on top.
+
+    What was loaded is, for all guids of all jobs: the entries, the subscriptions that they lead to,
+    and all pointers to these. Decisions keep that closed, since they change only what they are
+    given; so every job can be given its snapshot without another query.
+
+    Attributes:
+        account_id: Whose entries they are.
+        last_stamp: The account's clock.
+        saved: The entries to save, as they are at the end.
+        forgotten: The guids whose entries go away.
+        deletions: The deletions to remember.
+    """
+
+    def __init__(
+        self, account_id: AccountId, last_stamp: Stamp, entries: Iterable[Entry] = ()
+    ) -> None:
+        self.account_id = account_id
+        self.last_stamp = last_stamp
+        self.saved: dict[Guid, Entry] = {}
+        self.forgotten: set[Guid] = set()
+        self.deletions: list[Deletion] = []
+        self._entries: dict[Guid, Entry] = {}
+        self._pointers: defaultdict[Guid, set[Guid]] = defaultdict(set)
+        for entry in entries:
+            self.load(entry)
+
+    def load(self, entry: Entry) -> None:
+        """Add an entry as it is stored."""
+        self._set(entry.guid, entry)
+
+    def run(
+        self, guids: Iterable[Guid], decide: Callable[[Snapshot], Decision[T]], now: Stamp
+    ) -> T:
+        """Give `decide` what its guids name, and keep what it decided; return its outcome.
+
+        Raises whatever `decide` raises; nothing is kept then.
+        """
+        decision = decide(Snapshot(self._closure(guids), self.last_stamp, now))
+        if not decision.saved and not decision.forgotten:
+            return decision.outcome
+        for entry in decision.saved:
+            self._set(entry.guid, entry)
+            self.saved[entry.guid] = entry
+            self.forgotten.discard(entry.guid)
+        for guid in decision.forgotten:
+            self._set(guid, None)
+            self.saved.pop(guid, None)
+            self.forgotten.add(guid)
+        if decision.deletion:
+            self.deletions.append(decision.deletion)
+        self.last_stamp = decision.last_stamp
+        return decision.outcome
+
+    def _closure(self, guids: Iterable[Guid]) -> dict[Guid, Entry]:
+        """Return the entries of `guids`, what they lead to, and all pointers to that."""
+        found = [self._entries[guid] for guid in guids if guid in self._entries]
+        targets = {e.new_guid if isinstance(e, Pointer) else e.guid for e in found}
+        closure = {guid: self._entries[guid] for guid in targets}
+        for target in targets:
+            closure |= {guid: self._entries[guid] for guid in self._pointers[target]}
+        return closure
+
+    def _set(self, guid: Guid, entry: Entry | None) -> None:
+        """Change entries and the index of pointers together; everything goes through here."""
+        old = self._entries.pop(guid, None)
+        if isinstance(old, Pointer):
+            self._pointers[old.new_guid].discard(guid)
+        if entry is not None:
+            self._entries[guid] = entry
+        if isinstance(entry, Pointer):
+            self._pointers[entry.new_guid].add(guid)

@@ -1,0 +1,136 @@
+"""Accounts and their tokens in PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import asyncpg
+
+from feedkeep.errors import AccountError
+from feedkeep.model import Account, AccountId, Stamp, Token
+from feedkeep.store.postgres.connections import Connections
+from feedkeep.store.postgres.shape import Shape
+
+_ACCOUNT_COLUMNS = "a.account_id, a.name, a.password_hash, a.is_disabled, a.created"
+_TOKEN_COLUMNS = "t.id, t.hash, t.label, t.created, t.expires, t.revoked"
+_ACCOUNT_WIDTH = 5
+
+_FIND_NAME = "SELECT account_id FROM feedkeep.account_name WHERE name_key = $1"
+_FIND_ACCOUNT = f"SELECT {_ACCOUNT_COLUMNS} FROM feedkeep.account a WHERE a.account_id = $1"
+_ACCOUNTS = f'SELECT {_ACCOUNT_COLUMNS} FROM feedkeep.account a ORDER BY a.name_key COLLATE "C"'
+_TAKE_NAME = """
+INSERT INTO feedkeep.account_name (name_key, account_id) VALUES ($1, $2)
+ON CONFLICT (name_key) DO NOTHING RETURNING account_id
+"""
+_CREATE = """
+INSERT INTO feedkeep.account (account_id, name, name_key, password_hash, is_disabled, created)
+VALUES ($1, $2, $3, $4, $5, $6)
+"""
+_SET_PASSWORD = "UPDATE feedkeep.account SET password_hash = $2 WHERE account_id = $1"
+_SET_DISABLED = "UPDATE feedkeep.account SET is_disabled = $2 WHERE account_id = $1"
+_DELETE = "DELETE FROM feedkeep.account WHERE account_id = $1 RETURNING name_key"
+_FREE_NAME = "DELETE FROM feedkeep.account_name WHERE name_key = $1"
+_NEXT_TOKEN_ID = """
+UPDATE feedkeep.account SET last_token_id = last_token_id + 1
+WHERE account_id = $1 RETURNING last_token_id
+"""
+_ADD_TOKEN = """
+INSERT INTO feedkeep.token (account_id, id, hash, label, created, expires)
+VALUES ($1, $2, $3, $4, $5, $6)
+"""
+_TOKENS = f"SELECT {_TOKEN_COLUMNS} FROM feedkeep.token t WHERE t.account_id = $1 ORDER BY t.id"
+_REVOKE = f"""
+UPDATE feedkeep.token t SET revoked = coalesce(t.revoked, $3)
+WHERE t.account_id = $1 AND t.id = $2 RETURNING {_TOKEN_COLUMNS}
+"""
+
+
+class Tokens:
+    """The look-up of many requests' tokens at once, in the shape that the database needs."""
+
+    def __init__(self, shape: Shape) -> None:
+        self._shape = shape
+        self._find = f"""
+            SELECT w.n, {_ACCOUNT_COLUMNS}, {_TOKEN_COLUMNS}
+            FROM {shape.wanted("WITH ORDINALITY", hash="bytea")}
+            JOIN feedkeep.token t ON t.account_id = {shape.account} AND t.hash = w.hash
+            JOIN feedkeep.account a ON a.account_id = {shape.account}
+        """
+
+    async def find(
+        self, connections: Connections, wanted: Sequence[tuple[AccountId, bytes]]
+    ) -> Sequence[tuple[Account, Token] | None]:
+        """Return a token with its account for each account and hash."""
+        account_ids, hashes = (list(column) for column in zip(*wanted, strict=True))
+        rows = await connections.fetch(self._find, self._shape.accounts(account_ids), hashes)
+        found: list[tuple[Account, Token] | None] = [None] * len(wanted)
+        for row in rows:
+            account = Account(*row[1 : 1 + _ACCOUNT_WIDTH])
+            found[row[0] - 1] = (account, Token(*row[1 + _ACCOUNT_WIDTH :]))
+        return found
+
+
+async def find_account(connections: Connections, name_key: str) -> Account | None:
+    """Return the account whose name has that key."""
+    names = await connections.fetch(_FIND_NAME, name_key)
+    rows = await connections.fetch(_FIND_ACCOUNT, names[0][0]) if names else []
+    return Account(*rows[0]) if rows else None
+
+
+async def accounts(connections: Connections) -> list[Account]:
+    """Return all accounts by name."""
+    return [Account(*row) for row in await connections.fetch(_ACCOUNTS)]
+
+
+async def tokens(connections: Connections, account_id: AccountId) -> list[Token]:
+    """Return all tokens of an account by number."""
+    return [Token(*row) for row in await connections.fetch(_TOKENS, account_id)]
+
+
+async def create(connection: asyncpg.Connection, account: Account, name_key: str) -> None:
+    """Add an account."""
+    if await connection.fetchval(_TAKE_NAME, name_key, account.id) is None:
+        raise AccountError(f"There is an account {account.name} already.")
+    values = (account.name, name_key, account.password_hash, account.is_disabled, account.created)
+    await connection.execute(_CREATE, account.id, *values)
+
+
+async def set_password(
+    connection: asyncpg.Connection, account_id: AccountId, password_hash: str
+) -> None:
+    """Replace the password's hash."""
+    await connection.execute(_SET_PASSWORD, account_id, password_hash)
+
+
+async def set_disabled(
+    connection: asyncpg.Connection, account_id: AccountId, is_disabled: bool
+) -> None:
+    """Disable or enable an account."""
+    await connection.execute(_SET_DISABLED, account_id, is_disabled)
+
+
+async def delete(connection: asyncpg.Connection, account_id: AccountId) -> None:
+    """Remove an account; its rows in other tables go with it."""
+    name_key = await connection.fetchval(_DELETE, account_id)
+    if name_key is not None:
+        await connection.execute(_FREE_NAME, name_key)
+
+
+async def add_token(connection: asyncpg.Connection, account_id: AccountId, token: Token) -> Token:
+    """Remember a token under the account's next number."""
+    token_id = await connection.fetchval(_NEXT_TOKEN_ID, account_id)
+    if token_id is None:
+        raise AccountError("The account is gone.")
+    values: tuple[Any, ...] = (token_id, token.hash, token.label, token.created, token.expires)
+    await connection.execute(_ADD_TOKEN, account_id, *values)
+    return replace(token, id=token_id)
+
+
+async def revoke_token(
+    connection: asyncpg.Connection, account_id: AccountId, token_id: int, now: Stamp
+) -> Token | None:
+    """Let a token end now, unless it ended before."""
+    rows = await connection.fetch(_REVOKE, account_id, token_id, now)
+    return Token(*rows[0]) if rows else None

@@ -1,0 +1,235 @@
+"""Entries in PostgreSQL: many requests' loads, saves and reads, each as one statement."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import asyncpg
+
+from feedkeep.errors import FeedkeepError, NotAuthorized
+from feedkeep.model import (
+    AccountId,
+    Decision,
+    Deletion,
+    Guid,
+    Page,
+    PageRequest,
+    Snapshot,
+    View,
+)
+from feedkeep.store.batch import Done, Outcome
+from feedkeep.store.overlay import Overlay
+from feedkeep.store.postgres.connections import Connections
+from feedkeep.store.postgres.rows import COLUMNS, columns_of, entry_of, row_of, view_of
+from feedkeep.store.postgres.shape import Shape
+
+_SAVED = {**COLUMNS, "revision": "bigint"}
+
+_WHOLE = f"""
+SELECT a.last_stamp, {columns_of("e")}
+FROM feedkeep.account a LEFT JOIN feedkeep.entry e ON e.account_id = a.account_id
+WHERE a.account_id = $1
+"""
+_DELETION = "SELECT id, guid FROM feedkeep.deletion WHERE account_id = $1 AND id = $2"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A request to change entries: what `Store.change` is given."""
+
+    account_id: AccountId
+    guids: Sequence[Guid]
+    decide: Callable[[Snapshot], Decision[Any]]
+
+    @property
+    def weight(self) -> int:
+        """How much of a batch it takes up."""
+        return len(self.guids)
+
+
+class Entries:
+    """The statements for many requests at once, in the shape that the database needs."""
+
+    def __init__(self, shape: Shape) -> None:
+        self._shape = shape
+        account, wanted = shape.account, shape.wanted
+        is_wanted = "= $1" if shape.is_distributed else "= ANY($1::bigint[])"
+        # In id order, so that no two transactions wait for one another; and in a statement of its
+        # own, so that the next one sees what the last holder of the lock committed.
+        self._lock = f"""
+            SELECT a.account_id, a.last_stamp FROM feedkeep.account a
+            WHERE a.account_id {is_wanted} ORDER BY a.account_id FOR NO KEY UPDATE
+        """
+        same = "$1" if shape.is_distributed else "t.account_id"
+        self._load = f"""
+            WITH t AS (
+                SELECT DISTINCT e.account_id, coalesce(e.new_guid, e.guid) AS guid
+                FROM {wanted(guid="uuid")}
+                JOIN feedkeep.entry e ON e.account_id = {account} AND e.guid = w.guid
+            )
+            SELECT s.account_id, {columns_of("s")}
+            FROM t JOIN feedkeep.entry s ON s.account_id = {same} AND s.guid = t.guid
+            UNION ALL
+            SELECT p.account_id, {columns_of("p")}
+            FROM t JOIN feedkeep.entry p ON p.account_id = {same} AND p.new_guid = t.guid
+        """
+        names = ", ".join(_SAVED)
+        self._save = f"""
+            INSERT INTO feedkeep.entry (account_id, {names})
+            SELECT {account}, {", ".join(f"w.{name}" for name in _SAVED)} FROM {wanted(**_SAVED)}
+            ON CONFLICT (account_id, guid) DO UPDATE SET
+                {", ".join(f"{name} = excluded.{name}" for name in _SAVED if name != "guid")}
+        """
+        self._forget = f"""
+            DELETE FROM feedkeep.entry e USING {wanted(guid="uuid")}
+            WHERE e.account_id = {account} AND e.guid = w.guid
+        """
+        self._remember_deletion = f"""
+            INSERT INTO feedkeep.deletion (account_id, id, guid)
+            SELECT {account}, w.id, w.guid FROM {wanted(id="bigint", guid="uuid")}
+        """
+        self._advance = f"""
+            UPDATE feedkeep.account a SET last_stamp = w.last_stamp
+            FROM {wanted(last_stamp="bigint")} WHERE a.account_id = {account}
+        """
+        self._views = f"""
+            SELECT w.n, {columns_of("e")}, {columns_of("s")}
+            FROM {wanted("WITH ORDINALITY", guid="uuid")}
+            JOIN feedkeep.entry e ON e.account_id = {account} AND e.guid = w.guid
+            LEFT JOIN feedkeep.entry s ON s.account_id = {account} AND s.guid = e.new_guid
+        """
+        page = wanted(
+            "WITH ORDINALITY", since="bigint", after="bigint", most="bigint", skipped="bigint"
+        )
+        self._pages = f"""
+            SELECT w.n, t.total, p.* FROM {page}
+            CROSS JOIN LATERAL (
+                SELECT count(*) AS total FROM feedkeep.entry c
+                WHERE c.account_id = {account} AND c.revision > w.since
+            ) t
+            LEFT JOIN LATERAL (
+                SELECT {_twice("e", "s")} FROM feedkeep.entry e
+                LEFT JOIN feedkeep.entry s ON s.account_id = {account} AND s.guid = e.new_guid
+                WHERE e.account_id = {account} AND e.revision > w.after
+                ORDER BY e.revision LIMIT w.most OFFSET w.skipped
+            ) p ON true
+        """
+
+    async def change(
+        self, connection: asyncpg.Connection, changes: Sequence[Change]
+    ) -> Sequence[Outcome[Any]]:
+        """Lock, load, decide and save; the transaction around it is the caller's."""
+        overlays = await self._load_all(connection, changes)
+        outcomes = [_decide(change, overlays.get(change.account_id)) for change in changes]
+        await self._save_all(connection, overlays.values())
+        return outcomes
+
+    async def views(
+        self, connections: Connections, wanted: Sequence[tuple[AccountId, Guid]]
+    ) -> Sequence[View | None]:
+        """Return an entry with its subscription for each account and guid."""
+        rows = await connections.fetch(self._views, *self._columns(wanted))
+        views: list[View | None] = [None] * len(wanted)
+        for row in rows:
+            views[row[0] - 1] = view_of(row[1:])
+        return views
+
+    async def pages(
+        self, connections: Connections, wanted: Sequence[tuple[AccountId, PageRequest]]
+    ) -> Sequence[Page]:
+        """Return a page for each account and request; each is of one moment."""
+        ranges = [(account_id, *_range(request)) for account_id, request in wanted]
+        rows = await connections.fetch(self._pages, *self._columns(ranges))
+        totals = [0] * len(wanted)
+        views: list[list[View]] = [[] for _ in wanted]
+        for row in rows:
+            totals[row[0] - 1] = row[1]
+            if row[2] is not None:
+                views[row[0] - 1].append(view_of(row[2:]))
+        return [
+            Page(total, found[: request.per_page], has_more=len(found) > request.per_page)
+            for total, found, (_, request) in zip(totals, views, wanted, strict=True)
+        ]
+
+    async def _load_all(
+        self, connection: asyncpg.Connection, changes: Sequence[Change]
+    ) -> dict[AccountId, Overlay]:
+        account_ids = sorted({change.account_id for change in changes})
+        locked = await connection.fetch(self._lock, self._shape.accounts(account_ids))
+        overlays = {row[0]: Overlay(AccountId(row[0]), row[1]) for row in locked}
+        guids = {(change.account_id, guid) for change in changes for guid in change.guids}
+        if guids:
+            for row in await connection.fetch(self._load, *self._columns(list(guids))):
+                overlays[row[0]].load(entry_of(row[1:]))
+        return overlays
+
+    async def _save_all(self, connection: asyncpg.Connection, overlays: Iterable[Overlay]) -> None:
+        changed = [overlay for overlay in overlays if overlay.saved or overlay.forgotten]
+        statements: dict[str, list[tuple[Any, ...]]] = {
+            self._save: [(o.account_id, *row_of(e)) for o in changed for e in o.saved.values()],
+            self._forget: [(o.account_id, guid) for o in changed for guid in o.forgotten],
+            self._remember_deletion: [
+                (o.account_id, deletion.id, deletion.guid)
+                for o in changed
+                for deletion in o.deletions
+            ],
+            self._advance: [(o.account_id, o.last_stamp) for o in changed],
+        }
+        for statement, rows in statements.items():
+            if rows:
+                await connection.execute(statement, *self._columns(rows))
+
+    def _columns(self, rows: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """Return the parameters for rows that start with their account."""
+        account_ids, *columns = (list(column) for column in zip(*rows, strict=True))
+        return [self._shape.accounts(account_ids), *columns]
+
+
+async def whole(connections: Connections, account_id: AccountId) -> Snapshot:
+    """Return all entries of an account."""
+    rows = await connections.fetch(_WHOLE, account_id)
+    if not rows:
+        raise NotAuthorized
+    entries = [entry_of(row[1:]) for row in rows if row[1] is not None]
+    return Snapshot({entry.guid: entry for entry in entries}, rows[0][0], _now())
+
+
+async def deletion(
+    connections: Connections, account_id: AccountId, deletion_id: int
+) -> Deletion | None:
+    """Return the deletion of that id."""
+    rows = await connections.fetch(_DELETION, account_id, deletion_id)
+    return Deletion(rows[0][0], Guid(str(rows[0][1]))) if rows else None
+
+
+def _decide(change: Change, overlay: Overlay | None) -> Outcome[Any]:
+    if overlay is None:
+        return NotAuthorized()
+    try:
+        return Done(overlay.run(change.guids, change.decide, _now()))
+    except FeedkeepError as error:
+        return error
+    except Exception as error:  # noqa: BLE001 - a defect, but this request's alone
+        return error
+
+
+def _range(request: PageRequest) -> tuple[int, int, int, int]:
+    """Return since, after, how many are wanted, and how many are skipped."""
+    most = request.per_page + 1  # one more than the page holds tells whether another follows
+    if request.after is not None:
+        return request.since, request.after, most, 0
+    return request.since, request.since, most, (request.page - 1) * request.per_page
+
+
+def _twice(entry: str, subscription: str) -> str:
+    """Return the columns of two tables under names that differ."""
+    return ", ".join(
+        f"{alias}.{name} AS {alias}_{name}" for alias in (entry, subscription) for name in COLUMNS
+    )
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000

@@ -1,0 +1,44 @@
+"""The two shapes of a statement for many requests: of any accounts, or of one account alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from feedkeep.model import AccountId
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How a statement names the accounts of the requests that share it.
+
+    A statement is a template with two places. `{wanted(...)}` stands for the rows that the requests
+    ask for, and `{account}` for the account of each. Its first parameter is always the accounts;
+    each of the others is an array with an element for each row.
+
+    Attributes:
+        is_distributed: Whether all rows are of one account, so that a distributed PostgreSQL finds
+            the one machine that has them: `account_id = $1`. Otherwise they may be of any, and
+            every table is joined on `w.account_id`.
+    """
+
+    is_distributed: bool
+
+    @property
+    def account(self) -> str:
+        """What `account_id` is compared with."""
+        return "$1" if self.is_distributed else "w.account_id"
+
+    def wanted(self, extra: str = "", **types: str) -> str:
+        """Return the FROM item `w` whose columns are named and typed by `types`."""
+        if not self.is_distributed:
+            types = {"account_id": "bigint", **types}
+        first = 2 if self.is_distributed else 1
+        arrays = ", ".join(f"${first + i}::{kind}[]" for i, kind in enumerate(types.values()))
+        columns = ", ".join([*types, *(["n"] if extra else [])])
+        return f"unnest({arrays}) {extra} AS w ({columns})"
+
+    def accounts(self, account_ids: Sequence[AccountId]) -> Any:
+        """Return the first parameter for rows of these accounts."""
+        return account_ids[0] if self.is_distributed else account_ids

@@ -1,0 +1,237 @@
+"""`PostgresStore`: the Store protocol over a pool of connections, many requests to a statement."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Hashable, Sequence
+from functools import partial
+from typing import Any, Self
+
+import asyncpg
+
+from feedkeep.errors import StoreUnusable
+from feedkeep.model import (
+    Account,
+    AccountId,
+    Decision,
+    Deletion,
+    Guid,
+    Page,
+    PageRequest,
+    Snapshot,
+    Stamp,
+    T,
+    Token,
+    View,
+)
+from feedkeep.store.batch import Batcher, Done, FailedBeforeCommit, Outcome
+from feedkeep.store.postgres import accounts, entries, migration
+from feedkeep.store.postgres.accounts import Tokens
+from feedkeep.store.postgres.connections import Connections
+from feedkeep.store.postgres.entries import Change, Entries
+from feedkeep.store.postgres.shape import Shape
+
+MAX_GUIDS_IN_A_BATCH = 1_000
+MAX_READS_IN_A_BATCH = 256
+MAX_LISTED_IN_A_BATCH = 1_000
+"""How many entries the pages hold together that are read with one statement."""
+
+# Nothing is written; where nothing can be, that alone is refused.
+_CAN_WRITE = "UPDATE feedkeep.schema_version SET version = version WHERE false"
+_NAMELESS = """
+SELECT a.name FROM feedkeep.account a
+LEFT JOIN feedkeep.account_name n ON n.account_id = a.account_id AND n.name_key = a.name_key
+WHERE n.account_id IS NULL
+"""
+_ORPHANED_NAMES = """
+SELECT n.name_key FROM feedkeep.account_name n
+LEFT JOIN feedkeep.account a ON a.account_id = n.account_id WHERE a.account_id IS NULL
+"""
+
+
+class PostgresStore:
+    """A PostgreSQL database that any number of processes use at once.
+
+    Changes that wait share a transaction, and reads of one kind that wait share a statement. Where
+    the tables are split over machines by account, only those of one account do, and those of many
+    accounts run side by side.
+    """
+
+    def __init__(self, connections: Connections, *, is_distributed: bool) -> None:
+        """Use a database that has been brought up to date; use `open` instead."""
+        self._connections = connections
+        self._is_distributed = is_distributed
+        shape = Shape(is_distributed)
+        self._entries, self._tokens = Entries(shape), Tokens(shape)
+        self._changes: Batcher[Change, Any] = Batcher(
+            self._change, MAX_GUIDS_IN_A_BATCH, lambda change: change.weight
+        )
+        self._views = _reader(partial(self._entries.views, connections))
+        self._pages = _reader(
+            partial(self._entries.pages, connections),
+            MAX_LISTED_IN_A_BATCH,
+            lambda job: job[1].per_page,
+        )
+        self._found_tokens = _reader(partial(self._tokens.find, connections))
+
+    @classmethod
+    async def open(cls, url: str, most_connections: int, *, one_account: bool = False) -> Self:
+        """Open the database; bring it up to date first.
+
+        With `one_account`, a statement is of one account even if no table is split by Citus.
+
+        Raises:
+            StoreUnusable: It is not feedkeep's, is newer than this program, or the URL is none.
+            StoreUnavailable: It cannot be reached.
+        """
+        connections = await _connect(url, most_connections)
+        try:
+            is_distributed = await _repeated(lambda: _prepare(connections))
+        except BaseException:
+            await connections.close()
+            raise
+        return cls(connections, is_distributed=is_distributed or one_account)
+
+    async def change(
+        self,
+        account_id: AccountId,
+        guids: Sequence[Guid],
+        decide: Callable[[Snapshot], Decision[T]],
+    ) -> T:
+        job = Change(account_id, guids, decide)
+        value: T = await self._changes.submit(job, self._key(account_id))
+        return value
+
+    async def view(self, account_id: AccountId, guid: Guid) -> View | None:
+        return await self._views.submit((account_id, guid), self._key(account_id))
+
+    async def page(self, account_id: AccountId, request: PageRequest) -> Page:
+        return await self._pages.submit((account_id, request), self._key(account_id))
+
+    async def deletion(self, account_id: AccountId, deletion_id: int) -> Deletion | None:
+        return await self._read(entries.deletion, account_id, deletion_id)
+
+    async def whole(self, account_id: AccountId) -> Snapshot:
+        return await self._read(entries.whole, account_id)
+
+    async def find_token(
+        self, account_id: AccountId, token_hash: bytes
+    ) -> tuple[Account, Token] | None:
+        return await self._found_tokens.submit((account_id, token_hash), self._key(account_id))
+
+    async def find_account(self, name_key: str) -> Account | None:
+        return await self._read(accounts.find_account, name_key)
+
+    async def accounts(self) -> Sequence[Account]:
+        return await self._read(accounts.accounts)
+
+    async def create_account(self, account: Account, name_key: str) -> None:
+        await self._write(accounts.create, account, name_key)
+
+    async def set_password(self, account_id: AccountId, password_hash: str) -> None:
+        await self._write(accounts.set_password, account_id, password_hash)
+
+    async def set_disabled(self, account_id: AccountId, is_disabled: bool) -> None:
+        await self._write(accounts.set_disabled, account_id, is_disabled)
+
+    async def delete_account(self, account_id: AccountId) -> None:
+        await self._write(accounts.delete, account_id)
+
+    async def add_token(self, account_id: AccountId, token: Token) -> Token:
+        return await self._write(accounts.add_token, account_id, token)
+
+    async def tokens(self, account_id: AccountId) -> Sequence[Token]:
+        return await self._read(accounts.tokens, account_id)
+
+    async def revoke_token(self, account_id: AccountId, token_id: int, now: Stamp) -> Token | None:
+        return await self._write(accounts.revoke_token, account_id, token_id, now)
+
+    async def assert_ready(self) -> None:
+        await self._write(lambda connection: connection.execute(_CAN_WRITE))
+
+    async def damages(self) -> Sequence[str]:
+        return await self._read(_damages)
+
+    async def distribute(self) -> Sequence[str]:
+        """Split the tables over the machines of a cluster; return what was done.
+
+        Raises:
+            StoreUnusable: The database is no cluster.
+        """
+        return await self._write(migration.distribute)
+
+    async def close(self) -> None:
+        for batcher in (self._changes, self._views, self._pages, self._found_tokens):
+            await batcher.close()
+        await self._connections.close()
+
+    def _key(self, account_id: AccountId) -> Hashable:
+        """Return what the jobs of one batch have in common."""
+        return account_id if self._is_distributed else None
+
+    async def _change(self, changes: Sequence[Change]) -> Sequence[Outcome[Any]]:
+        return await self._connections.transact(
+            lambda connection: self._entries.change(connection, changes)
+        )
+
+    async def _read(self, read: Callable[..., Awaitable[T]], *arguments: object) -> T:
+        return await _repeated(lambda: read(self._connections, *arguments))
+
+    async def _write(self, write: Callable[..., Awaitable[T]], *arguments: object) -> T:
+        return await _repeated(
+            lambda: self._connections.transact(lambda connection: write(connection, *arguments))
+        )
+
+
+def _reader(
+    read: Callable[[Sequence[Any]], Awaitable[Sequence[T]]],
+    max_weight: int = MAX_READS_IN_A_BATCH,
+    weigh: Callable[[Any], int] = lambda _: 1,
+) -> Batcher[Any, T]:
+    """Return what joins concurrent reads of one kind.
+
+    A read never joins a statement that was sent before it came: it could miss what was acknowledged
+    in between.
+    """
+
+    async def run(wanted: Sequence[Any]) -> Sequence[Outcome[T]]:
+        return [Done(found) for found in await read(wanted)]
+
+    return Batcher(run, max_weight, weigh)
+
+
+async def _repeated(work: Callable[[], Awaitable[T]]) -> T:
+    """Do `work`; if it failed before it could change anything, do it once more."""
+    try:
+        return await work()
+    except FailedBeforeCommit:
+        try:
+            return await work()
+        except FailedBeforeCommit as failure:
+            raise failure.cause from failure
+
+
+async def _connect(url: str, most_connections: int) -> Connections:
+    try:
+        connections = Connections(url, most_connections)
+        await connections.open()
+    except (ValueError, asyncpg.InterfaceError) as error:
+        raise StoreUnusable(f"That is no URL of a PostgreSQL database: {error}") from error
+    return connections
+
+
+async def _prepare(connections: Connections) -> bool:
+    """Bring the database up to date; return whether its tables are split by account."""
+    async with connections.reading() as connection:
+        is_new = await migration.version(connection) == migration.newest_version()
+    if not is_new:
+        await connections.transact(migration.bring_up_to_date)
+    async with connections.reading() as connection:
+        return "feedkeep.entry" in await migration.distributed_tables(connection)
+
+
+async def _damages(connections: Connections) -> list[str]:
+    nameless = await connections.fetch(_NAMELESS)
+    orphaned = await connections.fetch(_ORPHANED_NAMES)
+    return [f"account {name} cannot be found by its name" for (name,) in nameless] + [
+        f"the name {name} leads to an account that is missing" for (name,) in orphaned
+    ]

