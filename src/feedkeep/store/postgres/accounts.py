@@ -92,7 +92,9 @@ async def tokens(connections: Connections, account_id: AccountId) -> list[Token]
 async def create(connection: asyncpg.Connection, account: Account, name_key: str) -> None:
     """Add an account."""
     if await connection.fetchval(_TAKE_NAME, name_key, account.id) is None:
-        raise AccountError(f"There is an account {account.name} already.")
+        holder = await connection.fetchval(_FIND_NAME, name_key)
+        taken = await connection.fetchrow(_FIND_ACCOUNT, holder)
+        raise AccountError(f"There is an account {taken[1]} already.")
     values = (account.name, name_key, account.password_hash, account.is_disabled, account.created)
     await connection.execute(_CREATE, account.id, *values)
 
