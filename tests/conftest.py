@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 from feedkeep_process import FeedkeepProcess
-from postgres_server import PostgresServer
+from postgres_server import PostgresServer, drop_database, new_database
 
 
 @pytest.fixture(scope="session")
@@ -25,11 +25,21 @@ def postgres() -> Iterator[str]:
         yield server.url
 
 
-@pytest.fixture(scope="session")
-def feedkeep(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FeedkeepProcess]:
-    """One service that all tests share; each test has accounts of its own."""
-    with FeedkeepProcess(tmp_path_factory.mktemp("feedkeep")) as process:
+@pytest.fixture(scope="session", params=["sqlite", "postgres, 2 workers"])
+def feedkeep(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[FeedkeepProcess]:
+    """A service on each store that all tests share; each test has accounts of its own."""
+    folder = tmp_path_factory.mktemp("feedkeep")
+    if request.param == "sqlite":
+        with FeedkeepProcess(folder) as process:
+            yield process
+        return
+    server: str = request.getfixturevalue("postgres")
+    database = new_database(server)
+    with FeedkeepProcess(folder, database, workers="2") as process:
         yield process
+    drop_database(server, database)
 
 
 @pytest.fixture

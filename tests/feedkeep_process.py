@@ -1,4 +1,4 @@
-"""A feedkeep service in a process of its own, on a free port of loopback and a file of its own."""
+"""A feedkeep service in a process of its own, on a free port of loopback."""
 
 from __future__ import annotations
 
@@ -26,11 +26,14 @@ _numbers = count(1)
 
 
 class FeedkeepProcess:
-    """Starts on entering, stops by SIGTERM on leaving; its log is kept in `folder`."""
+    """Starts on entering, stops by SIGTERM on leaving; its log is kept in `folder`.
 
-    def __init__(self, folder: Path, **settings: str) -> None:
+    Without another database, it has a SQLite file in `folder`.
+    """
+
+    def __init__(self, folder: Path, database: str = "", **settings: str) -> None:
         self.folder = folder
-        self.database = f"sqlite:///{folder / 'feedkeep.db'}"
+        self.database = database or f"sqlite:///{folder / 'feedkeep.db'}"
         self.log = folder / "log.jsonl"
         self.environment = {
             **{key: value for key, value in os.environ.items() if not key.startswith("FEEDKEEP_")},

@@ -22,7 +22,7 @@ async def open_service(settings: Settings) -> AsyncIterator[Service]:
 
     Raises as `open_store` does.
     """
-    service = Service(await open_store(settings))
+    service = Service(await open_store(settings), settings.workers)
     try:
         yield service
     finally:

@@ -34,9 +34,10 @@ _MICROSECONDS_PER_DAY = 86_400_000_000
 class Service:
     """What feedkeep does, whoever asks for it: an HTTP edge or the command line."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, workers: int = 1) -> None:
+        """Serve a store, as one of so many processes of this machine."""
         self._store = store
-        self._passwords = Passwords()
+        self._passwords = Passwords(workers)
         self._throttle = Throttle()
 
     async def close(self) -> None:
@@ -175,6 +176,10 @@ class Service:
     async def accounts(self) -> Sequence[Account]:
         """Return all accounts by name."""
         return await self._store.accounts()
+
+    async def has_accounts(self) -> bool:
+        """Say whether there is any account."""
+        return await self._store.has_accounts()
 
     async def account(self, name: str) -> Account:
         """Return the account of that name, written in any case.

@@ -98,6 +98,20 @@ def shown(database: str) -> str:
     return _PASSWORD_IN_QUERY.sub(r"\1***", shown)
 
 
+def check_workers(settings: Settings) -> None:
+    """Refuse more than one process on SQLite.
+
+    Raises:
+        InvalidSettings: The settings ask for that.
+    """
+    if settings.workers > 1 and not is_postgres(settings.database):
+        raise InvalidSettings(
+            f"{settings.workers} workers need PostgreSQL. One process serves a SQLite file: it"
+            " answers thousands of requests a second, and several would only wait for each other"
+            " to write."
+        )
+
+
 def sqlite_path(database: str) -> Path:
     """Return the file that a database URL names.
 

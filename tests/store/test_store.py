@@ -262,6 +262,10 @@ def test_an_account_is_found_by_the_key_of_its_name(open_store: Callable) -> Non
         assert await store.find_account("alice") == account()
         assert await store.find_account("carol") is None
         assert [found.name for found in await store.accounts()] == ["Alice", "Bob"]
+        assert await store.has_accounts()
+        await store.delete_account(ALICE)
+        await store.delete_account(BOB)
+        assert not await store.has_accounts()
 
     run(open_store, work)
 

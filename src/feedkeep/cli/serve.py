@@ -16,7 +16,8 @@ from feedkeep.cli.common import ConfigOption, DatabaseOption, say, settings
 from feedkeep.logs import configure_logs
 from feedkeep.server import listen, run
 from feedkeep.service import Service
-from feedkeep.settings import Settings
+from feedkeep.settings import Settings, check_workers, shown
+from feedkeep.workers import Workers
 
 EXAMPLE_FEED = "https://podnews.net/rss"
 
@@ -57,6 +58,15 @@ LogLevelOption = Annotated[
         show_default=False,
     ),
 ]
+WorkersOption = Annotated[
+    int | None,
+    typer.Option(
+        "--workers",
+        metavar="N",
+        help="How many processes serve; more than one needs PostgreSQL. Default: 1.",
+        show_default=False,
+    ),
+]
 SetupOption = Annotated[
     str | None,
     typer.Option(
@@ -74,6 +84,7 @@ def serve(
     database: DatabaseOption = None,
     public_url: PublicUrlOption = None,
     log_level: LogLevelOption = None,
+    workers: WorkersOption = None,
     setup: SetupOption = None,
     config: ConfigOption = None,
 ) -> None:
@@ -84,22 +95,37 @@ def serve(
     TOML file.
     """
     chosen = settings(
-        database, config, host=host, port=port, public_url=public_url, log_level=log_level
+        database,
+        config,
+        host=host,
+        port=port,
+        public_url=public_url,
+        log_level=log_level,
+        workers=workers,
     )
+    check_workers(chosen)
     configure_logs(chosen.log_level)
-    uvloop.run(_serve(chosen, setup))
-
-
-async def _serve(chosen: Settings, setup: str | None) -> None:
     listener = listen(chosen)
+    uvloop.run(_introduce(chosen, _base_url(listener), setup))
+    if chosen.workers > 1:
+        Workers(chosen, listener, _serve).run()
+    else:
+        uvloop.run(_serve(chosen, listener))
+
+
+async def _serve(chosen: Settings, listener: socket.socket) -> None:
     async with open_service(chosen) as service:
-        base = _base_url(listener)
-        say(f"feedkeep {__version__}")
-        say(f"Database:  {chosen.database}")
-        say(f"Listening: {base} (for people: {base}/docs); stop with Ctrl-C")
-        if not await service.accounts():
-            await _welcome(service, base, setup)
         await run(create_app(service, chosen), listener)
+
+
+async def _introduce(chosen: Settings, base: str, setup: str | None) -> None:
+    """Tell where the service is and, while there is no account, how to make use of it."""
+    async with open_service(chosen) as service:
+        say(f"feedkeep {__version__}")
+        say(f"Database:  {shown(chosen.database)}")
+        say(f"Listening: {base} (for people: {base}/docs); stop with Ctrl-C")
+        if not await service.has_accounts():
+            await _welcome(service, base, setup)
 
 
 async def _welcome(service: Service, base: str, setup: str | None) -> None:

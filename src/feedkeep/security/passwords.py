@@ -16,7 +16,7 @@ from argon2.exceptions import VerifyMismatchError
 from feedkeep.errors import TooManyAttempts
 
 AT_ONCE = 4
-"""How many hashes are computed at the same time; each takes 64 MiB while it lasts."""
+"""How many hashes all workers compute at the same time; each takes 64 MiB while it lasts."""
 
 MAX_WAITING = 128
 """How many passwords may wait to be checked; at a tenth of a second each, that is some seconds."""
@@ -37,8 +37,9 @@ class Passwords:
     memory only. It counts while the account still has that stored hash (contract, section 2).
     """
 
-    def __init__(self) -> None:
-        self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="argon2")
+    def __init__(self, workers: int = 1) -> None:
+        at_once = max(1, AT_ONCE // workers)
+        self._threads = ThreadPoolExecutor(at_once, thread_name_prefix="argon2")
         self._key = secrets.token_bytes(32)
         self._remembered: OrderedDict[bytes, str] = OrderedDict()
         self._checking: dict[tuple[bytes, str | None], asyncio.Future[bool]] = {}

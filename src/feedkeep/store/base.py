@@ -73,6 +73,9 @@ class Store(Protocol):
     async def accounts(self) -> Sequence[Account]:
         """Return all accounts by name."""
 
+    async def has_accounts(self) -> bool:
+        """Say whether there is any account."""
+
     async def create_account(self, account: Account, name_key: str) -> None:
         """Add an account without entries.
 

@@ -20,6 +20,7 @@ _ACCOUNT_WIDTH = 5
 _FIND_NAME = "SELECT account_id FROM feedkeep.account_name WHERE name_key = $1"
 _FIND_ACCOUNT = f"SELECT {_ACCOUNT_COLUMNS} FROM feedkeep.account a WHERE a.account_id = $1"
 _ACCOUNTS = f'SELECT {_ACCOUNT_COLUMNS} FROM feedkeep.account a ORDER BY a.name_key COLLATE "C"'
+_HAS_ANY = "SELECT EXISTS (SELECT 1 FROM feedkeep.account)"
 _TAKE_NAME = """
 INSERT INTO feedkeep.account_name (name_key, account_id) VALUES ($1, $2)
 ON CONFLICT (name_key) DO NOTHING RETURNING account_id
@@ -82,6 +83,11 @@ async def find_account(connections: Connections, name_key: str) -> Account | Non
 async def accounts(connections: Connections) -> list[Account]:
     """Return all accounts by name."""
     return [Account(*row) for row in await connections.fetch(_ACCOUNTS)]
+
+
+async def has_any(connections: Connections) -> bool:
+    """Say whether there is any account."""
+    return bool((await connections.fetch(_HAS_ANY))[0][0])
 
 
 async def tokens(connections: Connections, account_id: AccountId) -> list[Token]:

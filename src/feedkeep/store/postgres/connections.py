@@ -35,7 +35,7 @@ _STATEMENTS = 100
 # All that a transaction sets is its own: behind a pooler, the next one may get another session.
 # A commit is on the disk before it returns; what an operator set to be stronger still, stays.
 _BEGIN = f"""
-BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
+BEGIN ISOLATION LEVEL READ COMMITTED;
 SELECT set_config('synchronous_commit', 'on', true)
 WHERE current_setting('synchronous_commit') IN ('off', 'local', 'remote_write');
 SET LOCAL lock_timeout = '{LOCK_SECONDS}s';

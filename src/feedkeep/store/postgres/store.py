@@ -124,6 +124,9 @@ class PostgresStore:
     async def accounts(self) -> Sequence[Account]:
         return await self._read(accounts.accounts)
 
+    async def has_accounts(self) -> bool:
+        return await self._read(accounts.has_any)
+
     async def create_account(self, account: Account, name_key: str) -> None:
         await self._write(accounts.create, account, name_key)
 

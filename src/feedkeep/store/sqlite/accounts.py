@@ -21,6 +21,7 @@ WHERE t.account_id = ? AND t.hash = ?
 """
 _FIND_ACCOUNT = f"SELECT {_ACCOUNT_COLUMNS} FROM account a WHERE a.name_key = ?"
 _ACCOUNTS = f"SELECT {_ACCOUNT_COLUMNS} FROM account a ORDER BY a.name_key"
+_HAS_ANY = "SELECT EXISTS (SELECT 1 FROM account)"
 _CREATE = """
 INSERT INTO account (id, name, name_key, password_hash, is_disabled, created)
 VALUES (?, ?, ?, ?, ?, ?)
@@ -55,6 +56,11 @@ def find_account(connection: apsw.Connection, name_key: str) -> Account | None:
 def accounts(connection: apsw.Connection) -> list[Account]:
     """Return all accounts by name."""
     return [_account(row) for row in connection.execute(_ACCOUNTS)]
+
+
+def has_any(connection: apsw.Connection) -> bool:
+    """Say whether there is any account."""
+    return bool(connection.execute(_HAS_ANY).get)
 
 
 def create(connection: apsw.Connection, account: Account, name_key: str) -> None:

@@ -110,6 +110,10 @@ class SqliteStore:
     async def accounts(self) -> Sequence[Account]:
         return await self._scan(accounts.accounts)
 
+    async def has_accounts(self) -> bool:
+        with unavailable_if_it_fails():
+            return accounts.has_any(self._reader)
+
     async def create_account(self, account: Account, name_key: str) -> None:
         await self._write(partial(accounts.create, account=account, name_key=name_key))
 
