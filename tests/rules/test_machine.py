@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from typing import Any
 from unittest import mock
@@ -18,7 +18,7 @@ from feedkeep.rules import subscriptions
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.guids import parse_guid
 from feedkeep.rules.invariants import violations
-from feedkeep.rules.subscriptions import MAX_POINTERS, Added, Update, want
+from feedkeep.rules.subscriptions import MAX_POINTERS, Added, Update, guids_wanted, want
 
 URL_TEXTS = ["http://a.example/", "https://a.example", "http://b.example", "https://c.example/x"]
 GUID_TEXTS = [f"00000000-0000-4000-8000-00000000000{i}" for i in range(3)]
@@ -50,7 +50,9 @@ class Rules(RuleBasedStateMachine):
     @rule(items=st.lists(st.tuples(URLS, st.none() | GUIDS), min_size=1, max_size=3), now=CLOCK)
     def add(self, items: list[tuple[str, str | None]], now: int) -> None:
         wanted = [want(url, guid) for url, guid in items]
-        outcome = self.decide(now, lambda snapshot: subscriptions.add(snapshot, wanted))
+        outcome = self.decide(
+            now, guids_wanted(wanted), lambda snapshot: subscriptions.add(snapshot, wanted)
+        )
         for (url, guid), item in zip(items, outcome, strict=True):
             was_added = self.attempt(lambda u=url, g=guid: self.reference.add(u, g))
             assert was_added == isinstance(item, Added)
@@ -75,7 +77,11 @@ class Rules(RuleBasedStateMachine):
             parse_feed_url(url) if url else None, parse_guid(new_guid) if new_guid else None, on
         )
         try:
-            self.decide(now, lambda snapshot: subscriptions.update(snapshot, Guid(guid), change))
+            self.decide(
+                now,
+                [Guid(guid), *change.guids()],
+                lambda snapshot: subscriptions.update(snapshot, Guid(guid), change),
+            )
             was_done = True
         except (UnknownSubscription, InvalidInput):
             was_done = False
@@ -85,7 +91,9 @@ class Rules(RuleBasedStateMachine):
     @rule(guid=KNOWN, now=CLOCK)
     def delete(self, guid: str, now: int) -> None:
         try:
-            self.decide(now, lambda snapshot: subscriptions.delete(snapshot, Guid(guid)))
+            self.decide(
+                now, [Guid(guid)], lambda snapshot: subscriptions.delete(snapshot, Guid(guid))
+            )
             was_done = True
         except UnknownSubscription:
             was_done = False
@@ -136,11 +144,16 @@ class Rules(RuleBasedStateMachine):
             assert (entry.feed_url, entry.is_subscribed) == (feed.url, feed.on)
             assert (entry.deleted is not None) == feed.deleted
 
-    def decide(self, now: int, decide: Callable[[Snapshot], Decision[Any]]) -> Any:
+    def decide(
+        self, now: int, guids: Sequence[Guid], decide: Callable[[Snapshot], Decision[Any]]
+    ) -> Any:
         """Do what a store does, and look at every stamp that was given out."""
         before, clock = dict(self.entries), self.last_stamp
-        decision = decide(Snapshot(before, clock, now))
-        assert before == self.entries, "a rule changed what it was given"
+        given = self.named_by(guids)
+        decision = decide(Snapshot(given, clock, now))
+        assert given == self.named_by(guids), "a rule changed what it was given"
+        changed_guids = {*(e.guid for e in decision.saved), *decision.forgotten}
+        assert changed_guids & before.keys() <= given.keys(), "a rule changed what it was not given"
         changed = [
             e for e in decision.saved if e.revision != getattr(before.get(e.guid), "revision", None)
         ]
@@ -158,6 +171,11 @@ class Rules(RuleBasedStateMachine):
             assert entry.guid_changed is None, "a guid was lost that devices know"
         self.last_stamp = decision.last_stamp
         return decision.outcome
+
+    def named_by(self, guids: Sequence[Guid]) -> dict[Guid, Entry]:
+        """Return the entries of `guids`, the subscriptions they lead to, and all pointers there."""
+        targets = {self.target(guid) for guid in guids if guid in self.entries}
+        return {g: e for g, e in self.entries.items() if self.target(g) in targets}
 
     def attempt(self, change: Callable[[], bool]) -> bool:
         """Change the reference, unless more guids would lead to one feed than may."""

@@ -1,0 +1,173 @@
+"""Random sequences of operations: no store differs from the rules, and these not from a reference.
+
+What `tests/rules/test_machine.py` does in memory is done in every store at the same time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import invariant, rule, run_state_machine_as_test
+from postgres_server import drop_database, new_database
+from test_machine import CLOCK, GUIDS, KNOWN, URLS, Rules
+
+from feedkeep.errors import FeedkeepError
+from feedkeep.model import Account, AccountId, Decision, Guid, Page, PageRequest, Snapshot, View
+from feedkeep.model import Pointer as PointerEntry
+from feedkeep.store.base import Store
+from feedkeep.store.postgres import PostgresStore
+from feedkeep.store.sqlite import SqliteStore
+
+T = TypeVar("T")
+
+ITEMS = st.lists(st.tuples(URLS, st.none() | GUIDS), min_size=1, max_size=2)
+OPERATIONS = st.one_of(
+    st.tuples(st.just("add"), ITEMS, CLOCK),
+    st.tuples(
+        st.just("update"), KNOWN, st.none() | URLS, st.none() | KNOWN, st.none() | st.booleans(),
+        CLOCK,
+    ),
+    st.tuples(st.just("delete"), KNOWN, CLOCK),
+)  # fmt: skip
+
+
+@dataclass
+class Stores:
+    """All stores, open, and the event loop that they live in."""
+
+    runner: asyncio.Runner
+    opened: dict[str, Store]
+
+    def on_each(self, work: Callable[[Store], Coroutine[None, None, T]]) -> dict[str, T]:
+        return {name: self.runner.run(work(store)) for name, store in self.opened.items()}
+
+
+@pytest.fixture
+def stores(path: Path, database: str, postgres: str) -> Iterator[Stores]:
+    other = new_database(postgres)
+    with asyncio.Runner() as runner:
+        opened: dict[str, Store] = {
+            "SQLite": runner.run(SqliteStore.open(path)),
+            "PostgreSQL": runner.run(PostgresStore.open(database, 8)),
+            "PostgreSQL, split by account": runner.run(
+                PostgresStore.open(other, 8, one_account=True)
+            ),
+        }
+        yield Stores(runner, opened)
+        for store in opened.values():
+            runner.run(store.close())
+    drop_database(postgres, other)
+
+
+@dataclass
+class Request:
+    """What a store was asked, and what the rules answered."""
+
+    guids: Sequence[Guid]
+    decide: Callable[[Snapshot], Decision[Any]]
+    answer: object
+
+
+def answer_of(outcome: object) -> object:
+    """Return what can be compared of an outcome or an error."""
+    if isinstance(outcome, FeedkeepError):
+        return type(outcome), str(outcome)
+    assert not isinstance(outcome, BaseException), outcome
+    return outcome
+
+
+class EveryStore(Rules):
+    """An account in each store, beside the one that the rules keep in memory."""
+
+    account_numbers = count(1)
+
+    def __init__(self, stores: Stores) -> None:
+        super().__init__()
+        self.stores = stores
+        self.account_id = AccountId(next(self.account_numbers))
+        self.waiting: list[Request] | None = None
+        name = f"name{self.account_id}"
+        account = Account(self.account_id, name, None, False, 0)
+        stores.on_each(lambda store: store.create_account(account, name))
+
+    @rule(operations=st.lists(OPERATIONS, min_size=2, max_size=6))
+    def at_once(self, operations: list[tuple[Any, ...]]) -> None:
+        """Requests that wait together share a transaction, and still come one after the other."""
+        self.waiting = []
+        for name, *arguments in operations:
+            getattr(self, name)(*arguments)
+        requests, self.waiting = self.waiting, None
+        self.ask(requests)
+
+    def decide(
+        self, now: int, guids: Sequence[Guid], decide: Callable[[Snapshot], Decision[Any]]
+    ) -> Any:
+        def at_that_time(snapshot: Snapshot) -> Decision[Any]:
+            return decide(replace(snapshot, now=now))
+
+        try:
+            answer = super().decide(now, guids, decide)
+        except FeedkeepError as error:
+            self.ask_or_wait(Request(guids, at_that_time, answer_of(error)))
+            raise
+        self.ask_or_wait(Request(guids, at_that_time, answer))
+        return answer
+
+    def ask_or_wait(self, request: Request) -> None:
+        if self.waiting is None:
+            self.ask([request])
+        else:
+            self.waiting.append(request)
+
+    def ask(self, requests: Sequence[Request]) -> None:
+        async def ask(store: Store) -> list[object]:
+            outcomes = await asyncio.gather(
+                *(store.change(self.account_id, r.guids, r.decide) for r in requests),
+                return_exceptions=True,
+            )
+            return [answer_of(outcome) for outcome in outcomes]
+
+        expected = [request.answer for request in requests]
+        for name, answers in self.stores.on_each(ask).items():
+            assert answers == expected, name
+
+    @invariant()
+    def every_store_has_what_the_rules_have(self) -> None:
+        async def look(store: Store) -> tuple[object, Page, Page, list[View | None]]:
+            whole = await store.whole(self.account_id)
+            everything = await store.page(self.account_id, PageRequest(-1, None, 1, 50))
+            middle = PageRequest(5, None, 2, 2)
+            views = [await store.view(self.account_id, guid) for guid in sorted(self.entries)]
+            page = await store.page(self.account_id, middle)
+            return (whole.entries, whole.last_stamp), everything, page, views
+
+        listed = sorted(
+            (e for e in self.entries.values() if e.revision is not None),
+            key=lambda entry: entry.revision or 0,
+        )
+        found = self.stores.on_each(look)
+        for name, (whole, everything, _, views) in found.items():
+            assert whole == (self.entries, self.last_stamp), name
+            assert [view.entry for view in everything.views] == listed, name
+            assert [view.entry for view in views if view] == [
+                self.entries[guid] for guid in sorted(self.entries)
+            ], name
+            for view in everything.views:
+                assert view.subscription.guid == self.target(view.entry.guid), name
+                assert isinstance(view.entry, PointerEntry) or view.entry == view.subscription
+        assert len({repr(middle) for _, _, middle, _ in found.values()}) == 1
+
+
+def test_no_store_differs_from_the_rules_and_the_reference(stores: Stores) -> None:
+    run_state_machine_as_test(
+        lambda: EveryStore(stores),
+        settings=settings(max_examples=60, stateful_step_count=20, deadline=None),
+    )
