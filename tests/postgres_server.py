@@ -12,6 +12,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
@@ -39,6 +40,7 @@ class PostgresServer:
         self.data = self.folder / "data"
         self.port = _free_port()
         self.url = f"postgresql://feedkeep@127.0.0.1:{self.port}/postgres"
+        self._source = ""
         self._settings = {
             "fsync": "off",  # a test kills the process, never the machine
             "listen_addresses": "127.0.0.1",
@@ -49,14 +51,33 @@ class PostgresServer:
         self._programs = self._reachable_programs()
 
     def __enter__(self) -> Self:
-        self._run("initdb", "-D", str(self.data), "-U", "feedkeep", "--auth=trust", "--no-sync",
-                  "--encoding=UTF8", "--no-locale", "--data-checksums")  # fmt: skip
+        if self._source:
+            self._run("pg_basebackup", "-D", str(self.data), "-d", self._source, "-R",
+                      "--checkpoint=fast", "--no-sync")  # fmt: skip
+        else:
+            self._run("initdb", "-D", str(self.data), "-U", "feedkeep", "--auth=trust", "--no-sync",
+                      "--encoding=UTF8", "--no-locale", "--data-checksums")  # fmt: skip
         self.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self.stop()
         shutil.rmtree(self.folder)
+
+    def standby(self) -> PostgresServer:
+        """Return a server that follows this one, to be entered."""
+        follower = PostgresServer(**self._settings)
+        follower._source = self.url
+        return follower
+
+    def wait_for(self, primary: PostgresServer) -> None:
+        """Wait until this standby has all that the primary has."""
+        written = execute(primary.url, "SELECT pg_current_wal_flush_lsn()::text")
+        behind = f"SELECT pg_last_wal_replay_lsn() < '{written}'"
+        deadline = time.monotonic() + _START_SECONDS
+        while execute(self.url, behind):
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
 
     def start(self) -> None:
         settings = [f"-c{name}={value}" for name, value in self._settings.items()]
@@ -119,6 +140,8 @@ def execute(url: str, statement: str) -> Any:
 
 
 def with_connection(url: str, work: Callable[[asyncpg.Connection], Any]) -> Any:
+    """Do `work` on a connection of its own, in a thread, so that async tests can wait for it."""
+
     async def run() -> Any:
         connection = await asyncpg.connect(url)
         try:
@@ -126,7 +149,8 @@ def with_connection(url: str, work: Callable[[asyncpg.Connection], Any]) -> Any:
         finally:
             await connection.close()
 
-    return asyncio.run(run())
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, run()).result()
 
 
 def _answers(url: str) -> bool:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import secrets
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import asyncpg
 import structlog
 
-from feedkeep.errors import FeedkeepError, StoreUnavailable
+from feedkeep.errors import FeedkeepError, StoreUnavailable, StoreUnusable
 from feedkeep.model import T
 from feedkeep.store.batch import FailedBeforeCommit
 
@@ -67,15 +68,6 @@ _UNAVAILABLE = (
 _NOT_PREPARED = (asyncpg.InvalidSQLStatementNameError, asyncpg.DuplicatePreparedStatementError)
 
 _log: structlog.stdlib.BoundLogger = structlog.get_logger()
-
-
-@contextmanager
-def unavailable_if_it_fails() -> Iterator[None]:
-    """Turn PostgreSQL's errors that are nobody's fault here into `StoreUnavailable`."""
-    try:
-        yield
-    except _UNAVAILABLE as error:
-        raise _unavailable(error) from error
 
 
 class Connection(asyncpg.Connection):  # type: ignore[misc]  # asyncpg has no types
@@ -156,18 +148,17 @@ class Connections:
     async def _borrowed(self) -> AsyncIterator[asyncpg.Connection]:
         """Give a connection of the pool; one that failed is given to nobody again."""
         pool = self._pool
-        with unavailable_if_it_fails():
-            connection = await pool.acquire(timeout=CONNECT_SECONDS)
+        connection = await _acquire(pool)
         try:
             yield connection
         except FeedkeepError:
             raise
         except _CommitFailed as failure:
-            connection.terminate()
+            _give_up(connection)
             await pool.expire_connections()
             raise _unavailable(failure.cause) from failure
         except Exception as error:
-            connection.terminate()
+            _give_up(connection)
             if isinstance(error, _NOT_PREPARED):
                 await self._keep_no_statements()
             # What ended this connection, or made it read-only, most likely did so to all of them.
@@ -175,7 +166,7 @@ class Connections:
             is_ours = not isinstance(error, (*_UNAVAILABLE, *_NOT_PREPARED))
             raise FailedBeforeCommit(error if is_ours else _unavailable(error)) from error
         except BaseException:  # whoever asked is gone, perhaps in the middle of a transaction
-            connection.terminate()
+            _give_up(connection)
             raise
         finally:
             await pool.release(connection)
@@ -212,6 +203,15 @@ class _CommitFailed(Exception):
         self.cause = cause
 
 
+async def _acquire(pool: asyncpg.Pool) -> asyncpg.Connection:
+    try:
+        return await pool.acquire(timeout=CONNECT_SECONDS)
+    except ValueError as error:  # asyncpg reads the URL when it connects
+        raise StoreUnusable(f"That is no URL of a PostgreSQL database: {error}.") from error
+    except _UNAVAILABLE as error:
+        raise _unavailable(error) from error
+
+
 async def _commit(connection: asyncpg.Connection) -> None:
     try:
         status = await connection.execute("COMMIT")
@@ -225,6 +225,11 @@ async def _commit(connection: asyncpg.Connection) -> None:
 
 async def _keep(_: asyncpg.Connection) -> None:
     """Leave a connection that is given back as it is: no request leaves anything in a session."""
+
+
+def _give_up(connection: asyncpg.Connection) -> None:
+    with contextlib.suppress(asyncpg.InterfaceError):  # the pool noticed first
+        connection.terminate()
 
 
 def _unavailable(error: Exception) -> StoreUnavailable:

@@ -30,7 +30,7 @@ _SAVED = {**COLUMNS, "revision": "bigint"}
 
 _WHOLE = f"""
 SELECT a.last_stamp, {columns_of("e")}
-FROM feedkeep.account a LEFT JOIN feedkeep.entry e ON e.account_id = a.account_id
+FROM feedkeep.account a LEFT JOIN feedkeep.entry e ON e.account_id = $1
 WHERE a.account_id = $1
 """
 _DELETION = "SELECT id, guid FROM feedkeep.deletion WHERE account_id = $1 AND id = $2"

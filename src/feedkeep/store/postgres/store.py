@@ -6,9 +6,6 @@ from collections.abc import Awaitable, Callable, Hashable, Sequence
 from functools import partial
 from typing import Any, Self
 
-import asyncpg
-
-from feedkeep.errors import StoreUnusable
 from feedkeep.model import (
     Account,
     AccountId,
@@ -83,7 +80,8 @@ class PostgresStore:
             StoreUnusable: It is not feedkeep's, is newer than this program, or the URL is none.
             StoreUnavailable: It cannot be reached.
         """
-        connections = await _connect(url, most_connections)
+        connections = Connections(url, most_connections)
+        await connections.open()
         try:
             is_distributed = await _repeated(lambda: _prepare(connections))
         except BaseException:
@@ -211,15 +209,6 @@ async def _repeated(work: Callable[[], Awaitable[T]]) -> T:
             return await work()
         except FailedBeforeCommit as failure:
             raise failure.cause from failure
-
-
-async def _connect(url: str, most_connections: int) -> Connections:
-    try:
-        connections = Connections(url, most_connections)
-        await connections.open()
-    except (ValueError, asyncpg.InterfaceError) as error:
-        raise StoreUnusable(f"That is no URL of a PostgreSQL database: {error}") from error
-    return connections
 
 
 async def _prepare(connections: Connections) -> bool:

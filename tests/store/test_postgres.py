@@ -1,0 +1,532 @@
+"""What is PostgreSQL's own: its schema, poolers in between, and every way in which it can fail."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import asyncpg
+import pytest
+from postgres_server import PostgresServer, drop_database, execute, new_database, with_connection
+from transaction_pooler import Pooler
+
+from feedkeep.errors import StoreUnavailable, StoreUnusable
+from feedkeep.model import (
+    Account,
+    AccountId,
+    Decision,
+    Guid,
+    PageRequest,
+    Pointer,
+    Snapshot,
+    Subscription,
+    Token,
+)
+from feedkeep.store.postgres import PostgresStore, connections, migration
+
+ALICE, BOB = AccountId(7), AccountId(3)
+GUID = Guid("00000000-0000-4000-8000-000000000001")
+NOWHERE = Guid("00000000-0000-4000-8000-000000000009")
+
+Work = Callable[[PostgresStore], Awaitable[None]]
+
+
+def run(url: str, work: Work, most_connections: int = 8) -> None:
+    """Run `work` on a store with two accounts."""
+
+    async def go() -> None:
+        store = await PostgresStore.open(url, most_connections)
+        try:
+            if not await store.has_accounts():
+                await store.create_account(Account(ALICE, "alice", None, False, 0), "alice")
+                await store.create_account(Account(BOB, "bob", None, False, 0), "bob")
+            await work(store)
+        finally:
+            await store.close()
+
+    asyncio.run(go())
+
+
+def subscribe(snapshot: Snapshot) -> Decision[int]:
+    stamp = snapshot.last_stamp + 1
+    entry = Subscription(GUID, "https://a.example", True, stamp)
+    return Decision(stamp, [entry], [], stamp)
+
+
+async def answers(*requests: Awaitable[Any]) -> list[Any]:
+    """Return the values, or the kinds of the errors, of requests that run at once."""
+    results = await asyncio.gather(*requests, return_exceptions=True)
+    return [type(result) if isinstance(result, Exception) else result for result in results]
+
+
+@pytest.fixture
+def server() -> Iterator[PostgresServer]:
+    """A server of this test's own, to be stopped and damaged."""
+    with PostgresServer() as server:
+        yield server
+
+
+# The schema
+
+
+def test_ten_that_start_at_once_bring_the_database_up_to_date_once(postgres: str) -> None:
+    async def work(store: PostgresStore) -> None:
+        await store.assert_ready()
+
+    for _ in range(3):
+        url = new_database(postgres)
+        with ThreadPoolExecutor(10) as threads:
+            list(threads.map(lambda _, url=url: asyncio.run(opened(url)), range(10)))
+        versions = execute(url, "SELECT array_agg(version) FROM feedkeep.schema_version")
+        assert versions == [migration.newest_version()]
+        run(url, work)
+        drop_database(postgres, url)
+
+
+async def opened(url: str) -> None:
+    await (await PostgresStore.open(url, 2)).close()
+
+
+def test_a_step_that_fails_leaves_nothing_of_itself(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (step,) = migration.migrations("postgres")
+    broken = type(step)(1, step.name, step.sql + "CREATE TABLE feedkeep.account ();")
+    monkeypatch.setattr(migration, "migrations", lambda _: [broken])
+    with pytest.raises(asyncpg.DuplicateTableError):
+        asyncio.run(opened(database))
+    monkeypatch.undo()
+    assert execute(database, "SELECT to_regnamespace('feedkeep')") is None
+    asyncio.run(opened(database))
+
+
+def test_a_database_of_a_newer_program_is_refused_and_left_alone(database: str) -> None:
+    asyncio.run(opened(database))
+    execute(database, "UPDATE feedkeep.schema_version SET version = version + 1")
+    with pytest.raises(StoreUnusable, match="Install the newer feedkeep"):
+        asyncio.run(opened(database))
+
+
+def test_a_schema_of_another_program_is_refused_and_left_alone(database: str) -> None:
+    execute(database, "CREATE SCHEMA feedkeep CREATE TABLE theirs ()")
+    with pytest.raises(StoreUnusable, match="another program"):
+        asyncio.run(opened(database))
+    assert execute(database, "SELECT count(*) FROM pg_tables WHERE schemaname = 'feedkeep'") == 1
+
+
+def test_tables_of_other_programs_beside_the_schema_do_no_harm(database: str) -> None:
+    execute(database, "CREATE TABLE account (theirs int)")
+
+    async def work(store: PostgresStore) -> None:
+        assert await store.change(ALICE, [GUID], subscribe) == 1
+
+    run(database, work)
+
+
+def test_the_database_itself_refuses_rows_that_no_rule_would_write(database: str) -> None:
+    async def work(store: PostgresStore) -> None:
+        await store.change(ALICE, [GUID], subscribe)
+
+    run(database, work)
+    for change in (
+        "UPDATE feedkeep.entry SET revision = 99",
+        "UPDATE feedkeep.entry SET is_subscribed = NULL",
+        "UPDATE feedkeep.entry SET deleted = 1",
+        "UPDATE feedkeep.entry SET new_guid = guid",
+        f"UPDATE feedkeep.entry SET new_guid = '{NOWHERE}', feed_url = NULL",
+        "UPDATE feedkeep.entry SET alias_url = 'https://b.example'",
+        "INSERT INTO feedkeep.entry (account_id, guid, new_guid)"
+        f" VALUES (7, '{NOWHERE}', '{ALICE:032}')",
+        "INSERT INTO feedkeep.entry (account_id, guid, new_guid)"
+        f" VALUES (8, '{NOWHERE}', '{GUID}')",
+        f"INSERT INTO feedkeep.entry SELECT account_id, '{NOWHERE}', new_guid, feed_url,"
+        " is_subscribed, subscription_changed, guid_changed, deleted, alias_url, alias_moved_away,"
+        " revision FROM feedkeep.entry",
+    ):  # fmt: skip
+        with pytest.raises(asyncpg.IntegrityConstraintViolationError):
+            execute(database, change)
+
+
+# A URL that leads nowhere
+
+
+def test_what_is_no_url_of_a_database_is_told() -> None:
+    with pytest.raises(StoreUnusable, match="no URL of a PostgreSQL database"):
+        asyncio.run(opened("postgresql://host:port/name"))
+
+
+def test_a_database_that_is_not_there_is_told(postgres: str) -> None:
+    with pytest.raises(StoreUnavailable, match='database "nowhere" does not exist'):
+        asyncio.run(opened(postgres.rpartition("/")[0] + "/nowhere"))
+
+
+# Others that hold things up
+
+
+def test_while_somebody_holds_an_account_others_go_on_and_it_can_be_read(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "_BEGIN", connections._BEGIN.replace("= '2s'", "= '100ms'"))
+
+    async def work(store: PostgresStore) -> None:
+        await store.change(ALICE, [GUID], subscribe)
+        other = await asyncpg.connect(database)
+        await other.execute("BEGIN")
+        await other.execute("UPDATE feedkeep.account SET last_stamp = 99 WHERE account_id = 7")
+        results = await answers(
+            store.change(ALICE, [GUID], subscribe), store.change(BOB, [GUID], subscribe)
+        )
+        assert results == [StoreUnavailable, 1]
+        assert await store.view(ALICE, GUID) is not None
+        assert (await store.page(ALICE, PageRequest(-1, None, 1, 50))).total == 1
+        assert (await store.whole(ALICE)).last_stamp == 1
+        await other.close()
+        assert await store.change(ALICE, [GUID], subscribe) == 2
+
+    run(database, work)
+
+
+def test_a_deadlock_is_repeated_and_nobody_hears_of_it(database: str) -> None:
+    async def work(store: PostgresStore) -> None:
+        other = await asyncpg.connect(database)
+        lock = "UPDATE feedkeep.account SET is_disabled = false WHERE account_id = $1"
+        await other.execute("BEGIN")
+        await other.execute(lock, ALICE)
+        changes = [
+            asyncio.create_task(store.change(account_id, [GUID], subscribe))
+            for account_id in (BOB, ALICE)
+        ]
+        await asyncio.sleep(0.3)  # now ours has Bob and waits for Alice, and it was first to wait
+        await other.execute(lock, BOB)
+        await other.execute("COMMIT")
+        assert await asyncio.gather(*changes) == [1, 1]
+        await other.close()
+
+    run(database, work)
+
+
+@pytest.mark.parametrize("how", ["pg_cancel_backend", "pg_terminate_backend"])
+def test_a_statement_that_is_cancelled_before_its_commit_is_repeated(
+    database: str, how: str
+) -> None:
+    async def work(store: PostgresStore) -> None:
+        other = await asyncpg.connect(database)
+        await other.execute("BEGIN")
+        await other.execute("UPDATE feedkeep.account SET is_disabled = false WHERE account_id = 7")
+        change = asyncio.create_task(store.change(ALICE, [GUID], subscribe))
+        await asyncio.sleep(0.2)
+        ended = await other.fetchval(
+            f"SELECT count({how}(pid)) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND wait_event_type = 'Lock'"
+        )
+        assert ended == 1
+        await asyncio.sleep(0.1)
+        await other.execute("COMMIT")
+        assert await change == 1
+        await other.close()
+
+    run(database, work)
+
+
+def test_a_connection_that_ends_in_the_commit_is_unavailable_and_never_repeated(
+    database: str,
+) -> None:
+    asyncio.run(opened(database))
+    for statement in (
+        "CREATE SEQUENCE commits",
+        "CREATE FUNCTION linger() RETURNS trigger LANGUAGE plpgsql AS"
+        " 'BEGIN PERFORM nextval(''commits''), pg_sleep(2); RETURN NULL; END'",
+        "CREATE CONSTRAINT TRIGGER linger AFTER INSERT ON feedkeep.entry"
+        " DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION linger()",
+    ):
+        execute(database, statement)
+
+    async def work(store: PostgresStore) -> None:
+        change = asyncio.create_task(answers(store.change(ALICE, [GUID], subscribe)))
+        await asyncio.sleep(0.5)
+        other = await asyncpg.connect(database)
+        ended = await other.fetchval(
+            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND query = 'COMMIT' AND state = 'active'"
+        )
+        assert ended == 1
+        assert await change == [StoreUnavailable]
+        assert await other.fetchval("SELECT last_value FROM commits") == 1
+        await other.execute("DROP TRIGGER linger ON feedkeep.entry")
+        await other.close()
+        assert await store.change(ALICE, [GUID], subscribe) == 1
+
+    run(database, work)
+
+
+def test_a_transaction_that_postgres_ends_by_itself_is_not_taken_for_done(database: str) -> None:
+    async def swallow(connection: asyncpg.Connection) -> None:
+        with pytest.raises(asyncpg.PostgresSyntaxError):
+            await connection.execute("no statement")
+
+    async def work(store: PostgresStore) -> None:
+        with pytest.raises(StoreUnavailable, match="ROLLBACK"):
+            await store._connections.transact(swallow)
+
+    run(database, work)
+
+
+def test_a_change_that_the_commit_refuses_fails_alone(database: str) -> None:
+    def dangle(snapshot: Snapshot) -> Decision[None]:
+        return Decision(None, [Pointer(GUID, NOWHERE)], [], snapshot.last_stamp)
+
+    async def work(store: PostgresStore) -> None:
+        results = await answers(
+            store.change(BOB, [GUID], dangle), store.change(ALICE, [GUID], subscribe)
+        )
+        assert results == [asyncpg.ForeignKeyViolationError, 1]
+        assert (await store.whole(BOB)).entries == {}
+
+    run(database, work)
+
+
+def test_a_caller_that_goes_away_leaves_no_transaction_open(database: str) -> None:
+    async def work(store: PostgresStore) -> None:
+        other = await asyncpg.connect(database)
+        await other.execute("BEGIN")
+        await other.execute("UPDATE feedkeep.account SET is_disabled = false WHERE account_id = 7")
+        disabling = asyncio.create_task(store.set_disabled(ALICE, True))
+        await asyncio.sleep(0.2)
+        disabling.cancel()
+        await asyncio.gather(disabling, return_exceptions=True)
+        await other.execute("COMMIT")
+        await other.close()
+        await store.set_disabled(ALICE, False)
+        assert await store.change(ALICE, [GUID], subscribe) == 1
+
+    run(database, work, most_connections=1)
+
+
+# A database that is away
+
+
+def test_a_server_that_restarts_is_used_again_at_once(server: PostgresServer) -> None:
+    async def work(store: PostgresStore) -> None:
+        await answers(*(store.change(ALICE, [GUID], subscribe) for _ in range(5)))
+        for number in (signal.SIGINT, signal.SIGKILL):
+            server.stop(number)
+            results = await answers(
+                *(store.change(ALICE, [GUID], subscribe) for _ in range(5)),
+                store.view(ALICE, GUID),
+                store.page(ALICE, PageRequest(-1, None, 1, 50)),
+                store.find_token(ALICE, b"\1" * 32),
+                store.find_account("alice"),
+                store.set_disabled(ALICE, False),
+                store.assert_ready(),
+            )
+            assert results == [StoreUnavailable] * 11
+            await asyncio.to_thread(server.start)
+            await store.assert_ready()
+            assert await store.view(ALICE, GUID) is not None
+        assert await store.change(ALICE, [GUID], subscribe) == 6
+
+    run(server.url, work)
+
+
+def test_connections_that_a_restart_broke_are_noticed_and_the_request_is_repeated(
+    server: PostgresServer,
+) -> None:
+    async def work(store: PostgresStore) -> None:
+        read = store.view(ALICE, GUID), store.find_account("alice"), store.find_token(ALICE, b"")
+        await asyncio.gather(*read, store.change(ALICE, [GUID], subscribe))
+        # Nobody told the event loop yet that the connections ended.
+        server.stop()
+        server.start()
+        assert await store.change(ALICE, [GUID], subscribe) == 2
+        assert await store.view(ALICE, GUID) is not None
+        assert await store.find_account("alice") is not None
+
+    run(server.url, work)
+
+
+def test_another_server_takes_over(server: PostgresServer) -> None:
+    with server.standby() as standby:
+        both = f"{server.url.rpartition('/')[0]},127.0.0.1:{standby.port}/postgres"
+
+        async def work(store: PostgresStore) -> None:
+            assert await store.change(ALICE, [GUID], subscribe) == 1
+            await asyncio.to_thread(standby.wait_for, server)
+            server.stop(signal.SIGKILL)
+            assert await answers(store.change(ALICE, [GUID], subscribe)) == [StoreUnavailable]
+            assert await answers(store.assert_ready()) == [StoreUnavailable]
+            execute(standby.url, "SELECT pg_promote()")
+            await store.assert_ready()
+            assert await store.change(ALICE, [GUID], subscribe) == 2
+
+        run(both, work)
+
+
+def test_a_server_without_a_free_connection_is_unavailable_until_it_has_one() -> None:
+    with PostgresServer(max_connections="4", superuser_reserved_connections="1") as server:
+        execute(server.url, "CREATE ROLE plain LOGIN")
+        execute(server.url, "GRANT CREATE ON DATABASE postgres TO plain")
+        url = server.url.replace("feedkeep@", "plain@")
+
+        async def work(store: PostgresStore) -> None:
+            execute(
+                server.url,
+                "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
+                " WHERE usename = 'plain'",
+            )
+            taken = [await asyncpg.connect(url) for _ in range(3)]
+            assert await answers(store.change(ALICE, [GUID], subscribe)) == [StoreUnavailable]
+            for connection in taken:
+                await connection.close()
+            assert await store.change(ALICE, [GUID], subscribe) == 1
+
+        run(url, work, most_connections=1)
+
+
+def test_a_pool_whose_connections_are_all_in_use_is_unavailable(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "CONNECT_SECONDS", 0.1)
+
+    async def work(store: PostgresStore) -> None:
+        async with store._connections.reading():
+            assert await answers(store.view(ALICE, GUID)) == [StoreUnavailable]
+        assert await store.view(ALICE, GUID) is None
+
+    run(database, work, most_connections=1)
+
+
+def test_a_database_that_became_read_only_refuses_writes_and_is_not_ready(
+    database: str, postgres: str
+) -> None:
+    async def work(store: PostgresStore) -> None:
+        await store.change(ALICE, [GUID], subscribe)
+        name = database.rpartition("/")[2]
+        execute(database, f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+        await store._connections._pool.expire_connections()
+        results = await answers(store.change(ALICE, [GUID], subscribe), store.assert_ready())
+        assert results == [StoreUnavailable] * 2
+        execute(postgres, f"ALTER DATABASE {name} RESET default_transaction_read_only")
+        assert await store.change(ALICE, [GUID], subscribe) == 2
+
+    run(database, work)
+
+
+def test_a_damaged_table_is_unavailable(server: PostgresServer) -> None:
+    async def fill(store: PostgresStore) -> None:
+        await store.change(ALICE, [GUID], subscribe)
+
+    run(server.url, fill)
+    file = server.data / execute(server.url, "SELECT pg_relation_filepath('feedkeep.entry')")
+    server.stop()
+    content = bytearray(file.read_bytes())
+    place = content.index(b"https://a.example")
+    content[place : place + 8] = b"\xff" * 8
+    file.write_bytes(content)
+    server.start()
+
+    async def look(store: PostgresStore) -> None:
+        with pytest.raises(StoreUnavailable, match="invalid page"):
+            await store.view(ALICE, GUID)
+        with pytest.raises(StoreUnavailable):
+            await store.change(ALICE, [GUID], subscribe)
+        with pytest.raises(StoreUnavailable):
+            await store.whole(ALICE)
+
+    run(server.url, look)
+
+
+def test_names_and_accounts_that_do_not_lead_to_one_another_are_damages(database: str) -> None:
+    async def work(store: PostgresStore) -> None:
+        execute(database, "UPDATE feedkeep.account_name SET account_id = 9 WHERE name_key = 'bob'")
+        assert await store.damages() == [
+            "account bob cannot be found by its name",
+            "the name bob leads to an account that is missing",
+        ]
+
+    run(database, work)
+
+
+# Durability
+
+
+def test_a_commit_waits_for_the_disk_whatever_the_database_is_set_to(database: str) -> None:
+    name = database.rpartition("/")[2]
+    for configured, kept in (("off", "on"), ("local", "on"), ("remote_apply", "remote_apply")):
+        execute(database, f"ALTER DATABASE {name} SET synchronous_commit = {configured}")
+        seen: list[str] = []
+
+        async def look(connection: asyncpg.Connection, seen: list[str] = seen) -> None:
+            seen.append(await connection.fetchval("SHOW synchronous_commit"))
+
+        async def work(store: PostgresStore, look: Callable = look) -> None:
+            await store._connections.transact(look)
+
+        run(database, work)
+        assert seen == [kept]
+
+
+# Poolers
+
+
+def test_behind_a_pooler_in_transaction_mode_everything_works(database: str) -> None:
+    async def go() -> None:
+        asyncio.get_running_loop()
+        pooler = Pooler(database)
+        async with pooler.running() as url:
+            store = await PostgresStore.open(url, 4)
+            await store.create_account(Account(ALICE, "alice", "hash", False, 0), "alice")
+            for number in range(30):
+                stamps = await asyncio.gather(
+                    *(store.change(ALICE, [GUID], subscribe) for _ in range(3))
+                )
+                assert stamps == [3 * number + 1, 3 * number + 2, 3 * number + 3]
+                view, page, _ = await asyncio.gather(
+                    store.view(ALICE, GUID),
+                    store.page(ALICE, PageRequest(-1, None, 1, 50)),
+                    store.find_account("alice"),
+                )
+                assert view is not None
+                assert view.subscription.revision == stamps[-1]
+                assert [view.entry for view in page.views] == [view.entry]
+            await store.add_token(ALICE, Token(0, b"\1" * 32, "", 0))
+            assert await store.find_token(ALICE, b"\1" * 32) is not None
+            assert len((await store.whole(ALICE)).entries) == 1
+            await store.close()
+        assert pooler.transactions > 100
+
+    asyncio.run(go())
+
+
+def test_nothing_that_a_request_sets_outlives_its_transaction(database: str) -> None:
+    async def settings(connection: asyncpg.Connection) -> object:
+        return await connection.fetch(
+            "SELECT name, setting FROM pg_settings"
+            " WHERE name LIKE '%timeout' OR name = 'synchronous_commit'"
+        )
+
+    async def work(store: PostgresStore) -> None:
+        before = with_connection(database, settings)
+        await store.change(ALICE, [GUID], subscribe)
+        async with store._connections.reading() as connection:
+            assert await settings(connection) == before
+
+    run(database, work, most_connections=1)
+
+
+def test_a_read_that_comes_after_a_write_was_answered_sees_it(database: str) -> None:
+    async def work(store: PostgresStore) -> None:
+        reading = [asyncio.create_task(store.view(ALICE, GUID)) for _ in range(50)]
+        for _ in range(100):
+            stamp = await store.change(ALICE, [GUID], subscribe)
+            view = await store.view(ALICE, GUID)
+            assert view is not None
+            assert view.subscription.revision >= stamp
+        await asyncio.gather(*reading)
+
+    started = time.monotonic()
+    run(database, work)
+    assert time.monotonic() - started < 60

@@ -1,0 +1,184 @@
+"""Every statement of a request stays with its account, so that a cluster can split the tables."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+import sqlglot
+from postgres_server import with_connection
+from sqlglot import exp
+
+from feedkeep.model import Account, AccountId, PageRequest, Token
+from feedkeep.rules import subscriptions
+from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.rules.subscriptions import Update, guids_wanted, want
+from feedkeep.store.postgres import PostgresStore, connections
+
+ALICE, BOB = AccountId(7), AccountId(3)
+URL = "https://a.example"
+NOT_BY_ACCOUNT = {"account_name", "schema_version"}
+"""The one look-up by name, and the number of the schema: small, and not split."""
+
+OF_MANY = {"$1", "ANY(CAST($1 AS BIGINT[]))", "w.account_id", "t.account_id"}
+OF_ONE = {"$1"}
+
+
+def statements_of_all_requests(
+    database: str, monkeypatch: pytest.MonkeyPatch, *, one_account: bool
+) -> set[str]:
+    """Do all that a request or an account's command can do; return what was sent."""
+    sent: set[str] = set()
+
+    class Recording(connections.Connection):
+        async def execute(self, query: str, *arguments: Any, **more: Any) -> str:
+            sent.add(query)
+            return await super().execute(query, *arguments, **more)
+
+        async def _execute(self, query: str, *arguments: Any, **more: Any) -> Any:
+            sent.add(query)
+            return await super()._execute(query, *arguments, **more)
+
+    async def go() -> None:
+        await (await PostgresStore.open(database, 8)).close()
+        monkeypatch.setattr(connections, "Connection", Recording)
+        store = await PostgresStore.open(database, 8, one_account=one_account)
+        sent.clear()
+        await every_request(store)
+        await store.close()
+
+    asyncio.run(go())
+    return {statement for statement in sent if "feedkeep." in statement}
+
+
+async def every_request(store: PostgresStore) -> None:
+    for account_id, name in ((ALICE, "alice"), (BOB, "bob")):
+        await store.create_account(Account(account_id, name, "hash", False, 0), name)
+    items = [want(URL, None), want("https://b.example", None)]
+
+    async def add(account_id: AccountId) -> None:
+        await store.change(
+            account_id, guids_wanted(items), lambda given: subscriptions.add(given, items)
+        )
+
+    await asyncio.gather(add(ALICE), add(BOB))
+    guid, moved = parse_feed_url(URL).guid, parse_feed_url("https://c.example")
+    for url in (moved, parse_feed_url(URL)):  # there, and back: a pointer is forgotten
+        update = Update(new_feed_url=url)
+        await store.change(
+            ALICE,
+            [guid, url.guid],
+            lambda given, update=update: subscriptions.update(given, guid, update),
+        )
+    deletion = await store.change(ALICE, [guid], lambda given: subscriptions.delete(given, guid))
+    await asyncio.gather(store.view(ALICE, guid), store.view(BOB, guid))
+    await store.page(ALICE, PageRequest(-1, None, 1, 50))
+    await store.deletion(ALICE, deletion.id)
+    await store.whole(ALICE)
+    await store.find_account("alice")
+    token = await store.add_token(ALICE, Token(0, b"\1" * 32, "", 0))
+    await store.find_token(ALICE, token.hash)
+    await store.tokens(ALICE)
+    await store.revoke_token(ALICE, token.id, 1)
+    await store.set_password(ALICE, "other")
+    await store.set_disabled(ALICE, True)
+    await store.delete_account(ALICE)
+
+
+def strays(statement: str, allowed: set[str]) -> list[str]:
+    """Return the tables of a statement that are not tied to the account of the request."""
+    tree = sqlglot.parse_one(statement, dialect="postgres")
+    tied = {side.table for side, other in comparisons(tree) if other in allowed}
+    target = tree.this.find(exp.Table) if isinstance(tree, exp.Insert) else None
+    return [
+        table.name
+        for table in tree.find_all(exp.Table)
+        if table.db == "feedkeep"
+        and table.name not in NOT_BY_ACCOUNT
+        and not ("" in tied and len(list(tree.find_all(exp.Table))) == 1)
+        and table.alias not in tied
+        and not (table is target and inserts_for_account(tree, allowed))
+    ]
+
+
+def comparisons(tree: exp.Expression) -> list[tuple[exp.Column, str]]:
+    """Return each comparison of an account_id that has to hold, from either side."""
+    found = []
+    for node in tree.find_all(exp.EQ):
+        if node.find_ancestor(exp.Or, exp.Not, exp.Case):
+            continue
+        for side, other in ((node.left, node.right), (node.right, node.left)):
+            if isinstance(side, exp.Column) and side.name == "account_id":
+                found.append((side, other.sql(dialect="postgres")))
+    return found
+
+
+def inserts_for_account(tree: exp.Expression, allowed: set[str]) -> bool:
+    """Say whether an INSERT's first column is the account, and of this request."""
+    first = tree.this.expressions[0].name
+    source = tree.expression
+    values = source.expressions[0]
+    value = values.expressions[0] if isinstance(source, exp.Values) else values
+    return first == "account_id" and value.sql(dialect="postgres") in allowed
+
+
+@pytest.mark.parametrize("one_account", [True, False])
+def test_every_table_of_every_statement_is_tied_to_the_account(
+    database: str, monkeypatch: pytest.MonkeyPatch, one_account: bool
+) -> None:
+    found = statements_of_all_requests(database, monkeypatch, one_account=one_account)
+    assert len(found) > 20
+    allowed = OF_ONE if one_account else OF_MANY
+    assert {statement: stray for statement in found if (stray := strays(statement, allowed))} == {}
+    for statement in found:
+        if "w.account_id" in statement:  # then the rows of w have their accounts from $1
+            assert "unnest($1::bigint[]" in statement.replace("\n", " ")
+            assert "AS w (account_id" in statement
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT * FROM feedkeep.entry e WHERE e.guid = $1",
+        "SELECT * FROM feedkeep.entry e WHERE e.account_id = $2",
+        "SELECT * FROM feedkeep.entry e WHERE e.account_id = $1 OR e.guid = $2",
+        "SELECT * FROM feedkeep.entry e JOIN feedkeep.entry s ON s.guid = e.new_guid"
+        " WHERE e.account_id = $1",
+        "DELETE FROM feedkeep.token WHERE id = $1",
+        "UPDATE feedkeep.account SET last_stamp = 1",
+        "INSERT INTO feedkeep.token (id, account_id) VALUES ($1, $2)",
+        "INSERT INTO feedkeep.deletion (account_id, id) SELECT account_id, 1 FROM feedkeep.account",
+    ],
+)
+def test_the_inspection_finds_what_is_not_tied(statement: str) -> None:
+    assert strays(statement, OF_MANY) != []
+
+
+def test_every_key_of_the_schema_starts_with_the_account(database: str) -> None:
+    async def keys(connection: Any) -> list[tuple[str, str, str]]:
+        rows = await connection.fetch(
+            """
+            SELECT c.conrelid::regclass::text, c.contype::text, a.attname FROM pg_constraint c
+            JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = c.conkey[1]
+            WHERE c.connamespace = 'feedkeep'::regnamespace AND c.contype IN ('p', 'u', 'f')
+            UNION ALL
+            SELECT c.confrelid::regclass::text, 'target', a.attname FROM pg_constraint c
+            JOIN pg_attribute a ON a.attrelid = c.confrelid AND a.attnum = c.confkey[1]
+            WHERE c.connamespace = 'feedkeep'::regnamespace AND c.contype = 'f'
+            UNION ALL
+            SELECT i.indrelid::regclass::text, 'index', a.attname FROM pg_index i
+            JOIN pg_class t ON t.oid = i.indrelid
+            JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
+            WHERE t.relnamespace = 'feedkeep'::regnamespace
+            """
+        )
+        return [(row[0].removeprefix("feedkeep."), row[1], row[2]) for row in rows]
+
+    async def create() -> None:
+        await (await PostgresStore.open(database, 1)).close()
+
+    asyncio.run(create())
+    found = with_connection(database, keys)
+    assert len(found) >= 20
+    assert {table for table, _, column in found if column != "account_id"} == {"account_name"}
