@@ -222,3 +222,27 @@ class Token:
     created: Stamp
     expires: Stamp | None = None
     revoked: Stamp | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """All that is kept of an account itself, to be copied.
+
+    Attributes:
+        account: The account.
+        name_key: What spellings of its name have in common.
+        last_stamp: Its clock.
+        last_token_id: The greatest number that a token of it was given.
+    """
+
+    account: Account
+    name_key: str
+    last_stamp: Stamp
+    last_token_id: int
+
+
+Record: TypeAlias = Owner | Token | Deletion | Subscription | Pointer
+"""One thing that a store keeps for an account."""
+
+Records: TypeAlias = Sequence[tuple[AccountId, Record]]
+"""Some of what a store keeps, all of one kind; each with its account."""

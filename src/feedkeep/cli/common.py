@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from feedkeep.api.stamps import write_stamp
@@ -79,6 +80,18 @@ def show_table(columns: list[str], rows: list[list[str]]) -> None:
     if not console.is_terminal:
         console.width = _WIDE
     console.print(table)
+
+
+def progress_bar() -> Progress:
+    """Return a bar on standard error, which shows on a terminal only."""
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    return Progress(*columns, console=console, disable=not console.is_terminal)
 
 
 def moment(stamp: Stamp | None) -> str:

@@ -1,16 +1,43 @@
-"""feedkeep migrate, check and version: the state of the database and the program."""
+"""feedkeep migrate, check, database and version: the state of the database and the program."""
 
 from __future__ import annotations
 
+import asyncio
 import platform
 
 import apsw
 import typer
 
 from feedkeep import __version__
+from feedkeep.assembly import open_postgres
 from feedkeep.cli.common import ConfigOption, DatabaseOption, say, settings, with_service
 from feedkeep.service import Service
-from feedkeep.settings import Settings
+from feedkeep.settings import InvalidSettings, Settings, is_postgres, shown
+
+app = typer.Typer(no_args_is_help=True, help="Do what only some databases can.")
+
+
+@app.command()
+def distribute(database: DatabaseOption = None, config: ConfigOption = None) -> None:
+    """Split the tables of a PostgreSQL database with Citus over its machines, by account.
+
+    Stop the service first, and start it afterwards: it looks once, at its start, whether the tables
+    are split. What was split before stays as it is, so this can be repeated.
+    """
+    chosen = settings(database, config)
+    if not is_postgres(chosen.database):
+        raise InvalidSettings("Only a PostgreSQL database with Citus can be split by account.")
+    told = asyncio.run(_distribute(chosen))
+    for sentence in told or ["All tables were split already; there was nothing to do."]:
+        say(sentence)
+
+
+async def _distribute(chosen: Settings) -> list[str]:
+    store = await open_postgres(chosen)
+    try:
+        return [told async for told in store.distribute()]
+    finally:
+        await store.close()
 
 
 def migrate(database: DatabaseOption = None, config: ConfigOption = None) -> None:
@@ -24,7 +51,7 @@ def migrate(database: DatabaseOption = None, config: ConfigOption = None) -> Non
         """Opening brought it up to date."""
 
     with_service(chosen, nothing)
-    say(f"{chosen.database} is up to date.")
+    say(f"{shown(chosen.database)} is up to date.")
 
 
 def check(database: DatabaseOption = None, config: ConfigOption = None) -> None:
@@ -42,7 +69,7 @@ def check(database: DatabaseOption = None, config: ConfigOption = None) -> None:
         typer.echo(f"feedkeep: {damage}", err=True)
     if found:
         raise typer.Exit(1)
-    say(f"{chosen.database} is whole.")
+    say(f"{shown(chosen.database)} is whole.")
 
 
 def version() -> None:

@@ -9,11 +9,16 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from feedkeep.cli.accounts import NameArgument
-from feedkeep.cli.common import ConfigOption, DatabaseOption, say, settings, with_service
+from feedkeep.cli.common import (
+    ConfigOption,
+    DatabaseOption,
+    progress_bar,
+    say,
+    settings,
+    with_service,
+)
 from feedkeep.errors import FeedkeepError
 from feedkeep.formats.feed_list import Format, read_feed_list, write_feed_list
 from feedkeep.formats.listed_feed import ListedFeed
@@ -105,7 +110,7 @@ def _read(file: str) -> bytes:
 async def _import(service: Service, name: str, feeds: Sequence[ListedFeed]) -> _Tally:
     account = await service.account(name)
     tally = _Tally()
-    with _progress() as progress:
+    with progress_bar() as progress:
         task = progress.add_task("Importing", total=len(feeds))
         for start in range(0, len(feeds), FEEDS_AT_ONCE):
             some = feeds[start : start + FEEDS_AT_ONCE]
@@ -127,15 +132,3 @@ def _printable(text: str) -> str:
     """Return text from a file so that it cannot command the terminal or fill it."""
     cut = text if len(text) <= MAX_SHOWN_CHARACTERS else f"{text[:MAX_SHOWN_CHARACTERS]}..."
     return "".join(letter if letter.isprintable() else "\ufffd" for letter in cut)
-
-
-def _progress() -> Progress:
-    """Return a bar on standard error, which shows on a terminal only."""
-    console = Console(stderr=True)
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
-    return Progress(*columns, console=console, disable=not console.is_terminal)

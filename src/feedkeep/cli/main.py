@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from feedkeep.cli import accounts, database, feeds, serve, tokens
+from feedkeep.cli import accounts, copying, database, feeds, serve, tokens
 from feedkeep.errors import FeedkeepError
 
 DEBUG_VARIABLE = "FEEDKEEP_DEBUG"
@@ -16,8 +16,8 @@ _HELP = """Keep, for every user, the list of feeds they are subscribed to.
 
 Start the service with **feedkeep serve**. All other commands work on the same database, also while
 the service runs. The database is a SQLite file in your data directory, unless **--database** or
-**FEEDKEEP_DATABASE** names another one; it is created, or brought up to date, by whichever command
-comes first.
+**FEEDKEEP_DATABASE** names another one, or a PostgreSQL database; it is created, or brought up to
+date, by whichever command comes first.
 
 A first account, with a token for its app and its feeds:
 
@@ -41,6 +41,8 @@ app.add_typer(accounts.app, name="account")
 app.add_typer(tokens.app, name="token")
 app.command("import")(feeds.import_feeds)
 app.command("export")(feeds.export_feeds)
+app.command("copy")(copying.copy_all)
+app.add_typer(database.app, name="database")
 app.command("migrate")(database.migrate)
 app.command("check")(database.check)
 app.command("version")(database.version)

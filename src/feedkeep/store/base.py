@@ -7,7 +7,8 @@ is half done.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 from feedkeep.model import (
@@ -18,12 +19,30 @@ from feedkeep.model import (
     Guid,
     Page,
     PageRequest,
+    Records,
     Snapshot,
     Stamp,
     T,
     Token,
     View,
 )
+
+RECORDS_AT_ONCE = 1_000
+"""How many records are in memory at once while everything is read or written."""
+
+
+class Archive(Protocol):
+    """Everything that a store keeps, as it is at one moment."""
+
+    async def count(self) -> int:
+        """Return how many records there are."""
+
+    def records(self) -> AsyncIterator[Records]:
+        """Yield all records, at most `RECORDS_AT_ONCE` at a time, as often as it is called.
+
+        First owners, then tokens, deletions, subscriptions and pointers: what others refer to comes
+        before them. Each kind is ordered by account, and then by what is its key there.
+        """
 
 
 class Store(Protocol):
@@ -106,6 +125,16 @@ class Store(Protocol):
 
     async def damages(self) -> Sequence[str]:
         """Return a sentence for everything that the database itself finds wrong with its data."""
+
+    def archive(self) -> AbstractAsyncContextManager[Archive]:
+        """Give everything as it is at this moment, for as long as the context is open."""
+
+    async def fill(self, records: AsyncIterator[Records]) -> None:
+        """Put all records of an archive into this store, in one step: all of them, or none.
+
+        Raises:
+            StoreUnusable: There is an account in it already.
+        """
 
     async def close(self) -> None:
         """Finish what was accepted, and let go of the database."""

@@ -12,10 +12,11 @@ from feedkeep.errors import AccountError
 from feedkeep.model import Account, AccountId, Stamp, Token
 from feedkeep.store.postgres.connections import Connections
 from feedkeep.store.postgres.shape import Shape
+from feedkeep.store.rows import ACCOUNT, TOKEN, account_of, columns
 
-_ACCOUNT_COLUMNS = "a.account_id, a.name, a.password_hash, a.is_disabled, a.created"
-_TOKEN_COLUMNS = "t.id, t.hash, t.label, t.created, t.expires, t.revoked"
-_ACCOUNT_WIDTH = 5
+_ACCOUNT_COLUMNS = f"a.account_id, {columns(ACCOUNT, 'a')}"
+_TOKEN_COLUMNS = columns(TOKEN, "t")
+_ACCOUNT_WIDTH = 1 + len(ACCOUNT)
 
 _FIND_NAME = "SELECT account_id FROM feedkeep.account_name WHERE name_key = $1"
 _FIND_ACCOUNT = f"SELECT {_ACCOUNT_COLUMNS} FROM feedkeep.account a WHERE a.account_id = $1"
@@ -68,7 +69,7 @@ class Tokens:
         rows = await connections.fetch(self._find, self._shape.accounts(account_ids), hashes)
         found: list[tuple[Account, Token] | None] = [None] * len(wanted)
         for row in rows:
-            account = Account(*row[1 : 1 + _ACCOUNT_WIDTH])
+            account = account_of(row[1 : 1 + _ACCOUNT_WIDTH])
             found[row[0] - 1] = (account, Token(*row[1 + _ACCOUNT_WIDTH :]))
         return found
 
@@ -77,12 +78,12 @@ async def find_account(connections: Connections, name_key: str) -> Account | Non
     """Return the account whose name has that key."""
     names = await connections.fetch(_FIND_NAME, name_key)
     rows = await connections.fetch(_FIND_ACCOUNT, names[0][0]) if names else []
-    return Account(*rows[0]) if rows else None
+    return account_of(rows[0]) if rows else None
 
 
 async def accounts(connections: Connections) -> list[Account]:
     """Return all accounts by name."""
-    return [Account(*row) for row in await connections.fetch(_ACCOUNTS)]
+    return [account_of(row) for row in await connections.fetch(_ACCOUNTS)]
 
 
 async def has_any(connections: Connections) -> bool:

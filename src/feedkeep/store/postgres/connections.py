@@ -136,11 +136,7 @@ class Connections:
         """
         async with self._borrowed() as connection:
             await connection.execute(_BEGIN)
-            try:
-                value = await work(connection)
-            except FeedkeepError:
-                await connection.execute("ROLLBACK")
-                raise
+            value = await work(connection)
             await _commit(connection)
         return value
 
@@ -150,7 +146,11 @@ class Connections:
         pool = self._pool
         connection = await _acquire(pool)
         try:
-            yield connection
+            try:
+                yield connection
+            except FeedkeepError:  # a refusal, and no fault of the connection
+                await connection.execute("ROLLBACK")
+                raise
         except FeedkeepError:
             raise
         except _CommitFailed as failure:
@@ -161,10 +161,11 @@ class Connections:
             _give_up(connection)
             if isinstance(error, _NOT_PREPARED):
                 await self._keep_no_statements()
+            if not isinstance(error, (*_UNAVAILABLE, *_NOT_PREPARED)):
+                raise FailedBeforeCommit(error) from error
             # What ended this connection, or made it read-only, most likely did so to all of them.
             await pool.expire_connections()
-            is_ours = not isinstance(error, (*_UNAVAILABLE, *_NOT_PREPARED))
-            raise FailedBeforeCommit(error if is_ours else _unavailable(error)) from error
+            raise FailedBeforeCommit(_unavailable(error)) from error
         except BaseException:  # whoever asked is gone, perhaps in the middle of a transaction
             _give_up(connection)
             raise

@@ -23,13 +23,22 @@ from feedkeep.model import (
 from feedkeep.store.batch import Done, Outcome
 from feedkeep.store.overlay import Overlay
 from feedkeep.store.postgres.connections import Connections
-from feedkeep.store.postgres.rows import COLUMNS, columns_of, entry_of, row_of, view_of
+from feedkeep.store.postgres.rows import ROWS
 from feedkeep.store.postgres.shape import Shape
+from feedkeep.store.rows import ENTRY, SAVED_ENTRY, columns
 
-_SAVED = {**COLUMNS, "revision": "bigint"}
+_TYPES = {
+    "guid": "uuid",
+    "new_guid": "uuid",
+    "feed_url": "text",
+    "is_subscribed": "boolean",
+    "alias_url": "text",
+    "alias_moved_away": "boolean",
+}
+_SAVED = {name: _TYPES.get(name, "bigint") for name in SAVED_ENTRY}
 
 _WHOLE = f"""
-SELECT a.last_stamp, {columns_of("e")}
+SELECT a.last_stamp, {columns(ENTRY, "e")}
 FROM feedkeep.account a LEFT JOIN feedkeep.entry e ON e.account_id = $1
 WHERE a.account_id = $1
 """
@@ -70,18 +79,17 @@ class Entries:
                 FROM {wanted(guid="uuid")}
                 JOIN feedkeep.entry e ON e.account_id = {account} AND e.guid = w.guid
             )
-            SELECT s.account_id, {columns_of("s")}
+            SELECT s.account_id, {columns(ENTRY, "s")}
             FROM t JOIN feedkeep.entry s ON s.account_id = {same} AND s.guid = t.guid
             UNION ALL
-            SELECT p.account_id, {columns_of("p")}
+            SELECT p.account_id, {columns(ENTRY, "p")}
             FROM t JOIN feedkeep.entry p ON p.account_id = {same} AND p.new_guid = t.guid
         """
-        names = ", ".join(_SAVED)
         self._save = f"""
-            INSERT INTO feedkeep.entry (account_id, {names})
-            SELECT {account}, {", ".join(f"w.{name}" for name in _SAVED)} FROM {wanted(**_SAVED)}
+            INSERT INTO feedkeep.entry (account_id, {columns(SAVED_ENTRY)})
+            SELECT {account}, {columns(SAVED_ENTRY, "w")} FROM {wanted(**_SAVED)}
             ON CONFLICT (account_id, guid) DO UPDATE SET
-                {", ".join(f"{name} = excluded.{name}" for name in _SAVED if name != "guid")}
+                {", ".join(f"{name} = excluded.{name}" for name in SAVED_ENTRY[1:])}
         """
         self._forget = f"""
             DELETE FROM feedkeep.entry e USING {wanted(guid="uuid")}
@@ -96,7 +104,7 @@ class Entries:
             FROM {wanted(last_stamp="bigint")} WHERE a.account_id = {account}
         """
         self._views = f"""
-            SELECT w.n, {columns_of("e")}, {columns_of("s")}
+            SELECT w.n, {columns(ENTRY, "e")}, {columns(ENTRY, "s")}
             FROM {wanted("WITH ORDINALITY", guid="uuid")}
             JOIN feedkeep.entry e ON e.account_id = {account} AND e.guid = w.guid
             LEFT JOIN feedkeep.entry s ON s.account_id = {account} AND s.guid = e.new_guid
@@ -134,7 +142,7 @@ class Entries:
         rows = await connections.fetch(self._views, *self._columns(wanted))
         views: list[View | None] = [None] * len(wanted)
         for row in rows:
-            views[row[0] - 1] = view_of(row[1:])
+            views[row[0] - 1] = ROWS.view_of(row[1:])
         return views
 
     async def pages(
@@ -148,7 +156,7 @@ class Entries:
         for row in rows:
             totals[row[0] - 1] = row[1]
             if row[2] is not None:
-                views[row[0] - 1].append(view_of(row[2:]))
+                views[row[0] - 1].append(ROWS.view_of(row[2:]))
         return [
             Page(total, found[: request.per_page], has_more=len(found) > request.per_page)
             for total, found, (_, request) in zip(totals, views, wanted, strict=True)
@@ -163,13 +171,15 @@ class Entries:
         guids = {(change.account_id, guid) for change in changes for guid in change.guids}
         if guids:
             for row in await connection.fetch(self._load, *self._columns(list(guids))):
-                overlays[row[0]].load(entry_of(row[1:]))
+                overlays[row[0]].load(ROWS.entry_of(row[1:]))
         return overlays
 
     async def _save_all(self, connection: asyncpg.Connection, overlays: Iterable[Overlay]) -> None:
         changed = [overlay for overlay in overlays if overlay.saved or overlay.forgotten]
         statements: dict[str, list[tuple[Any, ...]]] = {
-            self._save: [(o.account_id, *row_of(e)) for o in changed for e in o.saved.values()],
+            self._save: [
+                (o.account_id, *ROWS.row_of(e)) for o in changed for e in o.saved.values()
+            ],
             self._forget: [(o.account_id, guid) for o in changed for guid in o.forgotten],
             self._remember_deletion: [
                 (o.account_id, deletion.id, deletion.guid)
@@ -193,7 +203,7 @@ async def whole(connections: Connections, account_id: AccountId) -> Snapshot:
     rows = await connections.fetch(_WHOLE, account_id)
     if not rows:
         raise NotAuthorized
-    entries = [entry_of(row[1:]) for row in rows if row[1] is not None]
+    entries = [ROWS.entry_of(row[1:]) for row in rows if row[1] is not None]
     return Snapshot({entry.guid: entry for entry in entries}, rows[0][0], _now())
 
 
@@ -202,7 +212,7 @@ async def deletion(
 ) -> Deletion | None:
     """Return the deletion of that id."""
     rows = await connections.fetch(_DELETION, account_id, deletion_id)
-    return Deletion(rows[0][0], Guid(str(rows[0][1]))) if rows else None
+    return ROWS.deletion_of(rows[0]) if rows else None
 
 
 def _decide(change: Change, overlay: Overlay | None) -> Outcome[Any]:
@@ -227,7 +237,7 @@ def _range(request: PageRequest) -> tuple[int, int, int, int]:
 def _twice(entry: str, subscription: str) -> str:
     """Return the columns of two tables under names that differ."""
     return ", ".join(
-        f"{alias}.{name} AS {alias}_{name}" for alias in (entry, subscription) for name in COLUMNS
+        f"{alias}.{name} AS {alias}_{name}" for alias in (entry, subscription) for name in ENTRY
     )
 
 

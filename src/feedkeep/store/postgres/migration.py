@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import asyncpg
 
@@ -27,11 +28,24 @@ INSERT INTO feedkeep.schema_version (version) VALUES (0);
 
 _HAS_CITUS = "SELECT count(*) > 0 FROM pg_catalog.pg_extension WHERE extname = 'citus'"
 _DISTRIBUTED = """
-SELECT logicalrelid::text FROM pg_dist_partition
-WHERE logicalrelid IN (SELECT oid FROM pg_class WHERE relnamespace = 'feedkeep'::regnamespace)
+SELECT c.relname FROM pg_dist_partition p JOIN pg_class c ON c.oid = p.logicalrelid
+WHERE c.relnamespace = 'feedkeep'::regnamespace
 """
 _BY_ACCOUNT = ("account", "token", "entry", "deletion")
-"""The tables that split by account; those that others refer to come first."""
+"""The tables that split by account; the one that others refer to comes first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of splitting tables over machines: a statement, and what to tell once it is done."""
+
+    statement: str
+    told: str
+
+    async def take(self, connection: asyncpg.Connection) -> None:
+        """Take the step; it moves the rows that are there."""
+        await connection.execute("SET LOCAL lock_timeout = 0")
+        await connection.execute(self.statement, timeout=_PATIENCE_SECONDS)
 
 
 def newest_version() -> int:
@@ -76,36 +90,37 @@ async def bring_up_to_date(connection: asyncpg.Connection) -> None:
         await connection.execute(f"UPDATE feedkeep.schema_version SET version = {step.number}")
 
 
-async def distributed_tables(connection: asyncpg.Connection) -> Sequence[str]:
+async def distributed_tables(connection: asyncpg.Connection) -> set[str]:
     """Return the tables that Citus knows of, if the database has Citus."""
     if not await connection.fetchval(_HAS_CITUS):
-        return []
-    return [name for (name,) in await connection.fetch(_DISTRIBUTED)]
+        return set()
+    return {name for (name,) in await connection.fetch(_DISTRIBUTED)}
 
 
-async def distribute(connection: asyncpg.Connection) -> Sequence[str]:
-    """Split all tables by account, with Citus; return a sentence for each thing that was done.
+async def steps_to_distribute(connection: asyncpg.Connection) -> Sequence[Step]:
+    """Return the steps that are still to be taken to split all tables by account.
 
     Raises:
         StoreUnusable: The database has no Citus.
     """
     if not await connection.fetchval(_HAS_CITUS):
         raise StoreUnusable(
-            "The database has no Citus: install it on every machine of the cluster, and run"
-            " CREATE EXTENSION citus. Other distributed databases split tables by their own means."
+            "The database has no Citus. Install it on every machine of the cluster, run CREATE"
+            " EXTENSION citus, and try again. (Other distributed databases split tables by means of"
+            " their own.)"
         )
     done = await distributed_tables(connection)
-    told = []
-    if "feedkeep.account_name" not in done:
-        await connection.execute("SELECT create_reference_table('feedkeep.account_name')")
-        told.append("account_name is now on every machine.")
-    for table in _BY_ACCOUNT:
-        if f"feedkeep.{table}" in done:
-            continue
-        colocated = "none" if table == _BY_ACCOUNT[0] else f"feedkeep.{_BY_ACCOUNT[0]}"
-        await connection.execute(
-            f"SELECT create_distributed_table('feedkeep.{table}', 'account_id',"
-            f" colocate_with => '{colocated}')"
+    steps = {
+        "account_name": Step(
+            "SELECT create_reference_table('feedkeep.account_name')",
+            "account_name is kept on every machine.",
         )
-        told.append(f"{table} is now split by account_id.")
-    return told or ["All tables were split by account before; there was nothing to do."]
+    }
+    for table in _BY_ACCOUNT:
+        colocated = "none" if table == _BY_ACCOUNT[0] else f"feedkeep.{_BY_ACCOUNT[0]}"
+        steps[table] = Step(
+            f"SELECT create_distributed_table('feedkeep.{table}', 'account_id',"
+            f" colocate_with => '{colocated}')",
+            f"{table} is split over the machines by account.",
+        )
+    return [step for table, step in steps.items() if table not in done]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Hashable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any, Self
 
@@ -14,6 +15,7 @@ from feedkeep.model import (
     Guid,
     Page,
     PageRequest,
+    Records,
     Snapshot,
     Stamp,
     T,
@@ -21,8 +23,9 @@ from feedkeep.model import (
     View,
 )
 from feedkeep.store.batch import Batcher, Done, FailedBeforeCommit, Outcome
-from feedkeep.store.postgres import accounts, entries, migration
+from feedkeep.store.postgres import accounts, archive, entries, migration
 from feedkeep.store.postgres.accounts import Tokens
+from feedkeep.store.postgres.archive import PostgresArchive
 from feedkeep.store.postgres.connections import Connections
 from feedkeep.store.postgres.entries import Change, Entries
 from feedkeep.store.postgres.shape import Shape
@@ -152,13 +155,29 @@ class PostgresStore:
     async def damages(self) -> Sequence[str]:
         return await self._read(_damages)
 
-    async def distribute(self) -> Sequence[str]:
-        """Split the tables over the machines of a cluster; return what was done.
+    async def distribute(self) -> AsyncIterator[str]:
+        """Split the tables over the machines of a cluster; yield what was done, step by step.
 
         Raises:
             StoreUnusable: The database is no cluster.
         """
-        return await self._write(migration.distribute)
+        for step in await self._write(migration.steps_to_distribute):
+            await self._write(step.take)
+            yield step.told
+
+    @asynccontextmanager
+    async def archive(self) -> AsyncIterator[PostgresArchive]:
+        try:
+            async with self._connections.reading() as connection:
+                yield PostgresArchive(connection)
+        except FailedBeforeCommit as failure:
+            raise failure.cause from failure
+
+    async def fill(self, records: AsyncIterator[Records]) -> None:
+        try:
+            await self._connections.transact(lambda connection: archive.fill(connection, records))
+        except FailedBeforeCommit as failure:
+            raise failure.cause from failure
 
     async def close(self) -> None:
         for batcher in (self._changes, self._views, self._pages, self._found_tokens):
@@ -218,7 +237,7 @@ async def _prepare(connections: Connections) -> bool:
     if not is_new:
         await connections.transact(migration.bring_up_to_date)
     async with connections.reading() as connection:
-        return "feedkeep.entry" in await migration.distributed_tables(connection)
+        return "entry" in await migration.distributed_tables(connection)
 
 
 async def _damages(connections: Connections) -> list[str]:

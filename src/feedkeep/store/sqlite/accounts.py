@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import apsw
 
 from feedkeep.errors import AccountError
 from feedkeep.model import Account, AccountId, Stamp, Token
+from feedkeep.store.rows import ACCOUNT, TOKEN, account_of, columns
 
-_ACCOUNT_COLUMNS = "a.id, a.name, a.password_hash, a.is_disabled, a.created"
-_TOKEN_COLUMNS = "t.id, t.hash, t.label, t.created, t.expires, t.revoked"
-_ACCOUNT_WIDTH = 5
+_ACCOUNT_COLUMNS = f"a.id, {columns(ACCOUNT, 'a')}"
+_TOKEN_COLUMNS = columns(TOKEN, "t")
+_ACCOUNT_WIDTH = 1 + len(ACCOUNT)
 
 _FIND_TOKEN = f"""
 SELECT {_ACCOUNT_COLUMNS}, {_TOKEN_COLUMNS} FROM token t JOIN account a ON a.id = t.account_id
@@ -35,7 +34,7 @@ INSERT INTO token (account_id, id, hash, label, created, expires) VALUES (?, ?, 
 _TOKENS = f"SELECT {_TOKEN_COLUMNS} FROM token t WHERE t.account_id = ? ORDER BY t.id"
 _REVOKE = f"""
 UPDATE token SET revoked = ifnull(revoked, ?) WHERE account_id = ? AND id = ?
-RETURNING {_TOKEN_COLUMNS.replace("t.", "")}
+RETURNING {columns(TOKEN)}
 """
 
 
@@ -44,18 +43,18 @@ def find_token(
 ) -> tuple[Account, Token] | None:
     """Return a token with its account."""
     row = connection.execute(_FIND_TOKEN, (account_id, token_hash)).get
-    return (_account(row[:_ACCOUNT_WIDTH]), Token(*row[_ACCOUNT_WIDTH:])) if row else None
+    return (account_of(row[:_ACCOUNT_WIDTH]), Token(*row[_ACCOUNT_WIDTH:])) if row else None
 
 
 def find_account(connection: apsw.Connection, name_key: str) -> Account | None:
     """Return the account whose name has that key."""
     row = connection.execute(_FIND_ACCOUNT, (name_key,)).get
-    return _account(row) if row else None
+    return account_of(row) if row else None
 
 
 def accounts(connection: apsw.Connection) -> list[Account]:
     """Return all accounts by name."""
-    return [_account(row) for row in connection.execute(_ACCOUNTS)]
+    return [account_of(row) for row in connection.execute(_ACCOUNTS)]
 
 
 def has_any(connection: apsw.Connection) -> bool:
@@ -110,8 +109,3 @@ def revoke_token(
     """Let a token end now, unless it ended before."""
     row = connection.execute(_REVOKE, (now, account_id, token_id)).get
     return Token(*row) if row else None
-
-
-def _account(row: Sequence[Any]) -> Account:
-    account_id, name, password_hash, is_disabled, created = row
-    return Account(AccountId(account_id), name, password_hash, bool(is_disabled), created)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, closing
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
@@ -20,6 +21,7 @@ from feedkeep.model import (
     Guid,
     Page,
     PageRequest,
+    Records,
     Snapshot,
     Stamp,
     T,
@@ -27,7 +29,8 @@ from feedkeep.model import (
     View,
 )
 from feedkeep.store.batch import Batcher, Done, FailedBeforeCommit, Outcome
-from feedkeep.store.sqlite import accounts, entries
+from feedkeep.store.sqlite import accounts, archive, entries
+from feedkeep.store.sqlite.archive import SqliteArchive
 from feedkeep.store.sqlite.connection import (
     READER_PATIENCE_SECONDS,
     WRITER_PATIENCE_SECONDS,
@@ -53,6 +56,7 @@ class SqliteStore:
 
     def __init__(self, path: Path) -> None:
         """Open a file that `prepare` has brought up to date; use `open` instead."""
+        self._path = path
         self._writing = ThreadPoolExecutor(1, thread_name_prefix="sqlite-writer")
         self._scanning = ThreadPoolExecutor(1, thread_name_prefix="sqlite-scanner")
         with unavailable_if_it_fails():
@@ -148,6 +152,24 @@ class SqliteStore:
 
     async def damages(self) -> Sequence[str]:
         return await self._scan(_damages)
+
+    @asynccontextmanager
+    async def archive(self) -> AsyncIterator[SqliteArchive]:
+        with (
+            unavailable_if_it_fails(),
+            closing(connect(self._path, READER_PATIENCE_SECONDS)) as own,
+        ):
+            own.execute("BEGIN")
+            yield SqliteArchive(own)
+
+    async def fill(self, records: AsyncIterator[Records]) -> None:
+        with (
+            unavailable_if_it_fails(),
+            closing(connect(self._path, WRITER_PATIENCE_SECONDS)) as own,
+        ):
+            own.execute("BEGIN IMMEDIATE")
+            await archive.fill(own, records)
+            own.execute("COMMIT")
 
     async def close(self) -> None:
         """Finish what was accepted, fold the WAL into the file, and let go of it."""

@@ -1,0 +1,52 @@
+"""feedkeep copy: everything from one database to another."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated
+
+import typer
+
+from feedkeep.assembly import open_store
+from feedkeep.cli.common import ConfigOption, progress_bar, say, settings
+from feedkeep.copying import copy
+from feedkeep.errors import StoreUnusable
+from feedkeep.settings import Settings, is_postgres, shown, sqlite_path
+
+SourceArgument = Annotated[
+    str, typer.Argument(metavar="FROM-URL", help="The database that has everything.")
+]
+TargetArgument = Annotated[
+    str, typer.Argument(metavar="TO-URL", help="An empty database; it is created if it can be.")
+]
+
+
+def copy_all(source: SourceArgument, target: TargetArgument, config: ConfigOption = None) -> None:
+    """Copy everything from one database to another, such as from SQLite to PostgreSQL.
+
+    Accounts, tokens, passwords, lists, guids, stamps and tombstones stay exactly what they are;
+    clients notice nothing. Stop the service first: what it stores meanwhile is not copied. The
+    target is filled in one step, or stays empty. At the end both are read again and compared,
+    account by account.
+    """
+    chosen = settings(source, config)
+    if not is_postgres(source) and not sqlite_path(source).exists():
+        raise StoreUnusable(f"There is no database {shown(source)} to copy from.")
+    counts = asyncio.run(_copy(chosen, settings(target, config)))
+    told = ", ".join(f"{count:,} {kind}" for kind, count in counts.items())
+    say(f"Copied, and compared: {told}." if counts else "Copied nothing: there is no account.")
+
+
+async def _copy(source: Settings, target: Settings) -> dict[str, int]:
+    origin = await open_store(source)
+    try:
+        copied = await open_store(target)
+        try:
+            async with origin.archive() as archive:
+                with progress_bar() as progress:
+                    task = progress.add_task("Copying", total=2 * await archive.count())
+                    return await copy(archive, copied, lambda count: progress.advance(task, count))
+        finally:
+            await copied.close()
+    finally:
+        await origin.close()

@@ -1,0 +1,108 @@
+"""Copying everything from one store to another, and proving that nothing changed on the way."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+
+import msgspec
+
+from feedkeep.errors import StoreUnusable
+from feedkeep.model import (
+    AccountId,
+    Deletion,
+    Owner,
+    Pointer,
+    Record,
+    Records,
+    Subscription,
+    Token,
+)
+from feedkeep.store.base import Archive, Store
+
+Advance = Callable[[int], None]
+"""Is told how many more records are done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checksum:
+    """What is kept of one kind for one account: how many records, and a hash over all of them."""
+
+    account_id: AccountId
+    kind: str
+    count: int
+    sha256: str
+
+
+async def copy(archive: Archive, target: Store, advance: Advance) -> dict[str, int]:
+    """Copy everything into an empty store, and compare the two; return how many of each kind.
+
+    Raises:
+        StoreUnusable: The target is not empty, or something in it is not as it was.
+    """
+    await target.fill(_advancing(archive.records(), advance))
+    counts: dict[str, int] = {}
+    async with target.archive() as copied:
+        ours, theirs = checksums(archive.records(), advance), checksums(copied.records())
+        async for wanted in ours:
+            _compare(wanted, await anext(theirs, None))
+            counts[wanted.kind] = counts.get(wanted.kind, 0) + wanted.count
+        _compare(None, await anext(theirs, None))
+    return counts
+
+
+async def checksums(
+    records: AsyncIterator[Records], advance: Advance = lambda _: None
+) -> AsyncIterator[Checksum]:
+    """Yield a checksum for each account and kind, in the order of the records."""
+    encoder = msgspec.msgpack.Encoder()
+    account_id, kind, count, digest = AccountId(0), "", 0, hashlib.sha256()
+    async for some in records:
+        for owner, record in some:
+            if (owner, _kind(record)) != (account_id, kind):
+                if count:
+                    yield Checksum(account_id, kind, count, digest.hexdigest())
+                account_id, kind, count, digest = owner, _kind(record), 0, hashlib.sha256()
+            count += 1
+            digest.update(encoder.encode(record))
+        advance(len(some))
+    if count:
+        yield Checksum(account_id, kind, count, digest.hexdigest())
+
+
+async def _advancing(records: AsyncIterator[Records], advance: Advance) -> AsyncIterator[Records]:
+    async for some in records:
+        yield some
+        advance(len(some))
+
+
+def _compare(wanted: Checksum | None, found: Checksum | None) -> None:
+    if wanted != found:
+        raise StoreUnusable(
+            f"The copy is not what was copied: {_told(wanted)} became {_told(found)}."
+            " Do not use it; empty the target and copy again."
+        )
+
+
+def _told(checksum: Checksum | None) -> str:
+    if checksum is None:
+        return "nothing"
+    return (
+        f"{checksum.count:,} {checksum.kind} of account {checksum.account_id}"
+        f" (checksum {checksum.sha256[:12]})"
+    )
+
+
+def _kind(record: Record) -> str:
+    match record:
+        case Owner():
+            return "accounts"
+        case Token():
+            return "tokens"
+        case Deletion():
+            return "deletions"
+        case Subscription():
+            return "subscriptions"
+        case Pointer():
+            return "pointers"

@@ -1,0 +1,100 @@
+"""Everything in a PostgreSQL database, read at one moment; and everything written, at once."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any
+
+import asyncpg
+
+from feedkeep.errors import StoreUnusable
+from feedkeep.model import AccountId, Deletion, Owner, Pointer, Record, Records, Subscription, Token
+from feedkeep.store.base import RECORDS_AT_ONCE
+from feedkeep.store.postgres.rows import ROWS
+from feedkeep.store.rows import DELETION, ENTRY, OWNER, SAVED_ENTRY, TOKEN, columns, owner_of
+
+PATIENCE_SECONDS = 86_400.0
+"""How long a statement may take that goes through whole tables."""
+
+_COUNT = """
+SELECT (SELECT count(*) FROM feedkeep.account) + (SELECT count(*) FROM feedkeep.token)
+     + (SELECT count(*) FROM feedkeep.deletion) + (SELECT count(*) FROM feedkeep.entry)
+"""
+_HAS_ACCOUNTS = "SELECT EXISTS (SELECT 1 FROM feedkeep.account)"
+
+# Nothing else is done meanwhile, however long the source takes; and references are checked as the
+# rows come, so that no list of checks grows until the commit.
+_PREPARE = """
+SET LOCAL idle_in_transaction_session_timeout = 0;
+SET CONSTRAINTS ALL IMMEDIATE;
+LOCK TABLE feedkeep.account IN EXCLUSIVE MODE
+"""
+
+_READ_ENTRIES = f"SELECT account_id, {columns(ENTRY)} FROM feedkeep.entry WHERE new_guid"
+_KINDS: tuple[tuple[str, Callable[[Sequence[Any]], Record]], ...] = (
+    (f"SELECT account_id, {columns(OWNER)} FROM feedkeep.account ORDER BY account_id", owner_of),
+    (
+        f"SELECT account_id, {columns(TOKEN)} FROM feedkeep.token ORDER BY account_id, id",
+        lambda row: Token(*row[1:]),
+    ),
+    (
+        f"SELECT account_id, {columns(DELETION)} FROM feedkeep.deletion ORDER BY account_id, id",
+        lambda row: ROWS.deletion_of(row[1:]),
+    ),
+    (f"{_READ_ENTRIES} IS NULL ORDER BY account_id, guid", lambda row: ROWS.entry_of(row[1:])),
+    (f"{_READ_ENTRIES} IS NOT NULL ORDER BY account_id, guid", lambda row: ROWS.entry_of(row[1:])),
+)
+
+
+class PostgresArchive:
+    """A connection in a transaction that sees the database as it is at one moment."""
+
+    def __init__(self, connection: asyncpg.Connection) -> None:
+        self._connection = connection
+
+    async def count(self) -> int:
+        count: int = await self._connection.fetchval(_COUNT, timeout=PATIENCE_SECONDS)
+        return count
+
+    async def records(self) -> AsyncIterator[Records]:
+        for statement, read in _KINDS:
+            cursor = await self._connection.cursor(statement, timeout=PATIENCE_SECONDS)
+            while some := await cursor.fetch(RECORDS_AT_ONCE, timeout=PATIENCE_SECONDS):
+                yield [(AccountId(row[0]), read(row)) for row in some]
+
+
+async def fill(connection: asyncpg.Connection, records: AsyncIterator[Records]) -> None:
+    """Write all records; the transaction around it is the caller's."""
+    await connection.execute(_PREPARE)
+    if await connection.fetchval(_HAS_ACCOUNTS):
+        raise StoreUnusable("There are accounts in it already.")
+    async for some in records:
+        rows = [ROWS.record_row(*item) for item in some]
+        table, names = _table(some[0][1])
+        await _put(connection, table, ("account_id", *names), rows)
+        keys = [(record.name_key, owner) for owner, record in some if isinstance(record, Owner)]
+        if keys:
+            await _put(connection, "account_name", ("name_key", "account_id"), keys)
+
+
+async def _put(
+    connection: asyncpg.Connection,
+    table: str,
+    names: Sequence[str],
+    rows: Sequence[tuple[Any, ...]],
+) -> None:
+    await connection.copy_records_to_table(
+        table, schema_name="feedkeep", columns=names, records=rows, timeout=PATIENCE_SECONDS
+    )
+
+
+def _table(record: Record) -> tuple[str, Sequence[str]]:
+    match record:
+        case Owner():
+            return "account", OWNER
+        case Token():
+            return "token", TOKEN
+        case Deletion():
+            return "deletion", DELETION
+        case Subscription() | Pointer():
+            return "entry", SAVED_ENTRY

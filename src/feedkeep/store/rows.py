@@ -1,0 +1,121 @@
+"""What is kept as rows of a table, and back; the stores differ in how they write a guid only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from feedkeep.model import (
+    Account,
+    AccountId,
+    Alias,
+    Deletion,
+    Entry,
+    Guid,
+    Owner,
+    Pointer,
+    Record,
+    Subscription,
+    Token,
+    View,
+)
+
+ACCOUNT = ("name", "password_hash", "is_disabled", "created")
+OWNER = (*ACCOUNT, "name_key", "last_stamp", "last_token_id")
+TOKEN = ("id", "hash", "label", "created", "expires", "revoked")
+DELETION = ("id", "guid")
+ENTRY = (
+    "guid",
+    "new_guid",
+    "feed_url",
+    "is_subscribed",
+    "subscription_changed",
+    "guid_changed",
+    "deleted",
+    "alias_url",
+    "alias_moved_away",
+)
+"""The columns of an entry, but for the account and the revision."""
+
+SAVED_ENTRY = (*ENTRY, "revision")
+
+_WIDTH = len(ENTRY)
+
+
+def columns(names: Sequence[str], alias: str = "") -> str:
+    """Return columns as a statement lists them, of the table that it calls `alias`."""
+    return ", ".join(f"{alias}.{name}" if alias else name for name in names)
+
+
+def account_of(row: Sequence[Any]) -> Account:
+    """Return the account whose id and `ACCOUNT` columns a row has."""
+    account_id, name, password_hash, is_disabled, created = row
+    return Account(AccountId(account_id), name, password_hash, bool(is_disabled), created)
+
+
+class Rows:
+    """Translates between what is kept and the columns of a store."""
+
+    def __init__(self, write_guid: Callable[[Guid], Any], read_guid: Callable[[Any], Guid]) -> None:
+        self._write = write_guid
+        self._read = read_guid
+
+    def entry_of(self, row: Sequence[Any]) -> Entry:
+        """Return the entry whose `ENTRY` columns a row has."""
+        (guid, new_guid, url, is_subscribed, changed, guid_changed, deleted, alias_url, moved) = row
+        alias = Alias(alias_url, bool(moved)) if alias_url is not None else None
+        if new_guid is not None:
+            return Pointer(self._read(guid), self._read(new_guid), guid_changed, alias)
+        return Subscription(
+            self._read(guid), url, bool(is_subscribed), changed, guid_changed, deleted, alias
+        )
+
+    def view_of(self, row: Sequence[Any]) -> View:
+        """Return the view whose entry, and then its subscription unless it is one, a row has."""
+        entry = self.entry_of(row[:_WIDTH])
+        if isinstance(entry, Subscription):
+            return View(entry, entry)
+        subscription = self.entry_of(row[_WIDTH:])
+        assert isinstance(subscription, Subscription)
+        return View(entry, subscription)
+
+    def row_of(self, entry: Entry) -> tuple[Any, ...]:
+        """Return the `SAVED_ENTRY` columns of an entry."""
+        alias = (entry.alias.url, entry.alias.moved_away) if entry.alias else (None, None)
+        guid, changed = self._write(entry.guid), entry.guid_changed
+        if isinstance(entry, Pointer):
+            target = self._write(entry.new_guid)
+            return (guid, target, None, None, None, changed, None, *alias, changed)
+        return (
+            guid,
+            None,
+            entry.feed_url,
+            entry.is_subscribed,
+            entry.subscription_changed,
+            changed,
+            entry.deleted,
+            *alias,
+            entry.revision,
+        )
+
+    def deletion_of(self, row: Sequence[Any]) -> Deletion:
+        """Return the deletion whose `DELETION` columns a row has."""
+        return Deletion(row[0], self._read(row[1]))
+
+    def record_row(self, account_id: AccountId, record: Record) -> tuple[Any, ...]:
+        """Return the account's id and then the columns of a record."""
+        match record:
+            case Owner(account, name_key, last_stamp, last_token_id):
+                own = (account.name, account.password_hash, account.is_disabled, account.created)
+                return (account_id, *own, name_key, last_stamp, last_token_id)
+            case Token(number, token_hash, label, created, expires, revoked):
+                return (account_id, number, token_hash, label, created, expires, revoked)
+            case Deletion(number, guid):
+                return (account_id, number, self._write(guid))
+            case Subscription() | Pointer():
+                return (account_id, *self.row_of(record))
+
+
+def owner_of(row: Sequence[Any]) -> Owner:
+    """Return the owner whose id and `OWNER` columns a row has."""
+    return Owner(account_of(row[:5]), *row[5:])

@@ -1,0 +1,89 @@
+"""Everything in a SQLite file, read at one moment; and everything written to one, at once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any
+
+import apsw
+
+from feedkeep.errors import StoreUnusable
+from feedkeep.model import AccountId, Deletion, Owner, Pointer, Record, Records, Subscription, Token
+from feedkeep.store.base import RECORDS_AT_ONCE
+from feedkeep.store.rows import DELETION, ENTRY, OWNER, SAVED_ENTRY, TOKEN, columns, owner_of
+from feedkeep.store.sqlite.connection import unavailable_if_it_fails
+from feedkeep.store.sqlite.rows import ROWS
+
+_COUNT = """
+SELECT (SELECT count(*) FROM account) + (SELECT count(*) FROM token)
+     + (SELECT count(*) FROM deletion) + (SELECT count(*) FROM entry)
+"""
+_HAS_ACCOUNTS = "SELECT EXISTS (SELECT 1 FROM account)"
+
+_READ_ENTRIES = f"SELECT account_id, {columns(ENTRY)} FROM entry WHERE new_guid"
+_KINDS: tuple[tuple[str, Callable[[Sequence[Any]], Record]], ...] = (
+    (f"SELECT id, {columns(OWNER)} FROM account ORDER BY id", owner_of),
+    (
+        f"SELECT account_id, {columns(TOKEN)} FROM token ORDER BY account_id, id",
+        lambda row: Token(*row[1:]),
+    ),
+    (
+        f"SELECT account_id, {columns(DELETION)} FROM deletion ORDER BY account_id, id",
+        lambda row: ROWS.deletion_of(row[1:]),
+    ),
+    (f"{_READ_ENTRIES} IS NULL ORDER BY account_id, guid", lambda row: ROWS.entry_of(row[1:])),
+    (f"{_READ_ENTRIES} IS NOT NULL ORDER BY account_id, guid", lambda row: ROWS.entry_of(row[1:])),
+)
+
+
+class SqliteArchive:
+    """A connection in a transaction that reads; used by one thread at a time."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+
+    async def count(self) -> int:
+        return await asyncio.to_thread(lambda: self._connection.execute(_COUNT).get)
+
+    async def records(self) -> AsyncIterator[Records]:
+        for statement, read in _KINDS:
+            cursor = self._connection.execute(statement)
+            while some := await asyncio.to_thread(_next, cursor):
+                yield [(AccountId(row[0]), read(row)) for row in some]
+
+
+async def fill(connection: apsw.Connection, records: AsyncIterator[Records]) -> None:
+    """Write all records; the transaction around it is the caller's."""
+    if connection.execute(_HAS_ACCOUNTS).get:
+        raise StoreUnusable("There are accounts in it already.")
+    async for some in records:
+        rows = [ROWS.record_row(*item) for item in some]
+        await asyncio.to_thread(_put, connection, _insert(some[0][1]), rows)
+
+
+def _next(cursor: apsw.Cursor) -> list[tuple[Any, ...]]:
+    with unavailable_if_it_fails():
+        return [row for _, row in zip(range(RECORDS_AT_ONCE), cursor, strict=False)]
+
+
+def _put(connection: apsw.Connection, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
+    with unavailable_if_it_fails():
+        connection.executemany(statement, rows)
+
+
+def _insert(record: Record) -> str:
+    match record:
+        case Owner():
+            return _insert_into("account", ("id", *OWNER))
+        case Token():
+            return _insert_into("token", ("account_id", *TOKEN))
+        case Deletion():
+            return _insert_into("deletion", ("account_id", *DELETION))
+        case Subscription() | Pointer():
+            return _insert_into("entry", ("account_id", *SAVED_ENTRY))
+
+
+def _insert_into(table: str, names: Sequence[str]) -> str:
+    places = ", ".join("?" * len(names))
+    return f"INSERT INTO {table} ({columns(names)}) VALUES ({places})"

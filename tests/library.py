@@ -1,0 +1,76 @@
+"""Made-up accounts with everything that a store can keep, as many as a test wants."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import AsyncIterator, Iterator
+
+from feedkeep.model import (
+    Account,
+    AccountId,
+    Alias,
+    Deletion,
+    Entry,
+    Guid,
+    Owner,
+    Pointer,
+    Records,
+    Subscription,
+    Token,
+)
+from feedkeep.rules.feed_urls import parse_feed_url
+
+KINDS = 5
+ENTRIES_IN_A_FAMILY = 5
+
+
+async def library(accounts: int, entries: int) -> AsyncIterator[Records]:
+    """Yield what `accounts` accounts with `entries` entries each have, as an archive does."""
+    ids = [AccountId(2**62 + 1_000_003 * number) for number in range(accounts)]
+    for kind in range(KINDS):
+        for number, account_id in enumerate(ids):
+            records = list(_records(kind, number, account_id, entries))
+            if records:
+                yield [(account_id, record) for record in records]
+
+
+def _records(kind: int, number: int, account_id: AccountId, entries: int) -> Iterator:
+    kept = [entry for family in range(entries // ENTRIES_IN_A_FAMILY) for entry in _family(family)]
+    if kind == 0:
+        account = Account(account_id, f"Zoë{number}", f"$argon2id${number}", number % 7 == 0, 5)
+        yield Owner(account, f"zoë{number}", 10**15 + 10 * entries, 2)
+    elif kind == 1:
+        secret = hashlib.sha256(str(number).encode())
+        yield Token(1, secret.digest(), "phone", 1, 2, 3)
+        yield Token(2, hashlib.sha256(secret.digest()).digest(), "", 4)
+    elif kind == 2:
+        yield from (Deletion(e.deleted, e.guid) for e in kept if _is_deleted(e))
+    else:
+        chosen = [e for e in kept if isinstance(e, Subscription) == (kind == 3)]
+        yield from sorted(chosen, key=lambda entry: entry.guid)
+
+
+def _family(number: int) -> Iterator[Entry]:
+    """A feed that was renamed and moved, one that was deleted, and one that is as it was added."""
+    clock = 10**15 + 10 * number
+    renamed, moved = Guid(f"{number:08x}-0000-4000-8000-000000000001"), _url("new", number)
+    former = _url("old", number)
+    yield Subscription(renamed, moved, number % 3 > 0, clock + 2, clock + 2)
+    yield Pointer(_derived(moved), renamed, clock + 1)
+    yield Pointer(_derived(former), renamed, None, Alias(former, moved_away=number % 2 == 0))
+    gone = _url("gone", number)
+    yield Subscription(_derived(gone), gone, False, clock + 3, None, clock + 4)
+    plain = _url("plain", number)
+    yield Subscription(_derived(plain), plain, True, clock + 5)
+
+
+def _url(word: str, number: int) -> str:
+    return f"https://feeds.example/{word}/{number}?täg=ü&x={'y' * (number % 40)}"
+
+
+def _derived(url: str) -> Guid:
+    return parse_feed_url(url).guid
+
+
+def _is_deleted(entry: Entry) -> bool:
+    return isinstance(entry, Subscription) and entry.deleted is not None

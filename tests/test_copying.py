@@ -1,0 +1,179 @@
+"""Copying from store to store: everything arrives as it was, and what does not is noticed."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import tracemalloc
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from feedkeep_process import FEEDKEEP
+from library import library
+from postgres_server import drop_database, execute, new_database
+
+from feedkeep import copying
+from feedkeep.assembly import open_store
+from feedkeep.copying import checksums
+from feedkeep.formats.feed_list import Format, write_feed_list
+from feedkeep.model import Owner, Records
+from feedkeep.rules.subscriptions import subscribed
+from feedkeep.settings import Settings
+
+ACCOUNTS, ENTRIES = 2_000, 100
+MIB = 1024 * 1024
+
+
+@pytest.fixture
+def database(postgres: str) -> Iterator[str]:
+    url = new_database(postgres)
+    yield url
+    drop_database(postgres, url)
+
+
+def fill(url: str, accounts: int, entries: int) -> None:
+    async def go() -> None:
+        store = await open_store(Settings(database=url))
+        await store.fill(library(accounts, entries))
+        await store.close()
+
+    asyncio.run(go())
+
+
+def exports(url: str) -> Iterator[bytes]:
+    """Return what `feedkeep export` writes, for every account, as JSON with all its guids."""
+
+    async def go() -> list[bytes]:
+        store = await open_store(Settings(database=url))
+        found = [
+            write_feed_list(subscribed(await store.whole(account.id)), Format.JSON)
+            for account in await store.accounts()
+        ]
+        await store.close()
+        return found
+
+    return iter(asyncio.run(go()))
+
+
+def everything(url: str) -> list[object]:
+    async def go() -> list[object]:
+        store = await open_store(Settings(database=url))
+        async with store.archive() as archive:
+            found: list[object] = [checksum async for checksum in checksums(archive.records())]
+        await store.close()
+        return found
+
+    return asyncio.run(go())
+
+
+def copy(source: str, target: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [FEEDKEEP, "copy", source, target],
+        capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False,
+    )  # fmt: skip
+
+
+def test_200_000_entries_go_there_and_back_and_the_exports_are_the_same(
+    tmp_path: Path, database: str
+) -> None:
+    first, last = (f"sqlite:///{tmp_path / name}.db" for name in ("first", "last"))
+    fill(first, ACCOUNTS, ENTRIES)
+    for source, target in ((first, database), (database, last)):
+        done = copy(source, target)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout == (
+            "Copied, and compared: 2,000 accounts, 4,000 tokens, 40,000 deletions,"
+            " 120,000 subscriptions, 80,000 pointers.\n"
+        )
+    assert list(exports(first)) == list(exports(last))
+    assert everything(first) == everything(last)
+
+
+def test_a_copy_holds_only_a_part_in_memory(tmp_path: Path) -> None:
+    source = f"sqlite:///{tmp_path / 'source.db'}"
+
+    async def most_memory_bytes(accounts: int) -> int:
+        origin = await open_store(Settings(database=source))
+        target = await open_store(Settings(database=f"sqlite:///{tmp_path / str(accounts)}.db"))
+        tracemalloc.start()
+        async with origin.archive() as archive:
+            counts = await copying.copy(archive, target, lambda _: None)
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert counts["accounts"] == accounts
+        await target.close()
+        await origin.close()
+        return most
+
+    sizes = []
+    for accounts in (20, 200):
+        (tmp_path / "source.db").unlink(missing_ok=True)
+        fill(source, accounts, ENTRIES)
+        sizes.append(asyncio.run(most_memory_bytes(accounts)))
+    assert sizes[1] < 1.5 * sizes[0]
+    assert sizes[1] < 8 * MIB
+
+
+def test_only_an_empty_database_is_copied_to(tmp_path: Path, database: str) -> None:
+    source = f"sqlite:///{tmp_path / 'source.db'}"
+    fill(source, 2, 5)
+    fill(database, 1, 5)
+    for target in (database, source):
+        before = everything(target)
+        done = copy(source, target)
+        assert done.returncode == 1
+        assert "accounts in it already" in done.stderr
+        assert everything(target) == before
+
+
+def test_a_source_that_is_not_there_is_told_and_not_created(tmp_path: Path, database: str) -> None:
+    done = copy(f"sqlite:///{tmp_path / 'nothing.db'}", database)
+    assert done.returncode == 1
+    assert "There is no database sqlite:///" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_empty_database_is_copied(tmp_path: Path, database: str) -> None:
+    fill(database, 0, 0)
+    done = copy(database, f"sqlite:///{tmp_path / 'target.db'}")
+    assert (done.returncode, done.stdout) == (0, "Copied nothing: there is no account.\n")
+
+
+def test_a_copy_that_differs_is_noticed_and_told(tmp_path: Path, database: str) -> None:
+    source = f"sqlite:///{tmp_path / 'source.db'}"
+    fill(source, 3, 20)
+    fill(database, 0, 0)
+    execute(
+        database,
+        "CREATE FUNCTION meddle() RETURNS trigger LANGUAGE plpgsql AS"
+        " 'BEGIN NEW.alias_moved_away := true; RETURN NEW; END'",
+    )
+    execute(
+        database,
+        "CREATE TRIGGER meddle BEFORE INSERT ON feedkeep.entry FOR EACH ROW"
+        " WHEN (NEW.alias_url IS NOT NULL) EXECUTE FUNCTION meddle()",
+    )
+    done = copy(source, database)
+    assert done.returncode == 1
+    assert "The copy is not what was copied" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_checksum_sees_every_field_of_every_record() -> None:
+    async def all_of(change: str) -> list[object]:
+        async def changed() -> AsyncIterator[Records]:
+            async for some in library(2, 10):
+                yield [
+                    (i, replace(r, account=replace(r.account, password_hash=change)))
+                    if isinstance(r, Owner) and change
+                    else (i, r)
+                    for i, r in some
+                ]
+
+        return [checksum async for checksum in checksums(changed())]
+
+    same, other = asyncio.run(all_of("")), asyncio.run(all_of("x"))
+    assert len(same) == len(other) == 10
+    assert [a == b for a, b in zip(same, other, strict=True)] == [False] * 2 + [True] * 8
