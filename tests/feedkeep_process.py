@@ -8,6 +8,8 @@ import re
 import signal
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Awaitable, Callable
 from itertools import count
 from pathlib import Path
@@ -41,6 +43,7 @@ class FeedkeepProcess:
             **{f"FEEDKEEP_{key.upper()}": value for key, value in settings.items()},
         }
         self.base_url = ""
+        self.printed: list[str] = []
 
     def __enter__(self) -> Self:
         self.start()
@@ -59,7 +62,9 @@ class FeedkeepProcess:
                 text=True,
             )
         assert self.process.stdout is not None
+        self.printed = []
         for line in self.process.stdout:
+            self.printed.append(line)
             if found := re.search(r"http://[0-9.:]+", line):
                 self.base_url = found[0]
                 return
@@ -123,3 +128,35 @@ class FeedkeepProcess:
             headers={"Authorization": f"Bearer {self.new_token(name)}"},
             timeout=30,
         )
+
+
+def write_until_it_ends(client: httpx.Client, thread: int, acknowledged: list[str]) -> None:
+    for number in range(100_000):
+        url = f"https://{thread}.example/{number}"
+        try:
+            reply = client.post("/subscriptions", json={"subscriptions": [{"feed_url": url}]})
+        except httpx.HTTPError:
+            return
+        if reply.status_code != 200:
+            assert reply.status_code == 503
+            return
+        acknowledged.append(url)
+
+
+def write_while(process: FeedkeepProcess, number: int) -> tuple[list[str], str, int]:
+    """Write with 8 clients, end the process by a signal meanwhile; return what was acknowledged."""
+    name = process.new_account()
+    acknowledged: list[str] = []
+    with process.client(name) as client:
+        threads = [
+            threading.Thread(target=write_until_it_ends, args=(client, thread, acknowledged))
+            for thread in range(8)
+        ]
+        for thread in threads:
+            thread.start()
+        time.sleep(0.5)
+        status = process.stop(number)
+        for thread in threads:
+            thread.join()
+    assert len(acknowledged) > 50
+    return acknowledged, name, status

@@ -16,7 +16,7 @@ from typing import Any
 
 import httpx
 import pytest
-from feedkeep_process import FEEDKEEP, FeedkeepProcess
+from feedkeep_process import FEEDKEEP, FeedkeepProcess, write_while
 
 SECRET_URL = "https://user:hunter2@feeds.example/private?key=abracadabra"
 
@@ -33,38 +33,6 @@ def own(tmp_path: Path) -> Iterator[FeedkeepProcess]:
 
 def log_lines(process: FeedkeepProcess) -> list[dict[str, Any]]:
     return [json.loads(line) for line in process.log.read_text().splitlines()]
-
-
-def write_until_it_ends(client: httpx.Client, thread: int, acknowledged: list[str]) -> None:
-    for number in range(100_000):
-        url = f"https://{thread}.example/{number}"
-        try:
-            reply = client.post("/subscriptions", json={"subscriptions": [{"feed_url": url}]})
-        except httpx.HTTPError:
-            return
-        if reply.status_code != 200:
-            assert reply.status_code == 503
-            return
-        acknowledged.append(url)
-
-
-def write_while(process: FeedkeepProcess, number: int) -> tuple[list[str], str, int]:
-    """Write with 8 clients, end the process by a signal meanwhile; return what was acknowledged."""
-    name = process.new_account()
-    acknowledged: list[str] = []
-    with process.client(name) as client:
-        threads = [
-            threading.Thread(target=write_until_it_ends, args=(client, thread, acknowledged))
-            for thread in range(8)
-        ]
-        for thread in threads:
-            thread.start()
-        time.sleep(0.5)
-        status = process.stop(number)
-        for thread in threads:
-            thread.join()
-    assert len(acknowledged) > 50
-    return acknowledged, name, status
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

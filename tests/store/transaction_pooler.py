@@ -25,6 +25,7 @@ class Pooler:
         self._idle: deque[Session] = deque()
         self._freed = asyncio.Semaphore(0)
         self._greeting = b""
+        self._clients: set[asyncio.Task[None]] = set()
         self.transactions = 0
 
     @asynccontextmanager
@@ -40,6 +41,9 @@ class Pooler:
             yield urlunsplit(self._url._replace(netloc=location))
         finally:
             server.close()
+            for client in self._clients:
+                client.cancel()
+            await asyncio.gather(*self._clients)
             for _, writer in self._idle:
                 writer.close()
 
@@ -50,14 +54,18 @@ class Pooler:
         names = {"user": self._url.username, "database": self._url.path[1:]}
         body = b"".join(f"{key}\0{value}\0".encode() for key, value in names.items()) + b"\0"
         writer.write(struct.pack("!ii", len(body) + 8, 196608) + body)
-        self._greeting = b""
+        greeting = b""
         while True:
             kind, message = await _message(reader)
-            self._greeting += message
+            greeting += message
             if kind == b"Z":
+                self._greeting = greeting
                 return reader, writer
 
     async def _serve(self, client: asyncio.StreamReader, out: asyncio.StreamWriter) -> None:
+        serving = asyncio.current_task()
+        assert serving is not None
+        self._clients.add(serving)
         try:
             await self._greet(client, out)
             while True:
@@ -65,9 +73,10 @@ class Pooler:
                 if kind == b"X":
                     return
                 await self._transaction(message, client, out)
-        except (asyncio.IncompleteReadError, ConnectionError):
+        except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
             pass
         finally:
+            self._clients.discard(serving)
             out.close()
 
     async def _greet(self, client: asyncio.StreamReader, out: asyncio.StreamWriter) -> None:
@@ -80,36 +89,41 @@ class Pooler:
         out.write(self._greeting)
 
     async def _transaction(
-        self, first: bytes, client: asyncio.StreamReader, out: asyncio.StreamWriter
+        self, message: bytes, client: asyncio.StreamReader, out: asyncio.StreamWriter
     ) -> None:
         """Give the client a session until PostgreSQL says that no transaction is open."""
         await self._freed.acquire()
-        session, writer = self._idle.popleft()
+        session = self._idle.popleft()
         self.transactions += 1
-        writer.write(first)
-
-        async def forward() -> None:
+        ready: asyncio.Queue[bytes] = asyncio.Queue()
+        relaying = asyncio.create_task(_relay(session[0], out, ready))
+        try:
             while True:
-                writer.write((await _message(client))[1])
-
-        async def give_back() -> None:
-            while True:
-                kind, message = await _message(session)
-                out.write(message)
-                if kind == b"Z" and message[5:6] == b"I":
+                session[1].write(message)
+                if message[:1] in {b"Q", b"S"} and await ready.get() == b"I":
                     return
+                _, message = await _message(client)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            session[1].close()  # the client left in the middle of a transaction
+            session = await self._log_in()
+            raise
+        finally:
+            relaying.cancel()
+            self._idle.append(session)
+            self._freed.release()
 
-        both = [asyncio.create_task(forward()), asyncio.create_task(give_back())]
-        await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
-        for task in both:
-            task.cancel()
-        gone, _ = await asyncio.gather(*both, return_exceptions=True)
-        if isinstance(gone, asyncio.CancelledError):
-            self._idle.append((session, writer))
-        else:  # the client left in the middle of a transaction
-            writer.close()
-            self._idle.append(await self._log_in())
-        self._freed.release()
+
+async def _relay(
+    session: asyncio.StreamReader, out: asyncio.StreamWriter, ready: asyncio.Queue[bytes]
+) -> None:
+    """Pass on what PostgreSQL says, and note whenever it is ready for more, and in which state."""
+    state = b""
+    while state != b"I":
+        kind, message = await _message(session)
+        out.write(message)
+        if kind == b"Z":
+            state = message[5:6]
+            ready.put_nowait(state)
 
 
 async def _message(reader: asyncio.StreamReader) -> tuple[bytes, bytes]:

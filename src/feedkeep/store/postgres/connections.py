@@ -91,6 +91,7 @@ class Connections:
         self._most = most
         self._keeps_statements = True
         self._pool: asyncpg.Pool = self._new_pool()
+        self._retiring: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
         """Get ready; connects to nothing yet."""
@@ -99,7 +100,10 @@ class Connections:
     async def close(self) -> None:
         """Finish what is under way, and let go of the database."""
         try:
-            await asyncio.wait_for(self._pool.close(), STATEMENT_SECONDS)
+            async with asyncio.timeout(STATEMENT_SECONDS):
+                await self._pool.close()
+                if self._retiring:
+                    await self._retiring
         except TimeoutError:
             self._pool.terminate()
 
@@ -177,8 +181,9 @@ class Connections:
         if self._keeps_statements:
             _log.warning("no prepared statements are kept between here and PostgreSQL")
             self._keeps_statements = False
-            self._pool = self._new_pool()
+            retired, self._pool = self._pool, self._new_pool()
             await self._pool
+            self._retiring = asyncio.create_task(retired.close())
 
     def _new_pool(self) -> asyncpg.Pool:
         return asyncpg.create_pool(

@@ -1,0 +1,142 @@
+"""Splitting the tables by account: what is asked of Citus, and what is told where there is none.
+
+Citus itself comes in no package that a test could start. A stand-in notes what it is asked, and
+answers where feedkeep looks for an answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from feedkeep_process import FeedkeepProcess
+from postgres_server import execute, with_connection
+
+from feedkeep.model import Account, AccountId, Decision, Guid, Snapshot
+from feedkeep.store.postgres import PostgresStore, connections
+
+STAND_IN = """
+CREATE TABLE public.pg_dist_partition (logicalrelid regclass, asked text);
+CREATE FUNCTION public.create_reference_table(table_name regclass) RETURNS void LANGUAGE sql AS
+    $$ INSERT INTO public.pg_dist_partition VALUES ($1, 'reference') $$;
+CREATE FUNCTION public.create_distributed_table(
+    table_name regclass, distribution_column text, colocate_with text
+) RETURNS void LANGUAGE sql AS
+    $$ INSERT INTO public.pg_dist_partition VALUES ($1, $2 || ' with ' || $3) $$;
+SET allow_system_table_mods = on;
+INSERT INTO pg_extension
+    (oid, extname, extowner, extnamespace, extrelocatable, extversion)
+SELECT 4242, 'citus', 10, oid, false, '13.0' FROM pg_namespace WHERE nspname = 'public';
+"""
+
+
+@pytest.fixture
+def command(tmp_path: Any, database: str) -> FeedkeepProcess:
+    return FeedkeepProcess(tmp_path, database)
+
+
+@pytest.fixture
+def citus(database: str) -> None:
+    with_connection(database, lambda connection: connection.execute(STAND_IN))
+
+
+@pytest.mark.usefixtures("citus")
+def test_every_table_is_split_by_account_and_kept_together(
+    command: FeedkeepProcess, database: str
+) -> None:
+    told = command.must("database", "distribute")
+    assert told.splitlines() == [
+        "account_name is kept on every machine.",
+        "account is split over the machines by account.",
+        "token is split over the machines by account.",
+        "entry is split over the machines by account.",
+        "deletion is split over the machines by account.",
+    ]
+    asked = execute(
+        database,
+        "SELECT array_agg(relname || ': ' || asked)"
+        " FROM pg_dist_partition JOIN pg_class ON oid = logicalrelid",
+    )
+    assert asked == [
+        "account_name: reference",
+        "account: account_id with none",
+        "token: account_id with feedkeep.account",
+        "entry: account_id with feedkeep.account",
+        "deletion: account_id with feedkeep.account",
+    ]
+
+
+@pytest.mark.usefixtures("citus")
+def test_what_was_split_before_is_left_as_it_is(command: FeedkeepProcess, database: str) -> None:
+    command.must("database", "distribute")
+    assert "nothing to do" in command.must("database", "distribute")
+    execute(
+        database, "DELETE FROM pg_dist_partition WHERE logicalrelid = 'feedkeep.entry'::regclass"
+    )
+    told = command.must("database", "distribute")
+    assert told == "entry is split over the machines by account.\n"
+
+
+def test_a_database_without_citus_is_told_what_is_missing(command: FeedkeepProcess) -> None:
+    done = command.run("database", "distribute")
+    assert done.returncode == 1
+    assert "CREATE EXTENSION citus" in done.stderr
+
+
+def test_a_sqlite_file_cannot_be_split(tmp_path: Any) -> None:
+    done = FeedkeepProcess(tmp_path).run("database", "distribute")
+    assert done.returncode == 1
+    assert done.stderr == (
+        "feedkeep: Only a PostgreSQL database with Citus can be split by account.\n"
+    )
+
+
+@pytest.mark.usefixtures("citus")
+def test_once_split_a_batch_holds_one_account_and_many_run_side_by_side(
+    command: FeedkeepProcess, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command.must("database", "distribute")
+    accounts = [AccountId(number) for number in range(1, 5)]
+    guid = Guid("00000000-0000-4000-8000-000000000001")
+    under_way: list[int] = []
+    most = 0
+    transact = connections.Connections.transact
+
+    async def counted(self: connections.Connections, work: Callable) -> Any:
+        nonlocal most
+        under_way.append(1)
+        most = max(most, len(under_way))
+        try:
+            return await transact(self, work)
+        finally:
+            under_way.pop()
+
+    monkeypatch.setattr(connections.Connections, "transact", counted)
+    batches: list[set[AccountId]] = []
+
+    async def go() -> None:
+        store = await PostgresStore.open(database, 4)
+        for account_id in accounts:
+            name = f"user{account_id}"
+            await store.create_account(Account(account_id, name, None, False, 0), name)
+        change = store._entries.change
+
+        async def noted(connection: Any, changes: Any) -> Any:
+            batches.append({change.account_id for change in changes})
+            return await change(connection, changes)
+
+        store._entries.change = noted  # type: ignore[method-assign]
+
+        def nothing(snapshot: Snapshot) -> Decision[None]:
+            return Decision(None, [], [], snapshot.last_stamp)
+
+        await asyncio.gather(
+            *(store.change(account_id, [guid], nothing) for account_id in accounts * 5)
+        )
+        await store.close()
+
+    asyncio.run(go())
+    assert all(len(batch) == 1 for batch in batches)
+    assert most == len(accounts)

@@ -1,0 +1,217 @@
+"""Running on PostgreSQL: several processes, a database that goes away, and a stop under load."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from feedkeep_process import FeedkeepProcess, write_while
+from postgres_server import PostgresServer, execute
+
+ITEM = {"subscriptions": [{"feed_url": "https://a.example"}]}
+READY_SECONDS = 5
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[PostgresServer]:
+    with PostgresServer() as server:
+        yield server
+
+
+@pytest.fixture
+def own(tmp_path: Path, server: PostgresServer) -> Iterator[FeedkeepProcess]:
+    """Two processes of this test's own, on a server that may be stopped."""
+    execute(server.url, "DROP SCHEMA IF EXISTS feedkeep CASCADE")
+    process = FeedkeepProcess(tmp_path, server.url, workers="2")
+    process.start()
+    yield process
+    if process.process.poll() is None:
+        process.stop()
+
+
+def workers_of(process: FeedkeepProcess) -> list[int]:
+    """Return the processes that serve, in order: not what Python starts beside them."""
+    children = Path(f"/proc/{process.process.pid}/task/{process.process.pid}/children")
+    found = [int(pid) for pid in children.read_text().split()]
+    return [pid for pid in found if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+
+
+def until(condition: Callable[[], object], seconds: float = READY_SECONDS) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it took too long"
+        time.sleep(0.02)
+
+
+def answers(process: FeedkeepProcess, path: str, status: int) -> bool:
+    return httpx.get(process.base_url + path, timeout=20).status_code == status
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_while_the_database_is_away_it_lives_and_says_503_and_then_goes_on_by_itself(
+    own: FeedkeepProcess, server: PostgresServer, number: signal.Signals
+) -> None:
+    with own.client(own.new_account()) as client:
+        assert client.post("/subscriptions", json=ITEM).status_code == 200
+        server.stop(number)
+        started = time.monotonic()
+        for _ in range(10):  # both processes
+            for reply in (
+                client.post("/subscriptions", json=ITEM),
+                client.get("/subscriptions"),
+                httpx.get(f"{own.base_url}/readyz"),
+            ):
+                assert (reply.status_code, reply.json()["code"]) == (503, "503")
+                assert int(reply.headers["Retry-After"]) > 0
+                assert "127.0.0.1" not in reply.text
+            assert answers(own, "/livez", 200)
+        assert time.monotonic() - started < 10
+        server.start()
+        until(lambda: all(answers(own, "/readyz", 200) for _ in range(10)))
+        assert client.post("/subscriptions", json=ITEM).status_code == 200
+        assert client.get("/subscriptions").json()["total"] == 1
+    assert "Traceback" not in own.log.read_text()
+
+
+def test_a_database_that_restarts_under_load_loses_nothing_and_leaves_nothing_half_done(
+    own: FeedkeepProcess, server: PostgresServer
+) -> None:
+    name = own.new_account()
+    token = own.new_token(name)
+    acknowledged: list[str] = []
+    statuses: set[int] = set()
+    stop = threading.Event()
+
+    def write(thread: int) -> None:
+        headers = {"Authorization": f"Bearer {token}"}
+        with httpx.Client(base_url=own.base_url, headers=headers, timeout=30) as client:
+            for number in range(100_000):
+                if stop.is_set():
+                    return
+                urls = [f"https://{thread}.example/{number}/{half}" for half in "ab"]
+                items = {"subscriptions": [{"feed_url": url} for url in urls]}
+                reply = client.post("/subscriptions", json=items)
+                statuses.add(reply.status_code)
+                if reply.status_code == 200:
+                    acknowledged.extend(urls)
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for number in (signal.SIGINT, signal.SIGKILL):
+        time.sleep(0.5)
+        server.stop(number)
+        time.sleep(0.2)
+        server.start()
+        until(lambda: answers(own, "/readyz", 200))
+    time.sleep(0.3)
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert statuses == {200, 503}
+    assert len(acknowledged) > 100
+    kept = set(own.must("export", name, "--format", "urls").split())
+    assert set(acknowledged) <= kept
+    assert set(Counter(url[:-1] for url in kept).values()) == {2}
+    own.must("check")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_stop_under_load_loses_nothing_and_ends_all_processes(
+    own: FeedkeepProcess, number: signal.Signals
+) -> None:
+    until(lambda: len(workers_of(own)) == 2)
+    workers = workers_of(own)
+    acknowledged, name, status = write_while(own, number)
+    assert status == 0
+    assert not any(is_alive(pid) for pid in workers)
+    assert set(acknowledged) <= set(own.must("export", name, "--format", "urls").split())
+
+
+def test_a_worker_that_dies_is_replaced_and_nothing_acknowledged_is_lost(
+    own: FeedkeepProcess,
+) -> None:
+    until(lambda: len(workers_of(own)) == 2)
+    first, second = workers_of(own)
+    with own.client(own.new_account()) as client:
+        assert client.post("/subscriptions", json=ITEM).status_code == 200
+    os.kill(first, signal.SIGKILL)
+    until(lambda: len(workers_of(own)) == 2 and first not in workers_of(own))
+    assert second in workers_of(own)
+    until(lambda: all(answers(own, "/readyz", 200) for _ in range(10)))
+    log = [json.loads(line) for line in own.log.read_text().splitlines()]
+    (line,) = [line for line in log if line["event"].startswith("a worker died")]
+    assert line["status"] == -signal.SIGKILL
+
+
+def test_the_workers_end_when_the_process_that_watches_them_is_killed(
+    own: FeedkeepProcess,
+) -> None:
+    until(lambda: len(workers_of(own)) == 2)
+    workers = workers_of(own)
+    until(lambda: all(answers(own, "/readyz", 200) for _ in range(10)))
+    acknowledged, name, _ = write_while(own, signal.SIGKILL)
+    until(lambda: not any(is_alive(pid) for pid in workers))
+    assert set(acknowledged) <= set(own.must("export", name, "--format", "urls").split())
+
+
+def test_the_password_of_the_database_is_shown_nowhere(
+    tmp_path: Path, server: PostgresServer
+) -> None:
+    secret = server.url.replace("feedkeep@", "feedkeep:hunter2@") + "?password=hunter2"
+    process = FeedkeepProcess(tmp_path, secret)
+    process.start()
+    httpx.get(f"{process.base_url}/readyz")
+    process.process.send_signal(signal.SIGTERM)
+    assert process.process.stdout is not None
+    printed = "".join(process.printed) + process.process.stdout.read()
+    process.wait()
+    assert "postgresql://feedkeep:***@127.0.0.1" in printed
+    assert "hunter2" not in printed + process.log.read_text()
+    for command in ("migrate", "check"):
+        done = process.run(command)
+        assert "hunter2" not in done.stdout + done.stderr
+
+
+def test_a_database_that_is_away_at_the_start_is_told_in_one_sentence(
+    tmp_path: Path, server: PostgresServer
+) -> None:
+    nowhere = server.url.replace(str(server.port), "1")
+    done = FeedkeepProcess(tmp_path, nowhere).run("serve", "--port", "0")
+    assert done.returncode == 1
+    assert done.stderr.startswith("feedkeep: The PostgreSQL database cannot be used now: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_more_than_one_worker_on_sqlite_is_refused_with_the_reason(tmp_path: Path) -> None:
+    done = FeedkeepProcess(tmp_path).run("serve", "--workers", "2")
+    assert done.returncode == 1
+    assert done.stderr.startswith("feedkeep: 2 workers need PostgreSQL. ")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_its_package_postgres_is_told_how_to_get_it(tmp_path: Path) -> None:
+    (tmp_path / "asyncpg.py").write_text("raise ModuleNotFoundError('asyncpg', name='asyncpg')")
+    process = FeedkeepProcess(tmp_path, "postgresql://127.0.0.1/feedkeep")
+    process.environment["PYTHONPATH"] = str(tmp_path)
+    done = process.run("migrate")
+    assert done.returncode == 1
+    assert done.stderr == (
+        'feedkeep: PostgreSQL needs one more package: pip install "feedkeep[postgres]".\n'
+    )
