@@ -154,9 +154,11 @@ def write_while(process: FeedkeepProcess, number: int) -> tuple[list[str], str, 
         ]
         for thread in threads:
             thread.start()
-        time.sleep(0.5)
+        deadline = time.monotonic() + _START_SECONDS
+        while len(acknowledged) < 200 and time.monotonic() < deadline:
+            time.sleep(0.02)
         status = process.stop(number)
         for thread in threads:
             thread.join()
-    assert len(acknowledged) > 50
+    assert len(acknowledged) >= 200
     return acknowledged, name, status

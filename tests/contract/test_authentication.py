@@ -85,6 +85,7 @@ def test_whoever_shows_nothing_or_something_wrong_gets_the_same_reply(
         basic("", ""),
         basic("nobody", PASSWORD),
         basic(name, PASSWORD + "\x00"),
+        basic(name + "\x00", PASSWORD),
     ]
     bodies = {ask(anyone, authorization).content for authorization in wrong}
     assert len(bodies) == 1
