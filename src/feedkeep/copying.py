@@ -36,19 +36,21 @@ class Checksum:
 
 
 async def copy(archive: Archive, target: Store, advance: Advance) -> dict[str, int]:
-    """Copy everything into an empty store, and compare the two; return how many of each kind.
+    """Copy everything into an empty store, if it arrives as it is; return how many of each kind.
 
     Raises:
-        StoreUnusable: The target is not empty, or something in it is not as it was.
+        StoreUnusable: The target is not empty, or something would not be what it was.
     """
-    await target.fill(_advancing(archive.records(), advance))
     counts: dict[str, int] = {}
-    async with target.archive() as copied:
+
+    async def compare(copied: Archive) -> None:
         ours, theirs = checksums(archive.records(), advance), checksums(copied.records())
         async for wanted in ours:
             _compare(wanted, await anext(theirs, None))
             counts[wanted.kind] = counts.get(wanted.kind, 0) + wanted.count
         _compare(None, await anext(theirs, None))
+
+    await target.fill(_advancing(archive.records(), advance), compare)
     return counts
 
 
@@ -81,7 +83,7 @@ def _compare(wanted: Checksum | None, found: Checksum | None) -> None:
     if wanted != found:
         raise StoreUnusable(
             f"The copy is not what was copied: {_told(wanted)} became {_told(found)}."
-            " Do not use it; empty the target and copy again."
+            " Nothing was stored; the target is still empty."
         )
 
 

@@ -16,7 +16,7 @@ from feedkeep.errors import FeedkeepError
 
 ENVIRONMENT_PREFIX = "FEEDKEEP_"
 
-_PASSWORD_IN_QUERY = re.compile(r"([?&]password=)[^&]*")
+_PASSWORD_IN_QUERY = re.compile(r"([?&](?:ssl)?password=)[^&]*")
 
 Port = Annotated[int, msgspec.Meta(ge=0, le=65_535)]
 Count = Annotated[int, msgspec.Meta(ge=1)]

@@ -48,36 +48,52 @@ class Workers:
         """Serve until SIGTERM or Ctrl-C; the workers stop too if this process dies."""
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._stop)
-        workers = [self._start() for _ in range(self._count)]
-        while not self._is_stopping:
-            wait([worker.sentinel for worker in workers], _POLL_SECONDS)
-            workers = [self._still(worker) for worker in workers]
-        for worker in workers:
-            worker.terminate()
-        deadline = time.monotonic() + STOP_SECONDS
-        for worker in workers:
-            worker.join(max(0, deadline - time.monotonic()))
-            worker.kill()
+        workers: list[SpawnProcess] = []
+        try:
+            while not self._is_stopping:
+                workers = self._alive(workers)
+                if len(workers) < self._count:
+                    workers += self._start(self._count - len(workers))
+                wait([worker.sentinel for worker in workers], _POLL_SECONDS)
+        finally:
+            _end(workers)
 
     def _stop(self, *_: object) -> None:
         self._is_stopping = True
 
-    def _start(self) -> SpawnProcess:
-        worker = _spawn.Process(target=_work, args=self._arguments)
-        worker.start()
-        return worker
+    def _alive(self, workers: list[SpawnProcess]) -> list[SpawnProcess]:
+        dead = [worker for worker in workers if not worker.is_alive()]
+        for worker in dead:
+            _log.error("a worker died; another one takes its place", status=worker.exitcode)
+        if dead:
+            time.sleep(PAUSE_SECONDS)
+        return [worker for worker in workers if worker not in dead]
 
-    def _still(self, worker: SpawnProcess) -> SpawnProcess:
-        """Return the worker, or one that takes its place."""
-        if worker.is_alive() or self._is_stopping:
-            return worker
-        _log.error("a worker died; another one takes its place", status=worker.exitcode)
-        time.sleep(PAUSE_SECONDS)
-        return self._start()
+    def _start(self, count: int) -> list[SpawnProcess]:
+        started = []
+        for _ in range(0 if self._is_stopping else count):
+            worker = _spawn.Process(target=_work, args=self._arguments)
+            try:
+                worker.start()
+            except OSError as error:  # too many processes, or too little memory, for now
+                _log.error("a worker cannot be started", reason=str(error))
+                time.sleep(PAUSE_SECONDS)
+                break
+            started.append(worker)
+        return started
+
+
+def _end(workers: list[SpawnProcess]) -> None:
+    for worker in workers:
+        worker.terminate()
+    deadline = time.monotonic() + STOP_SECONDS
+    for worker in workers:
+        worker.join(max(0, deadline - time.monotonic()))
+        worker.kill()
 
 
 def _work(settings: Settings, listener: socket.socket, serve: Serve) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent, which stops us
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # while starting, Ctrl-C is the parent's to tell
     configure_logs(settings.log_level)
     try:
         uvloop.run(_serve_while_wanted(serve(settings, listener)))

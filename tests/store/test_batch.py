@@ -147,6 +147,33 @@ def test_batches_of_different_keys_run_side_by_side_and_of_one_key_in_turn() -> 
     assert max(count for count, _ in batches) == 2
 
 
+def test_a_defect_leaves_nobody_waiting_and_the_next_job_runs() -> None:
+    async def transaction(jobs: Sequence[int]) -> Sequence[Outcome[int]]:
+        return [] if 1 in jobs else [Done(job) for job in jobs]
+
+    async def go() -> None:
+        batcher: Batcher[int, int] = Batcher(transaction, 1)
+        found = await asyncio.gather(
+            *(batcher.submit(job) for job in (1, 2)), return_exceptions=True
+        )
+        assert [type(answer) for answer in found] == [RuntimeError, RuntimeError]
+        assert await batcher.submit(3) == 3
+        await batcher.close()
+
+    asyncio.run(go())
+
+
+def test_an_error_that_cannot_be_handed_over_is_told_as_a_defect() -> None:
+    async def transaction(_: Sequence[int]) -> Sequence[Outcome[int]]:
+        return [StopIteration()]
+
+    async def go() -> None:
+        with pytest.raises(RuntimeError):
+            await Batcher(transaction, 1).submit(1)
+
+    asyncio.run(go())
+
+
 def test_closing_answers_what_was_accepted_and_takes_no_more() -> None:
     transactions = Transactions()
 

@@ -123,9 +123,9 @@ def test_once_split_a_batch_holds_one_account_and_many_run_side_by_side(
             await store.create_account(Account(account_id, name, None, False, 0), name)
         change = store._entries.change
 
-        async def noted(connection: Any, changes: Any) -> Any:
+        async def noted(connection: Any, changes: Any, *, may_wait: bool) -> Any:
             batches.append({change.account_id for change in changes})
-            return await change(connection, changes)
+            return await change(connection, changes, may_wait=may_wait)
 
         store._entries.change = noted  # type: ignore[method-assign]
 
@@ -140,3 +140,25 @@ def test_once_split_a_batch_holds_one_account_and_many_run_side_by_side(
     asyncio.run(go())
     assert all(len(batch) == 1 for batch in batches)
     assert most == len(accounts)
+
+
+@pytest.mark.usefixtures("citus")
+def test_once_split_the_machines_are_told_to_wait_for_their_disks(
+    command: FeedkeepProcess, database: str
+) -> None:
+    command.must("database", "distribute")
+    name = database.rpartition("/")[2]
+    execute(database, f"ALTER DATABASE {name} SET synchronous_commit = off")
+    seen: list[str] = []
+
+    async def look(connection: Any) -> None:
+        seen.append(await connection.fetchval("SHOW synchronous_commit"))
+        seen.append(await connection.fetchval("SHOW citus.propagate_set_commands"))
+
+    async def go() -> None:
+        store = await PostgresStore.open(database, 4)
+        await store._connections.transact(look)
+        await store.close()
+
+    asyncio.run(go())
+    assert seen == ["on", "local"]

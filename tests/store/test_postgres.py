@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import socket
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -27,6 +28,7 @@ from feedkeep.model import (
     Token,
 )
 from feedkeep.store.postgres import PostgresStore, connections, migration
+from feedkeep.store.postgres import store as store_module
 
 ALICE, BOB = AccountId(7), AccountId(3)
 GUID = Guid("00000000-0000-4000-8000-000000000001")
@@ -154,9 +156,20 @@ def test_the_database_itself_refuses_rows_that_no_rule_would_write(database: str
 # A URL that leads nowhere
 
 
-def test_what_is_no_url_of_a_database_is_told() -> None:
-    with pytest.raises(StoreUnusable, match="no URL of a PostgreSQL database"):
-        asyncio.run(opened("postgresql://host:port/name"))
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://alice:hunter2@host:port/name",
+        "postgresql://alice:hunter2/1@host/name",
+        "postgresql://alice:hunter2#1@host/name",
+        "postgresql://alice:hunter2[@host/name",
+        "postgresql://alice:hunter2\uff1f@host/name",
+    ],
+)
+def test_what_is_no_url_of_a_database_is_told_without_its_password(url: str) -> None:
+    with pytest.raises(StoreUnusable, match="no URL of a PostgreSQL database") as failure:
+        asyncio.run(opened(url))
+    assert "hunter2" not in str(failure.value)
 
 
 def test_a_database_that_is_not_there_is_told(postgres: str) -> None:
@@ -167,20 +180,31 @@ def test_a_database_that_is_not_there_is_told(postgres: str) -> None:
 # Others that hold things up
 
 
-def test_while_somebody_holds_an_account_others_go_on_and_it_can_be_read(
-    database: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(connections, "_BEGIN", connections._BEGIN.replace("= '2s'", "= '100ms'"))
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    begin = connections._BEGIN.replace("lock_timeout = '2s'", "lock_timeout = '300ms'")
+    monkeypatch.setattr(connections, "_BEGIN", begin)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_while_somebody_holds_an_account_others_go_on_and_it_can_be_read(database: str) -> None:
+    async def timed(change: Awaitable[int]) -> tuple[Any, float]:
+        started = time.monotonic()
+        (answer,) = await answers(change)
+        return answer, time.monotonic() - started
 
     async def work(store: PostgresStore) -> None:
         await store.change(ALICE, [GUID], subscribe)
         other = await asyncpg.connect(database)
         await other.execute("BEGIN")
         await other.execute("UPDATE feedkeep.account SET last_stamp = 99 WHERE account_id = 7")
-        results = await answers(
-            store.change(ALICE, [GUID], subscribe), store.change(BOB, [GUID], subscribe)
-        )
-        assert results == [StoreUnavailable, 1]
+        held = [asyncio.create_task(timed(store.change(ALICE, [GUID], subscribe))) for _ in "12345"]
+        free = await timed(store.change(BOB, [GUID], subscribe))
+        assert free[0] == 1
+        assert free[1] < 0.25  # it waited for nobody
+        refused = await asyncio.gather(*held)
+        assert [answer for answer, _ in refused] == [StoreUnavailable] * 5
+        assert max(seconds for _, seconds in refused) < 1.0  # they waited together
         assert await store.view(ALICE, GUID) is not None
         assert (await store.page(ALICE, PageRequest(-1, None, 1, 50))).total == 1
         assert (await store.whole(ALICE)).last_stamp == 1
@@ -190,21 +214,53 @@ def test_while_somebody_holds_an_account_others_go_on_and_it_can_be_read(
     run(database, work)
 
 
-def test_a_deadlock_is_repeated_and_nobody_hears_of_it(database: str) -> None:
+def test_who_waits_for_an_account_goes_on_as_soon_as_it_is_free(database: str) -> None:
     async def work(store: PostgresStore) -> None:
         other = await asyncpg.connect(database)
-        lock = "UPDATE feedkeep.account SET is_disabled = false WHERE account_id = $1"
         await other.execute("BEGIN")
-        await other.execute(lock, ALICE)
-        changes = [
-            asyncio.create_task(store.change(account_id, [GUID], subscribe))
-            for account_id in (BOB, ALICE)
-        ]
-        await asyncio.sleep(0.3)  # now ours has Bob and waits for Alice, and it was first to wait
-        await other.execute(lock, BOB)
+        await other.execute("UPDATE feedkeep.account SET last_stamp = 99 WHERE account_id = 7")
+        changes = [asyncio.create_task(store.change(ALICE, [GUID], subscribe)) for _ in "123"]
+        await asyncio.sleep(0.2)
         await other.execute("COMMIT")
-        assert await asyncio.gather(*changes) == [1, 1]
+        assert await asyncio.gather(*changes) == [100, 101, 102]
         await other.close()
+
+    run(database, work)
+
+
+@pytest.mark.parametrize(
+    ("code", "what"),
+    [
+        ("40P01", "a deadlock"),
+        ("40001", "a serialization failure"),
+        ("57014", "a cancelled statement"),
+        ("53200", "too little memory"),
+        ("53100", "a full disk"),
+    ],
+)
+def test_what_passes_is_repeated_once_and_what_stays_is_unavailable(
+    database: str, code: str, what: str
+) -> None:
+    asyncio.run(opened(database))
+    for statement in (
+        "CREATE SEQUENCE tries",
+        "CREATE TABLE failing (times int)",
+        "INSERT INTO failing VALUES (1)",
+        "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$"
+        " BEGIN IF nextval('tries') <= (SELECT times FROM failing) THEN"
+        f" RAISE EXCEPTION '{what}' USING ERRCODE = '{code}'; END IF; RETURN NEW; END $$",
+        "CREATE TRIGGER fail BEFORE INSERT OR UPDATE ON feedkeep.entry"
+        " FOR EACH ROW EXECUTE FUNCTION fail()",
+    ):
+        execute(database, statement)
+
+    async def work(store: PostgresStore) -> None:
+        changes = (store.change(ALICE, [GUID], subscribe), store.change(BOB, [GUID], subscribe))
+        assert await answers(*changes) == [1, 1]
+        execute(database, "UPDATE failing SET times = 1000")
+        with pytest.raises(StoreUnavailable, match=what):
+            await store.change(ALICE, [GUID], subscribe)
+        assert (await store.whole(ALICE)).last_stamp == 1
 
     run(database, work)
 
@@ -365,6 +421,26 @@ def test_another_server_takes_over(server: PostgresServer) -> None:
         run(both, work)
 
 
+def test_a_host_that_does_not_answer_does_not_keep_the_next_one_from_being_asked(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "CONNECT_SECONDS", 0.5)
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        address = f"127.0.0.1:{silent.getsockname()[1]},127.0.0.1:"
+        both = database.replace("127.0.0.1:", address)
+
+        async def work(store: PostgresStore) -> None:
+            started = time.monotonic()
+            assert await asyncio.gather(
+                store.change(ALICE, [GUID], subscribe), store.view(BOB, GUID)
+            ) == [1, None]
+            assert time.monotonic() - started < 0.5  # it is known which one answers
+
+        run(both, work)
+
+
 def test_a_server_without_a_free_connection_is_unavailable_until_it_has_one() -> None:
     with PostgresServer(max_connections="4", superuser_reserved_connections="1") as server:
         execute(server.url, "CREATE ROLE plain LOGIN")
@@ -450,6 +526,77 @@ def test_names_and_accounts_that_do_not_lead_to_one_another_are_damages(database
     run(database, work)
 
 
+def test_a_database_that_cannot_hold_every_text_is_refused(postgres: str) -> None:
+    execute(postgres, "DROP DATABASE IF EXISTS narrow")
+    execute(
+        postgres,
+        "CREATE DATABASE narrow ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0",
+    )
+    with pytest.raises(StoreUnusable, match="encoding LATIN1"):
+        asyncio.run(opened(postgres.rpartition("/")[0] + "/narrow"))
+    execute(postgres, "DROP DATABASE narrow")
+
+
+@pytest.mark.parametrize("patience", ["READY_SECONDS", "lock_timeout"])
+@pytest.mark.usefixtures("impatient")
+def test_a_database_that_does_not_answer_is_not_ready(
+    database: str, monkeypatch: pytest.MonkeyPatch, patience: str
+) -> None:
+    if patience == "READY_SECONDS":
+        monkeypatch.setattr(store_module, "READY_SECONDS", 0.1)
+
+    async def work(store: PostgresStore) -> None:
+        other = await asyncpg.connect(database)
+        await other.execute("BEGIN; LOCK TABLE feedkeep.schema_version")
+        started = time.monotonic()
+        assert await answers(store.assert_ready()) == [StoreUnavailable]
+        assert time.monotonic() - started < 1
+        await other.close()
+        await store.assert_ready()
+
+    run(database, work)
+
+
+def test_a_stop_does_not_wait_for_a_database_that_does_not_answer(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_module, "CLOSE_SECONDS", 0.2)
+    monkeypatch.setattr(connections, "CLOSE_SECONDS", 0.2)
+
+    async def go() -> None:
+        store = await PostgresStore.open(database, 4)
+        await store.create_account(Account(ALICE, "alice", None, False, 0), "alice")
+        other = await asyncpg.connect(database)
+        await other.execute("BEGIN; LOCK TABLE feedkeep.account")
+        changing = asyncio.create_task(answers(store.change(ALICE, [GUID], subscribe)))
+        await asyncio.sleep(0.1)
+        started = time.monotonic()
+        await store.close()
+        assert time.monotonic() - started < 1
+        await other.close()
+        assert await changing == [StoreUnavailable]
+
+    asyncio.run(go())
+
+
+def test_a_connection_that_cannot_be_given_back_does_not_undo_what_was_done(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release = asyncpg.pool.Pool.release
+
+    async def failing(pool: asyncpg.Pool, connection: asyncpg.Connection) -> None:
+        await release(pool, connection)
+        raise TimeoutError
+
+    async def work(store: PostgresStore) -> None:
+        monkeypatch.setattr(asyncpg.pool.Pool, "release", failing)
+        assert await store.change(ALICE, [GUID], subscribe) == 1
+        assert await store.view(ALICE, GUID) is not None
+        monkeypatch.undo()
+
+    run(database, work)
+
+
 # Durability
 
 
@@ -517,16 +664,41 @@ def test_nothing_that_a_request_sets_outlives_its_transaction(database: str) -> 
     run(database, work, most_connections=1)
 
 
+def test_when_a_pooler_is_found_out_nobody_who_waits_is_refused(database: str) -> None:
+    async def go() -> None:
+        async with Pooler(database).running() as url:
+            for _ in range(3):
+                store = await PostgresStore.open(url, 2)
+                requests = (
+                    request
+                    for number in range(40)
+                    for request in (
+                        store.find_account(f"user{number}"),
+                        store.view(ALICE, GUID),
+                        store.deletion(ALICE, number),
+                    )
+                )
+                assert await asyncio.gather(*requests) == [None] * 120
+                await store.close()
+
+    asyncio.run(go())
+
+
 def test_a_read_that_comes_after_a_write_was_answered_sees_it(database: str) -> None:
     async def work(store: PostgresStore) -> None:
-        reading = [asyncio.create_task(store.view(ALICE, GUID)) for _ in range(50)]
-        for _ in range(100):
+        is_over = False
+
+        async def read_on() -> None:
+            while not is_over:
+                await store.view(ALICE, GUID)
+
+        reading = [asyncio.create_task(read_on()) for _ in range(10)]
+        for _ in range(200):
             stamp = await store.change(ALICE, [GUID], subscribe)
             view = await store.view(ALICE, GUID)
             assert view is not None
             assert view.subscription.revision >= stamp
+        is_over = True
         await asyncio.gather(*reading)
 
-    started = time.monotonic()
     run(database, work)
-    assert time.monotonic() - started < 60

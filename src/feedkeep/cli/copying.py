@@ -26,8 +26,8 @@ def copy_all(source: SourceArgument, target: TargetArgument, config: ConfigOptio
 
     Accounts, tokens, passwords, lists, guids, stamps and tombstones stay exactly what they are;
     clients notice nothing. Stop the service first: what it stores meanwhile is not copied. The
-    target is filled in one step, or stays empty. At the end both are read again and compared,
-    account by account.
+    target is filled in one step, or stays empty. Before that step is done, both are read again and
+    compared, account by account.
     """
     chosen = settings(source, config)
     if not is_postgres(source) and not sqlite_path(source).exists():

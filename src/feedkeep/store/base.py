@@ -7,9 +7,9 @@ is half done.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from feedkeep.model import (
     Account,
@@ -43,6 +43,10 @@ class Archive(Protocol):
         First owners, then tokens, deletions, subscriptions and pointers: what others refer to comes
         before them. Each kind is ordered by account, and then by what is its key there.
         """
+
+
+Check: TypeAlias = Callable[[Archive], Awaitable[None]]
+"""Looks at what was put into a store, and raises if it is not what it should be."""
 
 
 class Store(Protocol):
@@ -129,8 +133,11 @@ class Store(Protocol):
     def archive(self) -> AbstractAsyncContextManager[Archive]:
         """Give everything as it is at this moment, for as long as the context is open."""
 
-    async def fill(self, records: AsyncIterator[Records]) -> None:
+    async def fill(self, records: AsyncIterator[Records], check: Check | None = None) -> None:
         """Put all records of an archive into this store, in one step: all of them, or none.
+
+        Before anybody else can see them, `check` is shown what is there; if it raises, all is
+        undone. The event loop may be held up meanwhile.
 
         Raises:
             StoreUnusable: There is an account in it already.

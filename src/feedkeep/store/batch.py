@@ -72,16 +72,26 @@ class Batcher(Generic[Job, T]):
     async def close(self) -> None:
         """Take no more jobs, and return when all that were taken are answered."""
         self._is_closed = True
-        await asyncio.gather(*self._workers.values())
+        await asyncio.gather(*self._workers.values(), return_exceptions=True)
 
     async def _work(self, key: Hashable) -> None:
         queue = self._queues[key]
-        while queue:
-            batch = self._next_batch(queue)
-            outcomes = await self._outcomes([job for job, _ in batch])
-            for (_, answer), outcome in zip(batch, outcomes, strict=True):
-                _answer(answer, outcome)
-        del self._queues[key], self._workers[key]
+        batch: list[tuple[Job, asyncio.Future[T]]] = []
+        try:
+            while queue:
+                batch = self._next_batch(queue)
+                outcomes = await self._outcomes([job for job, _ in batch])
+                for (_, answer), outcome in zip(batch, outcomes, strict=True):
+                    _answer(answer, outcome)
+        finally:
+            del self._queues[key], self._workers[key]
+            for _, answer in (*batch, *queue):  # nobody may wait for ever
+                _answer(answer, self._unanswered())
+
+    def _unanswered(self) -> Exception:
+        if self._is_closed:
+            return StoreUnavailable("The service stopped before the store answered.")
+        return RuntimeError("A batch ended without an answer.")
 
     def _next_batch(
         self, queue: deque[tuple[Job, asyncio.Future[T]]]
@@ -119,5 +129,7 @@ def _answer(answer: asyncio.Future[T], outcome: Outcome[T]) -> None:
         return
     if isinstance(outcome, Done):
         answer.set_result(outcome.value)
+    elif isinstance(outcome, StopIteration):  # which no future can carry
+        answer.set_exception(RuntimeError("a job raised StopIteration"))
     else:
         answer.set_exception(outcome)

@@ -9,7 +9,7 @@ import asyncpg
 
 from feedkeep.errors import StoreUnusable
 from feedkeep.model import AccountId, Deletion, Owner, Pointer, Record, Records, Subscription, Token
-from feedkeep.store.base import RECORDS_AT_ONCE
+from feedkeep.store.base import RECORDS_AT_ONCE, Check
 from feedkeep.store.postgres.rows import ROWS
 from feedkeep.store.rows import DELETION, ENTRY, OWNER, SAVED_ENTRY, TOKEN, columns, owner_of
 
@@ -22,13 +22,17 @@ SELECT (SELECT count(*) FROM feedkeep.account) + (SELECT count(*) FROM feedkeep.
 """
 _HAS_ACCOUNTS = "SELECT EXISTS (SELECT 1 FROM feedkeep.account)"
 
-# Nothing else is done meanwhile, however long the source takes; and references are checked as the
-# rows come, so that no list of checks grows until the commit.
-_PREPARE = """
-SET LOCAL idle_in_transaction_session_timeout = 0;
+TAKE_YOUR_TIME = "SET LOCAL idle_in_transaction_session_timeout = 0"
+"""For a transaction that waits for another database."""
+
+# References are checked as the rows come, so that no list of checks grows until the commit.
+_PREPARE = f"""
+{TAKE_YOUR_TIME};
 SET CONSTRAINTS ALL IMMEDIATE;
 LOCK TABLE feedkeep.account IN EXCLUSIVE MODE
 """
+# Without statistics, the first requests would be planned by guesses.
+_LOOK_AT_WHAT_IS_THERE = "ANALYZE feedkeep.account, feedkeep.token, feedkeep.entry"
 
 _READ_ENTRIES = f"SELECT account_id, {columns(ENTRY)} FROM feedkeep.entry WHERE new_guid"
 _KINDS: tuple[tuple[str, Callable[[Sequence[Any]], Record]], ...] = (
@@ -63,8 +67,10 @@ class PostgresArchive:
                 yield [(AccountId(row[0]), read(row)) for row in some]
 
 
-async def fill(connection: asyncpg.Connection, records: AsyncIterator[Records]) -> None:
-    """Write all records; the transaction around it is the caller's."""
+async def fill(
+    connection: asyncpg.Connection, records: AsyncIterator[Records], check: Check | None
+) -> None:
+    """Write all records, and let `check` look; the transaction around it is the caller's."""
     await connection.execute(_PREPARE)
     if await connection.fetchval(_HAS_ACCOUNTS):
         raise StoreUnusable("There are accounts in it already.")
@@ -75,6 +81,9 @@ async def fill(connection: asyncpg.Connection, records: AsyncIterator[Records]) 
         keys = [(record.name_key, owner) for owner, record in some if isinstance(record, Owner)]
         if keys:
             await _put(connection, "account_name", ("name_key", "account_id"), keys)
+    await connection.execute(_LOOK_AT_WHAT_IS_THERE, timeout=PATIENCE_SECONDS)
+    if check is not None:
+        await check(PostgresArchive(connection))
 
 
 async def _put(

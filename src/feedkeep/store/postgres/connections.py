@@ -9,7 +9,7 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, urlsplit, urlunsplit
 
 import asyncpg
 import structlog
@@ -19,9 +19,9 @@ from feedkeep.model import T
 from feedkeep.store.batch import FailedBeforeCommit
 
 CONNECT_SECONDS = 3.0
-"""How long connecting may take, and how long is waited for a free connection."""
+"""How long connecting to a host may take."""
 
-STATEMENT_SECONDS = 15.0
+STATEMENT_SECONDS = 10.0
 """How long a statement of a request may take before the connection is given up."""
 
 LOCK_SECONDS = 2
@@ -30,18 +30,26 @@ LOCK_SECONDS = 2
 IDLE_SECONDS = 10
 """After how long without a statement PostgreSQL ends a transaction whose process hangs."""
 
+CLOSE_SECONDS = 1.0
+"""How long closing waits for PostgreSQL."""
+
 _STATEMENTS = 100
 """How many prepared statements a connection keeps; there are about forty."""
 
 # All that a transaction sets is its own: behind a pooler, the next one may get another session.
-# A commit is on the disk before it returns; what an operator set to be stronger still, stays.
 _BEGIN = f"""
 BEGIN ISOLATION LEVEL READ COMMITTED;
-SELECT set_config('synchronous_commit', 'on', true)
-WHERE current_setting('synchronous_commit') IN ('off', 'local', 'remote_write');
 SET LOCAL lock_timeout = '{LOCK_SECONDS}s';
-SET LOCAL idle_in_transaction_session_timeout = '{IDLE_SECONDS}s'
+SET LOCAL idle_in_transaction_session_timeout = '{IDLE_SECONDS}s';
 """
+# A commit is on the disk before it returns; what an operator set to be stronger still, stays.
+_DURABLE = """
+SELECT set_config('synchronous_commit', 'on', true)
+WHERE current_setting('synchronous_commit') IN ('off', 'local', 'remote_write')
+"""
+# Of Citus, only plain SET commands reach the machines that have the rows.
+_DURABLE_EVERYWHERE = "SET LOCAL synchronous_commit = on"
+_BEGIN_EVERYWHERE = _BEGIN.replace(";", "; SET LOCAL citus.propagate_set_commands = 'local';", 1)
 _BEGIN_READING = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 # What waiting, or an administrator, can mend. Anything else is a defect of ours.
@@ -61,11 +69,25 @@ _UNAVAILABLE = (
     asyncpg.OperatorInterventionError,
     asyncpg.PostgresConnectionError,
     asyncpg.PostgresSystemError,
+    asyncpg.ProgramLimitExceededError,
     asyncpg.TransactionRollbackError,
+)
+
+# After these nothing can be done with a connection, though it may be open still.
+_ENDS_CONNECTION = (
+    asyncpg.PostgresConnectionError,
+    asyncpg.ReadOnlySQLTransactionError,
+    asyncpg.InvalidSQLStatementNameError,
+    asyncpg.DuplicatePreparedStatementError,
 )
 
 # What a pooler says that gives each transaction another session, and keeps no prepared statements.
 _NOT_PREPARED = (asyncpg.InvalidSQLStatementNameError, asyncpg.DuplicatePreparedStatementError)
+
+_NO_URL = (
+    "That is no URL of a PostgreSQL database: give postgresql://user:password@host:port/name, with"
+    " special characters of the password percent-encoded."
+)
 
 _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -83,24 +105,34 @@ class Connection(asyncpg.Connection):  # type: ignore[misc]  # asyncpg has no ty
 
 
 class Connections:
-    """A pool of connections to one database, opened as they are needed."""
+    """A pool of connections to one database, opened as they are needed.
+
+    Attributes:
+        is_distributed: Whether a transaction is carried out by other machines than the one that is
+            connected to, so that these have to be told what it needs.
+    """
 
     def __init__(self, url: str, most: int) -> None:
-        """Take a URL, as PostgreSQL's own programs do, and how many connections there may be."""
-        self._url = url
+        """Take a URL, as PostgreSQL's own programs do, and how many connections there may be.
+
+        Raises:
+            StoreUnusable: It is no URL.
+        """
+        self._hosts = _split_by_host(url)
         self._most = most
         self._keeps_statements = True
         self._pool: asyncpg.Pool = self._new_pool()
         self._retiring: asyncio.Task[None] | None = None
+        self.is_distributed = False
 
     async def open(self) -> None:
         """Get ready; connects to nothing yet."""
         await self._pool
 
     async def close(self) -> None:
-        """Finish what is under way, and let go of the database."""
+        """Let go of the database."""
         try:
-            async with asyncio.timeout(STATEMENT_SECONDS):
+            async with asyncio.timeout(CLOSE_SECONDS):
                 await self._pool.close()
                 if self._retiring:
                     await self._retiring
@@ -129,7 +161,11 @@ class Connections:
             yield connection
             await connection.execute("COMMIT")
 
-    async def transact(self, work: Callable[[asyncpg.Connection], Awaitable[T]]) -> T:
+    async def transact(
+        self,
+        work: Callable[[asyncpg.Connection], Awaitable[T]],
+        commit_seconds: float = STATEMENT_SECONDS,
+    ) -> T:
         """Run `work` in a transaction; return its result when the commit is durable.
 
         Raises:
@@ -138,43 +174,68 @@ class Connections:
                 whether it was done may be unknown.
             FailedBeforeCommit: It failed, changed nothing, and may be repeated.
         """
+        if self.is_distributed:
+            begin = _BEGIN_EVERYWHERE + _DURABLE_EVERYWHERE
+        else:
+            begin = _BEGIN + _DURABLE
         async with self._borrowed() as connection:
-            await connection.execute(_BEGIN)
+            await connection.execute(begin)
             value = await work(connection)
-            await _commit(connection)
+            await _commit(connection, commit_seconds)
         return value
 
     @asynccontextmanager
     async def _borrowed(self) -> AsyncIterator[asyncpg.Connection]:
         """Give a connection of the pool; one that failed is given to nobody again."""
-        pool = self._pool
-        connection = await _acquire(pool)
+        pool, connection = await self._acquire()
         try:
-            try:
-                yield connection
-            except FeedkeepError:  # a refusal, and no fault of the connection
-                await connection.execute("ROLLBACK")
-                raise
-        except FeedkeepError:
-            raise
-        except _CommitFailed as failure:
-            _give_up(connection)
-            await pool.expire_connections()
-            raise _unavailable(failure.cause) from failure
+            yield connection
         except Exception as error:
-            _give_up(connection)
-            if isinstance(error, _NOT_PREPARED):
-                await self._keep_no_statements()
-            if not isinstance(error, (*_UNAVAILABLE, *_NOT_PREPARED)):
-                raise FailedBeforeCommit(error) from error
-            # What ended this connection, or made it read-only, most likely did so to all of them.
-            await pool.expire_connections()
-            raise FailedBeforeCommit(_unavailable(error)) from error
+            raise await self._after(error, pool, connection) from error
         except BaseException:  # whoever asked is gone, perhaps in the middle of a transaction
             _give_up(connection)
             raise
         finally:
-            await pool.release(connection)
+            try:
+                await pool.release(connection)
+            except Exception:  # noqa: BLE001 - what was done is done; only the connection is lost
+                _give_up(connection)
+
+    async def _acquire(self) -> tuple[asyncpg.Pool, asyncpg.Connection]:
+        pool = self._pool
+        try:
+            return pool, await pool.acquire(timeout=CONNECT_SECONDS * len(self._hosts))
+        except ValueError:  # asyncpg reads the URL when it connects; it may tell of the password
+            raise StoreUnusable(_NO_URL) from None
+        except _UNAVAILABLE as error:
+            if pool is not self._pool:  # it was replaced while we waited
+                return await self._acquire()
+            raise _unavailable(error) from error
+
+    async def _after(
+        self, error: Exception, pool: asyncpg.Pool, connection: asyncpg.Connection
+    ) -> Exception:
+        """Return what to raise after an error, and see what can still be done with connections."""
+        is_alive = isinstance(error, (FeedkeepError, asyncpg.PostgresError)) and not isinstance(
+            error, _ENDS_CONNECTION
+        )
+        if not (is_alive and await _roll_back(connection)):
+            _give_up(connection)
+            # What ended this connection, or made it read-only, most likely did so to all of them.
+            await pool.expire_connections()
+        if isinstance(error, _NOT_PREPARED):
+            await self._keep_no_statements()
+            return FailedBeforeCommit(_unavailable(error))
+        match error:
+            case FeedkeepError():
+                return error
+            case _CommitFailed(cause=cause):
+                return _unavailable(cause)
+            case asyncpg.LockNotAvailableError():
+                # Waiting as long again, for each request in turn, would help nobody.
+                return StoreUnavailable("Another transaction holds what this one needs.")
+        is_ours = isinstance(error, ValueError) or not isinstance(error, _UNAVAILABLE)
+        return FailedBeforeCommit(error if is_ours else _unavailable(error))
 
     async def _keep_no_statements(self) -> None:
         """Prepare each statement anew from now on: something between does not keep them."""
@@ -187,18 +248,33 @@ class Connections:
 
     def _new_pool(self) -> asyncpg.Pool:
         return asyncpg.create_pool(
-            self._url,
+            connect=self._connect,
             min_size=0,
             max_size=self._most,
             max_queries=sys.maxsize,  # no connection is closed for its age
             timeout=CONNECT_SECONDS,
             command_timeout=STATEMENT_SECONDS,
-            target_session_attrs=_wanted_session(self._url),
             statement_cache_size=_STATEMENTS if self._keeps_statements else 0,
             max_cached_statement_lifetime=0,
             connection_class=Connection,
             reset=_keep,
         )
+
+    async def _connect(self, _dsn: None, **options: Any) -> asyncpg.Connection:
+        """Connect to the first host that takes writes; each has its own time to answer."""
+        failure: Exception | None = None
+        for host in self._hosts:
+            try:
+                connection = await asyncpg.connect(
+                    host, target_session_attrs=_wanted_session(host), **options
+                )
+            except _UNAVAILABLE as error:
+                failure = failure or error
+            else:
+                self._hosts.sort(key=lambda other: other != host)  # it comes first from now on
+                return connection
+        assert failure is not None
+        raise failure
 
 
 class _CommitFailed(Exception):
@@ -209,24 +285,25 @@ class _CommitFailed(Exception):
         self.cause = cause
 
 
-async def _acquire(pool: asyncpg.Pool) -> asyncpg.Connection:
+async def _commit(connection: asyncpg.Connection, within_seconds: float) -> None:
     try:
-        return await pool.acquire(timeout=CONNECT_SECONDS)
-    except ValueError as error:  # asyncpg reads the URL when it connects
-        raise StoreUnusable(f"That is no URL of a PostgreSQL database: {error}.") from error
-    except _UNAVAILABLE as error:
-        raise _unavailable(error) from error
-
-
-async def _commit(connection: asyncpg.Connection) -> None:
-    try:
-        status = await connection.execute("COMMIT")
+        status = await connection.execute("COMMIT", timeout=within_seconds)
     except asyncpg.IntegrityConstraintViolationError:
         raise  # a deferred check: nothing was committed
     except Exception as error:
         raise _CommitFailed(error) from error
     if status != "COMMIT":  # PostgreSQL ends a failed transaction so, without an error
         raise _CommitFailed(RuntimeError(f"it answered {status} to COMMIT"))
+
+
+async def _roll_back(connection: asyncpg.Connection) -> bool:
+    """End the transaction, if there is one; return whether the connection can be used again."""
+    try:
+        if connection.is_in_transaction():
+            await connection.execute("ROLLBACK", timeout=CLOSE_SECONDS)
+    except Exception:  # noqa: BLE001 - then it cannot
+        return False
+    return not connection.is_closed()
 
 
 async def _keep(_: asyncpg.Connection) -> None:
@@ -241,6 +318,16 @@ def _give_up(connection: asyncpg.Connection) -> None:
 def _unavailable(error: Exception) -> StoreUnavailable:
     reason = str(error) or type(error).__name__
     return StoreUnavailable(f"The PostgreSQL database cannot be used now: {reason}")
+
+
+def _split_by_host(url: str) -> list[str]:
+    """Return a URL for each of the hosts that a URL names."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        raise StoreUnusable(_NO_URL) from None
+    user, at, hosts = parts.netloc.rpartition("@")
+    return [urlunsplit(parts._replace(netloc=f"{user}{at}{host}")) for host in hosts.split(",")]
 
 
 def _wanted_session(url: str) -> str | None:

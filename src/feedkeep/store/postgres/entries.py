@@ -37,6 +37,9 @@ _TYPES = {
 }
 _SAVED = {name: _TYPES.get(name, "bigint") for name in SAVED_ENTRY}
 
+_GUIDS_AT_ONCE = 1_000
+"""How many guids are loaded with one statement: for many more, whole tables would be read."""
+
 _WHOLE = f"""
 SELECT a.last_stamp, {columns(ENTRY, "e")}
 FROM feedkeep.account a LEFT JOIN feedkeep.entry e ON e.account_id = $1
@@ -59,6 +62,10 @@ class Change:
         return len(self.guids)
 
 
+class Held(Exception):
+    """The account is being changed by another transaction, or is gone."""
+
+
 class Entries:
     """The statements for many requests at once, in the shape that the database needs."""
 
@@ -72,6 +79,7 @@ class Entries:
             SELECT a.account_id, a.last_stamp FROM feedkeep.account a
             WHERE a.account_id {is_wanted} ORDER BY a.account_id FOR NO KEY UPDATE
         """
+        self._lock_what_is_free = f"{self._lock} SKIP LOCKED"
         same = "$1" if shape.is_distributed else "t.account_id"
         self._load = f"""
             WITH t AS (
@@ -127,11 +135,21 @@ class Entries:
         """
 
     async def change(
-        self, connection: asyncpg.Connection, changes: Sequence[Change]
+        self, connection: asyncpg.Connection, changes: Sequence[Change], *, may_wait: bool
     ) -> Sequence[Outcome[Any]]:
-        """Lock, load, decide and save; the transaction around it is the caller's."""
-        overlays = await self._load_all(connection, changes)
-        outcomes = [_decide(change, overlays.get(change.account_id)) for change in changes]
+        """Lock, load, decide and save; the transaction around it is the caller's.
+
+        Unless it may wait, the outcome for accounts that cannot be locked at once is `Held`.
+        """
+        lock = self._lock if may_wait else self._lock_what_is_free
+        overlays = await self._load_all(connection, changes, lock)
+        missing = NotAuthorized if may_wait else Held
+        outcomes = [
+            _decide(change, overlays[change.account_id])
+            if change.account_id in overlays
+            else missing()
+            for change in changes
+        ]
         await self._save_all(connection, overlays.values())
         return outcomes
 
@@ -163,14 +181,22 @@ class Entries:
         ]
 
     async def _load_all(
-        self, connection: asyncpg.Connection, changes: Sequence[Change]
+        self, connection: asyncpg.Connection, changes: Sequence[Change], lock: str
     ) -> dict[AccountId, Overlay]:
         account_ids = sorted({change.account_id for change in changes})
-        locked = await connection.fetch(self._lock, self._shape.accounts(account_ids))
+        locked = await connection.fetch(lock, self._shape.accounts(account_ids))
         overlays = {row[0]: Overlay(AccountId(row[0]), row[1]) for row in locked}
-        guids = {(change.account_id, guid) for change in changes for guid in change.guids}
-        if guids:
-            for row in await connection.fetch(self._load, *self._columns(list(guids))):
+        guids = list(
+            {
+                (change.account_id, guid)
+                for change in changes
+                for guid in change.guids
+                if change.account_id in overlays
+            }
+        )
+        for start in range(0, len(guids), _GUIDS_AT_ONCE):
+            some = self._columns(guids[start : start + _GUIDS_AT_ONCE])
+            for row in await connection.fetch(self._load, *some):
                 overlays[row[0]].load(ROWS.entry_of(row[1:]))
         return overlays
 
@@ -215,9 +241,7 @@ async def deletion(
     return ROWS.deletion_of(rows[0]) if rows else None
 
 
-def _decide(change: Change, overlay: Overlay | None) -> Outcome[Any]:
-    if overlay is None:
-        return NotAuthorized()
+def _decide(change: Change, overlay: Overlay) -> Outcome[Any]:
     try:
         return Done(overlay.run(change.guids, change.decide, _now()))
     except FeedkeepError as error:

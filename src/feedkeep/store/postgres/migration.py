@@ -57,8 +57,13 @@ async def version(connection: asyncpg.Connection) -> int:
     """Return the version of the schema that the database has; 0 if it has none.
 
     Raises:
-        StoreUnusable: It is newer than this program, or not feedkeep's.
+        StoreUnusable: It is newer than this program, not feedkeep's, or cannot hold every text.
     """
+    if (encoding := await connection.fetchval("SHOW server_encoding")) != "UTF8":
+        raise StoreUnusable(
+            f"The database has the encoding {encoding}, which cannot hold every URL; create it"
+            " with ENCODING 'UTF8' (and TEMPLATE template0)."
+        )
     if not await connection.fetchval(_HAS_VERSION):
         if await connection.fetchval(_HAS_SCHEMA):
             raise StoreUnusable(
@@ -95,6 +100,11 @@ async def distributed_tables(connection: asyncpg.Connection) -> set[str]:
     if not await connection.fetchval(_HAS_CITUS):
         return set()
     return {name for (name,) in await connection.fetch(_DISTRIBUTED)}
+
+
+async def is_distributed(connection: asyncpg.Connection) -> bool:
+    """Say whether any table is split over machines by account."""
+    return not (await distributed_tables(connection)).isdisjoint(_BY_ACCOUNT)
 
 
 async def steps_to_distribute(connection: asyncpg.Connection) -> Sequence[Step]:

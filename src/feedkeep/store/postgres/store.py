@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any, Self
 
+from feedkeep.errors import StoreUnavailable
 from feedkeep.model import (
     Account,
     AccountId,
@@ -22,18 +25,22 @@ from feedkeep.model import (
     Token,
     View,
 )
+from feedkeep.store.base import Check
 from feedkeep.store.batch import Batcher, Done, FailedBeforeCommit, Outcome
 from feedkeep.store.postgres import accounts, archive, entries, migration
 from feedkeep.store.postgres.accounts import Tokens
 from feedkeep.store.postgres.archive import PostgresArchive
-from feedkeep.store.postgres.connections import Connections
-from feedkeep.store.postgres.entries import Change, Entries
+from feedkeep.store.postgres.connections import CLOSE_SECONDS, Connections
+from feedkeep.store.postgres.entries import Change, Entries, Held
 from feedkeep.store.postgres.shape import Shape
 
 MAX_GUIDS_IN_A_BATCH = 1_000
 MAX_READS_IN_A_BATCH = 256
 MAX_LISTED_IN_A_BATCH = 1_000
 """How many entries the pages hold together that are read with one statement."""
+
+READY_SECONDS = 3.0
+"""How long PostgreSQL may take to show that it takes writes."""
 
 # Nothing is written; where nothing can be, that alone is refused.
 _CAN_WRITE = "UPDATE feedkeep.schema_version SET version = version WHERE false"
@@ -56,15 +63,20 @@ class PostgresStore:
     accounts run side by side.
     """
 
-    def __init__(self, connections: Connections, *, is_distributed: bool) -> None:
+    def __init__(
+        self, connections: Connections, most_connections: int, *, is_distributed: bool
+    ) -> None:
         """Use a database that has been brought up to date; use `open` instead."""
         self._connections = connections
         self._is_distributed = is_distributed
         shape = Shape(is_distributed)
         self._entries, self._tokens = Entries(shape), Tokens(shape)
-        self._changes: Batcher[Change, Any] = Batcher(
-            self._change, MAX_GUIDS_IN_A_BATCH, lambda change: change.weight
-        )
+        # No account that another transaction holds makes the others of its batch wait: its changes
+        # go on in batches of its own, and these never take up all connections.
+        self._changes = _writer(self._change if is_distributed else self._change_what_is_free)
+        self._waiting = _writer(self._change)
+        may_wait = most_connections if is_distributed else max(1, most_connections // 2)
+        self._may_wait = asyncio.Semaphore(may_wait)
         self._views = _reader(partial(self._entries.views, connections))
         self._pages = _reader(
             partial(self._entries.pages, connections),
@@ -90,7 +102,8 @@ class PostgresStore:
         except BaseException:
             await connections.close()
             raise
-        return cls(connections, is_distributed=is_distributed or one_account)
+        connections.is_distributed = is_distributed
+        return cls(connections, most_connections, is_distributed=is_distributed or one_account)
 
     async def change(
         self,
@@ -99,7 +112,11 @@ class PostgresStore:
         decide: Callable[[Snapshot], Decision[T]],
     ) -> T:
         job = Change(account_id, guids, decide)
-        value: T = await self._changes.submit(job, self._key(account_id))
+        value: T
+        try:
+            value = await self._changes.submit(job, self._key(account_id))
+        except Held:
+            value = await self._waiting.submit(job, account_id)
         return value
 
     async def view(self, account_id: AccountId, guid: Guid) -> View | None:
@@ -150,7 +167,11 @@ class PostgresStore:
         return await self._write(accounts.revoke_token, account_id, token_id, now)
 
     async def assert_ready(self) -> None:
-        await self._write(lambda connection: connection.execute(_CAN_WRITE))
+        try:
+            async with asyncio.timeout(READY_SECONDS):
+                await self._write(lambda connection: connection.execute(_CAN_WRITE))
+        except TimeoutError as error:
+            raise StoreUnavailable("PostgreSQL does not answer.") from error
 
     async def damages(self) -> Sequence[str]:
         return await self._read(_damages)
@@ -169,29 +190,43 @@ class PostgresStore:
     async def archive(self) -> AsyncIterator[PostgresArchive]:
         try:
             async with self._connections.reading() as connection:
+                await connection.execute(archive.TAKE_YOUR_TIME)
                 yield PostgresArchive(connection)
         except FailedBeforeCommit as failure:
             raise failure.cause from failure
 
-    async def fill(self, records: AsyncIterator[Records]) -> None:
+    async def fill(self, records: AsyncIterator[Records], check: Check | None = None) -> None:
         try:
-            await self._connections.transact(lambda connection: archive.fill(connection, records))
+            await self._connections.transact(
+                lambda connection: archive.fill(connection, records, check),
+                archive.PATIENCE_SECONDS,
+            )
         except FailedBeforeCommit as failure:
             raise failure.cause from failure
 
     async def close(self) -> None:
-        for batcher in (self._changes, self._views, self._pages, self._found_tokens):
-            await batcher.close()
+        """Finish what was accepted, unless PostgreSQL does not answer, and let go of it."""
+        batchers = (self._changes, self._waiting, self._views, self._pages, self._found_tokens)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(CLOSE_SECONDS):
+                for batcher in batchers:
+                    await batcher.close()
         await self._connections.close()
 
     def _key(self, account_id: AccountId) -> Hashable:
         """Return what the jobs of one batch have in common."""
         return account_id if self._is_distributed else None
 
-    async def _change(self, changes: Sequence[Change]) -> Sequence[Outcome[Any]]:
+    async def _change_what_is_free(self, changes: Sequence[Change]) -> Sequence[Outcome[Any]]:
         return await self._connections.transact(
-            lambda connection: self._entries.change(connection, changes)
+            lambda connection: self._entries.change(connection, changes, may_wait=False)
         )
+
+    async def _change(self, changes: Sequence[Change]) -> Sequence[Outcome[Any]]:
+        async with self._may_wait:
+            return await self._connections.transact(
+                lambda connection: self._entries.change(connection, changes, may_wait=True)
+            )
 
     async def _read(self, read: Callable[..., Awaitable[T]], *arguments: object) -> T:
         return await _repeated(lambda: read(self._connections, *arguments))
@@ -200,6 +235,12 @@ class PostgresStore:
         return await _repeated(
             lambda: self._connections.transact(lambda connection: write(connection, *arguments))
         )
+
+
+def _writer(
+    run: Callable[[Sequence[Change]], Awaitable[Sequence[Outcome[Any]]]],
+) -> Batcher[Change, Any]:
+    return Batcher(run, MAX_GUIDS_IN_A_BATCH, lambda change: change.weight)
 
 
 def _reader(
@@ -233,11 +274,11 @@ async def _repeated(work: Callable[[], Awaitable[T]]) -> T:
 async def _prepare(connections: Connections) -> bool:
     """Bring the database up to date; return whether its tables are split by account."""
     async with connections.reading() as connection:
-        is_new = await migration.version(connection) == migration.newest_version()
-    if not is_new:
+        is_up_to_date = await migration.version(connection) == migration.newest_version()
+    if not is_up_to_date:
         await connections.transact(migration.bring_up_to_date)
     async with connections.reading() as connection:
-        return "entry" in await migration.distributed_tables(connection)
+        return await migration.is_distributed(connection)
 
 
 async def _damages(connections: Connections) -> list[str]:

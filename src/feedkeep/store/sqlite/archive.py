@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
@@ -10,7 +9,7 @@ import apsw
 
 from feedkeep.errors import StoreUnusable
 from feedkeep.model import AccountId, Deletion, Owner, Pointer, Record, Records, Subscription, Token
-from feedkeep.store.base import RECORDS_AT_ONCE
+from feedkeep.store.base import RECORDS_AT_ONCE, Check
 from feedkeep.store.rows import DELETION, ENTRY, OWNER, SAVED_ENTRY, TOKEN, columns, owner_of
 from feedkeep.store.sqlite.connection import unavailable_if_it_fails
 from feedkeep.store.sqlite.rows import ROWS
@@ -38,28 +37,33 @@ _KINDS: tuple[tuple[str, Callable[[Sequence[Any]], Record]], ...] = (
 
 
 class SqliteArchive:
-    """A connection in a transaction that reads; used by one thread at a time."""
+    """A connection in a transaction. It holds the event loop up while it reads."""
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
 
     async def count(self) -> int:
-        return await asyncio.to_thread(lambda: self._connection.execute(_COUNT).get)
+        with unavailable_if_it_fails():
+            count: int = self._connection.execute(_COUNT).get
+        return count
 
     async def records(self) -> AsyncIterator[Records]:
         for statement, read in _KINDS:
             cursor = self._connection.execute(statement)
-            while some := await asyncio.to_thread(_next, cursor):
+            while some := _next(cursor):
                 yield [(AccountId(row[0]), read(row)) for row in some]
 
 
-async def fill(connection: apsw.Connection, records: AsyncIterator[Records]) -> None:
-    """Write all records; the transaction around it is the caller's."""
+async def fill(
+    connection: apsw.Connection, records: AsyncIterator[Records], check: Check | None
+) -> None:
+    """Write all records, and let `check` look; the transaction around it is the caller's."""
     if connection.execute(_HAS_ACCOUNTS).get:
         raise StoreUnusable("There are accounts in it already.")
     async for some in records:
-        rows = [ROWS.record_row(*item) for item in some]
-        await asyncio.to_thread(_put, connection, _insert(some[0][1]), rows)
+        _put(connection, _insert(some[0][1]), [ROWS.record_row(*item) for item in some])
+    if check is not None:
+        await check(SqliteArchive(connection))
 
 
 def _next(cursor: apsw.Cursor) -> list[tuple[Any, ...]]:

@@ -28,6 +28,7 @@ from feedkeep.model import (
     Token,
     View,
 )
+from feedkeep.store.base import Check
 from feedkeep.store.batch import Batcher, Done, FailedBeforeCommit, Outcome
 from feedkeep.store.sqlite import accounts, archive, entries
 from feedkeep.store.sqlite.archive import SqliteArchive
@@ -162,13 +163,13 @@ class SqliteStore:
             own.execute("BEGIN")
             yield SqliteArchive(own)
 
-    async def fill(self, records: AsyncIterator[Records]) -> None:
+    async def fill(self, records: AsyncIterator[Records], check: Check | None = None) -> None:
         with (
             unavailable_if_it_fails(),
             closing(connect(self._path, WRITER_PATIENCE_SECONDS)) as own,
         ):
             own.execute("BEGIN IMMEDIATE")
-            await archive.fill(own, records)
+            await archive.fill(own, records, check)
             own.execute("COMMIT")
 
     async def close(self) -> None:

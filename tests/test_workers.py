@@ -1,0 +1,47 @@
+"""Watching workers: what the running service cannot show, since it needs a machine in distress."""
+
+from __future__ import annotations
+
+import signal
+import socket
+from collections.abc import Iterator
+
+import pytest
+
+from feedkeep import workers
+from feedkeep.settings import Settings
+
+
+@pytest.fixture(autouse=True)
+def signals() -> Iterator[None]:
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+async def serve(_: Settings, __: socket.socket) -> None:
+    """Never started here."""
+
+
+def test_workers_that_cannot_be_started_are_tried_again_until_a_stop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tries = 0
+
+    class Unstartable:
+        def __init__(self, **_: object) -> None:
+            pass
+
+        def start(self) -> None:
+            nonlocal tries
+            tries += 1
+            if tries == 3:
+                signal.raise_signal(signal.SIGTERM)
+            raise BlockingIOError("Resource temporarily unavailable")
+
+    monkeypatch.setattr(workers, "PAUSE_SECONDS", 0)
+    monkeypatch.setattr(workers._spawn, "Process", Unstartable)
+    with socket.socket() as listener:
+        workers.Workers(Settings(workers=2), listener, serve).run()
+    assert tries == 3
