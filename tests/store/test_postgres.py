@@ -6,16 +6,17 @@ import asyncio
 import signal
 import socket
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import asyncpg
 import pytest
+from library import library
 from postgres_server import PostgresServer, drop_database, execute, new_database, with_connection
 from transaction_pooler import Pooler
 
-from feedkeep.errors import StoreUnavailable, StoreUnusable
+from feedkeep.errors import InvalidInput, StoreUnavailable, StoreUnusable
 from feedkeep.model import (
     Account,
     AccountId,
@@ -23,6 +24,7 @@ from feedkeep.model import (
     Guid,
     PageRequest,
     Pointer,
+    Records,
     Snapshot,
     Subscription,
     Token,
@@ -575,6 +577,67 @@ def test_a_stop_does_not_wait_for_a_database_that_does_not_answer(
         assert time.monotonic() - started < 1
         await other.close()
         assert await changing == [StoreUnavailable]
+
+    asyncio.run(go())
+
+
+def test_a_stop_does_not_wait_for_a_connection_that_is_in_use(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "CLOSE_SECONDS", 0.2)
+
+    async def go() -> None:
+        store = await PostgresStore.open(database, 4)
+        async with store.archive():
+            await store.close()
+
+    with pytest.raises(StoreUnavailable):
+        asyncio.run(go())
+
+
+def test_a_connection_that_cannot_end_its_transaction_is_not_used_again(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(_: asyncpg.Connection) -> None:
+        monkeypatch.setattr(connections, "CLOSE_SECONDS", 0)
+        raise InvalidInput("no")
+
+    async def work(store: PostgresStore) -> None:
+        with pytest.raises(InvalidInput):
+            await store._connections.transact(refuse)
+        monkeypatch.undo()
+        assert await store.change(ALICE, [GUID], subscribe) == 1
+
+    run(database, work, most_connections=1)
+
+
+def test_an_archive_that_breaks_off_is_unavailable(server: PostgresServer) -> None:
+    async def count_while_it_stops(store: PostgresStore) -> None:
+        async with store.archive() as archive:
+            server.stop()
+            await archive.count()
+
+    async def work(store: PostgresStore) -> None:
+        with pytest.raises(StoreUnavailable):
+            await count_while_it_stops(store)
+        server.start()
+
+    run(server.url, work)
+
+
+def test_a_fill_that_breaks_off_is_unavailable_and_leaves_nothing(server: PostgresServer) -> None:
+    async def breaking() -> AsyncIterator[Records]:
+        async for some in library(3, 20):
+            yield some
+        server.stop()
+
+    async def go() -> None:
+        store = await PostgresStore.open(server.url, 4)
+        with pytest.raises(StoreUnavailable):
+            await store.fill(breaking())
+        server.start()
+        assert not await store.has_accounts()
+        await store.close()
 
     asyncio.run(go())
 
