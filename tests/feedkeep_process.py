@@ -65,7 +65,7 @@ class FeedkeepProcess:
         self.printed = []
         for line in self.process.stdout:
             self.printed.append(line)
-            if found := re.search(r"http://[0-9.:]+", line):
+            if found := re.search(r"https?://[0-9.:]+", line):
                 self.base_url = found[0]
                 return
         raise AssertionError(f"feedkeep did not start: {self.log.read_text()}")

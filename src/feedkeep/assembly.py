@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from feedkeep.errors import StoreUnusable
 from feedkeep.service import Service
 from feedkeep.settings import Settings, is_postgres, sqlite_path
 from feedkeep.store.base import Store
-from feedkeep.store.sqlite import SqliteStore
+from feedkeep.store.sqlite import SqliteStore, copy_file
 
 if TYPE_CHECKING:
     from feedkeep.store.postgres import PostgresStore
@@ -40,6 +41,27 @@ async def open_store(settings: Settings) -> Store:
     if is_postgres(settings.database):
         return await open_postgres(settings)
     return await SqliteStore.open(sqlite_path(settings.database))
+
+
+def back_up(settings: Settings, target: Path) -> None:
+    """Copy the database to a file, also while it is used.
+
+    Raises:
+        StoreUnusable: It is no SQLite file, is damaged, or `target` is there or cannot be made.
+        StoreUnavailable: There is no room.
+    """
+    copy_file(_sqlite_file(settings, "pg_dump backs it up"), target)
+
+
+def restore(settings: Settings, source: Path) -> None:
+    """Make a backup the database, where there is none yet; raises as `back_up` does."""
+    copy_file(source, _sqlite_file(settings, "pg_restore fills it"))
+
+
+def _sqlite_file(settings: Settings, otherwise: str) -> Path:
+    if is_postgres(settings.database):
+        raise StoreUnusable(f"That is a PostgreSQL database: {otherwise}; see docs/operations.md.")
+    return sqlite_path(settings.database)
 
 
 async def open_postgres(settings: Settings) -> PostgresStore:

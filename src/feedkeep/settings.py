@@ -48,6 +48,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         trusted_proxies: Addresses of proxies whose X-Forwarded-For is believed.
         cors_origins: Origins whose web pages may call the service from a browser.
         log_level: What is logged: debug, info, warning or error.
+        tls_cert: A file with the certificate and those up to its root, for HTTPS; empty: HTTP.
+        tls_key: The file with the certificate's key; empty: it is in the same file.
         workers: How many processes serve; more than one with PostgreSQL only.
         postgres_connections: How many connections to PostgreSQL each process opens at most.
     """
@@ -61,6 +63,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     trusted_proxies: tuple[str, ...] = ()
     cors_origins: tuple[str, ...] = ()
     log_level: Annotated[str, msgspec.Meta(pattern="^(debug|info|warning|error)$")] = "info"
+    tls_cert: str = ""
+    tls_key: str = ""
     workers: Count = 1
     postgres_connections: Count = 8
 

@@ -50,6 +50,9 @@ class Reply:
         return encode(Problem(str(self.status), message))
 
 
+HEAD_TOO_LARGE = Reply(
+    431, "The request's headers are too large.", "At most 16,384 bytes of them are read."
+)
 UNREADABLE = Reply(400, "The request is not valid HTTP.")
 UNKNOWN_METHOD = Reply(
     405, "The input could not be validated.", "", {"Allow": "GET, HEAD, POST, PATCH, DELETE"}

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import platform
+from pathlib import Path
+from typing import Annotated
 
 import apsw
 import typer
 
 from feedkeep import __version__
-from feedkeep.assembly import open_postgres
+from feedkeep.assembly import back_up, open_postgres, restore
 from feedkeep.cli.common import ConfigOption, DatabaseOption, say, settings, with_service
 from feedkeep.service import Service
 from feedkeep.settings import InvalidSettings, Settings, is_postgres, shown
@@ -52,6 +54,34 @@ def migrate(database: DatabaseOption = None, config: ConfigOption = None) -> Non
 
     with_service(chosen, nothing)
     say(f"{shown(chosen.database)} is up to date.")
+
+
+def back_up_to(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to; it must not be there.")],
+    database: DatabaseOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Copy a SQLite database to a file, also while the service runs.
+
+    The copy holds all that was stored before. It is checked, and on the disk, before it gets its
+    name.
+    """
+    back_up(settings(database, config), file.absolute())
+    say(f"Backed up to {file}.")
+
+
+def restore_from(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="What `backup` made.")],
+    database: DatabaseOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Make a backup the database, where there is none yet.
+
+    To replace a database, stop the service and move its file away first.
+    """
+    chosen = settings(database, config)
+    restore(chosen, file.absolute())
+    say(f"{shown(chosen.database)} is restored.")
 
 
 def check(database: DatabaseOption = None, config: ConfigOption = None) -> None:

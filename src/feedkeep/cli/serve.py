@@ -67,6 +67,24 @@ WorkersOption = Annotated[
         show_default=False,
     ),
 ]
+TlsCertOption = Annotated[
+    str | None,
+    typer.Option(
+        "--tls-cert",
+        metavar="FILE",
+        help="Serve HTTPS with this certificate (PEM, with those up to its root).",
+        show_default=False,
+    ),
+]
+TlsKeyOption = Annotated[
+    str | None,
+    typer.Option(
+        "--tls-key",
+        metavar="FILE",
+        help="The certificate's key (PEM), unless it is in the same file.",
+        show_default=False,
+    ),
+]
 SetupOption = Annotated[
     str | None,
     typer.Option(
@@ -84,6 +102,8 @@ def serve(
     database: DatabaseOption = None,
     public_url: PublicUrlOption = None,
     log_level: LogLevelOption = None,
+    tls_cert: TlsCertOption = None,
+    tls_key: TlsKeyOption = None,
     workers: WorkersOption = None,
     setup: SetupOption = None,
     config: ConfigOption = None,
@@ -101,12 +121,14 @@ def serve(
         port=port,
         public_url=public_url,
         log_level=log_level,
+        tls_cert=tls_cert,
+        tls_key=tls_key,
         workers=workers,
     )
     check_workers(chosen)
     configure_logs(chosen.log_level)
     listener = listen(chosen)
-    uvloop.run(_introduce(chosen, _base_url(listener), setup))
+    uvloop.run(_introduce(chosen, _base_url(listener, chosen), setup))
     if chosen.workers > 1:
         Workers(chosen, listener, _serve).run()
     else:
@@ -115,7 +137,7 @@ def serve(
 
 async def _serve(chosen: Settings, listener: socket.socket) -> None:
     async with open_service(chosen) as service:
-        await run(create_app(service, chosen), listener)
+        await run(create_app(service, chosen), listener, chosen)
 
 
 async def _introduce(chosen: Settings, base: str, setup: str | None) -> None:
@@ -141,6 +163,7 @@ async def _welcome(service: Service, base: str, setup: str | None) -> None:
     say(f"curl -H 'Authorization: Bearer {token}' -d '{body}' {base}/subscriptions")
 
 
-def _base_url(listener: socket.socket) -> str:
+def _base_url(listener: socket.socket, chosen: Settings) -> str:
+    scheme = "https" if chosen.tls_cert else "http"
     host, port = listener.getsockname()[:2]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"

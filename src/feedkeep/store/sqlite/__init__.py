@@ -1,5 +1,6 @@
 """The embedded store: one SQLite file."""
 
+from feedkeep.store.sqlite.backup import copy_file
 from feedkeep.store.sqlite.store import SqliteStore
 
-__all__ = ["SqliteStore"]
+__all__ = ["SqliteStore", "copy_file"]

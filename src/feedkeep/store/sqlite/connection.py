@@ -119,7 +119,7 @@ def _patiently(work: Callable[[Path], T], path: Path) -> T:
 
 def _bring_up_to_date(path: Path) -> int:
     with closing(apsw.Connection(str(path))) as connection:
-        found = _version(connection, path)  # before a setting changes a file that is not ours
+        found = check_ours(connection, path)  # before a setting changes a file that is not ours
     with closing(connect(path, WRITER_PATIENCE_SECONDS)) as connection:
         for step in migrations("sqlite")[found:]:
             with _transaction(connection, "BEGIN IMMEDIATE"):
@@ -131,7 +131,22 @@ def _bring_up_to_date(path: Path) -> int:
     return found
 
 
-def _version(connection: apsw.Connection, path: Path) -> int:
+def damages(connection: apsw.Connection) -> list[str]:
+    """Return a sentence for everything that SQLite finds wrong with a file."""
+    try:
+        found = [text for (text,) in connection.execute("PRAGMA integrity_check") if text != "ok"]
+        orphans = connection.execute("PRAGMA foreign_key_check").fetchall()
+    except (apsw.CorruptError, apsw.NotADBError) as error:  # too broken to be searched
+        return [str(error)]
+    return found + [f"a row of table {row[0]} refers to a row that is missing" for row in orphans]
+
+
+def check_ours(connection: apsw.Connection, path: Path) -> int:
+    """Return the version of the schema in a file; 0 if it is empty.
+
+    Raises:
+        StoreUnusable: It is another program's, or newer than this one.
+    """
     with _transaction(connection, "BEGIN"):
         version = connection.pragma("user_version")
         is_ours = connection.pragma("application_id") == APPLICATION_ID

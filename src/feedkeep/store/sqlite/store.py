@@ -33,9 +33,11 @@ from feedkeep.store.batch import Batcher, Done, FailedBeforeCommit, Outcome
 from feedkeep.store.sqlite import accounts, archive, entries
 from feedkeep.store.sqlite.archive import SqliteArchive
 from feedkeep.store.sqlite.connection import (
+    APPLICATION_ID,
     READER_PATIENCE_SECONDS,
     WRITER_PATIENCE_SECONDS,
     connect,
+    damages,
     prepare,
     roll_back,
     unavailable_if_it_fails,
@@ -149,10 +151,11 @@ class SqliteStore:
     async def assert_ready(self) -> None:
         with unavailable_if_it_fails():
             self._reader.execute("SELECT id FROM account LIMIT 1").fetchall()
-        await self._write(lambda _: None)
+        # What is there already, written again: only a commit tells that there is room on the disk.
+        await self._write(lambda connection: connection.pragma("application_id", APPLICATION_ID))
 
     async def damages(self) -> Sequence[str]:
-        return await self._scan(_damages)
+        return await self._scan(damages)
 
     @asynccontextmanager
     async def archive(self) -> AsyncIterator[SqliteArchive]:
@@ -233,12 +236,3 @@ class SqliteStore:
     def _close_writer(self) -> None:
         self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         self._writer.close()
-
-
-def _damages(connection: apsw.Connection) -> list[str]:
-    try:
-        found = [text for (text,) in connection.execute("PRAGMA integrity_check") if text != "ok"]
-        orphans = connection.execute("PRAGMA foreign_key_check").fetchall()
-    except (apsw.CorruptError, apsw.NotADBError) as error:  # too broken to be searched
-        return [str(error)]
-    return found + [f"a row of table {row[0]} refers to a row that is missing" for row in orphans]

@@ -1,0 +1,124 @@
+"""Listening on a socket, and serving on it until told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import resource
+import signal
+import socket
+import ssl
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, cast
+
+import uvicorn
+
+from feedkeep.api.app import App
+from feedkeep.errors import FeedkeepError
+from feedkeep.server.protocol import KEEP_ALIVE_SECONDS, Protocol
+from feedkeep.server.refusals import answered
+from feedkeep.settings import Settings
+
+GRACE_SECONDS = 8
+"""How long requests under way may take once the service is told to stop."""
+
+OTHER_FILES = 100
+"""How many files, besides connections of clients, a process has room for."""
+
+_SWEEP_SECONDS = 1.0
+
+
+class CannotListen(FeedkeepError):
+    """The address cannot be listened on, or not with that certificate; `str()` of it says why."""
+
+
+def listen(settings: Settings) -> socket.socket:
+    """Return a socket that listens where the settings say.
+
+    Raises:
+        CannotListen: The address is taken, not ours, or none; or the certificate cannot be used.
+    """
+    _tls(settings)
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listener = socket.socket(family, kind, protocol)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(2048)
+    except (OSError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or "that is no address"
+        raise CannotListen(
+            f"Cannot listen on {settings.host} port {settings.port}: {reason}."
+        ) from error
+    return listener
+
+
+async def run(app: App, listener: socket.socket, settings: Settings) -> None:
+    """Serve until SIGTERM or Ctrl-C, then answer what was accepted, and return."""
+    config = uvicorn.Config(
+        answered(app),
+        http=cast("Any", partial(Protocol, _room_for_connections())),
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=GRACE_SECONDS,
+        ssl_context_factory=(lambda *_: tls) if (tls := _tls(settings)) else None,
+    )
+    server = uvicorn.Server(config)
+    sweeping = asyncio.create_task(_sweep(server))
+    with _signals_spent():
+        await server.serve(sockets=[listener])
+    sweeping.cancel()
+
+
+def _tls(settings: Settings) -> ssl.SSLContext | None:
+    """Return what HTTPS needs, or None for HTTP."""
+    if not settings.tls_cert:
+        if settings.tls_key:
+            raise CannotListen("A key without a certificate: set tls_cert, too.")
+        return None
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    try:
+        context.load_cert_chain(settings.tls_cert, settings.tls_key or None, password="")
+    except OSError as error:
+        is_content = isinstance(error, ssl.SSLError)
+        reason = "not PEM, or they do not belong together" if is_content else error.strerror
+        files = " and ".join(filter(None, (settings.tls_cert, settings.tls_key)))
+        raise CannotListen(f"Cannot use {files} for HTTPS: {reason}.") from error
+    return context
+
+
+async def _sweep(server: uvicorn.Server) -> None:
+    """Cut clients that keep the service waiting."""
+    while True:
+        await asyncio.sleep(_SWEEP_SECONDS)
+        for connection in tuple(server.server_state.connections):
+            cast("Protocol", connection).cut_if_too_slow()
+
+
+def _room_for_connections() -> int:
+    """Let this process open as many files as it may; return how many clients that is room for."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = min(most, 65_536) if most != resource.RLIM_INFINITY else 65_536
+    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+    return max(OTHER_FILES, wanted - OTHER_FILES)
+
+
+@contextlib.contextmanager
+def _signals_spent() -> Iterator[None]:
+    """Ignore, at the end, the signal that uvicorn raises again: the store is still to be closed."""
+    before = {
+        number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

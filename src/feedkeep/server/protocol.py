@@ -1,0 +1,193 @@
+"""One client's connection: the bounds of what it may send, and errors in our shape."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import sys
+from typing import Any, cast
+
+import httptools
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+
+from feedkeep.api.problems import HEAD_TOO_LARGE, UNKNOWN_METHOD, UNREADABLE
+from feedkeep.server.refusals import has_body, written
+
+KEEP_ALIVE_SECONDS = 75
+"""How long a connection may be idle between two requests."""
+
+PATIENCE_SECONDS = 30.0
+"""How long a client may take for a request's head, then for its body, and to take a reply."""
+
+MAX_HEAD_BYTES = 16 * 1024
+"""The size of the largest request line and headers together that are read."""
+
+_UPGRADE = re.compile(rb"\nupgrade([ \t]*:)", re.IGNORECASE)
+
+
+class Protocol(HttpToolsProtocol):
+    """uvicorn's protocol, with bounds, which answers what is not HTTP in the shape of our errors.
+
+    Attributes:
+        is_between_messages: Whether the next byte starts a request.
+        is_broken: Whether what follows cannot be read; what came before is answered, and the rest
+            dropped.
+        last_seen: When the client sent something, or connected; in the event loop's time.
+        waiting_since: When the client began to owe us a head or a body; None while it owes nothing.
+        stalled_since: When the client began to leave a reply unread; None while it reads.
+    """
+
+    is_between_messages = True
+    is_broken = False
+    waiting_since: float | None = None
+    stalled_since: float | None = None
+
+    _is_head_too_large = False
+    _head_bytes = 0
+    _unaccounted_bytes = 0  # of which the parser has made nothing yet
+
+    def __init__(self, most_connections: int, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self._most_connections = most_connections
+        self.last_seen = self.loop.time()
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to wait for a head; if there is no room for the client, another one has to go."""
+        super().connection_made(transport)
+        self.waiting_since = self.loop.time()
+        if len(self.connections) > self._most_connections:
+            others = (cast("Protocol", other) for other in self.connections if other is not self)
+            idle = min((o for o in others if o.is_idle()), key=lambda o: o.last_seen, default=self)
+            idle.transport.abort()
+
+    def is_idle(self) -> bool:
+        """Say whether no request of this client is being answered."""
+        cycle = self._cycle()
+        return cycle is None or cycle.response_complete
+
+    def cut_if_too_slow(self) -> None:
+        """End the connection of a client that takes too long to send or to read."""
+        since = min(
+            (moment for moment in (self.waiting_since, self.stalled_since) if moment is not None),
+            default=None,
+        )
+        if since is not None and self.loop.time() - since > PATIENCE_SECONDS:
+            self.transport.abort()
+
+    def pause_writing(self) -> None:
+        """Note that the client does not read its reply."""
+        self.stalled_since = self.loop.time()
+        super().pause_writing()
+
+    def resume_writing(self) -> None:
+        """Note that the client reads again."""
+        self.stalled_since = None
+        super().resume_writing()
+
+    def data_received(self, data: bytes) -> None:
+        """Take bytes from the client, without any wish to speak another protocol.
+
+        A server may ignore `Upgrade` (RFC 9110, section 7.8), and clients send it with each request
+        (`curl --http2`, Java's HttpClient). The parser would take the body for the other protocol,
+        so the field gets another name, of the same length: no byte ever changes its place.
+        """
+        if self.is_broken:
+            return
+        self.last_seen = self.loop.time()
+        if self.waiting_since is None:
+            self.waiting_since = self.last_seen
+        self._unaccounted_bytes += len(data)
+        if self.is_between_messages and _UPGRADE.search(data):
+            head, end, rest = data.partition(b"\r\n\r\n")
+            data = _UPGRADE.sub(rb"\nignored\1", head) + end + rest
+        super().data_received(data)
+        if self._unaccounted_bytes > MAX_HEAD_BYTES and not self.is_broken:
+            self._is_head_too_large = True
+            self.send_400_response("")
+
+    def on_message_begin(self) -> None:
+        """Note that a request has begun."""
+        self.is_between_messages = False
+        self.waiting_since = self.last_seen
+        self._head_bytes = 0
+        super().on_message_begin()
+
+    def on_url(self, url: bytes) -> None:
+        """Take a part of the URL."""
+        self._count_head(len(url))
+        super().on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header, or one that follows a body."""
+        self._count_head(len(name) + len(value) + len(": \r\n"))
+        super().on_header(name, value)
+
+    def on_body(self, body: bytes) -> None:
+        """Take a part of the body."""
+        self._unaccounted_bytes = 0
+        super().on_body(body)
+
+    def on_headers_complete(self) -> None:
+        """Start the request, unless its body would be taken for a second one."""
+        self.waiting_since = self.last_seen
+        # An Upgrade that came in pieces was not found above; httptools refuses when this raises.
+        if self.parser.should_upgrade() and has_body(self.headers):
+            raise ValueError("an upgrade with a body")
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """Note that a request has ended."""
+        self.is_between_messages = True
+        self.waiting_since = None
+        self._unaccounted_bytes = 0
+        super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        """Go on to the next request, if there is one that can be read."""
+        if self.is_broken and not self.pipeline:
+            self.transport.close()
+        else:
+            super().on_response_complete()
+
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - the parser's words
+        """Refuse a request that cannot be read, once those before it are answered.
+
+        uvicorn calls this while it handles the parser's error.
+        """
+        self.is_broken = True
+        cycle = self._cycle()
+        is_under_way = cycle is not None and not cycle.response_complete
+        if cycle is not None and is_under_way and cycle.more_body:  # it is this one that is broken
+            cycle.disconnected = True
+            cycle.message_event.set()
+            is_under_way = bool(self.pipeline)
+            if is_under_way:
+                self.pipeline.popleft()
+        if not is_under_way:
+            self._refuse()
+
+    def _count_head(self, size_bytes: int) -> None:
+        self._unaccounted_bytes = 0
+        self._head_bytes += size_bytes
+        if self._head_bytes > MAX_HEAD_BYTES:
+            self._is_head_too_large = True
+            raise ValueError("the head is too large")  # which makes httptools refuse
+
+    def _refuse(self) -> None:
+        # A method that the parser does not know is one that no route has; of anything else that is
+        # broken, only HTTP's own 400 is true.
+        if self._is_head_too_large:
+            reply = HEAD_TOO_LARGE
+        elif isinstance(sys.exception(), httptools.HttpParserInvalidMethodError):
+            reply = UNKNOWN_METHOD
+        else:
+            reply = UNREADABLE
+        self.transport.write(written(reply))
+        self.transport.close()
+
+    def _unsupported_upgrade_warning(self) -> None:
+        """Say nothing: that other protocols are ignored is as it should be."""
+
+    def _cycle(self) -> RequestResponseCycle | None:
+        """Return the newest request; before a connection's first one there is none."""
+        return self.cycle

@@ -1,0 +1,223 @@
+"""What a client may send, and how long it may take: nobody fills the memory or stops others."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+import httpx
+import pytest
+import trustme
+from feedkeep_process import FeedkeepProcess
+
+HEAD = b"GET /livez HTTP/1.1\r\nHost: x\r\n"
+LARGEST = 16 * 1024
+
+
+@contextmanager
+def connected(process: FeedkeepProcess) -> Iterator[socket.socket]:
+    url = httpx.URL(process.base_url)
+    with socket.create_connection((url.host, url.port or 80), timeout=20) as connection:
+        yield connection
+
+
+def reply_to(process: FeedkeepProcess, sent: bytes) -> bytes:
+    """Send bytes, and return all that comes back until the service closes the connection."""
+    with connected(process) as connection:
+        with suppress(ConnectionError):
+            connection.sendall(sent)
+        return until_closed(connection)
+
+
+def until_closed(connection: socket.socket) -> bytes:
+    reply = b""
+    with suppress(ConnectionResetError):
+        while piece := connection.recv(65_536):
+            reply += piece
+    return reply
+
+
+def patched(folder: Path, *lines: str) -> FeedkeepProcess:
+    """A service that runs these lines of Python when it starts."""
+    (folder / "sitecustomize.py").write_text("\n".join(lines))
+    process = FeedkeepProcess(folder)
+    process.environment["PYTHONPATH"] = str(folder)
+    return process
+
+
+@pytest.fixture
+def impatient(tmp_path: Path) -> Iterator[FeedkeepProcess]:
+    """A service that waits one second where others wait thirty."""
+    lines = ("import feedkeep.server.protocol as p", "p.PATIENCE_SECONDS = 1")
+    with patched(tmp_path, *lines) as process:
+        yield process
+
+
+def test_headers_up_to_the_bound_are_read(feedkeep: FeedkeepProcess) -> None:
+    filler = b"X-Filler: " + b"x" * (LARGEST - 200) + b"\r\n"
+    reply = reply_to(feedkeep, HEAD + filler + b"Connection: close\r\n\r\n")
+    assert reply.startswith(b"HTTP/1.1 200 ")
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        HEAD + b"X-Filler: " + b"x" * LARGEST + b"\r\n\r\n",
+        HEAD + b"X-Filler: x\r\n" * (LARGEST // 10) + b"\r\n",
+        b"GET /" + b"x" * LARGEST + b" HTTP/1.1\r\nHost: x\r\n\r\n",
+        HEAD + b"X-Filler: " + b"x" * (10 * LARGEST),
+    ],
+    ids=["one header", "many headers", "a URL", "a header without an end"],
+)
+def test_larger_heads_are_refused_in_the_shape_of_errors(
+    feedkeep: FeedkeepProcess, sent: bytes
+) -> None:
+    reply = reply_to(feedkeep, sent)
+    assert reply.startswith(b"HTTP/1.1 431 ")
+    assert reply.endswith(
+        b'{"code":"431","message":"The request\'s headers are too large.'
+        b' At most 16,384 bytes of them are read."}'
+    )
+    assert httpx.get(f"{feedkeep.base_url}/livez").status_code == 200
+
+
+def test_a_trailer_without_an_end_is_refused(feedkeep: FeedkeepProcess) -> None:
+    token = feedkeep.new_token(feedkeep.new_account())
+    head = (
+        f"POST /subscriptions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
+        "Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n0\r\nX-Filler: "
+    )
+    reply = reply_to(feedkeep, head.encode() + b"x" * (40 * LARGEST))
+    assert reply.startswith(b"HTTP/1.1 431 ") or reply == b""  # cut while it was sending
+
+
+def test_clients_that_keep_it_waiting_are_cut_and_the_others_are_not(
+    impatient: FeedkeepProcess,
+) -> None:
+    name = impatient.new_account()
+    token = impatient.new_token(name)
+    slow = [
+        b"",
+        b"GET /livez HTT",
+        HEAD,
+        b"\r\n",
+        f"POST /subscriptions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
+        'Content-Length: 99\r\n\r\n{"subscriptions":['.encode(),
+        HEAD + b"\r\n" + HEAD,  # after a whole request, half of the next one
+    ]
+    started = time.monotonic()
+    with ExitStack() as stack, impatient.client(name) as patient:
+        connections = [stack.enter_context(connected(impatient)) for _ in slow]
+        for connection, sent in zip(connections, slow, strict=True):
+            connection.sendall(sent)
+        assert patient.get("/subscriptions").status_code == 200
+        for connection in connections:
+            until_closed(connection)
+        assert 1 <= time.monotonic() - started < 6
+        used = patient.get("/subscriptions")
+        assert used.status_code == 200
+
+
+def test_a_client_that_sends_a_little_all_the_time_is_cut_too(impatient: FeedkeepProcess) -> None:
+    started = time.monotonic()
+    with connected(impatient) as connection, suppress(ConnectionError):
+        while time.monotonic() - started < 10:
+            connection.sendall(b"X")
+            time.sleep(0.1)
+    assert time.monotonic() - started < 6
+
+
+def test_a_client_that_does_not_read_its_reply_is_cut(impatient: FeedkeepProcess) -> None:
+    name = impatient.new_account()
+    items = [{"feed_url": f"https://{number}.example/{'x' * 4_000}"} for number in range(900)]
+    with impatient.client(name) as client:
+        assert client.post("/subscriptions", json={"subscriptions": items}).status_code == 200
+    request = (
+        "GET /subscriptions?per_page=1000 HTTP/1.1\r\nHost: x\r\n"
+        f"Authorization: Bearer {impatient.new_token(name)}\r\n\r\n"
+    ).encode()
+    with connected(impatient) as connection:
+        connection.sendall(request * 4)
+        time.sleep(5)
+        assert len(until_closed(connection)) < 4 * 3_600_000
+
+
+def test_idle_clients_make_room_when_there_is_none_left(tmp_path: Path) -> None:
+    lines = ("import resource", "resource.setrlimit(resource.RLIMIT_NOFILE, (300, 300))")
+    with patched(tmp_path, *lines) as process, ExitStack() as stack:
+        name = process.new_account()
+        first = stack.enter_context(process.client(name))
+        assert first.get("/subscriptions").status_code == 200
+        for _ in range(400):
+            stack.enter_context(connected(process))
+        assert httpx.get(f"{process.base_url}/livez").status_code == 200
+        with process.client(name) as last:
+            assert last.get("/subscriptions").status_code == 200
+
+
+def test_a_huge_body_is_refused_without_being_kept(feedkeep: FeedkeepProcess) -> None:
+    token = feedkeep.new_token(feedkeep.new_account())
+    head = f"POST /subscriptions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
+    announced = reply_to(feedkeep, f"{head}Content-Length: {2**30}\r\n\r\n".encode() + b"x" * 99)
+    chunk = b"100000\r\n" + b"x" * 0x100000 + b"\r\n"
+    chunked = reply_to(feedkeep, f"{head}Transfer-Encoding: chunked\r\n\r\n".encode() + chunk * 8)
+    assert announced.startswith(b"HTTP/1.1 413 ")
+    assert chunked.startswith(b"HTTP/1.1 413 ") or chunked == b""  # the reply was not waited for
+
+
+# HTTPS
+
+
+@pytest.fixture(scope="module")
+def authority() -> trustme.CA:
+    return trustme.CA()
+
+
+@pytest.fixture
+def certificate(authority: trustme.CA, tmp_path: Path) -> tuple[Path, Path]:
+    issued = authority.issue_cert("127.0.0.1")
+    cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    for pem in issued.cert_chain_pems:
+        pem.write_to_path(cert, append=True)
+    issued.private_key_pem.write_to_path(key)
+    return cert, key
+
+
+def test_it_serves_https_by_itself(
+    tmp_path: Path, authority: trustme.CA, certificate: tuple[Path, Path]
+) -> None:
+    cert, key = certificate
+    trusting = ssl.create_default_context()
+    authority.configure_trust(trusting)
+    with FeedkeepProcess(tmp_path, tls_cert=str(cert), tls_key=str(key)) as process:
+        assert process.base_url.startswith("https://")
+        with httpx.Client(verify=trusting) as client:
+            token = process.new_token(process.new_account())
+            reply = client.get(
+                f"{process.base_url}/subscriptions", headers={"Authorization": f"Bearer {token}"}
+            )
+            assert reply.json()["total"] == 0
+            assert reply.http_version == "HTTP/1.1"
+        with pytest.raises(httpx.HTTPError):
+            httpx.get(process.base_url.replace("https", "http") + "/livez")
+
+
+def test_a_certificate_that_cannot_be_used_is_told_in_one_sentence(
+    tmp_path: Path, certificate: tuple[Path, Path]
+) -> None:
+    cert, key = certificate
+    other = trustme.CA().issue_cert("127.0.0.1").private_key_pem
+    other.write_to_path(tmp_path / "other.pem")
+    for arguments, reason in (
+        (["--tls-cert", "nowhere.pem"], "No such file"),
+        (["--tls-key", str(key)], "A key without a certificate"),
+        (["--tls-cert", str(cert), "--tls-key", str(tmp_path / "other.pem")], "belong together"),
+        (["--tls-cert", str(key), "--tls-key", str(key)], "not PEM"),
+    ):
+        done = FeedkeepProcess(tmp_path).run("serve", "--port", "0", *arguments)
+        assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+        assert reason in done.stderr
