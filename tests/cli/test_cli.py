@@ -319,3 +319,37 @@ def test_exported_json_is_readable(feedkeep: FeedkeepProcess) -> None:
     assert [set(item) for item in json.loads(exported)["subscriptions"]] == [
         {"feed_url", "guid"}
     ] * 2
+
+
+def test_a_backup_made_while_the_service_runs_is_restored_where_nothing_is(
+    tmp_path: Path,
+) -> None:
+    own = FeedkeepProcess(tmp_path)
+    own.must("account", "create", "alice")
+    own.must("import", "alice", "-", stdin="https://a.example\n")
+    own.start()
+    backup = tmp_path / "backup.db"
+    assert own.must("backup", str(backup)) == f"Backed up to {backup}.\n"
+    again = own.run("backup", str(backup))
+    assert (again.returncode, again.stderr) == (
+        1, f"feedkeep: {backup} is there already; it is not overwritten.\n"
+    )  # fmt: skip
+    own.stop()
+    over = own.run("restore", str(backup))
+    assert over.returncode == 1
+    assert "not overwritten" in over.stderr
+    elsewhere = f"sqlite:///{tmp_path / 'new' / 'restored.db'}"
+    (tmp_path / "new").mkdir()
+    own.must("restore", str(backup), "--database", elsewhere)
+    assert own.must("export", "alice", "--format", "urls", "--database", elsewhere) == (
+        "https://a.example\n"
+    )
+    own.must("check", "--database", elsewhere)
+
+
+def test_a_postgres_database_is_backed_up_by_its_own_means(offline: FeedkeepProcess) -> None:
+    url = "postgresql://127.0.0.1/feedkeep"
+    for command, means in (("backup", "pg_dump"), ("restore", "pg_restore")):
+        done = offline.run(command, "x.db", "--database", url)
+        assert done.returncode == 1
+        assert means in done.stderr

@@ -32,7 +32,7 @@ def copy_file(source: Path, target: Path) -> None:
     """
     _refuse_what_is_there(target)
     partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}.partial")
-    with _told(source, target), unavailable_if_it_fails():
+    with unavailable_if_it_fails(), _told(source, target):
         try:
             # Ours alone to read before anything is in it: there are hashes of passwords in it.
             os.close(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))

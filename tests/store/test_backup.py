@@ -1,0 +1,200 @@
+"""Backups of a SQLite file: whole, checked, made while others write, and never over anything."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+import threading
+from pathlib import Path
+
+import apsw
+import pytest
+from library import library
+
+from feedkeep.errors import StoreUnavailable, StoreUnusable
+from feedkeep.model import AccountId, Decision, Guid, Snapshot, Subscription
+from feedkeep.store.sqlite import SqliteStore, backup, copy_file
+from feedkeep.store.sqlite.connection import APPLICATION_ID, connect, newest_version
+
+ACCOUNT = AccountId(2**62)
+
+
+def fill(path: Path, accounts: int = 2) -> None:
+    async def go() -> None:
+        store = await SqliteStore.open(path)
+        await store.fill(library(accounts, 10))
+        await store.close()
+
+    asyncio.run(go())
+
+
+def contents(path: Path) -> list[object]:
+    async def go() -> list[object]:
+        store = await SqliteStore.open(path)
+        async with store.archive() as archive:
+            found: list[object] = [item async for some in archive.records() for item in some]
+        await store.close()
+        return found
+
+    return asyncio.run(go())
+
+
+def test_a_copy_has_everything_is_ours_and_its_owners_alone(path: Path, tmp_path: Path) -> None:
+    fill(path)
+    target = tmp_path / "copy.db"
+    copy_file(path, target)
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["copy.db", "feedkeep.db"]
+    with connect(target, 1) as opened:
+        assert opened.pragma("application_id") == APPLICATION_ID
+        assert opened.pragma("user_version") == newest_version()
+    assert contents(target) == contents(path)
+
+
+def test_a_copy_made_while_others_write_has_all_that_was_stored_before(
+    path: Path, tmp_path: Path
+) -> None:
+    fill(path)
+    first = 10**15 + 10 * 10 + 1  # the stamp of the first change
+    stored = 0
+    is_over = threading.Event()
+
+    def subscribe(snapshot: Snapshot) -> Decision[None]:
+        stamp = snapshot.last_stamp + 1
+        guid = Guid(f"{stamp % 2**32:08x}-0000-4000-9000-000000000009")
+        entry = Subscription(guid, f"https://{stamp}.example", True, stamp)
+        return Decision(None, [entry], [], stamp)
+
+    async def write() -> None:
+        nonlocal stored
+        store = await SqliteStore.open(path)
+        while not is_over.is_set():
+            await asyncio.gather(*(store.change(ACCOUNT, [], subscribe) for _ in range(16)))
+            stored += 16
+        await store.close()
+
+    writing = threading.Thread(target=asyncio.run, args=(write(),))
+    writing.start()
+    try:
+        for number in range(10):
+            before = stored
+            target = tmp_path / f"{number}.db"
+            copy_file(path, target)
+            with connect(target, 1) as opened:
+                entries = opened.execute("SELECT count(*) FROM entry").get - 20
+                clock = opened.execute("SELECT max(last_stamp) FROM account").get
+                newest = opened.execute(
+                    "SELECT max(revision) FROM entry WHERE account_id = ?", (ACCOUNT,)
+                ).get
+                assert entries >= before
+                assert clock == newest or newest < first  # no half of a batch
+    finally:
+        is_over.set()
+        writing.join()
+    assert stored > 16
+
+
+@pytest.mark.parametrize("name", ["copy.db", "copy.db-wal"])
+def test_nothing_is_overwritten(path: Path, tmp_path: Path, name: str) -> None:
+    fill(path)
+    (tmp_path / name).write_bytes(b"precious")
+    with pytest.raises(StoreUnusable, match="there already"):
+        copy_file(path, tmp_path / "copy.db")
+    assert (tmp_path / name).read_bytes() == b"precious"
+
+
+def test_a_file_that_comes_up_meanwhile_is_not_overwritten(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(path)
+    target = tmp_path / "copy.db"
+    sync = backup._sync
+
+    def and_another(file: Path) -> None:
+        sync(file)
+        target.write_bytes(b"precious")
+
+    monkeypatch.setattr(backup, "_sync", and_another)
+    with pytest.raises(StoreUnusable, match="File exists"):
+        copy_file(path, target)
+    assert target.read_bytes() == b"precious"
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_where_files_cannot_be_linked_the_copy_is_renamed(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unsupported(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", unsupported)
+    fill(path)
+    copy_file(path, tmp_path / "copy.db")
+    assert contents(tmp_path / "copy.db") == contents(path)
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_the_copy_is_on_the_disk_before_it_has_its_name(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(path)
+    target, seen = tmp_path / "copy.db", []
+    sync = os.fsync
+
+    def noted(descriptor: int) -> None:
+        seen.append((stat.S_ISDIR(os.fstat(descriptor).st_mode), target.exists()))
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    copy_file(path, target)
+    assert seen == [(False, False), (True, True)]
+
+
+def test_a_damaged_database_is_not_copied(path: Path, tmp_path: Path) -> None:
+    fill(path)
+    opened = apsw.Connection(str(path))
+    opened.execute("DELETE FROM account")  # without a look at what refers to it
+    opened.close()
+    with pytest.raises(StoreUnusable, match="damaged, and was not copied"):
+        copy_file(path, tmp_path / "copy.db")
+    content = bytearray(path.read_bytes())
+    content[4096:8192] = b"\xff" * 4096
+    path.write_bytes(content)
+    with pytest.raises(StoreUnavailable, match="malformed"):
+        copy_file(path, tmp_path / "copy.db")
+    assert [file.name for file in tmp_path.iterdir()] == ["feedkeep.db"]
+
+
+def test_what_is_no_database_of_ours_is_not_copied(path: Path, tmp_path: Path) -> None:
+    target = tmp_path / "copy.db"
+    with pytest.raises(StoreUnusable, match="cannot be read as a feedkeep database"):
+        copy_file(path, target)
+    path.write_bytes(b"a letter to my aunt" * 100)
+    with pytest.raises(StoreUnusable, match="cannot be read as a feedkeep database"):
+        copy_file(path, target)
+    path.unlink()
+    apsw.Connection(str(path)).execute("CREATE TABLE theirs (id)")
+    with pytest.raises(StoreUnusable, match="another program"):
+        copy_file(path, target)
+    assert not target.exists()
+
+
+def test_a_place_that_cannot_be_written_is_told(path: Path, tmp_path: Path) -> None:
+    fill(path)
+    with pytest.raises(StoreUnusable, match="No such file or directory"):
+        copy_file(path, tmp_path / "nowhere" / "copy.db")
+
+
+def test_no_room_for_the_copy_is_told_and_leaves_nothing(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: Path, partial: Path) -> None:
+        partial.write_bytes(b"half")
+        raise apsw.FullError
+
+    fill(path)
+    monkeypatch.setattr(backup, "_vacuum", full)
+    with pytest.raises(StoreUnavailable, match="no room"):
+        copy_file(path, tmp_path / "copy.db")
+    assert [file.name for file in tmp_path.iterdir()] == ["feedkeep.db"]
