@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import shlex
 import signal
 import socket
@@ -125,6 +126,23 @@ def test_while_the_database_is_locked_it_is_live_reads_and_says_503_to_writers(
             assert int(reply.headers["Retry-After"]) > 0
         assert client.post("/subscriptions", json=item).status_code == 200
         assert httpx.get(f"{own.base_url}/readyz").status_code == 200
+
+
+def test_a_full_disk_is_not_ready_and_says_503_until_there_is_room(own: FeedkeepProcess) -> None:
+    item = {"subscriptions": [{"feed_url": "https://a.example"}]}
+    with own.client(own.new_account()) as client:
+        assert client.post("/subscriptions", json=item).status_code == 200
+        pid = own.process.pid
+        before = resource.prlimit(pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (4_096, before[1]))  # no file grows any more
+        for _ in range(3):
+            assert client.post("/subscriptions", json=item).status_code == 503
+            assert httpx.get(f"{own.base_url}/readyz").status_code == 503
+            assert httpx.get(f"{own.base_url}/livez").status_code == 200
+            assert client.get("/subscriptions").json()["total"] == 1
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, before)
+        assert httpx.get(f"{own.base_url}/readyz").status_code == 200
+        assert client.post("/subscriptions", json=item).status_code == 200
 
 
 def test_the_log_has_a_line_of_json_for_each_request_and_keeps_secrets_out(
