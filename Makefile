@@ -7,11 +7,12 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 BIN = .venv/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help serve test lint lock clean
+.PHONY: help serve test prove lint lock clean
 
 help:
 	@echo "make serve   start the service on the embedded store"
 	@echo "make test    run every test"
+	@echo "make prove   run the proofs of tests/proofs in their full form, which takes hours"
 	@echo "make lint    check style, types and layers"
 	@echo "make lock    pin the newest dependencies"
 
@@ -23,6 +24,9 @@ test: .venv/dev
 	$(BIN)/coverage run -m pytest $(ARGS)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
+
+prove: .venv/dev
+	FEEDKEEP_PROVE=full $(BIN)/pytest tests/proofs $(ARGS)
 
 lint: .venv/dev
 	$(BIN)/ruff check .

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import re
 import signal
@@ -74,6 +75,25 @@ class FeedkeepProcess:
         """Signal the process and return its exit status."""
         self.process.send_signal(number)
         return self.wait()
+
+    def workers(self) -> list[int]:
+        """Return the processes that serve, if there are several; not what Python starts beside."""
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
+        found = [int(pid) for pid in children.read_text().split()]
+        return [pid for pid in found if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+
+    def wait_for_workers(self, count: int) -> None:
+        """Wait until so many processes serve, so that not the first one takes all connections."""
+        deadline = time.monotonic() + _START_SECONDS
+        while sum(_has_a_loop(pid) for pid in self.workers()) < count:
+            assert time.monotonic() < deadline, self.log.read_text()
+            time.sleep(0.02)
+
+    def kill(self) -> None:
+        """End all its processes at once, as the death of the machine's power would."""
+        for pid in (*self.workers(), self.process.pid):
+            os.kill(pid, signal.SIGKILL)
+        self.wait()
 
     def wait(self) -> int:
         """Wait for the end of a process that was told to stop; return its exit status."""
@@ -162,3 +182,12 @@ def write_while(process: FeedkeepProcess, number: int) -> tuple[list[str], str, 
             thread.join()
     assert len(acknowledged) >= 200
     return acknowledged, name, status
+
+
+def _has_a_loop(pid: int) -> bool:
+    """Say whether a process has come to its event loop."""
+    links = []
+    for link in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            links.append(str(link.readlink()))
+    return "anon_inode:[eventpoll]" in links

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
+import socket
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import httpx
@@ -35,13 +38,6 @@ def own(tmp_path: Path, server: PostgresServer) -> Iterator[FeedkeepProcess]:
     yield process
     if process.process.poll() is None:
         process.stop()
-
-
-def workers_of(process: FeedkeepProcess) -> list[int]:
-    """Return the processes that serve, in order: not what Python starts beside them."""
-    children = Path(f"/proc/{process.process.pid}/task/{process.process.pid}/children")
-    found = [int(pid) for pid in children.read_text().split()]
-    return [pid for pid in found if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()]
 
 
 def until(condition: Callable[[], object], seconds: float = READY_SECONDS) -> None:
@@ -136,8 +132,8 @@ def test_a_database_that_restarts_under_load_loses_nothing_and_leaves_nothing_ha
 def test_a_stop_under_load_loses_nothing_and_ends_all_processes(
     own: FeedkeepProcess, number: signal.Signals
 ) -> None:
-    until(lambda: len(workers_of(own)) == 2)
-    workers = workers_of(own)
+    until(lambda: len(own.workers()) == 2)
+    workers = own.workers()
     acknowledged, name, status = write_while(own, number)
     assert status == 0
     assert not any(is_alive(pid) for pid in workers)
@@ -147,24 +143,48 @@ def test_a_stop_under_load_loses_nothing_and_ends_all_processes(
 def test_a_worker_that_dies_is_replaced_and_nothing_acknowledged_is_lost(
     own: FeedkeepProcess,
 ) -> None:
-    until(lambda: len(workers_of(own)) == 2)
-    first, second = workers_of(own)
+    until(lambda: len(own.workers()) == 2)
+    first, second = own.workers()
     with own.client(own.new_account()) as client:
         assert client.post("/subscriptions", json=ITEM).status_code == 200
     os.kill(first, signal.SIGKILL)
-    until(lambda: len(workers_of(own)) == 2 and first not in workers_of(own))
-    assert second in workers_of(own)
+    until(lambda: len(own.workers()) == 2 and first not in own.workers())
+    assert second in own.workers()
     until(lambda: all(answers(own, "/readyz", 200) for _ in range(10)))
     log = [json.loads(line) for line in own.log.read_text().splitlines()]
     (line,) = [line for line in log if line["event"].startswith("a worker died")]
     assert line["status"] == -signal.SIGKILL
 
 
+def test_connections_that_come_at_once_are_spread_over_the_workers(own: FeedkeepProcess) -> None:
+    own.wait_for_workers(2)
+    url = httpx.URL(own.base_url)
+    before = [files_of(pid) for pid in own.workers()]
+    with ExitStack() as stack:
+        for _ in range(64):
+            address = url.host, url.port or 80
+            stack.enter_context(contextlib.closing(socket.create_connection(address)))
+        until(lambda: sum(files_of(pid) for pid in own.workers()) > sum(before) + 56)
+        taken = [files_of(pid) - old for pid, old in zip(own.workers(), before, strict=True)]
+    assert min(taken) > 8
+
+
+def files_of(pid: int) -> int:
+    return len(list(Path(f"/proc/{pid}/fd").iterdir()))
+
+
+def test_a_second_service_on_the_same_port_is_told(own: FeedkeepProcess) -> None:
+    port = str(httpx.URL(own.base_url).port)
+    done = own.run("serve", "--port", port)
+    assert done.returncode == 1
+    assert "Address already in use" in done.stderr
+
+
 def test_the_workers_end_when_the_process_that_watches_them_is_killed(
     own: FeedkeepProcess,
 ) -> None:
-    until(lambda: len(workers_of(own)) == 2)
-    workers = workers_of(own)
+    until(lambda: len(own.workers()) == 2)
+    workers = own.workers()
     until(lambda: all(answers(own, "/readyz", 200) for _ in range(10)))
     acknowledged, name, _ = write_while(own, signal.SIGKILL)
     until(lambda: not any(is_alive(pid) for pid in workers))

@@ -1,4 +1,4 @@
-"""Several processes that serve one socket: started, watched, replaced if they die, and stopped."""
+"""Several processes that serve one address: started, watched, replaced if they die, stopped."""
 
 from __future__ import annotations
 
@@ -37,50 +37,54 @@ _spawn = multiprocessing.get_context("spawn")
 
 
 class Workers:
-    """As many processes as the settings say."""
+    """A process for each socket."""
 
-    def __init__(self, settings: Settings, listener: socket.socket, serve: Serve) -> None:
-        self._arguments = (settings, listener, serve)
-        self._count = settings.workers
+    def __init__(self, settings: Settings, listeners: list[socket.socket], serve: Serve) -> None:
+        self._settings = settings
+        self._serve = serve
+        self._listeners = listeners
+        self._workers: dict[socket.socket, SpawnProcess] = {}
         self._is_stopping = False
 
     def run(self) -> None:
         """Serve until SIGTERM or Ctrl-C; the workers stop too if this process dies."""
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._stop)
-        workers: list[SpawnProcess] = []
         try:
             while not self._is_stopping:
-                workers = self._alive(workers)
-                if len(workers) < self._count:
-                    workers += self._start(self._count - len(workers))
-                wait([worker.sentinel for worker in workers], _POLL_SECONDS)
+                self._bury_the_dead()
+                self._start_what_is_missing()
+                wait([worker.sentinel for worker in self._workers.values()], _POLL_SECONDS)
         finally:
-            _end(workers)
+            for listener in self._listeners:  # what comes now finds nobody, and does not wait
+                listener.close()
+            _end(list(self._workers.values()))
 
     def _stop(self, *_: object) -> None:
         self._is_stopping = True
 
-    def _alive(self, workers: list[SpawnProcess]) -> list[SpawnProcess]:
-        dead = [worker for worker in workers if not worker.is_alive()]
-        for worker in dead:
-            _log.error("a worker died; another one takes its place", status=worker.exitcode)
+    def _bury_the_dead(self) -> None:
+        dead = [own for own, worker in self._workers.items() if not worker.is_alive()]
+        for own in dead:
+            status = self._workers.pop(own).exitcode
+            _log.error("a worker died; another one takes its place", status=status)
         if dead:
             time.sleep(PAUSE_SECONDS)
-        return [worker for worker in workers if worker not in dead]
 
-    def _start(self, count: int) -> list[SpawnProcess]:
-        started = []
-        for _ in range(0 if self._is_stopping else count):
-            worker = _spawn.Process(target=_work, args=self._arguments)
+    def _start_what_is_missing(self) -> None:
+        """Start a worker for each socket that has none; what connects meanwhile waits for it."""
+        for listener in self._listeners:
+            if listener in self._workers or self._is_stopping:
+                continue
+            arguments = (self._settings, listener, self._serve)
+            worker = _spawn.Process(target=_work, args=arguments)
             try:
                 worker.start()
             except OSError as error:  # too many processes, or too little memory, for now
                 _log.error("a worker cannot be started", reason=str(error))
                 time.sleep(PAUSE_SECONDS)
-                break
-            started.append(worker)
-        return started
+                return
+            self._workers[listener] = worker
 
 
 def _end(workers: list[SpawnProcess]) -> None:

@@ -127,12 +127,12 @@ def serve(
     )
     check_workers(chosen)
     configure_logs(chosen.log_level)
-    listener = listen(chosen)
-    uvloop.run(_introduce(chosen, _base_url(listener, chosen), setup))
+    listeners = listen(chosen)
+    uvloop.run(_introduce(chosen, _base_url(listeners[0], chosen), setup))
     if chosen.workers > 1:
-        Workers(chosen, listener, _serve).run()
+        Workers(chosen, listeners, _serve).run()
     else:
-        uvloop.run(_serve(chosen, listener))
+        uvloop.run(_serve(chosen, listeners[0]))
 
 
 async def _serve(chosen: Settings, listener: socket.socket) -> None:

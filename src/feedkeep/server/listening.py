@@ -26,6 +26,7 @@ GRACE_SECONDS = 8
 OTHER_FILES = 100
 """How many files, besides connections of clients, a process has room for."""
 
+_BACKLOG = 2_048
 _SWEEP_SECONDS = 1.0
 
 
@@ -33,26 +34,43 @@ class CannotListen(FeedkeepError):
     """The address cannot be listened on, or not with that certificate; `str()` of it says why."""
 
 
-def listen(settings: Settings) -> socket.socket:
-    """Return a socket that listens where the settings say.
+def listen(settings: Settings) -> list[socket.socket]:
+    """Return a socket for each worker; they all listen where the settings say.
+
+    The kernel spreads connections over them. On one socket that they share, the first worker to
+    wake up would take all that come at once.
 
     Raises:
         CannotListen: The address is taken, not ours, or none; or the certificate cannot be used.
     """
     _tls(settings)
     try:
-        family, kind, protocol, _, address = socket.getaddrinfo(
+        family, _, _, _, address = socket.getaddrinfo(
             settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
-        listener = socket.socket(family, kind, protocol)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
-        listener.listen(2048)
+        first = _bound(family, address, is_shared=False)  # which finds out whether it is free
+        if settings.workers == 1:
+            listeners = [first]
+        else:
+            address = first.getsockname()
+            first.close()
+            listeners = [_bound(family, address, is_shared=True) for _ in range(settings.workers)]
+        for listener in listeners:
+            listener.listen(_BACKLOG)
     except (OSError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or "that is no address"
         raise CannotListen(
             f"Cannot listen on {settings.host} port {settings.port}: {reason}."
         ) from error
+    return listeners
+
+
+def _bound(family: int, address: Any, *, is_shared: bool) -> socket.socket:
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if is_shared:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    listener.bind(address)
     return listener
 
 

@@ -1,0 +1,61 @@
+"""How long a proof runs: a short form in `make test`, the full one in `make prove`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from feedkeep_process import FeedkeepProcess
+from postgres_server import drop_database, new_database
+
+IS_FULL = os.environ.get("FEEDKEEP_PROVE") == "full"
+
+Start = Callable[..., FeedkeepProcess]
+
+
+@pytest.fixture
+def amount() -> Callable[[int, int], int]:
+    """Chooses how many: in the short form, or in the full one."""
+    return lambda short, full: full if IS_FULL else short
+
+
+@pytest.fixture(params=["sqlite", "postgres, 2 workers"])
+def store_kind(request: pytest.FixtureRequest) -> str:
+    kind: str = request.param
+    return kind
+
+
+@pytest.fixture
+def start(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Start]:
+    """Starts services of this test's own: on a kind of store, and perhaps broken on purpose.
+
+    What is to be broken is a few lines of Python that every process of the service runs first.
+    """
+    started: list[FeedkeepProcess] = []
+    databases: list[str] = []
+
+    def start_one(store_kind: str, *broken: str) -> FeedkeepProcess:
+        folder = tmp_path / str(len(started))
+        folder.mkdir()
+        database, workers = "", "1"
+        if store_kind != "sqlite":
+            database, workers = new_database(request.getfixturevalue("postgres")), "2"
+            databases.append(database)
+        process = FeedkeepProcess(folder, database, workers=workers, log_level="warning")
+        if broken:
+            (folder / "sitecustomize.py").write_text("\n".join(broken))
+            process.environment["PYTHONPATH"] = str(folder)
+        process.start()
+        started.append(process)
+        if workers != "1":
+            process.wait_for_workers(int(workers))
+        return process
+
+    yield start_one
+    for process in started:
+        if process.process.poll() is None:
+            process.stop()
+    for database in databases:
+        drop_database(request.getfixturevalue("postgres"), database)

@@ -1,0 +1,179 @@
+"""An acknowledged write survives the death of the process, and of the database's process.
+
+Clients write without a pause; all processes are killed at a random moment, and started again. Each
+request adds three feeds: they have to be there all, or not at all, and all if it was acknowledged.
+A kill cannot tell a synced write from one that the system still holds; that takes another test.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import signal
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+from feedkeep_process import FeedkeepProcess
+from postgres_server import PostgresServer
+from raw_client import RawClient
+
+from feedkeep.model import AccountId
+from feedkeep.service import Service
+
+WRITERS = 8
+TOGETHER = "abc"
+
+
+class Writers:
+    """Clients of one account, and what was acknowledged to them."""
+
+    def __init__(self, process: FeedkeepProcess) -> None:
+        self.process = process
+        self.name = process.new_account()
+        self.token = process.new_token(self.name)
+        self.acknowledged: set[str] = set()
+        self.number = 0
+
+    async def write_for(self, seconds: float) -> None:
+        """Write until the service is killed, `seconds` after its first answer."""
+        is_over = asyncio.Event()
+        before = len(self.acknowledged)
+        writing = [asyncio.create_task(self._write(is_over)) for _ in range(WRITERS)]
+        while len(self.acknowledged) == before and not all(task.done() for task in writing):
+            await asyncio.sleep(0.001)
+        await asyncio.sleep(seconds)
+        self.process.kill()
+        is_over.set()
+        await asyncio.gather(*writing)
+
+    async def _write(self, is_over: asyncio.Event) -> None:
+        try:
+            async with RawClient(self.process.base_url, self.token) as client:
+                while not is_over.is_set():
+                    await self.add(client)
+        except (OSError, EOFError):
+            pass  # killed
+
+    async def add(self, client: RawClient) -> int:
+        self.number += 1
+        urls = [f"https://{self.number}.example/{one}" for one in TOGETHER]
+        items = {"subscriptions": [{"feed_url": url} for url in urls]}
+        answer = await client.ask("POST", "/subscriptions", items)
+        if answer.status == 200:
+            self.acknowledged.update(urls)
+        return answer.status
+
+    def what_is_wrong(self) -> list[str]:
+        """Return a sentence for everything that was lost, is half there or damaged."""
+
+        async def look(service: Service) -> tuple[set[str], list[str]]:
+            account = await service.account(self.name)
+            kept = {s.feed_url for s in await service.subscribed(AccountId(account.id))}
+            return kept, [damage async for damage in service.damages()]
+
+        kept, wrong = self.process.use(look)
+        wrong += [f"{url} was lost" for url in sorted(self.acknowledged - kept)]
+        families = Counter(url[:-1] for url in kept)
+        return wrong + [f"half of {f} is there" for f, n in families.items() if n != len(TOGETHER)]
+
+
+def prove(process: FeedkeepProcess, kills: int) -> list[str]:
+    """Return what is wrong after some kill, if anything is."""
+    chance = random.Random(1)
+    writers = Writers(process)
+    for _ in range(kills):
+        asyncio.run(writers.write_for(chance.uniform(0.01, 0.2)))
+        if wrong := writers.what_is_wrong():
+            return wrong
+        process.start()
+    assert len(writers.acknowledged) > kills
+    return []
+
+
+def test_nothing_acknowledged_is_lost_when_the_service_is_killed(
+    start: Callable[..., FeedkeepProcess], store_kind: str, amount: Callable[[int, int], int]
+) -> None:
+    assert prove(start(store_kind), amount(30, 1_000)) == []
+
+
+@pytest.mark.parametrize(
+    ("store_kind", "broken"),
+    [
+        (
+            "sqlite",
+            "import feedkeep.store.sqlite.store as s\n"
+            "def lazy(self, jobs):\n"
+            "    if not self._writer.in_transaction:\n"
+            "        self._writer.execute('BEGIN IMMEDIATE')\n"
+            "    outcomes = self._run_jobs(jobs)\n"
+            "    self.batches = getattr(self, 'batches', 0) + 1\n"
+            "    if self.batches % 20 == 0:\n"
+            "        self._writer.execute('COMMIT')\n"
+            "    return outcomes\n"
+            "s.SqliteStore._write_batch = lazy",
+        ),
+        (
+            "postgres, 2 workers",
+            "import asyncio\n"
+            "import feedkeep.store.postgres.connections as c\n"
+            "async def hasty(connection, seconds, commit=c._commit):\n"
+            "    asyncio.get_running_loop().call_later(\n"
+            "        0.05, lambda: asyncio.ensure_future(commit(connection, seconds)))\n"
+            "c._commit = hasty\n"
+            "release = c.asyncpg.pool.Pool.release\n"
+            "async def later(self, connection):\n"
+            "    asyncio.get_running_loop().call_later(\n"
+            "        0.1, lambda: asyncio.ensure_future(release(self, connection)))\n"
+            "c.asyncpg.pool.Pool.release = later",
+        ),
+    ],
+    ids=["SQLite commits later", "PostgreSQL commits later"],
+)
+def test_the_proof_notices_a_reply_before_the_commit(
+    start: Callable[..., FeedkeepProcess], store_kind: str, broken: str
+) -> None:
+    healthy = start(store_kind)
+    writers = Writers(healthy)
+    healthy.stop()
+    (healthy.folder / "sitecustomize.py").write_text(broken)
+    healthy.environment["PYTHONPATH"] = str(healthy.folder)
+    wrong: list[str] = []
+    for _ in range(10):
+        healthy.start()
+        asyncio.run(writers.write_for(0.3))
+        if wrong := writers.what_is_wrong():
+            break
+    assert any("was lost" in sentence for sentence in wrong)
+
+
+def test_nothing_acknowledged_is_lost_when_the_database_is_killed(
+    amount: Callable[[int, int], int],
+) -> None:
+    chance = random.Random(2)
+    with PostgresServer() as server:
+        process = FeedkeepProcess(server.folder, server.url, workers="2", log_level="error")
+        with process:
+            writers = Writers(process)
+
+            async def write(seconds: float) -> None:
+                is_over = asyncio.Event()
+
+                async def one() -> None:
+                    async with RawClient(process.base_url, writers.token) as client:
+                        while not is_over.is_set():
+                            if await writers.add(client) == 503:
+                                await asyncio.sleep(0.01)
+
+                writing = [asyncio.create_task(one()) for _ in range(WRITERS)]
+                await asyncio.sleep(seconds)
+                server.stop(signal.SIGKILL)
+                await asyncio.to_thread(server.start)
+                await asyncio.sleep(0.1)
+                is_over.set()
+                await asyncio.gather(*writing)
+
+            for _ in range(amount(5, 100)):
+                asyncio.run(write(chance.uniform(0.01, 0.3)))
+                assert writers.what_is_wrong() == []
+            assert len(writers.acknowledged) > 100

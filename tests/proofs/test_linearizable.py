@@ -1,0 +1,317 @@
+"""Operations on one account happen one after the other, each between its request and its reply.
+
+Many clients write to and read from one account at once. The stamps in the replies give the order of
+the writes. It must agree with real time, and carrying the writes out again in that order, by the
+rules alone, must give every reply; a reply without a stamp must be right at some moment between its
+request and itself. Then the history is linearizable (Herlihy and Wing, 1990).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from heapq import heappop, heappush
+from itertools import accumulate
+from typing import Any
+
+import pytest
+from feedkeep_process import FeedkeepProcess
+from raw_client import Answer, RawClient
+
+from feedkeep.errors import DeletedSubscription, InvalidInput, UnknownSubscription
+from feedkeep.model import Decision, Entry, Guid, Pointer, Snapshot, Subscription, View
+from feedkeep.rules import subscriptions
+from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.rules.subscriptions import Added, Update, want
+
+CLIENTS = 16
+URLS = [f"https://{letter}.example" for letter in "abcd"]
+GUIDS = [f"00000000-0000-4000-8000-00000000000{digit}" for digit in "12"]
+KNOWN = GUIDS + [parse_feed_url(url).guid for url in URLS]
+EPOCH = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One request with its reply, and when they were sent and received."""
+
+    request: tuple[str, Any]
+    answer: Answer
+    sent: float
+    received: float
+
+    @property
+    def stamp(self) -> int | None:
+        """The stamp that the account's clock gave to this write."""
+        kind, body = self.request[0], self.answer.body
+        if kind == "read" or self.answer.status not in {200, 202}:
+            return None
+        if kind == "delete":
+            return int(body["deletion_id"])
+        told = body["success"][0] if kind == "add" else body
+        texts = [told[name] for name in ("subscription_changed", "guid_changed") if name in told]
+        return max(_microseconds(text) for text in texts)
+
+
+def _microseconds(text: str) -> int:
+    since = datetime.fromisoformat(text) - EPOCH
+    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+
+
+def random_request(chance: random.Random) -> tuple[str, Any]:
+    kind = chance.choice(["add", "add", "update", "update", "delete", "read", "read", "read"])
+    if kind == "add":
+        return kind, (chance.choice(URLS), chance.choice([None, None, *GUIDS]))
+    guid = chance.choice(KNOWN)
+    if kind == "update":
+        change = chance.choice(
+            [
+                {"is_subscribed": chance.random() < 0.5},
+                {"new_guid": chance.choice(KNOWN)},
+                {"new_feed_url": chance.choice(URLS)},
+            ]
+        )
+        return kind, (guid, change)
+    return kind, guid
+
+
+async def perform(client: RawClient, request: tuple[str, Any]) -> Answer:
+    kind, what = request
+    if kind == "add":
+        item = {"feed_url": what[0]} | ({"guid": what[1]} if what[1] else {})
+        return await client.ask("POST", "/subscriptions", {"subscriptions": [item]})
+    if kind == "update":
+        return await client.ask("PATCH", f"/subscriptions/{what[0]}", what[1])
+    method = "DELETE" if kind == "delete" else "GET"
+    return await client.ask(method, f"/subscriptions/{what}")
+
+
+def history(process: FeedkeepProcess, operations: int, seed: int) -> list[Operation]:
+    """Let the clients do their operations at once, on a new account."""
+    token = process.new_token(process.new_account())
+
+    async def one(number: int) -> list[Operation]:
+        chance = random.Random(seed * 1_000 + number)
+        done = []
+        async with RawClient(process.base_url, token) as client:
+            for _ in range(operations):
+                request, sent = random_request(chance), time.monotonic()
+                answer = await perform(client, request)
+                done.append(Operation(request, answer, sent, time.monotonic()))
+        return done
+
+    async def all_of_them() -> list[Operation]:
+        found = await asyncio.gather(*(one(number) for number in range(CLIENTS)))
+        return [operation for operations in found for operation in operations]
+
+    return asyncio.run(all_of_them())
+
+
+class Account:
+    """An account that the rules keep in memory; it answers as the service should."""
+
+    def __init__(self) -> None:
+        self.entries: dict[Guid, Entry] = {}
+        self.last_stamp = 0
+
+    def answer(self, request: tuple[str, Any]) -> tuple[int, object]:
+        """Carry a request out; return the status, and all of the answer but its stamps."""
+        kind, what = request
+        try:
+            return getattr(self, kind)(what)  # type: ignore[no-any-return]
+        except UnknownSubscription:
+            return 404, None
+        except DeletedSubscription:
+            return 410, None
+        except InvalidInput:
+            return 405, None
+
+    def add(self, what: tuple[str, str | None]) -> tuple[int, object]:
+        item = want(*what)
+        (result,) = self._do(lambda snapshot: subscriptions.add(snapshot, [item]))
+        assert isinstance(result, Added)
+        return 200, result.subscription.guid
+
+    def update(self, what: tuple[str, dict[str, Any]]) -> tuple[int, object]:
+        guid, sent = what
+        change = Update(
+            parse_feed_url(sent["new_feed_url"]) if "new_feed_url" in sent else None,
+            Guid(sent["new_guid"]) if "new_guid" in sent else None,
+            sent.get("is_subscribed"),
+        )
+        done = self._do(lambda snapshot: subscriptions.update(snapshot, Guid(guid), change))
+        told = (done.new_feed_url, done.is_subscribed, done.new_guid)
+        return 200, tuple(value for value in told if value is not None)
+
+    def delete(self, guid: str) -> tuple[int, object]:
+        self._do(lambda snapshot: subscriptions.delete(snapshot, Guid(guid)))
+        return 202, None
+
+    def read(self, guid: str) -> tuple[int, object]:
+        entry = self.entries.get(Guid(guid))
+        view = None
+        if entry is not None:
+            target = self.entries[entry.new_guid] if isinstance(entry, Pointer) else entry
+            assert isinstance(target, Subscription)
+            view = View(entry, target)
+        found = subscriptions.read(view)
+        new_guid = found.entry.new_guid if isinstance(found.entry, Pointer) else None
+        target = found.subscription
+        return 200, (target.feed_url, target.is_subscribed, new_guid)
+
+    def _do(self, decide: Callable[[Snapshot], Decision[Any]]) -> Any:
+        decision = decide(Snapshot(dict(self.entries), self.last_stamp, 0))
+        self.entries |= {entry.guid: entry for entry in decision.saved}
+        for guid in decision.forgotten:
+            del self.entries[guid]
+        self.last_stamp = decision.last_stamp
+        return decision.outcome
+
+
+def told(operation: Operation) -> tuple[int, object]:
+    """Return what the service answered, in the form of `Account.answer`."""
+    kind, status, body = operation.request[0], operation.answer.status, operation.answer.body
+    if status not in {200, 202}:
+        return status, None
+    if kind == "add":
+        return status, body["success"][0]["guid"]
+    if kind == "update":
+        names = ("new_feed_url", "is_subscribed", "new_guid")
+        return status, tuple(body[name] for name in names if name in body)
+    if kind == "read":
+        return status, (body["feed_url"], body["is_subscribed"], body.get("new_guid"))
+    return status, None
+
+
+def violations(operations: list[Operation]) -> Iterator[str]:
+    """Yield a sentence for everything that no order of the operations could explain."""
+    writes = sorted((o for o in operations if o.stamp), key=lambda o: o.stamp or 0)
+    newest_sent = 0.0
+    for write, following in zip(writes, [*writes[1:], None], strict=True):
+        if following and write.stamp == following.stamp:
+            yield f"stamp {write.stamp} was given twice"
+        if write.received < newest_sent:
+            yield f"{write} ended before one was sent that is older by its stamp"
+        newest_sent = max(newest_sent, write.sent)
+    others = [operation for operation in operations if not operation.stamp]
+    places = _explaining_places(writes, others)
+    if isinstance(places, str):
+        yield places
+        return
+    yield from _order(others, places)
+
+
+def _explaining_places(writes: list[Operation], others: list[Operation]) -> list[list[int]] | str:
+    """Carry the writes out in order; say after how many of them each other answer would be right.
+
+    Returns a sentence instead if a write itself was answered wrongly.
+    """
+    # The writes that ended before an operation was sent come before it; those that were sent after
+    # it ended come after it.
+    ended = [write.received for write in writes]
+    for index in reversed(range(len(ended) - 1)):
+        ended[index] = min(ended[index], ended[index + 1])
+    sent = list(accumulate((write.sent for write in writes), max))
+    windows = [(bisect_left(ended, o.sent), bisect_right(sent, o.received)) for o in others]
+    beginning: dict[int, list[int]] = defaultdict(list)
+    for index, (first, _) in enumerate(windows):
+        beginning[first].append(index)
+
+    places: list[list[int]] = [[] for _ in others]
+    account, possible = Account(), set[int]()
+    for place in range(len(writes) + 1):
+        possible |= set(beginning[place])
+        for index in tuple(possible):
+            before = account.entries.copy(), account.last_stamp
+            if account.answer(others[index].request) == told(others[index]):
+                places[index].append(place)
+            account.entries, account.last_stamp = before
+            if place == windows[index][1]:
+                possible.discard(index)
+        if place < len(writes) and (right := account.answer(writes[place].request)) != told(
+            writes[place]
+        ):
+            return f"{writes[place]} should have been {right}"
+    return places
+
+
+def _order(others: list[Operation], places: list[list[int]]) -> Iterator[str]:
+    """Give each other operation a place; of two that follow one another, neither goes back."""
+    by_sending = sorted(range(len(others)), key=lambda index: others[index].sent)
+    ended: list[tuple[float, int]] = []  # when, and at which place
+    lowest = 0
+    for index in by_sending:
+        while ended and ended[0][0] < others[index].sent:
+            lowest = max(lowest, heappop(ended)[1])
+        possible = [place for place in places[index] if place >= lowest]
+        if not possible:
+            yield f"{others[index]} was never right"
+            continue
+        heappush(ended, (others[index].received, possible[0]))
+
+
+def prove(process: FeedkeepProcess, histories: int, operations: int) -> list[str]:
+    """Return what is wrong with some histories, until one of them shows something."""
+    for number in range(histories):
+        if found := list(violations(history(process, operations, number))):
+            return found
+    return []
+
+
+def test_operations_on_one_account_are_linearizable(
+    start: Callable[..., FeedkeepProcess], store_kind: str, amount: Callable[[int, int], int]
+) -> None:
+    process = start(store_kind)
+    assert prove(process, amount(3, 500), amount(50, 200)) == []
+    assert process.log.read_text() == ""
+
+
+@pytest.mark.parametrize(
+    ("store_kind", "broken"),
+    [
+        (
+            "postgres, 2 workers",  # nobody locks the account
+            "import feedkeep.store.postgres.entries as e\n"
+            "before = e.Entries.__init__\n"
+            "def init(self, shape):\n"
+            "    before(self, shape)\n"
+            "    unlocked = self._lock.replace('FOR NO KEY UPDATE', '')\n"
+            "    self._lock = self._lock_what_is_free = unlocked\n"
+            "e.Entries.__init__ = init",
+        ),
+        (
+            "postgres, 2 workers",  # a read is answered with what was read before it came
+            "import feedkeep.store.postgres.store as s, time\n"
+            "view, seen = s.PostgresStore.view, {}\n"
+            "async def stale(self, *key):\n"
+            "    moment = seen.get(key, (0, None))\n"
+            "    if time.monotonic() - moment[0] > 0.02:\n"
+            "        seen[key] = moment = (time.monotonic(), await view(self, *key))\n"
+            "    return moment[1]\n"
+            "s.PostgresStore.view = stale",
+        ),
+        (
+            "sqlite",  # a reply leaves before its change is made
+            "import feedkeep.service as s, asyncio\n"
+            "update = s.Service.update\n"
+            "async def hasty(self, *what, **change):\n"
+            "    done = await update(self, *what, **change)\n"
+            "    if change.get('is_subscribed') is not None:\n"
+            "        asyncio.get_running_loop().call_later(0.02, lambda: asyncio.ensure_future(\n"
+            "            update(self, *what, is_subscribed=not change['is_subscribed'])))\n"
+            "    return done\n"
+            "s.Service.update = hasty",
+        ),
+    ],
+    ids=["no lock", "a stale read", "a change after its reply"],
+)
+def test_the_proof_notices(
+    start: Callable[..., FeedkeepProcess], store_kind: str, broken: str
+) -> None:
+    assert prove(start(store_kind, broken), 20, 50) != []

@@ -1,0 +1,148 @@
+"""Whoever follows `since` and `next` misses nothing, however many write meanwhile.
+
+A device polls the list while many clients write to its account. At the end its copy, with
+`new_guid` followed, is exactly the account's list.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from feedkeep_process import FeedkeepProcess
+from raw_client import RawClient
+
+WRITERS = 16
+FEEDS = 400
+
+GO_BACK = (
+    "import time\n"
+    "real, begun = time.time_ns, time.time_ns()\n"
+    "time.time_ns = lambda: real() - (3_600 * 10**9 if real() - begun > 10**9 else 0)"
+)
+"""A wall clock that is set back an hour, a second after the start."""
+
+
+class Device:
+    """A copy of an account's list that is brought up to date by what changed."""
+
+    def __init__(self) -> None:
+        self.entries: dict[str, dict[str, Any]] = {}
+        self.since = "1970-01-01T00:00:00Z"
+
+    async def poll(self, client: RawClient) -> None:
+        """Follow the list from the last stamp to its end."""
+        path: str | None = f"/subscriptions?since={self.since}&per_page=7"
+        while path is not None:
+            answer = await client.ask("GET", path)
+            assert answer.status == 200, answer
+            for entry in answer.body["subscriptions"]:
+                self.entries[entry["guid"]] = entry
+                stamps = ("subscription_changed", "guid_changed", "deleted")
+                own = stamps[1:2] if "new_guid" in entry else stamps
+                self.since = max(self.since, *(entry[name] for name in own if name in entry))
+            following: str | None = answer.body.get("next")
+            path = following and following[following.index("/subscriptions") :]
+
+    def target(self, guid: str) -> str:
+        entry = self.entries[guid]
+        return self.target(entry["new_guid"]) if "new_guid" in entry else guid
+
+
+async def change_something(client: RawClient, chance: random.Random, guids: list[str]) -> None:
+    kind = chance.random()
+    if kind < 0.5 or not guids:
+        url = f"https://{chance.randrange(FEEDS)}.example"
+        answer = await client.ask("POST", "/subscriptions", {"subscriptions": [{"feed_url": url}]})
+        assert answer.status == 200, answer
+        guids.append(answer.body["success"][0]["guid"])
+        return
+    guid = chance.choice(guids[-50:])
+    if kind < 0.85:
+        change = {"is_subscribed": chance.random() < 0.5}
+        answer = await client.ask("PATCH", f"/subscriptions/{guid}", change)
+    elif kind < 0.97:
+        new = f"{chance.getrandbits(32):08x}-0000-4000-8000-000000000001"
+        answer = await client.ask("PATCH", f"/subscriptions/{guid}", {"new_guid": new})
+    else:
+        answer = await client.ask("DELETE", f"/subscriptions/{guid}")
+    assert answer.status in {200, 202, 404, 405}, answer
+
+
+def prove(process: FeedkeepProcess, changes: int) -> list[str]:
+    """Let many write and one follow; return how the copy differs from the list."""
+    token = process.new_token(process.new_account())
+    device, everything = Device(), Device()
+
+    async def write(number: int) -> None:
+        chance, guids = random.Random(number), list[str]()
+        async with RawClient(process.base_url, token) as client:
+            for _ in range(changes // WRITERS):
+                await change_something(client, chance, guids)
+
+    async def go() -> None:
+        async with RawClient(process.base_url, token) as client:
+            writing = asyncio.gather(*(write(number) for number in range(WRITERS)))
+            while not writing.done():
+                await device.poll(client)
+            await writing
+            await device.poll(client)
+            await everything.poll(client)
+
+    asyncio.run(go())
+    wrong = [
+        f"{guid} is {device.entries.get(guid)} and not {entry}"
+        for guid, entry in everything.entries.items()
+        if "new_guid" not in entry and device.entries.get(guid) != entry
+    ]
+    return wrong + [
+        f"{guid} leads to {device.target(guid)}"
+        for guid in device.entries
+        if device.target(guid) != everything.target(guid)
+    ]
+
+
+@pytest.mark.parametrize("clock", ["", GO_BACK], ids=["", "the clock is set back an hour"])
+def test_a_device_that_follows_the_list_misses_nothing(
+    start: Callable[..., FeedkeepProcess],
+    store_kind: str,
+    amount: Callable[[int, int], int],
+    clock: str,
+) -> None:
+    process = start(store_kind, *([clock] if clock else []))
+    assert prove(process, amount(3_000, 1_000_000)) == []
+
+
+def test_the_proof_notices_stamps_that_are_drawn_without_a_lock(
+    start: Callable[..., FeedkeepProcess],
+) -> None:
+    """Without a lock, PostgreSQL shows commits in another order than their stamps were drawn."""
+    broken = (
+        "import feedkeep.store.postgres.entries as e, feedkeep.rules.draft as d, time, os\n"
+        "before = e.Entries.__init__\n"
+        "def init(self, shape):\n"
+        "    before(self, shape)\n"
+        "    unlocked = self._lock.replace('FOR NO KEY UPDATE', '')\n"
+        "    self._lock = self._lock_what_is_free = unlocked\n"
+        "e.Entries.__init__ = init\n"
+        "def draw(last, now):\n"
+        "    draw.last = max(draw.last + 2, now // 2 * 2 + os.getpid() % 2)\n"
+        "    return draw.last\n"
+        "draw.last = os.getpid() % 2\n"
+        "d.next_stamp = draw\n"
+        "save = e.Entries._save_all\n"
+        "async def slowly(self, connection, overlays):\n"
+        "    import asyncio, random\n"
+        "    await asyncio.sleep(random.choice([0, 0, 0.03]))\n"
+        "    await save(self, connection, overlays)\n"
+        "e.Entries._save_all = slowly"
+    )
+    process = start("postgres, 2 workers", broken)
+    try:
+        wrong = prove(process, 3_000)
+    except AssertionError as error:  # a 500, where two stamps met after all
+        wrong = [str(error)]
+    assert wrong != []
