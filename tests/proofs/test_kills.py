@@ -40,7 +40,7 @@ class Writers:
         is_over = asyncio.Event()
         before = len(self.acknowledged)
         writing = [asyncio.create_task(self._write(is_over)) for _ in range(WRITERS)]
-        while len(self.acknowledged) == before and not all(task.done() for task in writing):
+        while len(self.acknowledged) == before and not all(t.done() for t in writing):  # noqa: ASYNC110
             await asyncio.sleep(0.001)
         await asyncio.sleep(seconds)
         self.process.kill()
