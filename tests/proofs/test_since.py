@@ -141,8 +141,11 @@ def test_the_proof_notices_stamps_that_are_drawn_without_a_lock(
         "e.Entries._save_all = slowly"
     )
     process = start("postgres, 2 workers", broken)
+    assert any(_noticed(process) for _ in range(5))
+
+
+def _noticed(process: FeedkeepProcess) -> bool:
     try:
-        wrong = prove(process, 3_000)
-    except AssertionError as error:  # a 500, where two stamps met after all
-        wrong = [str(error)]
-    assert wrong != []
+        return prove(process, 1_600) != []
+    except AssertionError:  # a 500, where two stamps met after all
+        return True

@@ -184,7 +184,7 @@ def test_a_database_that_is_not_there_is_told(postgres: str) -> None:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    begin = connections._BEGIN.replace("lock_timeout = '2s'", "lock_timeout = '300ms'")
+    begin = connections._BEGIN.replace("lock_timeout = '2s'", "lock_timeout = '1s'")
     monkeypatch.setattr(connections, "_BEGIN", begin)
 
 
@@ -203,10 +203,10 @@ def test_while_somebody_holds_an_account_others_go_on_and_it_can_be_read(databas
         held = [asyncio.create_task(timed(store.change(ALICE, [GUID], subscribe))) for _ in "12345"]
         free = await timed(store.change(BOB, [GUID], subscribe))
         assert free[0] == 1
-        assert free[1] < 0.25  # it waited for nobody
+        assert free[1] < 0.8  # it waited for nobody
         refused = await asyncio.gather(*held)
         assert [answer for answer, _ in refused] == [StoreUnavailable] * 5
-        assert max(seconds for _, seconds in refused) < 1.0  # they waited together
+        assert max(seconds for _, seconds in refused) < 3  # they waited together
         assert await store.view(ALICE, GUID) is not None
         assert (await store.page(ALICE, PageRequest(-1, None, 1, 50))).total == 1
         assert (await store.whole(ALICE)).last_stamp == 1
@@ -426,7 +426,7 @@ def test_another_server_takes_over(server: PostgresServer) -> None:
 def test_a_host_that_does_not_answer_does_not_keep_the_next_one_from_being_asked(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "CONNECT_SECONDS", 0.5)
+    monkeypatch.setattr(connections, "CONNECT_SECONDS", 1.5)
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()
@@ -438,7 +438,7 @@ def test_a_host_that_does_not_answer_does_not_keep_the_next_one_from_being_asked
             assert await asyncio.gather(
                 store.change(ALICE, [GUID], subscribe), store.view(BOB, GUID)
             ) == [1, None]
-            assert time.monotonic() - started < 0.5  # it is known which one answers
+            assert time.monotonic() - started < 1.4  # it is known which one answers
 
         run(both, work)
 
@@ -552,7 +552,7 @@ def test_a_database_that_does_not_answer_is_not_ready(
         await other.execute("BEGIN; LOCK TABLE feedkeep.schema_version")
         started = time.monotonic()
         assert await answers(store.assert_ready()) == [StoreUnavailable]
-        assert time.monotonic() - started < 1
+        assert time.monotonic() - started < 3
         await other.close()
         await store.assert_ready()
 
@@ -574,7 +574,7 @@ def test_a_stop_does_not_wait_for_a_database_that_does_not_answer(
         await asyncio.sleep(0.1)
         started = time.monotonic()
         await store.close()
-        assert time.monotonic() - started < 1
+        assert time.monotonic() - started < 1.7  # the lock would be waited for two seconds
         await other.close()
         assert await changing == [StoreUnavailable]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import sys
+from heapq import nsmallest
 from typing import Any, cast
 
 import httptools
@@ -56,14 +57,20 @@ class Protocol(HttpToolsProtocol):
         super().connection_made(transport)
         self.waiting_since = self.loop.time()
         if len(self.connections) > self._most_connections:
-            others = (cast("Protocol", other) for other in self.connections if other is not self)
-            idle = min((o for o in others if o.is_idle()), key=lambda o: o.last_seen, default=self)
-            idle.transport.abort()
+            self._make_room()
 
     def is_idle(self) -> bool:
         """Say whether no request of this client is being answered."""
         cycle = self._cycle()
         return cycle is None or cycle.response_complete
+
+    def _make_room(self) -> None:
+        """Close what has been idle the longest: a hundredth at once, so that it is done seldom."""
+        others = (cast("Protocol", other) for other in self.connections if other is not self)
+        idle = (other for other in others if other.is_idle())
+        count = self._most_connections // 100 + 1
+        for connection in nsmallest(count, idle, key=lambda other: other.last_seen) or [self]:
+            connection.transport.abort()
 
     def cut_if_too_slow(self) -> None:
         """End the connection of a client that takes too long to send or to read."""
