@@ -37,21 +37,20 @@ class Writers:
 
     async def write_for(self, seconds: float) -> None:
         """Write until the service is killed, `seconds` after its first answer."""
-        is_over = asyncio.Event()
-        before = len(self.acknowledged)
-        writing = [asyncio.create_task(self._write(is_over)) for _ in range(WRITERS)]
-        while len(self.acknowledged) == before and not all(t.done() for t in writing):  # noqa: ASYNC110
-            await asyncio.sleep(0.001)
+        is_over, answered = asyncio.Event(), asyncio.Event()
+        writing = [asyncio.create_task(self._write(is_over, answered)) for _ in range(WRITERS)]
+        await asyncio.wait_for(answered.wait(), 20)
         await asyncio.sleep(seconds)
         self.process.kill()
         is_over.set()
         await asyncio.gather(*writing)
 
-    async def _write(self, is_over: asyncio.Event) -> None:
+    async def _write(self, is_over: asyncio.Event, answered: asyncio.Event) -> None:
         try:
             async with RawClient(self.process.base_url, self.token) as client:
                 while not is_over.is_set():
                     await self.add(client)
+                    answered.set()
         except (OSError, EOFError):
             pass  # killed
 

@@ -124,13 +124,14 @@ class Account:
         """Carry a request out; return the status, and all of the answer but its stamps."""
         kind, what = request
         try:
-            return getattr(self, kind)(what)  # type: ignore[no-any-return]
+            answer: tuple[int, object] = getattr(self, kind)(what)
         except UnknownSubscription:
             return 404, None
         except DeletedSubscription:
             return 410, None
         except InvalidInput:
             return 405, None
+        return answer
 
     def add(self, what: tuple[str, str | None]) -> tuple[int, object]:
         item = want(*what)

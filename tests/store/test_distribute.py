@@ -127,7 +127,7 @@ def test_once_split_a_batch_holds_one_account_and_many_run_side_by_side(
             batches.append({change.account_id for change in changes})
             return await change(connection, changes, may_wait=may_wait)
 
-        store._entries.change = noted  # type: ignore[method-assign]
+        monkeypatch.setattr(store._entries, "change", noted)
 
         def nothing(snapshot: Snapshot) -> Decision[None]:
             return Decision(None, [], [], snapshot.last_stamp)

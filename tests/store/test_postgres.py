@@ -81,7 +81,7 @@ def test_ten_that_start_at_once_bring_the_database_up_to_date_once(postgres: str
     async def work(store: PostgresStore) -> None:
         await store.assert_ready()
 
-    for _ in range(3):
+    for _ in range(8):
         url = new_database(postgres)
         with ThreadPoolExecutor(10) as threads:
             list(threads.map(lambda _, url=url: asyncio.run(opened(url)), range(10)))

@@ -52,7 +52,7 @@ class Protocol(HttpToolsProtocol):
         self._most_connections = most_connections
         self.last_seen = self.loop.time()
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
         """Begin to wait for a head; if there is no room for the client, another one has to go."""
         super().connection_made(transport)
         self.waiting_since = self.loop.time()

@@ -117,7 +117,7 @@ class Batcher(Generic[Job, T]):
                 outcomes.extend(await self._run([job]))
             except FailedBeforeCommit as failure:
                 outcomes.append(failure.cause)
-            except Exception as error:  # noqa: BLE001 - as above
+            except Exception as error:  # noqa: BLE001 - and so has every one of these
                 # The store is away for all of them: each waiting in turn would help nobody.
                 outcomes.extend([error] * (len(jobs) - len(outcomes)))
                 break

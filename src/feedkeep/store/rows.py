@@ -47,6 +47,19 @@ def columns(names: Sequence[str], alias: str = "") -> str:
     return ", ".join(f"{alias}.{name}" if alias else name for name in names)
 
 
+def table_of(record: Record) -> tuple[str, Sequence[str]]:
+    """Return the table that keeps a record, and its columns but for the account's id."""
+    match record:
+        case Owner():
+            return "account", OWNER
+        case Token():
+            return "token", TOKEN
+        case Deletion():
+            return "deletion", DELETION
+        case Subscription() | Pointer():
+            return "entry", SAVED_ENTRY
+
+
 def account_of(row: Sequence[Any]) -> Account:
     """Return the account whose id and `ACCOUNT` columns a row has."""
     account_id, name, password_hash, is_disabled, created = row

@@ -8,10 +8,10 @@ from typing import Any
 import asyncpg
 
 from feedkeep.errors import StoreUnusable
-from feedkeep.model import AccountId, Deletion, Owner, Pointer, Record, Records, Subscription, Token
+from feedkeep.model import AccountId, Owner, Record, Records, Token
 from feedkeep.store.base import RECORDS_AT_ONCE, Check
 from feedkeep.store.postgres.rows import ROWS
-from feedkeep.store.rows import DELETION, ENTRY, OWNER, SAVED_ENTRY, TOKEN, columns, owner_of
+from feedkeep.store.rows import DELETION, ENTRY, OWNER, TOKEN, columns, owner_of, table_of
 
 PATIENCE_SECONDS = 86_400.0
 """How long a statement may take that goes through whole tables."""
@@ -76,7 +76,7 @@ async def fill(
         raise StoreUnusable("There are accounts in it already.")
     async for some in records:
         rows = [ROWS.record_row(*item) for item in some]
-        table, names = _table(some[0][1])
+        table, names = table_of(some[0][1])
         await _put(connection, table, ("account_id", *names), rows)
         keys = [(record.name_key, owner) for owner, record in some if isinstance(record, Owner)]
         if keys:
@@ -95,15 +95,3 @@ async def _put(
     await connection.copy_records_to_table(
         table, schema_name="feedkeep", columns=names, records=rows, timeout=PATIENCE_SECONDS
     )
-
-
-def _table(record: Record) -> tuple[str, Sequence[str]]:
-    match record:
-        case Owner():
-            return "account", OWNER
-        case Token():
-            return "token", TOKEN
-        case Deletion():
-            return "deletion", DELETION
-        case Subscription() | Pointer():
-            return "entry", SAVED_ENTRY

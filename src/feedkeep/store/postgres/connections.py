@@ -301,7 +301,7 @@ async def _roll_back(connection: asyncpg.Connection) -> bool:
     try:
         if connection.is_in_transaction():
             await connection.execute("ROLLBACK", timeout=CLOSE_SECONDS)
-    except Exception:  # noqa: BLE001 - then it cannot
+    except Exception:  # noqa: BLE001 - whatever it was, it is not used again
         return False
     return not connection.is_closed()
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import asyncpg
 
-from feedkeep.errors import FeedkeepError, NotAuthorized
+from feedkeep.errors import NotAuthorized
 from feedkeep.model import (
     AccountId,
     Decision,
@@ -71,7 +71,11 @@ class Entries:
 
     def __init__(self, shape: Shape) -> None:
         self._shape = shape
-        account, wanted = shape.account, shape.wanted
+        self._write_locks(shape)
+        self._write_changes(shape)
+        self._write_reads(shape)
+
+    def _write_locks(self, shape: Shape) -> None:
         is_wanted = "= $1" if shape.is_distributed else "= ANY($1::bigint[])"
         # In id order, so that no two transactions wait for one another; and in a statement of its
         # own, so that the next one sees what the last holder of the lock committed.
@@ -80,6 +84,9 @@ class Entries:
             WHERE a.account_id {is_wanted} ORDER BY a.account_id FOR NO KEY UPDATE
         """
         self._lock_what_is_free = f"{self._lock} SKIP LOCKED"
+
+    def _write_changes(self, shape: Shape) -> None:
+        account, wanted = shape.account, shape.wanted
         same = "$1" if shape.is_distributed else "t.account_id"
         self._load = f"""
             WITH t AS (
@@ -111,6 +118,9 @@ class Entries:
             UPDATE feedkeep.account a SET last_stamp = w.last_stamp
             FROM {wanted(last_stamp="bigint")} WHERE a.account_id = {account}
         """
+
+    def _write_reads(self, shape: Shape) -> None:
+        account, wanted = shape.account, shape.wanted
         self._views = f"""
             SELECT w.n, {columns(ENTRY, "e")}, {columns(ENTRY, "s")}
             FROM {wanted("WITH ORDINALITY", guid="uuid")}
@@ -244,9 +254,7 @@ async def deletion(
 def _decide(change: Change, overlay: Overlay) -> Outcome[Any]:
     try:
         return Done(overlay.run(change.guids, change.decide, _now()))
-    except FeedkeepError as error:
-        return error
-    except Exception as error:  # noqa: BLE001 - a defect, but this request's alone
+    except Exception as error:  # noqa: BLE001 - a refusal or a defect, and this request's alone
         return error
 
 

@@ -64,14 +64,15 @@ async def version(connection: asyncpg.Connection) -> int:
             f"The database has the encoding {encoding}, which cannot hold every URL; create it"
             " with ENCODING 'UTF8' (and TEMPLATE template0)."
         )
-    if not await connection.fetchval(_HAS_VERSION):
-        if await connection.fetchval(_HAS_SCHEMA):
-            raise StoreUnusable(
-                "The database has a schema feedkeep of another program;"
-                " give feedkeep a database of its own."
-            )
+    # In this order: another process, which makes both in one step, may do so in between.
+    if not await connection.fetchval(_HAS_SCHEMA):
         return 0
-    found: int = await connection.fetchval(_VERSION)
+    if not await connection.fetchval(_HAS_VERSION):
+        raise StoreUnusable(
+            "The database has a schema feedkeep of another program;"
+            " give feedkeep a database of its own."
+        )
+    found: int = await connection.fetchval(_VERSION) or 0  # none yet, as this transaction sees it
     if found > newest_version():
         raise StoreUnusable(
             f"The database has schema version {found}; this feedkeep knows versions up to"

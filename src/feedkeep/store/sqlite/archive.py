@@ -8,9 +8,9 @@ from typing import Any
 import apsw
 
 from feedkeep.errors import StoreUnusable
-from feedkeep.model import AccountId, Deletion, Owner, Pointer, Record, Records, Subscription, Token
+from feedkeep.model import AccountId, Record, Records, Token
 from feedkeep.store.base import RECORDS_AT_ONCE, Check
-from feedkeep.store.rows import DELETION, ENTRY, OWNER, SAVED_ENTRY, TOKEN, columns, owner_of
+from feedkeep.store.rows import DELETION, ENTRY, OWNER, TOKEN, columns, owner_of, table_of
 from feedkeep.store.sqlite.connection import unavailable_if_it_fails
 from feedkeep.store.sqlite.rows import ROWS
 
@@ -77,17 +77,7 @@ def _put(connection: apsw.Connection, statement: str, rows: Sequence[tuple[Any, 
 
 
 def _insert(record: Record) -> str:
-    match record:
-        case Owner():
-            return _insert_into("account", ("id", *OWNER))
-        case Token():
-            return _insert_into("token", ("account_id", *TOKEN))
-        case Deletion():
-            return _insert_into("deletion", ("account_id", *DELETION))
-        case Subscription() | Pointer():
-            return _insert_into("entry", ("account_id", *SAVED_ENTRY))
-
-
-def _insert_into(table: str, names: Sequence[str]) -> str:
-    places = ", ".join("?" * len(names))
-    return f"INSERT INTO {table} ({columns(names)}) VALUES ({places})"
+    table, names = table_of(record)
+    all_names = ("id" if table == "account" else "account_id", *names)
+    places = ", ".join("?" * len(all_names))
+    return f"INSERT INTO {table} ({columns(all_names)}) VALUES ({places})"
