@@ -43,14 +43,15 @@ async def open_store(settings: Settings) -> Store:
     return await SqliteStore.open(sqlite_path(settings.database))
 
 
-def back_up(settings: Settings, target: Path) -> None:
-    """Copy the database to a file, also while it is used.
+def back_up(settings: Settings, target: Path, *, believe_checksums: bool = True) -> None:
+    """Copy the database to a file, also while it is used; `copy_file` says what is believed.
 
     Raises:
         StoreUnusable: It is no SQLite file, is damaged, or `target` is there or cannot be made.
         StoreUnavailable: There is no room.
     """
-    copy_file(_sqlite_file(settings, "pg_dump backs it up"), target)
+    source = _sqlite_file(settings, "pg_dump backs it up")
+    copy_file(source, target, believe_checksums=believe_checksums)
 
 
 def restore(settings: Settings, source: Path) -> None:

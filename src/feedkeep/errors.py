@@ -8,6 +8,7 @@ FeedkeepError
 ├── UnknownSubscription     no such subscription, or no such deletion
 ├── DeletedSubscription     there was one
 ├── StoreUnavailable        the store is locked, full, away or damaged; later it may work
+│   └── StoreDamaged        what is stored is not what was written
 ├── StoreUnusable           the store cannot be used as it is, and waiting does not help
 └── AccountError            an account or token command that cannot be carried out
 """
@@ -56,6 +57,10 @@ class StoreUnavailable(FeedkeepError):
 
     Nothing is half done. Whether a write was done may be unknown; sending it again is right.
     """
+
+
+class StoreDamaged(StoreUnavailable):
+    """What is stored is not what was written; what is whole is served all the same."""
 
 
 class StoreUnusable(FeedkeepError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 
-from feedkeep.errors import AccountError, NotAuthorized, UnknownSubscription
+from feedkeep.errors import AccountError, NotAuthorized, StoreDamaged, UnknownSubscription
 from feedkeep.model import (
     Account,
     AccountId,
@@ -254,7 +254,11 @@ class Service:
         for damage in await self._store.damages():
             yield damage
         for account in await self._store.accounts():
-            snapshot = await self._store.whole(account.id)
+            try:
+                snapshot = await self._store.whole(account.id)
+            except StoreDamaged:
+                yield f"account {account.name}: not all of its list can be read"
+                continue
             for violation in violations(snapshot.entries.values(), snapshot.last_stamp):
                 yield f"account {account.name}: {violation}"
 

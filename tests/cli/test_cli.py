@@ -7,7 +7,6 @@ import os
 import pty
 import re
 import select
-import sqlite3
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +14,8 @@ from pathlib import Path
 import httpx
 import pytest
 from feedkeep_process import FEEDKEEP, FeedkeepProcess
+
+from feedkeep.store.sqlite.connection import open_file
 
 SILENCE_SECONDS = 20
 FEEDS = "https://a.example/feed\n\n# a comment\n  https://b.example/feed  \nftp://c.example\n"
@@ -195,15 +196,38 @@ def test_commands_bring_a_database_up_to_date_first(offline: FeedkeepProcess) ->
 def test_check_tells_damage_and_fails(offline: FeedkeepProcess) -> None:
     name = offline.new_account()
     offline.must("import", name, "-", stdin="https://a.example\nhttps://b.example\n")
-    with sqlite3.connect(offline.folder / "feedkeep.db") as database:
-        database.execute("UPDATE entry SET feed_url = 'https://moved.example'")
-        database.execute("INSERT INTO deletion (account_id, id, guid) VALUES (5, 5, x'00')")
+    database = open_file(offline.folder / "feedkeep.db")
+    database.execute("UPDATE entry SET feed_url = 'https://moved.example'")
+    database.execute("INSERT INTO deletion (account_id, id, guid) VALUES (5, 5, x'00')")
     database.close()
     done = offline.run("check")
     assert done.returncode == 1
     assert done.stderr.count("does not lead to it") == 2
     assert done.stderr.count("a row of table deletion refers to a row that is missing") == 1
     assert all(line.startswith("feedkeep: ") for line in done.stderr.splitlines())
+
+
+LEAF = 10
+"""What a page of an index without pages below it starts with (SQLite's file format, 1.6)."""
+
+
+def test_check_names_the_accounts_that_a_disk_has_damaged(offline: FeedkeepProcess) -> None:
+    names = [offline.new_account(), offline.new_account()]
+    for name in names:
+        feeds = "".join(f"https://{name}{number}.example\n" for number in range(500))
+        offline.must("import", name, "-", stdin=feeds)
+    file = offline.folder / "feedkeep.db"
+    content = bytearray(file.read_bytes())
+    places = (match.start() for match in re.finditer(names[1].encode(), content))
+    in_a_leaf = (place for place in places if content[place - place % 4096] == LEAF)
+    content[next(in_a_leaf)] ^= 1
+    file.write_bytes(content)
+    done = offline.run("check")
+    assert done.returncode == 1
+    assert f"account {names[1]}: not all of its list can be read" in done.stderr
+    assert f"account {names[0]}" not in done.stderr
+    assert failure(offline.run("export", names[1]))
+    assert offline.must("export", names[0])
 
 
 def test_errors_are_one_sentence_and_exit_with_1(offline: FeedkeepProcess, tmp_path: Path) -> None:
@@ -236,8 +260,8 @@ def test_errors_are_one_sentence_and_exit_with_1(offline: FeedkeepProcess, tmp_p
 
 def test_a_database_of_a_newer_feedkeep_is_refused(offline: FeedkeepProcess) -> None:
     offline.must("migrate")
-    with sqlite3.connect(offline.folder / "feedkeep.db") as database:
-        database.execute("PRAGMA user_version = 99")
+    database = open_file(offline.folder / "feedkeep.db")
+    database.execute("PRAGMA user_version = 99")
     database.close()
     assert "has schema version 99" in failure(offline.run("account", "list"))
     assert "has schema version 99" in failure(offline.run("serve", "--port", "0"))

@@ -22,6 +22,8 @@ from feedkeep.model import AccountId
 from feedkeep.service import Service
 
 WRITERS = 8
+KILLS_OF_AN_ACCOUNT = 20
+"""How many kills an account sees before the next one: its whole list is read after each."""
 TOGETHER = "abc"
 
 
@@ -30,10 +32,16 @@ class Writers:
 
     def __init__(self, process: FeedkeepProcess) -> None:
         self.process = process
-        self.name = process.new_account()
-        self.token = process.new_token(self.name)
-        self.acknowledged: set[str] = set()
+        self.name = ""
         self.number = 0
+        self.take_a_new_account()
+
+    def take_a_new_account(self) -> None:
+        if self.name:
+            self.process.use(lambda service: service.delete_account(self.name))
+        self.name = self.process.new_account()
+        self.token = self.process.new_token(self.name)
+        self.acknowledged: set[str] = set()
 
     async def write_for(self, seconds: float) -> None:
         """Write until the service is killed, `seconds` after its first answer."""
@@ -81,12 +89,14 @@ def prove(process: FeedkeepProcess, kills: int) -> list[str]:
     """Return what is wrong after some kill, if anything is."""
     chance = random.Random(1)
     writers = Writers(process)
-    for _ in range(kills):
+    for number in range(kills):
+        if number % KILLS_OF_AN_ACCOUNT == 0:
+            writers.take_a_new_account()
         asyncio.run(writers.write_for(chance.uniform(0.01, 0.2)))
         if wrong := writers.what_is_wrong():
             return wrong
         process.start()
-    assert len(writers.acknowledged) > kills
+    assert writers.number > kills
     return []
 
 
@@ -172,7 +182,9 @@ def test_nothing_acknowledged_is_lost_when_the_database_is_killed(
                 is_over.set()
                 await asyncio.gather(*writing)
 
-            for _ in range(amount(5, 100)):
+            for number in range(amount(5, 100)):
+                if number % KILLS_OF_AN_ACCOUNT == 0:
+                    writers.take_a_new_account()
                 asyncio.run(write(chance.uniform(0.01, 0.3)))
                 assert writers.what_is_wrong() == []
-            assert len(writers.acknowledged) > 100
+            assert writers.number > 100

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import stat
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -12,10 +14,15 @@ import apsw
 import pytest
 from library import library
 
-from feedkeep.errors import StoreUnavailable, StoreUnusable
+from feedkeep.errors import StoreDamaged, StoreUnavailable, StoreUnusable
 from feedkeep.model import AccountId, Decision, Guid, Snapshot, Subscription
 from feedkeep.store.sqlite import SqliteStore, backup, copy_file
-from feedkeep.store.sqlite.connection import APPLICATION_ID, connect, newest_version
+from feedkeep.store.sqlite.connection import (
+    APPLICATION_ID,
+    connect,
+    newest_version,
+    open_file,
+)
 
 ACCOUNT = AccountId(2**62)
 
@@ -27,6 +34,12 @@ def fill(path: Path, accounts: int = 2) -> None:
         await store.close()
 
     asyncio.run(go())
+
+
+def without_extension(*lines: str) -> None:
+    """Use SQLite as another program does."""
+    script = "\n".join(["import apsw", *lines])
+    subprocess.run([sys.executable, "-c", script], check=True)
 
 
 def contents(path: Path) -> list[object]:
@@ -161,9 +174,44 @@ def test_a_damaged_database_is_not_copied(path: Path, tmp_path: Path) -> None:
     content = bytearray(path.read_bytes())
     content[4096:8192] = b"\xff" * 4096
     path.write_bytes(content)
-    with pytest.raises(StoreUnavailable, match="malformed"):
+    with pytest.raises(StoreDamaged):
         copy_file(path, tmp_path / "copy.db")
     assert [file.name for file in tmp_path.iterdir()] == ["feedkeep.db"]
+
+
+def test_what_another_program_wrote_is_copied_if_that_is_asked_for(
+    path: Path, tmp_path: Path
+) -> None:
+    fill(path)
+    without_extension(
+        f"c = apsw.Connection({str(path)!r})",
+        "c.execute('UPDATE entry SET feed_url = ? WHERE new_guid IS NULL', ('https://x.example',))",
+    )
+    with pytest.raises(StoreDamaged):
+        copy_file(path, tmp_path / "copy.db")
+    copy_file(path, tmp_path / "copy.db", believe_checksums=False)
+    opened = open_file(tmp_path / "copy.db")
+    assert opened.pragma("checksum_verification") == "1"
+    assert opened.execute("SELECT max(feed_url) FROM entry").get == "https://x.example"
+
+
+def test_a_file_that_was_made_without_checksums_works_and_its_copy_has_them(
+    path: Path, tmp_path: Path
+) -> None:
+    plain = tmp_path / "plain.db"
+    without_extension(
+        "from feedkeep.store.migrate import migrations",
+        f"c = apsw.Connection({str(plain)!r})",
+        "c.execute(migrations('sqlite')[0].sql)",
+        f"c.execute('PRAGMA application_id = {APPLICATION_ID}')",
+        "c.execute('PRAGMA user_version = 1')",
+    )
+    fill(path)
+    fill(plain)
+    assert contents(plain) == contents(path)
+    copy_file(plain, tmp_path / "copy.db")
+    files = (plain, tmp_path / "copy.db")
+    assert [open_file(file).pragma("checksum_verification") for file in files] == ["0", "1"]
 
 
 def test_what_is_no_database_of_ours_is_not_copied(path: Path, tmp_path: Path) -> None:
@@ -189,7 +237,7 @@ def test_a_place_that_cannot_be_written_is_told(path: Path, tmp_path: Path) -> N
 def test_no_room_for_the_copy_is_told_and_leaves_nothing(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(_: Path, partial: Path) -> None:
+    def full(_: Path, partial: Path, _believe: bool) -> None:
         partial.write_bytes(b"half")
         raise apsw.FullError
 

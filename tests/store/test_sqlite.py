@@ -11,7 +11,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from feedkeep.errors import StoreUnavailable, StoreUnusable
+from feedkeep.errors import StoreDamaged, StoreUnavailable, StoreUnusable
 from feedkeep.model import (
     Account,
     AccountId,
@@ -21,9 +21,16 @@ from feedkeep.model import (
     Pointer,
     Snapshot,
     Subscription,
+    Token,
 )
 from feedkeep.store.sqlite import SqliteStore, connection
-from feedkeep.store.sqlite.connection import APPLICATION_ID, connect, newest_version, prepare
+from feedkeep.store.sqlite.connection import (
+    APPLICATION_ID,
+    _verifying_vfs,
+    connect,
+    newest_version,
+    prepare,
+)
 
 ALICE = AccountId(7)
 GUID = Guid("00000000-0000-4000-8000-000000000001")
@@ -256,19 +263,33 @@ def test_a_damaged_file_is_noticed(path: Path) -> None:
 
     run(path, fill)
     content = bytearray(path.read_bytes())
-    place = content.index(b"https://a.example")
-    page = place - place % 4096
-    content[page : page + 8] = b"\xff" * 8
+    content[content.index(b"https://a.example")] ^= 1  # which is well formed, but for its checksum
     path.write_bytes(content)
 
     async def look(store: SqliteStore) -> None:
+        await store.assert_ready()
         assert await store.damages() != []
-        with pytest.raises(StoreUnavailable, match="malformed"):
+        with pytest.raises(StoreDamaged, match=r"docs/operations\.md"):
             await store.view(ALICE, GUID)
-        with pytest.raises(StoreUnavailable):
+        with pytest.raises(StoreDamaged):
             await store.change(ALICE, [GUID], subscribe)
+        with pytest.raises(StoreDamaged):
+            await store.assert_ready()
+        await store.add_token(ALICE, Token(0, b"x" * 32, "", 0))  # what is whole is served
 
     run(path, look)
+
+
+def test_an_apsw_without_the_checksum_extension_is_refused(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(*_: object) -> None:
+        raise apsw.sqlite_extra.NotAvailable
+
+    _verifying_vfs.cache_clear()
+    monkeypatch.setattr(apsw.sqlite_extra, "load", missing)
+    with pytest.raises(StoreUnusable, match="binary package"):
+        prepare(path)
 
 
 def test_a_row_that_refers_to_nothing_is_noticed(path: Path) -> None:

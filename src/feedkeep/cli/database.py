@@ -60,13 +60,21 @@ def back_up_to(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to; it must not be there.")],
     database: DatabaseOption = None,
     config: ConfigOption = None,
+    ignore_checksums: Annotated[
+        bool,
+        typer.Option(
+            "--ignore-checksums",
+            help="Copy a page also if its checksum is wrong, since another program wrote it.",
+        ),
+    ] = False,
 ) -> None:
     """Copy a SQLite database to a file, also while the service runs.
 
     The copy holds all that was stored before. It is checked, and on the disk, before it gets its
     name.
     """
-    back_up(settings(database, config), file.absolute())
+    chosen = settings(database, config)
+    back_up(chosen, file.absolute(), believe_checksums=not ignore_checksums)
     say(f"Backed up to {file}.")
 
 

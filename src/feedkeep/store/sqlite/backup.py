@@ -15,15 +15,17 @@ from feedkeep.store.sqlite.connection import (
     READER_PATIENCE_SECONDS,
     check_ours,
     damages,
+    open_file,
     unavailable_if_it_fails,
 )
 
 
-def copy_file(source: Path, target: Path) -> None:
+def copy_file(source: Path, target: Path, *, believe_checksums: bool = True) -> None:
     """Make `target` a whole copy of the database `source` as it is at this moment.
 
     It holds every change that was committed before; who writes meanwhile is not held up. It is
-    checked, and on the disk, before it gets its name; nothing is ever overwritten.
+    checked, and on the disk, before it gets its name; nothing is ever overwritten. Unless
+    `believe_checksums`, pages are copied also where their checksum is wrong.
 
     Raises:
         StoreUnusable: `source` is no feedkeep database or is damaged, or `target` is there already
@@ -36,7 +38,7 @@ def copy_file(source: Path, target: Path) -> None:
         try:
             # Ours alone to read before anything is in it: there are hashes of passwords in it.
             os.close(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-            _vacuum(source, partial)
+            _vacuum(source, partial, believe_checksums)
             _check(partial)
             _sync(partial)
             _name(partial, target)
@@ -63,16 +65,17 @@ def _told(source: Path, target: Path) -> Iterator[None]:
         raise StoreUnusable(f"Cannot write {target}: {error.strerror}.") from error
 
 
-def _vacuum(source: Path, partial: Path) -> None:
-    flags = apsw.SQLITE_OPEN_READWRITE  # which a WAL needs, also to be read; never creates a file
-    with closing(apsw.Connection(str(source), flags=flags)) as connection:
+def _vacuum(source: Path, partial: Path, believe_checksums: bool) -> None:
+    with closing(open_file(source, may_create=False)) as connection:
         connection.set_busy_timeout(int(READER_PATIENCE_SECONDS * 1000))
+        if not believe_checksums:
+            connection.execute("PRAGMA checksum_verification = OFF")
         check_ours(connection, source)
         connection.execute("VACUUM INTO ?", (str(partial),))
 
 
 def _check(partial: Path) -> None:
-    with closing(apsw.Connection(str(partial))) as connection:
+    with closing(open_file(partial)) as connection:
         found = damages(connection)
     if found:
         raise StoreUnusable(f"The database is damaged, and was not copied: {found[0]}.")

@@ -6,11 +6,13 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from functools import cache
 from pathlib import Path
 
 import apsw
+import apsw.sqlite_extra
 
-from feedkeep.errors import StoreUnavailable, StoreUnusable
+from feedkeep.errors import StoreDamaged, StoreUnavailable, StoreUnusable
 from feedkeep.model import T
 from feedkeep.store.migrate import migrations
 
@@ -22,6 +24,9 @@ WRITER_PATIENCE_SECONDS = 5.0
 
 READER_PATIENCE_SECONDS = 0.25
 """How long a reader waits: in WAL mode only while another process recovers from a crash."""
+
+_CHECKSUM_BYTES = 8
+"""What SQLite's checksum extension keeps at the end of each page."""
 
 _RETRY_SECONDS = 0.01
 
@@ -59,12 +64,55 @@ def unavailable_if_it_fails() -> Iterator[None]:
     try:
         yield
     except _UNAVAILABLE as error:
-        raise StoreUnavailable(f"The SQLite database cannot be used now: {error}") from error
+        raise _ours(error) from error
+
+
+def _ours(error: apsw.Error) -> StoreUnavailable:
+    if is_damage(error):
+        return StoreDamaged(
+            "The SQLite database is damaged, or another program wrote to it; docs/operations.md"
+            f' says what to do under "Damage": {error}.'
+        )
+    return StoreUnavailable(f"The SQLite database cannot be used now: {error}.")
+
+
+def is_damage(error: BaseException | None) -> bool:
+    """Say whether an error tells that the file is not as it was written."""
+    is_checksum_wrong = getattr(error, "extendedresult", None) == apsw.SQLITE_IOERR_DATA
+    return is_checksum_wrong or isinstance(error, apsw.CorruptError | apsw.NotADBError)
+
+
+def open_file(path: Path, *, may_create: bool = True) -> apsw.Connection:
+    """Open a connection that verifies the checksum of each page that it reads.
+
+    New files have checksums; a file that was made without them is read as it is.
+
+    Raises:
+        StoreUnusable: This build of APSW lacks the extension.
+    """
+    create = apsw.SQLITE_OPEN_CREATE if may_create else 0
+    flags = apsw.SQLITE_OPEN_READWRITE | create  # a WAL asks for that also when it is only read
+    connection = apsw.Connection(str(path), flags, vfs=_verifying_vfs())
+    connection.reserve_bytes("main", _CHECKSUM_BYTES)
+    return connection
+
+
+@cache
+def _verifying_vfs() -> str:
+    with closing(apsw.Connection(":memory:")) as connection:
+        try:
+            apsw.sqlite_extra.load(connection, "cksumvfs")  # it stays for the whole process
+        except apsw.sqlite_extra.NotAvailable as error:
+            raise StoreUnusable(
+                "This APSW was built without SQLite's checksum extension; install its binary"
+                " package, which has it."
+            ) from error
+    return "cksmvfs"
 
 
 def connect(path: Path, patience_seconds: float) -> apsw.Connection:
     """Open a connection with every setting that durability and integrity need, each verified."""
-    connection = apsw.Connection(str(path))
+    connection = open_file(path)
     connection.set_busy_timeout(int(patience_seconds * 1000))
     for name, value in _SETTINGS.items():
         connection.pragma(name, value)
@@ -88,7 +136,7 @@ def prepare(path: Path) -> int:
         reason = error.strerror if isinstance(error, OSError) else error
         raise StoreUnusable(f"Cannot use {path} as the database: {reason}.") from error
     except _UNAVAILABLE as error:
-        raise StoreUnavailable(f"Cannot use {path} as the database now: {error}.") from error
+        raise _ours(error) from error
 
 
 def newest_version() -> int:
@@ -118,7 +166,7 @@ def _patiently(work: Callable[[Path], T], path: Path) -> T:
 
 
 def _bring_up_to_date(path: Path) -> int:
-    with closing(apsw.Connection(str(path))) as connection:
+    with closing(open_file(path)) as connection:
         found = check_ours(connection, path)  # before a setting changes a file that is not ours
     with closing(connect(path, WRITER_PATIENCE_SECONDS)) as connection:
         for step in migrations("sqlite")[found:]:
@@ -136,8 +184,10 @@ def damages(connection: apsw.Connection) -> list[str]:
     try:
         found = [text for (text,) in connection.execute("PRAGMA integrity_check") if text != "ok"]
         orphans = connection.execute("PRAGMA foreign_key_check").fetchall()
-    except (apsw.CorruptError, apsw.NotADBError) as error:  # too broken to be searched
-        return [str(error)]
+    except _UNAVAILABLE as error:  # too broken to be searched
+        if not is_damage(error):
+            raise
+        return [f"a page is not as it was written ({error})"]
     return found + [f"a row of table {row[0]} refers to a row that is missing" for row in orphans]
 
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager, closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
 import apsw
 
-from feedkeep.errors import FeedkeepError, StoreUnavailable
+from feedkeep.errors import FeedkeepError, StoreDamaged, StoreUnavailable
 from feedkeep.model import (
     Account,
     AccountId,
@@ -62,7 +62,8 @@ class SqliteStore:
         self._path = path
         self._writing = ThreadPoolExecutor(1, thread_name_prefix="sqlite-writer")
         self._scanning = ThreadPoolExecutor(1, thread_name_prefix="sqlite-scanner")
-        with unavailable_if_it_fails():
+        self._damage: StoreDamaged | None = None
+        with self._noticing():
             self._writer = connect(path, WRITER_PATIENCE_SECONDS)
             self._scanner = connect(path, READER_PATIENCE_SECONDS)
             self._reader = connect(path, READER_PATIENCE_SECONDS)
@@ -91,14 +92,14 @@ class SqliteStore:
         return await self._write(job)
 
     async def view(self, account_id: AccountId, guid: Guid) -> View | None:
-        with unavailable_if_it_fails():
+        with self._noticing():
             return entries.view(self._reader, account_id, guid)
 
     async def page(self, account_id: AccountId, request: PageRequest) -> Page:
         return await self._scan(partial(entries.page, account_id=account_id, request=request))
 
     async def deletion(self, account_id: AccountId, deletion_id: int) -> Deletion | None:
-        with unavailable_if_it_fails():
+        with self._noticing():
             return entries.deletion(self._reader, account_id, deletion_id)
 
     async def whole(self, account_id: AccountId) -> Snapshot:
@@ -107,18 +108,18 @@ class SqliteStore:
     async def find_token(
         self, account_id: AccountId, token_hash: bytes
     ) -> tuple[Account, Token] | None:
-        with unavailable_if_it_fails():
+        with self._noticing():
             return accounts.find_token(self._reader, account_id, token_hash)
 
     async def find_account(self, name_key: str) -> Account | None:
-        with unavailable_if_it_fails():
+        with self._noticing():
             return accounts.find_account(self._reader, name_key)
 
     async def accounts(self) -> Sequence[Account]:
         return await self._scan(accounts.accounts)
 
     async def has_accounts(self) -> bool:
-        with unavailable_if_it_fails():
+        with self._noticing():
             return accounts.has_any(self._reader)
 
     async def create_account(self, account: Account, name_key: str) -> None:
@@ -149,7 +150,9 @@ class SqliteStore:
         )
 
     async def assert_ready(self) -> None:
-        with unavailable_if_it_fails():
+        if self._damage:  # which does not heal; whoever replaces the file starts the service again
+            raise StoreDamaged(str(self._damage))
+        with self._noticing():
             self._reader.execute("SELECT id FROM account LIMIT 1").fetchall()
         # What is there already, written again: only a commit tells that there is room on the disk.
         await self._write(lambda connection: connection.pragma("application_id", APPLICATION_ID))
@@ -160,7 +163,7 @@ class SqliteStore:
     @asynccontextmanager
     async def archive(self) -> AsyncIterator[SqliteArchive]:
         with (
-            unavailable_if_it_fails(),
+            self._noticing(),
             closing(connect(self._path, READER_PATIENCE_SECONDS)) as own,
         ):
             own.execute("BEGIN")
@@ -168,7 +171,7 @@ class SqliteStore:
 
     async def fill(self, records: AsyncIterator[Records], check: Check | None = None) -> None:
         with (
-            unavailable_if_it_fails(),
+            self._noticing(),
             closing(connect(self._path, WRITER_PATIENCE_SECONDS)) as own,
         ):
             own.execute("BEGIN IMMEDIATE")
@@ -178,12 +181,22 @@ class SqliteStore:
     async def close(self) -> None:
         """Finish what was accepted, fold the WAL into the file, and let go of it."""
         await self._batcher.close()
-        with unavailable_if_it_fails():
+        with self._noticing():
             await asyncio.get_running_loop().run_in_executor(self._writing, self._close_writer)
             await asyncio.to_thread(self._scanning.shutdown)
             self._scanner.close()
             self._reader.close()
         self._writing.shutdown()
+
+    @contextmanager
+    def _noticing(self) -> Iterator[None]:
+        """Turn errors into ours, and remember that the file is damaged if one tells so."""
+        try:
+            with unavailable_if_it_fails():
+                yield
+        except StoreDamaged as error:
+            self._damage = error
+            raise
 
     async def _write(self, job: Callable[[apsw.Connection], T]) -> T:
         value: T = await self._batcher.submit(job)
@@ -191,7 +204,7 @@ class SqliteStore:
 
     async def _scan(self, read: Callable[[apsw.Connection], T]) -> T:
         def scan() -> T:
-            with unavailable_if_it_fails():
+            with self._noticing():
                 return read(self._scanner)
 
         return await asyncio.get_running_loop().run_in_executor(self._scanning, scan)
@@ -202,7 +215,7 @@ class SqliteStore:
 
     def _write_batch(self, jobs: Sequence[Job]) -> Sequence[Outcome[Any]]:
         """Run the jobs in one transaction; on the writer's thread."""
-        with unavailable_if_it_fails():
+        with self._noticing():
             self._writer.execute("BEGIN IMMEDIATE")
             try:
                 outcomes = self._run_jobs(jobs)
@@ -217,7 +230,7 @@ class SqliteStore:
         try:
             for job in jobs:
                 try:
-                    with unavailable_if_it_fails():
+                    with self._noticing():
                         outcomes.append(Done(job(self._writer)))
                 except StoreUnavailable:
                     raise
