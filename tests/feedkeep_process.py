@@ -24,6 +24,11 @@ from feedkeep.service import Service
 from feedkeep.settings import Settings
 
 FEEDKEEP = str(Path(sys.executable).with_name("feedkeep"))
+NEVER_LOGGED = re.compile(
+    r"fk_[\w-]{40,}|(?:Basic|Bearer) \S{4,}|https?://\S*\.example", re.IGNORECASE
+)
+"""Tokens, headers with credentials, and the feed URLs of tests."""
+
 _START_SECONDS = 20
 _numbers = count(1)
 
@@ -43,8 +48,11 @@ class FeedkeepProcess:
             "FEEDKEEP_DATABASE": self.database,
             **{f"FEEDKEEP_{key.upper()}": value for key, value in settings.items()},
         }
+        self.environment.setdefault("FEEDKEEP_LOG_LEVEL", "debug")
         self.base_url = ""
         self.printed: list[str] = []
+        self.tokens: list[str] = []
+        self.passwords: list[str] = []
 
     def __enter__(self) -> Self:
         self.start()
@@ -100,7 +108,18 @@ class FeedkeepProcess:
         status = self.process.wait(_START_SECONDS)
         assert self.process.stdout is not None
         self.process.stdout.close()
+        self.assert_no_secret_is_kept()
         return status
+
+    def assert_no_secret_is_kept(self) -> None:
+        """Look for secrets, and for feed URLs, in all that the service has written so far."""
+        if self.log.is_file():
+            log = self.log.read_text()
+            found = [secret for secret in (*self.tokens, *self.passwords) if secret in log]
+            assert found + NEVER_LOGGED.findall(log) == []
+        for file in self.folder.glob("feedkeep.db*"):
+            content = file.read_bytes()
+            assert [token for token in self.tokens if token.encode() in content] == []
 
     def run(self, *arguments: str, stdin: str | bytes = "") -> subprocess.CompletedProcess[str]:
         """Run a command on the service's database."""
@@ -135,10 +154,12 @@ class FeedkeepProcess:
         """Create an account with a name of its own; return the name."""
         name = f"User{next(_numbers)}"
         self.use(lambda service: service.create_account(name, password))
+        self.passwords += [password] if password else []
         return name
 
     def new_token(self, name: str, expires_days: int | None = None) -> str:
         text, _ = self.use(lambda service: service.create_token(name, "test", expires_days))
+        self.tokens.append(text)
         return text
 
     def client(self, name: str) -> httpx.Client:

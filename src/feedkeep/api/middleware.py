@@ -10,6 +10,7 @@ import structlog
 from falcon.asgi import Request, Response
 
 from feedkeep.api.auth import address_of, credential_of
+from feedkeep.errors import NotAuthorized, TooManyAttempts
 from feedkeep.service import Service
 from feedkeep.settings import Settings
 
@@ -49,6 +50,7 @@ class Logged:
             duration_us=(time.perf_counter_ns() - req.context.started_ns) // 1_000,
             address=req.context.address,
             account=account and account.name,
+            credential=getattr(req.context, "credential", None),
         )
 
 
@@ -68,7 +70,27 @@ class Authenticated:
         if is_preflight and self._allows_preflight:
             return
         if not getattr(resource, "is_public", False):
-            credential = credential_of(req)
-            req.context.account = await self._service.authenticate(credential, req.context.address)
+            await self._log_in(req)
         if req.method == "OPTIONS":
             raise falcon.HTTPMethodNotAllowed([])
+
+    async def _log_in(self, req: Request) -> None:
+        """Find the account that the credential lets in; a refusal is logged, also at `warning`.
+
+        Of whom was let in, the line of the request tells. Neither tells a name that was only
+        claimed: people type passwords where the name belongs.
+        """
+        req.context.credential = "none or malformed"
+        try:
+            credential = credential_of(req)
+            req.context.credential = credential.kind
+            req.context.account = await self._service.authenticate(credential, req.context.address)
+        except (NotAuthorized, TooManyAttempts) as error:
+            _log.warning(
+                "login refused",
+                request_id=req.context.request_id,
+                address=req.context.address,
+                credential=req.context.credential,
+                reason="too many attempts" if isinstance(error, TooManyAttempts) else "not valid",
+            )
+            raise

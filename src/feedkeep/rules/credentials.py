@@ -11,7 +11,7 @@ import re
 import unicodedata
 import zlib
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 from feedkeep.errors import AccountError
 from feedkeep.model import Account, AccountId, Stamp, Token
@@ -43,6 +43,8 @@ class TokenCredential:
     hash: bytes = field(repr=False)
     name: str | None = None
 
+    kind: ClassVar[str] = "token"
+
 
 @dataclass(frozen=True, slots=True)
 class PasswordCredential:
@@ -50,6 +52,8 @@ class PasswordCredential:
 
     name: str
     password: str = field(repr=False)
+
+    kind: ClassVar[str] = "password"
 
 
 Credential: TypeAlias = TokenCredential | PasswordCredential

@@ -1,0 +1,100 @@
+"""An acknowledged write survives the death of the machine: no reply leaves before it is synced.
+
+A kill cannot tell a synced write from one that the system still holds. So SQLite runs on files that
+lose what was not synced, and PostgreSQL is asked after each reply how far its log has been synced.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import asyncpg
+from feedkeep_process import FeedkeepProcess
+from postgres_server import PostgresServer
+from raw_client import RawClient
+from writers import KILLS_OF_AN_ACCOUNT, Writers
+
+LOSING = (f"import sys; sys.path.append({str(Path(__file__).parent)!r})", "import unsynced_lost")
+HALF_SYNCED = (
+    "import feedkeep.store.sqlite.connection as c",
+    "c._SETTINGS['synchronous'] = 1  # NORMAL",
+)
+
+
+def cut_the_power(process: FeedkeepProcess, cycles: int) -> list[str]:
+    """Return what is wrong after some power cut, if anything is."""
+    chance = random.Random(3)
+    writers = Writers(process)
+    for number in range(cycles):
+        if number % KILLS_OF_AN_ACCOUNT == 0:
+            writers.take_a_new_account()
+        asyncio.run(writers.write_for(chance.uniform(0.01, 0.2)))
+        if wrong := writers.what_is_wrong():
+            return wrong
+        process.start()
+    assert writers.number > cycles
+    return []
+
+
+def test_nothing_acknowledged_is_lost_when_the_power_fails(
+    start: Callable[..., FeedkeepProcess], amount: Callable[[int, int], int]
+) -> None:
+    assert cut_the_power(start("sqlite", *LOSING), amount(10, 200)) == []
+
+
+def test_the_proof_notices_commits_that_are_not_synced(
+    start: Callable[..., FeedkeepProcess],
+) -> None:
+    wrong = cut_the_power(start("sqlite", *LOSING, *HALF_SYNCED), 10)
+    assert any("was lost" in sentence for sentence in wrong)
+
+
+def ahead_of_the_disk(server: PostgresServer, writes: int, *broken: str) -> int:
+    """Return how many replies left before PostgreSQL's log was synced up to its end."""
+    process = FeedkeepProcess(server.folder, server.url, log_level="error")
+    (server.folder / "sitecustomize.py").write_text("\n".join(broken))
+    process.environment["PYTHONPATH"] = str(server.folder)
+
+    async def write(token: str) -> int:
+        count = 0
+        looking = await asyncpg.connect(server.url)
+        async with RawClient(process.base_url, token) as client:
+            for number in range(writes):
+                item = {"feed_url": f"https://{number}.example"}
+                answer = await client.ask("POST", "/subscriptions", {"subscriptions": [item]})
+                assert answer.status == 200
+                count += await looking.fetchval(
+                    "SELECT pg_current_wal_flush_lsn() < pg_current_wal_insert_lsn()"
+                )
+        await looking.close()
+        return count
+
+    with process:
+        return asyncio.run(write(process.new_token(process.new_account())))
+
+
+NOTHING_ELSE_WRITES = {
+    "fsync": "on",
+    "autovacuum": "off",
+    "wal_level": "minimal",
+    "max_wal_senders": "0",
+    "checkpoint_timeout": "1h",
+    "wal_writer_delay": "10s",
+}
+
+
+def test_no_reply_leaves_before_postgres_has_synced_its_log(
+    amount: Callable[[int, int], int],
+) -> None:
+    with PostgresServer(**NOTHING_ELSE_WRITES) as server:
+        writes = amount(100, 1_000)
+        assert ahead_of_the_disk(server, writes) == 0
+        # The control: a commit that does not wait for the disk.
+        hasty = (
+            "import feedkeep.store.postgres.connections as c",
+            "c._DURABLE = c._DURABLE_EVERYWHERE = 'SET LOCAL synchronous_commit = off'",
+        )
+        assert ahead_of_the_disk(server, writes, *hasty) > writes / 2

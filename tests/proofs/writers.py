@@ -1,0 +1,75 @@
+"""Clients that write without a pause, and know what was acknowledged to them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+
+from feedkeep_process import FeedkeepProcess
+from raw_client import RawClient
+
+from feedkeep.model import AccountId
+from feedkeep.service import Service
+
+WRITERS = 8
+KILLS_OF_AN_ACCOUNT = 20
+"""How many kills an account sees before the next one: its whole list is read after each."""
+TOGETHER = "abc"
+
+
+class Writers:
+    """Clients of one account, and what was acknowledged to them."""
+
+    def __init__(self, process: FeedkeepProcess) -> None:
+        self.process = process
+        self.name = ""
+        self.number = 0
+        self.take_a_new_account()
+
+    def take_a_new_account(self) -> None:
+        if self.name:
+            self.process.use(lambda service: service.delete_account(self.name))
+        self.name = self.process.new_account()
+        self.token = self.process.new_token(self.name)
+        self.acknowledged: set[str] = set()
+
+    async def write_for(self, seconds: float) -> None:
+        """Write until the service is killed, `seconds` after its first answer."""
+        is_over, answered = asyncio.Event(), asyncio.Event()
+        writing = [asyncio.create_task(self._write(is_over, answered)) for _ in range(WRITERS)]
+        await asyncio.wait_for(answered.wait(), 20)
+        await asyncio.sleep(seconds)
+        self.process.kill()
+        is_over.set()
+        await asyncio.gather(*writing)
+
+    async def _write(self, is_over: asyncio.Event, answered: asyncio.Event) -> None:
+        try:
+            async with RawClient(self.process.base_url, self.token) as client:
+                while not is_over.is_set():
+                    await self.add(client)
+                    answered.set()
+        except (OSError, EOFError):
+            pass  # killed
+
+    async def add(self, client: RawClient) -> int:
+        self.number += 1
+        urls = [f"https://{self.number}.example/{one}" for one in TOGETHER]
+        items = {"subscriptions": [{"feed_url": url} for url in urls]}
+        answer = await client.ask("POST", "/subscriptions", items)
+        if answer.status == 200:
+            self.acknowledged.update(urls)
+        return answer.status
+
+    def what_is_wrong(self) -> list[str]:
+        """Return a sentence for everything that was lost, is half there or damaged."""
+
+        async def look(service: Service) -> tuple[set[str], list[str]]:
+            account = await service.account(self.name)
+            kept = {s.feed_url for s in await service.subscribed(AccountId(account.id))}
+            return kept, [damage async for damage in service.damages()]
+
+        kept, wrong = self.process.use(look)
+        wrong += [f"{url} was lost" for url in sorted(self.acknowledged - kept)]
+        families = Counter(url[:-1] for url in kept)
+        return wrong + [f"half of {f} is there" for f, n in families.items() if n != len(TOGETHER)]

@@ -1,0 +1,46 @@
+"""Secrets are compared in constant time, or found by their hash; never with `==`."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import feedkeep
+
+SOURCE = Path(feedkeep.__file__).parent
+SECRET = re.compile(
+    r"token|password|secret|digest|hash(?!able)|fingerprint|authorization", re.IGNORECASE
+)
+LENGTH = re.compile(r"\blen\([^()]*\)")
+COMPARING = ast.Eq | ast.NotEq | ast.In | ast.NotIn
+
+
+def comparisons_of_secrets(source: str) -> Iterator[str]:
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Compare) and any(isinstance(op, COMPARING) for op in node.ops):
+            compared = (node.left, *node.comparators)
+            if any(SECRET.search(LENGTH.sub("", ast.unparse(side))) for side in compared):
+                yield f"line {node.lineno}: {ast.unparse(node)}"
+
+
+@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda path: path.stem)
+def test_no_secret_is_compared_with_an_operator(path: Path) -> None:
+    assert list(comparisons_of_secrets(path.read_text("utf-8"))) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "token == shown",
+        "if x and account.password_hash != stored: pass",
+        "a < b == secret",
+        "sha256(text).digest() in known",
+        'req.get_header("Authorization") == expected',
+    ],
+)
+def test_the_rule_notices(source: str) -> None:
+    assert list(comparisons_of_secrets(source)) != []
