@@ -1,0 +1,222 @@
+"""An operation is done or not done, wherever it fails: never a part of it.
+
+Before each statement that an operation sends to the database, the disk or the connection fails,
+once or from then on. Afterwards all that is stored is either as it was, or as the whole operation
+leaves it; and the latter if it was reported done.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Protocol
+from urllib.parse import urlsplit, urlunsplit
+
+import apsw
+import pytest
+from postgres_server import drop_database, new_database
+
+from feedkeep.errors import FeedkeepError
+from feedkeep.rules.subscriptions import want
+from feedkeep.service import Service
+from feedkeep.store.base import Store
+from feedkeep.store.postgres import PostgresStore, connections
+from feedkeep.store.sqlite import SqliteStore
+
+A, B, C = "https://a.example", "https://b.example", "https://c.example"
+GUIDS = [f"00000000-0000-4000-8000-00000000000{digit}" for digit in range(3)]
+NEVER = 10**9
+
+Operation = Callable[[Service, str], Awaitable[object]]
+
+
+class Faults:
+    """Decides which statement fails: the one of that number, and perhaps all after it."""
+
+    seen = 0
+    _at, _for_good, _is_on = NEVER, False, False
+
+    @contextlib.contextmanager
+    def planned(self, at: int, for_good: bool) -> Iterator[None]:
+        self.seen, self._at, self._for_good, self._is_on = 0, at, for_good, True
+        yield
+        self._is_on = False
+
+    def strike(self) -> bool:
+        self.seen += self._is_on
+        return self._is_on and (self.seen == self._at or (self._for_good and self.seen > self._at))
+
+
+class Opened(Protocol):
+    def __call__(self, faults: Faults) -> contextlib.AbstractAsyncContextManager[Store]: ...
+
+
+def sqlite_opened(path: Path) -> Opened:
+    @asynccontextmanager
+    async def opened(faults: Faults) -> AsyncIterator[Store]:
+        store = await SqliteStore.open(path)
+
+        def fail(_cursor: object, statement: str, _bindings: object) -> bool:
+            # The end of a transaction that failed needs no disk.
+            if statement != "ROLLBACK" and faults.strike():
+                raise apsw.IOError("the disk is gone")
+            return True
+
+        for connection in (store._writer, store._reader, store._scanner):
+            connection.exec_trace = fail
+        yield store
+        await store.close()
+
+    return opened
+
+
+def postgres_opened(url: str) -> Opened:
+    @asynccontextmanager
+    async def opened(faults: Faults) -> AsyncIterator[Store]:
+        """The store, over a network that fails before what it was to carry arrives."""
+
+        async def carry(
+            source: asyncio.StreamReader, target: asyncio.StreamWriter, strikes: bool
+        ) -> None:
+            with contextlib.suppress(ConnectionError):
+                while data := await source.read(65_536):
+                    if strikes and faults.strike():
+                        break
+                    target.write(data)
+            target.close()
+
+        async def connected(client: asyncio.StreamReader, out: asyncio.StreamWriter) -> None:
+            server, to_server = await asyncio.open_connection(parts.hostname, parts.port)
+            done = [
+                asyncio.create_task(carry(client, to_server, strikes=True)),
+                asyncio.create_task(carry(server, out, strikes=False)),
+            ]
+            await asyncio.wait(done)
+
+        parts = urlsplit(url)
+        network = await asyncio.start_server(connected, "127.0.0.1", 0)
+        port = network.sockets[0].getsockname()[1]
+        through = urlunsplit(parts._replace(netloc=f"{parts.username}@127.0.0.1:{port}"))
+        store = await PostgresStore.open(through, 8)
+        yield store
+        await store.close()
+        network.close()
+
+    return opened
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opened]:
+    if request.param == "sqlite":
+        yield sqlite_opened(tmp_path / "feedkeep.db")
+        return
+    server = request.getfixturevalue("postgres")
+    url = new_database(server)
+    yield postgres_opened(url)
+    drop_database(server, url)
+
+
+async def add(service: Service, name: str) -> object:
+    """Add one feed that is new, revive one, and let one absorb another."""
+    account = await service.account(name)
+    return await service.add(
+        account.id, [want("https://new.example", None), want(B, None), want(C, GUIDS[0])]
+    )
+
+
+async def update(service: Service, name: str) -> object:
+    account = await service.account(name)
+    return await service.update(
+        account.id,
+        GUIDS[0],
+        new_guid=GUIDS[2],
+        new_feed_url="https://moved.example",
+        is_subscribed=False,
+    )
+
+
+async def delete(service: Service, name: str) -> object:
+    account = await service.account(name)
+    return await service.delete(account.id, GUIDS[2])
+
+
+OPERATIONS: list[Operation] = [
+    add,
+    update,
+    delete,
+    lambda service, name: service.create_account(f"{name}-new", None),
+    lambda service, name: service.delete_account(name),
+    lambda service, name: service.create_token(name, "another", None),
+    lambda service, name: service.revoke_token(name, 1),
+    lambda service, name: service.set_disabled(name, True),
+]
+IDS = ["add", "update", "delete", "create_account", "delete_account", "create_token",
+       "revoke_token", "disable"]  # fmt: skip
+
+
+async def prepare(service: Service, name: str) -> None:
+    account = await service.create_account(name, None)
+    await service.create_token(name, "phone", None)
+    await service.add(account.id, [want(A, GUIDS[0]), want(B, GUIDS[1]), want(C, GUIDS[2])])
+    await service.delete(account.id, GUIDS[1])
+
+
+async def stored(store: Store) -> set[str]:
+    async with store.archive() as archive:
+        return {str(record) async for records in archive.records() for record in records}
+
+
+def told(records: set[str], name: str) -> list[str]:
+    """What records say, but for what is different each time."""
+    same_names = (re.sub(rf"{name}\b", "NAME", record) for record in records)
+    same_hashes = (re.sub(r"hash=b.*?(?=, )", "HASH", record) for record in same_names)
+    return sorted(re.sub(r"\d{10,}", "NUMBER", record) for record in same_hashes)
+
+
+async def halves(opened: Opened, operation: Operation) -> list[str]:
+    """Let the operation fail everywhere; return a sentence for each half that is found."""
+    faults, wrong = Faults(), []
+    async with opened(faults) as store:
+        service = Service(store)
+
+        async def attempt(name: str, at: int, for_good: bool) -> tuple[bool, object, object]:
+            await prepare(service, name)
+            before = await stored(store)
+            is_done = False
+            with faults.planned(at, for_good), contextlib.suppress(FeedkeepError):
+                await operation(service, name)
+                is_done = True
+            after = await stored(store)
+            return is_done, told(before - after, name), told(after - before, name)
+
+        _, *done = await attempt("whole", NEVER, False)
+        untouched = [[], []]
+        assert done != untouched
+        places = faults.seen
+        assert places > 2
+        for at in range(1, places + 1):
+            for for_good in (False, True):
+                is_done, *change = await attempt(f"user{at}x{for_good:d}", at, for_good)
+                if change != done and (is_done or change != untouched):
+                    wrong.append(f"after a fault at {at}: {change}")
+        wrong += [damage async for damage in service.damages()]
+    return wrong
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=IDS)
+def test_a_fault_before_any_statement_leaves_all_or_nothing(
+    opened: Opened, operation: Operation
+) -> None:
+    assert asyncio.run(halves(opened, operation)) == []
+
+
+def test_the_proof_notices_statements_without_a_transaction(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SqliteStore, "_write_batch", SqliteStore._run_jobs)
+    monkeypatch.setattr(connections, "_BEGIN", "SELECT 1;")
+    assert asyncio.run(halves(opened, update)) != []
