@@ -24,6 +24,19 @@ class RawClient:
         self._address = url.host, url.port
         self._headers = f"Host: x\r\nAuthorization: Bearer {token}\r\n"
 
+    def message(self, method: str, path: str, body: object = None) -> bytes:
+        """Return a request as it is sent."""
+        content = b"" if body is None else json.dumps(body).encode()
+        head = f"{method} {path} HTTP/1.1\r\n{self._headers}Content-Length: {len(content)}\r\n\r\n"
+        return head.encode() + content
+
+    async def cut(self, message: bytes, seconds: float) -> None:
+        """Send a request, or a part of it, on a connection of its own, and cut that."""
+        _, writer = await asyncio.open_connection(*self._address)
+        writer.write(message)
+        await asyncio.sleep(seconds)
+        writer.transport.abort()
+
     async def __aenter__(self) -> Self:
         self._reader, self._writer = await asyncio.open_connection(*self._address)
         return self
@@ -33,9 +46,7 @@ class RawClient:
 
     async def ask(self, method: str, path: str, body: object = None) -> Answer:
         """Send a request and return its answer; raises OSError or EOFError if it is cut."""
-        content = b"" if body is None else json.dumps(body).encode()
-        head = f"{method} {path} HTTP/1.1\r\n{self._headers}Content-Length: {len(content)}\r\n\r\n"
-        self._writer.write(head.encode() + content)
+        self._writer.write(self.message(method, path, body))
         lines = (await self._reader.readuntil(b"\r\n\r\n")).lower().split(b"\r\n")
         (length,) = (int(line[15:]) for line in lines if line.startswith(b"content-length:"))
         return Answer(int(lines[0].split()[1]), json.loads(await self._reader.readexactly(length)))

@@ -21,14 +21,11 @@ from itertools import accumulate
 from typing import Any
 
 import pytest
+from account import Account
 from feedkeep_process import FeedkeepProcess
 from raw_client import Answer, RawClient
 
-from feedkeep.errors import DeletedSubscription, InvalidInput, UnknownSubscription
-from feedkeep.model import Decision, Entry, Guid, Pointer, Snapshot, Subscription, View
-from feedkeep.rules import subscriptions
 from feedkeep.rules.feed_urls import parse_feed_url
-from feedkeep.rules.subscriptions import Added, Update, want
 
 CLIENTS = 16
 URLS = [f"https://{letter}.example" for letter in "abcd"]
@@ -111,68 +108,6 @@ def history(process: FeedkeepProcess, operations: int, seed: int) -> list[Operat
         return [operation for operations in found for operation in operations]
 
     return asyncio.run(all_of_them())
-
-
-class Account:
-    """An account that the rules keep in memory; it answers as the service should."""
-
-    def __init__(self) -> None:
-        self.entries: dict[Guid, Entry] = {}
-        self.last_stamp = 0
-
-    def answer(self, request: tuple[str, Any]) -> tuple[int, object]:
-        """Carry a request out; return the status, and all of the answer but its stamps."""
-        kind, what = request
-        try:
-            answer: tuple[int, object] = getattr(self, kind)(what)
-        except UnknownSubscription:
-            return 404, None
-        except DeletedSubscription:
-            return 410, None
-        except InvalidInput:
-            return 405, None
-        return answer
-
-    def add(self, what: tuple[str, str | None]) -> tuple[int, object]:
-        item = want(*what)
-        (result,) = self._do(lambda snapshot: subscriptions.add(snapshot, [item]))
-        assert isinstance(result, Added)
-        return 200, result.subscription.guid
-
-    def update(self, what: tuple[str, dict[str, Any]]) -> tuple[int, object]:
-        guid, sent = what
-        change = Update(
-            parse_feed_url(sent["new_feed_url"]) if "new_feed_url" in sent else None,
-            Guid(sent["new_guid"]) if "new_guid" in sent else None,
-            sent.get("is_subscribed"),
-        )
-        done = self._do(lambda snapshot: subscriptions.update(snapshot, Guid(guid), change))
-        told = (done.new_feed_url, done.is_subscribed, done.new_guid)
-        return 200, tuple(value for value in told if value is not None)
-
-    def delete(self, guid: str) -> tuple[int, object]:
-        self._do(lambda snapshot: subscriptions.delete(snapshot, Guid(guid)))
-        return 202, None
-
-    def read(self, guid: str) -> tuple[int, object]:
-        entry = self.entries.get(Guid(guid))
-        view = None
-        if entry is not None:
-            target = self.entries[entry.new_guid] if isinstance(entry, Pointer) else entry
-            assert isinstance(target, Subscription)
-            view = View(entry, target)
-        found = subscriptions.read(view)
-        new_guid = found.entry.new_guid if isinstance(found.entry, Pointer) else None
-        target = found.subscription
-        return 200, (target.feed_url, target.is_subscribed, new_guid)
-
-    def _do(self, decide: Callable[[Snapshot], Decision[Any]]) -> Any:
-        decision = decide(Snapshot(dict(self.entries), self.last_stamp, 0))
-        self.entries |= {entry.guid: entry for entry in decision.saved}
-        for guid in decision.forgotten:
-            del self.entries[guid]
-        self.last_stamp = decision.last_stamp
-        return decision.outcome
 
 
 def told(operation: Operation) -> tuple[int, object]:
