@@ -48,7 +48,7 @@ class PostgresServer:
             **settings,
         }
         self._user = "nobody" if os.geteuid() == 0 else None
-        self._programs = self._reachable_programs()
+        self.programs = self._reachable_programs()
 
     def __enter__(self) -> Self:
         if self._source:
@@ -83,7 +83,7 @@ class PostgresServer:
         settings = [f"-c{name}={value}" for name, value in self._settings.items()]
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen(
-                [self._programs / "postgres", "-D", self.data, f"-p{self.port}", *settings],
+                [self.programs / "postgres", "-D", self.data, f"-p{self.port}", *settings],
                 stdout=log, stderr=log, user=self._user, cwd=self.folder,
             )  # fmt: skip
         deadline = time.monotonic() + _START_SECONDS
@@ -100,7 +100,7 @@ class PostgresServer:
 
     def _run(self, program: str, *arguments: str) -> None:
         done = subprocess.run(
-            [self._programs / program, *arguments],
+            [self.programs / program, *arguments],
             capture_output=True, text=True, user=self._user, cwd=self.folder, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr

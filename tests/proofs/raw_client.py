@@ -17,7 +17,13 @@ class Answer:
 
 
 class RawClient:
-    """One connection that is kept alive, for one request at a time."""
+    """One connection that is kept alive, for one request at a time.
+
+    Attributes:
+        has_begun: Whether anything came of the newest answer.
+    """
+
+    has_begun = False
 
     def __init__(self, base_url: str, token: str) -> None:
         url = httpx.URL(base_url)
@@ -47,6 +53,9 @@ class RawClient:
     async def ask(self, method: str, path: str, body: object = None) -> Answer:
         """Send a request and return its answer; raises OSError or EOFError if it is cut."""
         self._writer.write(self.message(method, path, body))
-        lines = (await self._reader.readuntil(b"\r\n\r\n")).lower().split(b"\r\n")
+        self.has_begun = False
+        first = await self._reader.readexactly(1)
+        self.has_begun = True
+        lines = (first + await self._reader.readuntil(b"\r\n\r\n")).lower().split(b"\r\n")
         (length,) = (int(line[15:]) for line in lines if line.startswith(b"content-length:"))
         return Answer(int(lines[0].split()[1]), json.loads(await self._reader.readexactly(length)))

@@ -1,0 +1,136 @@
+"""A backup that is made while many write holds all that was acknowledged before it began."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from feedkeep_process import FEEDKEEP, FeedkeepProcess
+from postgres_server import PostgresServer, new_database
+from raw_client import RawClient
+
+from feedkeep.model import AccountId
+from feedkeep.service import Service
+
+WRITERS = 16
+PAUSE_SECONDS = 0.05
+
+BackUp = Callable[[FeedkeepProcess, int], "FeedkeepProcess"]
+"""Backs a service's database up, restores that, and returns what uses the restored one."""
+
+
+async def run(process: FeedkeepProcess, *command: str | Path) -> None:
+    done = await asyncio.create_subprocess_exec(
+        *map(str, command), env=process.environment, stderr=asyncio.subprocess.PIPE
+    )
+    _, told = await done.communicate()
+    assert done.returncode == 0, told.decode()
+
+
+class Drill:
+    """Writes to a service, and looks at one backup after the other."""
+
+    def __init__(self, process: FeedkeepProcess) -> None:
+        self._process = process
+        self._name = process.new_account()
+        self._token = process.new_token(self._name)
+        self._acknowledged: set[str] = set()
+
+    async def wrong_backups(self, times: int, back_up: Callable) -> list[str]:
+        is_over = asyncio.Event()
+        writing = [asyncio.create_task(self._write(number, is_over)) for number in range(WRITERS)]
+        wrong: list[str] = []
+        while not self._acknowledged:
+            await asyncio.sleep(0.01)
+        for number in range(times):
+            await asyncio.sleep(0.1)
+            before = self._acknowledged.copy()
+            restored = await back_up(self._process, number)
+            wrong += await asyncio.to_thread(self._missing, restored, before)
+        is_over.set()
+        await asyncio.gather(*writing)
+        return wrong
+
+    async def _write(self, writer: int, is_over: asyncio.Event) -> None:
+        async with RawClient(self._process.base_url, self._token) as client:
+            number = 0
+            while not is_over.is_set():
+                number += 1
+                url = f"https://{writer}.example/{number}"
+                items = {"subscriptions": [{"feed_url": url}]}
+                answer = await client.ask("POST", "/subscriptions", items)
+                assert answer.status == 200, answer
+                self._acknowledged.add(url)
+                await asyncio.sleep(PAUSE_SECONDS)
+
+    def _missing(self, restored: FeedkeepProcess, before: set[str]) -> list[str]:
+        async def look(service: Service) -> list[str]:
+            account = await service.account(self._name)
+            kept = {s.feed_url for s in await service.subscribed(AccountId(account.id))}
+            damages = [damage async for damage in service.damages()]
+            return damages + [f"{url} is missing" for url in before - kept]
+
+        return restored.use(look)
+
+
+async def with_backup(process: FeedkeepProcess, number: int) -> FeedkeepProcess:
+    file = process.folder / f"{number}.backup"
+    await run(process, FEEDKEEP, "backup", file)
+    database = f"sqlite:///{process.folder / 'restored.db'}"
+    (process.folder / "restored.db").unlink(missing_ok=True)
+    await run(process, FEEDKEEP, "restore", file, "--database", database)
+    file.unlink()
+    return FeedkeepProcess(process.folder, database)
+
+
+async def with_cp(process: FeedkeepProcess, _number: int) -> FeedkeepProcess:
+    copied = process.folder / "copied.db"
+    shutil.copyfile(process.folder / "feedkeep.db", copied)
+    return FeedkeepProcess(process.folder, f"sqlite:///{copied}")
+
+
+def test_backups_of_sqlite_hold_all_that_was_acknowledged(
+    start: Callable[..., FeedkeepProcess], amount: Callable[[int, int], int]
+) -> None:
+    drill = Drill(start("sqlite"))
+    assert asyncio.run(drill.wrong_backups(amount(5, 100), with_backup)) == []
+
+
+def test_the_proof_notices_a_copy_of_the_file_alone(start: Callable[..., FeedkeepProcess]) -> None:
+    drill = Drill(start("sqlite"))
+    try:
+        wrong = asyncio.run(drill.wrong_backups(5, with_cp))
+    except AssertionError:
+        raise
+    except Exception as error:  # noqa: BLE001 - not even an account, or a damaged file
+        wrong = [str(error)]
+    assert wrong != []
+
+
+@contextmanager
+def postgres_service() -> Iterator[tuple[PostgresServer, FeedkeepProcess]]:
+    with PostgresServer() as server:
+        database = new_database(server.url)
+        with FeedkeepProcess(server.folder, database, workers="2") as process:
+            yield server, process
+
+
+def test_the_drill_with_pg_dump_holds_all_that_was_acknowledged(
+    amount: Callable[[int, int], int],
+) -> None:
+    with postgres_service() as (server, process):
+
+        async def with_pg_dump(_process: FeedkeepProcess, number: int) -> FeedkeepProcess:
+            file = process.folder / f"{number}.dump"
+            restored = await asyncio.to_thread(new_database, server.url)
+            programs = server.programs
+            await run(process, programs / "pg_dump", "--format=custom", "--schema=feedkeep",
+                      f"--file={file}", process.database)  # fmt: skip
+            await run(process, programs / "pg_restore", f"--dbname={restored}", file)
+            return FeedkeepProcess(process.folder, restored)
+
+        drill = Drill(process)
+        assert asyncio.run(drill.wrong_backups(amount(2, 10), with_pg_dump)) == []

@@ -1,0 +1,105 @@
+"""A stop cuts nobody: every request is answered in full, or refused and not carried out."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from feedkeep_process import FeedkeepProcess
+from raw_client import RawClient
+
+from feedkeep.model import AccountId
+from feedkeep.service import Service
+
+CLIENTS = 16
+LONGEST_SECONDS = 10
+
+
+@dataclass
+class Seen:
+    """What became of requests, by the feed that each of them adds."""
+
+    answered: set[str] = field(default_factory=set)
+    refused: set[str] = field(default_factory=set)
+    cut: set[str] = field(default_factory=set)
+
+
+async def write(process: FeedkeepProcess, token: str, seconds: float, seen: Seen) -> float:
+    """Write until the service has stopped; return how long it took to stop."""
+
+    async def one(client_number: int) -> None:
+        for number in range(100_000):
+            url = f"https://{client_number}.example/{number}"
+            try:
+                async with RawClient(process.base_url, token) as client:
+                    if not await add(client, url):
+                        return
+                    for again in range(1, 10):  # some connections are kept, others are new
+                        if not await add(client, f"{url}/{again}"):
+                            return
+            except OSError:  # nobody listens any more
+                return
+
+    async def add(client: RawClient, url: str) -> bool:
+        items = {"subscriptions": [{"feed_url": url}]}
+        try:
+            answer = await client.ask("POST", "/subscriptions", items)
+        except (OSError, EOFError):
+            (seen.cut if client.has_begun else seen.refused).add(url)
+            return False
+        assert answer.status in {200, 503}, answer
+        (seen.answered if answer.status == 200 else seen.refused).add(url)
+        return answer.status == 200
+
+    writing = [asyncio.create_task(one(number)) for number in range(CLIENTS)]
+    while not seen.answered:
+        await asyncio.sleep(0.01)
+    await asyncio.sleep(seconds)
+    process.process.send_signal(signal.SIGTERM)
+    stopped = time.monotonic()
+    await asyncio.to_thread(process.process.wait)
+    took_seconds = time.monotonic() - stopped
+    await asyncio.gather(*writing)
+    return took_seconds
+
+
+def prove(process: FeedkeepProcess, stops: int) -> list[str]:
+    """Return what is wrong after some stop, if anything is."""
+    chance = random.Random(4)
+    for _ in range(stops):
+        name = process.new_account()
+        token, seen = process.new_token(name), Seen()
+        took_seconds = asyncio.run(write(process, token, chance.uniform(0.01, 0.4), seen))
+        status = process.wait()
+        kept = process.use(lambda service, name=name: _kept(service, name))
+        wrong = [f"the answer for {url} was cut" for url in seen.cut]
+        wrong += [f"{url} is kept, and nobody was told" for url in seen.refused & kept]
+        wrong += [f"{url} was lost" for url in seen.answered - kept]
+        if took_seconds > LONGEST_SECONDS or status != 0:
+            wrong.append(f"it stopped after {took_seconds:.1f} s with {status}")
+        if wrong:
+            return wrong
+        process.start()
+    return []
+
+
+async def _kept(service: Service, name: str) -> set[str]:
+    account = await service.account(name)
+    return {s.feed_url for s in await service.subscribed(AccountId(account.id))}
+
+
+def test_a_stop_under_load_cuts_nobody(
+    start: Callable[..., FeedkeepProcess], store_kind: str, amount: Callable[[int, int], int]
+) -> None:
+    assert prove(start(store_kind), amount(5, 100)) == []
+
+
+def test_the_proof_notices_a_stop_that_does_not_wait(
+    start: Callable[..., FeedkeepProcess],
+) -> None:
+    broken = "import os, uvicorn\nuvicorn.Server.handle_exit = lambda *_: os._exit(0)"
+    assert prove(start("sqlite", broken), 10) != []
