@@ -48,6 +48,7 @@ class FeedkeepProcess:
             "FEEDKEEP_DATABASE": self.database,
             **{f"FEEDKEEP_{key.upper()}": value for key, value in settings.items()},
         }
+        self.command = [FEEDKEEP]
         self.environment.setdefault("FEEDKEEP_LOG_LEVEL", "debug")
         self.base_url = ""
         self.printed: list[str] = []
@@ -64,7 +65,7 @@ class FeedkeepProcess:
     def start(self) -> None:
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [FEEDKEEP, "serve", "--port", "0"],
+                [*self.command, "serve", "--port", "0"],
                 env=self.environment,
                 stdout=subprocess.PIPE,
                 stderr=log,

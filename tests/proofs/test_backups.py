@@ -38,13 +38,13 @@ class Drill:
         self._name = process.new_account()
         self._token = process.new_token(self._name)
         self._acknowledged: set[str] = set()
+        self._first = asyncio.Event()
 
     async def wrong_backups(self, times: int, back_up: Callable) -> list[str]:
         is_over = asyncio.Event()
         writing = [asyncio.create_task(self._write(number, is_over)) for number in range(WRITERS)]
         wrong: list[str] = []
-        while not self._acknowledged:
-            await asyncio.sleep(0.01)
+        await self._first.wait()
         for number in range(times):
             await asyncio.sleep(0.1)
             before = self._acknowledged.copy()
@@ -64,6 +64,7 @@ class Drill:
                 answer = await client.ask("POST", "/subscriptions", items)
                 assert answer.status == 200, answer
                 self._acknowledged.add(url)
+                self._first.set()
                 await asyncio.sleep(PAUSE_SECONDS)
 
     def _missing(self, restored: FeedkeepProcess, before: set[str]) -> list[str]:

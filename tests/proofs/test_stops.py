@@ -26,6 +26,7 @@ class Seen:
     answered: set[str] = field(default_factory=set)
     refused: set[str] = field(default_factory=set)
     cut: set[str] = field(default_factory=set)
+    first: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 async def write(process: FeedkeepProcess, token: str, seconds: float, seen: Seen) -> float:
@@ -53,11 +54,11 @@ async def write(process: FeedkeepProcess, token: str, seconds: float, seen: Seen
             return False
         assert answer.status in {200, 503}, answer
         (seen.answered if answer.status == 200 else seen.refused).add(url)
+        seen.first.set()
         return answer.status == 200
 
     writing = [asyncio.create_task(one(number)) for number in range(CLIENTS)]
-    while not seen.answered:
-        await asyncio.sleep(0.01)
+    await seen.first.wait()
     await asyncio.sleep(seconds)
     process.process.send_signal(signal.SIGTERM)
     stopped = time.monotonic()

@@ -1,0 +1,201 @@
+"""Damage is noticed: a flipped bit, a full disk and a file that cannot be written are never a 2xx.
+
+A bit is flipped in the file of a stopped service, which is started again and asked for everything.
+What it answers is right, or is 503, and then it is not ready; what no request needs, `check` finds.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import random
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from feedkeep_process import FEEDKEEP, FeedkeepProcess
+
+FEEDS = 300
+ACCOUNTS = 3
+TMPFS_BYTES = 2 * 1024 * 1024
+CAP_DAC_OVERRIDE = 1
+PR_CAPBSET_DROP = 24
+
+
+class Household:
+    """Accounts with their lists as they are right, and a copy of the file with all of them."""
+
+    def __init__(self, process: FeedkeepProcess) -> None:
+        self.process = process
+        self.file = process.folder / "feedkeep.db"
+        self.whole = process.folder / "whole"
+        self.lists: dict[str, list[dict[str, Any]]] = {}
+        for account in range(ACCOUNTS):
+            token = process.new_token(process.new_account("a password"))
+            with self._client(token) as client:
+                urls = [f"https://{account}.example/{number}" for number in range(FEEDS)]
+                items = [{"feed_url": url} for url in urls]
+                assert client.post("/subscriptions", json={"subscriptions": items}).is_success
+                self.lists[token] = client.get(EVERYTHING).json()["subscriptions"]
+        process.stop()
+        shutil.copy(self.file, self.whole)
+
+    def flip(self, chance: random.Random) -> None:
+        content = bytearray(self.whole.read_bytes())
+        content[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
+        self.file.write_bytes(content)
+
+    def ask_for_everything(self) -> Finding:
+        """Read every list, write to every account; stop the service, and check its file."""
+        is_refused = is_wrong = False
+        with suppress(AssertionError):  # it did not even start
+            self.process.start()
+        if self.process.process.poll() is None:
+            for token, right in self.lists.items():
+                with self._client(token) as client:
+                    listed = client.get(EVERYTHING)
+                    known = client.post("/subscriptions", json={"subscriptions": []})
+                    added = client.post("/subscriptions", json=NEW)
+                for reply in (listed, known, added):
+                    is_refused |= reply.status_code == 503
+                    is_wrong |= reply.status_code not in {200, 503}
+                is_wrong |= listed.is_success and listed.json()["subscriptions"] != right
+            is_ready = httpx.get(f"{self.process.base_url}/readyz").is_success
+            is_wrong |= is_ready and is_refused
+            self.process.stop()
+        else:
+            is_refused = True
+            self.process.wait()
+        is_found = self.process.run("check").returncode != 0
+        return Finding(is_refused, is_found, is_wrong)
+
+    def _client(self, token: str) -> httpx.Client:
+        headers = {"Authorization": f"Bearer {token}"}
+        return httpx.Client(base_url=self.process.base_url, headers=headers, timeout=30)
+
+
+EVERYTHING = "/subscriptions?per_page=1000"
+NEW = {"subscriptions": [{"feed_url": "https://new.example"}]}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """How a flipped bit was noticed, and whether anything was answered that is not right."""
+
+    is_refused: bool
+    is_found_by_check: bool
+    is_wrong: bool
+
+    @property
+    def is_noticed(self) -> bool:
+        return (self.is_refused or self.is_found_by_check) and not self.is_wrong
+
+
+def findings(household: Household, places: int) -> list[Finding]:
+    chance, found = random.Random(5), []
+    for _ in range(places):
+        household.flip(chance)
+        found.append(household.ask_for_everything())
+    return found
+
+
+def test_every_flipped_bit_is_noticed(
+    start: Callable[..., FeedkeepProcess], amount: Callable[[int, int], int]
+) -> None:
+    found = findings(Household(start("sqlite")), amount(5, 50))
+    assert all(finding.is_noticed for finding in found), found
+    assert any(finding.is_refused for finding in found)
+
+
+def test_the_proof_notices_a_file_without_checksums(start: Callable[..., FeedkeepProcess]) -> None:
+    household = Household(start("sqlite"))
+    broken = "import feedkeep.store.sqlite.connection as c\nc._verifying_vfs = lambda: 'unix'"
+    (household.process.folder / "sitecustomize.py").write_text(broken)
+    household.process.environment["PYTHONPATH"] = str(household.process.folder)
+    found = findings(household, 5)
+    assert not all(finding.is_noticed for finding in found)
+
+
+# A disk that is full, and one that cannot be written
+
+
+@pytest.fixture
+def on_a_small_disk(tmp_path: Path) -> Iterator[FeedkeepProcess]:
+    """A service on a file system of its own, that has little room."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    process = FeedkeepProcess(folder)
+    mount = f"mount -t tmpfs -o size={TMPFS_BYTES} tmpfs {folder}"
+    process.command = ["unshare", "--map-root-user", "--mount", "sh", "-c",
+                       f'{mount} && exec {FEEDKEEP} "$@" --setup me', "sh"]  # fmt: skip
+    process.log = tmp_path / "log.jsonl"
+    process.start()
+    yield process
+    process.stop()
+
+
+def can_mount() -> bool:
+    probe = ["unshare", "--map-root-user", "--mount", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]
+    with suppress(OSError):
+        return subprocess.run(probe, capture_output=True, check=False).returncode == 0
+    return False
+
+
+if can_mount():  # where not, tests/test_running.py has a full disk that is not quite one
+
+    def test_a_full_file_system_is_503_and_not_ready_until_there_is_room(
+        on_a_small_disk: FeedkeepProcess,
+    ) -> None:
+        process = on_a_small_disk
+        assert process.process.stdout is not None
+        token = next(line for line in process.process.stdout if line.startswith("Token:")).split()[
+            1
+        ]
+        headers = {"Authorization": f"Bearer {token}"}
+        with httpx.Client(base_url=process.base_url, headers=headers) as client:
+            assert client.post("/subscriptions", json=NEW).status_code == 200
+            ballast = Path(f"/proc/{process.process.pid}/root{process.folder}/ballast")
+            with suppress(OSError):
+                ballast.write_bytes(bytes(TMPFS_BYTES))
+            statuses = {client.post("/subscriptions", json=many(n)).status_code for n in range(20)}
+            assert 503 in statuses
+            assert client.post("/subscriptions", json=many(20)).status_code == 503
+            total = client.get("/subscriptions").json()["total"]
+            ballast.unlink()
+            assert httpx.get(f"{process.base_url}/readyz").status_code == 200
+            assert client.post("/subscriptions", json=many(20)).status_code == 200
+            assert client.get("/subscriptions").json()["total"] == total + 100
+
+
+def many(number: int) -> dict[str, Any]:
+    urls = [f"https://{number}.example/{one}/{'x' * 500}" for one in range(100)]
+    return {"subscriptions": [{"feed_url": url} for url in urls]}
+
+
+def test_a_file_that_cannot_be_written_is_refused_at_the_start_in_one_sentence(
+    tmp_path: Path,
+) -> None:
+    process = FeedkeepProcess(tmp_path)
+    process.must("migrate")
+    (tmp_path / "feedkeep.db").chmod(0o400)
+    done = subprocess.run(
+        [FEEDKEEP, "serve", "--port", "0"],
+        env=process.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=without_the_rights_of_root,
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("feedkeep: Cannot use ")
+    assert done.stderr.endswith("as the database: Permission denied.\n")
+
+
+def without_the_rights_of_root() -> None:
+    """Let root, too, be held to what a file allows."""
+    ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, 0, 0, 0)
