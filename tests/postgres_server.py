@@ -98,12 +98,18 @@ class PostgresServer:
             self.process.send_signal(number)
             self.process.wait(_START_SECONDS)
 
-    def _run(self, program: str, *arguments: str) -> None:
+    def schema(self, database: str) -> list[str]:
+        """Return a database's schema as statements."""
+        dumped = self._run("pg_dump", "--schema-only", "--schema=feedkeep", database)
+        return [line for line in dumped.splitlines() if not line.startswith("\\")]
+
+    def _run(self, program: str, *arguments: str) -> str:
         done = subprocess.run(
             [self.programs / program, *arguments],
             capture_output=True, text=True, user=self._user, cwd=self.folder, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
+        return done.stdout
 
     def _reachable_programs(self) -> Path:
         """Return where the programs are; a copy of them, if the server's user cannot go there."""

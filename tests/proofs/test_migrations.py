@@ -1,0 +1,120 @@
+"""Whoever brings a database up to date may be killed at any statement; the next start finishes."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from feedkeep_process import FeedkeepProcess
+from postgres_server import PostgresServer, new_database
+
+from feedkeep.store.sqlite.connection import open_file
+
+COUNT = """
+import os, signal
+seen = 0
+def strike():
+    global seen
+    seen += 1
+    if seen == int(os.environ.get("KILL_AT", 0)):
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+AT_EACH_OF_SQLITE = f"""{COUNT}
+import feedkeep.store.sqlite.connection as c
+def opened(*what, open_file=c.open_file, **how):
+    connection, is_changing = open_file(*what, **how), False
+    def trace(cursor, statement, values):
+        nonlocal is_changing
+        is_changing |= "IMMEDIATE" in statement or "CREATE" in statement
+        if is_changing:
+            strike()
+        return True
+    connection.exec_trace = trace
+    return connection
+c.open_file = opened
+"""
+AT_EACH_OF_POSTGRES = f"""{COUNT}
+import re, feedkeep.store.postgres.connections as c
+async def execute(self, script, *what, execute=c.Connection.execute, **how):
+    without_comments = re.sub("--.*", "", script)
+    for statement in filter(str.strip, without_comments.split(";")):
+        strike()
+        done = await execute(self, statement, *what, **how)
+    return done
+c.Connection.execute = execute
+"""
+BY_PARTS_IN_SQLITE = """
+import contextlib
+c._transaction = lambda *_: contextlib.nullcontext()
+"""
+BY_PARTS_IN_POSTGRES = "c._BEGIN = 'SELECT 1;'"
+
+NewDatabase = Callable[[], FeedkeepProcess]
+
+
+def schema_of_sqlite(process: FeedkeepProcess) -> object:
+    with closing(open_file(process.folder / "feedkeep.db")) as opened:
+        names = ("user_version", "application_id", "journal_mode", "checksum_verification")
+        pragmas = [opened.pragma(name) for name in names]
+        return pragmas, opened.execute("SELECT type, name, sql FROM sqlite_schema").fetchall()
+
+
+def wrong_ends(
+    new: NewDatabase, schema_of: Callable[[FeedkeepProcess], object], step: int
+) -> list[str]:
+    """Kill at every `step`-th statement; say where the next start does not end as a fresh one."""
+    fresh = new()
+    fresh.must("migrate")
+    right, wrong = schema_of(fresh), []
+    for at in range(1, 1_000, step):
+        process = new()
+        process.environment["KILL_AT"] = str(at)
+        killed = process.run("migrate")
+        process.environment["KILL_AT"] = "0"
+        if killed.returncode == 0:
+            assert at > 8
+            return wrong
+        assert killed.returncode == -signal.SIGKILL, killed
+        again = process.run("migrate")
+        if again.returncode != 0 or schema_of(process) != right:
+            wrong.append(f"killed at statement {at}: {again.stderr}")
+    raise AssertionError("it never ended")
+
+
+@pytest.mark.parametrize(("broken", "is_right"), [("", True), (BY_PARTS_IN_SQLITE, False)],
+                         ids=["", "the proof notices steps that are not whole"])  # fmt: skip
+def test_a_sqlite_file_is_brought_up_to_date_after_a_kill(
+    tmp_path: Path, amount: Callable[[int, int], int], broken: str, is_right: bool
+) -> None:
+    process = FeedkeepProcess(tmp_path)
+    (tmp_path / "sitecustomize.py").write_text(AT_EACH_OF_SQLITE + broken)
+    process.environment["PYTHONPATH"] = str(tmp_path)
+
+    def new() -> FeedkeepProcess:
+        for file in tmp_path.glob("feedkeep.db*"):
+            file.unlink()
+        return process
+
+    assert (wrong_ends(new, schema_of_sqlite, amount(4, 1)) == []) is is_right
+
+
+@pytest.mark.parametrize(("broken", "is_right"), [("", True), (BY_PARTS_IN_POSTGRES, False)],
+                         ids=["", "the proof notices steps that are not whole"])  # fmt: skip
+def test_a_postgres_database_is_brought_up_to_date_after_a_kill(
+    amount: Callable[[int, int], int], broken: str, is_right: bool
+) -> None:
+    with PostgresServer() as server:
+        (server.folder / "sitecustomize.py").write_text(AT_EACH_OF_POSTGRES + broken)
+
+        def new() -> FeedkeepProcess:
+            process = FeedkeepProcess(server.folder, new_database(server.url))
+            process.environment["PYTHONPATH"] = str(server.folder)
+            return process
+
+        def schema_of(process: FeedkeepProcess) -> object:
+            return server.schema(process.database)
+
+        assert (wrong_ends(new, schema_of, amount(4, 1)) == []) is is_right
