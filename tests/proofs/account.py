@@ -1,7 +1,11 @@
-"""An account that the rules keep in memory, to say what the service should have answered."""
+"""An account that the rules keep in memory, to say what the service should have answered.
+
+And random requests, of few guids and feeds, so that they meet.
+"""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +14,27 @@ from feedkeep.model import Decision, Entry, Guid, Pointer, Snapshot, Subscriptio
 from feedkeep.rules import subscriptions
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.subscriptions import Added, Update, want
+
+URLS = [f"https://{letter}.example" for letter in "abcd"]
+GUIDS = [f"00000000-0000-4000-8000-00000000000{digit}" for digit in "12"]
+KNOWN = GUIDS + [parse_feed_url(url).guid for url in URLS]
+
+
+def random_request(chance: random.Random) -> tuple[str, Any]:
+    kind = chance.choice(["add", "add", "update", "update", "delete", "read", "read", "read"])
+    if kind == "add":
+        return kind, (chance.choice(URLS), chance.choice([None, None, *GUIDS]))
+    guid = chance.choice(KNOWN)
+    if kind == "update":
+        change = chance.choice(
+            [
+                {"is_subscribed": chance.random() < 0.5},
+                {"new_guid": chance.choice(KNOWN)},
+                {"new_feed_url": chance.choice(URLS)},
+            ]
+        )
+        return kind, (guid, change)
+    return kind, guid
 
 
 class Account:

@@ -21,16 +21,11 @@ from itertools import accumulate
 from typing import Any
 
 import pytest
-from account import Account
+from account import Account, random_request
 from feedkeep_process import FeedkeepProcess
 from raw_client import Answer, RawClient
 
-from feedkeep.rules.feed_urls import parse_feed_url
-
 CLIENTS = 16
-URLS = [f"https://{letter}.example" for letter in "abcd"]
-GUIDS = [f"00000000-0000-4000-8000-00000000000{digit}" for digit in "12"]
-KNOWN = GUIDS + [parse_feed_url(url).guid for url in URLS]
 EPOCH = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
 
 
@@ -59,23 +54,6 @@ class Operation:
 def _microseconds(text: str) -> int:
     since = datetime.fromisoformat(text) - EPOCH
     return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
-
-
-def random_request(chance: random.Random) -> tuple[str, Any]:
-    kind = chance.choice(["add", "add", "update", "update", "delete", "read", "read", "read"])
-    if kind == "add":
-        return kind, (chance.choice(URLS), chance.choice([None, None, *GUIDS]))
-    guid = chance.choice(KNOWN)
-    if kind == "update":
-        change = chance.choice(
-            [
-                {"is_subscribed": chance.random() < 0.5},
-                {"new_guid": chance.choice(KNOWN)},
-                {"new_feed_url": chance.choice(URLS)},
-            ]
-        )
-        return kind, (guid, change)
-    return kind, guid
 
 
 async def perform(client: RawClient, request: tuple[str, Any]) -> Answer:

@@ -1,0 +1,161 @@
+"""Guessing passwords is slow, costs little memory, and tells nobody which accounts exist."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+from feedkeep_process import FeedkeepProcess
+
+PASSWORD = "the right one"
+AT_ONCE = 64
+MOST_MEMORY_BYTES = 350 * 1024 * 1024
+CHANGING = {"x-request-id", "date"}
+
+COUNTED = """
+import pathlib, feedkeep.security.passwords as p
+def matches(*what, matches=p._matches):
+    with pathlib.Path(__file__).with_name("computed").open("a") as file:
+        file.write("x")
+    return matches(*what)
+p._matches = matches
+"""
+HASTY = """
+verify = p.Passwords.verify
+async def hasty(self, name_key, password, stored_hash, count_attempt):
+    return stored_hash and await verify(self, name_key, password, stored_hash, count_attempt)
+p.Passwords.verify = hasty
+"""
+ALL_AT_ONCE = "import feedkeep.security.passwords as p\np.AT_ONCE = 64"
+
+
+@contextmanager
+def guessable(folder: Path, broken: str = "") -> Iterator[FeedkeepProcess]:
+    """A service behind a proxy on this machine, so that a test can come from many addresses."""
+    (folder / "sitecustomize.py").write_text(broken)
+    process = FeedkeepProcess(folder, trusted_proxies="127.0.0.1")
+    process.environment["PYTHONPATH"] = str(folder)
+    with process:
+        yield process
+
+
+def ask(
+    process: FeedkeepProcess, name: str, password: str, address: str = "192.0.2.1"
+) -> httpx.Response:
+    """Ask for the list from an address, in the way of a proxy."""
+    headers = {
+        "Authorization": "Basic " + base64.b64encode(f"{name}:{password}".encode()).decode(),
+        "X-Forwarded-For": address,
+    }
+    return httpx.get(f"{process.base_url}/subscriptions", headers=headers, timeout=60)
+
+
+def refused_after(ask_again: Callable[[int], httpx.Response], most: int) -> int:
+    """Return how many wrong passwords were looked at before the first 429."""
+    for number in range(most):
+        reply = ask_again(number)
+        if reply.status_code == 429:
+            assert 0 < int(reply.headers["Retry-After"]) <= 300
+            return number
+        assert reply.status_code == 401
+    return most
+
+
+def test_wrong_passwords_have_to_wait_by_account_and_address(tmp_path: Path) -> None:
+    with guessable(tmp_path) as process:
+        here, there = process.new_account(PASSWORD), process.new_account(PASSWORD)
+        assert ask(process, here, PASSWORD).status_code == 200
+
+        by_both = refused_after(lambda n: ask(process, here, f"wrong{n}"), 20)
+        by_address = refused_after(lambda n: ask(process, f"nobody{n}", "wrong"), 60)
+        by_account = refused_after(
+            lambda n: ask(process, there, f"wrong{n}", f"198.51.100.{n}"), 120
+        )
+        assert (by_both, by_address, by_account) == (10, 50 - 10, 100)
+
+        # Whom others' failures do not hold up: a remembered password, a token, other accounts.
+        assert ask(process, here, PASSWORD).status_code == 200
+        assert ask(process, here, process.new_token(here)).status_code == 200
+        assert ask(process, there, process.new_token(there), "198.51.100.7").status_code == 200
+        third = process.new_account(PASSWORD)
+        assert ask(process, third, PASSWORD, "203.0.113.1").status_code == 200
+
+
+def test_who_claims_to_come_from_elsewhere_is_not_believed(tmp_path: Path) -> None:
+    with FeedkeepProcess(tmp_path) as process:
+        name = process.new_account(PASSWORD)
+        wrong = refused_after(lambda n: ask(process, name, f"wrong{n}", f"198.51.100.{n}"), 20)
+        assert wrong == 10
+
+
+def computations(process: FeedkeepProcess) -> list[tuple[object, int]]:
+    """Return what an unknown name, a wrong password and a disabled account are answered.
+
+    And how many hashes each of them cost.
+    """
+    file = process.folder / "computed"
+    known, disabled = process.new_account(PASSWORD), process.new_account(PASSWORD)
+    without = process.new_account()
+    process.use(lambda service: service.set_disabled(disabled, True))
+    found = []
+    for name, password in (
+        ("nobody", PASSWORD), (known, "wrong"), (disabled, PASSWORD), (without, PASSWORD),
+    ):  # fmt: skip
+        file.write_text("")
+        reply = ask(process, name, password)
+        headers = {k: v for k, v in reply.headers.items() if k not in CHANGING}
+        found.append(((reply.status_code, headers, reply.content), len(file.read_text())))
+    return found
+
+
+def test_nobody_learns_which_accounts_there_are(tmp_path: Path) -> None:
+    with guessable(tmp_path, COUNTED) as process:
+        found = computations(process)
+    assert [count for _, count in found] == [1, 1, 1, 1]
+    assert all(reply == found[0][0] for reply, _ in found)
+
+
+def test_the_proof_notices_an_answer_without_a_computation(tmp_path: Path) -> None:
+    with guessable(tmp_path, COUNTED + HASTY) as process:
+        assert [count for _, count in computations(process)] == [0, 1, 0, 0]
+
+
+def peak_bytes(process: FeedkeepProcess) -> int:
+    """Let many log in at once; return how much memory the service had at most."""
+    name = process.new_account(PASSWORD)
+
+    async def log_in() -> list[int]:
+        async with httpx.AsyncClient(base_url=process.base_url, timeout=60) as client:
+            return [
+                reply.status_code
+                for reply in await asyncio.gather(
+                    *(
+                        client.get(
+                            "/subscriptions",
+                            auth=(name, f"wrong{number}"),
+                            headers={"X-Forwarded-For": f"198.51.100.{number}"},
+                        )
+                        for number in range(AT_ONCE)
+                    )
+                )
+            ]
+
+    assert asyncio.run(log_in()) == [401] * AT_ONCE
+    status = Path(f"/proc/{process.process.pid}/status").read_text()
+    (peak,) = re.findall(r"VmHWM:\s+(\d+) kB", status)
+    return int(peak) * 1024
+
+
+def test_many_logins_at_once_need_little_memory(tmp_path: Path) -> None:
+    with guessable(tmp_path) as process:
+        assert peak_bytes(process) < MOST_MEMORY_BYTES
+
+
+def test_the_proof_notices_logins_without_a_bound(tmp_path: Path) -> None:
+    with guessable(tmp_path, ALL_AT_ONCE) as process:
+        assert peak_bytes(process) > MOST_MEMORY_BYTES
