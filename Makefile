@@ -7,12 +7,14 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 BIN = .venv/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help serve test prove lint lock clean
+.PHONY: help serve test prove fuzz audit lint lock clean
 
 help:
 	@echo "make serve   start the service on the embedded store"
 	@echo "make test    run every test"
 	@echo "make prove   run the proofs of tests/proofs in their full form, which takes hours"
+	@echo "make fuzz    send mutated requests, 100,000 to each store, another set each time"
+	@echo "make audit   look the dependencies up in the database of known weaknesses"
 	@echo "make lint    check style, types and layers"
 	@echo "make lock    pin the newest dependencies"
 
@@ -28,6 +30,15 @@ test: .venv/dev
 prove: .venv/dev
 	FEEDKEEP_PROVE=full $(BIN)/pytest tests/proofs $(ARGS)
 
+fuzz: .venv/dev
+	FEEDKEEP_PROVE=full $(BIN)/pytest tests/proofs/test_fuzz.py $(ARGS)
+
+# In an environment of its own: what it needs is nothing that feedkeep runs with.
+audit: .venv/audit
+	for locked in run postgres build; do \
+		.venv/audit/bin/pip-audit --require-hashes --disable-pip -r requirements/$$locked.txt || exit 1; \
+	done
+
 lint: .venv/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -36,6 +47,11 @@ lint: .venv/dev
 
 lock: .venv/dev
 	sh requirements/lock.sh
+
+.venv/audit: requirements/audit.txt
+	$(PYTHON) -m venv $@
+	$@/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r $<
+	@touch $@
 
 clean:
 	rm -rf .venv dist

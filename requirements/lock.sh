@@ -14,3 +14,4 @@ compile --group build --constraint requirements/run.txt --output-file requiremen
 compile --group test --group lint --group lock \
     --constraint requirements/postgres.txt --constraint requirements/build.txt \
     --output-file requirements/dev.txt
+compile --group audit --output-file requirements/audit.txt

@@ -218,6 +218,8 @@ def test_limits_can_be_configured(tmp_path: Path) -> None:
         (b"GARBAGE\r\n\r\n", 405),
         (b"BREW /subscriptions HTTP/1.1\r\nHost: x\r\n\r\n", 405),
         (b"GET /livez HTTP/9.9\r\nHost: x\r\n\r\n", 400),
+        (b"GET /livez HTTP/2.0\r\nHost: x\r\n\r\n", 400),
+        (b"GET /livez\r\n\r\n", 400),
         (b"GET /livez HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n", 400),
     ],
 )

@@ -16,7 +16,8 @@ from feedkeep_process import FeedkeepProcess
 from raw_client import RawClient
 
 WRITERS = 16
-FEEDS = 400
+CHANGES_OF_A_FEED = 50
+"""How often a feed is changed; a guid that is renamed too often has pointers without end."""
 
 GO_BACK = (
     "import time\n"
@@ -52,10 +53,12 @@ class Device:
         return self.target(entry["new_guid"]) if "new_guid" in entry else guid
 
 
-async def change_something(client: RawClient, chance: random.Random, guids: list[str]) -> None:
+async def change_something(
+    client: RawClient, chance: random.Random, guids: list[str], feeds: int
+) -> None:
     kind = chance.random()
     if kind < 0.5 or not guids:
-        url = f"https://{chance.randrange(FEEDS)}.example"
+        url = f"https://{chance.randrange(feeds)}.example"
         answer = await client.ask("POST", "/subscriptions", {"subscriptions": [{"feed_url": url}]})
         assert answer.status == 200, answer
         guids.append(answer.body["success"][0]["guid"])
@@ -76,12 +79,13 @@ def prove(process: FeedkeepProcess, changes: int) -> list[str]:
     """Let many write and one follow; return how the copy differs from the list."""
     token = process.new_token(process.new_account())
     device, everything = Device(), Device()
+    feeds = max(400, changes // CHANGES_OF_A_FEED)
 
     async def write(number: int) -> None:
         chance, guids = random.Random(number), list[str]()
         async with RawClient(process.base_url, token) as client:
             for _ in range(changes // WRITERS):
-                await change_something(client, chance, guids)
+                await change_something(client, chance, guids, feeds)
 
     async def go() -> None:
         async with RawClient(process.base_url, token) as client:

@@ -23,6 +23,7 @@ PATIENCE_SECONDS = 30.0
 MAX_HEAD_BYTES = 16 * 1024
 """The size of the largest request line and headers together that are read."""
 
+_VERSIONS = {"1.0", "1.1"}
 _UPGRADE = re.compile(rb"\nupgrade([ \t]*:)", re.IGNORECASE)
 
 
@@ -137,6 +138,8 @@ class Protocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """Start the request, unless its body would be taken for a second one."""
         self.waiting_since = self.last_seen
+        if self.parser.get_http_version() not in _VERSIONS:
+            raise ValueError("not a version of HTTP that is spoken here")
         # An Upgrade that came in pieces was not found above; httptools refuses when this raises.
         if self.parser.should_upgrade() and has_body(self.headers):
             raise ValueError("an upgrade with a body")

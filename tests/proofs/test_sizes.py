@@ -1,0 +1,157 @@
+"""What a client sends or holds open costs the others nothing: memory, time and places have bounds.
+
+`tests/test_bounds.py` has each bound by itself; here they are met in full size and at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+import resource
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from conftest import IS_FULL
+from feedkeep_process import FeedkeepProcess
+
+MOST_ADDED_BYTES = 20 * 1024 * 1024
+PIECE = b"100000\r\n" + b"x" * 0x100000 + b"\r\n"
+NO_EVICTION = """
+import resource
+resource.setrlimit(resource.RLIMIT_NOFILE, (300, 300))
+import feedkeep.server.protocol as p
+p.Protocol._make_room = lambda self: None
+"""
+
+
+@pytest.fixture(autouse=True)
+def many_files() -> Iterator[None]:
+    """Let this process, too, have as many connections open as it may."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (before[1], before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+def memory_bytes(process: FeedkeepProcess, name: str) -> int:
+    status = Path(f"/proc/{process.process.pid}/status").read_text()
+    found = re.search(rf"{name}:\s+(\d+) kB", status)
+    assert found
+    return int(found[1]) * 1024
+
+
+def added_by(process: FeedkeepProcess, pieces: int) -> int:
+    """Send a body in so many pieces of a MiB; return how much memory the service took for it."""
+    token = process.new_token(process.new_account())
+    head = (
+        f"POST /subscriptions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
+        "Transfer-Encoding: chunked\r\n\r\n"
+    )
+    url = httpx.URL(process.base_url)
+
+    async def send() -> None:
+        _, writer = await asyncio.open_connection(url.host, url.port)
+        with contextlib.suppress(ConnectionError):
+            writer.write(head.encode())
+            for _ in range(pieces):
+                writer.write(PIECE)
+                await writer.drain()
+        writer.transport.abort()
+
+    with process.client(process.new_account()) as client:
+        client.get("/subscriptions")
+        Path(f"/proc/{process.process.pid}/clear_refs").write_text("5")  # the peak begins anew
+        before = memory_bytes(process, "VmRSS")
+        asyncio.run(send())
+        assert client.get("/subscriptions").status_code == 200
+    return memory_bytes(process, "VmHWM") - before
+
+
+def test_a_body_of_a_gibibyte_adds_little_memory(tmp_path: Path) -> None:
+    with FeedkeepProcess(tmp_path) as process:
+        added_bytes = [added_by(process, 1_024) for _ in range(3)]
+    assert max(added_bytes) < MOST_ADDED_BYTES
+
+
+def test_the_proof_notices_a_body_that_is_kept(tmp_path: Path) -> None:
+    with FeedkeepProcess(tmp_path, max_body_bytes=str(2**30)) as process:
+        assert added_by(process, 64) > MOST_ADDED_BYTES
+
+
+def seconds_for_one_more(process: FeedkeepProcess, idle: int) -> float:
+    """Open so many connections that send nothing; return how long one more waits for its list.
+
+    Raises httpx.TransportError if it gets none.
+    """
+    url = httpx.URL(process.base_url)
+    token = process.new_token(process.new_account())
+
+    async def go() -> float:
+        writers = []
+        for _ in range(idle):
+            _, writer = await asyncio.open_connection(url.host, url.port)
+            writers.append(writer)
+        await asyncio.sleep(0.5)
+        started = time.monotonic()
+        headers = {"Authorization": f"Bearer {token}"}
+        async with httpx.AsyncClient(base_url=url, headers=headers, timeout=5) as client:
+            assert (await client.get("/subscriptions")).status_code == 200
+        took_seconds = time.monotonic() - started
+        for writer in writers:
+            writer.transport.abort()
+        await asyncio.sleep(0.5)  # they are closed in the next turns of the loop
+        return took_seconds
+
+    return asyncio.run(go())
+
+
+def test_many_idle_connections_do_not_stop_one_more(
+    tmp_path: Path, amount: Callable[[int, int], int]
+) -> None:
+    with FeedkeepProcess(tmp_path) as process:
+        assert seconds_for_one_more(process, amount(1_000, 10_000)) < 2
+
+
+def test_the_proof_notices_a_service_without_a_place_left(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(NO_EVICTION)
+    process = FeedkeepProcess(tmp_path)
+    process.environment["PYTHONPATH"] = str(tmp_path)
+    with process, pytest.raises(httpx.TransportError):
+        seconds_for_one_more(process, 400)
+
+
+if IS_FULL:  # as long as it really takes; tests/test_bounds.py is less patient
+
+    @pytest.mark.parametrize(
+        "sent",
+        [
+            b"GET /livez HTTP/1.1\r\nX-Slow: ",
+            b"POST /subscriptions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\n"
+            b"Content-Length: 1000\r\n\r\n",
+        ],
+        ids=["slow headers", "a slow body"],
+    )
+    def test_who_sends_a_byte_now_and_then_is_cut_after_30_seconds(
+        tmp_path: Path, sent: bytes
+    ) -> None:
+        with FeedkeepProcess(tmp_path) as process:
+            token = process.new_token(process.new_account())
+            assert 29 < asyncio.run(_seconds_until_cut(process, sent, token)) < 35
+
+
+async def _seconds_until_cut(process: FeedkeepProcess, sent: bytes, token: str) -> float:
+    url = httpx.URL(process.base_url)
+    _, writer = await asyncio.open_connection(url.host, url.port)
+    started = time.monotonic()
+    writer.write(sent.replace(b"{}", token.encode()))
+    with contextlib.suppress(ConnectionError):
+        while time.monotonic() - started < 60:
+            await asyncio.sleep(0.25)
+            writer.write(b"x")
+            await writer.drain()
+    writer.transport.abort()
+    return time.monotonic() - started
