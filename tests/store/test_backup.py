@@ -25,12 +25,14 @@ from feedkeep.store.sqlite.connection import (
 )
 
 ACCOUNT = AccountId(2**62)
+CACHE_BYTES = 2_000 * 1_024
+"""How much of a file SQLite keeps in memory by default."""
 
 
-def fill(path: Path, accounts: int = 2) -> None:
+def fill(path: Path, accounts: int = 2, entries: int = 10) -> None:
     async def go() -> None:
         store = await SqliteStore.open(path)
-        await store.fill(library(accounts, 10))
+        await store.fill(library(accounts, entries))
         await store.close()
 
     asyncio.run(go())
@@ -63,6 +65,13 @@ def test_a_copy_has_everything_is_ours_and_its_owners_alone(path: Path, tmp_path
         assert opened.pragma("application_id") == APPLICATION_ID
         assert opened.pragma("user_version") == newest_version()
     assert contents(target) == contents(path)
+
+
+def test_a_copy_of_more_than_fits_into_a_cache_is_whole(path: Path, tmp_path: Path) -> None:
+    fill(path, accounts=1, entries=20_000)
+    assert path.stat().st_size > 1.5 * CACHE_BYTES
+    copy_file(path, tmp_path / "copy.db")
+    assert contents(tmp_path / "copy.db") == contents(path)
 
 
 def test_a_copy_made_while_others_write_has_all_that_was_stored_before(

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import apsw
 import pytest
+from library import library
 
 from feedkeep.errors import StoreDamaged, StoreUnavailable, StoreUnusable
 from feedkeep.model import (
@@ -23,7 +24,7 @@ from feedkeep.model import (
     Subscription,
     Token,
 )
-from feedkeep.store.sqlite import SqliteStore, connection
+from feedkeep.store.sqlite import SqliteStore, connection, entries
 from feedkeep.store.sqlite.connection import (
     APPLICATION_ID,
     _verifying_vfs,
@@ -31,6 +32,7 @@ from feedkeep.store.sqlite.connection import (
     newest_version,
     prepare,
 )
+from feedkeep.store.sqlite.rows import to_bytes
 
 ALICE = AccountId(7)
 GUID = Guid("00000000-0000-4000-8000-000000000001")
@@ -114,7 +116,7 @@ def test_ten_that_start_at_once_bring_the_file_up_to_date_once(path: Path) -> No
 def test_a_step_that_fails_leaves_nothing_of_itself(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (step,) = connection.migrations("sqlite")
+    step, *_ = connection.migrations("sqlite")
     broken = type(step)(1, step.name, step.sql + "CREATE TABLE account (id);")
     monkeypatch.setattr(connection, "migrations", lambda _: [broken])
     with pytest.raises(apsw.SQLError):
@@ -123,6 +125,61 @@ def test_a_step_that_fails_leaves_nothing_of_itself(
     with connect(path, 1) as opened:
         assert opened.execute("SELECT count(*) FROM sqlite_schema").get == 0
     assert prepare(path) == 0
+
+
+def test_a_file_of_an_older_program_is_brought_up_to_date_with_all_that_is_in_it(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    oldest, *_ = connection.migrations("sqlite")
+    with monkeypatch.context() as before:
+        before.setattr(connection, "migrations", lambda _: [oldest])
+
+        async def fill(store: SqliteStore) -> None:
+            await store.change(ALICE, [GUID], subscribe)
+
+        run(path, fill)
+
+    async def look(store: SqliteStore) -> None:
+        assert set((await store.whole(ALICE)).entries) == {GUID}
+
+    run(path, look)
+    assert prepare(path) == newest_version()
+
+
+def steps_of(work: Callable[[apsw.Connection], object], entries: int, path: Path) -> int:
+    """Return how many steps SQLite takes for `work` in an account with so many entries."""
+    file = path.with_name(f"{entries}.db")
+
+    async def fill() -> None:
+        store = await SqliteStore.open(file)
+        await store.fill(library(1, entries))
+        await store.close()
+
+    asyncio.run(fill())
+    steps = 0
+
+    def count() -> bool:
+        nonlocal steps
+        steps += 10
+        return False
+
+    with connect(file, 1) as opened:
+        opened.set_progress_handler(count, 10)
+        work(opened)
+    return steps
+
+
+def test_what_a_write_costs_does_not_grow_with_the_account(path: Path) -> None:
+    def find_pointers(opened: apsw.Connection) -> None:
+        found = opened.execute(entries._POINTERS, (2**62, to_bytes(GUID))).fetchall()
+        assert len(found) == 2
+
+    def delete_account(opened: apsw.Connection) -> None:
+        opened.execute("DELETE FROM account")
+
+    assert steps_of(find_pointers, 4_000, path) < 1_000
+    small, large = (steps_of(delete_account, count, path) for count in (500, 2_000))
+    assert large < 6 * small
 
 
 def test_a_database_of_a_newer_program_is_refused_and_left_alone(path: Path) -> None:

@@ -39,6 +39,7 @@ def copy_file(source: Path, target: Path, *, believe_checksums: bool = True) -> 
             # Ours alone to read before anything is in it: there are hashes of passwords in it.
             os.close(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
             _vacuum(source, partial, believe_checksums)
+            _add_checksums(partial)
             _check(partial)
             _sync(partial)
             _name(partial, target)
@@ -72,6 +73,17 @@ def _vacuum(source: Path, partial: Path, believe_checksums: bool) -> None:
             connection.execute("PRAGMA checksum_verification = OFF")
         check_ours(connection, source)
         connection.execute("VACUUM INTO ?", (str(partial),))
+
+
+def _add_checksums(partial: Path) -> None:
+    """Write all pages again.
+
+    SQLite's extension learns from the first page of a file that there are checksums in it, and
+    VACUUM INTO writes that page last: what did not fit into its cache has none.
+    """
+    with closing(open_file(partial)) as connection:
+        connection.execute("PRAGMA checksum_verification = OFF")
+        connection.execute("VACUUM")
 
 
 def _check(partial: Path) -> None:
