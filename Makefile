@@ -23,10 +23,10 @@ serve: .venv/run
 
 test: .venv/dev
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest --ignore=tests/proofs $(ARGS)
+	$(BIN)/coverage run -m pytest -n auto --dist worksteal --ignore=tests/proofs $(ARGS)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
-	$(BIN)/pytest tests/proofs
+	$(BIN)/pytest -n auto --dist worksteal tests/proofs
 
 prove: .venv/dev
 	FEEDKEEP_PROVE=full $(BIN)/pytest --durations=0 tests/proofs \
