@@ -33,6 +33,10 @@ _START_SECONDS = 20
 _numbers = count(1)
 
 
+class DidNotStart(Exception):
+    """The process ended before it served; what it wrote says why."""
+
+
 class FeedkeepProcess:
     """Starts on entering, stops by SIGTERM on leaving; its log is kept in `folder`.
 
@@ -78,7 +82,7 @@ class FeedkeepProcess:
             if found := re.search(r"https?://[0-9.:]+", line):
                 self.base_url = found[0]
                 return
-        raise AssertionError(f"feedkeep did not start: {self.log.read_text()}")
+        raise DidNotStart(self.log.read_text())
 
     def stop(self, number: int = signal.SIGTERM) -> int:
         """Signal the process and return its exit status."""
