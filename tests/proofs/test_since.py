@@ -30,13 +30,14 @@ GO_BACK = (
 class Device:
     """A copy of an account's list that is brought up to date by what changed."""
 
-    def __init__(self) -> None:
+    def __init__(self, per_page: int) -> None:
+        self.per_page = per_page
         self.entries: dict[str, dict[str, Any]] = {}
         self.since = "1970-01-01T00:00:00Z"
 
     async def poll(self, client: RawClient) -> None:
         """Follow the list from the last stamp to its end."""
-        path: str | None = f"/subscriptions?since={self.since}&per_page=7"
+        path: str | None = f"/subscriptions?since={self.since}&per_page={self.per_page}"
         while path is not None:
             answer = await client.ask("GET", path)
             assert answer.status == 200, answer
@@ -78,7 +79,7 @@ async def change_something(
 def prove(process: FeedkeepProcess, changes: int) -> list[str]:
     """Let many write and one follow; return how the copy differs from the list."""
     token = process.new_token(process.new_account())
-    device, everything = Device(), Device()
+    device, everything = Device(per_page=7), Device(per_page=1_000)
     feeds = max(400, changes // CHANGES_OF_A_FEED)
 
     async def write(number: int) -> None:
