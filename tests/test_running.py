@@ -161,6 +161,11 @@ def test_the_log_has_a_line_of_json_for_each_request_and_keeps_secrets_out(
     own.stop()
     lines = [line for line in log_lines(own) if line["event"] == "request"]
     assert [line["status"] for line in lines] == [200, 200, 401, 405, 404]
+    assert [line["credential"] for line in lines] == ["token", "password", None, "token", None]
+    (refused,) = [line for line in log_lines(own) if line["event"] == "login refused"]
+    assert (refused["level"], refused["address"]) == ("warning", "127.0.0.1")
+    assert (refused["credential"], refused["reason"]) == ("password", "not valid")
+    assert refused["request_id"] == lines[2]["request_id"]
     first = lines[0]
     assert first["request_id"] == added.headers["X-Request-Id"]
     assert (first["method"], first["route"], first["account"]) == ("POST", "/subscriptions", name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
@@ -14,6 +13,7 @@ import httpx
 import pytest
 import yaml
 from feedkeep_process import FeedkeepProcess
+from forms import IS_FULL
 from hypothesis import given
 from hypothesis import strategies as st
 from names import G1, A, derived, patch
@@ -27,7 +27,7 @@ from feedkeep.rules.guids import parse_guid
 from feedkeep.settings import Settings
 
 SCHEMATHESIS = Path(sys.executable).with_name("schemathesis")
-CASES_FOR_AN_OPERATION = 10_000 if os.environ.get("FEEDKEEP_PROVE") == "full" else 60
+CASES_FOR_AN_OPERATION = 10_000 if IS_FULL else 60
 
 # Its own lists of statuses, with one more in each: a guid that is valid may be one that was
 # deleted, what is not valid may be too large as well, and the valid feed URL of a PATCH may belong

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from feedkeep_process import FeedkeepProcess
+from forms import IS_FULL
 from postgres_server import drop_database, new_database
-
-IS_FULL = os.environ.get("FEEDKEEP_PROVE") == "full"
 
 Start = Callable[..., FeedkeepProcess]
 

@@ -58,7 +58,9 @@ class Household:
             assert self.process.stop() == 0
         except (DidNotStart, httpx.ConnectError):  # it ended before it served, or soon after
             is_refused, is_wrong = True, self.process.wait() != 1
-        is_found = self.process.run("check").returncode != 0
+        check = self.process.run("check")
+        is_wrong |= "A defect" in check.stderr + self.process.log.read_text()
+        is_found = check.returncode != 0
         return Finding(is_refused, is_found, is_wrong)
 
     def _ask(self) -> tuple[bool, bool]:
@@ -168,6 +170,7 @@ if can_mount():  # where not, tests/test_running.py has a full disk that is not 
             assert 503 in statuses
             assert client.post("/subscriptions", json=many(20)).status_code == 503
             total = client.get("/subscriptions").json()["total"]
+            assert httpx.get(f"{process.base_url}/readyz").status_code == 503
             ballast.unlink()
             assert httpx.get(f"{process.base_url}/readyz").status_code == 200
             assert client.post("/subscriptions", json=many(20)).status_code == 200

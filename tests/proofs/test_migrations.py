@@ -59,7 +59,8 @@ def schema_of_sqlite(process: FeedkeepProcess) -> object:
     with closing(open_file(process.folder / "feedkeep.db")) as opened:
         names = ("user_version", "application_id", "journal_mode", "checksum_verification")
         pragmas = [opened.pragma(name) for name in names]
-        return pragmas, opened.execute("SELECT type, name, sql FROM sqlite_schema").fetchall()
+        tables = opened.execute("SELECT type, name, sql FROM sqlite_schema").fetchall()
+        return pragmas, tables, opened.execute("SELECT * FROM sqlite_stat1").fetchall()
 
 
 def wrong_ends(

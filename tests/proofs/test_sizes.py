@@ -15,14 +15,16 @@ from pathlib import Path
 
 import httpx
 import pytest
-from conftest import IS_FULL
 from feedkeep_process import FeedkeepProcess
+from forms import IS_FULL
 
 MOST_ADDED_BYTES = 20 * 1024 * 1024
 PIECE = b"100000\r\n" + b"x" * 0x100000 + b"\r\n"
-NO_EVICTION = """
+FEW_PLACES = """
 import resource
 resource.setrlimit(resource.RLIMIT_NOFILE, (300, 300))
+"""
+NO_EVICTION = """
 import feedkeep.server.protocol as p
 p.Protocol._make_room = lambda self: None
 """
@@ -117,11 +119,20 @@ def test_many_idle_connections_do_not_stop_one_more(
         assert seconds_for_one_more(process, amount(1_000, 10_000)) < 2
 
 
-def test_the_proof_notices_a_service_without_a_place_left(tmp_path: Path) -> None:
-    (tmp_path / "sitecustomize.py").write_text(NO_EVICTION)
-    process = FeedkeepProcess(tmp_path)
-    process.environment["PYTHONPATH"] = str(tmp_path)
-    with process, pytest.raises(httpx.TransportError):
+def with_few_places(folder: Path, *broken: str) -> FeedkeepProcess:
+    (folder / "sitecustomize.py").write_text("".join([FEW_PLACES, *broken]))
+    process = FeedkeepProcess(folder)
+    process.environment["PYTHONPATH"] = str(folder)
+    return process
+
+
+def test_more_connections_than_there_are_places_do_not_stop_one_more(tmp_path: Path) -> None:
+    with with_few_places(tmp_path) as process:
+        assert seconds_for_one_more(process, 400) < 2
+
+
+def test_the_proof_notices_a_service_that_makes_no_room(tmp_path: Path) -> None:
+    with with_few_places(tmp_path, NO_EVICTION) as process, pytest.raises(httpx.TransportError):
         seconds_for_one_more(process, 400)
 
 

@@ -62,7 +62,7 @@ async def write(process: FeedkeepProcess, token: str, seconds: float, seen: Seen
     await asyncio.sleep(seconds)
     process.process.send_signal(signal.SIGTERM)
     stopped = time.monotonic()
-    await asyncio.to_thread(process.process.wait)
+    await asyncio.to_thread(process.process.wait, LONGEST_SECONDS + 5)
     took_seconds = time.monotonic() - stopped
     await asyncio.gather(*writing)
     return took_seconds

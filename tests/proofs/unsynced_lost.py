@@ -7,10 +7,16 @@ wrote.
 
 from __future__ import annotations
 
+import random
 import threading
 from collections import defaultdict
 
 import apsw
+
+REACHES_THE_DISK = 0.5
+"""How much of what was not synced arrives all the same: in any order, and in part."""
+
+SECTOR_BYTES = 512
 
 _lock = threading.RLock()
 _unsynced: dict[str, dict[int, bytes]] = defaultdict(dict)  # by file: what was written, by place
@@ -28,6 +34,9 @@ class _File(apsw.VFSFile):
             if len(pages.get(offset, data)) > len(data):  # a part of a piece that is there
                 data += pages[offset][len(data) :]
             pages[offset] = bytes(data)
+            if random.random() < REACHES_THE_DISK:
+                arrived = data[: SECTOR_BYTES * random.randrange(1, 9)]
+                super().xWrite(arrived, offset)
 
     def xRead(self, amount: int, offset: int) -> bytes:
         with _lock:

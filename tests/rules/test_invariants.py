@@ -21,6 +21,7 @@ SOUND = Subscription(OTHER, URL, True, 5)
         ([SOUND, Pointer(DERIVED, OTHER, 5)], "stamp 5 is used 2 times"),
         ([SOUND, Pointer(DERIVED, OTHER, 99)], "stamp 99 is after the clock"),
         ([SOUND], f"the feed URL of {OTHER} does not lead to it"),
+        ([Subscription(OTHER, "\0", True, 5)], f"what is kept as the feed URL of {OTHER} is none"),
         ([Pointer(DERIVED, OTHER)], f"pointer {DERIVED} does not lead to a subscription"),
         (
             [SOUND, Pointer(DERIVED, OTHER, alias=Alias(URL, True))],

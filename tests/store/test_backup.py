@@ -20,6 +20,7 @@ from feedkeep.store.sqlite import SqliteStore, backup, copy_file
 from feedkeep.store.sqlite.connection import (
     APPLICATION_ID,
     connect,
+    has_checksums,
     newest_version,
     open_file,
 )
@@ -200,27 +201,29 @@ def test_what_another_program_wrote_is_copied_if_that_is_asked_for(
         copy_file(path, tmp_path / "copy.db")
     copy_file(path, tmp_path / "copy.db", believe_checksums=False)
     opened = open_file(tmp_path / "copy.db")
-    assert opened.pragma("checksum_verification") == "1"
+    assert has_checksums(opened)
     assert opened.execute("SELECT max(feed_url) FROM entry").get == "https://x.example"
 
 
-def test_a_file_that_was_made_without_checksums_works_and_its_copy_has_them(
+def test_a_file_that_was_made_without_checksums_is_refused_and_its_copy_has_them(
     path: Path, tmp_path: Path
 ) -> None:
+    fill(path)
     plain = tmp_path / "plain.db"
     without_extension(
         "from feedkeep.store.migrate import migrations",
         f"c = apsw.Connection({str(plain)!r})",
-        "c.execute(migrations('sqlite')[0].sql)",
+        *(f"c.execute(migrations('sqlite')[{number}].sql)" for number in range(newest_version())),
         f"c.execute('PRAGMA application_id = {APPLICATION_ID}')",
-        "c.execute('PRAGMA user_version = 1')",
+        f"c.execute('PRAGMA user_version = {newest_version()}')",
+        f"c.execute('ATTACH ? AS other', ({str(path)!r},))",
+        "for table in ('account', 'token', 'entry', 'deletion'):",
+        "    c.execute(f'INSERT INTO {table} SELECT * FROM other.{table}')",
     )
-    fill(path)
-    fill(plain)
-    assert contents(plain) == contents(path)
+    with pytest.raises(StoreUnusable, match="no checksums"):
+        contents(plain)
     copy_file(plain, tmp_path / "copy.db")
-    files = (plain, tmp_path / "copy.db")
-    assert [open_file(file).pragma("checksum_verification") for file in files] == ["0", "1"]
+    assert contents(tmp_path / "copy.db") == contents(path)
 
 
 def test_what_is_no_database_of_ours_is_not_copied(path: Path, tmp_path: Path) -> None:
@@ -251,7 +254,7 @@ def test_no_room_for_the_copy_is_told_and_leaves_nothing(
         raise apsw.FullError
 
     fill(path)
-    monkeypatch.setattr(backup, "_vacuum", full)
+    monkeypatch.setattr(backup, "_copy", full)
     with pytest.raises(StoreUnavailable, match="no room"):
         copy_file(path, tmp_path / "copy.db")
     assert [file.name for file in tmp_path.iterdir()] == ["feedkeep.db"]

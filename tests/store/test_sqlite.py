@@ -337,6 +337,31 @@ def test_a_damaged_file_is_noticed(path: Path) -> None:
     run(path, look)
 
 
+def test_damage_to_what_the_planner_reads_costs_no_list(path: Path) -> None:
+    async def fill(store: SqliteStore) -> None:
+        await store.change(ALICE, [GUID], subscribe)
+
+    run(path, fill)
+    content = bytearray(path.read_bytes())
+    content[content.index(b"entry_by_revision1000000")] ^= 1
+    path.write_bytes(content)
+
+    async def look(store: SqliteStore) -> None:
+        assert set((await store.whole(ALICE)).entries) == {GUID}
+        assert await store.damages() != []
+
+    run(path, look)
+
+
+def test_a_file_that_lost_the_mark_of_its_checksums_is_refused(path: Path) -> None:
+    prepare(path)
+    content = bytearray(path.read_bytes())
+    content[20] ^= 8
+    path.write_bytes(content)
+    with pytest.raises((StoreUnusable, StoreDamaged)):
+        prepare(path)
+
+
 def test_an_apsw_without_the_checksum_extension_is_refused(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

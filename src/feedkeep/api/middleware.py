@@ -80,17 +80,18 @@ class Authenticated:
         Of whom was let in, the line of the request tells. Neither tells a name that was only
         claimed: people type passwords where the name belongs.
         """
-        req.context.credential = "none or malformed"
+        kind = "none or malformed"
         try:
             credential = credential_of(req)
-            req.context.credential = credential.kind
+            kind = credential.kind
             req.context.account = await self._service.authenticate(credential, req.context.address)
+            req.context.credential = kind
         except (NotAuthorized, TooManyAttempts) as error:
             _log.warning(
                 "login refused",
                 request_id=req.context.request_id,
                 address=req.context.address,
-                credential=req.context.credential,
+                credential=kind,
                 reason="too many attempts" if isinstance(error, TooManyAttempts) else "not valid",
             )
             raise

@@ -99,13 +99,14 @@ def check(database: DatabaseOption = None, config: ConfigOption = None) -> None:
     """
     chosen = settings(database, config)
 
-    async def damages(service: Service) -> list[str]:
-        return [damage async for damage in service.damages()]
+    async def tell_damages(service: Service) -> int:
+        count = 0
+        async for damage in service.damages():
+            typer.echo(f"feedkeep: {damage}", err=True)
+            count += 1
+        return count
 
-    found = with_service(chosen, damages)
-    for damage in found:
-        typer.echo(f"feedkeep: {damage}", err=True)
-    if found:
+    if with_service(chosen, tell_damages):
         raise typer.Exit(1)
     say(f"{shown(chosen.database)} is whole.")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from feedkeep.errors import InvalidFeedUrl
 from feedkeep.model import Entry, Guid, Pointer, Stamp, Subscription
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.subscriptions import MAX_POINTERS
@@ -27,7 +28,11 @@ def violations(entries: Iterable[Entry], last_stamp: Stamp) -> Iterator[str]:
 
 
 def _subscription_violations(subscription: Subscription, known: dict[Guid, Entry]) -> Iterator[str]:
-    derived = parse_feed_url(subscription.feed_url).guid
+    try:
+        derived = parse_feed_url(subscription.feed_url).guid
+    except InvalidFeedUrl:
+        yield f"what is kept as the feed URL of {subscription.guid} is none"
+        return
     found = known.get(derived)
     target = found.new_guid if isinstance(found, Pointer) else derived
     if found is None or target != subscription.guid:

@@ -15,6 +15,7 @@ from feedkeep.store.sqlite.connection import (
     READER_PATIENCE_SECONDS,
     check_ours,
     damages,
+    has_checksums,
     open_file,
     unavailable_if_it_fails,
 )
@@ -38,8 +39,7 @@ def copy_file(source: Path, target: Path, *, believe_checksums: bool = True) -> 
         try:
             # Ours alone to read before anything is in it: there are hashes of passwords in it.
             os.close(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-            _vacuum(source, partial, believe_checksums)
-            _add_checksums(partial)
+            _copy(source, partial, believe_checksums)
             _check(partial)
             _sync(partial)
             _name(partial, target)
@@ -66,24 +66,22 @@ def _told(source: Path, target: Path) -> Iterator[None]:
         raise StoreUnusable(f"Cannot write {target}: {error.strerror}.") from error
 
 
-def _vacuum(source: Path, partial: Path, believe_checksums: bool) -> None:
-    with closing(open_file(source, may_create=False)) as connection:
-        connection.set_busy_timeout(int(READER_PATIENCE_SECONDS * 1000))
+def _copy(source: Path, partial: Path, believe_checksums: bool) -> None:
+    with (
+        closing(open_file(source, may_create=False)) as original,
+        closing(open_file(partial)) as copy,
+    ):
+        original.set_busy_timeout(int(READER_PATIENCE_SECONDS * 1000))
+        check_ours(original, source)
+        is_complete = has_checksums(original)
         if not believe_checksums:
-            connection.execute("PRAGMA checksum_verification = OFF")
-        check_ours(connection, source)
-        connection.execute("VACUUM INTO ?", (str(partial),))
-
-
-def _add_checksums(partial: Path) -> None:
-    """Write all pages again.
-
-    SQLite's extension learns from the first page of a file that there are checksums in it, and
-    VACUUM INTO writes that page last: what did not fit into its cache has none.
-    """
-    with closing(open_file(partial)) as connection:
-        connection.execute("PRAGMA checksum_verification = OFF")
-        connection.execute("VACUUM")
+            original.execute("PRAGMA checksum_verification = OFF")
+        copy.pragma("user_version", 1)  # which writes a first page: it says that checksums follow
+        with copy.backup("main", original, "main") as pages:
+            pages.step(-1)
+    if not is_complete:
+        with closing(open_file(partial)) as copy:
+            copy.execute("VACUUM")  # it writes each page again, with its checksum
 
 
 def _check(partial: Path) -> None:

@@ -64,11 +64,11 @@ def unavailable_if_it_fails() -> Iterator[None]:
     try:
         yield
     except _UNAVAILABLE as error:
-        raise _ours(error) from error
+        raise _as_store_error(error) from error
 
 
-def _ours(error: apsw.Error) -> StoreUnavailable:
-    if is_damage(error):
+def _as_store_error(error: apsw.Error) -> StoreUnavailable:
+    if _is_damage(error):
         return StoreDamaged(
             "The SQLite database is damaged, or another program wrote to it; docs/operations.md"
             f' says what to do under "Damage": {error}.'
@@ -76,7 +76,7 @@ def _ours(error: apsw.Error) -> StoreUnavailable:
     return StoreUnavailable(f"The SQLite database cannot be used now: {error}.")
 
 
-def is_damage(error: BaseException | None) -> bool:
+def _is_damage(error: apsw.Error) -> bool:
     """Say whether an error tells that the file is not as it was written."""
     is_checksum_wrong = getattr(error, "extendedresult", None) == apsw.SQLITE_IOERR_DATA
     return is_checksum_wrong or isinstance(error, apsw.CorruptError | apsw.NotADBError)
@@ -85,7 +85,7 @@ def is_damage(error: BaseException | None) -> bool:
 def open_file(path: Path, *, may_create: bool = True) -> apsw.Connection:
     """Open a connection that verifies the checksum of each page that it reads.
 
-    New files have checksums; a file that was made without them is read as it is.
+    New files have checksums; whether a file has them is for the caller to ask.
 
     Raises:
         StoreUnusable: This build of APSW lacks the extension.
@@ -111,7 +111,31 @@ def _verifying_vfs() -> str:
 
 
 def connect(path: Path, patience_seconds: float) -> apsw.Connection:
-    """Open a connection with every setting that durability and integrity need, each verified."""
+    """Open a connection with every setting that durability and integrity need, each verified.
+
+    Raises:
+        StoreUnusable: It does not take a setting, or the file has no checksums.
+    """
+    for _ in range(2):
+        connection = _configured(path, patience_seconds)
+        if has_checksums(connection):
+            return connection
+        # Perhaps another process made the file just now: this connection looked when it was empty.
+        close(connection)
+    raise StoreUnusable(
+        f"{path} has no checksums, or the place that says so is damaged; make a copy with"
+        " `feedkeep backup`, which has them, and put that in its place."
+    )
+
+
+def close(connection: apsw.Connection) -> None:
+    """Close a connection; one that writes no checksums leaves the write-ahead log to others."""
+    if not has_checksums(connection):
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+    connection.close()
+
+
+def _configured(path: Path, patience_seconds: float) -> apsw.Connection:
     connection = open_file(path)
     connection.set_busy_timeout(int(patience_seconds * 1000))
     for name, value in _SETTINGS.items():
@@ -120,6 +144,11 @@ def connect(path: Path, patience_seconds: float) -> apsw.Connection:
         if found != value:
             raise StoreUnusable(f"SQLite does not take {name}={value} for {path}: it says {found}.")
     return connection
+
+
+def has_checksums(connection: apsw.Connection) -> bool:
+    """Say whether the pages that a connection reads have checksums, and are verified."""
+    return bool(connection.pragma("checksum_verification") == "1")
 
 
 def prepare(path: Path) -> int:
@@ -136,7 +165,7 @@ def prepare(path: Path) -> int:
         reason = error.strerror if isinstance(error, OSError) else error
         raise StoreUnusable(f"Cannot use {path} as the database: {reason}.") from error
     except _UNAVAILABLE as error:
-        raise _ours(error) from error
+        raise _as_store_error(error) from error
 
 
 def newest_version() -> int:
@@ -166,8 +195,11 @@ def _patiently(work: Callable[[Path], T], path: Path) -> T:
 
 
 def _bring_up_to_date(path: Path) -> int:
-    with closing(open_file(path)) as connection:
-        found = check_ours(connection, path)  # before a setting changes a file that is not ours
+    looking = open_file(path)
+    try:
+        found = check_ours(looking, path)  # before a setting changes a file that is not ours
+    finally:
+        close(looking)
     with closing(connect(path, WRITER_PATIENCE_SECONDS)) as connection:
         for step in migrations("sqlite")[found:]:
             with _transaction(connection, "BEGIN IMMEDIATE"):
@@ -185,9 +217,9 @@ def damages(connection: apsw.Connection) -> list[str]:
         found = [text for (text,) in connection.execute("PRAGMA integrity_check") if text != "ok"]
         orphans = connection.execute("PRAGMA foreign_key_check").fetchall()
     except _UNAVAILABLE as error:  # too broken to be searched
-        if not is_damage(error):
+        if not _is_damage(error):
             raise
-        return [f"a page is not as it was written ({error})"]
+        return [f"a page cannot be read as it was written ({error})"]
     return found + [f"a row of table {row[0]} refers to a row that is missing" for row in orphans]
 
 
@@ -197,6 +229,8 @@ def check_ours(connection: apsw.Connection, path: Path) -> int:
     Raises:
         StoreUnusable: It is another program's, or newer than this one.
     """
+    # Inside a transaction, damage to the planner's tables would end that without an error.
+    connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall()
     with _transaction(connection, "BEGIN"):
         version = connection.pragma("user_version")
         is_ours = connection.pragma("application_id") == APPLICATION_ID
