@@ -80,17 +80,22 @@ class PostgresServer:
             time.sleep(0.02)
 
     def start(self) -> None:
+        """Start it; after a crash again and again, until the old one's backends are gone."""
+        self._launch()
+        deadline = time.monotonic() + _START_SECONDS
+        while not _answers(self.url):
+            assert time.monotonic() < deadline, (self.folder / "log").read_text()
+            time.sleep(0.02)
+            if self.process.poll() is not None:
+                self._launch()
+
+    def _launch(self) -> None:
         settings = [f"-c{name}={value}" for name, value in self._settings.items()]
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen(
                 [self.programs / "postgres", "-D", self.data, f"-p{self.port}", *settings],
                 stdout=log, stderr=log, user=self._user, cwd=self.folder,
             )  # fmt: skip
-        deadline = time.monotonic() + _START_SECONDS
-        while not _answers(self.url):
-            assert self.process.poll() is None, (self.folder / "log").read_text()
-            assert time.monotonic() < deadline, (self.folder / "log").read_text()
-            time.sleep(0.02)
 
     def stop(self, number: int = signal.SIGINT) -> None:
         """End it: SIGINT breaks connections off and stops in order, SIGKILL is a crash."""

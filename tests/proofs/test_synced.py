@@ -64,10 +64,12 @@ def ahead_of_the_disk(server: PostgresServer, writes: int, *broken: str) -> int:
         async with RawClient(process.base_url, token) as client:
             for number in range(writes):
                 item = {"feed_url": f"https://{number}.example"}
+                before = await looking.fetchval("SELECT pg_current_wal_insert_lsn()::text")
                 answer = await client.ask("POST", "/subscriptions", {"subscriptions": [item]})
                 assert answer.status == 200
+                # What this write has logged is all after `before`, its commit last.
                 count += await looking.fetchval(
-                    "SELECT pg_current_wal_flush_lsn() < pg_current_wal_insert_lsn()"
+                    f"SELECT pg_current_wal_flush_lsn() <= '{before}'::pg_lsn"
                 )
         await looking.close()
         return count
