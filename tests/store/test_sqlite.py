@@ -374,6 +374,20 @@ def test_an_apsw_without_the_checksum_extension_is_refused(
         prepare(path)
 
 
+def test_a_check_that_cannot_be_made_now_is_no_damage(path: Path) -> None:
+    async def work(store: SqliteStore) -> None:
+        def fail(*_: object) -> bool:
+            raise apsw.BusyError("another process has it")
+
+        store._scanner.exec_trace = fail
+        with pytest.raises(StoreUnavailable) as told:
+            await store.damages()
+        assert not isinstance(told.value, StoreDamaged)
+        store._scanner.exec_trace = None
+
+    run(path, work)
+
+
 def test_a_row_that_refers_to_nothing_is_noticed(path: Path) -> None:
     async def work(store: SqliteStore) -> None:
         await store.change(ALICE, [GUID], subscribe)
