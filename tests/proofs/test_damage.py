@@ -118,7 +118,11 @@ def test_every_flipped_bit_is_noticed(
 
 def test_the_proof_notices_a_file_without_checksums(start: Callable[..., FeedkeepProcess]) -> None:
     household = Household(start("sqlite"))
-    broken = "import feedkeep.store.sqlite.connection as c\nc._verifying_vfs = lambda: 'unix'"
+    broken = (
+        "import feedkeep.store.sqlite.connection as c\n"
+        "c._verifying_vfs = lambda: 'unix'\n"
+        "c.has_checksums = lambda _: True"
+    )
     (household.process.folder / "sitecustomize.py").write_text(broken)
     household.process.environment["PYTHONPATH"] = str(household.process.folder)
     found = findings(household, 5)
