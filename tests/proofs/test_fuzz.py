@@ -128,7 +128,7 @@ def complaints(sent: bytes, got: bytes) -> list[str]:
     if head and not re.match(rb"HTTP/1\.[01] [1-4]\d\d ", head):
         found.append(f"{sent!r} gave {got!r}")
     if re.match(rb"HTTP/1\.[01] 4", head) and is_whole(got) and body:
-        length = int(re.search(rb"content-length: (\d+)", head)[1])  # type: ignore[index]
+        (length,) = map(int, re.findall(rb"content-length: (\d+)", head))
         try:
             told = json.loads(body[:length])
         except ValueError:

@@ -16,28 +16,13 @@ import pytest
 from feedkeep_process import FeedkeepProcess
 from postgres_server import PostgresServer
 from raw_client import RawClient
-from writers import KILLS_OF_AN_ACCOUNT, WRITERS, Writers
-
-
-def prove(process: FeedkeepProcess, kills: int) -> list[str]:
-    """Return what is wrong after some kill, if anything is."""
-    chance = random.Random(1)
-    writers = Writers(process)
-    for number in range(kills):
-        if number % KILLS_OF_AN_ACCOUNT == 0:
-            writers.take_a_new_account()
-        asyncio.run(writers.write_for(chance.uniform(0.01, 0.2)))
-        if wrong := writers.what_is_wrong():
-            return wrong
-        process.start()
-    assert writers.number > kills
-    return []
+from writers import KILLS_OF_AN_ACCOUNT, WRITERS, Writers, wrong_after_kills
 
 
 def test_nothing_acknowledged_is_lost_when_the_service_is_killed(
     start: Callable[..., FeedkeepProcess], store_kind: str, amount: Callable[[int, int], int]
 ) -> None:
-    assert prove(start(store_kind), amount(30, 1_000)) == []
+    assert wrong_after_kills(start(store_kind), amount(30, 1_000)) == []
 
 
 @pytest.mark.parametrize(

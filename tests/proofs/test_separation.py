@@ -38,7 +38,7 @@ def anyone(process: FeedkeepProcess) -> Iterator[httpx.Client]:
 
 def requests(guid: str, deletion_id: object) -> Iterator[tuple[str, str]]:
     """Yield each method with each path of the route table that is not public."""
-    for route, resource in routes(None, Settings()).items():  # type: ignore[arg-type]
+    for route, resource in routes(None, Settings()).items():
         if not getattr(resource, "is_public", False):
             path = route.format(guid=guid, deletion_id=deletion_id)
             for prefix in PREFIXES:

@@ -7,7 +7,6 @@ lose what was not synced, and PostgreSQL is asked after each reply how far its l
 from __future__ import annotations
 
 import asyncio
-import random
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,7 +14,7 @@ import asyncpg
 from feedkeep_process import FeedkeepProcess
 from postgres_server import PostgresServer
 from raw_client import RawClient
-from writers import KILLS_OF_AN_ACCOUNT, Writers
+from writers import wrong_after_kills
 
 LOSING = (f"import sys; sys.path.append({str(Path(__file__).parent)!r})", "import unsynced_lost")
 HALF_SYNCED = (
@@ -24,31 +23,16 @@ HALF_SYNCED = (
 )
 
 
-def cut_the_power(process: FeedkeepProcess, cycles: int) -> list[str]:
-    """Return what is wrong after some power cut, if anything is."""
-    chance = random.Random(3)
-    writers = Writers(process)
-    for number in range(cycles):
-        if number % KILLS_OF_AN_ACCOUNT == 0:
-            writers.take_a_new_account()
-        asyncio.run(writers.write_for(chance.uniform(0.01, 0.2)))
-        if wrong := writers.what_is_wrong():
-            return wrong
-        process.start()
-    assert writers.number > cycles
-    return []
-
-
 def test_nothing_acknowledged_is_lost_when_the_power_fails(
     start: Callable[..., FeedkeepProcess], amount: Callable[[int, int], int]
 ) -> None:
-    assert cut_the_power(start("sqlite", *LOSING), amount(10, 200)) == []
+    assert wrong_after_kills(start("sqlite", *LOSING), amount(10, 200)) == []
 
 
 def test_the_proof_notices_commits_that_are_not_synced(
     start: Callable[..., FeedkeepProcess],
 ) -> None:
-    wrong = cut_the_power(start("sqlite", *LOSING, *HALF_SYNCED), 10)
+    wrong = wrong_after_kills(start("sqlite", *LOSING, *HALF_SYNCED), 10)
     assert any("was lost" in sentence for sentence in wrong)
 
 

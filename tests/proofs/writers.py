@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from collections import Counter
 
 from feedkeep_process import FeedkeepProcess
@@ -73,3 +74,18 @@ class Writers:
         wrong += [f"{url} was lost" for url in sorted(self.acknowledged - kept)]
         families = Counter(url[:-1] for url in kept)
         return wrong + [f"half of {f} is there" for f, n in families.items() if n != len(TOGETHER)]
+
+
+def wrong_after_kills(process: FeedkeepProcess, kills: int) -> list[str]:
+    """Kill the service again and again while clients write; return what is wrong after one kill."""
+    chance = random.Random(1)
+    writers = Writers(process)
+    for number in range(kills):
+        if number % KILLS_OF_AN_ACCOUNT == 0:
+            writers.take_a_new_account()
+        asyncio.run(writers.write_for(chance.uniform(0.01, 0.2)))
+        if wrong := writers.what_is_wrong():
+            return wrong
+        process.start()
+    assert writers.number > kills
+    return []

@@ -314,14 +314,20 @@ def test_a_change_that_the_commit_refuses_fails_alone(path: Path) -> None:
     run(path, work)
 
 
-def test_a_damaged_file_is_noticed(path: Path) -> None:
+def damage(path: Path, text: bytes) -> None:
+    """Store a subscription, and flip a bit of a text that is in the file then."""
+
     async def fill(store: SqliteStore) -> None:
         await store.change(ALICE, [GUID], subscribe)
 
     run(path, fill)
     content = bytearray(path.read_bytes())
-    content[content.index(b"https://a.example")] ^= 1  # which is well formed, but for its checksum
+    content[content.index(text)] ^= 1
     path.write_bytes(content)
+
+
+def test_a_damaged_file_is_noticed(path: Path) -> None:
+    damage(path, b"https://a.example")  # which is well formed still, but for its checksum
 
     async def look(store: SqliteStore) -> None:
         await store.assert_ready()
@@ -338,13 +344,7 @@ def test_a_damaged_file_is_noticed(path: Path) -> None:
 
 
 def test_damage_to_what_the_planner_reads_costs_no_list(path: Path) -> None:
-    async def fill(store: SqliteStore) -> None:
-        await store.change(ALICE, [GUID], subscribe)
-
-    run(path, fill)
-    content = bytearray(path.read_bytes())
-    content[content.index(b"entry_by_revision1000000")] ^= 1
-    path.write_bytes(content)
+    damage(path, b"entry_by_revision1000000")
 
     async def look(store: SqliteStore) -> None:
         assert set((await store.whole(ALICE)).entries) == {GUID}
