@@ -6,7 +6,6 @@ import asyncio
 import subprocess
 import tracemalloc
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,7 @@ from feedkeep import copying
 from feedkeep.assembly import open_store
 from feedkeep.copying import checksums
 from feedkeep.formats.feed_list import Format, write_feed_list
-from feedkeep.model import Owner, Records
+from feedkeep.model import Owner, Records, replace
 from feedkeep.rules.subscriptions import subscribed
 from feedkeep.settings import Settings
 

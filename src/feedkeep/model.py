@@ -6,8 +6,10 @@ Pure: frozen values; no I/O, no JSON, no decisions.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Generic, NewType, TypeAlias, TypeVar
+
+import msgspec
+from msgspec.structs import replace as replace  # noqa: PLC0414 - it goes with `Value`
 
 Guid = NewType("Guid", str)
 """A guid in its canonical form: 8-4-4-4-12 hexadecimal digits in lower case."""
@@ -22,8 +24,16 @@ T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Alias:
+class Value(msgspec.Struct, frozen=True, gc=False):
+    """What cannot be changed, and is equal to another one with the same contents.
+
+    Values are made for each row of each request, and are no part of a cycle, so the collector need
+    not look at them. One takes 0.2 microseconds to make, a frozen dataclass 0.9, and to make one
+    with a `replace`d field takes 0.3 instead of 2.
+    """
+
+
+class Alias(Value, frozen=True):
     """A URL that a guid is derived from and that is not its subscription's present feed URL.
 
     Attributes:
@@ -36,8 +46,7 @@ class Alias:
     moved_away: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Subscription:
+class Subscription(Value, frozen=True):
     """A feed that an account has, under its present guid (contract, sections 3 and 4).
 
     Attributes:
@@ -64,8 +73,7 @@ class Subscription:
         return max(self.subscription_changed, self.guid_changed or 0, self.deleted or 0)
 
 
-@dataclass(frozen=True, slots=True)
-class Pointer:
+class Pointer(Value, frozen=True):
     """A guid that leads to a subscription without being its present guid (contract, section 3).
 
     Attributes:
@@ -90,8 +98,7 @@ class Pointer:
 Entry: TypeAlias = Subscription | Pointer
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(Value, frozen=True):
     """What a rule is given: an account's clock and the entries that matter, at one moment.
 
     Attributes:
@@ -106,8 +113,7 @@ class Snapshot:
     now: Stamp
 
 
-@dataclass(frozen=True, slots=True)
-class Deletion:
+class Deletion(Value, frozen=True):
     """A request to delete that was carried out; it can be asked for by its id.
 
     Attributes:
@@ -119,8 +125,7 @@ class Deletion:
     guid: Guid
 
 
-@dataclass(frozen=True, slots=True)
-class Decision(Generic[T_co]):
+class Decision(Value, Generic[T_co], frozen=True):
     """What a rule gives back: what has to change, and the outcome for the caller.
 
     Attributes:
@@ -138,8 +143,7 @@ class Decision(Generic[T_co]):
     deletion: Deletion | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(Value, frozen=True):
     """An entry as an account's owner sees it: a pointer is shown with its subscription.
 
     Attributes:
@@ -151,8 +155,7 @@ class View:
     subscription: Subscription
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(Value, frozen=True):
     """One page of the entries that changed after a stamp, smallest revision first.
 
     Attributes:
@@ -166,8 +169,7 @@ class Page:
     has_more: bool
 
 
-@dataclass(frozen=True, slots=True)
-class PageRequest:
+class PageRequest(Value, frozen=True):
     """Which page of the entries that changed after a stamp is wanted (contract, section 6).
 
     Attributes:
@@ -184,8 +186,7 @@ class PageRequest:
     per_page: int
 
 
-@dataclass(frozen=True, slots=True)
-class Account:
+class Account(Value, frozen=True):
     """Someone who keeps a list here.
 
     Attributes:
@@ -198,13 +199,16 @@ class Account:
 
     id: AccountId
     name: str
-    password_hash: str | None = field(repr=False)
+    password_hash: str | None
     is_disabled: bool
     created: Stamp
 
+    def __repr__(self) -> str:
+        """Tell who it is, and nothing that helps to guess a password."""
+        return f"Account({self.name!r})"
 
-@dataclass(frozen=True, slots=True)
-class Token:
+
+class Token(Value, frozen=True):
     """A token as it is remembered: never its text, only its hash.
 
     Attributes:
@@ -217,15 +221,18 @@ class Token:
     """
 
     id: int
-    hash: bytes = field(repr=False)
+    hash: bytes
     label: str
     created: Stamp
     expires: Stamp | None = None
     revoked: Stamp | None = None
 
+    def __repr__(self) -> str:
+        """Tell which one it is, without its hash."""
+        return f"Token({self.id}, {self.label!r})"
 
-@dataclass(frozen=True, slots=True)
-class Owner:
+
+class Owner(Value, frozen=True):
     """All that is kept of an account itself, to be copied.
 
     Attributes:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,7 +20,17 @@ from postgres_server import drop_database, new_database
 from test_machine import CLOCK, GUIDS, KNOWN, URLS, Rules
 
 from feedkeep.errors import FeedkeepError
-from feedkeep.model import Account, AccountId, Decision, Guid, Page, PageRequest, Snapshot, View
+from feedkeep.model import (
+    Account,
+    AccountId,
+    Decision,
+    Guid,
+    Page,
+    PageRequest,
+    Snapshot,
+    View,
+    replace,
+)
 from feedkeep.model import Pointer as PointerEntry
 from feedkeep.store.base import Store
 from feedkeep.store.postgres import PostgresStore

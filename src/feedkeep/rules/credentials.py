@@ -10,11 +10,10 @@ import hashlib
 import re
 import unicodedata
 import zlib
-from dataclasses import dataclass, field
 from typing import ClassVar, TypeAlias
 
 from feedkeep.errors import AccountError
-from feedkeep.model import Account, AccountId, Stamp, Token
+from feedkeep.model import Account, AccountId, Stamp, Token, Value
 
 TOKEN_PREFIX = "fk_"  # noqa: S105 - what all tokens start with
 SECRET_BYTES = 21
@@ -29,8 +28,7 @@ _NAME = re.compile(r"\w[\w.@+-]*")
 _TOKEN = re.compile(r"fk_[A-Za-z0-9_-]{44}")
 
 
-@dataclass(frozen=True, slots=True)
-class TokenCredential:
+class TokenCredential(Value, frozen=True):
     """A token that somebody shows; well formed, and nothing more is known of it yet.
 
     Attributes:
@@ -40,20 +38,27 @@ class TokenCredential:
     """
 
     account_id: AccountId
-    hash: bytes = field(repr=False)
+    hash: bytes
     name: str | None = None
 
     kind: ClassVar[str] = "token"
 
+    def __repr__(self) -> str:
+        """Tell nothing of the token."""
+        return "TokenCredential"
 
-@dataclass(frozen=True, slots=True)
-class PasswordCredential:
+
+class PasswordCredential(Value, frozen=True):
     """A name and a password that somebody shows."""
 
     name: str
-    password: str = field(repr=False)
+    password: str
 
     kind: ClassVar[str] = "password"
+
+    def __repr__(self) -> str:
+        """Tell nothing: people type passwords where the name belongs."""
+        return "PasswordCredential"
 
 
 Credential: TypeAlias = TokenCredential | PasswordCredential

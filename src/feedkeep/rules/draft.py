@@ -8,7 +8,6 @@ former URLs lead to it.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import replace
 
 from feedkeep.model import (
     Alias,
@@ -21,6 +20,7 @@ from feedkeep.model import (
     Stamp,
     Subscription,
     T,
+    replace,
 )
 from feedkeep.rules.clock import next_stamp
 from feedkeep.rules.feed_urls import FeedUrl, parse_feed_url

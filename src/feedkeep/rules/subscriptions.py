@@ -6,7 +6,6 @@ Each rule takes a snapshot and returns a decision: what has to change, and the o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from feedkeep.errors import DeletedSubscription, InvalidInput, UnknownSubscription
 from feedkeep.model import (
@@ -17,7 +16,9 @@ from feedkeep.model import (
     Snapshot,
     Stamp,
     Subscription,
+    Value,
     View,
+    replace,
 )
 from feedkeep.rules.draft import Draft
 from feedkeep.rules.feed_urls import FeedUrl, parse_feed_url
@@ -27,8 +28,7 @@ MAX_POINTERS = 1_000
 """How many pointers may lead to one subscription."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(Value, frozen=True):
     """An item to add that is valid by itself: a feed URL and, if one was sent, a guid.
 
     Attributes:
@@ -42,8 +42,7 @@ class Wanted:
     guid: Guid | None
 
 
-@dataclass(frozen=True, slots=True)
-class Added:
+class Added(Value, frozen=True):
     """An item that was accepted.
 
     Attributes:
@@ -57,16 +56,14 @@ class Added:
     was_subscribed: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(Value, frozen=True):
     """An item that was refused: the URL exactly as it was sent, and a reason to act on."""
 
     feed_url: str
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class Update:
+class Update(Value, frozen=True):
     """What to change of a subscription; None leaves a thing as it is."""
 
     new_feed_url: FeedUrl | None = None
@@ -81,8 +78,7 @@ class Update:
         ]
 
 
-@dataclass(frozen=True, slots=True)
-class Updated:
+class Updated(Value, frozen=True):
     """What an update did; None where it had nothing to do with a thing."""
 
     new_feed_url: str | None = None

@@ -9,17 +9,15 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Hashable, Sequence
-from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
 
 from feedkeep.errors import StoreUnavailable
-from feedkeep.model import T
+from feedkeep.model import T, Value
 
 Job = TypeVar("Job")
 
 
-@dataclass(frozen=True, slots=True)
-class Done(Generic[T]):
+class Done(Value, Generic[T], frozen=True):
     """What a job that went well gives its caller."""
 
     value: T

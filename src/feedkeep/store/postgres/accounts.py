@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import asyncpg
 
 from feedkeep.errors import AccountError
-from feedkeep.model import Account, AccountId, Stamp, Token
+from feedkeep.model import Account, AccountId, Stamp, Token, replace
 from feedkeep.store.postgres.connections import Connections
 from feedkeep.store.postgres.shape import Shape
 from feedkeep.store.rows import ACCOUNT, TOKEN, account_of, columns

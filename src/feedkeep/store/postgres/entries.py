@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import asyncpg
@@ -18,6 +17,7 @@ from feedkeep.model import (
     Page,
     PageRequest,
     Snapshot,
+    Value,
     View,
 )
 from feedkeep.store.batch import Done, Outcome
@@ -48,8 +48,7 @@ WHERE a.account_id = $1
 _DELETION = "SELECT id, guid FROM feedkeep.deletion WHERE account_id = $1 AND id = $2"
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Value, frozen=True):
     """A request to change entries: what `Store.change` is given."""
 
     account_id: AccountId

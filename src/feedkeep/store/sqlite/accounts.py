@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import apsw
 
 from feedkeep.errors import AccountError
-from feedkeep.model import Account, AccountId, Stamp, Token
+from feedkeep.model import Account, AccountId, Stamp, Token, replace
 from feedkeep.store.rows import ACCOUNT, TOKEN, account_of, columns
 
 _ACCOUNT_COLUMNS = f"a.id, {columns(ACCOUNT, 'a')}"
