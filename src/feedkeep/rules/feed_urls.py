@@ -5,10 +5,10 @@ from __future__ import annotations
 import ipaddress
 import re
 import uuid
-from dataclasses import dataclass
 
 from feedkeep.errors import InvalidFeedUrl
-from feedkeep.model import Guid
+from feedkeep.model import Guid, Value
+from feedkeep.rules.guids import derived_guid
 
 PODCAST_NAMESPACE = uuid.UUID("ead4c236-bf58-58c6-a2c6-a6b28d128cb6")
 """The namespace of feed guids: the Podcasting 2.0 namespace specification, element guid."""
@@ -25,8 +25,7 @@ _HOST_AND_PORT = re.compile(r"(\[[^\[\]]*\]|[^\[\]:]*)(?::(.*))?")
 _PORT = re.compile(r"0*([0-9]{1,5})")
 
 
-@dataclass(frozen=True, slots=True)
-class FeedUrl:
+class FeedUrl(Value, frozen=True):
     """An accepted feed URL.
 
     Attributes:
@@ -61,7 +60,7 @@ def parse_feed_url(text: str) -> FeedUrl:
     host, port = _host_and_port(location, scheme.lower())
     path_and_query = url[end:].partition("#")[0]
     name = f"{user_info}{at}{host.lower()}{port}{path_and_query}".rstrip("/")
-    return FeedUrl(url, Guid(str(uuid.uuid5(PODCAST_NAMESPACE, name))))
+    return FeedUrl(url, derived_guid(PODCAST_NAMESPACE.bytes, name))
 
 
 def _scheme(url: str) -> str:
