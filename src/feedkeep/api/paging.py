@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from urllib.parse import urlencode
 
 from falcon.asgi import Request
 
@@ -84,10 +83,6 @@ def _read_since(text: str) -> Stamp:
 
 
 def _query(asked: PageRequest, page: int, after: Stamp | None) -> str:
-    parameters: dict[str, str | int] = {}
-    if asked.since != BEGINNING:
-        parameters["since"] = write_stamp(asked.since)
-    parameters |= {"page": page, "per_page": asked.per_page}
-    if after is not None:
-        parameters["after"] = write_stamp(after)
-    return urlencode(parameters)
+    since = "" if asked.since == BEGINNING else f"since={write_stamp(asked.since)}&"
+    until = "" if after is None else f"&after={write_stamp(after)}"
+    return f"{since}page={page}&per_page={asked.per_page}{until}"

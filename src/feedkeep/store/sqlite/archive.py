@@ -11,7 +11,7 @@ from feedkeep.errors import StoreUnusable
 from feedkeep.model import AccountId, Record, Records, Token
 from feedkeep.store.base import RECORDS_AT_ONCE, Check
 from feedkeep.store.rows import DELETION, ENTRY, OWNER, TOKEN, columns, owner_of, table_of
-from feedkeep.store.sqlite.connection import unavailable_if_it_fails
+from feedkeep.store.sqlite.connection import Translating
 from feedkeep.store.sqlite.rows import ROWS
 
 _COUNT = """
@@ -43,7 +43,7 @@ class SqliteArchive:
         self._connection = connection
 
     async def count(self) -> int:
-        with unavailable_if_it_fails():
+        with Translating():
             count: int = self._connection.execute(_COUNT).get
         return count
 
@@ -67,12 +67,12 @@ async def fill(
 
 
 def _next(cursor: apsw.Cursor) -> list[tuple[Any, ...]]:
-    with unavailable_if_it_fails():
+    with Translating():
         return [row for _, row in zip(range(RECORDS_AT_ONCE), cursor, strict=False)]
 
 
 def _put(connection: apsw.Connection, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
-    with unavailable_if_it_fails():
+    with Translating():
         connection.executemany(statement, rows)
 
 

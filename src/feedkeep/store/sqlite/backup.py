@@ -13,11 +13,11 @@ import apsw
 from feedkeep.errors import StoreUnavailable, StoreUnusable
 from feedkeep.store.sqlite.connection import (
     READER_PATIENCE_SECONDS,
+    Translating,
     check_ours,
     damages,
     has_checksums,
     open_file,
-    unavailable_if_it_fails,
 )
 
 
@@ -35,7 +35,7 @@ def copy_file(source: Path, target: Path, *, believe_checksums: bool = True) -> 
     """
     _refuse_what_is_there(target)
     partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}.partial")
-    with unavailable_if_it_fails(), _told(source, target):
+    with Translating(), _told(source, target):
         try:
             # Ours alone to read before anything is in it: there are hashes of passwords in it.
             os.close(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))

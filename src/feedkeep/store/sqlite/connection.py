@@ -58,13 +58,29 @@ _UNAVAILABLE = (
 )
 
 
-@contextmanager
-def unavailable_if_it_fails() -> Iterator[None]:
-    """Turn SQLite's errors that are nobody's fault here into `StoreUnavailable`."""
-    try:
-        yield
-    except _UNAVAILABLE as error:
-        raise _as_store_error(error) from error
+class Translating:
+    """A context that turns SQLite's errors that are nobody's fault here into `StoreUnavailable`.
+
+    It is entered for each statement: as a generator it would take 2 microseconds, so it takes 0.3.
+
+    Attributes:
+        damage: The last error that told of damage.
+    """
+
+    damage: StoreDamaged | None = None
+
+    def __enter__(self) -> None:
+        """Begin; there is nothing to do."""
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        """Raise what the error means to others, if it is SQLite's."""
+        if error is None:
+            return
+        translated = _as_store_error(error) if isinstance(error, _UNAVAILABLE) else error
+        if isinstance(translated, StoreDamaged):
+            self.damage = translated
+        if translated is not error:
+            raise translated from error
 
 
 def _as_store_error(error: apsw.Error) -> StoreUnavailable:
@@ -138,6 +154,9 @@ def close(connection: apsw.Connection) -> None:
 def _configured(path: Path, patience_seconds: float) -> apsw.Connection:
     connection = open_file(path)
     connection.set_busy_timeout(int(patience_seconds * 1000))
+    # A plan must not depend on the values of parameters: SQLite would plan a prepared statement
+    # anew for each of them, and a join by key took 26 microseconds where it takes 6.
+    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
     for name, value in _SETTINGS.items():
         connection.pragma(name, value)
         found = connection.pragma(name)
