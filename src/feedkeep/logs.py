@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import sys
-from typing import Any, BinaryIO, cast
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
 
 import msgspec
 import structlog
@@ -13,38 +16,37 @@ import structlog
 _ENCODER = msgspec.json.Encoder(enc_hook=str)
 
 
-class _Sink:
-    """Standard error; a line that it cannot take is lost, and never fails what it tells of."""
+class _Lines:
+    """A file; a line that it cannot take is lost, and never fails what it tells of."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
 
     def write(self, line: bytes) -> None:
-        with contextlib.suppress(OSError, ValueError):
-            sys.stderr.buffer.write(line)
+        with contextlib.suppress(OSError):
+            os.write(self._descriptor, line)
 
-    def flush(self) -> None:
-        with contextlib.suppress(OSError, ValueError):
-            sys.stderr.buffer.flush()
+    debug = info = warning = error = write
 
 
 def configure_logs(level: str) -> None:
     """Send structlog's events, and what libraries log, to standard error as JSON lines."""
-    shared: list[Any] = [
-        structlog.processors.add_log_level,
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
-        structlog.processors.format_exc_info,
-    ]
+    lines = _Lines(sys.stderr.fileno())
     structlog.configure(
-        processors=[*shared, structlog.processors.JSONRenderer(_to_json)],
+        # One processor that does it all: a chain of the usual ones took three times as long, which
+        # was a tenth of what it takes to answer a GET.
+        processors=[_line],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.BytesLoggerFactory(cast("BinaryIO", _Sink())),
+        logger_factory=lambda *_: lines,
         cache_logger_on_first_use=True,
     )
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=shared,
+            foreign_pre_chain=[structlog.processors.add_log_level],
             processors=[
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                structlog.processors.JSONRenderer(lambda event, **_: _to_json(event).decode()),
+                lambda logger, level, event: _line(logger, level, event).decode().rstrip(),
             ],
         )
     )
@@ -52,5 +54,9 @@ def configure_logs(level: str) -> None:
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
 
 
-def _to_json(event: object, **_: object) -> bytes:
-    return _ENCODER.encode(event)
+def _line(logger: object, level: str, event: Mapping[str, Any]) -> bytes:
+    """Return an event as a line of JSON."""
+    if "exc_info" in event:
+        event = structlog.processors.format_exc_info(logger, level, dict(event))
+    now = datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    return _ENCODER.encode({"level": level, **event, "timestamp": now}) + b"\n"
