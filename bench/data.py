@@ -1,0 +1,98 @@
+"""The databases of the bench: accounts with subscriptions, and requests for some of them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from feedkeep.api.stamps import write_stamp
+from feedkeep.assembly import open_store
+from feedkeep.model import Account, AccountId, Owner, Records, Subscription, Token
+from feedkeep.rules.credentials import MAX_ACCOUNT_ID, SECRET_BYTES, token_hash, write_token
+from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.settings import Settings
+
+BEGUN = 1_700_000_000_000_000
+"""The stamp before the first one of each account."""
+
+SAMPLES = 20_000
+"""How many different requests for what is there a load has at most."""
+
+_AT_ONCE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Population:
+    """So many accounts, with so many subscriptions each."""
+
+    accounts: int
+    entries_each: int
+
+    @property
+    def entries(self) -> int:
+        """How many subscriptions there are."""
+        return self.accounts * self.entries_each
+
+    def keys(self) -> list[tuple[AccountId, str]]:
+        """Return the id and the token of each account."""
+        chance = random.Random(self.accounts)
+        ids = [AccountId(chance.randrange(1, MAX_ACCOUNT_ID)) for _ in range(self.accounts)]
+        return [(one, write_token(one, chance.randbytes(SECRET_BYTES))) for one in ids]
+
+    def feed_url(self, account: int, number: int) -> str:
+        """Return the URL of a subscription, of a usual length."""
+        return f"https://feeds.example.org/{account:06}/{number:06}/podcast.xml"
+
+    def sample(self, since_the_last: int = 50) -> Iterator[str]:
+        """Yield a token, a guid of its account, and the stamp after which so many entries are."""
+        chance, keys = random.Random(1), self.keys()
+        stamp = BEGUN + self.entries_each - min(since_the_last, self.entries_each)
+        for _ in range(min(SAMPLES, self.entries)):
+            account, number = chance.randrange(self.accounts), chance.randrange(self.entries_each)
+            url = parse_feed_url(self.feed_url(account, number))
+            yield f"{keys[account][1]} {url.guid} {write_stamp(stamp)}"
+
+    async def fill(self, database: str) -> None:
+        """Put it into an empty database."""
+        store = await open_store(Settings(database=database))
+        try:
+            await store.fill(_chunks(self))
+        finally:
+            await store.close()
+
+    def write_sample(self, path: Path) -> Path:
+        """Write the sample to a file, a line each; return the path."""
+        path.write_text("\n".join(self.sample()) + "\n")
+        return path
+
+
+async def _chunks(population: Population) -> AsyncIterator[Records]:
+    keys = population.keys()
+    kinds: list[Callable[[], Iterator[tuple[AccountId, Owner | Token | Subscription]]]] = [
+        lambda: (
+            (one, _owner(population, one, f"u{number}")) for number, (one, _) in enumerate(keys)
+        ),
+        lambda: ((one, Token(1, token_hash(text), "bench", BEGUN)) for one, text in keys),
+        lambda: (
+            (one, _subscription(population, account, number))
+            for account, (one, _) in enumerate(keys)
+            for number in range(population.entries_each)
+        ),
+    ]
+    for kind in kinds:
+        records = kind()
+        while some := list(islice(records, _AT_ONCE)):
+            yield some
+
+
+def _subscription(population: Population, account: int, number: int) -> Subscription:
+    url = parse_feed_url(population.feed_url(account, number))
+    return Subscription(url.guid, url.text, True, BEGUN + number + 1)
+
+
+def _owner(population: Population, account_id: AccountId, name: str) -> Owner:
+    account = Account(account_id, name, None, False, BEGUN)
+    return Owner(account, name, last_stamp=BEGUN + population.entries_each, last_token_id=1)

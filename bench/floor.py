@@ -1,0 +1,45 @@
+"""The floor: the server that feedkeep runs on, with its settings, answering one constant."""
+
+from __future__ import annotations
+
+import socket
+from typing import Any
+
+import uvicorn
+import uvloop
+
+BODY = b'{"answer":"' + b"x" * 187 + b'"}'
+START = {
+    "type": "http.response.start",
+    "status": 200,
+    "headers": [(b"content-type", b"application/json"), (b"content-length", b"200")],
+}
+END = {"type": "http.response.body", "body": BODY}
+
+
+async def answer(_scope: Any, _receive: Any, send: Any) -> None:
+    """Send 200 bytes of JSON, whatever was asked."""
+    await send(START)
+    await send(END)
+
+
+def main() -> None:
+    """Serve on a free port, and print the address."""
+    listener = socket.create_server(("127.0.0.1", 0), backlog=2_048)
+    print(f"http://127.0.0.1:{listener.getsockname()[1]}", flush=True)
+    config = uvicorn.Config(
+        answer,
+        http="httptools",
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+    )
+    uvloop.run(uvicorn.Server(config).serve(sockets=[listener]))
+
+
+if __name__ == "__main__":
+    assert len(BODY) == len(b"x" * 200)
+    main()

@@ -1,0 +1,67 @@
+-- What wrk sends. Arguments: the case, a file of samples (a token, a guid, a stamp and perhaps an
+-- ETag in each line), and a number that no other run of the same database has.
+
+local case, samples, number, sent = "", {}, 0, 0
+local ready = {}
+
+local function path_of(sample)
+  if case == "list" then return "/subscriptions" end
+  if case == "since" then return "/subscriptions?since=" .. sample.since end
+  return "/subscriptions/" .. sample.guid
+end
+
+local function new_url()
+  sent = sent + 1
+  return string.format("https://feeds.example.net/%s/%07d/podcast.xml", number, sent)
+end
+
+local function item()
+  return '{"feed_url":"' .. new_url() .. '"}'
+end
+
+local bodies = {
+  post = function() return "POST", "/subscriptions", '{"subscriptions":[' .. item() .. "]}" end,
+  post_100 = function()
+    local items = {}
+    for i = 1, 100 do items[i] = item() end
+    return "POST", "/subscriptions", '{"subscriptions":[' .. table.concat(items, ",") .. "]}"
+  end,
+  patch = function(sample)
+    local status = math.random() < 0.5 and "true" or "false"
+    return "PATCH", path_of(sample), '{"is_subscribed":' .. status .. "}"
+  end,
+}
+
+local function headers_of(sample)
+  local headers = { Authorization = "Bearer " .. sample.token }
+  if case == "known" then headers["If-None-Match"] = sample.etag end
+  return headers
+end
+
+function init(arguments)
+  case, number = arguments[1], arguments[3]
+  math.randomseed(tonumber(number))
+  for line in io.lines(arguments[2]) do
+    local token, guid, since, etag = line:match("(%S+) (%S+) (%S+) ?(.*)")
+    local sample = { token = token, guid = guid, since = since, etag = etag }
+    samples[#samples + 1] = sample
+    if not bodies[case] then
+      ready[#ready + 1] = wrk.format("GET", path_of(sample), headers_of(sample))
+    end
+  end
+end
+
+function request()
+  if not bodies[case] then return ready[math.random(#ready)] end
+  local sample = samples[math.random(#samples)]
+  local method, path, body = bodies[case](sample)
+  return wrk.format(method, path, headers_of(sample), body)
+end
+
+function done(summary, latency, _)
+  local e = summary.errors
+  io.write(string.format(
+    '\nRESULT {"requests":%d,"duration_us":%d,"p50_us":%d,"p99_us":%d,"failures":%d}\n',
+    summary.requests, summary.duration, latency:percentile(50), latency:percentile(99),
+    e.connect + e.read + e.write + e.status + e.timeout))
+end

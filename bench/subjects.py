@@ -1,0 +1,93 @@
+"""What is measured, as processes: the floor, and feedkeep on a database."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Self
+
+import httpx
+
+_START_SECONDS = 60
+_STOP_SECONDS = 20
+_FEEDKEEP = str(Path(sys.executable).with_name("feedkeep"))
+_BYTES_PER_MIB = 2**20
+
+
+class Subject:
+    """A server in a process of its own; `url` is where it listens."""
+
+    def __init__(self, name: str, command: list[str], **environment: str) -> None:
+        self.name = name
+        self.url = ""
+        self._command = command
+        self._environment = environment
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def start(self) -> float:
+        """Start it; return how many seconds it took until a first request was answered."""
+        begun = time.monotonic()
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - `stop` closes it
+        self._process = subprocess.Popen(
+            self._command,
+            env={**os.environ, **self._environment},
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            text=True,
+        )
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            if found := re.search(r"http://[0-9.:]+", line):
+                self.url = found[0]
+                break
+        while time.monotonic() < begun + _START_SECONDS:
+            try:
+                httpx.get(f"{self.url}/livez")
+            except httpx.TransportError:
+                time.sleep(0.001)
+            else:
+                return time.monotonic() - begun
+        self._errors.seek(0)
+        raise RuntimeError(f"{self.name} does not start: {self._errors.read().decode()}")
+
+    def stop(self) -> None:
+        """Stop it in order."""
+        self._process.terminate()
+        self._process.wait(_STOP_SECONDS)
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+        self._errors.close()
+
+    def memory_mib(self) -> float:
+        """Return how much memory it has, in MiB, without what it shares with the disk's cache."""
+        status = Path(f"/proc/{self._process.pid}/status").read_text()
+        found = re.search(r"RssAnon:\s+(\d+) kB", status)
+        assert found is not None
+        return int(found[1]) * 1024 / _BYTES_PER_MIB
+
+    def cpu_seconds(self) -> float:
+        """Return how much processor time it has used; without that of its children."""
+        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def floor() -> Subject:
+    """Return the floor."""
+    return Subject("floor", [sys.executable, "-m", "bench.floor"])
+
+
+def feedkeep(name: str, database: str, workers: int = 1) -> Subject:
+    """Return feedkeep on a database."""
+    command = [_FEEDKEEP, "serve", "--port", "0", "--workers", str(workers)]
+    return Subject(name, command, FEEDKEEP_DATABASE=database)
