@@ -7,13 +7,15 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 BIN = .venv/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help serve test prove fuzz audit lint lock clean
+.PHONY: help serve test prove fuzz bench bench-quick audit lint lock clean
 
 help:
 	@echo "make serve   start the service on the embedded store"
 	@echo "make test    run every test"
 	@echo "make prove   run the proofs of tests/proofs in their full form, which takes hours"
 	@echo "make fuzz    send mutated requests, 100,000 to each store, another set each time"
+	@echo "make bench   measure how fast it is, for half an hour; tables and plots go to build/bench"
+	@echo "make bench-quick  three ratios to the floor, in less than a minute"
 	@echo "make audit   look the dependencies up in the database of known weaknesses"
 	@echo "make lint    check style, types and layers"
 	@echo "make lock    pin the newest dependencies"
@@ -35,6 +37,12 @@ prove: .venv/dev
 fuzz: .venv/dev
 	FEEDKEEP_PROVE=full $(BIN)/pytest tests/proofs/test_fuzz.py $(ARGS)
 
+bench: .venv/bench
+	$(BIN)/python -m bench $(ARGS)
+
+bench-quick: .venv/dev
+	@$(BIN)/python -m bench quick
+
 # In an environment of its own: what it needs is nothing that feedkeep runs with.
 audit: .venv/audit
 	for locked in run postgres build; do \
@@ -49,6 +57,10 @@ lint: .venv/dev
 
 lock: .venv/dev
 	sh requirements/lock.sh
+
+.venv/bench: .venv/dev requirements/bench.txt
+	$(PIP) install --require-hashes -r requirements/bench.txt
+	@touch $@
 
 .venv/audit: requirements/audit.txt
 	$(PYTHON) -m venv $@

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
+import httpx
+
 from feedkeep.api.stamps import write_stamp
 from feedkeep.assembly import open_store
 from feedkeep.model import Account, AccountId, Owner, Records, Subscription, Token
@@ -96,3 +98,16 @@ def _subscription(population: Population, account: int, number: int) -> Subscrip
 def _owner(population: Population, account_id: AccountId, name: str) -> Owner:
     account = Account(account_id, name, None, False, BEGUN)
     return Owner(account, name, last_stamp=BEGUN + population.entries_each, last_token_id=1)
+
+
+def write_etags(url: str, sample: Path, count: int = 2_000) -> Path:
+    """Ask for so many of a sample; write a sample that knows their ETags; return its path."""
+    known = sample.with_suffix(".etags")
+    with httpx.Client(base_url=url) as client, known.open("w") as file:
+        for line in sample.read_text().splitlines()[:count]:
+            token, guid, _ = line.split()
+            reply = client.get(
+                f"/subscriptions/{guid}", headers={"Authorization": f"Bearer {token}"}
+            )
+            file.write(f"{line} {reply.headers['etag']}\n")
+    return known

@@ -7,6 +7,7 @@ local ready = {}
 local function path_of(sample)
   if case == "list" then return "/subscriptions" end
   if case == "since" then return "/subscriptions?since=" .. sample.since end
+  if case == "nothing" then return "/subscriptions?since=2100-01-01T00:00:00Z" end
   return "/subscriptions/" .. sample.guid
 end
 

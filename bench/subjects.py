@@ -15,7 +15,8 @@ import httpx
 
 _START_SECONDS = 60
 _STOP_SECONDS = 20
-_FEEDKEEP = str(Path(sys.executable).with_name("feedkeep"))
+FEEDKEEP = str(Path(sys.executable).with_name("feedkeep"))
+"""The command under test."""
 _BYTES_PER_MIB = 2**20
 
 
@@ -89,5 +90,5 @@ def floor() -> Subject:
 
 def feedkeep(name: str, database: str, workers: int = 1) -> Subject:
     """Return feedkeep on a database."""
-    command = [_FEEDKEEP, "serve", "--port", "0", "--workers", str(workers)]
+    command = [FEEDKEEP, "serve", "--port", "0", "--workers", str(workers)]
     return Subject(name, command, FEEDKEEP_DATABASE=database)

@@ -15,3 +15,4 @@ compile --group test --group lint --group lock \
     --constraint requirements/postgres.txt --constraint requirements/build.txt \
     --output-file requirements/dev.txt
 compile --group audit --output-file requirements/audit.txt
+compile --group bench --constraint requirements/dev.txt --output-file requirements/bench.txt

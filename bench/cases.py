@@ -1,0 +1,41 @@
+"""What is measured, and what is aimed at: ratios to the floor in the same run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One kind of request.
+
+    Attributes:
+        name: What tables call it.
+        load: What load.lua calls it.
+        connections: How many clients send it at once.
+        goal: How many of it there should be for each request of the floor.
+        feeds: How many feeds one request adds, where that is what counts.
+    """
+
+    name: str
+    load: str
+    connections: int
+    goal: float
+    feeds: int = 1
+
+
+GET = Case("GET one", "one", 32, 0.30)
+POST = Case("POST of one new feed", "post", 64, 0.20)
+POST_100 = Case("POST of 100 new feeds", "post_100", 32, 1.5, feeds=100)
+
+# Those that read first: later ones find what those that write have left.
+ALL = (
+    GET,
+    Case("GET one that answers 304", "known", 32, 0.30),
+    Case("list, a page of 50", "list", 32, 0.15),
+    Case("list, nothing new", "nothing", 32, 0.30),
+    POST,
+    POST_100,
+    Case("PATCH is_subscribed", "patch", 32, 0.20),
+)
+QUICK = (GET, POST, POST_100)
