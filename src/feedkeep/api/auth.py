@@ -36,7 +36,10 @@ def credential_of(req: Request) -> Credential:
 
 def address_of(req: Request, trusted_proxies: Collection[str]) -> str:
     """Return the address of the client: of the last hop that is not a trusted proxy."""
-    address = req.remote_addr
+    # Falcon's own `remote_addr` reads every header that may name a proxy, whoever wrote it.
+    address: str = (req.scope.get("client") or ("127.0.0.1", 0))[0]
+    if address not in trusted_proxies:
+        return address
     hops = (req.get_header("X-Forwarded-For") or "").split(",")
     while address in trusted_proxies and hops:
         address = hops.pop().strip() or address

@@ -38,7 +38,7 @@ class Logged:
         resp.set_header("X-Content-Type-Options", "nosniff")
         if self._varies_by_origin:
             resp.append_header("Vary", "Origin")
-        if "cache-control" not in resp.headers:
+        if resp.get_header("Cache-Control") is None:
             resp.set_header("Cache-Control", "no-store")
         account = getattr(req.context, "account", None)
         _log.info(

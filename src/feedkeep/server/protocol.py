@@ -10,6 +10,7 @@ from itertools import chain
 from typing import Any, cast
 
 import httptools
+from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from feedkeep.api.problems import HEAD_TOO_LARGE, UNKNOWN_METHOD, UNREADABLE
@@ -26,6 +27,31 @@ MAX_HEAD_BYTES = 16 * 1024
 
 _VERSIONS = {"1.0", "1.1"}
 _UPGRADE = re.compile(rb"\nupgrade([ \t]*:)", re.IGNORECASE)
+
+
+class _ReplyWriter:
+    """Where a reply is written: its head leaves together with the beginning of its body.
+
+    uvicorn writes them one after the other. Together they are one packet, and one call of the
+    system less, which is a tenth of what it takes to answer a GET.
+    """
+
+    def __init__(self, cycle: RequestResponseCycle) -> None:
+        self._cycle = cycle
+        self._transport = cycle.transport
+        self._head: bytes | None = None
+
+    def write(self, data: bytes) -> None:
+        if self._head is None and self._cycle.response_started:
+            self._head = data
+        else:  # the body, or before a reply that the client may go on
+            self._transport.write((self._head or b"") + data)
+            self._head = b""
+
+    def close(self) -> None:
+        if self._head:
+            self.write(b"")
+        self._transport.close()
 
 
 class Protocol(HttpToolsProtocol):
@@ -118,6 +144,11 @@ class Protocol(HttpToolsProtocol):
         self.is_between_messages = False
         self.waiting_since = self.last_seen
         super().on_message_begin()
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        if cycle.scope["method"] != "HEAD":  # whose reply is a head alone
+            cycle.transport = cast("asyncio.Transport", _ReplyWriter(cycle))
+        super()._start_asgi_task(cycle, app)
 
     def on_body(self, body: bytes) -> None:
         """Take a part of the body."""

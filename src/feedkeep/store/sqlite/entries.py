@@ -160,7 +160,9 @@ def _save(connection: apsw.Connection, account_id: AccountId, decision: Decision
     if not decision.saved and not decision.forgotten:
         return
     connection.executemany(_SAVE, [(account_id, *ROWS.row_of(entry)) for entry in decision.saved])
-    connection.executemany(_FORGET, [(account_id, to_bytes(guid)) for guid in decision.forgotten])
+    if decision.forgotten:
+        forgotten = [(account_id, to_bytes(guid)) for guid in decision.forgotten]
+        connection.executemany(_FORGET, forgotten)
     if decision.deletion:
         remembered = (account_id, decision.deletion.id, to_bytes(decision.deletion.guid))
         connection.execute(_REMEMBER_DELETION, remembered)

@@ -45,6 +45,9 @@ from feedkeep.store.sqlite.connection import (
 
 MAX_JOBS_IN_A_BATCH = 256
 
+LONGEST_TURN_SECONDS = 0.001
+"""After how long a batch lets other requests have their turn, at the end of a job."""
+
 Job = Callable[[apsw.Connection], Any]
 """Work inside a transaction. It raises a `FeedkeepError` before its first write, or not at all."""
 
@@ -222,6 +225,8 @@ class SqliteStore:
 
     async def _run_jobs(self, jobs: Sequence[Job]) -> Sequence[Outcome[Any]]:
         outcomes: list[Outcome[Any]] = []
+        loop = asyncio.get_running_loop()
+        begun = loop.time()
         try:
             for job in jobs:
                 try:
@@ -231,7 +236,9 @@ class SqliteStore:
                     raise
                 except FeedkeepError as error:
                     outcomes.append(error)
-                await asyncio.sleep(0)  # so that a full batch holds no reader up
+                if loop.time() - begun > LONGEST_TURN_SECONDS:
+                    await asyncio.sleep(0)
+                    begun = loop.time()
         except Exception as error:
             raise FailedBeforeCommit(error) from error
         return outcomes
