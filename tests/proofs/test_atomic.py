@@ -217,6 +217,6 @@ def test_a_fault_before_any_statement_leaves_all_or_nothing(
 def test_the_proof_notices_statements_without_a_transaction(
     opened: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(SqliteStore, "_write_batch", SqliteStore._run_jobs)
+    monkeypatch.setattr(SqliteStore, "_run_batch", SqliteStore._run_jobs)
     monkeypatch.setattr(connections, "_BEGIN", "SELECT 1;")
     assert asyncio.run(halves(opened, update)) != []

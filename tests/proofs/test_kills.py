@@ -31,15 +31,15 @@ def test_nothing_acknowledged_is_lost_when_the_service_is_killed(
         (
             "sqlite",
             "import feedkeep.store.sqlite.store as s\n"
-            "def lazy(self, jobs):\n"
+            "async def lazy(self, jobs):\n"
             "    if not self._writer.in_transaction:\n"
             "        self._writer.execute('BEGIN IMMEDIATE')\n"
-            "    outcomes = self._run_jobs(jobs)\n"
+            "    outcomes = await self._run_jobs(jobs)\n"
             "    self.batches = getattr(self, 'batches', 0) + 1\n"
             "    if self.batches % 20 == 0:\n"
             "        self._writer.execute('COMMIT')\n"
             "    return outcomes\n"
-            "s.SqliteStore._write_batch = lazy",
+            "s.SqliteStore._run_batch = lazy",
         ),
         (
             "postgres, 2 workers",

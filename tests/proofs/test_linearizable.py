@@ -202,13 +202,13 @@ def test_operations_on_one_account_are_linearizable(
         (
             "postgres, 2 workers",  # a read is answered with what was read before it came
             "import feedkeep.store.postgres.store as s, time\n"
-            "view, seen = s.PostgresStore.view, {}\n"
+            "find, seen = s.PostgresStore.find_token, {}\n"
             "async def stale(self, *key):\n"
             "    moment = seen.get(key, (0, None))\n"
             "    if time.monotonic() - moment[0] > 0.02:\n"
-            "        seen[key] = moment = (time.monotonic(), await view(self, *key))\n"
+            "        seen[key] = moment = (time.monotonic(), await find(self, *key))\n"
             "    return moment[1]\n"
-            "s.PostgresStore.view = stale",
+            "s.PostgresStore.find_token = stale",
         ),
         (
             "sqlite",  # a reply leaves before its change is made

@@ -170,12 +170,14 @@ def test_the_proof_notices_a_store_that_mixes_accounts(
 ) -> None:
     broken = (
         "import feedkeep.store.sqlite.store as s\n"
-        "view = s.SqliteStore.view\n"
-        "async def mixed(self, account_id, guid):\n"
-        "    for account in await self.accounts():\n"
-        "        found = await view(self, account.id, guid)\n"
-        "        if found:\n"
-        "            return found\n"
-        "s.SqliteStore.view = mixed"
+        "find = s.SqliteStore.find_token\n"
+        "async def mixed(self, account_id, token_hash, guid):\n"
+        "    found = await find(self, account_id, token_hash, guid)\n"
+        "    for account in await self.accounts() if found and guid else ():\n"
+        "        view = await self.view(account.id, guid)\n"
+        "        if view:\n"
+        "            return s.Found(found.account, found.token, view)\n"
+        "    return found\n"
+        "s.SqliteStore.find_token = mixed"
     )
     assert leaks(start("sqlite", broken), 400) != []

@@ -9,7 +9,7 @@ import pytest
 from library import library
 
 from feedkeep.errors import FeedkeepError, StoreUnusable
-from feedkeep.model import AccountId, PageRequest, Record, Records
+from feedkeep.model import AccountId, Found, PageRequest, Record, Records
 from feedkeep.rules.invariants import violations
 from feedkeep.store.base import RECORDS_AT_ONCE
 
@@ -34,9 +34,8 @@ def test_what_is_put_in_comes_out_to_the_last_field_and_in_order(open_store: Cal
                 assert list(violations(whole.entries.values(), whole.last_stamp)) == []
                 assert await store.find_account(account.name.casefold()) == account
             tokens = await store.tokens(accounts[0].id)
-            assert await store.find_token(accounts[0].id, tokens[1].hash) == (
-                accounts[0],
-                tokens[1],
+            assert await store.find_token(accounts[0].id, tokens[1].hash) == Found(
+                accounts[0], tokens[1]
             )
             assert await store.damages() == []
 

@@ -78,7 +78,7 @@ async def every_request(store: PostgresStore) -> None:
     await store.whole(ALICE)
     await store.find_account("alice")
     token = await store.add_token(ALICE, Token(0, b"\1" * 32, "", 0))
-    await store.find_token(ALICE, token.hash)
+    await store.find_token(ALICE, token.hash, guid)
     await store.tokens(ALICE)
     await store.revoke_token(ALICE, token.id, 1)
     await store.set_password(ALICE, "other")

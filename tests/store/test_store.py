@@ -14,6 +14,7 @@ from feedkeep.model import (
     Alias,
     Decision,
     Deletion,
+    Found,
     Guid,
     Page,
     PageRequest,
@@ -329,7 +330,7 @@ def test_a_token_is_found_by_its_hash_within_its_account(open_store: Callable) -
     async def work(store: Store) -> None:
         token = await store.add_token(ALICE, Token(99, b"\1" * 32, "phone", 5, expires=6))
         assert token == Token(1, b"\1" * 32, "phone", 5, expires=6)
-        assert await store.find_token(ALICE, b"\1" * 32) == (account(), token)
+        assert await store.find_token(ALICE, b"\1" * 32) == Found(account(), token)
         assert await store.find_token(BOB, b"\1" * 32) is None
         assert await store.find_token(ALICE, b"\2" * 32) is None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import random
 import time
 
 import falcon
@@ -13,6 +13,8 @@ from feedkeep.api.auth import address_of, credential_of
 from feedkeep.errors import NotAuthorized, TooManyAttempts
 from feedkeep.service import Service
 from feedkeep.settings import Settings
+
+_READING = {"GET", "HEAD"}
 
 _log = structlog.get_logger()
 
@@ -27,7 +29,7 @@ class Logged:
     async def process_request(self, req: Request, resp: Response) -> None:
         """Note when and from where the request came."""
         req.context.started_ns = time.perf_counter_ns()
-        req.context.request_id = secrets.token_hex(8)
+        req.context.request_id = f"{random.getrandbits(64):016x}"
         req.context.address = address_of(req, self._trusted_proxies)
         resp.set_header("X-Request-Id", req.context.request_id)
 
@@ -62,7 +64,7 @@ class Authenticated:
         self._allows_preflight = bool(settings.cors_origins)
 
     async def process_resource(
-        self, req: Request, _resp: Response, resource: object, _params: object
+        self, req: Request, _resp: Response, resource: object, params: dict[str, str]
     ) -> None:
         """Find the account, or refuse; only then look at the method (contract, section 2)."""
         req.context.resource = resource
@@ -70,11 +72,11 @@ class Authenticated:
         if is_preflight and self._allows_preflight:
             return
         if not getattr(resource, "is_public", False):
-            await self._log_in(req)
+            await self._log_in(req, params.get("guid") if req.method in _READING else None)
         if req.method == "OPTIONS":
             raise falcon.HTTPMethodNotAllowed([])
 
-    async def _log_in(self, req: Request) -> None:
+    async def _log_in(self, req: Request, guid: str | None) -> None:
         """Find the account that the credential lets in; a refusal is logged, also at `warning`.
 
         Of whom was let in, the line of the request tells. Neither tells a name that was only
@@ -84,7 +86,8 @@ class Authenticated:
         try:
             credential = credential_of(req)
             kind = credential.kind
-            req.context.account = await self._service.authenticate(credential, req.context.address)
+            admitted = await self._service.authenticate(credential, req.context.address, guid)
+            req.context.admitted, req.context.account = admitted, admitted.account
             req.context.credential = kind
         except (NotAuthorized, TooManyAttempts) as error:
             _log.warning(

@@ -42,10 +42,7 @@ class TokenCredential(Value, frozen=True):
     name: str | None = None
 
     kind: ClassVar[str] = "token"
-
-    def __repr__(self) -> str:
-        """Tell nothing of the token."""
-        return "TokenCredential"
+    secrets: ClassVar[frozenset[str]] = frozenset({"hash"})
 
 
 class PasswordCredential(Value, frozen=True):
@@ -55,10 +52,7 @@ class PasswordCredential(Value, frozen=True):
     password: str
 
     kind: ClassVar[str] = "password"
-
-    def __repr__(self) -> str:
-        """Tell nothing: people type passwords where the name belongs."""
-        return "PasswordCredential"
+    secrets: ClassVar[frozenset[str]] = frozenset({"password"})
 
 
 Credential: TypeAlias = TokenCredential | PasswordCredential

@@ -31,11 +31,17 @@ def parse_guid(text: str) -> Guid:
     Raises:
         InvalidInput: `text` has another form.
     """
-    # Folding only ASCII: a letter like U+212A would otherwise become one of ours.
-    lowered = text.lower() if text.isascii() else text
-    if not _CANONICAL.fullmatch(lowered):
+    guid = guid_or_none(text)
+    if guid is None:
         raise InvalidInput(
             "Not a guid: 32 hexadecimal digits in the form 8-4-4-4-12 are expected,"
             " such as 9b024349-ccf0-5f69-a609-6b82873eab3c."
         )
-    return Guid(lowered)
+    return guid
+
+
+def guid_or_none(text: str) -> Guid | None:
+    """Return the canonical form of `text`, as `parse_guid` does, or None if it is no guid."""
+    # Folding only ASCII: a letter like U+212A would otherwise become one of ours.
+    lowered = text.lower() if text.isascii() else text
+    return Guid(lowered) if _CANONICAL.fullmatch(lowered) else None

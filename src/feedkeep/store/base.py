@@ -16,6 +16,7 @@ from feedkeep.model import (
     AccountId,
     Decision,
     Deletion,
+    Found,
     Guid,
     Page,
     PageRequest,
@@ -86,9 +87,12 @@ class Store(Protocol):
         """
 
     async def find_token(
-        self, account_id: AccountId, token_hash: bytes
-    ) -> tuple[Account, Token] | None:
-        """Return the token of that hash with its account, as they are now."""
+        self, account_id: AccountId, token_hash: bytes, guid: Guid | None = None
+    ) -> Found | None:
+        """Return the token of that hash with its account, as they are now.
+
+        With `guid`, also its entry in that account, as `view` does, in the same query.
+        """
 
     async def find_account(self, name_key: str) -> Account | None:
         """Return the account whose name has that key, as it is now."""

@@ -11,6 +11,7 @@ from feedkeep.model import (
     Alias,
     Deletion,
     Entry,
+    Found,
     Guid,
     Owner,
     Pointer,
@@ -40,6 +41,8 @@ ENTRY = (
 SAVED_ENTRY = (*ENTRY, "revision")
 
 _WIDTH = len(ENTRY)
+_ACCOUNT_END = 1 + len(ACCOUNT)
+_TOKEN_END = _ACCOUNT_END + len(TOKEN)
 
 
 def columns(names: Sequence[str], alias: str = "") -> str:
@@ -91,6 +94,12 @@ class Rows:
         subscription = self.entry_of(row[_WIDTH:])
         assert isinstance(subscription, Subscription)
         return View(entry, subscription)
+
+    def found_of(self, row: Sequence[Any]) -> Found:
+        """Return what a token leads to, of an account's, a token's and a view's columns."""
+        account, token = account_of(row[:_ACCOUNT_END]), Token(*row[_ACCOUNT_END:_TOKEN_END])
+        is_there = row[_TOKEN_END] is not None
+        return Found(account, token, self.view_of(row[_TOKEN_END:]) if is_there else None)
 
     def row_of(self, entry: Entry) -> tuple[Any, ...]:
         """Return the `SAVED_ENTRY` columns of an entry."""

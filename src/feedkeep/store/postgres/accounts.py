@@ -8,14 +8,14 @@ from typing import Any
 import asyncpg
 
 from feedkeep.errors import AccountError
-from feedkeep.model import Account, AccountId, Stamp, Token, replace
+from feedkeep.model import Account, AccountId, Found, Guid, Stamp, Token, replace
 from feedkeep.store.postgres.connections import Connections
+from feedkeep.store.postgres.rows import ROWS
 from feedkeep.store.postgres.shape import Shape
-from feedkeep.store.rows import ACCOUNT, TOKEN, account_of, columns
+from feedkeep.store.rows import ACCOUNT, ENTRY, TOKEN, account_of, columns
 
 _ACCOUNT_COLUMNS = f"a.account_id, {columns(ACCOUNT, 'a')}"
 _TOKEN_COLUMNS = columns(TOKEN, "t")
-_ACCOUNT_WIDTH = 1 + len(ACCOUNT)
 
 _FIND_NAME = "SELECT account_id FROM feedkeep.account_name WHERE name_key = $1"
 _FIND_ACCOUNT = f"SELECT {_ACCOUNT_COLUMNS} FROM feedkeep.account a WHERE a.account_id = $1"
@@ -54,22 +54,24 @@ class Tokens:
     def __init__(self, shape: Shape) -> None:
         self._shape = shape
         self._find = f"""
-            SELECT w.n, {_ACCOUNT_COLUMNS}, {_TOKEN_COLUMNS}
-            FROM {shape.wanted("WITH ORDINALITY", hash="bytea")}
+            SELECT w.n, {_ACCOUNT_COLUMNS}, {_TOKEN_COLUMNS},
+                   {columns(ENTRY, "e")}, {columns(ENTRY, "s")}
+            FROM {shape.wanted("WITH ORDINALITY", hash="bytea", guid="uuid")}
             JOIN feedkeep.token t ON t.account_id = {shape.account} AND t.hash = w.hash
             JOIN feedkeep.account a ON a.account_id = {shape.account}
+            LEFT JOIN feedkeep.entry e ON e.account_id = {shape.account} AND e.guid = w.guid
+            LEFT JOIN feedkeep.entry s ON s.account_id = {shape.account} AND s.guid = e.new_guid
         """
 
     async def find(
-        self, connections: Connections, wanted: Sequence[tuple[AccountId, bytes]]
-    ) -> Sequence[tuple[Account, Token] | None]:
-        """Return a token with its account for each account and hash."""
-        account_ids, hashes = (list(column) for column in zip(*wanted, strict=True))
-        rows = await connections.fetch(self._find, self._shape.accounts(account_ids), hashes)
-        found: list[tuple[Account, Token] | None] = [None] * len(wanted)
+        self, connections: Connections, wanted: Sequence[tuple[AccountId, bytes, Guid | None]]
+    ) -> Sequence[Found | None]:
+        """Return a token with its account, and an entry, for each account, hash and guid."""
+        account_ids, *others = (list(column) for column in zip(*wanted, strict=True))
+        rows = await connections.fetch(self._find, self._shape.accounts(account_ids), *others)
+        found: list[Found | None] = [None] * len(wanted)
         for row in rows:
-            account = account_of(row[1 : 1 + _ACCOUNT_WIDTH])
-            found[row[0] - 1] = (account, Token(*row[1 + _ACCOUNT_WIDTH :]))
+            found[row[0] - 1] = ROWS.found_of(row[1:])
         return found
 
 

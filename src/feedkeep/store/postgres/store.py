@@ -15,6 +15,7 @@ from feedkeep.model import (
     AccountId,
     Decision,
     Deletion,
+    Found,
     Guid,
     Page,
     PageRequest,
@@ -132,9 +133,10 @@ class PostgresStore:
         return await self._read(entries.whole, account_id)
 
     async def find_token(
-        self, account_id: AccountId, token_hash: bytes
-    ) -> tuple[Account, Token] | None:
-        return await self._found_tokens.submit((account_id, token_hash), self._key(account_id))
+        self, account_id: AccountId, token_hash: bytes, guid: Guid | None = None
+    ) -> Found | None:
+        wanted = (account_id, token_hash, guid)
+        return await self._found_tokens.submit(wanted, self._key(account_id))
 
     async def find_account(self, name_key: str) -> Account | None:
         return await self._read(accounts.find_account, name_key)

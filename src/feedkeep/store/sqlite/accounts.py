@@ -5,15 +5,18 @@ from __future__ import annotations
 import apsw
 
 from feedkeep.errors import AccountError
-from feedkeep.model import Account, AccountId, Stamp, Token, replace
-from feedkeep.store.rows import ACCOUNT, TOKEN, account_of, columns
+from feedkeep.model import Account, AccountId, Found, Guid, Stamp, Token, replace
+from feedkeep.store.rows import ACCOUNT, ENTRY, TOKEN, account_of, columns
+from feedkeep.store.sqlite.rows import ROWS, to_bytes
 
 _ACCOUNT_COLUMNS = f"a.id, {columns(ACCOUNT, 'a')}"
 _TOKEN_COLUMNS = columns(TOKEN, "t")
-_ACCOUNT_WIDTH = 1 + len(ACCOUNT)
 
 _FIND_TOKEN = f"""
-SELECT {_ACCOUNT_COLUMNS}, {_TOKEN_COLUMNS} FROM token t JOIN account a ON a.id = t.account_id
+SELECT {_ACCOUNT_COLUMNS}, {_TOKEN_COLUMNS}, {columns(ENTRY, "e")}, {columns(ENTRY, "s")}
+FROM token t JOIN account a ON a.id = t.account_id
+LEFT JOIN entry e ON e.account_id = t.account_id AND e.guid = ?
+LEFT JOIN entry s ON s.account_id = t.account_id AND s.guid = e.new_guid
 WHERE t.account_id = ? AND t.hash = ?
 """
 _FIND_ACCOUNT = f"SELECT {_ACCOUNT_COLUMNS} FROM account a WHERE a.name_key = ?"
@@ -37,11 +40,12 @@ RETURNING {columns(TOKEN)}
 
 
 def find_token(
-    connection: apsw.Connection, account_id: AccountId, token_hash: bytes
-) -> tuple[Account, Token] | None:
-    """Return a token with its account."""
-    row = connection.execute(_FIND_TOKEN, (account_id, token_hash)).get
-    return (account_of(row[:_ACCOUNT_WIDTH]), Token(*row[_ACCOUNT_WIDTH:])) if row else None
+    connection: apsw.Connection, account_id: AccountId, token_hash: bytes, guid: Guid | None
+) -> Found | None:
+    """Return a token with its account, and the entry of `guid` if there is one."""
+    wanted = (guid and to_bytes(guid), account_id, token_hash)
+    row = connection.execute(_FIND_TOKEN, wanted).get
+    return ROWS.found_of(row) if row else None
 
 
 def find_account(connection: apsw.Connection, name_key: str) -> Account | None:

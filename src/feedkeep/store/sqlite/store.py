@@ -18,6 +18,7 @@ from feedkeep.model import (
     AccountId,
     Decision,
     Deletion,
+    Found,
     Guid,
     Page,
     PageRequest,
@@ -113,10 +114,10 @@ class SqliteStore:
         return await self._scan(partial(entries.whole, account_id=account_id))
 
     async def find_token(
-        self, account_id: AccountId, token_hash: bytes
-    ) -> tuple[Account, Token] | None:
+        self, account_id: AccountId, token_hash: bytes, guid: Guid | None = None
+    ) -> Found | None:
         with self._translating:
-            return accounts.find_token(self._reader, account_id, token_hash)
+            return accounts.find_token(self._reader, account_id, token_hash, guid)
 
     async def find_account(self, name_key: str) -> Account | None:
         with self._translating:
