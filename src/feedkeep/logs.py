@@ -6,12 +6,14 @@ import contextlib
 import logging
 import os
 import sys
+import time
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 import structlog
+
+from feedkeep.api.stamps import write_stamp
 
 _ENCODER = msgspec.json.Encoder(enc_hook=str)
 
@@ -58,5 +60,5 @@ def _line(logger: object, level: str, event: Mapping[str, Any]) -> bytes:
     """Return an event as a line of JSON."""
     if "exc_info" in event:
         event = structlog.processors.format_exc_info(logger, level, dict(event))
-    now = datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    now = write_stamp(time.time_ns() // 1_000)
     return _ENCODER.encode({"level": level, **event, "timestamp": now}) + b"\n"

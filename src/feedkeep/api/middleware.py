@@ -25,6 +25,7 @@ class Logged:
     def __init__(self, settings: Settings) -> None:
         self._trusted_proxies = frozenset(settings.trusted_proxies)
         self._varies_by_origin = bool(settings.cors_origins)
+        self._log = structlog.get_logger().bind()  # or it would be bound anew for each line
 
     async def process_request(self, req: Request, resp: Response) -> None:
         """Note when and from where the request came."""
@@ -43,7 +44,7 @@ class Logged:
         if resp.get_header("Cache-Control") is None:
             resp.set_header("Cache-Control", "no-store")
         account = getattr(req.context, "account", None)
-        _log.info(
+        self._log.info(
             "request",
             request_id=req.context.request_id,
             method=req.method,

@@ -122,6 +122,23 @@ class Batcher(Generic[Job, T]):
         return outcomes
 
 
+def reader(
+    read: Callable[[Sequence[Job]], Awaitable[Sequence[T]]],
+    max_weight: int,
+    weigh: Callable[[Job], int] = lambda _: 1,
+) -> Batcher[Job, T]:
+    """Return what joins concurrent reads of one kind.
+
+    A read never joins one that has begun before it came: it could miss what was acknowledged in
+    between.
+    """
+
+    async def run(wanted: Sequence[Job]) -> Sequence[Outcome[T]]:
+        return [Done(found) for found in await read(wanted)]
+
+    return Batcher(run, max_weight, weigh)
+
+
 def _answer(answer: asyncio.Future[T], outcome: Outcome[T]) -> None:
     if answer.done():  # the caller is gone; the work is done all the same
         return

@@ -27,7 +27,7 @@ from feedkeep.model import (
     View,
 )
 from feedkeep.store.base import Check
-from feedkeep.store.batch import Batcher, Done, FailedBeforeCommit, Outcome
+from feedkeep.store.batch import Batcher, FailedBeforeCommit, Outcome, reader
 from feedkeep.store.postgres import accounts, archive, entries, migration
 from feedkeep.store.postgres.accounts import Tokens
 from feedkeep.store.postgres.archive import PostgresArchive
@@ -78,13 +78,13 @@ class PostgresStore:
         self._waiting = _writer(self._change)
         may_wait = most_connections if is_distributed else max(1, most_connections // 2)
         self._may_wait = asyncio.Semaphore(may_wait)
-        self._views = _reader(partial(self._entries.views, connections))
-        self._pages = _reader(
+        self._views = reader(partial(self._entries.views, connections), MAX_READS_IN_A_BATCH)
+        self._pages = reader(
             partial(self._entries.pages, connections),
             MAX_LISTED_IN_A_BATCH,
             lambda job: job[1].per_page,
         )
-        self._found_tokens = _reader(partial(self._tokens.find, connections))
+        self._found_tokens = reader(partial(self._tokens.find, connections), MAX_READS_IN_A_BATCH)
 
     @classmethod
     async def open(cls, url: str, most_connections: int, *, one_account: bool = False) -> Self:
@@ -243,23 +243,6 @@ def _writer(
     run: Callable[[Sequence[Change]], Awaitable[Sequence[Outcome[Any]]]],
 ) -> Batcher[Change, Any]:
     return Batcher(run, MAX_GUIDS_IN_A_BATCH, lambda change: change.weight)
-
-
-def _reader(
-    read: Callable[[Sequence[Any]], Awaitable[Sequence[T]]],
-    max_weight: int = MAX_READS_IN_A_BATCH,
-    weigh: Callable[[Any], int] = lambda _: 1,
-) -> Batcher[Any, T]:
-    """Return what joins concurrent reads of one kind.
-
-    A read never joins a statement that was sent before it came: it could miss what was acknowledged
-    in between.
-    """
-
-    async def run(wanted: Sequence[Any]) -> Sequence[Outcome[T]]:
-        return [Done(found) for found in await read(wanted)]
-
-    return Batcher(run, max_weight, weigh)
 
 
 async def _repeated(work: Callable[[], Awaitable[T]]) -> T:
