@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import resource
 import signal
 import socket
@@ -28,6 +29,7 @@ OTHER_FILES = 100
 
 _BACKLOG = 2_048
 _SWEEP_SECONDS = 1.0
+_ALLOCATIONS_UNTIL_COLLECTED = 50_000
 
 
 class CannotListen(FeedkeepError):
@@ -90,6 +92,7 @@ async def run(app: App, listener: socket.socket, settings: Settings) -> None:
         ssl_context_factory=(lambda *_: tls) if (tls := _tls(settings)) else None,
     )
     server = uvicorn.Server(config)
+    _collect_seldom()
     sweeping = asyncio.create_task(_sweep(server))
     with _signals_spent():
         await server.serve(sockets=[listener])
@@ -111,6 +114,16 @@ def _tls(settings: Settings) -> ssl.SSLContext | None:
         files = " and ".join(filter(None, (settings.tls_cert, settings.tls_key)))
         raise CannotListen(f"Cannot use {files} for HTTPS: {reason}.") from error
     return context
+
+
+def _collect_seldom() -> None:
+    """Let Python look for garbage in cycles less often, and not in what is there from the start.
+
+    A request leaves no cycle behind, but so many short-lived objects that each few of them had the
+    collector run: a tenth of what it takes to answer a POST.
+    """
+    gc.freeze()
+    gc.set_threshold(_ALLOCATIONS_UNTIL_COLLECTED)
 
 
 async def _sweep(server: uvicorn.Server) -> None:
