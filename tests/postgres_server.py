@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import pwd
 import shutil
@@ -98,10 +99,16 @@ class PostgresServer:
             )  # fmt: skip
 
     def stop(self, number: int = signal.SIGINT) -> None:
-        """End it: SIGINT breaks connections off and stops in order, SIGKILL is a crash."""
+        """End it: SIGINT breaks connections off and stops in order, SIGKILL is a crash of all."""
         if self.process.poll() is None:
+            children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
+            backends = [int(pid) for pid in children.read_text().split()]
             self.process.send_signal(number)
             self.process.wait(_START_SECONDS)
+            if number == signal.SIGKILL:  # or they answer until they notice
+                for backend in backends:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(backend, signal.SIGKILL)
 
     def schema(self, database: str) -> list[str]:
         """Return a database's schema as statements."""

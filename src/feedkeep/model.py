@@ -32,14 +32,14 @@ class Value(msgspec.Struct, frozen=True, gc=False):
     with a `replace`d field takes 0.3 instead of 2.
 
     Attributes:
-        secrets: The fields that nobody is told who asks what a value looks like.
+        hidden: The fields that nobody is told who asks what a value looks like.
     """
 
-    secrets: ClassVar[frozenset[str]] = frozenset()
+    hidden: ClassVar[frozenset[str]] = frozenset()
 
     def __repr__(self) -> str:
         """Tell all fields but the secret ones."""
-        told = (name for name in self.__struct_fields__ if name not in self.secrets)
+        told = (name for name in self.__struct_fields__ if name not in self.hidden)
         fields = (f"{name}={getattr(self, name)!r}" for name in told)
         return f"{type(self).__name__}({', '.join(fields)})"
 
@@ -214,7 +214,7 @@ class Account(Value, frozen=True):
     is_disabled: bool
     created: Stamp
 
-    secrets: ClassVar[frozenset[str]] = frozenset({"password_hash"})
+    hidden: ClassVar[frozenset[str]] = frozenset({"password_hash"})
 
 
 class Token(Value, frozen=True):
@@ -236,7 +236,7 @@ class Token(Value, frozen=True):
     expires: Stamp | None = None
     revoked: Stamp | None = None
 
-    secrets: ClassVar[frozenset[str]] = frozenset({"hash"})
+    hidden: ClassVar[frozenset[str]] = frozenset({"hash"})
 
 
 class Found(Value, frozen=True):

@@ -38,11 +38,13 @@ class Admitted(Value, frozen=True):
 
     Attributes:
         account: The account.
+        credential_kind: What let them in.
         view: The entry that was looked up on the way, if one was and there is one.
     """
 
     account: Account
-    view: View | None = None
+    credential_kind: str
+    view: View | None
 
 
 class Service:
@@ -82,7 +84,7 @@ class Service:
             return await self._authenticate_token(credential, wanted)
         account = await self._authenticate_password(credential, address)
         view = None if wanted is None else await self._store.view(account.id, wanted)
-        return Admitted(account, view)
+        return Admitted(account, credential.kind, view)
 
     async def _authenticate_token(
         self, credential: TokenCredential, wanted: Guid | None
@@ -95,7 +97,7 @@ class Service:
             raise NotAuthorized
         if not credentials.admits(account, found.token, _now()):
             raise NotAuthorized
-        return Admitted(account, found.view)
+        return Admitted(account, credential.kind, found.view)
 
     async def _authenticate_password(self, credential: PasswordCredential, address: str) -> Account:
         key = credentials.name_key(credential.name)

@@ -6,8 +6,7 @@ import base64
 import binascii
 from collections.abc import Collection
 
-from falcon.asgi import Request
-
+from feedkeep.api.http import Request
 from feedkeep.errors import NotAuthorized
 from feedkeep.rules.credentials import (
     Credential,
@@ -17,13 +16,13 @@ from feedkeep.rules.credentials import (
 )
 
 
-def credential_of(req: Request) -> Credential:
+def credential_of(request: Request) -> Credential:
     """Return the credential in the Authorization header (contract, section 2).
 
     Raises:
         NotAuthorized: There is none, or it is malformed.
     """
-    scheme, _, value = (req.get_header("Authorization") or "").partition(" ")
+    scheme, _, value = request.header(b"authorization").partition(" ")
     credential: Credential | None = None
     if scheme.lower() == "bearer":
         credential = read_token(value.strip())
@@ -34,13 +33,12 @@ def credential_of(req: Request) -> Credential:
     return credential
 
 
-def address_of(req: Request, trusted_proxies: Collection[str]) -> str:
+def address_of(request: Request, trusted_proxies: Collection[str]) -> str:
     """Return the address of the client: of the last hop that is not a trusted proxy."""
-    # Falcon's own `remote_addr` reads every header that may name a proxy, whoever wrote it.
-    address: str = (req.scope.get("client") or ("127.0.0.1", 0))[0]
+    address = request.peer
     if address not in trusted_proxies:
         return address
-    hops = (req.get_header("X-Forwarded-For") or "").split(",")
+    hops = request.header(b"x-forwarded-for").split(",")
     while address in trusted_proxies and hops:
         address = hops.pop().strip() or address
     return address

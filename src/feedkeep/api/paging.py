@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-
-from falcon.asgi import Request
+from collections.abc import Callable, Mapping, Sequence
 
 from feedkeep.api.stamps import read_stamp, write_stamp
 from feedkeep.errors import InvalidInput
@@ -22,7 +20,7 @@ END: Stamp = 253_402_300_799_999_999
 _WHOLE_NUMBER = re.compile(r"[0-9]{1,18}")
 
 
-def page_request(req: Request) -> PageRequest:
+def page_request(query: Mapping[str, Sequence[str]]) -> PageRequest:
     """Return which page a query asks for.
 
     `after` stands in `next` links only: a page that is counted off from `since` would skip an entry
@@ -32,11 +30,11 @@ def page_request(req: Request) -> PageRequest:
         InvalidInput: A value is empty, given twice, or out of its range.
     """
     return PageRequest(
-        since=_one(req, "since", _read_since, BEGINNING),
-        after=_one(req, "after", _read_since, None),
-        page=_one(req, "page", lambda text: whole_number(text, MAX_PAGE), 1),
+        since=_one(query, "since", _read_since, BEGINNING),
+        after=_one(query, "after", _read_since, None),
+        page=_one(query, "page", lambda text: whole_number(text, MAX_PAGE), 1),
         per_page=_one(
-            req, "per_page", lambda text: whole_number(text, MAX_PER_PAGE), DEFAULT_PER_PAGE
+            query, "per_page", lambda text: whole_number(text, MAX_PER_PAGE), DEFAULT_PER_PAGE
         ),
     )
 
@@ -65,14 +63,14 @@ def whole_number(text: str, greatest: int) -> int:
     return number
 
 
-def _one(req: Request, name: str, read: Callable[[str], T], default: T) -> T:
-    value = req.params.get(name)
-    if value is None:
+def _one(query: Mapping[str, Sequence[str]], name: str, read: Callable[[str], T], default: T) -> T:
+    values = query.get(name)
+    if values is None:
         return default
-    if isinstance(value, list):
+    if len(values) > 1:
         raise InvalidInput(f"The query has {name} more than once.")
     try:
-        return read(value)
+        return read(values[0])
     except InvalidInput as reason:
         raise InvalidInput(f"The query's {name}: {reason}") from reason
 

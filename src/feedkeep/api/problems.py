@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import falcon
 import structlog
-from falcon.asgi import Request, Response
 
+from feedkeep.api.http import Reply, Request
+from feedkeep.api.routing import Route
 from feedkeep.api.wire import Problem, encode
 from feedkeep.errors import (
     DeletedSubscription,
@@ -22,8 +22,6 @@ from feedkeep.errors import (
 CHALLENGE = 'Bearer realm="feedkeep", Basic realm="feedkeep", charset="UTF-8"'
 RETRY_AFTER_SECONDS = 2
 
-_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
-
 _log = structlog.get_logger()
 
 
@@ -35,8 +33,16 @@ class UnsupportedCoding(FeedkeepError):
     """A request body has a content coding; `str()` of it says what to send instead."""
 
 
+class NoSuchRoute(FeedkeepError):
+    """Nothing is at the path of a request."""
+
+
+class NoSuchMethod(FeedkeepError):
+    """A route does not have the method of a request."""
+
+
 @dataclass(frozen=True, slots=True)
-class Reply:
+class Refusal:
     """An error's status, its fixed text, and what a person can act on."""
 
     status: int
@@ -44,67 +50,59 @@ class Reply:
     detail: str = ""
     headers: dict[str, str] = field(default_factory=dict)
 
-    def body(self) -> bytes:
+    def reply(self) -> Reply:
         """Return the one shape that all errors have."""
         message = f"{self.text} {self.detail}" if self.detail else self.text
-        return encode(Problem(str(self.status), message))
+        return Reply(encode(Problem(str(self.status), message)), self.status, self.headers)
 
 
-HEAD_TOO_LARGE = Reply(
+HEAD_TOO_LARGE = Refusal(
     431, "The request's headers are too large.", "At most 16,384 bytes of them are read."
 )
-UNREADABLE = Reply(400, "The request is not valid HTTP.")
-UNKNOWN_METHOD = Reply(
+UNREADABLE = Refusal(400, "The request is not valid HTTP.")
+UNKNOWN_METHOD = Refusal(
     405, "The input could not be validated.", "", {"Allow": "GET, HEAD, POST, PATCH, DELETE"}
 )
-STOPPING = Reply(
+STOPPING = Refusal(
     503, "The service is unavailable.", "It is stopping; try again.", {"Retry-After": "5"}
 )
 
 
-def reply_for(error: Exception, allow: str) -> Reply:
-    """Return the reply to an error; `allow` names the methods that the route has."""
+def refusal_of(error: Exception, allow: str) -> Refusal:
+    """Return what an error is told as; `allow` names the methods that the route has."""
     match error:
         case NotAuthorized():
-            return Reply(401, "The user is not authorized.", "", {"WWW-Authenticate": CHALLENGE})
-        case UnknownSubscription() | falcon.HTTPNotFound():
-            return Reply(404, "The resource was not found.")
+            return Refusal(401, "The user is not authorized.", "", {"WWW-Authenticate": CHALLENGE})
+        case UnknownSubscription() | NoSuchRoute():
+            return Refusal(404, "The resource was not found.")
         case InvalidInput():
             return _invalid(str(error), allow)
-        case falcon.HTTPError():  # a method that the route does not have: Falcon's only other one
+        case NoSuchMethod():
             return _invalid(f"This resource takes {allow}.", allow)
         case DeletedSubscription():
-            return Reply(410, "The subscription has been deleted.")
+            return Refusal(410, "The subscription has been deleted.")
         case BodyTooLarge():
-            return Reply(413, "The body is too large.", str(error), {"Connection": "close"})
+            return Refusal(413, "The body is too large.", str(error), {"Connection": "close"})
         case UnsupportedCoding():
-            return Reply(415, "The content coding is not supported.", str(error))
+            return Refusal(415, "The content coding is not supported.", str(error))
         case TooManyAttempts(retry_after_seconds=seconds):
-            return Reply(429, "Too many attempts.", "", {"Retry-After": str(seconds)})
+            return Refusal(429, "Too many attempts.", "", {"Retry-After": str(seconds)})
         case StoreUnavailable():
             headers = {"Retry-After": str(RETRY_AFTER_SECONDS)}
-            return Reply(503, "The service is unavailable.", "Try again in a moment.", headers)
+            return Refusal(503, "The service is unavailable.", "Try again in a moment.", headers)
         case _:
-            return Reply(500, "An internal error occurred.")
+            return Refusal(500, "An internal error occurred.")
 
 
-async def handle(req: Request, resp: Response, error: Exception, _params: object) -> None:
+def reply_to(error: Exception, request: Request, route: Route | None) -> Reply:
     """Answer any error that a request ended in; log those that are not the client's."""
-    reply = reply_for(error, allowed_methods(getattr(req.context, "resource", None)))
     if isinstance(error, StoreUnavailable):
-        _log.error("store unavailable", request_id=req.context.request_id, reason=str(error))
-    elif not isinstance(error, FeedkeepError | falcon.HTTPError):
-        _log.error("internal error", request_id=req.context.request_id, exc_info=error)
-    resp.status = reply.status
-    resp.data = reply.body()
-    resp.set_headers(reply.headers)
+        _log.error("store unavailable", request_id=request.id, reason=str(error))
+    elif not isinstance(error, FeedkeepError):
+        _log.error("internal error", request_id=request.id, exc_info=error)
+    return refusal_of(error, route.allow if route else "").reply()
 
 
-def allowed_methods(resource: object) -> str:
-    """Return the methods that a resource has, as the Allow header lists them."""
-    return ", ".join(name for name in _METHODS if hasattr(resource, f"on_{name.lower()}"))
-
-
-def _invalid(detail: str, allow: str) -> Reply:
+def _invalid(detail: str, allow: str) -> Refusal:
     headers = {"Allow": allow} if allow else {}
-    return Reply(405, "The input could not be validated.", detail, headers)
+    return Refusal(405, "The input could not be validated.", detail, headers)

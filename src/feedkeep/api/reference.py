@@ -6,12 +6,16 @@ import json
 from importlib import resources
 from pathlib import Path
 
-import falcon
 import openapi_ui_bundles
 import yaml
-from falcon.asgi import Request, Response
 
-_CACHED_FOR_A_DAY = ["public", "max-age=86400"]
+from feedkeep.api.http import Reply, Request
+from feedkeep.api.problems import NoSuchRoute
+
+_HTML = "text/html; charset=utf-8"
+_SCRIPT = "text/javascript"
+_STYLE = "text/css"
+_CACHED_FOR_A_DAY = "public, max-age=86400"
 _PAGE = """<!doctype html>
 <html lang="en">
 <head>
@@ -51,11 +55,9 @@ class OpenApiResource:
     def __init__(self) -> None:
         self._body = json.dumps(openapi_document()).encode()
 
-    async def on_get(self, _req: Request, resp: Response) -> None:
+    async def get(self, _request: Request) -> Reply:
         """Answer with the document."""
-        resp.data = self._body
-
-    on_head = on_get
+        return Reply(self._body)
 
 
 class DocsResource:
@@ -63,13 +65,10 @@ class DocsResource:
 
     is_public = True
 
-    async def on_get(self, _req: Request, resp: Response) -> None:
+    async def get(self, _request: Request) -> Reply:
         """Answer with the page."""
-        resp.content_type = falcon.MEDIA_HTML
-        resp.set_header("Content-Security-Policy", _POLICY)
-        resp.data = _PAGE.encode()
-
-    on_head = on_get
+        headers = {"Content-Type": _HTML, "Content-Security-Policy": _POLICY}
+        return Reply(_PAGE.encode(), headers=headers)
 
 
 class DocsFileResource:
@@ -80,19 +79,16 @@ class DocsFileResource:
     def __init__(self) -> None:
         folder = Path(openapi_ui_bundles.swagger_ui.static_path)
         self._files = {
-            "start.js": (falcon.MEDIA_JS, _START.encode()),
-            "swagger-ui-bundle.js": (
-                falcon.MEDIA_JS,
-                (folder / "swagger-ui-bundle.js").read_bytes(),
-            ),
-            "swagger-ui.css": ("text/css", (folder / "swagger-ui.css").read_bytes()),
+            "start.js": (_SCRIPT, _START.encode()),
+            "swagger-ui-bundle.js": (_SCRIPT, (folder / "swagger-ui-bundle.js").read_bytes()),
+            "swagger-ui.css": (_STYLE, (folder / "swagger-ui.css").read_bytes()),
         }
 
-    async def on_get(self, _req: Request, resp: Response, name: str) -> None:
+    async def get(self, request: Request) -> Reply:
         """Answer with one file."""
+        name = request.parameters["name"]
         if name not in self._files:
-            raise falcon.HTTPNotFound
-        resp.content_type, resp.data = self._files[name]
-        resp.cache_control = _CACHED_FOR_A_DAY
-
-    on_head = on_get
+            raise NoSuchRoute
+        kind, content = self._files[name]
+        headers = {"Content-Type": kind, "Cache-Control": _CACHED_FOR_A_DAY}
+        return Reply(content, headers=headers)

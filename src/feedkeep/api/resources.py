@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import hashlib
 
-import falcon
-from falcon.asgi import Request, Response
-
 from feedkeep.api import paging, wire
 from feedkeep.api.body import read_body
+from feedkeep.api.http import Reply, Request
 from feedkeep.errors import InvalidInput
-from feedkeep.service import Service
+from feedkeep.model import AccountId
+from feedkeep.service import Admitted, Service
 from feedkeep.settings import Settings
 
 MAX_DELETION_ID = 2**53 - 1
@@ -20,17 +19,19 @@ MAX_DELETION_ID = 2**53 - 1
 class SubscriptionsResource:
     """/subscriptions: the account's list."""
 
+    is_public = False
+
     def __init__(self, service: Service, settings: Settings) -> None:
         self._service = service
         self._max_body_bytes = settings.max_body_bytes
         self._max_items = settings.max_items
         self._public_url = settings.public_url.rstrip("/")
 
-    async def on_get(self, req: Request, resp: Response) -> None:
+    async def get(self, request: Request) -> Reply:
         """List what changed after a stamp."""
-        asked = paging.page_request(req)
-        page = await self._service.page(req.context.account.id, asked)
-        base = (self._public_url or req.prefix) + req.path
+        asked = paging.page_request(request.query())
+        page = await self._service.page(_account(request), asked)
+        base = (self._public_url or request.base_url) + request.path
         reply = wire.page_reply(
             page,
             asked.page,
@@ -38,65 +39,62 @@ class SubscriptionsResource:
             paging.next_url(base, asked, page),
             paging.previous_url(base, asked),
         )
-        _answer_unless_known(req, resp, wire.encode(reply))
+        return _reply_unless_known(request, wire.encode(reply))
 
-    on_head = on_get
-
-    async def on_post(self, req: Request, resp: Response) -> None:
+    async def post(self, request: Request) -> Reply:
         """Add feeds."""
-        request = wire.decode(wire.ADD_REQUEST, await read_body(req, self._max_body_bytes))
-        if len(request.subscriptions) > self._max_items:
+        wanted = wire.decode(wire.ADD_REQUEST, await read_body(request, self._max_body_bytes))
+        if len(wanted.subscriptions) > self._max_items:
             raise InvalidInput(f"At most {self._max_items:,} subscriptions fit in one request.")
-        results = await self._service.add(req.context.account.id, wire.items_wanted(request))
-        resp.data = wire.encode(wire.add_reply(results))
+        results = await self._service.add(_account(request), wire.items_wanted(wanted))
+        return Reply(wire.encode(wire.add_reply(results)))
 
 
 class SubscriptionResource:
     """/subscriptions/{guid}: one entry of the list."""
 
+    is_public = False
+
     def __init__(self, service: Service, settings: Settings) -> None:
         self._service = service
         self._max_body_bytes = settings.max_body_bytes
 
-    async def on_get(self, req: Request, resp: Response, guid: str) -> None:
+    async def get(self, request: Request) -> Reply:
         """Read it."""
-        view = self._service.read(req.context.admitted, guid)
-        _answer_unless_known(req, resp, wire.encode(wire.subscription_reply(view)))
+        view = self._service.read(_admitted(request), request.parameters["guid"])
+        return _reply_unless_known(request, wire.encode(wire.subscription_reply(view)))
 
-    on_head = on_get
-
-    async def on_patch(self, req: Request, resp: Response, guid: str) -> None:
+    async def patch(self, request: Request) -> Reply:
         """Change its feed URL, its guid, its status."""
-        request = wire.decode(wire.UPDATE_REQUEST, await read_body(req, self._max_body_bytes))
+        wanted = wire.decode(wire.UPDATE_REQUEST, await read_body(request, self._max_body_bytes))
         updated = await self._service.update(
-            req.context.account.id,
-            guid,
-            new_feed_url=wire.sent(request.new_feed_url),
-            new_guid=wire.sent(request.new_guid),
-            is_subscribed=wire.sent(request.is_subscribed),
+            _account(request),
+            request.parameters["guid"],
+            new_feed_url=wire.sent(wanted.new_feed_url),
+            new_guid=wire.sent(wanted.new_guid),
+            is_subscribed=wire.sent(wanted.is_subscribed),
         )
-        resp.data = wire.encode(wire.update_reply(updated))
+        return Reply(wire.encode(wire.update_reply(updated)))
 
-    async def on_delete(self, req: Request, resp: Response, guid: str) -> None:
+    async def delete(self, request: Request) -> Reply:
         """Delete it; a tombstone stays."""
-        deletion = await self._service.delete(req.context.account.id, guid)
-        resp.status = falcon.HTTP_ACCEPTED
-        resp.data = wire.encode(wire.deleted_reply(deletion))
+        deletion = await self._service.delete(_account(request), request.parameters["guid"])
+        return Reply(wire.encode(wire.deleted_reply(deletion)), 202)
 
 
 class DeletionResource:
     """/deletions/{deletion_id}: what became of a deletion."""
 
+    is_public = False
+
     def __init__(self, service: Service) -> None:
         self._service = service
 
-    async def on_get(self, req: Request, resp: Response, deletion_id: str) -> None:
+    async def get(self, request: Request) -> Reply:
         """Read it."""
-        number = paging.whole_number(deletion_id, MAX_DELETION_ID)
-        deletion = await self._service.deletion(req.context.account.id, number)
-        resp.data = wire.encode(wire.deletion_reply(deletion))
-
-    on_head = on_get
+        number = paging.whole_number(request.parameters["deletion_id"], MAX_DELETION_ID)
+        deletion = await self._service.deletion(_account(request), number)
+        return Reply(wire.encode(wire.deletion_reply(deletion)))
 
 
 class LiveResource:
@@ -104,11 +102,9 @@ class LiveResource:
 
     is_public = True
 
-    async def on_get(self, _req: Request, resp: Response) -> None:
+    async def get(self, _request: Request) -> Reply:
         """Answer."""
-        resp.data = wire.encode(wire.StatusReply("ok"))
-
-    on_head = on_get
+        return Reply(wire.encode(wire.StatusReply("ok")))
 
 
 class ReadyResource:
@@ -119,22 +115,26 @@ class ReadyResource:
     def __init__(self, service: Service) -> None:
         self._service = service
 
-    async def on_get(self, _req: Request, resp: Response) -> None:
+    async def get(self, _request: Request) -> Reply:
         """Answer, or say that the service is unavailable."""
         await self._service.assert_ready()
-        resp.data = wire.encode(wire.StatusReply("ok"))
-
-    on_head = on_get
+        return Reply(wire.encode(wire.StatusReply("ok")))
 
 
-def _answer_unless_known(req: Request, resp: Response, body: bytes) -> None:
+def _admitted(request: Request) -> Admitted:
+    assert request.admitted is not None, "a resource that is not public was reached"
+    return request.admitted
+
+
+def _account(request: Request) -> AccountId:
+    return _admitted(request).account.id
+
+
+def _reply_unless_known(request: Request, body: bytes) -> Reply:
     """Answer with the body and its ETag, or with 304 if the client has exactly this body."""
-    digest = hashlib.sha256(body).hexdigest()[:32]
-    resp.set_header("ETag", f'"{digest}"')
-    resp.set_header("Cache-Control", "private, no-cache")
-    resp.set_header("Vary", "Authorization")
-    known = req.if_none_match or []
-    if "*" in known or digest in known:
-        resp.status = falcon.HTTP_NOT_MODIFIED
-    else:
-        resp.data = body
+    etag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
+    headers = {"ETag": etag, "Cache-Control": "private, no-cache", "Vary": "Authorization"}
+    known = request.header(b"if-none-match")
+    if known and (known.strip() == "*" or etag in known):
+        return Reply(None, 304, headers)
+    return Reply(body, headers=headers)

@@ -10,7 +10,7 @@ import typer
 import uvloop
 
 from feedkeep import __version__
-from feedkeep.api.app import create_app
+from feedkeep.api.app import FeedkeepApp
 from feedkeep.assembly import open_service
 from feedkeep.cli.common import ConfigOption, DatabaseOption, say, settings
 from feedkeep.logs import configure_logs
@@ -137,7 +137,7 @@ def serve(
 
 async def _serve(chosen: Settings, listener: socket.socket) -> None:
     async with open_service(chosen) as service:
-        await run(create_app(service, chosen), listener, chosen)
+        await run(FeedkeepApp(service, chosen), listener, chosen)
 
 
 async def _introduce(chosen: Settings, base: str, setup: str | None) -> None:

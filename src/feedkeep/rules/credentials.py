@@ -42,7 +42,7 @@ class TokenCredential(Value, frozen=True):
     name: str | None = None
 
     kind: ClassVar[str] = "token"
-    secrets: ClassVar[frozenset[str]] = frozenset({"hash"})
+    hidden: ClassVar[frozenset[str]] = frozenset({"hash"})
 
 
 class PasswordCredential(Value, frozen=True):
@@ -52,7 +52,7 @@ class PasswordCredential(Value, frozen=True):
     password: str
 
     kind: ClassVar[str] = "password"
-    secrets: ClassVar[frozenset[str]] = frozenset({"password"})
+    hidden: ClassVar[frozenset[str]] = frozenset({"password"})
 
 
 Credential: TypeAlias = TokenCredential | PasswordCredential

@@ -15,7 +15,7 @@ from typing import Any, cast
 
 import uvicorn
 
-from feedkeep.api.app import App
+from feedkeep.api.http import App
 from feedkeep.errors import FeedkeepError
 from feedkeep.server.protocol import KEEP_ALIVE_SECONDS, Protocol
 from feedkeep.server.refusals import answered

@@ -6,59 +6,31 @@ import asyncio
 import contextlib
 from collections.abc import Iterable
 from http import HTTPStatus
-from typing import Any, cast
 
-from uvicorn._types import (
-    ASGI3Application,
-    ASGIReceiveCallable,
-    ASGIReceiveEvent,
-    ASGISendCallable,
-    Scope,
-)
-
-from feedkeep.api.app import App
-from feedkeep.api.problems import STOPPING, Reply
-from feedkeep.errors import InvalidInput
+from feedkeep.api.http import App, Receive, Reply, Scope, Send
+from feedkeep.api.problems import STOPPING, Refusal
 
 _BODY_HEADERS = {b"content-length", b"transfer-encoding"}
-_REFUSAL_HEADERS = {
-    "content-type": "application/json",
-    "cache-control": "no-store",
-    "x-content-type-options": "nosniff",
-    "connection": "close",
+_HEADERS = {
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+    "Connection": "close",
 }
 
 
-def answered(app: App) -> ASGI3Application:
-    """Return `app` so that a request is judged as soon as its head is there, and ends as promised.
+def answered(app: App) -> App:
+    """Return `app` so that a request ends as promised.
 
-    Falcon waits for a first piece of the body before it looks at a request; it is given an empty
-    one, so that nobody has to send megabytes to be told 401 or 413.
-
-    Cut by the client, a body ends in an error and not as if it were whole. Cut by the server, which
-    stops and has waited long enough, a request is told to come back (contract, section 7).
+    Cut by the server, which stops and has waited long enough, a request is told to come back
+    (contract, section 7).
     """
 
-    async def call(scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
-        is_first = scope["type"] == "http" and has_body(scope["headers"])
-
-        async def receive_whole() -> ASGIReceiveEvent:
-            nonlocal is_first
-            if is_first:
-                is_first = False
-                return {"type": "http.request", "body": b"", "more_body": True}
-            event = await receive()
-            if event["type"] == "http.disconnect":
-                raise InvalidInput("The body ended early.")
-            return event
-
+    async def call(scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            await app(cast("Any", scope), cast("Any", receive_whole), cast("Any", send))
-        except InvalidInput:  # cut before the application looked at it
-            pass
+            await app(scope, receive, send)
         except asyncio.CancelledError:
             with contextlib.suppress(RuntimeError):  # the reply has begun already
-                await _send(STOPPING, send)
+                await _reply(STOPPING).send(send)
 
     return call
 
@@ -68,28 +40,17 @@ def has_body(headers: Iterable[tuple[bytes, bytes]]) -> bool:
     return any(name in _BODY_HEADERS for name, _ in headers)
 
 
-def _headers(reply: Reply) -> dict[str, str]:
-    """Return the headers of a reply that no route gives."""
-    own = {name.lower(): value for name, value in reply.headers.items()}
-    return _REFUSAL_HEADERS | own | {"content-length": str(len(reply.body()))}
-
-
-async def _send(reply: Reply, send: ASGISendCallable) -> None:
-    headers = [(name.encode(), value.encode()) for name, value in _headers(reply).items()]
-    await send(
-        {
-            "type": "http.response.start",
-            "status": reply.status,
-            "headers": headers,
-            "trailers": False,
-        }
-    )
-    await send({"type": "http.response.body", "body": reply.body(), "more_body": False})
-
-
-def written(reply: Reply) -> bytes:
-    """Return a reply as the bytes of an HTTP message."""
-    status = HTTPStatus(reply.status)
+def written(refusal: Refusal) -> bytes:
+    """Return a refusal as the bytes of an HTTP message."""
+    reply, status = _reply(refusal), HTTPStatus(refusal.status)
     lines = [f"HTTP/1.1 {status.value} {status.phrase}"]
-    lines += [f"{name}: {value}" for name, value in _headers(reply).items()]
-    return "\r\n".join([*lines, "", ""]).encode() + reply.body()
+    lines += [f"{name.lower()}: {value}" for name, value in reply.headers.items()]
+    body = reply.body or b""
+    return "\r\n".join([*lines, f"content-length: {len(body)}", "", ""]).encode() + body
+
+
+def _reply(refusal: Refusal) -> Reply:
+    """Return a refusal with what every reply carries; the connection ends with it."""
+    reply = refusal.reply()
+    reply.headers |= _HEADERS
+    return reply

@@ -1,0 +1,124 @@
+"""A request and its reply, as every edge here sees them: what ASGI says, decoded when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+from urllib.parse import parse_qsl
+
+from feedkeep.errors import InvalidInput
+from feedkeep.service import Admitted
+
+JSON = "application/json"
+
+Scope = Mapping[str, Any]
+Receive = Callable[[], Awaitable[Mapping[str, Any]]]
+Send = Callable[[Mapping[str, Any]], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+"""An ASGI application."""
+
+
+class Request:
+    """One request.
+
+    Attributes:
+        method: In capital letters.
+        path: The path, percent-decoded, without the query.
+        parameters: What stands in the path where the route has names.
+        id: What the log and the reply call it.
+        address: The address of the client.
+        admitted: Who is asking, once that is known.
+    """
+
+    parameters: dict[str, str]
+    id: str
+    address: str
+    admitted: Admitted | None = None
+
+    def __init__(self, scope: Scope, receive: Receive) -> None:
+        self.method: str = scope["method"]
+        self.path: str = scope["path"]
+        self._scope = scope
+        self._receive = receive
+        self._headers: dict[bytes, bytes] = dict(scope["headers"])
+        if len(self._headers) < len(scope["headers"]):
+            self._headers = _joined(scope["headers"])
+
+    def header(self, name: bytes) -> str:
+        """Return a header, by its name in small letters; "" if there is none."""
+        return self._headers.get(name, b"").decode("latin-1")
+
+    @property
+    def peer(self) -> str:
+        """The address at the other end of the connection."""
+        client = self._scope.get("client")
+        return client[0] if client else "127.0.0.1"
+
+    @property
+    def base_url(self) -> str:
+        """How the client reached this service: scheme and host."""
+        host, port = self._scope["server"]
+        return f"{self._scope['scheme']}://{self.header(b'host') or f'{host}:{port}'}"
+
+    def query(self) -> dict[str, list[str]]:
+        """Return the values of each parameter of the query."""
+        values: dict[str, list[str]] = {}
+        if text := self._scope["query_string"]:
+            for name, value in parse_qsl(text.decode("latin-1"), keep_blank_values=True):
+                values.setdefault(name, []).append(value)
+        return values
+
+    async def body(self, max_bytes: int) -> bytes | None:
+        """Return the whole body, or None if it is larger; no more than that was kept.
+
+        Raises:
+            InvalidInput: The connection was cut in the middle of it.
+        """
+        announced = self._headers.get(b"content-length", b"0")
+        if announced.isdigit() and int(announced) > max_bytes:
+            return None
+        body = bytearray()
+        while True:
+            event = await self._receive()
+            if event["type"] == "http.disconnect":
+                raise InvalidInput("The body ended early.")
+            body += event.get("body", b"")
+            if len(body) > max_bytes:
+                return None
+            if not event.get("more_body"):
+                return bytes(body)
+
+
+class Reply:
+    """What a request is answered with.
+
+    Attributes:
+        body: The bytes to send; None where a reply has no body.
+        status: The status code.
+        headers: All but the length, which follows from the body.
+    """
+
+    def __init__(
+        self, body: bytes | None, status: int = 200, headers: dict[str, str] | None = None
+    ) -> None:
+        self.body = body
+        self.status = status
+        self.headers = {"Content-Type": JSON} if body is not None else {}
+        if headers:
+            self.headers |= headers
+
+    async def send(self, send: Send) -> None:
+        """Send it over ASGI."""
+        headers = [(name.encode(), value.encode("latin-1")) for name, value in self.headers.items()]
+        if self.body is not None:
+            headers.append((b"Content-Length", b"%d" % len(self.body)))
+        await send({"type": "http.response.start", "status": self.status, "headers": headers})
+        await send({"type": "http.response.body", "body": self.body or b""})
+
+
+def _joined(headers: list[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
+    """Join headers that came more than once to a list, as they may be (RFC 9110, section 5.3)."""
+    joined: dict[bytes, bytes] = {}
+    for name, value in headers:
+        joined[name] = joined[name] + b", " + value if name in joined else value
+    return joined
