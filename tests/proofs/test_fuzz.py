@@ -184,8 +184,8 @@ def test_no_bytes_make_a_server_error(
         "class Nothing(Exception): ...\n"
         "w.msgspec.DecodeError = w.msgspec.ValidationError = Nothing",
         "import feedkeep.api.problems as p\n"
-        "body = p.Reply.body\n"
-        "p.Reply.body = lambda self: body(self).replace(b'}', b', \"x\": 1}')",
+        "encode = p.encode\n"
+        "p.encode = lambda problem: encode(problem).replace(b'}', b', \"x\": 1}')",
     ],
     ids=["JSON that cannot be read", "errors of another shape"],
 )
