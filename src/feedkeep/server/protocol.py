@@ -26,6 +26,7 @@ MAX_HEAD_BYTES = 16 * 1024
 """The size of the largest request line and headers together that are read."""
 
 _VERSIONS = {"1.0", "1.1"}
+_CONTINUE = b"HTTP/1.1 100 "  # which is no reply yet
 _UPGRADE = re.compile(rb"\nupgrade([ \t]*:)", re.IGNORECASE)
 
 
@@ -36,17 +37,16 @@ class _ReplyWriter:
     system less, which is a tenth of what it takes to answer a GET.
     """
 
-    def __init__(self, cycle: RequestResponseCycle) -> None:
-        self._cycle = cycle
-        self._transport = cycle.transport
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
         self._head: bytes | None = None
 
     def write(self, data: bytes) -> None:
-        if self._head is None and self._cycle.response_started:
+        if self._head is None and not data.startswith(_CONTINUE):
             self._head = data
-        else:  # the body, or before a reply that the client may go on
+        else:
             self._transport.write((self._head or b"") + data)
-            self._head = b""
+            self._head = self._head and b""
 
     def close(self) -> None:
         if self._head:
@@ -147,7 +147,7 @@ class Protocol(HttpToolsProtocol):
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         if cycle.scope["method"] != "HEAD":  # whose reply is a head alone
-            cycle.transport = cast("asyncio.Transport", _ReplyWriter(cycle))
+            cycle.transport = cast("asyncio.Transport", _ReplyWriter(cycle.transport))
         super()._start_asgi_task(cycle, app)
 
     def on_body(self, body: bytes) -> None:
