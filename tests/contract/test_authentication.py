@@ -101,6 +101,13 @@ def test_credentials_in_the_url_or_a_cookie_let_nobody_in(
     assert_refused(anyone.get("/subscriptions", headers={"Cookie": f"token={token}"}))
 
 
+def test_two_credentials_at_once_let_nobody_in(api: httpx.Client, anyone: httpx.Client) -> None:
+    good = api.headers["Authorization"]
+    for other in (good, "Bearer nonsense"):
+        headers = [("Authorization", good), ("Authorization", other)]
+        assert anyone.get("/subscriptions", headers=headers).status_code == 401
+
+
 def test_revoking_takes_effect_with_the_next_request(
     feedkeep: FeedkeepProcess, anyone: httpx.Client, name: str
 ) -> None:
