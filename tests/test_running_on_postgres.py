@@ -35,6 +35,7 @@ def own(tmp_path: Path, server: PostgresServer) -> Iterator[FeedkeepProcess]:
     execute(server.url, "DROP SCHEMA IF EXISTS feedkeep CASCADE")
     process = FeedkeepProcess(tmp_path, server.url, workers="2")
     process.start()
+    process.wait_for_workers(2)
     yield process
     if process.process.poll() is None:
         process.stop()
