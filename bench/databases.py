@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 
 # The tests have a PostgreSQL server from a package, and what starts and stops it.
@@ -17,13 +18,13 @@ _POSTGRES = {
     "max_wal_size": "4GB",
     "checkpoint_timeout": "15min",
 }
+_numbers = count()
 _ENTRY_BYTES = "SELECT pg_total_relation_size('feedkeep.entry')"
 
 
 def sqlite(folder: Path) -> Callable[[], str]:
     """Return what names a new SQLite file each time."""
-    numbers = iter(range(1_000))
-    return lambda: f"sqlite:///{folder}/{next(numbers)}.db"
+    return lambda: f"sqlite:///{folder}/{next(_numbers)}.db"
 
 
 def sqlite_bytes(database: str) -> int:

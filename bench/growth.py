@@ -72,7 +72,7 @@ def measure(
 
 def _filled(population: Population, database: str, folder: Path) -> tuple[str, Path]:
     asyncio.run(population.fill(database))
-    return database, population.write_sample(folder / f"{population.accounts}.sample")
+    return database, population.write_sample(folder / f"{population.accounts}-{population.entries_each}.sample")
 
 
 def _cost(

@@ -19,7 +19,7 @@ from bench.growth import CASES, Grown
 from bench.throughput import Calm, Result
 
 _COLOURS = {"SQLite": "#0072b2", "PostgreSQL": "#d55e00"}
-_PACKAGES = ("uvicorn", "httptools", "uvloop", "falcon", "msgspec", "apsw", "asyncpg")
+_PACKAGES = ("uvicorn", "httptools", "uvloop", "msgspec", "apsw", "asyncpg")
 
 
 def machine() -> str:

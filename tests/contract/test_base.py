@@ -339,6 +339,20 @@ def test_who_is_not_let_in_or_sends_too_much_is_told_before_the_body(
             assert connection.recv(65_536).startswith(b"HTTP/1.1 " + status)
 
 
+def test_a_client_that_waits_to_be_told_to_go_on_is_told(
+    api: httpx.Client, feedkeep: FeedkeepProcess
+) -> None:
+    head = written(api, ADD_A, "Expect: 100-continue", "Connection: close").removesuffix(ADD_A)
+    url = httpx.URL(feedkeep.base_url)
+    with socket.create_connection((url.host, url.port or 80), timeout=10) as connection:
+        connection.sendall(head)
+        assert connection.recv(65_536) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        connection.sendall(ADD_A)
+        reply = b"".join(iter(lambda: connection.recv(65_536), b""))
+    assert reply.startswith(b"HTTP/1.1 200 OK")
+    assert len(entries(api)) == 1
+
+
 def test_a_connection_goes_on_after_a_body_that_nobody_waited_for(
     api: httpx.Client, feedkeep: FeedkeepProcess
 ) -> None:

@@ -48,6 +48,9 @@ class _ReplyWriter:
             self._transport.write((self._head or b"") + data)
             self._head = self._head and b""
 
+    def is_closing(self) -> bool:
+        return self._transport.is_closing()
+
     def close(self) -> None:
         if self._head:
             self.write(b"")
