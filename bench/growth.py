@@ -72,7 +72,8 @@ def measure(
 
 def _filled(population: Population, database: str, folder: Path) -> tuple[str, Path]:
     asyncio.run(population.fill(database))
-    return database, population.write_sample(folder / f"{population.accounts}-{population.entries_each}.sample")
+    name = f"{population.accounts}-{population.entries_each}.sample"
+    return database, population.write_sample(folder / name)
 
 
 def _cost(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import hashlib
 import hmac
 import secrets
@@ -12,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from argon2 import PasswordHasher
 from argon2.exceptions import VerifyMismatchError
+from argon2.low_level import ARGON2_VERSION
 
 from feedkeep.errors import TooManyAttempts
 
@@ -26,8 +28,19 @@ MAX_REMEMBERED = 10_000
 
 _HASHER = PasswordHasher(time_cost=3, memory_cost=64 * 1024, parallelism=4)
 
-# Well formed and no password's: what is checked when there is nothing to check, for equal time.
-_NOBODYS_HASH = _HASHER.hash(secrets.token_hex())
+
+def _nobodys_hash() -> str:
+    """Return a hash that is well formed and no password's; computing one would take a while."""
+    salt, digest = (
+        base64.b64encode(secrets.token_bytes(size)).decode().rstrip("=")
+        for size in (_HASHER.salt_len, _HASHER.hash_len)
+    )
+    cost = f"m={_HASHER.memory_cost},t={_HASHER.time_cost},p={_HASHER.parallelism}"
+    return f"$argon2id$v={ARGON2_VERSION}${cost}${salt}${digest}"
+
+
+# What is checked when there is nothing to check, for equal time.
+_NOBODYS_HASH = _nobodys_hash()
 
 
 class Passwords:
