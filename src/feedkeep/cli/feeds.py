@@ -26,8 +26,11 @@ from feedkeep.rules.subscriptions import Added, want
 from feedkeep.service import Service
 
 MAX_SHOWN_CHARACTERS = 200
-FEEDS_AT_ONCE = 1_000
-"""How many feeds are added in one step, so that the running service is never held up for long."""
+FEEDS_AT_ONCE = 5_000
+"""How many feeds are added in one step, which holds up who else writes for a tenth of a second.
+
+Smaller steps write the same pages again: with 1,000, an import of 100,000 took a third longer.
+"""
 
 
 class FileError(FeedkeepError):
