@@ -52,22 +52,22 @@ def measure(
     rounds: int,
     seconds: float,
 ) -> Iterator[Grown]:
-    """Measure databases of all sizes of one kind, each in turn with the small one."""
-    small_database, small_sample = _filled(SMALL, new_database(), folder)
-    with feedkeep(store, small_database) as small:
-        for size, population in GROWN.items():
-            database, sample = _filled(population, new_database(), folder)
-            entry_bytes = used_bytes(database) / population.entries
-            with ExitStack() as stack:
-                grown = feedkeep(store, database)
-                start_seconds = grown.start()
-                stack.callback(grown.stop)
-                costs = {
-                    case.name: _cost(small, grown, case, (small_sample, sample), rounds, seconds)
-                    for case in CASES
-                }
-                memory_mib = grown.memory_mib()
-            yield Grown(store, size, costs, entry_bytes, memory_mib, start_seconds)
+    """Measure databases of all sizes of one kind, each in turn with a small one of its own."""
+    for size, population in GROWN.items():
+        small_database, small_sample = _filled(SMALL, new_database(), folder)
+        database, sample = _filled(population, new_database(), folder)
+        entry_bytes = used_bytes(database) / population.entries
+        with ExitStack() as stack:
+            small = stack.enter_context(feedkeep(store, small_database))
+            grown = feedkeep(store, database)
+            start_seconds = grown.start()
+            stack.callback(grown.stop)
+            costs = {
+                case.name: _cost(small, grown, case, (small_sample, sample), rounds, seconds)
+                for case in CASES
+            }
+            memory_mib = grown.memory_mib()
+        yield Grown(store, size, costs, entry_bytes, memory_mib, start_seconds)
 
 
 def _filled(population: Population, database: str, folder: Path) -> tuple[str, Path]:
