@@ -8,11 +8,13 @@ from typing import Any
 import uvicorn
 import uvloop
 
+from feedkeep.server.listening import SERVER_SETTINGS
+
 BODY = b'{"answer":"' + b"x" * 187 + b'"}'
 START = {
     "type": "http.response.start",
     "status": 200,
-    "headers": [(b"content-type", b"application/json"), (b"content-length", b"200")],
+    "headers": [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(BODY))],
 }
 END = {"type": "http.response.body", "body": BODY}
 
@@ -27,19 +29,9 @@ def main() -> None:
     """Serve on a free port, and print the address."""
     listener = socket.create_server(("127.0.0.1", 0), backlog=2_048)
     print(f"http://127.0.0.1:{listener.getsockname()[1]}", flush=True)
-    config = uvicorn.Config(
-        answer,
-        http="httptools",
-        ws="none",
-        lifespan="off",
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-    )
+    config = uvicorn.Config(answer, http="httptools", **SERVER_SETTINGS)
     uvloop.run(uvicorn.Server(config).serve(sockets=[listener]))
 
 
 if __name__ == "__main__":
-    assert len(BODY) == len(b"x" * 200)
     main()

@@ -35,8 +35,8 @@ def configure_logs(level: str) -> None:
     """Send structlog's events, and what libraries log, to standard error as JSON lines."""
     lines = _Lines(sys.stderr.fileno())
     structlog.configure(
-        # One processor that does it all: a chain of the usual ones took three times as long, which
-        # was a tenth of what it takes to answer a GET.
+        # One processor that does it all: with a chain of the usual ones a line took 10
+        # microseconds instead of 7.
         processors=[_line],
         wrapper_class=structlog.make_filtering_bound_logger(level),
         logger_factory=lambda *_: lines,

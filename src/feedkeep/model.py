@@ -28,8 +28,8 @@ class Value(msgspec.Struct, frozen=True, gc=False):
     """What cannot be changed, and is equal to another one with the same contents.
 
     Values are made for each row of each request, and are no part of a cycle, so the collector need
-    not look at them. One takes 0.2 microseconds to make, a frozen dataclass 0.9, and to make one
-    with a `replace`d field takes 0.3 instead of 2.
+    not look at them. A subscription takes 0.07 microseconds to make; as a frozen dataclass it took
+    0.76.
 
     Attributes:
         hidden: The fields that nobody is told who asks what a value looks like.

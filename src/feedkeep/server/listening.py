@@ -24,6 +24,18 @@ from feedkeep.settings import Settings
 GRACE_SECONDS = 8
 """How long requests under way may take once the service is told to stop."""
 
+SERVER_SETTINGS: dict[str, Any] = {
+    "ws": "none",
+    "lifespan": "off",
+    "log_config": None,
+    "access_log": False,
+    "server_header": False,
+    "proxy_headers": False,
+    "timeout_keep_alive": KEEP_ALIVE_SECONDS,
+    "timeout_graceful_shutdown": GRACE_SECONDS,
+}
+"""How uvicorn is run; the floor of the bench is run so, too."""
+
 OTHER_FILES = 100
 """How many files, besides connections of clients, a process has room for."""
 
@@ -81,14 +93,7 @@ async def run(app: App, listener: socket.socket, settings: Settings) -> None:
     config = uvicorn.Config(
         answered(app),
         http=cast("Any", partial(Protocol, _room_for_connections())),
-        ws="none",
-        lifespan="off",
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        timeout_keep_alive=KEEP_ALIVE_SECONDS,
-        timeout_graceful_shutdown=GRACE_SECONDS,
+        **SERVER_SETTINGS,
         ssl_context_factory=(lambda *_: tls) if (tls := _tls(settings)) else None,
     )
     server = uvicorn.Server(config)
@@ -119,8 +124,8 @@ def _tls(settings: Settings) -> ssl.SSLContext | None:
 def _collect_seldom() -> None:
     """Let Python look for garbage in cycles less often, and not in what is there from the start.
 
-    A request leaves no cycle behind, but so many short-lived objects that each few of them had the
-    collector run: a tenth of what it takes to answer a POST.
+    A request leaves no cycle behind, but many short-lived objects, and these had the collector run.
+    With it, 4,400 POSTs were answered in a second, without it 4,700.
     """
     gc.freeze()
     gc.set_threshold(_ALLOCATIONS_UNTIL_COLLECTED)

@@ -33,8 +33,8 @@ _UPGRADE = re.compile(rb"\nupgrade([ \t]*:)", re.IGNORECASE)
 class _ReplyWriter:
     """Where a reply is written: its head leaves together with the beginning of its body.
 
-    uvicorn writes them one after the other. Together they are one packet, and one call of the
-    system less, which is a tenth of what it takes to answer a GET.
+    uvicorn writes them one after the other, and a profile had a sixth of a GET in these two calls
+    of the system. Together they are one, and one packet.
     """
 
     def __init__(self, transport: asyncio.Transport) -> None:

@@ -227,8 +227,8 @@ class SqliteStore:
         """Run the jobs in one transaction.
 
         What waits, for a lock or for the disk, has a thread of its own; what computes stays here.
-        In the thread, each statement would give Python's lock away and wait up to 5 milliseconds
-        to have it back: that halved the writes of a busy process.
+        In the thread, each statement would give Python's lock away and wait for it on a busy
+        process, up to 5 milliseconds.
         """
         with self._translating:
             await self._on_writers_thread(self._writer.execute, "BEGIN IMMEDIATE")
