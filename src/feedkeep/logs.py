@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 import os
@@ -17,16 +18,38 @@ from feedkeep.api.stamps import write_stamp
 
 _ENCODER = msgspec.json.Encoder(enc_hook=str)
 
+_WHOLE_BYTES = 4_096
+"""How much is written in one piece to a pipe that other processes write to (PIPE_BUF on Linux)."""
+
 
 class _Lines:
-    """A file; a line that it cannot take is lost, and never fails what it tells of."""
+    """A file; a line that it cannot take is lost, and never fails what it tells of.
+
+    What one turn of the event loop has to tell is written together: that is a call of the system
+    for a dozen requests.
+    """
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
+        self._waiting = b""
 
     def write(self, line: bytes) -> None:
-        with contextlib.suppress(OSError):
-            os.write(self._descriptor, line)
+        """Write a line before the event loop's next turn, or at once where there is no loop."""
+        if len(self._waiting) + len(line) > _WHOLE_BYTES:
+            self._write_out()
+        is_first = not self._waiting
+        self._waiting += line
+        if is_first:
+            try:
+                asyncio.get_running_loop().call_soon(self._write_out)
+            except RuntimeError:
+                self._write_out()
+
+    def _write_out(self) -> None:
+        lines, self._waiting = self._waiting, b""
+        if lines:
+            with contextlib.suppress(OSError):
+                os.write(self._descriptor, lines)
 
     debug = info = warning = error = write
 

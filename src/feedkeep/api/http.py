@@ -107,12 +107,16 @@ class Reply:
         if headers:
             self.headers |= headers
 
+    def fields(self) -> list[tuple[bytes, bytes]]:
+        """Return the headers as ASGI has them."""
+        fields = [(name.encode(), value.encode("latin-1")) for name, value in self.headers.items()]
+        if self.body is not None:
+            fields.append((b"Content-Length", b"%d" % len(self.body)))
+        return fields
+
     async def send(self, send: Send) -> None:
         """Send it over ASGI."""
-        headers = [(name.encode(), value.encode("latin-1")) for name, value in self.headers.items()]
-        if self.body is not None:
-            headers.append((b"Content-Length", b"%d" % len(self.body)))
-        await send({"type": "http.response.start", "status": self.status, "headers": headers})
+        await send({"type": "http.response.start", "status": self.status, "headers": self.fields()})
         await send({"type": "http.response.body", "body": self.body or b""})
 
 

@@ -18,7 +18,6 @@ import uvicorn
 from feedkeep.api.http import App
 from feedkeep.errors import FeedkeepError
 from feedkeep.server.protocol import KEEP_ALIVE_SECONDS, Protocol
-from feedkeep.server.refusals import answered
 from feedkeep.settings import Settings
 
 GRACE_SECONDS = 8
@@ -91,7 +90,7 @@ def _bound(family: int, address: Any, *, is_shared: bool) -> socket.socket:
 async def run(app: App, listener: socket.socket, settings: Settings) -> None:
     """Serve until SIGTERM or Ctrl-C, then answer what was accepted, and return."""
     config = uvicorn.Config(
-        answered(app),
+        cast("Any", app),
         http=cast("Any", partial(Protocol, _room_for_connections())),
         **SERVER_SETTINGS,
         ssl_context_factory=(lambda *_: tls) if (tls := _tls(settings)) else None,

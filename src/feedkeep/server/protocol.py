@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
 import sys
 from heapq import nsmallest
@@ -13,8 +14,10 @@ import httptools
 from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from feedkeep.api.problems import HEAD_TOO_LARGE, UNKNOWN_METHOD, UNREADABLE
-from feedkeep.server.refusals import has_body, written
+from feedkeep.api.http import App, Receive, Scope, Send
+from feedkeep.api.problems import HEAD_TOO_LARGE, STOPPING, UNKNOWN_METHOD, UNREADABLE
+from feedkeep.server.refusals import has_body, reply_of, written
+from feedkeep.server.writing import ReplyWriter
 
 KEEP_ALIVE_SECONDS = 75
 """How long a connection may be idle between two requests."""
@@ -26,35 +29,7 @@ MAX_HEAD_BYTES = 16 * 1024
 """The size of the largest request line and headers together that are read."""
 
 _VERSIONS = {"1.0", "1.1"}
-_CONTINUE = b"HTTP/1.1 100 "  # which is no reply yet
 _UPGRADE = re.compile(rb"\nupgrade([ \t]*:)", re.IGNORECASE)
-
-
-class _ReplyWriter:
-    """Where a reply is written: its head leaves together with the beginning of its body.
-
-    uvicorn writes them one after the other, and a profile had a sixth of a GET in these two calls
-    of the system. Together they are one, and one packet.
-    """
-
-    def __init__(self, transport: asyncio.Transport) -> None:
-        self._transport = transport
-        self._head: bytes | None = None
-
-    def write(self, data: bytes) -> None:
-        if self._head is None and not data.startswith(_CONTINUE):
-            self._head = data
-        else:
-            self._transport.write((self._head or b"") + data)
-            self._head = self._head and b""
-
-    def is_closing(self) -> bool:
-        return self._transport.is_closing()
-
-    def close(self) -> None:
-        if self._head:
-            self.write(b"")
-        self._transport.close()
 
 
 class Protocol(HttpToolsProtocol):
@@ -64,7 +39,8 @@ class Protocol(HttpToolsProtocol):
         is_between_messages: Whether the next byte starts a request.
         is_broken: Whether what follows cannot be read; what came before is answered, and the rest
             dropped.
-        last_seen: When the client sent something, or connected; in the event loop's time.
+        last_seen: When the client sent something, was answered, or connected; in the event loop's
+            time.
         waiting_since: When the client began to owe us a head or a body; None while it owes nothing.
         stalled_since: When the client began to leave a reply unread; None while it reads.
     """
@@ -103,12 +79,15 @@ class Protocol(HttpToolsProtocol):
             connection.transport.abort()
 
     def cut_if_too_slow(self) -> None:
-        """End the connection of a client that takes too long to send or to read."""
+        """End the connection of a client that takes too long to send, to read or to come back."""
+        now = self.loop.time()
+        if self.is_idle() and now - self.last_seen > KEEP_ALIVE_SECONDS:
+            self.transport.close()
         since = min(
             (moment for moment in (self.waiting_since, self.stalled_since) if moment is not None),
             default=None,
         )
-        if since is not None and self.loop.time() - since > PATIENCE_SECONDS:
+        if since is not None and now - since > PATIENCE_SECONDS:
             self.transport.abort()
 
     def pause_writing(self) -> None:
@@ -149,9 +128,22 @@ class Protocol(HttpToolsProtocol):
         super().on_message_begin()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
-        if cycle.scope["method"] != "HEAD":  # whose reply is a head alone
-            cycle.transport = cast("asyncio.Transport", _ReplyWriter(cycle.transport))
-        super()._start_asgi_task(cycle, app)
+        async def answer(scope: Any, receive: Any, _send: Any) -> None:
+            await self._answer(cast("App", app), scope, receive, ReplyWriter(cycle).send)
+
+        super()._start_asgi_task(cycle, cast("ASGI3Application", answer))
+
+    async def _answer(self, app: App, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request end as promised.
+
+        Cut by the server, which stops and has waited long enough, it is told to come back
+        (contract, section 7).
+        """
+        try:
+            await app(scope, receive, send)
+        except asyncio.CancelledError:
+            with contextlib.suppress(RuntimeError):  # it has been answered already
+                await reply_of(STOPPING).send(send)
 
     def on_body(self, body: bytes) -> None:
         """Take a part of the body."""
@@ -180,11 +172,19 @@ class Protocol(HttpToolsProtocol):
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
-        """Go on to the next request, if there is one that can be read."""
+        """Go on to the next request, if there is one that can be read.
+
+        Unlike uvicorn, no timer is set for a client that does not come back: all are looked at each
+        second. That is 3 microseconds less for each request.
+        """
+        self.last_seen = self.loop.time()
         if self.is_broken and not self.pipeline:
             self.transport.close()
-        else:
-            super().on_response_complete()
+        if self.transport.is_closing():
+            return
+        self.flow.resume_reading()
+        if self.pipeline:
+            self._start_asgi_task(*self.pipeline.pop())
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - the parser's words
         """Refuse a request that cannot be read, once those before it are answered.

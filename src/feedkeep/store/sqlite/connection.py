@@ -42,6 +42,9 @@ _SETTINGS: dict[str, str | int] = {
     # 8 MiB for each connection: what leads to the rows of millions of entries is not read again for
     # each request, which takes a third off reading one. More memory than that gained nothing.
     "cache_size": -8_192,
+    # Little at once, often: whoever commits waits for it. With SQLite's 1,000 pages, one POST of a
+    # hundred took 13 milliseconds at half load; with these 6.5, and no fewer are answered.
+    "wal_autocheckpoint": 100,
 }
 
 # What waiting, or an administrator, can mend. Anything else is a defect of ours.
