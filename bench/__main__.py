@@ -31,14 +31,15 @@ SOAK_SECONDS = 600
 def main() -> None:
     """Do what is asked for; everything but the quick form and the soak, if nothing is."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("what", nargs="*", default=["throughput", "growth", "import"],
-                        choices=["quick", "throughput", "growth", "import", "soak"])  # fmt: skip
+    parser.add_argument("what", nargs="*", metavar="what", help=f"of {', '.join(_DO)}")
     parser.add_argument("--rounds", type=int, default=5, help="runs of each case")
     parser.add_argument("--seconds", type=float, default=4.0, help="length of a run")
     chosen = parser.parse_args()
+    if unknown := set(chosen.what) - set(_DO):
+        parser.error(f"there is no {', '.join(sorted(unknown))}; there are {', '.join(_DO)}")
     check_installed()
     with _folder() as folder:
-        for what in chosen.what:
+        for what in chosen.what or ("throughput", "growth", "import"):
             _DO[what](folder, chosen.rounds, chosen.seconds)
 
 

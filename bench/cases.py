@@ -34,6 +34,8 @@ ALL = (
     Case("GET one that answers 304", "known", 32, 0.30),
     Case("list, a page of 50", "list", 32, 0.15),
     Case("list, nothing new", "nothing", 32, 0.30),
+    Case("app's poll of its list, nothing new", "poll", 32, 0.23),
+    Case("app's poll of episode actions, nothing new", "poll_actions", 32, 0.23),
     POST,
     POST_100,
     Case("PATCH is_subscribed", "patch", 32, 0.20),

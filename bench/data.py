@@ -12,9 +12,10 @@ import httpx
 
 from feedkeep.api.stamps import write_stamp
 from feedkeep.assembly import open_store
-from feedkeep.model import Account, AccountId, Owner, Records, Subscription, Token
+from feedkeep.model import Account, AccountId, Owner, Records, Stamp, Subscription, Token
 from feedkeep.rules.credentials import MAX_ACCOUNT_ID, SECRET_BYTES, token_hash, write_token
 from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.rules.seconds import second_of, settled
 from feedkeep.settings import Settings
 
 BEGUN = 1_700_000_000_000_000
@@ -38,6 +39,11 @@ class Population:
         """How many subscriptions there are."""
         return self.accounts * self.entries_each
 
+    @property
+    def clock(self) -> Stamp:
+        """The clock of each account: somebody asked what changed, after the last change."""
+        return settled(BEGUN + self.entries_each)
+
     def keys(self) -> list[tuple[AccountId, str]]:
         """Return the id and the token of each account."""
         chance = random.Random(self.accounts)
@@ -49,13 +55,18 @@ class Population:
         return f"https://feeds.example.org/{account:06}/{number:06}/podcast.xml"
 
     def sample(self, since_the_last: int = 50) -> Iterator[str]:
-        """Yield a token, a guid of its account, and the stamp after which so many entries are."""
+        """Yield requests for what is there.
+
+        Each is a token, a guid of its account, the stamp after which so many entries are, the
+        account's name, and the second that its app was told.
+        """
         chance, keys = random.Random(1), self.keys()
         stamp = BEGUN + self.entries_each - min(since_the_last, self.entries_each)
         for _ in range(min(SAMPLES, self.entries)):
             account, number = chance.randrange(self.accounts), chance.randrange(self.entries_each)
             url = parse_feed_url(self.feed_url(account, number))
-            yield f"{keys[account][1]} {url.guid} {write_stamp(stamp)}"
+            told = second_of(self.clock)
+            yield f"{keys[account][1]} {url.guid} {write_stamp(stamp)} u{account} {told}"
 
     async def fill(self, database: str) -> None:
         """Put it into an empty database."""
@@ -77,7 +88,7 @@ async def _chunks(population: Population) -> AsyncIterator[Records]:
         lambda: (
             (one, _owner(population, one, f"u{number}")) for number, (one, _) in enumerate(keys)
         ),
-        lambda: ((one, Token(1, token_hash(text), "bench", BEGUN)) for one, text in keys),
+        lambda: ((one, _token(population, text)) for one, text in keys),
         lambda: (
             (one, _subscription(population, account, number))
             for account, (one, _) in enumerate(keys)
@@ -96,8 +107,13 @@ def _subscription(population: Population, account: int, number: int) -> Subscrip
 
 
 def _owner(population: Population, account_id: AccountId, name: str) -> Owner:
-    account = Account(account_id, name, None, False, BEGUN)
-    return Owner(account, name, last_stamp=BEGUN + population.entries_each, last_token_id=1)
+    clock = population.clock
+    return Owner(Account(account_id, name, None, False, BEGUN, clock, clock), name, last_token_id=1)
+
+
+def _token(population: Population, text: str) -> Token:
+    told = second_of(population.clock)
+    return Token(1, token_hash(text), "bench", BEGUN, told_subscriptions=told, told_actions=told)
 
 
 def write_etags(url: str, sample: Path, count: int = 2_000) -> Path:
@@ -105,7 +121,7 @@ def write_etags(url: str, sample: Path, count: int = 2_000) -> Path:
     known = sample.with_suffix(".etags")
     with httpx.Client(base_url=url) as client, known.open("w") as file:
         for line in sample.read_text().splitlines()[:count]:
-            token, guid, _ = line.split()
+            token, guid, *_ = line.split()
             reply = client.get(
                 f"/subscriptions/{guid}", headers={"Authorization": f"Bearer {token}"}
             )

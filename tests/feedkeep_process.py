@@ -25,9 +25,9 @@ from feedkeep.settings import Settings
 
 FEEDKEEP = str(Path(sys.executable).with_name("feedkeep"))
 NEVER_LOGGED = re.compile(
-    r"fk_[\w-]{40,}|(?:Basic|Bearer) \S{4,}|https?://\S*\.example", re.IGNORECASE
+    r"f[ks]_[\w-]{40,}|(?:Basic|Bearer) \S{4,}|https?://\S*\.example", re.IGNORECASE
 )
-"""Tokens, headers with credentials, and the feed URLs of tests."""
+"""Tokens, sessions, headers with credentials, and the feed URLs of tests."""
 
 SHORTEST_TO_SEARCH = 8
 """What is shorter may be in a database by chance."""

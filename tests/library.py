@@ -10,17 +10,20 @@ from feedkeep.model import (
     AccountId,
     Alias,
     Deletion,
+    Document,
     Entry,
+    EpisodeAction,
     Guid,
     Owner,
     Pointer,
     Records,
     Subscription,
     Token,
+    replace,
 )
 from feedkeep.rules.feed_urls import parse_feed_url
 
-KINDS = 5
+KINDS = 7
 ENTRIES_IN_A_FAMILY = 5
 
 
@@ -35,19 +38,46 @@ async def library(accounts: int, entries: int) -> AsyncIterator[Records]:
 
 
 def _records(kind: int, number: int, account_id: AccountId, entries: int) -> Iterator:
-    kept = [entry for family in range(entries // ENTRIES_IN_A_FAMILY) for entry in _family(family)]
+    families = range(entries // ENTRIES_IN_A_FAMILY)
+    kept = [entry for family in families for entry in _family(family)]
     if kind == 0:
-        account = Account(account_id, f"Zoë{number}", f"$argon2id${number}", number % 7 == 0, 5)
-        yield Owner(account, f"zoë{number}", 10**15 + 10 * entries, 2)
+        clocks = 10**15 + 10 * entries, 10**15 + 3
+        told = (f"Zoë{number}", f"$argon2id${number}", number % 7 == 0, 5)
+        yield Owner(Account(account_id, *told, *clocks), f"zoë{number}", 3)
     elif kind == 1:
-        secret = hashlib.sha256(str(number).encode())
-        yield Token(1, secret.digest(), "phone", 1, 2, 3)
-        yield Token(2, hashlib.sha256(secret.digest()).digest(), "", 4)
+        yield from _tokens(number)
     elif kind == 2:
         yield from (Deletion(e.deleted, e.guid) for e in kept if _is_deleted(e))
-    else:
+    elif kind < 5:
         chosen = [e for e in kept if isinstance(e, Subscription) == (kind == 3)]
         yield from sorted(chosen, key=lambda entry: entry.guid)
+    elif kind == 5:
+        actions = [_action(family) for family in families]
+        yield from sorted(actions, key=lambda action: (action.podcast_guid, action.key))
+    else:
+        for name in ("Tablet", "phone", "é"):
+            yield Document("device", name, f'{{"caption":"Zoë\'s {name}"}}')
+        yield Document("settings", "phone", '{"a":"\\u0000"}')
+
+
+def _tokens(number: int) -> Iterator[Token]:
+    first = hashlib.sha256(str(number).encode()).digest()
+    second = hashlib.sha256(first).digest()
+    yield Token(1, first, "phone", 1, 2, 3)
+    yield Token(2, second, "", 4, told_subscriptions=10**9, heard_subscriptions=0)
+    third = hashlib.sha256(second).digest()
+    yield Token(3, third, "gPodder", 5, 6, is_session=True, told_actions=10**9, heard_actions=1)
+
+
+def _action(number: int) -> EpisodeAction:
+    """Everything is told, or as little as possible."""
+    podcast, episode = _url("plain", number), _url("episode", number)
+    key = hashlib.sha256(str(number).encode()).digest()[:16]
+    all_told = ("phone", "play", 10**9, 0, number, 2**53 - 1, "tag:é")
+    told = ("", "new", 0) if number % 2 else all_told
+    revision = 10**15 + number
+    action = EpisodeAction(key, _derived(podcast), podcast, episode, *told)
+    return replace(action, revision=revision)
 
 
 def _family(number: int) -> Iterator[Entry]:

@@ -12,6 +12,8 @@ from feedkeep.errors import StoreUnusable
 from feedkeep.model import (
     AccountId,
     Deletion,
+    Document,
+    EpisodeAction,
     Owner,
     Pointer,
     Record,
@@ -108,3 +110,7 @@ def _kind(record: Record) -> str:
             return "subscriptions"
         case Pointer():
             return "pointers"
+        case EpisodeAction():
+            return "episode actions"
+        case Document():
+            return "devices and settings"

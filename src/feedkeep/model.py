@@ -6,6 +6,7 @@ Pure: frozen values; no I/O, no JSON, no decisions.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from enum import Enum
 from typing import ClassVar, Generic, NewType, TypeAlias, TypeVar
 
 import msgspec
@@ -206,6 +207,8 @@ class Account(Value, frozen=True):
         password_hash: The argon2id hash in PHC form; None for an account that uses tokens only.
         is_disabled: A disabled account keeps its list and is let in nowhere.
         created: When it was made.
+        last_stamp: Its clock.
+        last_action_stamp: The clock of its episode actions.
     """
 
     id: AccountId
@@ -213,6 +216,8 @@ class Account(Value, frozen=True):
     password_hash: str | None
     is_disabled: bool
     created: Stamp
+    last_stamp: Stamp = 0
+    last_action_stamp: Stamp = 0
 
     hidden: ClassVar[frozenset[str]] = frozenset({"password_hash"})
 
@@ -227,6 +232,12 @@ class Token(Value, frozen=True):
         created: When it was made.
         expires: When it stops working, if it does.
         revoked: When it was revoked, if it was.
+        is_session: Whether it came with a login, as a cookie; nobody asked for it.
+        told_subscriptions: The second up to which its bearer was last told what changed in the
+            list; None if it never asked.
+        heard_subscriptions: The second up to which it is known to have got that.
+        told_actions: As `told_subscriptions`, of episode actions.
+        heard_actions: As `heard_subscriptions`, of episode actions.
     """
 
     id: int
@@ -235,8 +246,25 @@ class Token(Value, frozen=True):
     created: Stamp
     expires: Stamp | None = None
     revoked: Stamp | None = None
+    is_session: bool = False
+    told_subscriptions: int | None = None
+    heard_subscriptions: int | None = None
+    told_actions: int | None = None
+    heard_actions: int | None = None
 
     hidden: ClassVar[frozenset[str]] = frozenset({"hash"})
+
+
+class Told(Value, frozen=True):
+    """How far an app knows what changed, in whole seconds.
+
+    Attributes:
+        told: What it was last told; None if it never asked. The reply may not have come.
+        heard: What it is known to have got; None if nothing is.
+    """
+
+    told: int | None = None
+    heard: int | None = None
 
 
 class Found(Value, frozen=True):
@@ -259,17 +287,119 @@ class Owner(Value, frozen=True):
     Attributes:
         account: The account.
         name_key: What spellings of its name have in common.
-        last_stamp: Its clock.
         last_token_id: The greatest number that a token of it was given.
     """
 
     account: Account
     name_key: str
-    last_stamp: Stamp
     last_token_id: int
 
 
-Record: TypeAlias = Owner | Token | Deletion | Subscription | Pointer
+class Clock(Enum):
+    """Which clock of an account: its list's, or its episode actions'."""
+
+    SUBSCRIPTIONS = "subscriptions"
+    ACTIONS = "actions"
+
+
+class EpisodeAction(Value, frozen=True):
+    """What was last done of one kind with an episode on a device.
+
+    Attributes:
+        key: 16 bytes that tell it from the account's others: of podcast, episode, device and kind.
+        podcast_guid: The derived guid of the podcast's URL.
+        podcast: The podcast's feed URL, as it was sent.
+        episode: The URL of the episode's file.
+        device: The id of the device; "" if none was told.
+        kind: What was done, such as "play".
+        done: When, by the device's own clock, in seconds since 1970.
+        started: The position in seconds at which playing began; None if it was not told.
+        position: The position in seconds at which it ended.
+        total: The episode's length in seconds.
+        episode_guid: The guid that the feed gives the episode, if it was told.
+        revision: The stamp of when the server got it.
+    """
+
+    key: bytes
+    podcast_guid: Guid
+    podcast: str
+    episode: str
+    device: str
+    kind: str
+    done: int
+    started: int | None = None
+    position: int | None = None
+    total: int | None = None
+    episode_guid: str | None = None
+    revision: Stamp = 0
+
+
+class ActionSnapshot(Value, frozen=True):
+    """What a rule about episode actions is given.
+
+    Attributes:
+        known: The actions, of those asked for, that are there; by key.
+        last_stamp: The clock of the account's actions.
+        now: The wall clock, as a stamp.
+    """
+
+    known: Mapping[bytes, EpisodeAction]
+    last_stamp: Stamp
+    now: Stamp
+
+
+class ActionDecision(Value, frozen=True):
+    """The actions that are new or changed, and the clock after that."""
+
+    saved: Sequence[EpisodeAction]
+    last_stamp: Stamp
+
+
+class ActionRequest(Value, frozen=True):
+    """Which episode actions are wanted, by rising revision.
+
+    Attributes:
+        first: The least revision.
+        podcast_guid: Only those of this podcast, if it is named.
+        most: How many.
+    """
+
+    first: Stamp
+    podcast_guid: Guid | None
+    most: int
+
+
+class Document(Value, frozen=True):
+    """A small text that an app keeps here: a device, or its settings.
+
+    Attributes:
+        kind: What it is.
+        name: Which one of that kind.
+        body: JSON.
+    """
+
+    kind: str
+    name: str
+    body: str
+
+
+class Grant(Value, frozen=True):
+    """That an account's owner let in the app that began a login.
+
+    Attributes:
+        login: SHA-256 of what only that app knows.
+        account_id: The account.
+        label: What the app calls itself.
+        created: When it was granted.
+    """
+
+    login: bytes
+    account_id: AccountId
+    label: str
+    created: Stamp
+
+
+Record: TypeAlias = Owner | Token | Deletion | Subscription | Pointer | EpisodeAction | Document
 """One thing that a store keeps for an account."""
 
 Records: TypeAlias = Sequence[tuple[AccountId, Record]]

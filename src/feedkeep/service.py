@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 
+from feedkeep.apps import Admitted as Admitted  # noqa: PLC0414 - it is what `authenticate` returns
+from feedkeep.apps import Apps
 from feedkeep.errors import AccountError, NotAuthorized, StoreDamaged, UnknownSubscription
 from feedkeep.model import (
     Account,
@@ -16,7 +18,6 @@ from feedkeep.model import (
     Stamp,
     Subscription,
     Token,
-    Value,
     View,
 )
 from feedkeep.rules import credentials, subscriptions
@@ -33,26 +34,17 @@ from feedkeep.store.base import Store
 _MICROSECONDS_PER_DAY = 86_400_000_000
 
 
-class Admitted(Value, frozen=True):
-    """Who was let in.
+class Service:
+    """What feedkeep does, whoever asks for it: an HTTP edge or the command line.
 
     Attributes:
-        account: The account.
-        credential_kind: What let them in.
-        view: The entry that was looked up on the way, if one was and there is one.
+        apps: What it does for podcast apps.
     """
-
-    account: Account
-    credential_kind: str
-    view: View | None
-
-
-class Service:
-    """What feedkeep does, whoever asks for it: an HTTP edge or the command line."""
 
     def __init__(self, store: Store, workers: int = 1) -> None:
         """Serve a store, as one of so many processes of this machine."""
         self._store = store
+        self.apps = Apps(store)
         self._passwords = Passwords(workers)
         self._throttle = Throttle()
 
@@ -97,7 +89,7 @@ class Service:
             raise NotAuthorized
         if not credentials.admits(account, found.token, _now()):
             raise NotAuthorized
-        return Admitted(account, credential.kind, found.view)
+        return Admitted(account, credential.kind, found.view, found.token)
 
     async def _authenticate_password(self, credential: PasswordCredential, address: str) -> Account:
         key = credentials.name_key(credential.name)
@@ -189,9 +181,15 @@ class Service:
             raise UnknownSubscription
         return found
 
-    async def page(self, account_id: AccountId, request: PageRequest) -> Page:
-        """Return one page of the entries that changed after a stamp."""
-        return await self._store.page(account_id, request)
+    async def page(self, account: Account, request: PageRequest) -> Page:
+        """Return one page of the entries that changed after a stamp.
+
+        Where the account's clock, which came with the credential, shows that there are none, the
+        store is not asked.
+        """
+        if request.since >= account.last_stamp:
+            return Page(0, (), has_more=False)
+        return await self._store.page(account.id, request)
 
     async def subscribed(self, account_id: AccountId) -> list[Subscription]:
         """Return every subscription that the account is subscribed to, oldest change first."""
@@ -257,23 +255,36 @@ class Service:
 
     async def tokens(self, name: str) -> Sequence[Token]:
         """Return all tokens of an account, ended ones too."""
-        account = await self.account(name)
-        return await self._store.tokens(account.id)
+        return [token for token in await self._kept_tokens(name) if not token.is_session]
 
-    async def revoke_token(self, name: str, token_id: int) -> Token:
+    async def sessions(self, name: str) -> Sequence[Token]:
+        """Return all sessions of an account that are kept, ended ones too."""
+        return [token for token in await self._kept_tokens(name) if token.is_session]
+
+    async def revoke_token(self, name: str, token_id: int) -> None:
         """Let a token end now.
 
         Raises:
             AccountError: There is no such account or token.
         """
+        await self._revoke(name, token_id, await self.tokens(name), "token")
+
+    async def revoke_session(self, name: str, session_id: int) -> None:
+        """Let a session end now; raises as `revoke_token` does."""
+        await self._revoke(name, session_id, await self.sessions(name), "session")
+
+    async def _kept_tokens(self, name: str) -> Sequence[Token]:
         account = await self.account(name)
-        token = await self._store.revoke_token(account.id, token_id, _now())
-        if token is None:
+        return await self._store.tokens(account.id)
+
+    async def _revoke(self, name: str, number: int, kept: Sequence[Token], kind: str) -> None:
+        account = await self.account(name)
+        if number not in {item.id for item in kept}:
             raise AccountError(
-                f"{account.name} has no token {token_id};"
-                f" `feedkeep token list {account.name}` shows all."
+                f"{account.name} has no {kind} {number};"
+                f" `feedkeep {kind} list {account.name}` shows all."
             )
-        return token
+        await self._store.revoke_token(account.id, number, _now())
 
     async def damages(self) -> AsyncIterator[str]:
         """Yield a sentence for everything wrong with what is stored, by database and contract."""

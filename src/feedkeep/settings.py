@@ -45,7 +45,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         public_url: The base URL that clients use, for the links in lists; empty: as requested.
         max_body_bytes: The size of the largest request body that is read.
         max_items: How many items one POST may hold.
-        trusted_proxies: Addresses of proxies whose X-Forwarded-For is believed.
+        trusted_proxies: Addresses of proxies whose X-Forwarded-For and -Proto are believed.
         cors_origins: Origins whose web pages may call the service from a browser.
         log_level: What is logged: debug, info, warning or error.
         tls_cert: A file with the certificate and those up to its root, for HTTPS; empty: HTTP.

@@ -59,7 +59,7 @@ class Account:
 
     def add(self, what: tuple[str, str | None]) -> tuple[int, object]:
         item = want(*what)
-        (result,) = self._do(lambda snapshot: subscriptions.add(snapshot, [item]))
+        (result,) = self.decide(lambda snapshot: subscriptions.add(snapshot, [item]))
         assert isinstance(result, Added)
         return 200, result.subscription.guid
 
@@ -70,12 +70,12 @@ class Account:
             Guid(sent["new_guid"]) if "new_guid" in sent else None,
             sent.get("is_subscribed"),
         )
-        done = self._do(lambda snapshot: subscriptions.update(snapshot, Guid(guid), change))
+        done = self.decide(lambda snapshot: subscriptions.update(snapshot, Guid(guid), change))
         told = (done.new_feed_url, done.is_subscribed, done.new_guid)
         return 200, tuple(value for value in told if value is not None)
 
     def delete(self, guid: str) -> tuple[int, object]:
-        self._do(lambda snapshot: subscriptions.delete(snapshot, Guid(guid)))
+        self.decide(lambda snapshot: subscriptions.delete(snapshot, Guid(guid)))
         return 202, None
 
     def read(self, guid: str) -> tuple[int, object]:
@@ -90,7 +90,7 @@ class Account:
         target = found.subscription
         return 200, (target.feed_url, target.is_subscribed, new_guid)
 
-    def _do(self, decide: Callable[[Snapshot], Decision[Any]]) -> Any:
+    def decide(self, decide: Callable[[Snapshot], Decision[Any]]) -> Any:
         decision = decide(Snapshot(dict(self.entries), self.last_stamp, 0))
         self.entries |= {entry.guid: entry for entry in decision.saved}
         for guid in decision.forgotten:

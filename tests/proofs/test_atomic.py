@@ -18,11 +18,16 @@ from urllib.parse import urlsplit, urlunsplit
 
 import apsw
 import pytest
+from argon2 import PasswordHasher
 from postgres_server import drop_database, new_database
 
+from feedkeep.apps import MAX_SESSIONS_OF_AN_APP
 from feedkeep.errors import FeedkeepError
+from feedkeep.model import AccountId, Owner, Record
+from feedkeep.rules.episode_actions import SentAction
 from feedkeep.rules.subscriptions import want
-from feedkeep.service import Service
+from feedkeep.security import passwords
+from feedkeep.service import Admitted, Service
 from feedkeep.store.base import Store
 from feedkeep.store.postgres import PostgresStore, connections
 from feedkeep.store.sqlite import SqliteStore
@@ -120,6 +125,12 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opened]:
     drop_database(server, url)
 
 
+@pytest.fixture(autouse=True)
+def cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is looked at here is what becomes of a hash, not what it costs."""
+    monkeypatch.setattr(passwords, "_HASHER", PasswordHasher(1, 8, 1))
+
+
 async def add(service: Service, name: str) -> object:
     """Add one feed that is new, revive one, and let one absorb another."""
     account = await service.account(name)
@@ -144,17 +155,64 @@ async def delete(service: Service, name: str) -> object:
     return await service.delete(account.id, GUIDS[2])
 
 
+async def sync(service: Service, name: str) -> object:
+    """Add a feed that is new, and unsubscribe from one that is there."""
+    return await service.apps.upload(await admitted(service, name), ["https://new.example"], [A, C])
+
+
+async def record(service: Service, name: str) -> object:
+    """Keep an action that is new, and one that is later than one that is there."""
+    sent = [played("https://a.example/1.mp3", 2), played("https://a.example/2.mp3", 1)]
+    return await service.apps.record(await admitted(service, name), sent)
+
+
+def played(episode: str, done: int) -> SentAction:
+    return SentAction(A, episode, "phone", "play", done, position=done)
+
+
+async def describe(service: Service, name: str) -> None:
+    account = await service.account(name)
+    await service.apps.describe_device(account.id, "phone", "renamed", "mobile")
+
+
+async def set_first(service: Service, name: str) -> object:
+    account = await service.account(name)
+    return await service.apps.change_settings(account.id, "account", {"a": 1}, [])
+
+
+async def begin_session(service: Service, name: str) -> object:
+    """Begin one more session than there may be of an app; another one goes."""
+    account = await service.account(name)
+    return await service.apps.begin_session(account, "app", is_asked_for=True)
+
+
+async def set_password(service: Service, name: str) -> None:
+    """Set a first password; the sessions end with the one before it."""
+    await service.set_password(name, "new")
+
+
+async def admitted(service: Service, name: str) -> Admitted:
+    return Admitted(await service.account(name), "password")
+
+
 OPERATIONS: list[Operation] = [
     add,
     update,
     delete,
+    sync,
+    record,
+    describe,
+    set_first,
+    begin_session,
+    set_password,
     lambda service, name: service.create_account(f"{name}-new", None),
     lambda service, name: service.delete_account(name),
     lambda service, name: service.create_token(name, "another", None),
     lambda service, name: service.revoke_token(name, 1),
     lambda service, name: service.set_disabled(name, True),
 ]
-IDS = ["add", "update", "delete", "create_account", "delete_account", "create_token",
+IDS = ["add", "update", "delete", "sync", "record", "describe_device", "change_settings",
+       "begin_session", "set_password", "create_account", "delete_account", "create_token",
        "revoke_token", "disable"]  # fmt: skip
 
 
@@ -163,11 +221,22 @@ async def prepare(service: Service, name: str) -> None:
     await service.create_token(name, "phone", None)
     await service.add(account.id, [want(A, GUIDS[0]), want(B, GUIDS[1]), want(C, GUIDS[2])])
     await service.delete(account.id, GUIDS[1])
+    await service.apps.record(Admitted(account, "password"), [played("https://a.example/1.mp3", 1)])
+    await service.apps.describe_device(account.id, "phone", "phone", "mobile")
+    for _ in range(MAX_SESSIONS_OF_AN_APP):
+        await service.apps.begin_session(account, "app", is_asked_for=True)
 
 
 async def stored(store: Store) -> set[str]:
     async with store.archive() as archive:
-        return {str(record) async for records in archive.records() for record in records}
+        return {shown(item) async for records in archive.records() for item in records}
+
+
+def shown(item: tuple[AccountId, Record]) -> str:
+    """Return what is to be seen of a record, and whether there is a password, which is not."""
+    _, record = item
+    has_password = isinstance(record, Owner) and record.account.password_hash is not None
+    return f"{item} has_password={has_password}"
 
 
 def told(records: set[str], name: str) -> list[str]:
@@ -214,9 +283,10 @@ def test_a_fault_before_any_statement_leaves_all_or_nothing(
     assert asyncio.run(halves(opened, operation)) == []
 
 
+@pytest.mark.parametrize("operation", [update, record, set_password])
 def test_the_proof_notices_statements_without_a_transaction(
-    opened: Opened, monkeypatch: pytest.MonkeyPatch
+    opened: Opened, monkeypatch: pytest.MonkeyPatch, operation: Operation
 ) -> None:
     monkeypatch.setattr(SqliteStore, "_run_batch", SqliteStore._run_jobs)
     monkeypatch.setattr(connections, "_BEGIN", "SELECT 1;")
-    assert asyncio.run(halves(opened, update)) != []
+    assert asyncio.run(halves(opened, operation)) != []

@@ -5,24 +5,31 @@ from __future__ import annotations
 import base64
 import random
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any
 
+import app_account
 import httpx
 import pytest
 from account import Account, random_request
+from app_account import AppAccount
 from feedkeep_process import FeedkeepProcess
+from route_table import all_routes, path_of
 
-from feedkeep.api.app import PREFIXES, routes
-from feedkeep.model import AccountId
+from feedkeep.model import AccountId, Token
 from feedkeep.rules.feed_urls import parse_feed_url
-from feedkeep.security.tokens import new_token
-from feedkeep.settings import Settings
+from feedkeep.security.tokens import new_session, new_token
+from feedkeep.service import Service
 
 URL = "https://somebodys.example/feed"
 GUID = parse_feed_url(URL).guid
 UNKNOWN_GUID = "00000000-0000-4000-8000-000000000009"
 METHODS = ("GET", "HEAD", "POST", "PATCH", "DELETE", "PUT", "OPTIONS")
 CHANGING = {"x-request-id", "date"}
+ANY = {"format": "json", "count": "10", "scope": "account", "device": "phone"}
+"""What stands in a path for what is nobody's."""
+
+PASSWORD = "secret and long"
 
 
 @pytest.fixture
@@ -36,13 +43,13 @@ def anyone(process: FeedkeepProcess) -> Iterator[httpx.Client]:
         yield client
 
 
-def requests(guid: str, deletion_id: object) -> Iterator[tuple[str, str]]:
+def requests(guid: str, deletion_id: int, user: str) -> Iterator[tuple[str, str]]:
     """Yield each method with each path of the route table that is not public."""
-    for route, resource in routes(None, Settings()).items():
-        if not getattr(resource, "is_public", False):
-            path = route.format(guid=guid, deletion_id=deletion_id)
-            for prefix in PREFIXES:
-                yield from ((method, prefix + path) for method in METHODS)
+    values = {**ANY, "guid": guid, "deletion_id": deletion_id, "user": user}
+    for route in all_routes():
+        if not route.resource.is_public:
+            path = path_of(route.template, values)
+            yield from ((method, path) for method in METHODS)
 
 
 def seen(reply: httpx.Response) -> tuple[object, ...]:
@@ -51,42 +58,87 @@ def seen(reply: httpx.Response) -> tuple[object, ...]:
     return reply.status_code, headers, reply.content
 
 
-def useless_credentials(process: FeedkeepProcess) -> dict[str, str | None]:
-    name, disabled = process.new_account("secret"), process.new_account("secret")
+def useless_credentials(process: FeedkeepProcess, name: str) -> dict[str, dict[str, str]]:
+    """Return headers that let nobody in; most of them belonged to the account of that name."""
+    disabled = process.new_account(PASSWORD)
     token, revoked = process.new_token(name), process.new_token(name)
     process.use(lambda service: service.revoke_token(name, 2))
-    of_disabled = process.new_token(disabled)
+    of_disabled, session_of_disabled = (
+        process.new_token(disabled),
+        new_session_of(process, disabled),
+    )
     process.use(lambda service: service.set_disabled(disabled, True))
     gone = process.new_account()
-    of_gone = process.new_token(gone)
+    of_gone, session_of_gone = process.new_token(gone), new_session_of(process, gone)
     process.use(lambda service: service.delete_account(gone))
+    session, expired = (new_session_of(process, name) for _ in range(2))
+    process.use(lambda service: end_session(service, name, 4))
+    revoked_session = new_session_of(process, name)
+    process.use(lambda service: service.revoke_session(name, 5))
     return {
-        "none": None,
-        "malformed": f"Bearer {token[:-1]}",
-        "unknown": f"Bearer {new_token(AccountId(1))}",
-        "revoked": f"Bearer {revoked}",
-        "expired": f"Bearer {process.new_token(name, expires_days=0)}",
-        "disabled": f"Bearer {of_disabled}",
-        "disabled, by password": _basic(disabled, "secret"),
-        "deleted": f"Bearer {of_gone}",
+        "none": {},
+        "malformed": _bearer(token[:-1]),
+        "unknown": _bearer(new_token(AccountId(1))),
+        "revoked": _bearer(revoked),
+        "expired": _bearer(process.new_token(name, expires_days=0)),
+        "disabled": _bearer(of_disabled),
+        "disabled, by password": _basic(disabled, PASSWORD),
+        "deleted": _bearer(of_gone),
         "another's token as password": _basic(name, of_disabled),
+        "a session as a token": _bearer(session),
+        "a token as a session": _cookie(token),
+        "a malformed session": _cookie(session[:-1]),
+        "an unknown session": _cookie(new_session(AccountId(1))),
+        "a revoked session": _cookie(revoked_session),
+        "an expired session": _cookie(expired),
+        "a session of a disabled account": _cookie(session_of_disabled),
+        "a session of a deleted account": _cookie(session_of_gone),
     }
 
 
-def _basic(name: str, password: str) -> str:
-    return "Basic " + base64.b64encode(f"{name}:{password}".encode()).decode()
+def new_session_of(process: FeedkeepProcess, name: str) -> str:
+    async def begin(service: Service) -> tuple[str, Token]:
+        account = await service.account(name)
+        return await service.apps.begin_session(account, "test", is_asked_for=True)
+
+    text, _ = process.use(begin)
+    process.tokens.append(text)
+    return text
+
+
+async def end_session(service: Service, name: str, session_id: int) -> None:
+    """Let a session expire, which takes half a year."""
+    account = await service.account(name)
+    await service._store.extend_token(account.id, session_id, 1)
+    (ended,) = [one for one in await service.sessions(name) if one.id == session_id]
+    assert ended.expires == 1
+
+
+def _basic(name: str, password: str) -> dict[str, str]:
+    text = base64.b64encode(f"{name}:{password}".encode()).decode()
+    return {"Authorization": f"Basic {text}"}
+
+
+def _bearer(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}
+
+
+def _cookie(session: str) -> dict[str, str]:
+    return {"Cookie": f"sessionid={session}"}
 
 
 def test_no_route_opens_to_a_credential_that_is_not_valid(
-    process: FeedkeepProcess, anyone: httpx.Client
+    process: FeedkeepProcess, anyone: httpx.Client, amount: Callable[[int, int], int]
 ) -> None:
-    for kind, credential in useless_credentials(process).items():
-        headers = {} if credential is None else {"Authorization": credential}
-        for method, path in requests(GUID, 1):
-            if kind == "disabled, by password" and (method, path) != ("GET", "/subscriptions"):
-                continue  # each attempt counts, and ten do
+    name, step = process.new_account(PASSWORD), amount(3, 1)  # or two of the methods for each path
+    few = {("GET", "/subscriptions"), ("GET", f"/api/2/devices/{name}.json")}
+    for number, (kind, headers) in enumerate(useless_credentials(process, name).items()):
+        chosen = islice(requests(GUID, 1, name), number % step, None, step)
+        # Each attempt with a password counts, and ten do.
+        for method, path in few if kind == "disabled, by password" else chosen:
             reply = anyone.request(method, path, headers=headers)
             assert reply.status_code == 401, (kind, method, path)
+            assert "Set-Cookie" not in reply.headers
             told = {"code": "401", "message": "The user is not authorized."}
             assert method == "HEAD" or reply.json() == told
 
@@ -94,20 +146,48 @@ def test_no_route_opens_to_a_credential_that_is_not_valid(
 def test_what_another_account_has_answers_byte_for_byte_as_what_nobody_has(
     process: FeedkeepProcess,
 ) -> None:
-    with process.client(process.new_account()) as owner:
+    name = process.new_account()
+    with process.client(name) as owner:
         owner.post("/subscriptions", json={"subscriptions": [{"feed_url": URL}]})
         deletion_id = owner.delete(f"/subscriptions/{GUID}").json()["deletion_id"]
         owner.post("/subscriptions", json={"subscriptions": [{"feed_url": URL}]})
         before = owner.get("/subscriptions").content
         with process.client(process.new_account()) as other:
-            others = requests(GUID, deletion_id)
-            nobodys = requests(UNKNOWN_GUID, deletion_id - 1)
+            others = requests(GUID, deletion_id, name)
+            nobodys = requests(UNKNOWN_GUID, deletion_id - 1, "Nobody")
             for (method, path), (_, unknown) in zip(others, nobodys, strict=True):
                 body: dict[str, Any] = {"json": {"is_subscribed": False}}
                 sent = body if method == "PATCH" else {}
                 replies = [other.request(method, where, **sent) for where in (path, unknown)]
                 assert seen(replies[0]) == seen(replies[1]), (method, path)
         assert owner.get("/subscriptions").content == before
+
+
+def test_a_path_of_another_user_is_403_whoever_that_is_and_however_one_logs_in(
+    process: FeedkeepProcess, anyone: httpx.Client
+) -> None:
+    owner, other = process.new_account(PASSWORD), process.new_account(PASSWORD)
+    ways = [
+        _bearer(process.new_token(other)),
+        _basic(other, PASSWORD),
+        _basic(other, process.new_token(other)),
+        _cookie(new_session_of(process, other)),
+    ]
+    values = {**ANY, "user": "{user}"}
+    templates = [route.template for route in all_routes() if "{user}" in route.template]
+    of_users = [path_of(template, values) for template in templates]
+    assert len(of_users) == 13
+    for path in of_users:
+        for headers in ways:
+            for method in METHODS:
+                theirs, nobodys = (
+                    anyone.request(method, path.format(user=user), headers=headers)
+                    for user in (owner, "Nobody")
+                )
+                assert theirs.status_code == 403, (method, path)
+                assert seen(theirs) == seen(nobodys), (method, path)
+                assert "Set-Cookie" not in theirs.headers
+    assert process.use(lambda service: service.sessions(owner)) == []
 
 
 def leaks(process: FeedkeepProcess, count: int) -> list[str]:
@@ -165,6 +245,28 @@ def test_random_requests_of_two_accounts_never_meet(
     assert leaks(process, amount(400, 10_000)) == []
 
 
+def app_leaks(process: FeedkeepProcess, count: int) -> list[str]:
+    """Send random requests of two accounts' apps, which name the same; compare with each alone."""
+    chance, found = random.Random(8), []
+    names = [process.new_account() for _ in range(2)]
+    accounts = [(process.client(name), name, AppAccount()) for name in names]
+    for _ in range(count):
+        client, name, alone = chance.choice(accounts)
+        request = app_account.random_request(chance)
+        shown, right = app_account.show(client, name, request, chance), alone.answer(request)
+        if shown != right:
+            found.append(f"{request} of {name} showed {shown} and not {right}")
+    for client, _, _ in accounts:
+        client.close()
+    return found
+
+
+def test_random_requests_of_two_accounts_apps_never_meet(
+    process: FeedkeepProcess, amount: Callable[[int, int], int]
+) -> None:
+    assert app_leaks(process, amount(300, 10_000)) == []
+
+
 def test_the_proof_notices_a_store_that_mixes_accounts(
     start: Callable[..., FeedkeepProcess],
 ) -> None:
@@ -181,3 +283,17 @@ def test_the_proof_notices_a_store_that_mixes_accounts(
         "s.SqliteStore.find_token = mixed"
     )
     assert leaks(start("sqlite", broken), 400) != []
+
+
+@pytest.mark.parametrize("statement", ["_CHANGED", "_ACTIONS", "_DOCUMENT", "_DOCUMENTS"])
+def test_the_proof_notices_a_statement_for_apps_that_mixes_accounts(
+    start: Callable[..., FeedkeepProcess], statement: str
+) -> None:
+    broken = (
+        "import re, feedkeep.store.sqlite.apps as a\n"
+        "def mixed(text):\n"
+        "    return re.sub(r'\\b(\\w+\\.)?account_id = \\?', '? > 0', text)\n"
+        f"assert mixed(a.{statement}) != a.{statement}\n"
+        f"a.{statement} = mixed(a.{statement})"
+    )
+    assert app_leaks(start("sqlite", broken), 200) != []

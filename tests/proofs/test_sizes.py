@@ -46,11 +46,12 @@ def memory_bytes(process: FeedkeepProcess, name: str) -> int:
     return int(found[1]) * 1024
 
 
-def added_by(process: FeedkeepProcess, pieces: int) -> int:
+def added_by(process: FeedkeepProcess, pieces: int, path: str = "/subscriptions") -> int:
     """Send a body in so many pieces of a MiB; return how much memory the service took for it."""
-    token = process.new_token(process.new_account())
+    name = process.new_account()
+    token = process.new_token(name)
     head = (
-        f"POST /subscriptions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
+        f"POST {path.format(user=name)} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
         "Transfer-Encoding: chunked\r\n\r\n"
     )
     url = httpx.URL(process.base_url)
@@ -74,8 +75,9 @@ def added_by(process: FeedkeepProcess, pieces: int) -> int:
 
 
 def test_a_body_of_a_gibibyte_adds_little_memory(tmp_path: Path) -> None:
+    paths = ("/subscriptions", "/api/2/episodes/{user}.json", "/index.php/login/v2/poll")
     with FeedkeepProcess(tmp_path) as process:
-        added_bytes = [added_by(process, 1_024) for _ in range(3)]
+        added_bytes = [added_by(process, 1_024, path) for path in paths]
     assert max(added_bytes) < MOST_ADDED_BYTES
 
 

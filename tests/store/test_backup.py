@@ -26,6 +26,7 @@ from feedkeep.store.sqlite.connection import (
 )
 
 ACCOUNT = AccountId(2**62)
+TABLES = ("account", "token", "entry", "deletion", "episode_action", "document")
 CACHE_BYTES = 2_000 * 1_024
 """How much of a file SQLite keeps in memory by default."""
 
@@ -217,7 +218,7 @@ def test_a_file_that_was_made_without_checksums_is_refused_and_its_copy_has_them
         f"c.execute('PRAGMA application_id = {APPLICATION_ID}')",
         f"c.execute('PRAGMA user_version = {newest_version()}')",
         f"c.execute('ATTACH ? AS other', ({str(path)!r},))",
-        "for table in ('account', 'token', 'entry', 'deletion'):",
+        f"for table in {TABLES!r}:",
         "    c.execute(f'INSERT INTO {table} SELECT * FROM other.{table}')",
     )
     with pytest.raises(StoreUnusable, match="no checksums"):

@@ -49,10 +49,13 @@ def test_every_table_is_split_by_account_and_kept_together(
     told = command.must("database", "distribute")
     assert told.splitlines() == [
         "account_name is kept on every machine.",
+        "login_grant is kept on every machine.",
         "account is split over the machines by account.",
         "token is split over the machines by account.",
         "entry is split over the machines by account.",
         "deletion is split over the machines by account.",
+        "episode_action is split over the machines by account.",
+        "document is split over the machines by account.",
     ]
     asked = execute(
         database,
@@ -61,10 +64,13 @@ def test_every_table_is_split_by_account_and_kept_together(
     )
     assert asked == [
         "account_name: reference",
+        "login_grant: reference",
         "account: account_id with none",
         "token: account_id with feedkeep.account",
         "entry: account_id with feedkeep.account",
         "deletion: account_id with feedkeep.account",
+        "episode_action: account_id with feedkeep.account",
+        "document: account_id with feedkeep.account",
     ]
 
 

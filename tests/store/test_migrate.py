@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import pytest
+
 from feedkeep.store.migrate import migrations
 
 
-def test_the_steps_of_a_schema_count_up_from_one_and_hold_sql() -> None:
-    steps = migrations("sqlite")
+@pytest.mark.parametrize(("kind", "prefix"), [("sqlite", ""), ("postgres", "feedkeep.")])
+def test_the_steps_of_a_schema_count_up_from_one_and_hold_sql(kind: str, prefix: str) -> None:
+    steps = migrations(kind)
     assert [step.number for step in steps] == list(range(1, len(steps) + 1))
     assert steps[0].name == "0001_initial.sql"
-    assert "CREATE TABLE account" in steps[0].sql
+    assert f"CREATE TABLE {prefix}account (" in steps[0].sql
+    assert steps[-1].name.endswith("_apps.sql")
+    assert f"CREATE TABLE {prefix}episode_action (" in steps[-1].sql

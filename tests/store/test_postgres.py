@@ -98,7 +98,7 @@ async def opened(url: str) -> None:
 def test_a_step_that_fails_leaves_nothing_of_itself(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (step,) = migration.migrations("postgres")
+    step, *_ = migration.migrations("postgres")
     broken = type(step)(1, step.name, step.sql + "CREATE TABLE feedkeep.account ();")
     monkeypatch.setattr(migration, "migrations", lambda _: [broken])
     with pytest.raises(asyncpg.DuplicateTableError):
@@ -106,6 +106,37 @@ def test_a_step_that_fails_leaves_nothing_of_itself(
     monkeypatch.undo()
     assert execute(database, "SELECT to_regnamespace('feedkeep')") is None
     asyncio.run(opened(database))
+
+
+def test_a_database_of_an_older_program_is_brought_up_to_date_with_all_that_is_in_it(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    oldest, *_ = migration.migrations("postgres")
+    with monkeypatch.context() as before:
+        before.setattr(migration, "migrations", lambda _: [oldest])
+        asyncio.run(opened(database))
+    for statement in (
+        "INSERT INTO feedkeep.account (account_id, name, name_key, created, last_stamp)"
+        f" VALUES ({ALICE}, 'alice', 'alice', 0, 1)",
+        f"INSERT INTO feedkeep.account_name VALUES ('alice', {ALICE})",
+        "INSERT INTO feedkeep.token (account_id, id, hash, label, created)"
+        f" VALUES ({ALICE}, 1, decode(repeat('01', 32), 'hex'), 'phone', 5)",
+        "INSERT INTO feedkeep.entry (account_id, guid, feed_url, is_subscribed,"
+        " subscription_changed, revision)"
+        f" VALUES ({ALICE}, '{GUID}', 'https://a.example', true, 1, 1)",
+    ):
+        execute(database, f"WITH done AS ({statement} RETURNING 1) SELECT * FROM done")
+
+    async def look() -> None:
+        store = await PostgresStore.open(database, 2)
+        assert set((await store.whole(ALICE)).entries) == {GUID}
+        assert await store.find_account("alice") == Account(ALICE, "alice", None, False, 0, 1)
+        assert await store.tokens(ALICE) == [Token(1, b"\1" * 32, "phone", 5)]
+        await store.close()
+
+    asyncio.run(look())
+    found = execute(database, "SELECT version FROM feedkeep.schema_version")
+    assert found == migration.newest_version() > 1
 
 
 def test_a_database_of_a_newer_program_is_refused_and_left_alone(database: str) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import stat
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import apsw
@@ -133,16 +134,26 @@ def test_a_file_of_an_older_program_is_brought_up_to_date_with_all_that_is_in_it
     oldest, *_ = connection.migrations("sqlite")
     with monkeypatch.context() as before:
         before.setattr(connection, "migrations", lambda _: [oldest])
+        prepare(path)
+    with closing(connect(path, 1.0)) as file:
+        file.execute(
+            "INSERT INTO account (id, name, name_key, created, last_stamp)"
+            " VALUES (?, 'alice', 'alice', 0, 1)",
+            (ALICE,),
+        )
+        file.execute(
+            "INSERT INTO entry (account_id, guid, feed_url, is_subscribed, subscription_changed,"
+            " revision) VALUES (?, ?, 'https://a.example', 1, 1, 1)",
+            (ALICE, to_bytes(GUID)),
+        )
 
-        async def fill(store: SqliteStore) -> None:
-            await store.change(ALICE, [GUID], subscribe)
-
-        run(path, fill)
-
-    async def look(store: SqliteStore) -> None:
+    async def look() -> None:
+        store = await SqliteStore.open(path)
         assert set((await store.whole(ALICE)).entries) == {GUID}
+        assert await store.find_account("alice") == Account(ALICE, "alice", None, False, 0, 1)
+        await store.close()
 
-    run(path, look)
+    asyncio.run(look())
     assert prepare(path) == newest_version()
 
 

@@ -10,7 +10,18 @@ import sqlglot
 from postgres_server import with_connection
 from sqlglot import exp
 
-from feedkeep.model import Account, AccountId, PageRequest, Token
+from feedkeep.model import (
+    Account,
+    AccountId,
+    ActionDecision,
+    ActionRequest,
+    Clock,
+    EpisodeAction,
+    Grant,
+    PageRequest,
+    Token,
+    Told,
+)
 from feedkeep.rules import subscriptions
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.subscriptions import Update, guids_wanted, want
@@ -18,8 +29,8 @@ from feedkeep.store.postgres import PostgresStore, connections
 
 ALICE, BOB = AccountId(7), AccountId(3)
 URL = "https://a.example"
-NOT_BY_ACCOUNT = {"account_name", "schema_version"}
-"""The one look-up by name, and the number of the schema: small, and not split."""
+NOT_BY_ACCOUNT = {"account_name", "login_grant", "schema_version"}
+"""What is looked up by name, or by a login, and the number of the schema: small, and not split."""
 
 OF_MANY = {"$1", "ANY(CAST($1 AS BIGINT[]))", "w.account_id", "t.account_id"}
 OF_ONE = {"$1"}
@@ -81,9 +92,31 @@ async def every_request(store: PostgresStore) -> None:
     await store.find_token(ALICE, token.hash, guid)
     await store.tokens(ALICE)
     await store.revoke_token(ALICE, token.id, 1)
+    await every_request_of_apps(store)
     await store.set_password(ALICE, "other")
     await store.set_disabled(ALICE, True)
     await store.delete_account(ALICE)
+
+
+async def every_request_of_apps(store: PostgresStore) -> None:
+    session = Token(0, b"\2" * 32, "", 0, 9, is_session=True)
+    session = await store.add_session(ALICE, session, 1, 1)
+    await store.extend_token(ALICE, session.id, 10)
+    guid = parse_feed_url(URL).guid
+    action = EpisodeAction(b"\3" * 16, guid, URL, URL, "phone", "play", 1)
+    for clock in Clock:
+        await store.advance(ALICE, clock, lambda stamp: stamp + 1)
+        await store.note_told(ALICE, session.id, clock, Told(1))
+    await store.changed(ALICE, 0)
+    await store.record(ALICE, [(guid, action.key)], lambda _: ActionDecision([action], 1))
+    for podcast_guid in (None, guid):
+        await store.actions(ALICE, ActionRequest(0, podcast_guid, 1))
+    for body in ("{}", '{"a":1}'):
+        await store.change_document(ALICE, "device", "phone", lambda _, __, body=body: body)
+    await store.documents(ALICE, "device")
+    await store.document(ALICE, "device", "phone")
+    await store.save_grant(Grant(b"\4" * 32, ALICE, "", 1), 0)
+    await store.take_grant(b"\4" * 32)
 
 
 def strays(statement: str, allowed: set[str]) -> list[str]:
@@ -128,7 +161,7 @@ def test_every_table_of_every_statement_is_tied_to_the_account(
     database: str, monkeypatch: pytest.MonkeyPatch, one_account: bool
 ) -> None:
     found = statements_of_all_requests(database, monkeypatch, one_account=one_account)
-    assert len(found) > 20
+    assert len(found) > 40
     allowed = OF_ONE if one_account else OF_MANY
     assert {statement: stray for statement in found if (stray := strays(statement, allowed))} == {}
     for statement in found:
@@ -180,5 +213,6 @@ def test_every_key_of_the_schema_starts_with_the_account(database: str) -> None:
 
     asyncio.run(create())
     found = with_connection(database, keys)
-    assert len(found) >= 20
-    assert {table for table, _, column in found if column != "account_id"} == {"account_name"}
+    assert len(found) >= 28
+    not_by_account = {table for table, _, column in found if column != "account_id"}
+    assert not_by_account == {"account_name", "login_grant"}

@@ -15,7 +15,12 @@ from typing import Any, TypeVar
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import invariant, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    invariant,
+    rule,
+    run_state_machine_as_test,
+)
 from postgres_server import drop_database, new_database
 from test_machine import CLOCK, GUIDS, KNOWN, URLS, Rules
 
@@ -23,15 +28,25 @@ from feedkeep.errors import FeedkeepError
 from feedkeep.model import (
     Account,
     AccountId,
+    ActionDecision,
+    ActionRequest,
+    ActionSnapshot,
+    Clock,
     Decision,
+    EpisodeAction,
     Guid,
     Page,
     PageRequest,
     Snapshot,
+    Token,
+    Told,
     View,
     replace,
 )
 from feedkeep.model import Pointer as PointerEntry
+from feedkeep.rules import episode_actions
+from feedkeep.rules.episode_actions import SentAction
+from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.store.base import Store
 from feedkeep.store.postgres import PostgresStore
 from feedkeep.store.sqlite import SqliteStore
@@ -180,4 +195,109 @@ def test_no_store_differs_from_the_rules_and_the_reference(stores: Stores) -> No
     run_state_machine_as_test(
         lambda: EveryStore(stores),
         settings=settings(max_examples=60, stateful_step_count=20, deadline=None),
+    )
+
+
+ACTIONS = st.builds(
+    SentAction,
+    podcast=st.sampled_from(["https://a.example", "http://a.example/", "https://b.example"]),
+    episode=st.sampled_from(["https://a.example/1", "https://a.example/2"]),
+    device=st.sampled_from(["", "phone", "laptop"]),
+    kind=st.sampled_from(["play", "new"]),
+    done=st.none() | st.integers(0, 9),
+    position=st.none() | st.integers(0, 3),
+)
+NAMES = st.sampled_from(["a", "B", "é", "\U0001f3a7"])
+
+
+class EveryAppStore(RuleBasedStateMachine):
+    """What apps keep of an account, in each store, and the actions in memory, too."""
+
+    account_numbers = count(10**6)
+
+    def __init__(self, stores: Stores) -> None:
+        super().__init__()
+        self.stores = stores
+        self.account_id = AccountId(next(self.account_numbers))
+        self.known: dict[bytes, EpisodeAction] = {}
+        self.last_stamp = 0
+        self.sessions = 0
+        name = f"name{self.account_id}"
+        account = Account(self.account_id, name, None, False, 0)
+        stores.on_each(lambda store: store.create_account(account, name))
+
+    def on_each(self, work: Callable[[Store], Coroutine[None, None, object]]) -> None:
+        """Do the same with each store; each has to answer the same."""
+        assert len({repr(answer) for answer in self.stores.on_each(work).values()}) == 1
+
+    @rule(sent=st.lists(ACTIONS, min_size=1, max_size=3), now=CLOCK)
+    def record(self, sent: list[SentAction], now: int) -> None:
+        judged = [episode_actions.judge(one, now) for one in sent]
+        actions = [one for one in judged if isinstance(one, EpisodeAction)]
+
+        def decide(snapshot: ActionSnapshot) -> ActionDecision:
+            return episode_actions.record(replace(snapshot, now=now), actions)
+
+        wanted = {one.key: (one.podcast_guid, one.key) for one in actions}
+        known = {key: self.known[key] for key in wanted if key in self.known}
+        decision = decide(ActionSnapshot(known, self.last_stamp, now))
+        self.known |= {one.key: one for one in decision.saved}
+        self.last_stamp = decision.last_stamp if decision.saved else self.last_stamp
+        keys = list(wanted.values())
+        self.on_each(lambda store: store.record(self.account_id, keys, decide))
+
+    @rule(clock=st.sampled_from(Clock), step=st.integers(0, 9))
+    def advance(self, clock: Clock, step: int) -> None:
+        self.last_stamp += step if clock is Clock.ACTIONS else 0
+        self.on_each(lambda store: store.advance(self.account_id, clock, lambda at: at + step))
+
+    @rule(kind=st.sampled_from(["device", "settings"]), name=NAMES)
+    def change_document(self, kind: str, name: str) -> None:
+        def decide(body: str | None, others: int) -> str:
+            return f"{body or others} and more"
+
+        self.on_each(lambda store: store.change_document(self.account_id, kind, name, decide))
+
+    @rule(expires=st.integers(1, 9), label=st.sampled_from("ab"))
+    def begin_session(self, expires: int, label: str) -> None:
+        self.sessions += 1
+        token = Token(0, self.sessions.to_bytes(32, "big"), label, 0, expires, is_session=True)
+        self.on_each(lambda store: store.add_session(self.account_id, token, 4, 2))
+
+    @rule(token_id=st.integers(1, 6), number=st.integers(0, 9), clock=st.sampled_from(Clock))
+    def use_session(self, token_id: int, number: int, clock: Clock) -> None:
+        async def use(store: Store) -> None:
+            told = Told(number, None if number % 3 else number - 1)
+            await store.note_told(self.account_id, token_id, clock, told)
+            await store.extend_token(self.account_id, token_id, number)
+
+        self.on_each(use)
+
+    @rule(token_id=st.integers(1, 6))
+    def end_session(self, token_id: int) -> None:
+        self.on_each(lambda store: store.revoke_token(self.account_id, token_id, 5))
+
+    @invariant()
+    def every_store_has_the_same_and_the_actions_that_the_rules_have(self) -> None:
+        async def look(store: Store) -> tuple[list[EpisodeAction], object]:
+            actions = await store.actions(self.account_id, ActionRequest(0, None, 100))
+            of_one = await store.actions(self.account_id, ActionRequest(2, derived, 2))
+            account = await store.find_account(f"name{self.account_id}")
+            documents = [await store.documents(self.account_id, k) for k in ("device", "settings")]
+            tokens = await store.tokens(self.account_id)
+            hashes = [token.hash for token in tokens]
+            return actions, (of_one, account, documents, tokens, hashes)
+
+        derived = parse_feed_url("https://a.example").guid
+        found = self.stores.on_each(look)
+        expected = sorted(self.known.values(), key=lambda one: one.revision)
+        for name, (actions, _) in found.items():
+            assert actions == expected, name
+        assert len({repr(rest) for _, rest in found.values()}) == 1
+
+
+def test_no_store_keeps_anything_else_for_apps_than_the_others(stores: Stores) -> None:
+    run_state_machine_as_test(
+        lambda: EveryAppStore(stores),
+        settings=settings(max_examples=30, stateful_step_count=15, deadline=None),
     )

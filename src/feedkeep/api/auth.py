@@ -6,14 +6,35 @@ import base64
 import binascii
 from collections.abc import Collection
 
+import structlog
+
 from feedkeep.api.http import Request
-from feedkeep.errors import NotAuthorized
+from feedkeep.errors import NotAuthorized, TooManyAttempts
 from feedkeep.rules.credentials import (
     Credential,
     PasswordCredential,
     TokenCredential,
     read_token,
 )
+from feedkeep.service import Admitted, Service
+
+_READING = {"GET", "HEAD"}
+
+_log = structlog.get_logger()
+
+
+class HeaderDoor:
+    """Whoever asks shows a credential in the Authorization header (contract, section 2)."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    async def admit(self, request: Request) -> Admitted:
+        """Return who asks, and the entry that a request to read names."""
+        credential = credential_of(request)
+        request.credential_kind = credential.kind
+        guid = request.parameters.get("guid") if request.method in _READING else None
+        return await self._service.authenticate(credential, request.address, guid)
 
 
 def credential_of(request: Request) -> Credential:
@@ -31,6 +52,17 @@ def credential_of(request: Request) -> Credential:
     if credential is None:
         raise NotAuthorized
     return credential
+
+
+def log_refusal(request: Request, error: Exception) -> None:
+    """Log that somebody was not let in; never a name: people type passwords where it belongs."""
+    _log.warning(
+        "login refused",
+        request_id=request.id,
+        address=request.address,
+        credential=request.credential_kind,
+        reason="too many attempts" if isinstance(error, TooManyAttempts) else "not valid",
+    )
 
 
 def address_of(request: Request, trusted_proxies: Collection[str]) -> str:

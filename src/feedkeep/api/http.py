@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -27,17 +27,21 @@ class Request:
         parameters: What stands in the path where the route has names.
         id: What the log and the reply call it.
         address: The address of the client.
+        credential_kind: What kind of credential came with it, as far as that is known.
         admitted: Who is asking, once that is known.
+        reply_headers: Headers that the reply is to have, whatever it is.
     """
 
     parameters: dict[str, str]
     id: str
     address: str
+    credential_kind: str = "none or malformed"
     admitted: Admitted | None = None
 
     def __init__(self, scope: Scope, receive: Receive) -> None:
         self.method: str = scope["method"]
         self.path: str = scope["path"]
+        self.reply_headers: dict[str, str] = {}
         self._scope = scope
         self._receive = receive
         self._headers: dict[bytes, bytes] = dict(scope["headers"])
@@ -59,6 +63,17 @@ class Request:
         """How the client reached this service: scheme and host."""
         host, port = self._scope["server"]
         return f"{self._scope['scheme']}://{self.header(b'host') or f'{host}:{port}'}"
+
+    def is_secure(self, trusted_proxies: Collection[str]) -> bool:
+        """Say whether the client came by HTTPS, to this service or to a proxy that is trusted."""
+        if self.peer in trusted_proxies:
+            return self.header(b"x-forwarded-proto").strip().lower() == "https"
+        return bool(self._scope["scheme"] == "https")
+
+    def cookies(self) -> dict[str, str]:
+        """Return the cookies by name (RFC 6265, section 5.4)."""
+        pairs = (part.partition("=") for part in self.header(b"cookie").split(";"))
+        return {name.strip(): value.strip().strip('"') for name, _, value in pairs}
 
     def query(self) -> dict[str, list[str]]:
         """Return the values of each parameter of the query."""

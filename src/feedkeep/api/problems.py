@@ -14,6 +14,7 @@ from feedkeep.errors import (
     FeedkeepError,
     InvalidInput,
     NotAuthorized,
+    NotTheirs,
     StoreUnavailable,
     TooManyAttempts,
     UnknownSubscription,
@@ -21,6 +22,9 @@ from feedkeep.errors import (
 
 CHALLENGE = 'Bearer realm="feedkeep", Basic realm="feedkeep", charset="UTF-8"'
 RETRY_AFTER_SECONDS = 2
+
+METHOD_NOT_ALLOWED = 405
+INVALID = "The input could not be validated."
 
 _log = structlog.get_logger()
 
@@ -61,20 +65,24 @@ HEAD_TOO_LARGE = Refusal(
 )
 UNREADABLE = Refusal(400, "The request is not valid HTTP.")
 UNKNOWN_METHOD = Refusal(
-    405, "The input could not be validated.", "", {"Allow": "GET, HEAD, POST, PATCH, DELETE"}
+    METHOD_NOT_ALLOWED, INVALID, "", {"Allow": "GET, HEAD, POST, PUT, PATCH, DELETE"}
 )
 STOPPING = Refusal(
     503, "The service is unavailable.", "It is stopping; try again.", {"Retry-After": "5"}
 )
 
 
-def refusal_of(error: Exception, allow: str) -> Refusal:
+def refusal_of(error: Exception, allow: str, invalid_status: int = METHOD_NOT_ALLOWED) -> Refusal:
     """Return what an error is told as; `allow` names the methods that the route has."""
     match error:
         case NotAuthorized():
             return Refusal(401, "The user is not authorized.", "", {"WWW-Authenticate": CHALLENGE})
         case UnknownSubscription() | NoSuchRoute():
             return Refusal(404, "The resource was not found.")
+        case NotTheirs():
+            return Refusal(403, "The resource is another account's.")
+        case InvalidInput() if invalid_status != METHOD_NOT_ALLOWED:
+            return Refusal(invalid_status, INVALID, str(error))
         case InvalidInput():
             return _invalid(str(error), allow)
         case NoSuchMethod():
@@ -100,9 +108,11 @@ def reply_to(error: Exception, request: Request, route: Route | None) -> Reply:
         _log.error("store unavailable", request_id=request.id, reason=str(error))
     elif not isinstance(error, FeedkeepError):
         _log.error("internal error", request_id=request.id, exc_info=error)
-    return refusal_of(error, route.allow if route else "").reply()
+    if route is None:
+        return refusal_of(error, "").reply()
+    return refusal_of(error, route.allow, route.edge.invalid_status).reply()
 
 
 def _invalid(detail: str, allow: str) -> Refusal:
     headers = {"Allow": allow} if allow else {}
-    return Refusal(405, "The input could not be validated.", detail, headers)
+    return Refusal(METHOD_NOT_ALLOWED, INVALID, detail, headers)

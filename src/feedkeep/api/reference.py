@@ -1,10 +1,15 @@
-"""The reference for people: openapi.yaml, written by hand, and a page that shows it offline."""
+"""The reference for people: openapi.yaml, written by hand, and a page that shows it offline.
+
+Each protocol's package has its own openapi.yaml; together they are one document.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import openapi_ui_bundles
 import yaml
@@ -40,11 +45,26 @@ _POLICY = (
 )
 
 
-def openapi_document() -> dict[str, object]:
-    """Return the interface as an OpenAPI 3.1 document."""
-    text = resources.files("feedkeep.api").joinpath("openapi.yaml").read_text("utf-8")
-    document: dict[str, object] = yaml.safe_load(text)
+def openapi_document(packages: Sequence[str]) -> dict[str, Any]:
+    """Return the OpenAPI 3.1 document whose parts these packages have; the first has its head."""
+    document, *others = map(_part, packages)
+    for part in others:
+        document["tags"] += part["tags"]
+        _add(document["paths"], part["paths"])
+        for kind, components in part["components"].items():
+            _add(document["components"].setdefault(kind, {}), components)
     return document
+
+
+def _part(package: str) -> dict[str, Any]:
+    text = resources.files(package).joinpath("openapi.yaml").read_text("utf-8")
+    part: dict[str, Any] = yaml.safe_load(text)
+    return part
+
+
+def _add(known: dict[str, Any], more: Mapping[str, Any]) -> None:
+    assert known.keys().isdisjoint(more), "two parts of the document define the same thing"
+    known.update(more)
 
 
 class OpenApiResource:
@@ -52,8 +72,8 @@ class OpenApiResource:
 
     is_public = True
 
-    def __init__(self) -> None:
-        self._body = json.dumps(openapi_document()).encode()
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        self._body = json.dumps(document).encode()
 
     async def get(self, _request: Request) -> Reply:
         """Answer with the document."""

@@ -30,7 +30,7 @@ class SubscriptionsResource:
     async def get(self, request: Request) -> Reply:
         """List what changed after a stamp."""
         asked = paging.page_request(request.query())
-        page = await self._service.page(_account(request), asked)
+        page = await self._service.page(_admitted(request).account, asked)
         base = (self._public_url or request.base_url) + request.path
         reply = wire.page_reply(
             page,

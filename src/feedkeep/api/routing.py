@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Protocol
 
 from feedkeep.api.http import Reply, Request
+from feedkeep.service import Admitted
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 
@@ -18,19 +20,51 @@ class Resource(Protocol):
     """Whether it answers whoever asks."""
 
 
+class Door(Protocol):
+    """How those who ask show who they are."""
+
+    async def admit(self, request: Request) -> Admitted:
+        """Return who asks; leave in the request what kind of credential they showed.
+
+        Raises:
+            NotAuthorized: They show nothing that lets anybody in.
+            NotTheirs: They ask for what is somebody else's.
+            TooManyAttempts: Too many wrong passwords came.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """The routes of one protocol.
+
+    Attributes:
+        routes: The resource of each template.
+        door: How those who ask for what is not public show who they are.
+        invalid_status: What an input that is not valid is answered with.
+    """
+
+    routes: Mapping[str, Resource]
+    door: Door
+    invalid_status: int = 405
+
+
 class Route:
     """A template such as /subscriptions/{guid}, and what is there.
+
+    A name in it can say what it stands for, as in {format:json|txt}; else it is all up to a slash.
 
     Attributes:
         template: The template.
         resource: What is there.
+        edge: What it is a part of.
         methods: What it answers, HEAD wherever GET is.
         allow: The same as the Allow header lists it.
     """
 
-    def __init__(self, template: str, resource: Resource) -> None:
+    def __init__(self, template: str, resource: Resource, edge: Edge) -> None:
         self.template = template
         self.resource = resource
+        self.edge = edge
         self.methods = {
             name: getattr(resource, _READ_AS.get(name, name).lower())
             for name in METHODS
@@ -48,25 +82,45 @@ class Route:
 class Router:
     """All routes."""
 
-    def __init__(self, routes: Mapping[str, Resource]) -> None:
-        found = [Route(template, resource) for template, resource in routes.items()]
-        self._exact = {route.template: route for route in found if "{" not in route.template}
-        self._patterns = [
-            (re.compile(re.sub(r"{(\w+)}", r"(?P<\1>[^/]+)", route.template)), route)
-            for route in found
-            if "{" in route.template
+    def __init__(self, edges: Iterable[Edge]) -> None:
+        """Take edges; of two templates that a path matches, the first one counts."""
+        found = [
+            Route(template, resource, edge)
+            for edge in edges
+            for template, resource in edge.routes.items()
         ]
+        self._exact = {route.template: route for route in found if "{" not in route.template}
+        self._patterns: dict[str, list[tuple[re.Pattern[str], Route]]] = {}
+        for route in found:
+            if "{" in route.template:
+                first = _first_segment(route.template)
+                several = self._patterns.setdefault("" if "{" in first else first, [])
+                several.append((_pattern(route.template), route))
 
     def find(self, request: Request) -> Route | None:
         """Return the route of a request, and give the request what stands in its path."""
         request.parameters = {}
         if route := self._exact.get(request.path):
             return route
-        for pattern, route in self._patterns:
+        first = _first_segment(request.path)
+        for pattern, route in self._patterns.get(first) or self._patterns.get("", []):
             if match := pattern.fullmatch(request.path):
                 request.parameters = match.groupdict()
                 return route
         return None
 
 
+def _first_segment(path: str) -> str:
+    return path.split("/", 2)[1] if path.startswith("/") else ""
+
+
+def _pattern(template: str) -> re.Pattern[str]:
+    parts = _NAME.split(template)  # text, then a name and what it stands for, and so on
+    pattern = re.escape(parts[0])
+    for name, stands_for, text in zip(parts[1::3], parts[2::3], parts[3::3], strict=True):
+        pattern += f"(?P<{name}>{stands_for or '[^/]+'}){re.escape(text)}"
+    return re.compile(pattern)
+
+
+_NAME = re.compile(r"{(\w+)(?::((?:[^{}]|{[0-9]+})+))?}")
 _READ_AS = {"HEAD": "GET"}

@@ -12,7 +12,7 @@ from feedkeep.errors import InvalidInput
 from feedkeep.model import Deletion, Page, Pointer, Stamp, View
 from feedkeep.rules.subscriptions import Added, Refused, Updated, Wanted, want
 
-Request = TypeVar("Request", bound=Struct)
+Request = TypeVar("Request")
 Value = TypeVar("Value", str, bool)
 
 
@@ -127,7 +127,7 @@ UPDATE_REQUEST = msgspec.json.Decoder(UpdateRequest)
 _ENCODER = msgspec.json.Encoder()
 
 
-def encode(reply: Struct) -> bytes:
+def encode(reply: object) -> bytes:
     """Return a reply as JSON."""
     return _ENCODER.encode(reply)
 

@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from feedkeep.cli import accounts, copying, database, feeds, serve, tokens
+from feedkeep.cli import accounts, copying, database, feeds, gpodder, serve, sessions, tokens
 from feedkeep.errors import FeedkeepError
 
 DEBUG_VARIABLE = "FEEDKEEP_DEBUG"
@@ -39,8 +39,10 @@ app = typer.Typer(
 app.command("serve")(serve.serve)
 app.add_typer(accounts.app, name="account")
 app.add_typer(tokens.app, name="token")
+app.add_typer(sessions.app, name="session")
 app.command("import")(feeds.import_feeds)
 app.command("export")(feeds.export_feeds)
+app.command("migrate-from")(gpodder.migrate_from)
 app.command("backup")(database.back_up_to)
 app.command("restore")(database.restore_from)
 app.command("copy")(copying.copy_all)

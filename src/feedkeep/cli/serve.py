@@ -10,7 +10,7 @@ import typer
 import uvloop
 
 from feedkeep import __version__
-from feedkeep.api.app import FeedkeepApp
+from feedkeep.app import FeedkeepApp
 from feedkeep.assembly import open_service
 from feedkeep.cli.common import ConfigOption, DatabaseOption, say, settings
 from feedkeep.logs import configure_logs

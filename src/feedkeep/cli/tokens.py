@@ -66,7 +66,7 @@ def list_tokens(
     rows = [
         [
             str(token.id),
-            _state(token, now),
+            state(token, now),
             moment(token.created),
             moment(token.expires),
             token.label,
@@ -90,7 +90,8 @@ def revoke(
     say(f"Revoked token {token_id} of {name}.")
 
 
-def _state(token: Token, now: Stamp) -> str:
+def state(token: Token, now: Stamp) -> str:
+    """Return whether a token or a session still works, in a word."""
     if token.revoked is not None:
         return "revoked"
     return "expired" if token.expires is not None and token.expires <= now else "active"

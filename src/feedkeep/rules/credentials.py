@@ -16,6 +16,7 @@ from feedkeep.errors import AccountError
 from feedkeep.model import Account, AccountId, Stamp, Token, Value
 
 TOKEN_PREFIX = "fk_"  # noqa: S105 - what all tokens start with
+SESSION_PREFIX = "fs_"
 SECRET_BYTES = 21
 MAX_NAME_CHARACTERS = 64
 MAX_PASSWORD_CHARACTERS = 1_024
@@ -25,7 +26,7 @@ MAX_ACCOUNT_ID = 2**63 - 1
 _ID_BYTES = 8
 _CHECKSUM_BYTES = 4
 _NAME = re.compile(r"\w[\w.@+-]*")
-_TOKEN = re.compile(r"fk_[A-Za-z0-9_-]{44}")
+_SECRET = re.compile(r"f[ks]_[A-Za-z0-9_-]{44}")
 
 
 class TokenCredential(Value, frozen=True):
@@ -43,6 +44,12 @@ class TokenCredential(Value, frozen=True):
 
     kind: ClassVar[str] = "token"
     hidden: ClassVar[frozenset[str]] = frozenset({"hash"})
+
+
+class SessionCredential(TokenCredential, frozen=True):
+    """A session that somebody shows, as a cookie: a token of another kind."""
+
+    kind: ClassVar[str] = "session"
 
 
 class PasswordCredential(Value, frozen=True):
@@ -99,23 +106,34 @@ def normal_password(password: str) -> str:
     return unicodedata.normalize("NFC", password)
 
 
-def write_token(account_id: AccountId, secret: bytes) -> str:
+def write_token(account_id: AccountId, secret: bytes, prefix: str = TOKEN_PREFIX) -> str:
     """Return the text of a token: prefix, then account, secret and checksum in URL-safe base64."""
     assert len(secret) == SECRET_BYTES
     body = account_id.to_bytes(_ID_BYTES, "big") + secret
-    return TOKEN_PREFIX + base64.urlsafe_b64encode(body + _checksum(body)).decode()
+    return prefix + base64.urlsafe_b64encode(body + _checksum(body)).decode()
 
 
 def read_token(text: str) -> TokenCredential | None:
     """Return what a token's text says, or None if it is none: a typing error is noticed here."""
-    if not _TOKEN.fullmatch(text):
+    account_id = _account_of(text, TOKEN_PREFIX)
+    return None if account_id is None else TokenCredential(account_id, token_hash(text))
+
+
+def read_session(text: str) -> SessionCredential | None:
+    """Return what a session's text says, or None if it is none."""
+    account_id = _account_of(text, SESSION_PREFIX)
+    return None if account_id is None else SessionCredential(account_id, token_hash(text))
+
+
+def _account_of(text: str, prefix: str) -> AccountId | None:
+    if not text.startswith(prefix) or not _SECRET.fullmatch(text):
         return None
-    raw = base64.urlsafe_b64decode(text[len(TOKEN_PREFIX) :])
+    raw = base64.urlsafe_b64decode(text[len(prefix) :])
     body, checksum = raw[:-_CHECKSUM_BYTES], raw[-_CHECKSUM_BYTES:]
     account_id = int.from_bytes(body[:_ID_BYTES], "big")
     if checksum != _checksum(body) or not 0 < account_id <= MAX_ACCOUNT_ID:
         return None
-    return TokenCredential(AccountId(account_id), token_hash(text))
+    return AccountId(account_id)
 
 
 def token_hash(text: str) -> bytes:

@@ -107,7 +107,26 @@ def guids_wanted(items: Sequence[Wanted | Refused]) -> list[Guid]:
 
 def add(snapshot: Snapshot, items: Sequence[Wanted | Refused]) -> Decision[list[Added | Refused]]:
     """Add each item in turn; each sees those before it, and one that is refused changes nothing."""
+    return sync(snapshot, items, [])
+
+
+def sync(
+    snapshot: Snapshot, items: Sequence[Wanted | Refused], left: Sequence[FeedUrl]
+) -> Decision[list[Added | Refused]]:
+    """Unsubscribe from the URLs that were left, and add each item in turn.
+
+    A URL that is both left and wanted is wanted. Leaving a feed that is not subscribed changes
+    nothing, so sending it again does no harm. Neither does leaving a former URL of a feed that
+    moved: AntennaPod sends that after it was told itself to remove the URL, and nobody has
+    unsubscribed.
+    """
     draft = Draft(snapshot)
+    wanted = {item.url.guid for item in items if isinstance(item, Wanted)}
+    for url in left:
+        found = draft.find(url.guid)
+        is_present = found is not None and parse_feed_url(found.feed_url).guid == url.guid
+        if found and found.is_subscribed and is_present and url.guid not in wanted:
+            draft.put(replace(found, is_subscribed=False, subscription_changed=draft.tick()))
     results = [
         _add_or_refuse(draft, item) if isinstance(item, Wanted) else (item, False) for item in items
     ]

@@ -14,9 +14,17 @@ from typing import Protocol, TypeAlias
 from feedkeep.model import (
     Account,
     AccountId,
+    ActionDecision,
+    ActionRequest,
+    ActionSnapshot,
+    Clock,
     Decision,
     Deletion,
+    Document,
+    Entry,
+    EpisodeAction,
     Found,
+    Grant,
     Guid,
     Page,
     PageRequest,
@@ -25,6 +33,7 @@ from feedkeep.model import (
     Stamp,
     T,
     Token,
+    Told,
     View,
 )
 
@@ -41,8 +50,9 @@ class Archive(Protocol):
     def records(self) -> AsyncIterator[Records]:
         """Yield all records, at most `RECORDS_AT_ONCE` at a time, as often as it is called.
 
-        First owners, then tokens, deletions, subscriptions and pointers: what others refer to comes
-        before them. Each kind is ordered by account, and then by what is its key there.
+        First owners, then tokens, deletions, subscriptions, pointers, episode actions, documents:
+        what others refer to comes before them. Each kind is ordered by account, and then by what is
+        its key there.
         """
 
 
@@ -86,6 +96,71 @@ class Store(Protocol):
             NotAuthorized: The account is gone.
         """
 
+    async def changed(self, account_id: AccountId, first: Stamp) -> Sequence[Entry]:
+        """Return every announced entry with a revision from `first` on, in no order.
+
+        With each subscription in it come the unannounced pointers to it that have an alias.
+        """
+
+    async def advance(
+        self, account_id: AccountId, clock: Clock, to: Callable[[Stamp], Stamp]
+    ) -> Stamp:
+        """Set a clock to what `to` makes of it, after every change before, and return that.
+
+        Raises:
+            NotAuthorized: The account is gone.
+        """
+
+    async def note_told(
+        self, account_id: AccountId, token_id: int, clock: Clock, told: Told
+    ) -> None:
+        """Remember how far a token's bearer knows what changed; neither second ever goes back."""
+
+    async def record(
+        self,
+        account_id: AccountId,
+        keys: Sequence[tuple[Guid, bytes]],
+        decide: Callable[[ActionSnapshot], ActionDecision],
+    ) -> None:
+        """Load the episode actions of podcast guids and keys, let `decide` say what to save.
+
+        As `change` does for entries, and with the same promises.
+
+        Raises:
+            NotAuthorized: The account is gone.
+        """
+
+    async def actions(self, account_id: AccountId, request: ActionRequest) -> list[EpisodeAction]:
+        """Return episode actions by rising revision."""
+
+    async def documents(self, account_id: AccountId, kind: str) -> Sequence[Document]:
+        """Return all documents of a kind by name."""
+
+    async def document(self, account_id: AccountId, kind: str, name: str) -> str | None:
+        """Return the body of a document."""
+
+    async def change_document(
+        self,
+        account_id: AccountId,
+        kind: str,
+        name: str,
+        decide: Callable[[str | None, int], str],
+    ) -> str:
+        """Load a document, save what `decide` makes of it, and return that.
+
+        `decide` is given the body, or None and how many others of the kind there are.
+
+        Raises:
+            NotAuthorized: The account is gone.
+            FeedkeepError: Whatever `decide` raises; nothing is changed then.
+        """
+
+    async def save_grant(self, grant: Grant, forgotten_before: Stamp) -> None:
+        """Remember a grant; forget those that were made before a stamp."""
+
+    async def take_grant(self, login: bytes) -> Grant | None:
+        """Return the grant of a login, once. Asking for one that is not there writes nothing."""
+
     async def find_token(
         self, account_id: AccountId, token_hash: bytes, guid: Guid | None = None
     ) -> Found | None:
@@ -111,7 +186,7 @@ class Store(Protocol):
         """
 
     async def set_password(self, account_id: AccountId, password_hash: str) -> None:
-        """Replace the password's hash."""
+        """Replace the password's hash; the sessions that the old one began end with it."""
 
     async def set_disabled(self, account_id: AccountId, is_disabled: bool) -> None:
         """Disable or enable an account."""
@@ -122,8 +197,19 @@ class Store(Protocol):
     async def add_token(self, account_id: AccountId, token: Token) -> Token:
         """Remember a token; return it under the account's next number, whatever id it came with."""
 
+    async def add_session(
+        self, account_id: AccountId, token: Token, most: int, most_alike: int
+    ) -> Token:
+        """Remember a session as `add_token` does; forget others but those that end last.
+
+        So many stay, and so many of those with one label; the new one is always among them.
+        """
+
+    async def extend_token(self, account_id: AccountId, token_id: int, expires: Stamp) -> None:
+        """Let a token that is not revoked end at another time."""
+
     async def tokens(self, account_id: AccountId) -> Sequence[Token]:
-        """Return all tokens of an account by number, revoked ones too."""
+        """Return all tokens of an account by number, sessions and revoked ones too."""
 
     async def revoke_token(self, account_id: AccountId, token_id: int, now: Stamp) -> Token | None:
         """Let a token end now, unless it ended before; return it, or None if there is none."""

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from msgspec.structs import astuple
+
 from feedkeep.model import (
     Account,
     AccountId,
     Alias,
     Deletion,
+    Document,
     Entry,
+    EpisodeAction,
     Found,
     Guid,
     Owner,
@@ -21,9 +25,21 @@ from feedkeep.model import (
     View,
 )
 
-ACCOUNT = ("name", "password_hash", "is_disabled", "created")
-OWNER = (*ACCOUNT, "name_key", "last_stamp", "last_token_id")
-TOKEN = ("id", "hash", "label", "created", "expires", "revoked")
+ACCOUNT = ("name", "password_hash", "is_disabled", "created", "last_stamp", "last_action_stamp")
+OWNER = (*ACCOUNT, "name_key", "last_token_id")
+TOKEN = (
+    "id",
+    "hash",
+    "label",
+    "created",
+    "expires",
+    "revoked",
+    "is_session",
+    "told_subscriptions",
+    "heard_subscriptions",
+    "told_actions",
+    "heard_actions",
+)
 DELETION = ("id", "guid")
 ENTRY = (
     "guid",
@@ -39,6 +55,21 @@ ENTRY = (
 """The columns of an entry, but for the account and the revision."""
 
 SAVED_ENTRY = (*ENTRY, "revision")
+ACTION = (
+    "key",
+    "podcast_guid",
+    "podcast",
+    "episode",
+    "device",
+    "kind",
+    "done",
+    "started",
+    "position",
+    "total",
+    "episode_guid",
+    "revision",
+)
+DOCUMENT = ("kind", "name", "body")
 
 _WIDTH = len(ENTRY)
 _ACCOUNT_END = 1 + len(ACCOUNT)
@@ -61,12 +92,22 @@ def table_of(record: Record) -> tuple[str, Sequence[str]]:
             return "deletion", DELETION
         case Subscription() | Pointer():
             return "entry", SAVED_ENTRY
+        case EpisodeAction():
+            return "episode_action", ACTION
+        case Document():
+            return "document", DOCUMENT
 
 
 def account_of(row: Sequence[Any]) -> Account:
     """Return the account whose id and `ACCOUNT` columns a row has."""
-    account_id, name, password_hash, is_disabled, created = row
-    return Account(AccountId(account_id), name, password_hash, bool(is_disabled), created)
+    account_id, name, password_hash, is_disabled, *rest = row
+    return Account(AccountId(account_id), name, password_hash, bool(is_disabled), *rest)
+
+
+def token_of(row: Sequence[Any]) -> Token:
+    """Return the token whose `TOKEN` columns a row has."""
+    number, token_hash, label, created, expires, revoked, is_session, *told = row
+    return Token(number, token_hash, label, created, expires, revoked, bool(is_session), *told)
 
 
 class Rows:
@@ -97,7 +138,7 @@ class Rows:
 
     def found_of(self, row: Sequence[Any]) -> Found:
         """Return what a token leads to, of an account's, a token's and a view's columns."""
-        account, token = account_of(row[:_ACCOUNT_END]), Token(*row[_ACCOUNT_END:_TOKEN_END])
+        account, token = account_of(row[:_ACCOUNT_END]), token_of(row[_ACCOUNT_END:_TOKEN_END])
         is_there = row[_TOKEN_END] is not None
         return Found(account, token, self.view_of(row[_TOKEN_END:]) if is_there else None)
 
@@ -127,17 +168,28 @@ class Rows:
     def record_row(self, account_id: AccountId, record: Record) -> tuple[Any, ...]:
         """Return the account's id and then the columns of a record."""
         match record:
-            case Owner(account, name_key, last_stamp, last_token_id):
-                own = (account.name, account.password_hash, account.is_disabled, account.created)
-                return (account_id, *own, name_key, last_stamp, last_token_id)
-            case Token(number, token_hash, label, created, expires, revoked):
-                return (account_id, number, token_hash, label, created, expires, revoked)
+            case Owner(account, name_key, last_token_id):
+                return (account_id, *astuple(account)[1:], name_key, last_token_id)
+            case Token() | Document():
+                return (account_id, *astuple(record))
             case Deletion(number, guid):
                 return (account_id, number, self._write(guid))
             case Subscription() | Pointer():
                 return (account_id, *self.row_of(record))
+            case EpisodeAction():
+                return (account_id, *self.action_row(record))
+
+    def action_of(self, row: Sequence[Any]) -> EpisodeAction:
+        """Return the episode action whose `ACTION` columns a row has."""
+        key, podcast_guid, *rest = row
+        return EpisodeAction(key, self._read(podcast_guid), *rest)
+
+    def action_row(self, action: EpisodeAction) -> tuple[Any, ...]:
+        """Return the `ACTION` columns of an episode action."""
+        key, podcast_guid, *rest = astuple(action)
+        return (key, self._write(podcast_guid), *rest)
 
 
 def owner_of(row: Sequence[Any]) -> Owner:
     """Return the owner whose id and `OWNER` columns a row has."""
-    return Owner(account_of(row[:5]), *row[5:])
+    return Owner(account_of(row[:_ACCOUNT_END]), *row[_ACCOUNT_END:])

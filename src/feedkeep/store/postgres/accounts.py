@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import asyncpg
 
@@ -12,7 +11,7 @@ from feedkeep.model import Account, AccountId, Found, Guid, Stamp, Token, replac
 from feedkeep.store.postgres.connections import Connections
 from feedkeep.store.postgres.rows import ROWS
 from feedkeep.store.postgres.shape import Shape
-from feedkeep.store.rows import ACCOUNT, ENTRY, TOKEN, account_of, columns
+from feedkeep.store.rows import ACCOUNT, ENTRY, TOKEN, account_of, columns, token_of
 
 _ACCOUNT_COLUMNS = f"a.account_id, {columns(ACCOUNT, 'a')}"
 _TOKEN_COLUMNS = columns(TOKEN, "t")
@@ -38,10 +37,25 @@ UPDATE feedkeep.account SET last_token_id = last_token_id + 1
 WHERE account_id = $1 RETURNING last_token_id
 """
 _ADD_TOKEN = """
-INSERT INTO feedkeep.token (account_id, id, hash, label, created, expires)
-VALUES ($1, $2, $3, $4, $5, $6)
+INSERT INTO feedkeep.token (account_id, id, hash, label, created, expires, is_session)
+VALUES ($1, $2, $3, $4, $5, $6, $7)
 """
 _TOKENS = f"SELECT {_TOKEN_COLUMNS} FROM feedkeep.token t WHERE t.account_id = $1 ORDER BY t.id"
+_NEWEST = "s.id = $2 DESC, s.revoked IS NULL DESC, s.expires DESC, s.id DESC"
+_FORGET_SESSIONS = f"""
+DELETE FROM feedkeep.token t WHERE t.account_id = $1 AND t.id IN (
+    SELECT n.id FROM (
+        SELECT s.id, row_number() OVER (ORDER BY {_NEWEST}) AS n,
+               row_number() OVER (PARTITION BY s.label ORDER BY {_NEWEST}) AS n_alike
+        FROM feedkeep.token s WHERE s.account_id = $1 AND s.is_session
+    ) n WHERE n.n > $3 OR n.n_alike > $4
+)
+"""
+_EXTEND = """
+UPDATE feedkeep.token t SET expires = $3
+WHERE t.account_id = $1 AND t.id = $2 AND t.revoked IS NULL
+"""
+_END_SESSIONS = "DELETE FROM feedkeep.token t WHERE t.account_id = $1 AND t.is_session"
 _REVOKE = f"""
 UPDATE feedkeep.token t SET revoked = coalesce(t.revoked, $3)
 WHERE t.account_id = $1 AND t.id = $2 RETURNING {_TOKEN_COLUMNS}
@@ -94,7 +108,7 @@ async def has_any(connections: Connections) -> bool:
 
 async def tokens(connections: Connections, account_id: AccountId) -> list[Token]:
     """Return all tokens of an account by number."""
-    return [Token(*row) for row in await connections.fetch(_TOKENS, account_id)]
+    return [token_of(row) for row in await connections.fetch(_TOKENS, account_id)]
 
 
 async def create(connection: asyncpg.Connection, account: Account, name_key: str) -> None:
@@ -110,8 +124,9 @@ async def create(connection: asyncpg.Connection, account: Account, name_key: str
 async def set_password(
     connection: asyncpg.Connection, account_id: AccountId, password_hash: str
 ) -> None:
-    """Replace the password's hash."""
+    """Replace the password's hash; the sessions that the old one began end with it."""
     await connection.execute(_SET_PASSWORD, account_id, password_hash)
+    await connection.execute(_END_SESSIONS, account_id)
 
 
 async def set_disabled(
@@ -133,9 +148,25 @@ async def add_token(connection: asyncpg.Connection, account_id: AccountId, token
     token_id = await connection.fetchval(_NEXT_TOKEN_ID, account_id)
     if token_id is None:
         raise AccountError("The account is gone.")
-    values: tuple[Any, ...] = (token_id, token.hash, token.label, token.created, token.expires)
-    await connection.execute(_ADD_TOKEN, account_id, *values)
+    values = (token.hash, token.label, token.created, token.expires, token.is_session)
+    await connection.execute(_ADD_TOKEN, account_id, token_id, *values)
     return replace(token, id=token_id)
+
+
+async def add_session(
+    connection: asyncpg.Connection, account_id: AccountId, token: Token, most: int, most_alike: int
+) -> Token:
+    """Remember a session; forget others but those that end last, and of those with one label."""
+    added = await add_token(connection, account_id, token)
+    await connection.execute(_FORGET_SESSIONS, account_id, added.id, most, most_alike)
+    return added
+
+
+async def extend_token(
+    connection: asyncpg.Connection, account_id: AccountId, token_id: int, expires: Stamp
+) -> None:
+    """Let a token that is not revoked end at another time."""
+    await connection.execute(_EXTEND, account_id, token_id, expires)
 
 
 async def revoke_token(
@@ -143,4 +174,4 @@ async def revoke_token(
 ) -> Token | None:
     """Let a token end now, unless it ended before."""
     rows = await connection.fetch(_REVOKE, account_id, token_id, now)
-    return Token(*rows[0]) if rows else None
+    return token_of(rows[0]) if rows else None

@@ -8,10 +8,21 @@ from typing import Any
 import asyncpg
 
 from feedkeep.errors import StoreUnusable
-from feedkeep.model import AccountId, Owner, Record, Records, Token
+from feedkeep.model import AccountId, Document, Owner, Record, Records
 from feedkeep.store.base import RECORDS_AT_ONCE, Check
 from feedkeep.store.postgres.rows import ROWS
-from feedkeep.store.rows import DELETION, ENTRY, OWNER, TOKEN, columns, owner_of, table_of
+from feedkeep.store.rows import (
+    ACTION,
+    DELETION,
+    DOCUMENT,
+    ENTRY,
+    OWNER,
+    TOKEN,
+    columns,
+    owner_of,
+    table_of,
+    token_of,
+)
 
 PATIENCE_SECONDS = 86_400.0
 """How long a statement may take that goes through whole tables."""
@@ -19,6 +30,7 @@ PATIENCE_SECONDS = 86_400.0
 _COUNT = """
 SELECT (SELECT count(*) FROM feedkeep.account) + (SELECT count(*) FROM feedkeep.token)
      + (SELECT count(*) FROM feedkeep.deletion) + (SELECT count(*) FROM feedkeep.entry)
+     + (SELECT count(*) FROM feedkeep.episode_action) + (SELECT count(*) FROM feedkeep.document)
 """
 _HAS_ACCOUNTS = "SELECT EXISTS (SELECT 1 FROM feedkeep.account)"
 
@@ -32,14 +44,17 @@ SET CONSTRAINTS ALL IMMEDIATE;
 LOCK TABLE feedkeep.account IN EXCLUSIVE MODE
 """
 # Without statistics, the first requests would be planned by guesses.
-_LOOK_AT_WHAT_IS_THERE = "ANALYZE feedkeep.account, feedkeep.token, feedkeep.entry"
+_LOOK_AT_WHAT_IS_THERE = (
+    "ANALYZE feedkeep.account, feedkeep.token, feedkeep.entry, feedkeep.episode_action,"
+    " feedkeep.document"
+)
 
 _READ_ENTRIES = f"SELECT account_id, {columns(ENTRY)} FROM feedkeep.entry WHERE new_guid"
 _KINDS: tuple[tuple[str, Callable[[Sequence[Any]], Record]], ...] = (
     (f"SELECT account_id, {columns(OWNER)} FROM feedkeep.account ORDER BY account_id", owner_of),
     (
         f"SELECT account_id, {columns(TOKEN)} FROM feedkeep.token ORDER BY account_id, id",
-        lambda row: Token(*row[1:]),
+        lambda row: token_of(row[1:]),
     ),
     (
         f"SELECT account_id, {columns(DELETION)} FROM feedkeep.deletion ORDER BY account_id, id",
@@ -47,6 +62,16 @@ _KINDS: tuple[tuple[str, Callable[[Sequence[Any]], Record]], ...] = (
     ),
     (f"{_READ_ENTRIES} IS NULL ORDER BY account_id, guid", lambda row: ROWS.entry_of(row[1:])),
     (f"{_READ_ENTRIES} IS NOT NULL ORDER BY account_id, guid", lambda row: ROWS.entry_of(row[1:])),
+    (
+        f"SELECT account_id, {columns(ACTION)} FROM feedkeep.episode_action"
+        " ORDER BY account_id, podcast_guid, key",
+        lambda row: ROWS.action_of(row[1:]),
+    ),
+    (
+        f"SELECT account_id, {columns(DOCUMENT)} FROM feedkeep.document"
+        " ORDER BY account_id, kind, name",
+        lambda row: Document(*row[1:]),
+    ),
 )
 
 

@@ -31,8 +31,11 @@ _DISTRIBUTED = """
 SELECT c.relname FROM pg_dist_partition p JOIN pg_class c ON c.oid = p.logicalrelid
 WHERE c.relnamespace = 'feedkeep'::regnamespace
 """
-_BY_ACCOUNT = ("account", "token", "entry", "deletion")
+_BY_ACCOUNT = ("account", "token", "entry", "deletion", "episode_action", "document")
 """The tables that split by account; the one that others refer to comes first."""
+
+_EVERYWHERE = ("account_name", "login_grant")
+"""The tables in which something is found without knowing whose it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +125,11 @@ async def steps_to_distribute(connection: asyncpg.Connection) -> Sequence[Step]:
         )
     done = await distributed_tables(connection)
     steps = {
-        "account_name": Step(
-            "SELECT create_reference_table('feedkeep.account_name')",
-            "account_name is kept on every machine.",
+        table: Step(
+            f"SELECT create_reference_table('feedkeep.{table}')",
+            f"{table} is kept on every machine.",
         )
+        for table in _EVERYWHERE
     }
     for table in _BY_ACCOUNT:
         colocated = "none" if table == _BY_ACCOUNT[0] else f"feedkeep.{_BY_ACCOUNT[0]}"

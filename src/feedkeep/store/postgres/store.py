@@ -13,9 +13,17 @@ from feedkeep.errors import StoreUnavailable
 from feedkeep.model import (
     Account,
     AccountId,
+    ActionDecision,
+    ActionRequest,
+    ActionSnapshot,
+    Clock,
     Decision,
     Deletion,
+    Document,
+    Entry,
+    EpisodeAction,
     Found,
+    Grant,
     Guid,
     Page,
     PageRequest,
@@ -24,11 +32,12 @@ from feedkeep.model import (
     Stamp,
     T,
     Token,
+    Told,
     View,
 )
 from feedkeep.store.base import Check
 from feedkeep.store.batch import Batcher, FailedBeforeCommit, Outcome, reader
-from feedkeep.store.postgres import accounts, archive, entries, migration
+from feedkeep.store.postgres import accounts, apps, archive, entries, migration
 from feedkeep.store.postgres.accounts import Tokens
 from feedkeep.store.postgres.archive import PostgresArchive
 from feedkeep.store.postgres.connections import CLOSE_SECONDS, Connections
@@ -132,6 +141,52 @@ class PostgresStore:
     async def whole(self, account_id: AccountId) -> Snapshot:
         return await self._read(entries.whole, account_id)
 
+    async def changed(self, account_id: AccountId, first: Stamp) -> Sequence[Entry]:
+        return await self._read(apps.changed, account_id, first)
+
+    async def advance(
+        self, account_id: AccountId, clock: Clock, to: Callable[[Stamp], Stamp]
+    ) -> Stamp:
+        return await self._write(apps.advance, account_id, clock, to)
+
+    async def note_told(
+        self, account_id: AccountId, token_id: int, clock: Clock, told: Told
+    ) -> None:
+        await self._write(apps.note_told, account_id, token_id, clock, told)
+
+    async def record(
+        self,
+        account_id: AccountId,
+        keys: Sequence[tuple[Guid, bytes]],
+        decide: Callable[[ActionSnapshot], ActionDecision],
+    ) -> None:
+        await self._write(apps.record, account_id, keys, decide)
+
+    async def actions(self, account_id: AccountId, request: ActionRequest) -> list[EpisodeAction]:
+        return await self._read(apps.actions, account_id, request)
+
+    async def documents(self, account_id: AccountId, kind: str) -> Sequence[Document]:
+        return await self._read(apps.documents, account_id, kind)
+
+    async def document(self, account_id: AccountId, kind: str, name: str) -> str | None:
+        return await self._read(apps.document, account_id, kind, name)
+
+    async def change_document(
+        self,
+        account_id: AccountId,
+        kind: str,
+        name: str,
+        decide: Callable[[str | None, int], str],
+    ) -> str:
+        return await self._write(apps.change_document, account_id, kind, name, decide)
+
+    async def save_grant(self, grant: Grant, forgotten_before: Stamp) -> None:
+        await self._write(apps.save_grant, grant, forgotten_before)
+
+    async def take_grant(self, login: bytes) -> Grant | None:
+        is_there = await self._read(apps.has_grant, login)
+        return await self._write(apps.take_grant, login) if is_there else None
+
     async def find_token(
         self, account_id: AccountId, token_hash: bytes, guid: Guid | None = None
     ) -> Found | None:
@@ -161,6 +216,14 @@ class PostgresStore:
 
     async def add_token(self, account_id: AccountId, token: Token) -> Token:
         return await self._write(accounts.add_token, account_id, token)
+
+    async def add_session(
+        self, account_id: AccountId, token: Token, most: int, most_alike: int
+    ) -> Token:
+        return await self._write(accounts.add_session, account_id, token, most, most_alike)
+
+    async def extend_token(self, account_id: AccountId, token_id: int, expires: Stamp) -> None:
+        await self._write(accounts.extend_token, account_id, token_id, expires)
 
     async def tokens(self, account_id: AccountId) -> Sequence[Token]:
         return await self._read(accounts.tokens, account_id)

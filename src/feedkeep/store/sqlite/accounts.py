@@ -6,7 +6,7 @@ import apsw
 
 from feedkeep.errors import AccountError
 from feedkeep.model import Account, AccountId, Found, Guid, Stamp, Token, replace
-from feedkeep.store.rows import ACCOUNT, ENTRY, TOKEN, account_of, columns
+from feedkeep.store.rows import ACCOUNT, ENTRY, TOKEN, account_of, columns, token_of
 from feedkeep.store.sqlite.rows import ROWS, to_bytes
 
 _ACCOUNT_COLUMNS = f"a.id, {columns(ACCOUNT, 'a')}"
@@ -30,9 +30,24 @@ _NEXT_TOKEN_ID = """
 UPDATE account SET last_token_id = last_token_id + 1 WHERE id = ? RETURNING last_token_id
 """
 _ADD_TOKEN = """
-INSERT INTO token (account_id, id, hash, label, created, expires) VALUES (?, ?, ?, ?, ?, ?)
+INSERT INTO token (account_id, id, hash, label, created, expires, is_session)
+VALUES (?, ?, ?, ?, ?, ?, ?)
 """
 _TOKENS = f"SELECT {_TOKEN_COLUMNS} FROM token t WHERE t.account_id = ? ORDER BY t.id"
+_NEWEST = "id = ?2 DESC, revoked IS NULL DESC, expires DESC, id DESC"
+_FORGET_SESSIONS = f"""
+DELETE FROM token WHERE account_id = ?1 AND id IN (
+    SELECT id FROM (
+        SELECT id, row_number() OVER (ORDER BY {_NEWEST}) AS n,
+               row_number() OVER (PARTITION BY label ORDER BY {_NEWEST}) AS n_alike
+        FROM token WHERE account_id = ?1 AND is_session
+    ) WHERE n > ?3 OR n_alike > ?4
+)
+"""
+_EXTEND = """
+UPDATE token SET expires = ? WHERE account_id = ? AND id = ? AND revoked IS NULL
+"""
+_END_SESSIONS = "DELETE FROM token WHERE account_id = ? AND is_session"
 _REVOKE = f"""
 UPDATE token SET revoked = ifnull(revoked, ?) WHERE account_id = ? AND id = ?
 RETURNING {columns(TOKEN)}
@@ -74,10 +89,11 @@ def create(connection: apsw.Connection, account: Account, name_key: str) -> None
 
 
 def set_password(connection: apsw.Connection, account_id: AccountId, password_hash: str) -> None:
-    """Replace the password's hash."""
+    """Replace the password's hash; the sessions that the old one began end with it."""
     connection.execute(
         "UPDATE account SET password_hash = ? WHERE id = ?", (password_hash, account_id)
     )
+    connection.execute(_END_SESSIONS, (account_id,))
 
 
 def set_disabled(connection: apsw.Connection, account_id: AccountId, is_disabled: bool) -> None:
@@ -95,14 +111,30 @@ def add_token(connection: apsw.Connection, account_id: AccountId, token: Token) 
     token_id = connection.execute(_NEXT_TOKEN_ID, (account_id,)).get
     if token_id is None:
         raise AccountError("The account is gone.")
-    values = (account_id, token_id, token.hash, token.label, token.created, token.expires)
-    connection.execute(_ADD_TOKEN, values)
+    values = (token.hash, token.label, token.created, token.expires, token.is_session)
+    connection.execute(_ADD_TOKEN, (account_id, token_id, *values))
     return replace(token, id=token_id)
+
+
+def add_session(
+    connection: apsw.Connection, account_id: AccountId, token: Token, most: int, most_alike: int
+) -> Token:
+    """Remember a session; forget others but those that end last, and of those with one label."""
+    added = add_token(connection, account_id, token)
+    connection.execute(_FORGET_SESSIONS, (account_id, added.id, most, most_alike))
+    return added
+
+
+def extend_token(
+    connection: apsw.Connection, account_id: AccountId, token_id: int, expires: Stamp
+) -> None:
+    """Let a token that is not revoked end at another time."""
+    connection.execute(_EXTEND, (expires, account_id, token_id))
 
 
 def tokens(connection: apsw.Connection, account_id: AccountId) -> list[Token]:
     """Return all tokens of an account by number."""
-    return [Token(*row) for row in connection.execute(_TOKENS, (account_id,))]
+    return [token_of(row) for row in connection.execute(_TOKENS, (account_id,))]
 
 
 def revoke_token(
@@ -110,4 +142,4 @@ def revoke_token(
 ) -> Token | None:
     """Let a token end now, unless it ended before."""
     row = connection.execute(_REVOKE, (now, account_id, token_id)).get
-    return Token(*row) if row else None
+    return token_of(row) if row else None

@@ -8,15 +8,27 @@ from typing import Any
 import apsw
 
 from feedkeep.errors import StoreUnusable
-from feedkeep.model import AccountId, Record, Records, Token
+from feedkeep.model import AccountId, Document, Record, Records
 from feedkeep.store.base import RECORDS_AT_ONCE, Check
-from feedkeep.store.rows import DELETION, ENTRY, OWNER, TOKEN, columns, owner_of, table_of
+from feedkeep.store.rows import (
+    ACTION,
+    DELETION,
+    DOCUMENT,
+    ENTRY,
+    OWNER,
+    TOKEN,
+    columns,
+    owner_of,
+    table_of,
+    token_of,
+)
 from feedkeep.store.sqlite.connection import Translating
 from feedkeep.store.sqlite.rows import ROWS
 
 _COUNT = """
 SELECT (SELECT count(*) FROM account) + (SELECT count(*) FROM token)
      + (SELECT count(*) FROM deletion) + (SELECT count(*) FROM entry)
+     + (SELECT count(*) FROM episode_action) + (SELECT count(*) FROM document)
 """
 _HAS_ACCOUNTS = "SELECT EXISTS (SELECT 1 FROM account)"
 
@@ -25,7 +37,7 @@ _KINDS: tuple[tuple[str, Callable[[Sequence[Any]], Record]], ...] = (
     (f"SELECT id, {columns(OWNER)} FROM account ORDER BY id", owner_of),
     (
         f"SELECT account_id, {columns(TOKEN)} FROM token ORDER BY account_id, id",
-        lambda row: Token(*row[1:]),
+        lambda row: token_of(row[1:]),
     ),
     (
         f"SELECT account_id, {columns(DELETION)} FROM deletion ORDER BY account_id, id",
@@ -33,6 +45,15 @@ _KINDS: tuple[tuple[str, Callable[[Sequence[Any]], Record]], ...] = (
     ),
     (f"{_READ_ENTRIES} IS NULL ORDER BY account_id, guid", lambda row: ROWS.entry_of(row[1:])),
     (f"{_READ_ENTRIES} IS NOT NULL ORDER BY account_id, guid", lambda row: ROWS.entry_of(row[1:])),
+    (
+        f"SELECT account_id, {columns(ACTION)} FROM episode_action"
+        " ORDER BY account_id, podcast_guid, key",
+        lambda row: ROWS.action_of(row[1:]),
+    ),
+    (
+        f"SELECT account_id, {columns(DOCUMENT)} FROM document ORDER BY account_id, kind, name",
+        lambda row: Document(*row[1:]),
+    ),
 )
 
 

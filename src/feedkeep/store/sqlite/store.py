@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, closing
-from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -16,9 +15,17 @@ from feedkeep.errors import FeedkeepError, StoreDamaged, StoreUnavailable
 from feedkeep.model import (
     Account,
     AccountId,
+    ActionDecision,
+    ActionRequest,
+    ActionSnapshot,
+    Clock,
     Decision,
     Deletion,
+    Document,
+    Entry,
+    EpisodeAction,
     Found,
+    Grant,
     Guid,
     Page,
     PageRequest,
@@ -27,11 +34,12 @@ from feedkeep.model import (
     Stamp,
     T,
     Token,
+    Told,
     View,
 )
 from feedkeep.store.base import Check
 from feedkeep.store.batch import Batcher, Done, FailedBeforeCommit, Outcome, reader
-from feedkeep.store.sqlite import accounts, archive, entries
+from feedkeep.store.sqlite import accounts, apps, archive, entries
 from feedkeep.store.sqlite.archive import SqliteArchive
 from feedkeep.store.sqlite.connection import (
     APPLICATION_ID,
@@ -105,14 +113,61 @@ class SqliteStore:
             short = entries.short_page(self._reader, account_id, request)
         if short is not None:
             return short
-        return await self._scan(partial(entries.page, account_id=account_id, request=request))
+        return await self._scan(entries.page, account_id, request)
 
     async def deletion(self, account_id: AccountId, deletion_id: int) -> Deletion | None:
         with self._translating:
             return entries.deletion(self._reader, account_id, deletion_id)
 
     async def whole(self, account_id: AccountId) -> Snapshot:
-        return await self._scan(partial(entries.whole, account_id=account_id))
+        return await self._scan(entries.whole, account_id)
+
+    async def changed(self, account_id: AccountId, first: Stamp) -> Sequence[Entry]:
+        return await self._scan(apps.changed, account_id, first)
+
+    async def advance(
+        self, account_id: AccountId, clock: Clock, to: Callable[[Stamp], Stamp]
+    ) -> Stamp:
+        return await self._write(apps.advance, account_id, clock, to)
+
+    async def note_told(
+        self, account_id: AccountId, token_id: int, clock: Clock, told: Told
+    ) -> None:
+        await self._write(apps.note_told, account_id, token_id, clock, told)
+
+    async def record(
+        self,
+        account_id: AccountId,
+        keys: Sequence[tuple[Guid, bytes]],
+        decide: Callable[[ActionSnapshot], ActionDecision],
+    ) -> None:
+        await self._write(apps.record, account_id, keys, decide)
+
+    async def actions(self, account_id: AccountId, request: ActionRequest) -> list[EpisodeAction]:
+        return await self._scan(apps.actions, account_id, request)
+
+    async def documents(self, account_id: AccountId, kind: str) -> Sequence[Document]:
+        return await self._scan(apps.documents, account_id, kind)
+
+    async def document(self, account_id: AccountId, kind: str, name: str) -> str | None:
+        return await self._scan(apps.document, account_id, kind, name)
+
+    async def change_document(
+        self,
+        account_id: AccountId,
+        kind: str,
+        name: str,
+        decide: Callable[[str | None, int], str],
+    ) -> str:
+        return await self._write(apps.change_document, account_id, kind, name, decide)
+
+    async def save_grant(self, grant: Grant, forgotten_before: Stamp) -> None:
+        await self._write(apps.save_grant, grant, forgotten_before)
+
+    async def take_grant(self, login: bytes) -> Grant | None:
+        with self._translating:
+            is_there = apps.has_grant(self._reader, login)
+        return await self._write(apps.take_grant, login) if is_there else None
 
     async def find_token(
         self, account_id: AccountId, token_hash: bytes, guid: Guid | None = None
@@ -131,31 +186,33 @@ class SqliteStore:
             return accounts.has_any(self._reader)
 
     async def create_account(self, account: Account, name_key: str) -> None:
-        await self._write(partial(accounts.create, account=account, name_key=name_key))
+        await self._write(accounts.create, account, name_key)
 
     async def set_password(self, account_id: AccountId, password_hash: str) -> None:
-        await self._write(
-            partial(accounts.set_password, account_id=account_id, password_hash=password_hash)
-        )
+        await self._write(accounts.set_password, account_id, password_hash)
 
     async def set_disabled(self, account_id: AccountId, is_disabled: bool) -> None:
-        await self._write(
-            partial(accounts.set_disabled, account_id=account_id, is_disabled=is_disabled)
-        )
+        await self._write(accounts.set_disabled, account_id, is_disabled)
 
     async def delete_account(self, account_id: AccountId) -> None:
-        await self._write(partial(accounts.delete, account_id=account_id))
+        await self._write(accounts.delete, account_id)
 
     async def add_token(self, account_id: AccountId, token: Token) -> Token:
-        return await self._write(partial(accounts.add_token, account_id=account_id, token=token))
+        return await self._write(accounts.add_token, account_id, token)
+
+    async def add_session(
+        self, account_id: AccountId, token: Token, most: int, most_alike: int
+    ) -> Token:
+        return await self._write(accounts.add_session, account_id, token, most, most_alike)
+
+    async def extend_token(self, account_id: AccountId, token_id: int, expires: Stamp) -> None:
+        await self._write(accounts.extend_token, account_id, token_id, expires)
 
     async def tokens(self, account_id: AccountId) -> Sequence[Token]:
-        return await self._scan(partial(accounts.tokens, account_id=account_id))
+        return await self._scan(accounts.tokens, account_id)
 
     async def revoke_token(self, account_id: AccountId, token_id: int, now: Stamp) -> Token | None:
-        return await self._write(
-            partial(accounts.revoke_token, account_id=account_id, token_id=token_id, now=now)
-        )
+        return await self._write(accounts.revoke_token, account_id, token_id, now)
 
     async def assert_ready(self) -> None:
         if damage := self._translating.damage:  # which does not heal: a new file needs a new start
@@ -197,8 +254,8 @@ class SqliteStore:
             self._reader.close()
         self._writing.shutdown()
 
-    async def _write(self, job: Callable[[apsw.Connection], T]) -> T:
-        value: T = await self._batcher.submit(job)
+    async def _write(self, job: Callable[..., T], *arguments: object) -> T:
+        value: T = await self._batcher.submit(lambda connection: job(connection, *arguments))
         return value
 
     async def _find_tokens(
@@ -216,10 +273,10 @@ class SqliteStore:
             finally:
                 roll_back(self._reader)
 
-    async def _scan(self, read: Callable[[apsw.Connection], T]) -> T:
+    async def _scan(self, read: Callable[..., T], *arguments: object) -> T:
         def scan() -> T:
             with self._translating:
-                return read(self._scanner)
+                return read(self._scanner, *arguments)
 
         return await asyncio.get_running_loop().run_in_executor(self._scanning, scan)
 

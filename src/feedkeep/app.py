@@ -8,10 +8,15 @@ import time
 import structlog
 
 from feedkeep.api import problems
-from feedkeep.api.auth import address_of, credential_of
+from feedkeep.api.auth import HeaderDoor, address_of, log_refusal
 from feedkeep.api.cors import Cors
 from feedkeep.api.http import Receive, Reply, Request, Scope, Send
-from feedkeep.api.reference import DocsFileResource, DocsResource, OpenApiResource
+from feedkeep.api.reference import (
+    DocsFileResource,
+    DocsResource,
+    OpenApiResource,
+    openapi_document,
+)
 from feedkeep.api.resources import (
     DeletionResource,
     LiveResource,
@@ -19,26 +24,50 @@ from feedkeep.api.resources import (
     SubscriptionResource,
     SubscriptionsResource,
 )
-from feedkeep.api.routing import Resource, Route, Router
+from feedkeep.api.routing import Door, Edge, Resource, Route, Router
 from feedkeep.errors import NotAuthorized, TooManyAttempts
+from feedkeep.gpodder import SessionDoor, gpodder_routes
+from feedkeep.nextcloud import nextcloud_routes
 from feedkeep.service import Service
 from feedkeep.settings import Settings
 
 PREFIXES = ("", "/v1")
-"""Every route is served at the root and under /v1 (contract, section 1)."""
+"""Every route of the interface is served at the root and under /v1 (contract, section 1)."""
 
-_READING = {"GET", "HEAD"}
+DOCUMENTED = ("feedkeep.api", "feedkeep.gpodder", "feedkeep.nextcloud")
+"""The packages whose openapi.yaml tells of their routes."""
 
 
-def routes(service: Service, settings: Settings) -> dict[str, Resource]:
-    """Return the resource of every route."""
+def edges(service: Service, settings: Settings) -> list[Edge]:
+    """Return all routes, by protocol; a path that two have is the first one's."""
+    interface = interface_routes(service, settings)
+    return [
+        Edge(
+            gpodder_routes(service, settings),
+            SessionDoor(service, settings.trusted_proxies),
+            invalid_status=400,
+        ),
+        Edge(nextcloud_routes(service, settings), HeaderDoor(service), invalid_status=400),
+        Edge(
+            {
+                prefix + path: resource
+                for prefix in PREFIXES
+                for path, resource in interface.items()
+            },
+            HeaderDoor(service),
+        ),
+    ]
+
+
+def interface_routes(service: Service, settings: Settings) -> dict[str, Resource]:
+    """Return the resource of every route of the interface."""
     return {
         "/subscriptions": SubscriptionsResource(service, settings),
         "/subscriptions/{guid}": SubscriptionResource(service, settings),
         "/deletions/{deletion_id}": DeletionResource(service),
         "/livez": LiveResource(),
         "/readyz": ReadyResource(service),
-        "/openapi.json": OpenApiResource(),
+        "/openapi.json": OpenApiResource(openapi_document(DOCUMENTED)),
         "/docs": DocsResource(),
         "/docs/{name}": DocsFileResource(),
     }
@@ -52,10 +81,7 @@ class FeedkeepApp:
         self._trusted_proxies = frozenset(settings.trusted_proxies)
         self._cors = Cors(settings.cors_origins) if settings.cors_origins else None
         self._log = structlog.get_logger().bind()  # or it would be bound anew for each line
-        resources = routes(service, settings)
-        self._router = Router(
-            {prefix + path: resource for prefix in PREFIXES for path, resource in resources.items()}
-        )
+        self._router = Router(edges(service, settings))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, and log one line about it, without secrets and feed URLs."""
@@ -65,6 +91,7 @@ class FeedkeepApp:
         request.address = address_of(request, self._trusted_proxies)
         route = self._router.find(request)
         reply = await self._reply(request, route)
+        reply.headers |= request.reply_headers
         reply.headers["X-Request-Id"] = request.id
         reply.headers["X-Content-Type-Options"] = "nosniff"
         reply.headers.setdefault("Cache-Control", "no-store")
@@ -97,30 +124,16 @@ class FeedkeepApp:
         if self._cors and self._cors.is_preflight(request):
             return self._cors.preflight_reply(request, route)
         if not route.resource.is_public:
-            await self._log_in(request)
+            await self._log_in(request, route.edge.door)
         reply = await route.answer(request)
         if reply is None:
             raise problems.NoSuchMethod
         return reply
 
-    async def _log_in(self, request: Request) -> None:
-        """Find the account that the credential lets in; a refusal is logged, also at `warning`.
-
-        Of whom was let in, the line of the request tells. Neither tells a name that was only
-        claimed: people type passwords where the name belongs.
-        """
-        guid = request.parameters.get("guid") if request.method in _READING else None
-        kind = "none or malformed"
+    async def _log_in(self, request: Request, door: Door) -> None:
+        """Find out who asks. Of whom was let in, the line of the request tells."""
         try:
-            credential = credential_of(request)
-            kind = credential.kind
-            request.admitted = await self._service.authenticate(credential, request.address, guid)
+            request.admitted = await door.admit(request)
         except (NotAuthorized, TooManyAttempts) as error:
-            self._log.warning(
-                "login refused",
-                request_id=request.id,
-                address=request.address,
-                credential=kind,
-                reason="too many attempts" if isinstance(error, TooManyAttempts) else "not valid",
-            )
+            log_refusal(request, error)
             raise

@@ -1,0 +1,367 @@
+"""What podcast apps ask for: a list of URLs, whole seconds, devices, sessions, episode actions.
+
+One method per use case, for the protocols that apps speak already. They see the same subscriptions
+as everybody else, under the same rules (docs/gpodder.md).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from feedkeep.errors import InvalidFeedUrl, InvalidInput
+from feedkeep.model import (
+    Account,
+    AccountId,
+    ActionRequest,
+    Clock,
+    Entry,
+    EpisodeAction,
+    Grant,
+    Guid,
+    Stamp,
+    Token,
+    Told,
+    Value,
+    View,
+)
+from feedkeep.rules import credentials, devices, episode_actions, seconds, subscriptions, url_lists
+from feedkeep.rules.devices import Device
+from feedkeep.rules.episode_actions import RefusedUrl, SentAction
+from feedkeep.rules.feed_urls import FeedUrl, parse_feed_url
+from feedkeep.rules.subscriptions import Added, Refused, Wanted, guids_wanted, want
+from feedkeep.rules.url_lists import UrlChanges
+from feedkeep.security.tokens import new_session, new_token
+from feedkeep.store.base import Store
+
+SESSION_DAYS = 180
+"""How long a session lives after its last use."""
+
+MAX_SESSIONS = 100
+MAX_SESSIONS_OF_AN_APP = 20
+"""How many sessions an account has at most, and how many of one app; the oldest make room.
+
+AntennaPod begins one with each sync, which is not to end those of others.
+"""
+
+MAX_SETTINGS_BYTES = 65_536
+GRANT_MINUTES = 20
+
+_DAY_US = 86_400_000_000
+_RECORDED_AT_ONCE = 1_000
+_MAX_LABEL_CHARACTERS = 200
+
+_DEVICE = msgspec.json.Decoder(Device)
+_SETTINGS = msgspec.json.Decoder(dict[str, object])
+
+
+class Admitted(Value, frozen=True):
+    """Who was let in.
+
+    Attributes:
+        account: The account.
+        credential_kind: What let them in.
+        view: The entry that was looked up on the way, if one was and there is one.
+        token: The token or session that let them in, if it was one.
+    """
+
+    account: Account
+    credential_kind: str
+    view: View | None = None
+    token: Token | None = None
+
+
+class Uploaded(Value, frozen=True):
+    """What became of an upload.
+
+    Attributes:
+        timestamp: What the app may ask for changes since: no more than what it was told.
+        update_urls: Each URL that is not kept as it was sent, with how it is kept; "" for not.
+    """
+
+    timestamp: int
+    update_urls: Sequence[tuple[str, str]]
+
+
+class Apps:
+    """What feedkeep does for podcast apps."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    # The list
+
+    async def changes(self, app: Admitted, since: int) -> tuple[UrlChanges, int]:
+        """Return what to add and to remove since a second, and the second to ask for next.
+
+        Where nothing changed, that costs no more than finding out who asks.
+        """
+        clock = await self._settle(app, Clock.SUBSCRIPTIONS, app.account.last_stamp)
+        told = _told(app, Clock.SUBSCRIPTIONS)
+        second = seconds.second_of(clock)
+        first = seconds.first_second(since, second, told)
+        if first >= second:
+            entries: Sequence[Entry] = []
+        else:
+            entries = await self._store.changed(app.account.id, seconds.first_stamp(first))
+        await self._note(app, Clock.SUBSCRIPTIONS, seconds.after_reply(since, second, told))
+        is_from_nothing = since == seconds.FROM_NOTHING and told.told is None
+        return url_lists.url_changes(entries, is_from_nothing=is_from_nothing), second
+
+    async def upload(self, app: Admitted, added: Sequence[str], removed: Sequence[str]) -> Uploaded:
+        """Subscribe to URLs, and unsubscribe from others, in one step; a bad one is left out."""
+        items = [want(url, None) for url in added]
+        left, refused = _parsed(removed)
+        results = await self._sync(app.account.id, items, left)
+        update_urls = [
+            *(_kept(item, result) for item, result in zip(items, results, strict=True)),
+            *((url, "") for url in refused),
+        ]
+        timestamp = await self._note_upload(app, Clock.SUBSCRIPTIONS)
+        return Uploaded(timestamp, [pair for pair in update_urls if pair[0] != pair[1]])
+
+    async def replace(self, account_id: AccountId, urls: Sequence[str]) -> None:
+        """Subscribe to exactly these URLs; what is subscribed already is left as it is."""
+        wanted, _ = _parsed(urls)
+        snapshot = await self._store.whole(account_id)
+        added, left = url_lists.to_replace(snapshot, wanted)
+        await self._sync(account_id, [want(url.text, None) for url in added], left)
+
+    async def _sync(
+        self, account_id: AccountId, items: Sequence[Wanted | Refused], left: Sequence[FeedUrl]
+    ) -> list[Added | Refused]:
+        guids = dict.fromkeys([*guids_wanted(items), *(url.guid for url in left)])
+        return await self._store.change(
+            account_id, list(guids), lambda snapshot: subscriptions.sync(snapshot, items, left)
+        )
+
+    # Episode actions
+
+    async def actions(
+        self, app: Admitted, since: int, *, podcast: str = "", device: str = ""
+    ) -> tuple[Sequence[EpisodeAction], int]:
+        """Return the actions that came since a second, and the second to ask for next.
+
+        At most some ten thousand; the next request tells the others. Of one podcast and one device,
+        if they are named.
+        """
+        clock = await self._settle(app, Clock.ACTIONS, app.account.last_action_stamp)
+        told = _told(app, Clock.ACTIONS)
+        second = seconds.second_of(clock)
+        first = seconds.first_second(since, second, told)
+        listed: Sequence[EpisodeAction] = []
+        if first < second:
+            guid = _podcast_guid(podcast)
+            most = episode_actions.MAX_LISTED + 1
+            request = ActionRequest(seconds.first_stamp(first), guid, most)
+            listed = await self._store.actions(app.account.id, request)
+            listed, second = episode_actions.whole_seconds(listed, second)
+        if device:
+            listed = [action for action in listed if action.device == device]
+        if not podcast and not device:  # else it was not told all
+            await self._note(app, Clock.ACTIONS, seconds.after_reply(since, second, told))
+        return listed, second
+
+    async def record(self, app: Admitted, sent: Sequence[SentAction]) -> Uploaded:
+        """Keep actions; those that are none are left out, and a bad URL is told."""
+        judged = [episode_actions.judge(action, _now()) for action in sent]
+        kept = [action for action in judged if isinstance(action, EpisodeAction)]
+        for start in range(0, len(kept), _RECORDED_AT_ONCE):
+            await self._record(app.account.id, kept[start : start + _RECORDED_AT_ONCE])
+        refused = dict.fromkeys(item.url for item in judged if isinstance(item, RefusedUrl))
+        timestamp = await self._note_upload(app, Clock.ACTIONS)
+        return Uploaded(timestamp, [(url, "") for url in refused])
+
+    async def _record(self, account_id: AccountId, some: Sequence[EpisodeAction]) -> None:
+        keys = {action.key: (action.podcast_guid, action.key) for action in some}
+        await self._store.record(
+            account_id,
+            list(keys.values()),
+            lambda snapshot: episode_actions.record(snapshot, some),
+        )
+
+    # Devices and settings
+
+    async def devices(self, account_id: AccountId) -> list[Device]:
+        """Return all devices by id."""
+        found = await self._store.documents(account_id, "device")
+        return [_DEVICE.decode(document.body) for document in found]
+
+    async def describe_device(
+        self, account_id: AccountId, device_id: str, caption: str = "", kind: str = ""
+    ) -> None:
+        """Make a device known, or describe it anew; an empty text leaves a thing as it is.
+
+        Raises:
+            InvalidInput: The id is none, or there are too many.
+        """
+
+        def decide(body: str | None, others: int) -> str:
+            devices.check_room(others)
+            known = _DEVICE.decode(body) if body else None
+            return _json(devices.described(device_id, known, caption, kind))
+
+        devices.described(device_id, None, caption, kind)
+        await self._store.change_document(account_id, "device", device_id, decide)
+
+    async def meet_device(self, account_id: AccountId, device_id: str) -> None:
+        """Make a device known that nobody has described yet; raises as `describe_device` does."""
+        devices.check_id(device_id)
+        if await self._store.document(account_id, "device", device_id) is None:
+            await self.describe_device(account_id, device_id)
+
+    async def settings(self, account_id: AccountId, scope: str) -> dict[str, object]:
+        """Return what apps keep under a scope."""
+        return _settings_of(await self._store.document(account_id, "settings", _name_of(scope)))
+
+    async def change_settings(
+        self,
+        account_id: AccountId,
+        scope: str,
+        wanted: Mapping[str, object],
+        removed: Sequence[str],
+    ) -> dict[str, object]:
+        """Set and remove what apps keep under a scope; return all of it.
+
+        Raises:
+            InvalidInput: It is too much.
+        """
+
+        def decide(body: str | None, others: int) -> str:
+            devices.check_room(others)
+            changed = _json(devices.with_settings(_settings_of(body), wanted, removed))
+            if len(changed) > MAX_SETTINGS_BYTES:
+                raise InvalidInput(f"At most {MAX_SETTINGS_BYTES:,} bytes of settings are kept.")
+            return changed
+
+        name = _name_of(scope)
+        return _settings_of(await self._store.change_document(account_id, "settings", name, decide))
+
+    async def migrated_until(self, account_id: AccountId, where: str) -> int:
+        """Return up to which second episode actions of another server are here."""
+        body = await self._store.document(account_id, "migration", _name_of(where))
+        return int(body or seconds.FROM_NOTHING)
+
+    async def note_migrated(self, account_id: AccountId, where: str, until: int) -> None:
+        """Remember up to which second episode actions of another server are here."""
+        name = _name_of(where)
+        await self._store.change_document(account_id, "migration", name, lambda *_: str(until))
+
+    # Sessions and logins
+
+    async def begin_session(
+        self, account: Account, label: str, *, is_asked_for: bool
+    ) -> tuple[str, Token]:
+        """Begin a session; return its text, which is kept nowhere, and what is kept of it.
+
+        One that nobody asked for, and that is not used within a day, ends then.
+        """
+        text, now = new_session(account.id), _now()
+        days = SESSION_DAYS if is_asked_for else 1
+        expires = now + days * _DAY_US
+        token = Token(0, credentials.token_hash(text), _label(label), now, expires, is_session=True)
+        return text, await self._store.add_session(
+            account.id, token, MAX_SESSIONS, MAX_SESSIONS_OF_AN_APP
+        )
+
+    async def keep_session(self, account_id: AccountId, session: Token) -> bool:
+        """Let a session that is used live on; say whether its end was moved.
+
+        It is moved once a day at most, so that a request seldom has to write.
+        """
+        expires = _now() + SESSION_DAYS * _DAY_US
+        if session.expires is None or expires - session.expires < _DAY_US:
+            return False
+        await self._store.extend_token(account_id, session.id, expires)
+        return True
+
+    async def end_session(self, account_id: AccountId, session: Token) -> None:
+        """Let a session end now."""
+        await self._store.revoke_token(account_id, session.id, _now())
+
+    async def grant_login(self, account_id: AccountId, login: bytes, label: str) -> None:
+        """Let the app in that began a login and knows what `login` is the SHA-256 of."""
+        grant = Grant(login, account_id, _label(label), _now())
+        await self._store.save_grant(grant, _now() - GRANT_MINUTES * 60_000_000)
+
+    async def fetch_login(self, secret: str) -> tuple[str, str] | None:
+        """Return the name and a new token of who granted a login, once; else None."""
+        grant = await self._store.take_grant(hashlib.sha256(secret.encode()).digest())
+        if grant is None or grant.created < _now() - GRANT_MINUTES * 60_000_000:
+            return None
+        text = new_token(grant.account_id)
+        token = Token(0, credentials.token_hash(text), grant.label, _now())
+        await self._store.add_token(grant.account_id, token)
+        found = await self._store.find_token(grant.account_id, token.hash)
+        return (found.account.name, text) if found else None
+
+    async def _settle(self, app: Admitted, clock: Clock, now: Stamp) -> Stamp:
+        if seconds.is_settled(now):
+            return now
+        return await self._store.advance(app.account.id, clock, seconds.settled)
+
+    async def _note_upload(self, app: Admitted, clock: Clock) -> int:
+        """Remember that an app has got what it was told; return the second of that."""
+        told = _told(app, clock)
+        if told.told is None:
+            return seconds.EVERYTHING
+        await self._note(app, clock, seconds.after_upload(told))
+        return told.told
+
+    async def _note(self, app: Admitted, clock: Clock, told: Told) -> None:
+        before = _told(app, clock)
+        if app.token and told != before:
+            await self._store.note_told(app.account.id, app.token.id, clock, told)
+
+
+def _told(app: Admitted, clock: Clock) -> Told:
+    """Return how far an app knows what changed, if it has a token or session of its own."""
+    if app.token is None:
+        return Told()
+    if clock is Clock.SUBSCRIPTIONS:
+        return Told(app.token.told_subscriptions, app.token.heard_subscriptions)
+    return Told(app.token.told_actions, app.token.heard_actions)
+
+
+def _parsed(urls: Sequence[str]) -> tuple[list[FeedUrl], list[str]]:
+    """Return the URLs, and the texts that are none."""
+    parsed, refused = [], []
+    for url in urls:
+        try:
+            parsed.append(parse_feed_url(url))
+        except InvalidFeedUrl:
+            refused.append(url)
+    return parsed, refused
+
+
+def _kept(item: Wanted | Refused, result: Added | Refused) -> tuple[str, str]:
+    sent = item.sent if isinstance(item, Wanted) else item.feed_url
+    return sent, result.subscription.feed_url if isinstance(result, Added) else ""
+
+
+def _podcast_guid(podcast: str) -> Guid | None:
+    return parse_feed_url(podcast).guid if podcast else None
+
+
+def _settings_of(body: str | None) -> dict[str, object]:
+    return _SETTINGS.decode(body) if body else {}
+
+
+def _name_of(scope: str) -> str:
+    """Return a short name for a scope, which can be two long URLs."""
+    return hashlib.sha256(scope.encode()).hexdigest()[:32]
+
+
+def _label(text: str) -> str:
+    return "".join(filter(str.isprintable, text)).strip()[:_MAX_LABEL_CHARACTERS]
+
+
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+def _now() -> Stamp:
+    return time.time_ns() // 1_000

@@ -1,0 +1,133 @@
+"""feedkeep migrate-from: what an account of another gpodder.net server has, brought here."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable
+from functools import partial
+from typing import Annotated
+
+import typer
+from rich.progress import Progress
+
+from feedkeep.cli.accounts import NameArgument
+from feedkeep.cli.common import (
+    ConfigOption,
+    DatabaseOption,
+    PasswordStdinOption,
+    progress_bar,
+    say,
+    settings,
+    with_service,
+)
+from feedkeep.errors import AccountError
+from feedkeep.gpodder.remote import Remote
+from feedkeep.gpodder.wire import sent_actions, text
+from feedkeep.model import Account, T
+from feedkeep.rules.devices import is_device_id
+from feedkeep.rules.subscriptions import Added, want
+from feedkeep.service import Admitted, Service
+
+_ACTIONS_AT_ONCE = 1_000
+
+
+def migrate_from(
+    url: Annotated[
+        str, typer.Argument(metavar="URL", help="The other server, such as https://gpodder.net.")
+    ],
+    name: NameArgument,
+    remote_name: Annotated[
+        str,
+        typer.Option(
+            "--remote-name",
+            metavar="NAME",
+            help="The account's name there. Default: the same as here.",
+            show_default=False,
+        ),
+    ] = "",
+    from_stdin: PasswordStdinOption = False,
+    database: DatabaseOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Bring devices, subscriptions and episode actions of another gpodder.net server to an account.
+
+    It can be stopped and started again at any time: it goes on where it was, and what is here
+    already is not doubled. Run it once more when the last app has moved.
+    """
+    remote_name = remote_name or name
+    remote = Remote(url, remote_name, _password(url, remote_name, from_stdin))
+
+    async def migrate(service: Service) -> None:
+        account = await service.account(name)
+        with progress_bar() as progress:
+            await _devices(service, account, remote)
+            await _subscriptions(service, account, remote)
+            await _episode_actions(service, account, remote, f"{url} {remote_name}", progress)
+
+    with_service(settings(database, config), migrate)
+
+
+async def _devices(service: Service, account: Account, remote: Remote) -> None:
+    found = [
+        device for device in await _ask(remote.devices) if is_device_id(text(device.get("id")))
+    ]
+    for device in found:
+        await service.apps.describe_device(
+            account.id, device["id"], text(device.get("caption")), text(device.get("type"))
+        )
+    say(f"{len(found)} devices.")
+
+
+async def _subscriptions(service: Service, account: Account, remote: Remote) -> None:
+    results = await service.add(
+        account.id, [want(feed, None) for feed in await _ask(remote.subscriptions)]
+    )
+    added = [result for result in results if isinstance(result, Added)]
+    new = sum(not result.was_subscribed for result in added)
+    refused = len(results) - len(added)
+    say(f"Subscriptions: {new} added, {len(added) - new} already there, {refused} refused.")
+
+
+async def _episode_actions(
+    service: Service, account: Account, remote: Remote, where: str, progress: Progress
+) -> None:
+    """Fetch page after page; where the last one ended is kept, so that the next run goes on."""
+    app = Admitted(account, "command")
+    count, refused, since = 0, 0, await service.apps.migrated_until(account.id, where)
+    task = progress.add_task("Episode actions", total=None)
+    while True:
+        actions, until = await _ask(partial(remote.episode_actions, since))
+        progress.update(task, total=count + len(actions))
+        for start in range(0, len(actions), _ACTIONS_AT_ONCE):
+            some = actions[start : start + _ACTIONS_AT_ONCE]
+            uploaded = await service.apps.record(app, sent_actions(some))
+            refused += len(uploaded.update_urls)
+            progress.advance(task, len(some))
+        count += len(actions)
+        await service.apps.note_migrated(account.id, where, until)
+        if not actions or until <= since:
+            break
+        since = until
+    say(f"{count} episode actions; {refused} URLs refused.")
+
+
+async def _ask(question: Callable[[], T]) -> T:
+    return await asyncio.to_thread(question)
+
+
+def _password(url: str, name: str, from_stdin: bool) -> str:
+    """Return the password there, from standard input or from whoever sits at the terminal.
+
+    Raises:
+        AccountError: There is none.
+    """
+    if from_stdin:
+        password = sys.stdin.readline().rstrip("\r\n")
+    elif sys.stdin.isatty():
+        password = typer.prompt(f"Password of {name} on {url}", hide_input=True)
+    else:
+        raise AccountError("Give the password on standard input, with --password-stdin.")
+    if not password:
+        raise AccountError("Standard input holds no password.")
+    return password

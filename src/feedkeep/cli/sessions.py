@@ -1,0 +1,56 @@
+"""feedkeep session: where an account is logged in."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated
+
+import typer
+
+from feedkeep.cli.accounts import NameArgument
+from feedkeep.cli.common import (
+    ConfigOption,
+    DatabaseOption,
+    moment,
+    say,
+    settings,
+    show_table,
+    with_service,
+)
+from feedkeep.cli.tokens import state
+
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    help="List and revoke the sessions that apps have begun by logging in.",
+)
+
+
+@app.command("list")
+def list_sessions(
+    name: NameArgument, database: DatabaseOption = None, config: ConfigOption = None
+) -> None:
+    """List the sessions of an account that are still known, ended ones too."""
+    found = with_service(settings(database, config), lambda service: service.sessions(name))
+    now = time.time_ns() // 1_000
+    rows = [
+        [str(item.id), state(item, now), moment(item.created), moment(item.expires), item.label]
+        for item in found
+    ]
+    show_table(["ID", "STATE", "BEGAN", "ENDS", "APP"], rows)
+
+
+@app.command("revoke")
+def revoke(
+    name: NameArgument,
+    session_id: Annotated[
+        int, typer.Argument(metavar="ID", min=1, max=2**63 - 1, help="Its number, as listed.")
+    ],
+    database: DatabaseOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Let a session end now: the app has to log in again."""
+    with_service(
+        settings(database, config), lambda service: service.revoke_session(name, session_id)
+    )
+    say(f"Revoked session {session_id} of {name}.")

@@ -1,0 +1,27 @@
+"""Logging in and out."""
+
+from __future__ import annotations
+
+from feedkeep.api.http import Reply, Request
+from feedkeep.gpodder.door import is_session, take_back
+from feedkeep.gpodder.resource import Resource, admitted, done
+
+
+class LoginResource(Resource):
+    """/api/2/auth/{user}/login.json: the door has begun the session already."""
+
+    async def post(self, _request: Request) -> Reply:
+        """Say that all is well."""
+        return done()
+
+
+class LogoutResource(Resource):
+    """/api/2/auth/{user}/logout.json: the end of a session."""
+
+    async def post(self, request: Request) -> Reply:
+        """End the session that was shown."""
+        app = admitted(request)
+        if app.token is not None and is_session(app):
+            await self.apps.end_session(app.account.id, app.token)
+        take_back(request)
+        return done()

@@ -1,0 +1,101 @@
+"""Devices, which share one list; and the settings that apps keep here."""
+
+from __future__ import annotations
+
+from feedkeep.api.http import Reply, Request
+from feedkeep.api.wire import encode
+from feedkeep.errors import InvalidInput
+from feedkeep.gpodder.resource import Resource, admitted, done, parameter
+from feedkeep.gpodder.wire import DeviceReply, read_object, text, texts
+from feedkeep.rules.feed_urls import parse_feed_url
+
+
+class DevicesResource(Resource):
+    """/api/2/devices/{user}.json: all devices of the account."""
+
+    async def get(self, request: Request) -> Reply:
+        """List them."""
+        account_id = admitted(request).account.id
+        found = await self.apps.devices(account_id)
+        count = len(await self.service.subscribed(account_id)) if found else 0
+        return Reply(encode([DeviceReply(d.id, d.caption, d.type, count) for d in found]))
+
+
+class DeviceResource(Resource):
+    """/api/2/devices/{user}/{device}.json: one device."""
+
+    async def post(self, request: Request) -> Reply:
+        """Describe it; one that was not known is made."""
+        body = await self.body(request)
+        told = read_object(body) if body.strip() else {}
+        await self.apps.describe_device(
+            admitted(request).account.id,
+            request.parameters["device"],
+            text(told.get("caption")),
+            text(told.get("type")),
+        )
+        return done()
+
+    async def put(self, request: Request) -> Reply:
+        """Do as POST does: old versions of mygpoclient send this."""
+        return await self.post(request)
+
+
+class SyncDevicesResource(Resource):
+    """/api/2/sync-devices/{user}.json: which devices share a list, which here all do."""
+
+    async def get(self, request: Request) -> Reply:
+        """Tell that all of them do."""
+        ids = [device.id for device in await self.apps.devices(admitted(request).account.id)]
+        together = [ids] if len(ids) > 1 else []
+        alone = [] if together else ids
+        return Reply(encode({"synchronized": together, "not-synchronized": alone}))
+
+    async def post(self, request: Request) -> Reply:
+        """Take what an app wants to share, and tell what is."""
+        await self.body(request)
+        return await self.get(request)
+
+
+class SettingsResource(Resource):
+    """/api/2/settings/{user}/{scope}.json: what apps keep for themselves."""
+
+    async def get(self, request: Request) -> Reply:
+        """Tell what is kept under a scope."""
+        found = await self.apps.settings(admitted(request).account.id, _scope(request))
+        return Reply(encode(found))
+
+    async def post(self, request: Request) -> Reply:
+        """Set and remove; tell what is kept then."""
+        told = read_object(await self.body(request))
+        wanted = told.get("set")
+        changed = await self.apps.change_settings(
+            admitted(request).account.id,
+            _scope(request),
+            wanted if isinstance(wanted, dict) else {},
+            texts(told.get("remove")),
+        )
+        return Reply(encode(changed))
+
+
+def _scope(request: Request) -> str:
+    """Return what settings belong to: the account, or a device, a podcast or an episode of it.
+
+    Raises:
+        InvalidInput: It is not said which one.
+    """
+    scope = request.parameters["scope"]
+    if scope == "account":
+        return scope
+    if scope == "device":
+        return f"{scope} {_named(request, 'device')}"
+    podcast = parse_feed_url(_named(request, "podcast")).guid
+    episode = _named(request, "episode") if scope == "episode" else ""
+    return f"{scope} {podcast} {episode}"
+
+
+def _named(request: Request, name: str) -> str:
+    value = parameter(request, name)
+    if not value:
+        raise InvalidInput(f"The query has to name the {name}.")
+    return value

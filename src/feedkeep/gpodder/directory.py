@@ -1,0 +1,59 @@
+"""What gpodder.net has and feedkeep has not: a public directory. All of it is empty.
+
+Nobody's list is public here, so nobody's can be counted.
+"""
+
+from __future__ import annotations
+
+from feedkeep.api.http import Reply, Request
+from feedkeep.api.wire import encode
+from feedkeep.gpodder.resource import PublicResource, Resource
+from feedkeep.gpodder.subscriptions import written
+
+UPDATE_TIMEOUT_SECONDS = 604_800
+
+
+class NoPodcastsResource(PublicResource):
+    """/toplist, /search: no podcasts, in any format."""
+
+    async def get(self, request: Request) -> Reply:
+        """Write the empty list."""
+        if request.parameters.get("format", "json") == "json":
+            return Reply(encode([]))
+        return written(request, [])
+
+
+class NoSuggestionsResource(NoPodcastsResource):
+    """/suggestions: no podcasts, for an account."""
+
+    is_public = False
+
+
+class NothingResource(Resource):
+    """Favourites and lists of an account: none."""
+
+    async def get(self, _request: Request) -> Reply:
+        """Write the empty list."""
+        return Reply(encode([]))
+
+
+class NoTagsResource(PublicResource):
+    """/api/2/tags, /api/2/tag: none."""
+
+    async def get(self, _request: Request) -> Reply:
+        """Write the empty list."""
+        return Reply(encode([]))
+
+
+class ClientConfigResource(PublicResource):
+    """/clientconfig.json: where the API is."""
+
+    async def get(self, request: Request) -> Reply:
+        """Tell it."""
+        base = {"baseurl": f"{self.public_url or request.base_url}/"}
+        config = {
+            "mygpo": base,
+            "mygpo-feedservice": base,
+            "update_timeout": UPDATE_TIMEOUT_SECONDS,
+        }
+        return Reply(encode(config))

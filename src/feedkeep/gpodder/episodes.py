@@ -1,0 +1,45 @@
+"""Episode actions: what was played, and how far."""
+
+from __future__ import annotations
+
+from feedkeep.api.http import Reply, Request
+from feedkeep.api.wire import encode
+from feedkeep.gpodder.resource import Resource, admitted, parameter
+from feedkeep.gpodder.times import read_since
+from feedkeep.gpodder.wire import actions_reply, read_list, sent_actions, upload_reply
+from feedkeep.rules.episode_actions import aggregated
+
+_TRUE = {"true", "1", "yes"}
+
+
+class EpisodesResource(Resource):
+    """/api/2/episodes/{user}.json: the account's episode actions."""
+
+    async def get(self, request: Request) -> Reply:
+        """Tell what came since a second."""
+        return await tell_actions(self, request)
+
+    async def post(self, request: Request) -> Reply:
+        """Keep actions."""
+        return await receive_actions(self, request)
+
+
+async def tell_actions(resource: Resource, request: Request) -> Reply:
+    """Tell what came since a second; of one podcast or device, if they are named."""
+    actions, timestamp = await resource.apps.actions(
+        admitted(request),
+        read_since(parameter(request, "since")),
+        podcast=parameter(request, "podcast"),
+        device=parameter(request, "device"),
+    )
+    if parameter(request, "aggregated").lower() in _TRUE:
+        actions = aggregated(actions)
+    return Reply(encode(actions_reply(actions, timestamp)))
+
+
+async def receive_actions(resource: Resource, request: Request) -> Reply:
+    """Keep actions."""
+    items = read_list(await resource.body(request))
+    resource.check_count(len(items))
+    uploaded = await resource.apps.record(admitted(request), sent_actions(items))
+    return Reply(encode(upload_reply(uploaded)))

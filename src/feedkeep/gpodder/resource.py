@@ -1,0 +1,64 @@
+"""What the resources of this protocol have in common."""
+
+from __future__ import annotations
+
+from feedkeep.api.body import read_body
+from feedkeep.api.http import Reply, Request
+from feedkeep.errors import InvalidInput
+from feedkeep.service import Admitted, Service
+from feedkeep.settings import Settings
+
+
+class Resource:
+    """A resource of an account; the door has seen to it that it is the asker's own."""
+
+    is_public = False
+
+    def __init__(self, service: Service, settings: Settings) -> None:
+        self.service = service
+        self.apps = service.apps
+        self.public_url = settings.public_url.rstrip("/")
+        self.trusted_proxies = frozenset(settings.trusted_proxies)
+        self._max_body_bytes = settings.max_body_bytes
+        self._max_items = settings.max_items
+
+    async def body(self, request: Request) -> bytes:
+        """Return the body of a request; raises as `read_body` does."""
+        return await read_body(request, self._max_body_bytes)
+
+    async def meet_device(self, request: Request) -> None:
+        """Make the device that the path names known, if it is not."""
+        account_id = admitted(request).account.id
+        await self.apps.meet_device(account_id, request.parameters["device"])
+
+    def check_count(self, count: int) -> None:
+        """Check how many things are in one request.
+
+        Raises:
+            InvalidInput: There are too many.
+        """
+        if count > self._max_items:
+            raise InvalidInput(f"At most {self._max_items:,} fit in one request.")
+
+
+class PublicResource(Resource):
+    """A resource that answers whoever asks."""
+
+    is_public = True
+
+
+def admitted(request: Request) -> Admitted:
+    """Return who asks."""
+    assert request.admitted is not None, "a resource that is not public was reached"
+    return request.admitted
+
+
+def parameter(request: Request, name: str) -> str:
+    """Return the last value of a parameter of the query; "" if there is none."""
+    values = request.query().get(name)
+    return values[-1] if values else ""
+
+
+def done() -> Reply:
+    """Return an empty reply: to mygpoclient, any other is a failure."""
+    return Reply(b"", headers={"Content-Type": "text/plain"})

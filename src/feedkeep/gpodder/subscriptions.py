@@ -1,0 +1,165 @@
+"""Subscriptions by URL: the advanced API's changes, and the simple API's whole lists."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from feedkeep.api.http import Reply, Request
+from feedkeep.api.wire import decode, encode
+from feedkeep.errors import InvalidInput
+from feedkeep.formats import opml
+from feedkeep.formats.feed_list import Format, write_feed_list
+from feedkeep.gpodder.resource import Resource, admitted, done, parameter
+from feedkeep.gpodder.times import read_since
+from feedkeep.gpodder.wire import (
+    ChangesReply,
+    PodcastReply,
+    UpdatesReply,
+    read_object,
+    text,
+    texts,
+    upload_reply,
+)
+from feedkeep.model import Subscription
+from feedkeep.rules.devices import check_id
+from feedkeep.rules.subscriptions import Refused, want
+
+FORMATS = "json|opml|txt"
+"""How a whole list is written; a path that ends so belongs to this protocol."""
+
+_LIST = msgspec.json.Decoder(list[Any])
+_CONTENT_TYPES = {
+    "json": "application/json",
+    "opml": "text/xml; charset=utf-8",
+    "txt": "text/plain; charset=utf-8",
+}
+
+
+class ChangesResource(Resource):
+    """/api/2/subscriptions/{user}/{device}.json: what changed, and what is to change."""
+
+    async def get(self, request: Request) -> Reply:
+        """Tell what was added and removed since a second."""
+        return await tell_changes(self, request)
+
+    async def post(self, request: Request) -> Reply:
+        """Add and remove."""
+        check_id(request.parameters["device"])
+        reply = await receive_changes(self, request)
+        await self.meet_device(request)
+        return reply
+
+
+class UpdatesResource(Resource):
+    """/api/2/updates/{user}/{device}.json: what changed, with what is known of each podcast."""
+
+    async def get(self, request: Request) -> Reply:
+        """Tell what changed; of new episodes nothing is known here."""
+        since = read_since(parameter(request, "since"))
+        changes, timestamp = await self.apps.changes(admitted(request), since)
+        added = [PodcastReply(url, url) for url in changes.add]
+        removed = changes.remove
+        return Reply(encode(UpdatesReply(added, removed, removed, [], timestamp)))
+
+
+class WholeListResource(Resource):
+    """A whole list, which can be replaced."""
+
+    async def put(self, request: Request) -> Reply:
+        """Let the list be exactly this one."""
+        urls = _read(await self.body(request), request.parameters["format"])
+        self.check_count(len(urls))
+        await self.apps.replace(admitted(request).account.id, urls)
+        return done()
+
+    async def post(self, request: Request) -> Reply:
+        """Do as PUT does, for apps that cannot send that."""
+        return await self.put(request)
+
+
+class DeviceListResource(WholeListResource):
+    """/subscriptions/{user}/{device}.{format}: the whole list, the same for each device."""
+
+    async def get(self, request: Request) -> Reply:
+        """Write the list."""
+        found = await self.service.subscribed(admitted(request).account.id)
+        if request.parameters["format"] == "json":
+            return Reply(encode([item.feed_url for item in found]))
+        return written(request, found)
+
+    async def put(self, request: Request) -> Reply:
+        """Let the list be exactly this one."""
+        check_id(request.parameters["device"])
+        reply = await super().put(request)
+        await self.meet_device(request)
+        return reply
+
+
+class AccountListResource(WholeListResource):
+    """/subscriptions/{user}.{format}: the whole list, with what is known of each podcast."""
+
+    async def get(self, request: Request) -> Reply:
+        """Write the list."""
+        found = await self.service.subscribed(admitted(request).account.id)
+        if request.parameters["format"] == "json":
+            return Reply(encode([PodcastReply(s.feed_url, s.feed_url) for s in found]))
+        return written(request, found)
+
+
+async def tell_changes(resource: Resource, request: Request) -> Reply:
+    """Tell what was added and removed since a second."""
+    since = read_since(parameter(request, "since"))
+    changes, timestamp = await resource.apps.changes(admitted(request), since)
+    return Reply(encode(ChangesReply(changes.add, changes.remove, timestamp)))
+
+
+async def receive_changes(resource: Resource, request: Request) -> Reply:
+    """Add and remove."""
+    wanted = read_object(await resource.body(request))
+    added, removed = texts(wanted.get("add")), texts(wanted.get("remove"))
+    resource.check_count(len(added) + len(removed))
+    uploaded = await resource.apps.upload(admitted(request), added, removed)
+    return Reply(encode(upload_reply(uploaded)))
+
+
+def written(request: Request, subscriptions: list[Subscription]) -> Reply:
+    """Return a list as OPML or text, as the path asks."""
+    name = request.parameters["format"]
+    kind = Format.OPML if name == "opml" else Format.URLS
+    headers = {"Content-Type": _CONTENT_TYPES[name]}
+    return Reply(write_feed_list(subscriptions, kind), headers=headers)
+
+
+def _read(body: bytes, kind: str) -> list[str]:
+    """Return the URLs of a whole list.
+
+    Raises:
+        InvalidInput: It cannot be read, or holds things and no URL. What can be read of a broken
+            list is not the list: all else would be unsubscribed.
+    """
+    urls = _read_urls(body, kind)
+    if urls and all(isinstance(want(url, None), Refused) for url in urls):
+        raise InvalidInput("None of what was sent is a feed URL, so nothing was changed.")
+    return urls
+
+
+def _read_urls(body: bytes, kind: str) -> list[str]:
+    if kind == "json":
+        items = decode(_LIST, body)
+        return [_url_of(item) if isinstance(item, dict) else text(item) for item in items]
+    if kind == "opml":
+        listed = opml.read(body)
+        if listed.warning:
+            raise InvalidInput("The OPML is broken, so nothing was changed.")
+        return [feed.feed_url for feed in listed.feeds]
+    try:
+        return [line.strip() for line in body.decode().splitlines() if line.strip()]
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"The text is not UTF-8 at byte {error.start}.") from error
+
+
+def _url_of(item: dict[str, Any]) -> str:
+    """Return the URL of a feed that is told as an object."""
+    return text(item.get("url")) or text(item.get("feed"))

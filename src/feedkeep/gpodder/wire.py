@@ -1,0 +1,167 @@
+"""The JSON that gpodder.net's API sends and takes, read as leniently as apps write it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
+
+from feedkeep.api.wire import decode
+from feedkeep.apps import Uploaded
+from feedkeep.gpodder.times import read_time, write_time
+from feedkeep.model import EpisodeAction
+from feedkeep.rules.episode_actions import SentAction
+
+_ANY = msgspec.json.Decoder(Any)
+_DIGITS = re.compile(r"[0-9]{1,15}")
+
+
+class ChangesReply(Struct):
+    """The reply to GET /api/2/subscriptions/{user}/{device}.json."""
+
+    add: Sequence[str]
+    remove: Sequence[str]
+    timestamp: int
+
+
+class UploadReply(Struct):
+    """The reply to an upload."""
+
+    timestamp: int
+    update_urls: Sequence[tuple[str, str]]
+
+
+class ActionReply(Struct):
+    """An episode action; the numbers are there for `play` alone."""
+
+    podcast: str
+    episode: str
+    action: str
+    timestamp: str
+    device: str | UnsetType = UNSET
+    guid: str | UnsetType = UNSET
+    started: int | UnsetType = UNSET
+    position: int | UnsetType = UNSET
+    total: int | UnsetType = UNSET
+
+
+class ActionsReply(Struct):
+    """The reply to GET /api/2/episodes/{user}.json."""
+
+    actions: list[ActionReply]
+    timestamp: int
+
+
+class DeviceReply(Struct):
+    """A device, and how many subscriptions it has: those of the account."""
+
+    id: str
+    caption: str
+    type: str
+    subscriptions: int
+
+
+class PodcastReply(Struct):
+    """A podcast, of which nothing but the URL is known here."""
+
+    url: str
+    title: str
+    description: str = ""
+    subscribers: int = 0
+    logo_url: str | None = None
+    website: str = ""
+    mygpo_link: str = ""
+
+
+class UpdatesReply(Struct):
+    """The reply to GET /api/2/updates/{user}/{device}.json."""
+
+    add: list[PodcastReply]
+    rem: Sequence[str]
+    remove: Sequence[str]
+    updates: list[str]
+    timestamp: int
+
+
+def read_object(body: bytes) -> dict[str, Any]:
+    """Return a JSON object; anything else counts as an empty one.
+
+    Raises:
+        InvalidInput: It is no JSON.
+    """
+    value = decode(_ANY, body)
+    return value if isinstance(value, dict) else {}
+
+
+def read_list(body: bytes) -> list[Any]:
+    """Return a JSON array; anything else counts as an empty one.
+
+    Raises:
+        InvalidInput: It is no JSON.
+    """
+    value = decode(_ANY, body)
+    return value if isinstance(value, list) else []
+
+
+def texts(value: object) -> list[str]:
+    """Return the texts of a JSON array; other things in it are none of ours."""
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+
+
+def text(value: object) -> str:
+    """Return a JSON string; anything else counts as an empty one."""
+    return value if isinstance(value, str) else ""
+
+
+def sent_actions(items: Sequence[object]) -> list[SentAction]:
+    """Return the actions of an upload, as they were sent."""
+    return [_sent_action(item) for item in items if isinstance(item, dict)]
+
+
+def _sent_action(item: dict[str, Any]) -> SentAction:
+    return SentAction(
+        podcast=text(item.get("podcast")),
+        episode=text(item.get("episode")),
+        device=text(item.get("device")),
+        kind=text(item.get("action")),
+        done=read_time(item.get("timestamp")),
+        started=_number(item.get("started")),
+        position=_number(item.get("position")),
+        total=_number(item.get("total")),
+        episode_guid=text(item.get("guid")) or None,
+    )
+
+
+def _number(value: object) -> int | None:
+    if isinstance(value, str):
+        value = int(value) if _DIGITS.fullmatch(value) else None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return int(value) if abs(value) < 2**53 else None
+
+
+def upload_reply(uploaded: Uploaded) -> UploadReply:
+    """Return what became of an upload."""
+    return UploadReply(uploaded.timestamp, uploaded.update_urls)
+
+
+def actions_reply(actions: Sequence[EpisodeAction], timestamp: int) -> ActionsReply:
+    """Return episode actions."""
+    return ActionsReply([_action_reply(action) for action in actions], timestamp)
+
+
+def _action_reply(action: EpisodeAction) -> ActionReply:
+    return ActionReply(
+        action.podcast,
+        action.episode,
+        action.kind,
+        write_time(action.done),
+        action.device or UNSET,
+        action.episode_guid or UNSET,
+        UNSET if action.started is None else action.started,
+        UNSET if action.position is None else action.position,
+        UNSET if action.total is None else action.total,
+    )

@@ -1,0 +1,117 @@
+"""The login flow v2: an app sends its owner to a page, and fetches a token once they let it in.
+
+The app begins with a secret that it alone gets to know; the page's address holds the SHA-256 of it.
+Nothing is kept until the owner has logged in on that page, so beginning a login costs nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from urllib.parse import parse_qsl, urlencode
+
+from feedkeep.api.auth import log_refusal
+from feedkeep.api.body import read_body
+from feedkeep.api.http import Reply, Request
+from feedkeep.api.problems import NoSuchRoute, refusal_of
+from feedkeep.api.wire import encode
+from feedkeep.errors import AccountError, NotAuthorized, TooManyAttempts
+from feedkeep.gpodder.resource import PublicResource, parameter
+from feedkeep.nextcloud import pages
+from feedkeep.rules.credentials import PasswordCredential
+
+LOGIN = "[0-9a-f]{64}"
+MAX_FORM_BYTES = 16_384
+
+_COOKIE = "feedkeep_login"
+_PATH = "/index.php/login/v2"
+_UNKNOWN_APP = "An app"
+_MAX_APP_CHARACTERS = 100
+
+
+class BeginResource(PublicResource):
+    """/index.php/login/v2: the beginning of a login."""
+
+    async def post(self, request: Request) -> Reply:
+        """Tell the app what to poll with, and where to send its owner."""
+        base = (self.public_url or request.base_url) + _PATH
+        secret = secrets.token_urlsafe(32)
+        login = hashlib.sha256(secret.encode()).hexdigest()
+        app = urlencode({"app": request.header(b"user-agent")[:_MAX_APP_CHARACTERS]})
+        poll = {"token": secret, "endpoint": f"{base}/poll"}
+        return Reply(encode({"poll": poll, "login": f"{base}/flow/{login}?{app}"}))
+
+
+class PollResource(PublicResource):
+    """/index.php/login/v2/poll: whether the owner has let the app in."""
+
+    async def post(self, request: Request) -> Reply:
+        """Give the app its token, once; 404 until then, and after that."""
+        form = _form(await read_body(request, MAX_FORM_BYTES))
+        try:
+            fetched = await self.apps.fetch_login(form.get("token", ""))
+        except AccountError:  # the account was deleted meanwhile
+            fetched = None
+        if fetched is None:
+            raise NoSuchRoute
+        name, token = fetched
+        server = self.public_url or request.base_url
+        return Reply(encode({"server": server, "loginName": name, "appPassword": token}))
+
+
+class FlowResource(PublicResource):
+    """/index.php/login/v2/flow/{login}: the page on which the owner logs in and lets the app in."""
+
+    async def get(self, request: Request) -> Reply:
+        """Show the form."""
+        return self._page(request)
+
+    async def post(self, request: Request) -> Reply:
+        """Check name and password, and let the app in."""
+        form = _form(await read_body(request, MAX_FORM_BYTES))
+        if not _is_from_our_page(request, form):
+            return self._page(request, "That form was too old. Please try again.", 403)
+        request.credential_kind = PasswordCredential.kind
+        credential = PasswordCredential(form.get("name", ""), form.get("password", ""))
+        try:
+            request.admitted = await self.service.authenticate(credential, request.address)
+        except (NotAuthorized, TooManyAttempts) as error:
+            log_refusal(request, error)
+            return self._refused(request, error)
+        login = bytes.fromhex(request.parameters["login"])
+        await self.apps.grant_login(request.admitted.account.id, login, _app(request))
+        return pages.reply(pages.granted(_app(request)))
+
+    def _refused(self, request: Request, error: Exception) -> Reply:
+        refusal = refusal_of(error, "")
+        if isinstance(error, TooManyAttempts):
+            reply = self._page(request, "Too many attempts. Please wait a while.", refusal.status)
+            reply.headers |= refusal.headers
+            return reply
+        return self._page(request, "The name or the password is not right.", 403)
+
+    def _page(self, request: Request, problem: str = "", status: int = 200) -> Reply:
+        """Return the form, with a secret that only a page of ours can send back."""
+        secret = secrets.token_urlsafe(16)
+        reply = pages.reply(pages.form(_app(request), secret, problem), status)
+        secure = "; Secure" if request.is_secure(self.trusted_proxies) else ""
+        reply.headers["Set-Cookie"] = (
+            f"{_COOKIE}={secret}; Path=/; HttpOnly; SameSite=Strict{secure}"
+        )
+        return reply
+
+
+def _is_from_our_page(request: Request, form: dict[str, str]) -> bool:
+    shown = request.cookies().get(_COOKIE, "")
+    return bool(shown) and hmac.compare_digest(shown.encode(), form.get("secret", "").encode())
+
+
+def _app(request: Request) -> str:
+    """Return what the app calls itself, which anybody can have written into the address."""
+    text = parameter(request, "app")
+    return "".join(filter(str.isprintable, text)).strip()[:_MAX_APP_CHARACTERS] or _UNKNOWN_APP
+
+
+def _form(body: bytes) -> dict[str, str]:
+    return dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True))

@@ -1,0 +1,74 @@
+"""The pages of the login: plain HTML, which needs no script."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from html import escape
+
+from feedkeep.api.http import Reply
+
+_STYLE = """
+body { font: 1rem/1.5 system-ui, sans-serif; max-width: 24rem; margin: 4rem auto; padding: 0 1rem;
+  color: #1b1b1b; background: #fff; }
+h1 { font-size: 1.4rem; }
+label { display: block; margin-top: 1rem; }
+input { font: inherit; width: 100%; box-sizing: border-box; padding: .5rem; }
+button { font: inherit; margin-top: 1.5rem; padding: .6rem 1.2rem; }
+[role=alert] { border-left: .25rem solid #b00020; padding-left: .75rem; }
+@media (prefers-color-scheme: dark) { body { color: #eee; background: #16181c; } }
+"""
+_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>feedkeep</title>
+<style>{style}</style>
+</head>
+<body>
+{body}
+</body>
+</html>
+"""
+_FORM = """<h1>Let an app in</h1>
+<p><strong>{app}</strong> asks for your account. It will see and change your subscriptions, and what
+you have listened to. You can take that back with <code>feedkeep token revoke</code>.</p>
+{problem}<form method="post">
+<input type="hidden" name="secret" value="{secret}">
+<label>Name <input name="name" autocomplete="username" autocapitalize="none" required autofocus>
+</label>
+<label>Password <input name="password" type="password" autocomplete="current-password" required>
+</label>
+<button>Log in and let it in</button>
+</form>
+<p>If no app of yours asked you to come here just now, close this page.</p>"""
+_GRANTED = """<h1>Done</h1>
+<p><strong>{app}</strong> is let in. You can close this page and go back to it.</p>"""
+
+# No script, nothing from elsewhere, no frame around it; this one style by its hash.
+_STYLE_HASH = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
+_HEADERS = {
+    "Content-Type": "text/html; charset=utf-8",
+    "Content-Security-Policy": (
+        f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; form-action 'self';"
+        " base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "Referrer-Policy": "no-referrer",
+}
+
+
+def form(app: str, secret: str, problem: str) -> str:
+    """Return the page on which a person logs in and lets an app in."""
+    told = f'<p role="alert">{escape(problem)}</p>\n' if problem else ""
+    return _FORM.format(app=escape(app), secret=escape(secret), problem=told)
+
+
+def granted(app: str) -> str:
+    """Return the page that says that it is done."""
+    return _GRANTED.format(app=escape(app))
+
+
+def reply(body: str, status: int = 200) -> Reply:
+    """Return a page as a reply."""
+    return Reply(_PAGE.format(style=_STYLE, body=body).encode(), status, dict(_HEADERS))

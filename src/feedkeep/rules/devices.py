@@ -1,0 +1,75 @@
+"""Devices, which are labels of an account's apps, and the settings that apps keep. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from feedkeep.errors import InvalidInput
+from feedkeep.model import Value
+
+MAX_DOCUMENTS = 1_000
+"""How many devices an account has at most; and how many sets of settings."""
+
+MAX_CAPTION_CHARACTERS = 200
+TYPES = ("desktop", "laptop", "mobile", "server", "other")
+
+_ID = re.compile(r"[\w.-]{1,64}")
+
+
+class Device(Value, frozen=True):
+    """A device, or an app: what its owner calls it, and one of `TYPES`."""
+
+    id: str
+    caption: str
+    type: str
+
+
+def is_device_id(text: str) -> bool:
+    """Say whether a text can name a device."""
+    return bool(_ID.fullmatch(text))
+
+
+def check_id(text: str) -> None:
+    """Check that a text can name a device.
+
+    Raises:
+        InvalidInput: It cannot.
+    """
+    if not is_device_id(text):
+        raise InvalidInput("A device id has letters, digits, `_`, `.` and `-`, at most 64.")
+
+
+def described(device_id: str, known: Device | None, caption: str, kind: str) -> Device:
+    """Return a device as it is described now; an empty text leaves a thing as it is.
+
+    Raises:
+        InvalidInput: The id is none.
+    """
+    check_id(device_id)
+    known = known or Device(device_id, device_id, "other")
+    caption = "".join(filter(str.isprintable, caption)).strip()[:MAX_CAPTION_CHARACTERS]
+    kind = kind.strip().lower()
+    if kind and kind not in TYPES:
+        kind = "other"
+    return Device(device_id, caption or known.caption, kind or known.type)
+
+
+def with_settings(
+    known: Mapping[str, object], wanted: Mapping[str, object], removed: Iterable[str]
+) -> dict[str, object]:
+    """Return settings with some set, and some removed."""
+    settings = {**known, **wanted}
+    for name in removed:
+        settings.pop(name, None)
+    return settings
+
+
+def check_room(others: int) -> None:
+    """Check that there is room for one more device or set of settings.
+
+    Raises:
+        InvalidInput: There is none.
+    """
+    if others >= MAX_DOCUMENTS:
+        raise InvalidInput(f"An account keeps at most {MAX_DOCUMENTS:,} of these.")

@@ -1,0 +1,54 @@
+"""A list as protocols see it that know feeds by URL only: what to add, what to remove. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from feedkeep.model import Entry, Pointer, Snapshot, Subscription, Value
+from feedkeep.rules.feed_urls import FeedUrl, parse_feed_url
+
+
+class UrlChanges(Value, frozen=True):
+    """What an app has to do for its list to be the account's; no URL is in both."""
+
+    add: Sequence[str]
+    remove: Sequence[str]
+
+
+def url_changes(entries: Iterable[Entry], *, is_from_nothing: bool = False) -> UrlChanges:
+    """Return what entries, which changed, and pointers to them mean to an app.
+
+    A feed that moved is two changes: its present URL is added, and its former ones are removed. An
+    app that starts from nothing has nothing of ours to remove. What it has is its owner's, and
+    removing that would delete their files.
+    """
+    add: dict[str, None] = {}
+    remove: dict[str, None] = {}
+    for entry in sorted(entries, key=lambda entry: entry.revision or 0):
+        if entry.alias:
+            remove[entry.alias.url] = None
+        if isinstance(entry, Subscription):
+            (add if entry.is_subscribed else remove)[entry.feed_url] = None
+    if is_from_nothing:
+        remove = {}
+    return UrlChanges(list(add), [url for url in remove if url not in add])
+
+
+def to_replace(
+    snapshot: Snapshot, wanted: Sequence[FeedUrl]
+) -> tuple[Sequence[FeedUrl], Sequence[FeedUrl]]:
+    """Return which URLs to add and which to leave, so that a whole account has the wanted ones."""
+    kept = {_present(snapshot, url): url for url in wanted}
+    subscribed = {
+        entry.guid: entry
+        for entry in snapshot.entries.values()
+        if isinstance(entry, Subscription) and entry.is_subscribed
+    }
+    add = [url for guid, url in kept.items() if guid not in subscribed]
+    leave = [parse_feed_url(s.feed_url) for guid, s in subscribed.items() if guid not in kept]
+    return add, leave
+
+
+def _present(snapshot: Snapshot, url: FeedUrl) -> str:
+    entry = snapshot.entries.get(url.guid)
+    return entry.new_guid if isinstance(entry, Pointer) else url.guid

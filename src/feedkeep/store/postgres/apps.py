@@ -1,0 +1,227 @@
+"""What podcast apps keep, in PostgreSQL: episode actions, documents, logins."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import asyncpg
+
+from feedkeep.errors import NotAuthorized
+from feedkeep.model import (
+    AccountId,
+    ActionDecision,
+    ActionRequest,
+    ActionSnapshot,
+    Clock,
+    Document,
+    Entry,
+    EpisodeAction,
+    Grant,
+    Guid,
+    Stamp,
+    Told,
+)
+from feedkeep.store.postgres.connections import Connections
+from feedkeep.store.postgres.rows import ROWS
+from feedkeep.store.rows import ACTION, ENTRY, columns
+
+_CLOCKS = {Clock.SUBSCRIPTIONS: "last_stamp", Clock.ACTIONS: "last_action_stamp"}
+_NOTE_TOLD = {
+    clock: f"""
+    UPDATE feedkeep.token t SET
+        told_{clock.value} = greatest(t.told_{clock.value}, $3),
+        heard_{clock.value} = greatest(t.heard_{clock.value}, $4)
+    WHERE t.account_id = $1 AND t.id = $2
+    """
+    for clock in Clock
+}
+_TYPES = {
+    "key": "bytea",
+    "podcast_guid": "uuid",
+    "podcast": "text",
+    "episode": "text",
+    "device": "text",
+    "kind": "text",
+    "episode_guid": "text",
+}
+
+_CHANGED = f"""
+SELECT {columns(ENTRY, "e")} FROM feedkeep.entry e WHERE e.account_id = $1 AND e.revision >= $2
+UNION ALL
+SELECT {columns(ENTRY, "p")} FROM feedkeep.entry e
+JOIN feedkeep.entry p ON p.account_id = $1 AND p.new_guid = e.guid
+WHERE e.account_id = $1 AND e.revision >= $2 AND p.revision IS NULL AND p.alias_url IS NOT NULL
+"""
+_KNOWN = f"""
+SELECT {columns(ACTION, "a")} FROM unnest($2::uuid[], $3::bytea[]) AS w (podcast_guid, key)
+JOIN feedkeep.episode_action a
+ON a.account_id = $1 AND a.podcast_guid = w.podcast_guid AND a.key = w.key
+"""
+_ARRAYS = ", ".join(
+    f"${number}::{_TYPES.get(name, 'bigint')}[]" for number, name in enumerate(ACTION, 2)
+)
+_SAVE_ACTIONS = f"""
+INSERT INTO feedkeep.episode_action (account_id, {columns(ACTION)})
+SELECT $1, {columns(ACTION, "w")} FROM unnest({_ARRAYS}) AS w ({columns(ACTION)})
+ON CONFLICT (account_id, podcast_guid, key) DO UPDATE SET
+    {", ".join(f"{name} = excluded.{name}" for name in ACTION[2:])}
+"""
+_ACTIONS = f"""
+SELECT {columns(ACTION, "a")} FROM feedkeep.episode_action a
+WHERE a.account_id = $1 AND a.revision >= $2 ORDER BY a.revision LIMIT $3
+"""
+# The zero keeps PostgreSQL from going through the actions of all podcasts by revision.
+_ACTIONS_OF_PODCAST = f"""
+SELECT {columns(ACTION, "a")} FROM feedkeep.episode_action a
+WHERE a.account_id = $1 AND a.podcast_guid = $2 AND a.revision + 0 >= $3
+ORDER BY a.revision + 0 LIMIT $4
+"""
+_DOCUMENTS = """
+SELECT d.kind, d.name, d.body FROM feedkeep.document d
+WHERE d.account_id = $1 AND d.kind = $2 ORDER BY d.name
+"""
+_DOCUMENT = """
+SELECT d.body FROM feedkeep.document d
+WHERE d.account_id = $1 AND d.kind = $2 AND d.name = $3
+"""
+_SAVE_DOCUMENT = """
+INSERT INTO feedkeep.document (account_id, kind, name, body) VALUES ($1, $2, $3, $4)
+ON CONFLICT (account_id, kind, name) DO UPDATE SET body = excluded.body
+"""
+_SAVE_GRANT = """
+INSERT INTO feedkeep.login_grant (login, account_id, label, created) VALUES ($1, $2, $3, $4)
+ON CONFLICT (login) DO UPDATE SET
+    account_id = excluded.account_id, label = excluded.label, created = excluded.created
+"""
+_TAKE_GRANT = """
+DELETE FROM feedkeep.login_grant WHERE login = $1 RETURNING login, account_id, label, created
+"""
+_HAS_GRANT = "SELECT EXISTS (SELECT 1 FROM feedkeep.login_grant WHERE login = $1)"
+_FORGET_GRANTS = "DELETE FROM feedkeep.login_grant WHERE created < $1"
+
+
+async def changed(connections: Connections, account_id: AccountId, first: Stamp) -> list[Entry]:
+    """Return what changed from a stamp on, and the former URLs of the subscriptions in it."""
+    return [ROWS.entry_of(row) for row in await connections.fetch(_CHANGED, account_id, first)]
+
+
+async def advance(
+    connection: asyncpg.Connection,
+    account_id: AccountId,
+    clock: Clock,
+    to: Callable[[Stamp], Stamp],
+) -> Stamp:
+    """Set a clock to what `to` says, and return that."""
+    stamp = to(await _clock(connection, account_id, clock))
+    await _set_clock(connection, account_id, clock, stamp)
+    return stamp
+
+
+async def note_told(
+    connection: asyncpg.Connection, account_id: AccountId, token_id: int, clock: Clock, told: Told
+) -> None:
+    """Remember how far the bearer of a token knows what changed."""
+    await connection.execute(_NOTE_TOLD[clock], account_id, token_id, told.told, told.heard)
+
+
+async def record(
+    connection: asyncpg.Connection,
+    account_id: AccountId,
+    keys: Sequence[tuple[Guid, bytes]],
+    decide: Callable[[ActionSnapshot], ActionDecision],
+) -> None:
+    """Lock, load, decide and save; the transaction around it is the caller's."""
+    clock = await _clock(connection, account_id, Clock.ACTIONS)
+    guids, hashes = [guid for guid, _ in keys], [key for _, key in keys]
+    rows = await connection.fetch(_KNOWN, account_id, guids, hashes)
+    known = {row[0]: ROWS.action_of(row) for row in rows}
+    decision = decide(ActionSnapshot(known, clock, time.time_ns() // 1_000))
+    if decision.saved:
+        saved = zip(*(ROWS.action_row(action) for action in decision.saved), strict=True)
+        await connection.execute(_SAVE_ACTIONS, account_id, *(list(column) for column in saved))
+        await _set_clock(connection, account_id, Clock.ACTIONS, decision.last_stamp)
+
+
+async def actions(
+    connections: Connections, account_id: AccountId, request: ActionRequest
+) -> list[EpisodeAction]:
+    """Return episode actions by rising revision."""
+    wanted: tuple[Any, ...] = (account_id, request.first, request.most)
+    if request.podcast_guid is not None:
+        wanted = (account_id, request.podcast_guid, request.first, request.most)
+    statement = _ACTIONS if request.podcast_guid is None else _ACTIONS_OF_PODCAST
+    return [ROWS.action_of(row) for row in await connections.fetch(statement, *wanted)]
+
+
+async def documents(connections: Connections, account_id: AccountId, kind: str) -> list[Document]:
+    """Return all documents of a kind by name."""
+    return [Document(*row) for row in await connections.fetch(_DOCUMENTS, account_id, kind)]
+
+
+async def document(
+    connections: Connections, account_id: AccountId, kind: str, name: str
+) -> str | None:
+    """Return the body of a document."""
+    rows = await connections.fetch(_DOCUMENT, account_id, kind, name)
+    return rows[0][0] if rows else None
+
+
+async def change_document(
+    connection: asyncpg.Connection,
+    account_id: AccountId,
+    kind: str,
+    name: str,
+    decide: Callable[[str | None, int], str],
+) -> str:
+    """Lock, load, decide and save; the transaction around it is the caller's."""
+    await _clock(connection, account_id, Clock.SUBSCRIPTIONS)
+    found = await connection.fetchval(_DOCUMENT, account_id, kind, name)
+    others = 0
+    if found is None:
+        others = len(await connection.fetch(_DOCUMENTS, account_id, kind))
+    body = decide(found, others)
+    if body != found:
+        await connection.execute(_SAVE_DOCUMENT, account_id, kind, name, body)
+    return body
+
+
+async def save_grant(connection: asyncpg.Connection, grant: Grant, forgotten_before: Stamp) -> None:
+    """Remember a grant; forget those that nobody fetched."""
+    await connection.execute(_FORGET_GRANTS, forgotten_before)
+    values = (grant.login, grant.account_id, grant.label, grant.created)
+    await connection.execute(_SAVE_GRANT, *values)
+
+
+async def has_grant(connections: Connections, login: bytes) -> bool:
+    """Say whether there is a grant."""
+    return bool((await connections.fetch(_HAS_GRANT, login))[0][0])
+
+
+async def take_grant(connection: asyncpg.Connection, login: bytes) -> Grant | None:
+    """Return a grant, and forget it."""
+    row = await connection.fetchrow(_TAKE_GRANT, login)
+    return Grant(*row) if row else None
+
+
+async def _clock(connection: asyncpg.Connection, account_id: AccountId, clock: Clock) -> Stamp:
+    """Return a clock, and hold the account: what comes next sees what was committed before."""
+    found = await connection.fetchval(
+        f"SELECT a.{_CLOCKS[clock]} FROM feedkeep.account a"
+        " WHERE a.account_id = $1 FOR NO KEY UPDATE",
+        account_id,
+    )
+    if found is None:
+        raise NotAuthorized
+    return int(found)
+
+
+async def _set_clock(
+    connection: asyncpg.Connection, account_id: AccountId, clock: Clock, stamp: Stamp
+) -> None:
+    await connection.execute(
+        f"UPDATE feedkeep.account a SET {_CLOCKS[clock]} = $2 WHERE a.account_id = $1",
+        account_id,
+        stamp,
+    )

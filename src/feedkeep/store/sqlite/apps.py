@@ -1,0 +1,197 @@
+"""What podcast apps keep, in SQLite: episode actions, documents, logins."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import apsw
+
+from feedkeep.errors import NotAuthorized
+from feedkeep.model import (
+    AccountId,
+    ActionDecision,
+    ActionRequest,
+    ActionSnapshot,
+    Clock,
+    Document,
+    Entry,
+    EpisodeAction,
+    Grant,
+    Guid,
+    Stamp,
+    Told,
+)
+from feedkeep.store.rows import ACTION, ENTRY, columns
+from feedkeep.store.sqlite.rows import ROWS, to_bytes
+
+_CLOCKS = {Clock.SUBSCRIPTIONS: "last_stamp", Clock.ACTIONS: "last_action_stamp"}
+_NOTE_TOLD = {
+    clock: f"""
+    UPDATE token SET
+        told_{clock.value} = max(ifnull(told_{clock.value}, ?1), ifnull(?1, told_{clock.value})),
+        heard_{clock.value} = max(ifnull(heard_{clock.value}, ?2), ifnull(?2, heard_{clock.value}))
+    WHERE account_id = ?3 AND id = ?4
+    """
+    for clock in Clock
+}
+
+_CHANGED = f"""
+SELECT {columns(ENTRY, "e")} FROM entry e WHERE e.account_id = ? AND e.revision >= ?
+UNION ALL
+SELECT {columns(ENTRY, "p")} FROM entry e JOIN entry p
+ON p.account_id = e.account_id AND p.new_guid = e.guid
+WHERE e.account_id = ? AND e.revision >= ? AND p.revision IS NULL AND p.alias_url IS NOT NULL
+"""
+_KNOWN = f"""
+SELECT {columns(ACTION)} FROM episode_action
+WHERE account_id = ? AND podcast_guid = ? AND key = ?
+"""
+_SAVE_ACTION = f"""
+INSERT INTO episode_action (account_id, {columns(ACTION)})
+VALUES ({", ".join("?" * (len(ACTION) + 1))})
+ON CONFLICT (account_id, podcast_guid, key) DO UPDATE SET
+    {", ".join(f"{name} = excluded.{name}" for name in ACTION[2:])}
+"""
+_ACTIONS = f"""
+SELECT {columns(ACTION)} FROM episode_action
+WHERE account_id = ? AND revision >= ? ORDER BY revision LIMIT ?
+"""
+# The plus keeps SQLite from going through the actions of all podcasts by revision.
+_ACTIONS_OF_PODCAST = f"""
+SELECT {columns(ACTION)} FROM episode_action
+WHERE account_id = ? AND podcast_guid = ? AND +revision >= ? ORDER BY +revision LIMIT ?
+"""
+_DOCUMENTS = "SELECT kind, name, body FROM document WHERE account_id = ? AND kind = ? ORDER BY name"
+_DOCUMENT = "SELECT body FROM document WHERE account_id = ? AND kind = ? AND name = ?"
+_SAVE_DOCUMENT = """
+INSERT INTO document (account_id, kind, name, body) VALUES (?, ?, ?, ?)
+ON CONFLICT (account_id, kind, name) DO UPDATE SET body = excluded.body
+"""
+_SAVE_GRANT = """
+INSERT OR REPLACE INTO login_grant (login, account_id, label, created) VALUES (?, ?, ?, ?)
+"""
+_TAKE_GRANT = """
+DELETE FROM login_grant WHERE login = ? RETURNING login, account_id, label, created
+"""
+_HAS_GRANT = "SELECT EXISTS (SELECT 1 FROM login_grant WHERE login = ?)"
+_FORGET_GRANTS = "DELETE FROM login_grant WHERE created < ?"
+
+
+def changed(connection: apsw.Connection, account_id: AccountId, first: Stamp) -> list[Entry]:
+    """Return what changed from a stamp on, and the former URLs of the subscriptions in it."""
+    rows = connection.execute(_CHANGED, (account_id, first) * 2)
+    return [ROWS.entry_of(row) for row in rows]
+
+
+def advance(
+    connection: apsw.Connection, account_id: AccountId, clock: Clock, to: Callable[[Stamp], Stamp]
+) -> Stamp:
+    """Set a clock to what `to` says, and return that."""
+    stamp = to(_clock(connection, account_id, clock))
+    _set_clock(connection, account_id, clock, stamp)
+    return stamp
+
+
+def note_told(
+    connection: apsw.Connection, account_id: AccountId, token_id: int, clock: Clock, told: Told
+) -> None:
+    """Remember how far the bearer of a token knows what changed."""
+    connection.execute(_NOTE_TOLD[clock], (told.told, told.heard, account_id, token_id))
+
+
+def record(
+    connection: apsw.Connection,
+    account_id: AccountId,
+    keys: Sequence[tuple[Guid, bytes]],
+    decide: Callable[[ActionSnapshot], ActionDecision],
+) -> None:
+    """Load, decide, save; the transaction around it is the caller's."""
+    clock = _clock(connection, account_id, Clock.ACTIONS)
+    known: dict[bytes, EpisodeAction] = {}
+    for podcast_guid, key in keys:
+        for row in connection.execute(_KNOWN, (account_id, to_bytes(podcast_guid), key)):
+            known[key] = ROWS.action_of(row)
+    decision = decide(ActionSnapshot(known, clock, time.time_ns() // 1_000))
+    if decision.saved:
+        rows = [(account_id, *ROWS.action_row(action)) for action in decision.saved]
+        connection.executemany(_SAVE_ACTION, rows)
+        _set_clock(connection, account_id, Clock.ACTIONS, decision.last_stamp)
+
+
+def actions(
+    connection: apsw.Connection, account_id: AccountId, request: ActionRequest
+) -> list[EpisodeAction]:
+    """Return episode actions by rising revision."""
+    wanted: tuple[Any, ...] = (account_id, request.first, request.most)
+    if request.podcast_guid is not None:
+        wanted = (account_id, to_bytes(request.podcast_guid), request.first, request.most)
+    statement = _ACTIONS if request.podcast_guid is None else _ACTIONS_OF_PODCAST
+    return [ROWS.action_of(row) for row in connection.execute(statement, wanted)]
+
+
+def documents(connection: apsw.Connection, account_id: AccountId, kind: str) -> list[Document]:
+    """Return all documents of a kind by name."""
+    return [Document(*row) for row in connection.execute(_DOCUMENTS, (account_id, kind))]
+
+
+def document(
+    connection: apsw.Connection, account_id: AccountId, kind: str, name: str
+) -> str | None:
+    """Return the body of a document."""
+    body: str | None = connection.execute(_DOCUMENT, (account_id, kind, name)).get
+    return body
+
+
+def change_document(
+    connection: apsw.Connection,
+    account_id: AccountId,
+    kind: str,
+    name: str,
+    decide: Callable[[str | None, int], str],
+) -> str:
+    """Load, decide, save; the transaction around it is the caller's."""
+    _clock(connection, account_id, Clock.SUBSCRIPTIONS)
+    found = document(connection, account_id, kind, name)
+    others = len(documents(connection, account_id, kind)) if found is None else 0
+    body = decide(found, others)
+    if body != found:
+        connection.execute(_SAVE_DOCUMENT, (account_id, kind, name, body))
+    return body
+
+
+def save_grant(connection: apsw.Connection, grant: Grant, forgotten_before: Stamp) -> None:
+    """Remember a grant; forget those that nobody fetched."""
+    connection.execute(_FORGET_GRANTS, (forgotten_before,))
+    connection.execute(_SAVE_GRANT, (grant.login, grant.account_id, grant.label, grant.created))
+
+
+def has_grant(connection: apsw.Connection, login: bytes) -> bool:
+    """Say whether there is a grant."""
+    return bool(connection.execute(_HAS_GRANT, (login,)).get)
+
+
+def take_grant(connection: apsw.Connection, login: bytes) -> Grant | None:
+    """Return a grant, and forget it."""
+    row = connection.execute(_TAKE_GRANT, (login,)).get
+    return Grant(*row) if row else None
+
+
+def _clock(connection: apsw.Connection, account_id: AccountId, clock: Clock) -> Stamp:
+    found: Stamp | None = connection.execute(
+        f"SELECT {_CLOCKS[clock]} FROM account WHERE id = ?",
+        (account_id,),
+    ).get
+    if found is None:
+        raise NotAuthorized
+    return found
+
+
+def _set_clock(
+    connection: apsw.Connection, account_id: AccountId, clock: Clock, stamp: Stamp
+) -> None:
+    connection.execute(
+        f"UPDATE account SET {_CLOCKS[clock]} = ? WHERE id = ?",
+        (stamp, account_id),
+    )

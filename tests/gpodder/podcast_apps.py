@@ -1,0 +1,174 @@
+"""Three apps as far as a server sees them: what each sends, keeps and takes for a failure."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import datetime
+from typing import Any
+
+import httpx
+from people import LAST_32_BIT_SECOND, Person
+
+
+class AntennaPod:
+    """The gpodder.net provider: logs in, then shows the cookie only; any status but 200 fails."""
+
+    def __init__(self, person: Person, device: str = "phone_1") -> None:
+        self.person = person
+        self.device = device
+        self.client = person.client()
+        self.podcasts: set[str] = set()
+        self.since = 0
+        self.actions_since = 0
+        self.added: list[str] = []
+        self.removed: list[str] = []
+        self.actions: list[dict[str, object]] = []
+
+    def set_up(self) -> None:
+        self.log_in()
+        self.ask("GET", f"/api/2/devices/{self.person.name}.json")
+        path = f"/api/2/devices/{self.person.name}/{self.device}.json"
+        assert self.send(path, {"caption": "My phone", "type": "mobile"}).content == b""
+
+    def log_in(self) -> None:
+        """Begin anew: cookies are not kept from one sync to the next."""
+        self.client.cookies.clear()
+        reply = self.client.post(
+            f"/api/2/auth/{self.person.name}/login.json",
+            content=b"",
+            headers={"Authorization": self.person.basic, "Content-Type": "text/plain"},
+        )
+        assert reply.status_code == 200, reply.text
+        self.person.kept_session(self.client)
+
+    def ask(self, method: str, path: str, **query: str | int) -> Any:
+        reply = self.client.request(method, path, params=dict(query))
+        assert "Authorization" not in reply.request.headers
+        assert reply.status_code == 200, reply.text
+        return reply.json()
+
+    def send(self, path: str, body: object) -> httpx.Response:
+        reply = self.client.post(path, json=body)
+        assert reply.status_code == 200, reply.text
+        return reply
+
+    def add(self, url: str) -> None:
+        self.podcasts.add(url)
+        self.added.append(url)
+
+    def remove(self, url: str) -> None:
+        """Delete a podcast, which is told to the server, whoever wanted it."""
+        if url in self.podcasts:
+            self.podcasts.remove(url)
+            self.removed.append(url)
+
+    def sync(self) -> None:
+        """Log in; then the list, then the actions: first what came, then what there is to tell."""
+        self.log_in()
+        self._sync_list()
+        self._sync_actions()
+
+    def _sync_list(self) -> None:
+        path = self.person.changes(self.device)
+        changes = self.ask("GET", path, since=self.since)
+        timestamp = changes["timestamp"]
+        is_first = self.since == 0
+        added, removed = self.added, self.removed
+        self.added, self.removed = [], []
+        before = sorted(self.podcasts)
+        for url in changes["add"]:
+            if url.startswith("http") and url not in removed and not self._has(url):
+                self.podcasts.add(url)
+        for url in changes["remove"]:
+            if url not in added:
+                self.remove(url)
+        if is_first:
+            added = before
+        if added or removed:
+            told = self.send(path, {"add": added, "remove": removed}).json()
+            assert isinstance(told["update_urls"], list)
+            timestamp = told["timestamp"]
+        self.since = timestamp
+
+    def _sync_actions(self) -> None:
+        path = self.person.episodes
+        told = self.ask("GET", path, since=self.actions_since)
+        assert isinstance(told["actions"], list)
+        self.actions_since = told["timestamp"]
+        for start in range(0, len(self.actions), 30):
+            self.actions_since = self.send(path, self.actions[start : start + 30]).json()[
+                "timestamp"
+            ]
+        self.actions = []
+
+    def _has(self, url: str) -> bool:
+        return bare(url) in {bare(known) for known in self.podcasts}
+
+
+class Kasts:
+    """Basic with every request, no cookies, no content type; 32-bit seconds, and then one more."""
+
+    def __init__(self, person: Person, device: str = "desktop-1") -> None:
+        self.person = person
+        self.device = device
+        self.client = person.client(Authorization=person.basic)
+        self.since = 0
+        self.actions_since = 0
+
+    def ask(self, method: str, path: str, body: object = None, **query: str | int) -> Any:
+        self.client.cookies.clear()
+        content = None if body is None else json.dumps(body).encode()
+        reply = self.client.request(method, path, params=dict(query), content=content)
+        assert "Content-Type" not in reply.request.headers
+        assert reply.status_code == 200, reply.text
+        return reply.json() if reply.content else None
+
+    def log_in(self) -> list[dict[str, object]]:
+        devices: list[dict[str, object]] = self.ask(
+            "GET", f"/api/2/devices/{self.person.name}.json"
+        )
+        return devices
+
+    def describe(self) -> None:
+        path = f"/api/2/devices/{self.person.name}/{self.device}.json"
+        assert self.ask("POST", path, {"caption": "Desk", "type": "desktop"}) is None
+
+    def changes(self) -> dict[str, Any]:
+        found: dict[str, Any] = self.ask("GET", self.person.changes(self.device), since=self.since)
+        self.since = next_since(found)
+        return found
+
+    def upload(self, add: list[str], remove: list[str]) -> dict[str, Any]:
+        body = {"add": add, "remove": remove}
+        told: dict[str, Any] = self.ask("POST", self.person.changes(self.device), body)
+        self.since = next_since(told)
+        return told
+
+    def actions(self, aggregated: str = "true") -> list[dict[str, Any]]:
+        found = self.ask(
+            "GET", self.person.episodes, since=self.actions_since, aggregated=aggregated
+        )
+        self.actions_since = next_since(found)
+        for action in found["actions"]:
+            assert is_time_for_kasts(action["timestamp"]), action
+        listed: list[dict[str, Any]] = found["actions"]
+        return listed
+
+
+def next_since(reply: dict[str, Any]) -> int:
+    """Return what Kasts asks for next: a second, read as 32 bits, and one more."""
+    timestamp = reply["timestamp"]
+    assert type(timestamp) is int
+    assert 0 <= timestamp <= LAST_32_BIT_SECOND
+    return timestamp + 1
+
+
+def is_time_for_kasts(text: str) -> bool:
+    is_plain = re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", text) is not None
+    return is_plain and datetime.fromisoformat(text) is not None
+
+
+def bare(url: str) -> str:
+    """Return a URL as AntennaPod compares it to those it has: without its scheme."""
+    return url.removeprefix("https://").removeprefix("http://")

@@ -1,0 +1,209 @@
+"""What AntennaPod sends to a server of gpodder.net's kind, and what would break it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from people import EPISODE, HTTP_A, A, B, C, Person, basic, ok, play
+from podcast_apps import AntennaPod
+
+ODD_TIMES = [
+    ("2026-05-06T07:08:09", "2026-05-06T07:08:09"),
+    ("2026-05-06T07:08:09Z", "2026-05-06T07:08:09"),
+    ("2026-05-06T07:08:09.123Z", "2026-05-06T07:08:09"),
+    ("2026-05-06T07:08:09+02:00", "2026-05-06T05:08:09"),
+    ("2026-05-06T07:08:09-0130", "2026-05-06T08:38:09"),
+    ("2026-05-06 07:08:09", "2026-05-06T07:08:09"),
+    (1778051289, "2026-05-06T07:08:09"),
+    ("1778051289", "2026-05-06T07:08:09"),
+    (1778051289123, "2026-05-06T07:08:09"),
+]
+
+
+@pytest.fixture
+def phone(person: Person) -> AntennaPod:
+    phone = AntennaPod(person)
+    phone.set_up()
+    return phone
+
+
+@pytest.fixture
+def tablet(person: Person) -> AntennaPod:
+    tablet = AntennaPod(person, "tablet_1")
+    tablet.set_up()
+    return tablet
+
+
+def test_setting_up_makes_the_device_known(phone: AntennaPod) -> None:
+    listed = phone.ask("GET", f"/api/2/devices/{phone.person.name}.json")
+    device = {"id": "phone_1", "caption": "My phone", "type": "mobile", "subscriptions": 0}
+    assert listed == [device]
+
+
+def test_after_the_login_the_cookie_alone_lets_in(phone: AntennaPod) -> None:
+    phone.ask("GET", phone.person.changes("phone_1"), since=0)
+    phone.client.cookies.clear()
+    reply = phone.client.get(phone.person.changes("phone_1"), params={"since": 0})
+    assert reply.status_code == 401
+
+
+def test_a_login_with_a_wrong_password_is_401(person: Person, other: Person) -> None:
+    path = f"/api/2/auth/{person.name}/login.json"
+    headers = {"Authorization": basic(person.name, other.secret)}
+    reply = person.client().post(path, content=b"", headers=headers)
+    assert reply.status_code == 401
+    assert "Set-Cookie" not in reply.headers
+
+
+def test_the_first_sync_brings_every_podcast_up(phone: AntennaPod) -> None:
+    for url in (A, B):
+        phone.add(url)
+    phone.sync()
+    assert phone.person.subscribed() == {A, B}
+    assert phone.since > 0
+
+
+def test_two_devices_have_the_same_podcasts_after_they_synced(
+    phone: AntennaPod, tablet: AntennaPod
+) -> None:
+    phone.add(A)
+    tablet.add(B)
+    for device in (phone, tablet, phone):
+        device.sync()
+    assert phone.podcasts == tablet.podcasts == {A, B}
+    phone.remove(A)
+    tablet.add(C)
+    for device in (phone, tablet, phone, tablet):
+        device.sync()
+    assert phone.podcasts == tablet.podcasts == phone.person.subscribed() == {B, C}
+
+
+def test_an_offline_devices_late_upload_reaches_the_others(
+    phone: AntennaPod, tablet: AntennaPod
+) -> None:
+    tablet.sync()
+    tablet.add(A)  # and then it is offline
+    tablet.actions.append(play(B, EPISODE, 7, timestamp="2020-01-01T00:00:00", device="tablet_1"))
+    for _ in range(2):
+        phone.add(B)
+        phone.sync()
+    tablet.sync()
+    since = phone.actions_since
+    phone.sync()
+    assert phone.podcasts == {A, B}
+    told = phone.ask("GET", phone.person.episodes, since=since)["actions"]
+    assert [(action["podcast"], action["position"]) for action in told] == [(B, 7)]
+
+
+def test_what_is_added_between_a_download_and_an_upload_is_not_lost(
+    phone: AntennaPod, tablet: AntennaPod
+) -> None:
+    phone.sync()
+    path = phone.person.changes("phone_1")
+    phone.ask("GET", path, since=phone.since)
+    tablet.add(A)
+    tablet.sync()
+    phone.since = phone.send(path, {"add": [B], "remove": []}).json()["timestamp"]
+    phone.sync()
+    assert A in phone.podcasts
+
+
+def test_a_sync_without_changes_tells_nothing(phone: AntennaPod) -> None:
+    phone.add(A)
+    phone.sync()
+    phone.sync()
+    for _ in range(2):
+        path = phone.person.changes("phone_1")
+        told = phone.ask("GET", path, since=phone.since)
+        assert (told["add"], told["remove"]) == ([], [])
+        phone.since = told["timestamp"]
+
+
+def test_an_upload_that_is_sent_again_does_no_harm(phone: AntennaPod) -> None:
+    path = phone.person.changes("phone_1")
+    body = {"add": [A, B], "remove": [C]}
+    replies = [phone.send(path, body).json() for _ in range(3)]
+    assert replies[0] == replies[1] == replies[2]
+    assert phone.person.subscribed() == {A, B}
+
+
+def test_one_bad_and_one_local_url_stop_nothing(phone: AntennaPod) -> None:
+    local = "antennapod_local:content://tree/music"
+    body = {"add": [A, "not a url", local, B], "remove": [C, ""]}
+    told = phone.send(phone.person.changes("phone_1"), body).json()
+    assert [pair for pair in told["update_urls"] if pair[0]] == [["not a url", ""], [local, ""]]
+    assert phone.person.subscribed() == {A, B}
+
+
+def test_a_removal_by_http_is_one_of_what_was_added_by_https_and_names_it_as_it_is_kept(
+    phone: AntennaPod, tablet: AntennaPod
+) -> None:
+    phone.add(A)
+    phone.sync()
+    tablet.sync()
+    assert tablet.podcasts == {A}
+    phone.send(phone.person.changes("phone_1"), {"add": [], "remove": [HTTP_A]})
+    assert phone.person.subscribed() == set()
+    told = tablet.ask("GET", phone.person.changes("tablet_1"), since=tablet.since)
+    assert (told["add"], told["remove"]) == ([], [A])
+    tablet.sync()
+    assert tablet.podcasts == set()
+
+
+def test_a_podcast_that_both_have_by_other_schemes_is_one_subscription(
+    phone: AntennaPod, tablet: AntennaPod
+) -> None:
+    phone.add(A)
+    tablet.add(HTTP_A)
+    for device in (phone, tablet, phone, tablet):
+        device.sync()
+    assert (phone.podcasts, tablet.podcasts) == ({A}, {HTTP_A})
+    assert phone.person.subscribed() == {A}
+
+
+def test_a_feed_that_moved_is_moved_on_the_phone_and_stays_subscribed(phone: AntennaPod) -> None:
+    """The phone tells the removal that it was told to do; that is not what its owner wants."""
+    phone.add(A)
+    phone.sync()
+    api = phone.person.interface()
+    guid = ok(api.get("/subscriptions"))["subscriptions"][0]["guid"]
+    ok(api.patch(f"/subscriptions/{guid}", json={"new_feed_url": B}))
+    phone.sync()
+    assert phone.podcasts == {B}
+    phone.sync()
+    assert phone.person.subscribed() == {B}
+    phone.sync()
+    assert phone.podcasts == {B}
+
+
+@pytest.mark.parametrize(("sent", "told"), ODD_TIMES, ids=str)
+def test_action_times_are_told_in_utc_without_an_offset(
+    person: Person, sent: object, told: str
+) -> None:
+    app = person.app()
+    ok(app.post(person.episodes, json=[play(A, EPISODE, 1, timestamp=sent)]))
+    assert ok(app.get(person.episodes))["actions"][0]["timestamp"] == told
+
+
+@pytest.mark.parametrize("sent", [None, "", "yesterday", "2026-02-30T00:00:00", -1, True, [1]])
+def test_an_action_without_a_time_that_can_be_read_has_that_of_its_coming(
+    person: Person, sent: object
+) -> None:
+    app = person.app()
+    ok(app.post(person.episodes, json=[play(A, EPISODE, 1, timestamp=sent)]))
+    action = ok(app.get(person.episodes))["actions"][0]
+    came = datetime.fromisoformat(action["timestamp"]).replace(tzinfo=UTC)
+    assert abs(datetime.now(UTC) - came) < timedelta(minutes=1)
+
+
+def test_first_uploads_are_told_completely_30_at_a_time(
+    phone: AntennaPod, tablet: AntennaPod
+) -> None:
+    phone.actions = [
+        play(A, f"{EPISODE}?{number}", number, timestamp="2026-01-01T00:00:00", device="phone_1")
+        for number in range(95)
+    ]
+    phone.sync()
+    told = tablet.ask("GET", phone.person.episodes, since=0)["actions"]
+    assert sorted(action["position"] for action in told) == list(range(95))

@@ -1,0 +1,111 @@
+"""The rest of gpodder.net's API: devices, settings, updates, and all that is empty here."""
+
+from __future__ import annotations
+
+import pytest
+from people import EPISODE, HTTP_A, A, B, Person, add, ok, play
+
+
+def test_all_devices_share_one_list_and_nothing_can_part_them(person: Person) -> None:
+    app, path = person.app(), f"/api/2/sync-devices/{person.name}.json"
+    assert ok(app.get(path)) == {"synchronized": [], "not-synchronized": []}
+    for device in ("phone", "desk", "car"):
+        app.post(f"/api/2/devices/{person.name}/{device}.json", json={})
+    together = {"synchronized": [["car", "desk", "phone"]], "not-synchronized": []}
+    body = {"synchronize": [["phone", "desk"]], "stop-synchronize": ["car"]}
+    assert ok(app.post(path, json=body)) == together
+    assert ok(app.get(path)) == together
+
+
+def test_a_device_that_uploads_is_known_from_then_on(person: Person) -> None:
+    ok(person.app().post(person.changes("new.one-1"), json={"add": [A]}))
+    listed = ok(person.app().get(f"/api/2/devices/{person.name}.json"))
+    described = {"id": "new.one-1", "caption": "new.one-1", "type": "other", "subscriptions": 1}
+    assert listed == [described]
+
+
+@pytest.mark.parametrize("device", ["a b", "x" * 65, "a*", "%00"])
+def test_an_id_that_no_device_can_have_is_400(person: Person, device: str) -> None:
+    reply = person.app().post(f"/api/2/devices/{person.name}/{device}.json", json={})
+    assert reply.status_code == 400
+    assert person.app().post(person.changes(device), json={"add": [A]}).status_code == 400
+
+
+def test_settings_of_a_podcast_are_the_same_by_http_and_by_https(person: Person) -> None:
+    app, path = person.app(), f"/api/2/settings/{person.name}/podcast.json"
+    ok(app.post(path, params={"podcast": A}, json={"set": {"speed": 1.5}, "remove": []}))
+    assert ok(app.get(path, params={"podcast": HTTP_A})) == {"speed": 1.5}
+    assert ok(app.get(path, params={"podcast": B})) == {}
+
+
+@pytest.mark.parametrize(
+    ("scope", "query"),
+    [("device", {}), ("podcast", {}), ("episode", {"podcast": A}), ("podcast", {"podcast": "x"})],
+)
+def test_settings_of_nothing_in_particular_are_400(
+    person: Person, scope: str, query: dict[str, str]
+) -> None:
+    path = f"/api/2/settings/{person.name}/{scope}.json"
+    assert person.app().get(path, params=query).status_code == 400
+
+
+def test_settings_are_kept_up_to_a_bound(person: Person) -> None:
+    app, path = person.app(), f"/api/2/settings/{person.name}/account.json"
+    ok(app.post(path, json={"set": {"a": "x" * 60_000}}))
+    assert app.post(path, json={"set": {"b": "x" * 6_000}}).status_code == 400
+    assert list(ok(app.get(path))) == ["a"]
+
+
+def test_updates_are_the_changes_with_a_description_of_each_podcast(person: Person) -> None:
+    add(person, A)
+    app, path = person.app(), f"/api/2/updates/{person.name}/phone.json"
+    first = ok(app.get(path, params={"since": 0, "include_actions": "true"}))
+    assert [podcast["url"] for podcast in first["add"]] == [A]
+    ok(app.post(person.changes(), json={"add": [B], "remove": [A]}))
+    second = ok(app.get(path, params={"since": first["timestamp"]}))
+    assert [podcast["url"] for podcast in second["add"]] == [B]
+    assert second["remove"] == second["rem"] == [A]
+    assert second["updates"] == []
+
+
+def test_there_is_no_directory_and_nobody_has_favourites_or_lists(person: Person) -> None:
+    for path in (f"/api/2/favorites/{person.name}.json", f"/api/2/lists/{person.name}.json"):
+        assert ok(person.app().get(path)) == []
+    assert ok(person.app().get("/suggestions/10.json")) == []
+    assert person.client().get("/suggestions/10.json").status_code == 401
+    anyone = person.client()
+    for path in ("/api/2/tags/9.json", "/api/2/tag/news/9.json", "/toplist/9.json", "/search.json"):
+        assert ok(anyone.get(path, params={"q": "news"})) == []
+    assert anyone.get("/toplist/9.txt").text == ""
+    assert "xmlUrl" not in anyone.get("/search.opml").text
+
+
+def test_the_configuration_of_clients_names_this_server(person: Person) -> None:
+    config = ok(person.client().get("/clientconfig.json"))
+    base = f"{person.process.base_url}/"
+    assert config["mygpo"] == config["mygpo-feedservice"] == {"baseurl": base}
+    assert type(config["update_timeout"]) is int
+
+
+@pytest.mark.parametrize("since", ["x", "1e3", "", "-1", "1.5", "99999999999999"])
+def test_an_odd_since_is_400_or_gives_too_much_and_never_too_little(
+    person: Person, since: str
+) -> None:
+    add(person, A)
+    ok(person.app().get(person.changes()))
+    reply = person.app().get(person.changes(), params={"since": since})
+    assert reply.status_code == 400 if since in {"x", "1e3"} else ok(reply)["add"] == [A]
+
+
+def test_actions_of_a_podcast_are_found_by_any_spelling_of_its_url(person: Person) -> None:
+    app = person.app()
+    ok(app.post(person.episodes, json=[play(A, EPISODE, 1), play(B, EPISODE, 2)]))
+    found = ok(app.get(person.episodes, params={"podcast": f"{HTTP_A}/"}))["actions"]
+    assert [action["podcast"] for action in found] == [A]
+
+
+@pytest.mark.parametrize("device", ["%00", "a%20b", "%FF"])
+def test_no_device_of_an_odd_name_has_done_anything(person: Person, device: str) -> None:
+    ok(person.app().post(person.episodes, json=[play(A, EPISODE, 1, device="phone")]))
+    reply = person.app().get(f"{person.episodes}?device={device}")
+    assert reply.status_code == 400 or ok(reply)["actions"] == []

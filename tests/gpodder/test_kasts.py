@@ -1,0 +1,183 @@
+"""What Kasts sends to a server of gpodder.net's kind, and what would break it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from people import EPISODE, HTTP_A, LAST_32_BIT_SECOND, A, B, C, Person, ok, play
+from podcast_apps import AntennaPod, Kasts
+
+
+def test_its_login_is_the_list_of_devices(person: Person) -> None:
+    desk = Kasts(person)
+    assert desk.log_in() == []
+    desk.describe()
+    described = {"id": "desktop-1", "caption": "Desk", "type": "desktop", "subscriptions": 0}
+    assert desk.log_in() == [described]
+
+
+def test_all_its_requests_in_their_order_work(person: Person) -> None:
+    desk = Kasts(person)
+    desk.log_in()
+    desk.describe()
+    told = desk.ask("GET", f"/api/2/sync-devices/{person.name}.json")
+    assert told == {"synchronized": [], "not-synchronized": ["desktop-1"]}
+    body: dict[str, object] = {"synchronize": [["desktop-1", "phone"]], "stop-synchronize": []}
+    told = desk.ask("POST", f"/api/2/sync-devices/{person.name}.json", body)
+    assert set(told) == {"synchronized", "not-synchronized"}
+    desk.changes()
+    desk.upload([A], [])
+    desk.actions("true")
+    told = desk.ask("POST", person.episodes, [play(A, EPISODE, 5, device="desktop-1")])
+    assert type(told["timestamp"]) is int
+    assert [action["position"] for action in desk.actions("false")] == [5]
+
+
+def test_one_more_than_the_second_it_was_told_loses_nothing(person: Person) -> None:
+    desk, phone = Kasts(person), Kasts(person, "phone")
+    seen: list[str] = []
+    for number in range(20):
+        desk.upload([f"https://{number}.example"], [])
+        seen += phone.changes()["add"]
+    assert set(seen) == {f"https://{number}.example" for number in range(20)}
+    assert phone.changes()["add"] == []
+
+
+def test_one_more_than_the_second_of_the_actions_loses_nothing(person: Person) -> None:
+    desk, phone = Kasts(person), Kasts(person, "phone")
+    seen: list[int] = []
+    for number in range(20):
+        desk.ask("POST", person.episodes, [play(A, EPISODE, number, timestamp="2026-01-01T00:00")])
+        seen += [action["position"] for action in phone.actions("false")]
+    assert seen == list(range(20))
+    assert phone.actions("false") == []
+
+
+def test_it_loses_nothing_that_others_do_between_its_download_and_its_upload(
+    person: Person,
+) -> None:
+    desk, phone = Kasts(person), AntennaPod(person)
+    desk.changes()
+    phone.add(A)
+    phone.sync()
+    desk.upload([B], [])
+    assert A in desk.changes()["add"]
+    phone.sync()
+    assert phone.podcasts == {A, B}
+
+
+def test_timestamps_are_whole_seconds_of_32_bits(person: Person) -> None:
+    desk = Kasts(person)
+    replies: list[dict[str, Any]] = [
+        desk.ask("GET", person.changes()),
+        desk.ask("POST", person.changes(), {"add": [A], "remove": []}),
+        desk.ask("GET", person.changes()),
+        desk.ask("GET", f"/api/2/updates/{person.name}/phone.json", since=0),
+        desk.ask("GET", person.episodes),
+        desk.ask("POST", person.episodes, [play(A, EPISODE, 1)]),
+        desk.ask("GET", person.episodes),
+    ]
+    for reply in replies:
+        assert type(reply["timestamp"]) is int
+        assert 0 <= reply["timestamp"] < LAST_32_BIT_SECOND
+
+
+def test_aggregated_tells_the_last_action_of_each_episode_only(person: Person) -> None:
+    desk = Kasts(person)
+    sent = [
+        {"podcast": A, "episode": EPISODE, "action": "download", "device": "desktop-1"},
+        play(A, EPISODE, 10, device="desktop-1"),
+        play(A, EPISODE, 30, device="phone"),
+        play(B, EPISODE, 50, device="phone"),
+    ]
+    desk.ask("POST", person.episodes, sent)
+    told = desk.ask("GET", person.episodes, since=0, aggregated="true")["actions"]
+    assert [(action["podcast"], action["position"]) for action in told] == [(A, 30), (B, 50)]
+    told = desk.ask("GET", person.episodes, since=0, aggregated="false")["actions"]
+    assert len(told) == 4
+
+
+def test_actions_are_told_in_lower_case_with_numbers_at_play_alone(person: Person) -> None:
+    desk = Kasts(person)
+    numbers = {"started": 1, "position": 2, "total": 3}
+    sent: list[dict[str, object]] = [
+        {"podcast": A, "episode": EPISODE, "action": kind, "timestamp": "2026-01-01T00:00", **extra}
+        for kind, extra in [("PLAY", numbers), ("Download", numbers), ("DELETE", {}), ("new", {})]
+    ]
+    desk.ask("POST", person.episodes, sent)
+    told = {action.pop("action"): action for action in desk.actions("false")}
+    common = {"podcast": A, "episode": EPISODE, "timestamp": "2026-01-01T00:00:00"}
+    assert told == {
+        "play": {**common, **numbers},
+        "download": common,
+        "delete": common,
+        "new": common,
+    }
+
+
+def test_an_action_that_is_none_stops_none_of_the_others(person: Person) -> None:
+    desk = Kasts(person)
+    sent = [
+        play(A, EPISODE, 1),
+        "nonsense",
+        None,
+        {},
+        {"podcast": A, "episode": EPISODE},
+        {"podcast": A, "episode": EPISODE, "action": "!"},
+        play("no url", EPISODE, 2),
+        play("antennapod_local:1", EPISODE, 3),
+        play(B, EPISODE, 4),
+    ]
+    told = desk.ask("POST", person.episodes, sent)
+    assert told["update_urls"] == [["no url", ""], ["antennapod_local:1", ""]]
+    assert [action["position"] for action in desk.actions("false")] == [1, 4]
+
+
+def test_an_action_of_an_unknown_podcast_is_kept_and_subscribes_nobody(person: Person) -> None:
+    desk = Kasts(person)
+    desk.ask("POST", person.episodes, [play(C, EPISODE, 1)])
+    assert len(desk.actions("false")) == 1
+    assert person.subscribed() == set()
+
+
+def test_a_resent_action_is_told_no_more_and_of_several_the_latest_one_is_kept(
+    person: Person,
+) -> None:
+    desk = Kasts(person)
+    first = [play(A, EPISODE, 5, timestamp="2026-01-01T00:00:00", device="phone")]
+    later = [play(HTTP_A, EPISODE, 9, timestamp="2026-01-01T00:00:09", device="phone")]
+    for sent in (first, later, first, later):
+        desk.ask("POST", person.episodes, sent)
+    assert [action["position"] for action in desk.actions("false")] == [9]
+    desk.ask("POST", person.episodes, later)
+    desk.ask("POST", person.episodes, first)
+    assert desk.actions("false") == []
+
+
+def test_what_it_removed_is_removed_everywhere(person: Person) -> None:
+    desk, phone = Kasts(person), AntennaPod(person)
+    phone.add(A)
+    phone.add(B)
+    phone.sync()
+    assert set(desk.changes()["add"]) == {A, B}
+    assert desk.upload([], [B])["update_urls"] == []
+    phone.sync()
+    assert phone.podcasts == {A}
+    api = person.interface()
+    listed = ok(api.get("/subscriptions"))["subscriptions"]
+    assert {entry["feed_url"]: entry["is_subscribed"] for entry in listed} == {A: True, B: False}
+
+
+def test_more_actions_than_a_reply_holds_come_in_several(person: Person) -> None:
+    desk = Kasts(person)
+    for start in range(0, 10_500, 5_250):
+        sent = [play(A, f"{EPISODE}?{n}", n) for n in range(start, start + 5_250)]
+        desk.ask("POST", person.episodes, sent)
+    seen: list[int] = []
+    replies = 0
+    while told := desk.actions("false"):
+        assert len(told) <= 10_000
+        seen += [action["position"] for action in told]
+        replies += 1
+    assert replies > 1
+    assert sorted(seen) == list(range(10_500))

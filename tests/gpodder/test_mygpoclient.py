@@ -1,0 +1,178 @@
+"""The real mygpoclient, which gPodder and others use, against a real process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from mygpoclient import http, simple
+from mygpoclient.api import EpisodeAction, MygPodderClient
+from mygpoclient.public import PublicClient
+from people import EPISODE, HTTP_A, LAST_32_BIT_SECOND, A, B, C, Person
+
+MORE_THAN_IT_ANSWERS = 3 * 4
+"""It answers three challenges in its life."""
+
+
+def client_of(person: Person) -> MygPodderClient:
+    return MygPodderClient(person.name, person.secret, root_url=person.process.base_url)
+
+
+@pytest.fixture
+def client(person: Person) -> Iterator[MygPodderClient]:
+    client = client_of(person)
+    yield client
+    jar = client._client._cookie_jar
+    person.process.tokens += [cookie.value for cookie in jar if cookie.value]
+
+
+def test_it_answers_one_challenge_and_lives_on_the_cookie(client: MygPodderClient) -> None:
+    for number in range(MORE_THAN_IT_ANSWERS):
+        assert client.update_device_settings("desk", caption=f"Desk {number}") is True
+    assert [cookie.name for cookie in client._client._cookie_jar] == ["sessionid"]
+
+
+def test_without_the_cookie_it_would_give_up(client: MygPodderClient) -> None:
+    """The control of the test above: the limit is really there."""
+    for _ in range(3):
+        client.get_devices()
+        client._client._cookie_jar.clear()
+    with pytest.raises(http.Unauthorized):
+        client.get_devices()
+
+
+def test_a_host_without_a_scheme_is_reached_by_http(person: Person) -> None:
+    host = person.process.base_url.removeprefix("http://")
+    client = MygPodderClient(person.name, person.secret, root_url=host)
+    assert client.get_devices() == []
+
+
+def test_the_secret_of_another_account_is_told_as_unauthorized(
+    person: Person, other: Person
+) -> None:
+    client = MygPodderClient(person.name, other.secret, root_url=person.process.base_url)
+    with pytest.raises(http.Unauthorized):
+        client.get_devices()
+
+
+def test_devices_are_described_listed_and_described_anew(client: MygPodderClient) -> None:
+    assert client.update_device_settings("desk", "My desk", "desktop") is True
+    assert client.update_device_settings("phone.1", type="mobile") is True
+    assert client.update_device_settings("desk", caption="His desk") is True
+    client.update_subscriptions("desk", [A, B])
+    found = [(d.device_id, d.caption, d.type, d.subscriptions) for d in client.get_devices()]
+    assert found == [("desk", "His desk", "desktop", 2), ("phone.1", "phone.1", "mobile", 2)]
+
+
+def test_a_whole_list_is_put_and_got(client: MygPodderClient) -> None:
+    assert client.put_subscriptions("desk", [A, B]) is True
+    assert client.put_subscriptions("desk", [B, C]) is True
+    assert set(client.get_subscriptions("desk")) == {B, C}
+    assert set(client.get_subscriptions("phone")) == {B, C}
+
+
+def test_the_simple_client_works_too(person: Person) -> None:
+    client = simple.SimpleClient(person.name, person.secret, person.process.base_url)
+    assert client.put_subscriptions("desk", [A]) is True
+    assert client.get_subscriptions("desk") == [A]
+    assert client.get_suggestions() == []
+
+
+def test_changes_go_up_and_come_down_on_another_device(person: Person) -> None:
+    desk, phone = client_of(person), client_of(person)
+    desk.update_subscriptions("desk", [A, B])
+    first = phone.pull_subscriptions("phone", 0)
+    assert (set(first.add), first.remove) == ({A, B}, [])
+    desk.update_subscriptions("desk", [C], [A])
+    second = phone.pull_subscriptions("phone", first.since)
+    assert (second.add, second.remove) == ([C], [A])
+    third = phone.pull_subscriptions("phone", second.since)
+    assert (third.add, third.remove) == ([], [])
+    assert first.since <= second.since <= third.since <= LAST_32_BIT_SECOND
+
+
+def test_pulling_without_a_since_gives_all(client: MygPodderClient) -> None:
+    client.update_subscriptions("desk", [A])
+    client.pull_subscriptions("desk")
+    assert client.pull_subscriptions("desk").add == [A]
+
+
+def test_update_urls_tell_how_a_url_is_kept_and_which_is_none(client: MygPodderClient) -> None:
+    client.update_subscriptions("desk", [A])
+    sent = [f" {B} ", HTTP_A, "antennapod_local:1", "nonsense", C]
+    result = client.update_subscriptions("desk", sent, ["also nonsense"])
+    assert dict(result.update_urls) == {
+        f" {B} ": B,
+        HTTP_A: A,
+        "antennapod_local:1": "",
+        "nonsense": "",
+        "also nonsense": "",
+    }
+    assert set(client.get_subscriptions("desk")) == {A, B, C}
+
+
+def test_an_upload_tells_no_later_second_than_the_pull_before(client: MygPodderClient) -> None:
+    pulled = client.pull_subscriptions("desk", 0)
+    assert client.update_subscriptions("desk", [A]).since <= pulled.since
+
+
+def test_what_others_do_between_a_pull_and_an_upload_is_pulled_next(person: Person) -> None:
+    desk, phone = client_of(person), client_of(person)
+    desk.pull_subscriptions("desk", 0)
+    phone.update_subscriptions("phone", [A])
+    since = desk.update_subscriptions("desk", [B]).since
+    assert A in desk.pull_subscriptions("desk", since).add
+
+
+def test_episode_actions_go_up_and_come_down_by_since_podcast_and_device(person: Person) -> None:
+    desk, phone = client_of(person), client_of(person)
+    played = EpisodeAction(A, EPISODE, "play", "desk", "2026-01-02T03:04:05", 10, 20, 600)
+    loaded = EpisodeAction(B, EPISODE, "download", "phone", "2026-01-02T03:04:06")
+    assert desk.upload_episode_actions([played]) <= LAST_32_BIT_SECOND
+    first = phone.download_episode_actions(0)
+    assert [action.to_dictionary() for action in first.actions] == [played.to_dictionary()]
+    phone.upload_episode_actions([loaded])
+    second = desk.download_episode_actions(first.since)
+    assert [action.to_dictionary() for action in second.actions] == [loaded.to_dictionary()]
+    assert [a.podcast for a in desk.download_episode_actions(podcast=A).actions] == [A]
+    assert [a.device for a in desk.download_episode_actions(device_id="phone").actions] == ["phone"]
+    assert desk.download_episode_actions(second.since).actions == []
+
+
+def test_asking_for_one_podcast_hides_no_other_action_from_the_next_poll(
+    client: MygPodderClient,
+) -> None:
+    since = client.download_episode_actions(0).since
+    client.upload_episode_actions([EpisodeAction(A, EPISODE, "new"), EpisodeAction(B, "b", "new")])
+    client.download_episode_actions(since, podcast=A)
+    assert len(client.download_episode_actions(since).actions) == 2
+
+
+def test_settings_of_all_four_scopes_are_set_removed_and_kept_apart(
+    client: MygPodderClient,
+) -> None:
+    scopes = [
+        ("account", None, None),
+        ("device", "desk", None),
+        ("podcast", A, None),
+        ("episode", A, EPISODE),
+    ]
+    for number, scope in enumerate(scopes):
+        assert client.get_settings(*scope) == {}
+        told = client.set_settings(*scope, {"number": number, "gone": [None]})
+        assert told == {"number": number, "gone": [None]}
+    for number, scope in enumerate(scopes):
+        assert client.set_settings(*scope, {}, ["gone", "never there"]) == {"number": number}
+        assert client.get_settings(*scope) == {"number": number}
+
+
+def test_there_are_no_favourites_and_there_is_no_directory(
+    client: MygPodderClient, person: Person
+) -> None:
+    assert client.get_favorite_episodes() == []
+    assert client.get_suggestions() == []
+    public = PublicClient(person.process.base_url)
+    assert public.get_toplist() == []
+    assert public.search_podcasts("news & more") == []
+    assert public.get_toptags() == []
+    assert public.get_podcasts_of_a_tag("news") == []

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import pytest
+
+from feedkeep.errors import InvalidInput
+from feedkeep.gpodder.times import read_since, read_time, write_time
+
+NOON = 1_767_268_800  # 2026-01-01T12:00:00Z
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "2026-01-01T12:00:00",
+        "2026-01-01T12:00:00Z",
+        "2026-01-01 12:00:00.750",
+        "2026-01-01T13:30:00+01:30",
+        "2026-01-01T07:00:00-0500",
+        "2026-01-01T12:00",
+        "1767268800",
+        NOON,
+        NOON + 0.9,
+        NOON * 1_000,
+    ],
+)
+def test_a_time_is_read_however_an_app_writes_it(written: object) -> None:
+    assert read_time(written) == NOON
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "",
+        "yesterday",
+        "2026-02-30T12:00:00",
+        "2026-01-01",
+        "-5",
+        -5,
+        True,
+        None,
+        [],
+        1e30,
+        "9" * 16,
+    ],
+)
+def test_what_is_no_time_is_none(written: object) -> None:
+    assert read_time(written) is None
+
+
+def test_a_time_is_written_to_the_second_without_an_offset() -> None:
+    assert write_time(NOON) == "2026-01-01T12:00:00"
+    assert write_time(0) == "1970-01-01T00:00:00"
+    assert write_time(253_402_300_799) == "9999-12-31T23:59:59"
+
+
+@pytest.mark.parametrize(
+    ("text", "since"), [("", 0), ("7", 7), ("7.9", 7), ("-7", 0), (" 8 ", 8), ("+9", 9)]
+)
+def test_since_is_a_number_of_seconds(text: str, since: int) -> None:
+    assert read_since(text) == since
+
+
+@pytest.mark.parametrize("text", ["now", "1e9", "2026-01-01", "9" * 16, "0x1"])
+def test_since_that_is_no_number_is_refused(text: str) -> None:
+    with pytest.raises(InvalidInput):
+        read_since(text)

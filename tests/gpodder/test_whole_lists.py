@@ -1,0 +1,115 @@
+"""gpodder.net's simple API: whole lists, got and put, as JSON, OPML and text."""
+
+from __future__ import annotations
+
+import pytest
+from people import HTTP_A, A, B, C, Person, add, ok
+
+
+def test_the_accounts_list_as_json_describes_each_podcast(person: Person) -> None:
+    add(person, A, B)
+    listed = ok(person.app().get(f"/subscriptions/{person.name}.json"))
+    assert [podcast["url"] for podcast in listed] == [A, B]
+    for podcast in listed:
+        assert {"url", "title", "description", "subscribers", "logo_url", "website"} <= set(podcast)
+
+
+def test_a_devices_list_as_json_is_the_same_urls(person: Person) -> None:
+    add(person, A, B)
+    for device in ("phone", "never-seen"):
+        assert ok(person.app().get(f"/subscriptions/{person.name}/{device}.json")) == [A, B]
+
+
+@pytest.mark.parametrize("path", ["", "/phone"])
+def test_lists_as_text_and_as_opml_have_all_urls(person: Person, path: str) -> None:
+    add(person, A, B)
+    text = person.app().get(f"/subscriptions/{person.name}{path}.txt")
+    assert text.headers["Content-Type"].startswith("text/plain")
+    assert text.text.split() == [A, B]
+    opml = person.app().get(f"/subscriptions/{person.name}{path}.opml")
+    assert opml.headers["Content-Type"].startswith("text/xml")
+    assert opml.text.count("xmlUrl=") == 2
+    assert f'xmlUrl="{A}"' in opml.text
+
+
+@pytest.mark.parametrize("ending", ["json", "opml", "txt"])
+def test_a_list_that_was_got_can_be_put_back(person: Person, other: Person, ending: str) -> None:
+    add(person, A, f"{B}?a=1&b=<2>")
+    got = person.app().get(f"/subscriptions/{person.name}/phone.{ending}").content
+    reply = other.app().put(f"/subscriptions/{other.name}/phone.{ending}", content=got)
+    assert (reply.status_code, reply.content) == (200, b"")
+    assert other.subscribed() == person.subscribed() == {A, f"{B}?a=1&b=<2>"}
+
+
+@pytest.mark.parametrize(
+    ("ending", "body"),
+    [
+        ("json", b"{}"),
+        ("json", b"null"),
+        ("json", b'"https://b.example"'),
+        ("json", b"[1, null]"),
+        ("json", b"["),
+        ("json", b""),
+        ("json", b'[{"address": "https://b.example"}]'),
+        ("opml", b""),
+        ("opml", b"<html></html>"),
+        ("opml", b'<opml><body><outline xmlUrl="https://b.example"/>'),
+        ("txt", b"\xff"),
+        ("txt", b"<html>Bad Gateway</html>"),
+    ],
+)
+def test_what_is_no_list_is_refused_and_unsubscribes_nobody(
+    person: Person, ending: str, body: bytes
+) -> None:
+    add(person, A)
+    reply = person.app().put(f"/subscriptions/{person.name}/phone.{ending}", content=body)
+    assert person.subscribed() == {A}
+    assert reply.status_code == 400
+
+
+@pytest.mark.parametrize("field", ["feed", "url"])
+def test_the_urls_of_a_list_can_come_as_objects(person: Person, field: str) -> None:
+    path = f"/subscriptions/{person.name}/phone.json"
+    assert person.app().put(path, json=[{field: A}, B]).status_code == 200
+    assert person.subscribed() == {A, B}
+
+
+@pytest.mark.parametrize("ending", ["json", "txt"])
+def test_a_whole_list_can_be_put_without_a_device(person: Person, ending: str) -> None:
+    add(person, A)
+    body = f'["{B}"]' if ending == "json" else B
+    reply = person.app().put(f"/subscriptions/{person.name}.{ending}", content=body.encode())
+    assert (reply.status_code, reply.content) == (200, b"")
+    assert person.subscribed() == {B}
+
+
+def test_an_empty_list_that_is_put_unsubscribes_from_all(person: Person) -> None:
+    add(person, A, B)
+    assert person.app().put(f"/subscriptions/{person.name}/phone.json", json=[]).status_code == 200
+    assert person.subscribed() == set()
+
+
+def test_one_bad_url_in_a_list_that_is_put_is_left_out(person: Person) -> None:
+    path = f"/subscriptions/{person.name}/phone.json"
+    assert person.app().put(path, json=["antennapod_local:1", A, "x", B]).status_code == 200
+    assert person.subscribed() == {A, B}
+
+
+def test_putting_a_list_keeps_the_spelling_of_what_is_there(person: Person) -> None:
+    add(person, A)
+    person.app().put(f"/subscriptions/{person.name}/phone.json", json=[HTTP_A, C])
+    assert person.subscribed() == {A, C}
+
+
+@pytest.mark.parametrize("path", ["{}.jsonp", "{}.xml", "{}/phone.jsonp", "{}/phone.xml"])
+def test_jsonp_and_xml_are_not_there(person: Person, path: str) -> None:
+    reply = person.app().get(f"/subscriptions/{path.format(person.name)}")
+    assert reply.status_code in {404, 405}
+
+
+def test_head_has_the_headers_of_get_and_no_body(person: Person) -> None:
+    add(person, A)
+    for path in (f"/subscriptions/{person.name}.txt", person.changes(), person.episodes):
+        head, get = person.app().head(path), person.app().get(path)
+        assert (head.status_code, head.content) == (200, b"")
+        assert head.headers["Content-Length"] == get.headers["Content-Length"]

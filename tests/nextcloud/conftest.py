@@ -1,0 +1,45 @@
+"""What the tests of Nextcloud's interface share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import httpx
+import pytest
+from browser import Owner
+from feedkeep_process import FeedkeepProcess
+
+PASSWORD = "a good passphrase"
+
+
+@pytest.fixture(scope="session")
+def password_name(feedkeep: FeedkeepProcess) -> str:
+    """An account with a password, which all tests of a store share: each hash takes its time."""
+    return feedkeep.new_account(PASSWORD)
+
+
+@pytest.fixture
+def owner(feedkeep: FeedkeepProcess, password_name: str) -> Owner:
+    return Owner(feedkeep, password_name, PASSWORD)
+
+
+@pytest.fixture
+def app(feedkeep: FeedkeepProcess) -> Iterator[httpx.Client]:
+    """An app that has no credentials yet; it keeps no cookies and is no browser."""
+    with httpx.Client(
+        base_url=feedkeep.base_url, headers={"User-Agent": "AntennaPod/3.9.0"}, timeout=30
+    ) as client:
+        yield client
+
+
+@pytest.fixture
+def browser(feedkeep: FeedkeepProcess) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=feedkeep.base_url, timeout=30) as client:
+        yield client
+
+
+@pytest.fixture
+def stack() -> Iterator[ExitStack]:
+    with ExitStack() as stack:
+        yield stack

@@ -1,0 +1,238 @@
+"""The login flow v2, as AntennaPod and its owner's browser go through it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from html import escape
+from pathlib import Path
+
+import httpx
+import pytest
+from browser import Login, Owner, Page, let_in, open_page, submit
+from feedkeep_process import FeedkeepProcess
+
+SUBSCRIPTIONS = "/index.php/apps/gpoddersync/subscriptions"
+EVIL = """<script>alert(1)</script>" onload='x' &amp; {app}"""
+
+
+def status(app: httpx.Client, name: str, secret: str) -> int:
+    return app.get(SUBSCRIPTIONS, auth=(name, secret)).status_code
+
+
+def test_an_app_waits_until_its_owner_has_let_it_in_and_gets_its_token_once(
+    app: httpx.Client, browser: httpx.Client, owner: Owner
+) -> None:
+    login = Login.begin(app)
+    assert login.page.startswith(owner.process.base_url)
+    assert login.endpoint.startswith(owner.process.base_url)
+    assert login.token not in login.page
+    assert login.poll().status_code == 404
+    page = open_page(browser, login.page)
+    assert login.poll().status_code == 404
+    done = submit(browser, page, name=owner.name.upper(), password=owner.password)
+    assert done.reply.status_code == 200
+    assert done.fields == {}
+    reply = login.poll()
+    assert reply.status_code == 200
+    told = reply.json()
+    owner.process.tokens.append(told["appPassword"])
+    assert set(told) == {"server", "loginName", "appPassword"}
+    assert (told["server"], told["loginName"]) == (owner.process.base_url, owner.name)
+    assert [login.poll().status_code for _ in range(4)] == [404] * 4  # both processes
+    assert status(app, told["loginName"], told["appPassword"]) == 200
+
+
+def test_the_token_is_named_after_the_app_and_can_be_revoked(
+    app: httpx.Client, browser: httpx.Client, owner: Owner
+) -> None:
+    told = let_in(app, browser, owner)
+    feedkeep = owner.process
+    listed = feedkeep.must("token", "list", owner.name)
+    number = re.findall(r"(\d+)\s.*active.*AntennaPod/3\.9\.0", listed)[-1]
+    feedkeep.use(lambda service: service.revoke_token(owner.name, int(number)))
+    assert status(app, told["loginName"], told["appPassword"]) == 401
+
+
+def test_a_wrong_password_lets_nobody_in_and_can_be_tried_again(
+    app: httpx.Client, browser: httpx.Client, owner: Owner
+) -> None:
+    login = Login.begin(app)
+    page = open_page(browser, login.page)
+    again = submit(browser, page, name=owner.name, password="wrong")
+    assert again.reply.status_code == 403
+    assert "not right" in again.alert
+    assert "WWW-Authenticate" not in again.reply.headers  # or the browser would ask by itself
+    assert login.is_waiting()
+    done = submit(browser, again, name=owner.name, password=owner.password)
+    assert done.reply.status_code == 200
+    assert not login.is_waiting()
+
+
+@pytest.mark.parametrize("secret", [None, "", "guessed"])
+def test_a_form_without_the_secret_of_its_page_is_refused(
+    app: httpx.Client, browser: httpx.Client, owner: Owner, secret: str | None
+) -> None:
+    login = Login.begin(app)
+    page = open_page(browser, login.page)
+    fields = {"name": owner.name, "password": owner.password}
+    fields |= {} if secret is None else {"secret": secret}
+    reply = browser.post(page.action, data=fields)
+    assert reply.status_code == 403
+    assert "try again" in Page(reply).alert
+    assert login.is_waiting()
+
+
+@pytest.mark.parametrize("headers", [{}, {"Cookie": "feedkeep_login="}], ids=["none", "empty"])
+@pytest.mark.parametrize("is_known", [True, False], ids=["with its secret", "without one"])
+def test_a_form_that_comes_from_another_browser_is_refused(
+    app: httpx.Client,
+    browser: httpx.Client,
+    owner: Owner,
+    headers: dict[str, str],
+    is_known: bool,
+) -> None:
+    login = Login.begin(app)
+    page = open_page(browser, login.page)
+    secret = page.fields["secret"] if is_known else ""
+    fields = {"secret": secret, "name": owner.name, "password": owner.password}
+    with httpx.Client(timeout=30) as elsewhere:
+        reply = elsewhere.post(page.action, data=fields, headers=headers)
+    assert reply.status_code == 403
+    assert login.is_waiting()
+
+
+def test_each_page_has_a_secret_of_its_own_in_a_cookie_that_no_other_site_sends(
+    app: httpx.Client, browser: httpx.Client
+) -> None:
+    login = Login.begin(app)
+    secrets = []
+    for _ in range(3):
+        page = open_page(browser, login.page)
+        secret = page.fields["secret"]
+        cookie = page.reply.headers["Set-Cookie"]
+        assert f"={secret};" in cookie
+        assert {"HttpOnly", "SameSite=Strict"} <= set(cookie.split("; "))
+        secrets.append(secret)
+    assert len(set(secrets)) == 3
+
+
+def test_the_page_needs_no_script_and_loads_nothing(
+    app: httpx.Client, browser: httpx.Client, owner: Owner
+) -> None:
+    page = open_page(browser, Login.begin(app).page)
+    done = submit(browser, page, name=owner.name, password=owner.password)
+    assert page.method == "post"
+    assert page.action == str(page.reply.url)
+    assert set(page.fields) == {"secret", "name", "password"}
+    for shown in (page, done):
+        assert shown.loaded == []
+        assert "script" not in shown.tags
+        assert not {name for name in shown.attributes if name.startswith("on")}
+        assert shown.reply.headers["Content-Type"] == "text/html; charset=utf-8"
+        assert shown.reply.headers["X-Content-Type-Options"] == "nosniff"
+        assert shown.reply.headers["Referrer-Policy"] == "no-referrer"
+        assert shown.reply.headers["Cache-Control"] == "no-store"
+
+
+def test_the_policy_of_the_page_allows_its_own_style_and_form_and_nothing_else(
+    app: httpx.Client, browser: httpx.Client
+) -> None:
+    page = open_page(browser, Login.begin(app).page)
+    parts = page.reply.headers["Content-Security-Policy"].split("; ")
+    policy = dict(part.split(" ", 1) for part in parts)
+    found = re.search("<style>(.*)</style>", page.reply.text, re.DOTALL)
+    assert found is not None
+    style = base64.b64encode(hashlib.sha256(found[1].encode()).digest()).decode()
+    assert policy == {
+        "default-src": "'none'",
+        "style-src": f"'sha256-{style}'",
+        "form-action": "'self'",
+        "base-uri": "'none'",
+        "frame-ancestors": "'none'",
+    }
+    assert "style" not in page.attributes
+
+
+def test_the_name_of_the_app_is_shown_and_is_no_markup(
+    app: httpx.Client, browser: httpx.Client, owner: Owner
+) -> None:
+    app.headers["User-Agent"] = EVIL
+    page = open_page(browser, Login.begin(app).page)
+    done = submit(browser, page, name=owner.name, password=owner.password)
+    for shown in (page, done):
+        assert "<script" not in shown.reply.text
+        assert escape(EVIL) in shown.reply.text
+    plain = httpx.URL(str(page.reply.url)).copy_with(query=None)
+    assert "An app" in open_page(browser, str(plain)).reply.text
+
+
+def test_two_logins_at_once_are_not_mixed_up(
+    app: httpx.Client, browser: httpx.Client, owner: Owner
+) -> None:
+    first, second = Login.begin(app), Login.begin(app)
+    page = open_page(browser, first.page)
+    submit(browser, page, name=owner.name, password=owner.password)
+    assert second.is_waiting()
+    assert not first.is_waiting()
+
+
+@pytest.mark.parametrize("token", ["", "x", "0" * 64])
+def test_polling_with_what_began_no_login_is_404(app: httpx.Client, token: str) -> None:
+    for data in ({"token": token}, {}):
+        assert app.post("/index.php/login/v2/poll", data=data).status_code == 404
+    assert app.post("/index.php/login/v2/poll", content=b"\xff=\xff").status_code == 404
+
+
+def test_what_is_in_the_address_of_the_page_does_not_fetch_the_token(
+    app: httpx.Client, browser: httpx.Client, owner: Owner
+) -> None:
+    login = Login.begin(app)
+    page = open_page(browser, login.page)
+    submit(browser, page, name=owner.name, password=owner.password)
+    in_address = httpx.URL(login.page).path.rsplit("/", 1)[1]
+    assert app.post(login.endpoint, data={"token": in_address}).status_code == 404
+    assert not login.is_waiting()
+
+
+def test_an_account_that_is_gone_before_the_app_polls_is_404(
+    app: httpx.Client, browser: httpx.Client, feedkeep: FeedkeepProcess
+) -> None:
+    gone = Owner(feedkeep, feedkeep.new_account("short lived"), "short lived")
+    login = Login.begin(app)
+    page = open_page(browser, login.page)
+    done = submit(browser, page, name=gone.name, password=gone.password)
+    assert done.reply.status_code == 200
+    feedkeep.use(lambda service: service.delete_account(gone.name))
+    assert login.poll().status_code == 404
+
+
+def test_too_many_wrong_passwords_have_to_wait_on_the_page_too(tmp_path: Path) -> None:
+    with FeedkeepProcess(tmp_path) as process, httpx.Client(base_url=process.base_url) as client:
+        page = open_page(client, Login.begin(client).page)
+        for _ in range(10):
+            page = submit(client, page, name="nobody", password="wrong")
+            assert page.reply.status_code == 403
+        page = submit(client, page, name="nobody", password="wrong")
+        assert page.reply.status_code == 429
+        assert int(page.reply.headers["Retry-After"]) > 0
+        assert "wait" in page.alert
+
+
+def test_behind_a_proxy_all_addresses_are_the_public_ones(tmp_path: Path) -> None:
+    public = "https://pods.example/sync"
+    settings = {"public_url": public, "trusted_proxies": "127.0.0.1"}
+    with (
+        FeedkeepProcess(tmp_path, **settings) as process,
+        httpx.Client(base_url=process.base_url) as client,
+    ):
+        login = Login.begin(client)
+        assert login.page.startswith(f"{public}/index.php/login/v2/flow/")
+        assert login.endpoint == f"{public}/index.php/login/v2/poll"
+        path = login.page.removeprefix(public)
+        reply = client.get(path, headers={"X-Forwarded-Proto": "https"})
+        attributes = reply.headers["Set-Cookie"].split("; ")
+        assert "Secure" in attributes
+        cookie_path = next(a for a in attributes if a.startswith("Path=")).removeprefix("Path=")
+        assert httpx.URL(login.page).path.startswith(cookie_path)  # or no browser sends it

@@ -1,0 +1,212 @@
+"""gpoddersync's four endpoints, as AntennaPod and Kasts use them."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import Any
+
+import httpx
+import pytest
+from browser import Owner, let_in
+from feedkeep_process import FeedkeepProcess
+
+from feedkeep.rules.feed_urls import parse_feed_url
+
+BASE = "/index.php/apps/gpoddersync"
+A = "https://a.example/feed"
+B = "https://b.example/feed"
+C = "https://c.example/feed"
+EPISODE = "https://cdn.example/1.mp3"
+
+
+def ok(reply: httpx.Response) -> Any:
+    assert reply.status_code == 200, reply.text
+    return reply.json()
+
+
+def play(position: int) -> dict[str, object]:
+    return {
+        "podcast": A,
+        "episode": f"{EPISODE}?{position}",
+        "guid": f"guid-{position}",
+        "action": "PLAY",
+        "timestamp": "2026-01-02T03:04:05",
+        "started": 0,
+        "position": position,
+        "total": 900,
+    }
+
+
+class Phone:
+    """AntennaPod: after an upload, the time of its own clock is its next `since`."""
+
+    def __init__(self, client: httpx.Client, ahead_seconds: int = 0) -> None:
+        self.client = client
+        self.ahead_seconds = ahead_seconds
+        self.since = 0
+        self.actions_since = 0
+        self.podcasts: set[str] = set()
+        self.seen: set[int] = set()
+
+    def sync(self, *added: str, removed: list[str] | None = None) -> None:
+        self.download()
+        self.upload(*added, removed=removed)
+
+    def download(self) -> None:
+        told = ok(self.client.get(f"{BASE}/subscriptions", params={"since": self.since}))
+        self.podcasts = (self.podcasts | set(told["add"])) - set(told["remove"])
+        self.since = told["timestamp"]
+
+    def upload(self, *added: str, removed: list[str] | None = None) -> None:
+        self.podcasts = (self.podcasts | set(added)) - set(removed or [])
+        body = {"add": added, "remove": removed or []}
+        reply = self.client.post(f"{BASE}/subscription_change/create", json=body)
+        assert reply.status_code == 200
+        self.since = int(time.time()) + self.ahead_seconds
+
+    def sync_actions(self, *positions: int) -> None:
+        told = ok(self.client.get(f"{BASE}/episode_action", params={"since": self.actions_since}))
+        self.seen |= {action["position"] for action in told["actions"]}
+        self.actions_since = told["timestamp"]
+        if positions:
+            sent = [play(position) for position in positions]
+            ok(self.client.post(f"{BASE}/episode_action/create", json=sent))
+            self.actions_since = int(time.time()) + self.ahead_seconds
+
+
+@pytest.fixture
+def name(feedkeep: FeedkeepProcess) -> str:
+    return feedkeep.new_account()
+
+
+@pytest.fixture
+def new_client(
+    feedkeep: FeedkeepProcess, name: str, stack: ExitStack
+) -> Callable[[], httpx.Client]:
+    """Makes clients that have app passwords of their own."""
+
+    def new() -> httpx.Client:
+        auth = (name, feedkeep.new_token(name))
+        return stack.enter_context(httpx.Client(base_url=feedkeep.base_url, auth=auth, timeout=30))
+
+    return new
+
+
+@pytest.fixture
+def client(new_client: Callable[[], httpx.Client]) -> httpx.Client:
+    return new_client()
+
+
+def test_an_app_password_of_the_login_opens_all_four_endpoints(
+    app: httpx.Client, browser: httpx.Client, owner: Owner
+) -> None:
+    told = let_in(app, browser, owner)
+    auth = (told["loginName"], told["appPassword"])
+    for _ in range(4):  # both processes
+        body = {"add": [A], "remove": []}
+        ok(app.post(f"{BASE}/subscription_change/create", json=body, auth=auth))
+        assert A in ok(app.get(f"{BASE}/subscriptions", auth=auth))["add"]
+        ok(app.post(f"{BASE}/episode_action/create", json=[play(1)], auth=auth))
+        assert len(ok(app.get(f"{BASE}/episode_action", auth=auth))["actions"]) == 1
+
+
+def test_the_password_of_the_account_opens_them_too(app: httpx.Client, owner: Owner) -> None:
+    """Kasts asks for a password, and knows nothing of the login flow."""
+    reply = app.get(f"{BASE}/subscriptions", auth=(owner.name, owner.password))
+    assert reply.status_code == 200
+    assert "Set-Cookie" not in reply.headers
+
+
+def test_without_credentials_all_of_them_are_401_with_basic(app: httpx.Client) -> None:
+    for method, path in (
+        ("GET", "subscriptions"),
+        ("POST", "subscription_change/create"),
+        ("GET", "episode_action"),
+        ("POST", "episode_action/create"),
+    ):
+        reply = app.request(method, f"{BASE}/{path}")
+        assert reply.status_code == 401
+        assert 'Basic realm="feedkeep"' in reply.headers["WWW-Authenticate"]
+
+
+def test_changes_are_told_with_whole_seconds(client: httpx.Client) -> None:
+    body = {"add": [A, B, "antennapod_local:1"], "remove": [C]}
+    told = ok(client.post(f"{BASE}/subscription_change/create", json=body))
+    assert type(told["timestamp"]) is int
+    assert told["update_urls"] == [["antennapod_local:1", ""]]
+    first = ok(client.get(f"{BASE}/subscriptions"))
+    assert (set(first["add"]), first["remove"]) == ({A, B}, [])
+    assert type(first["timestamp"]) is int
+    body = {"add": [], "remove": ["http://a.example/feed"]}
+    ok(client.post(f"{BASE}/subscription_change/create", content=json.dumps(body).encode()))
+    second = ok(client.get(f"{BASE}/subscriptions", params={"since": first["timestamp"]}))
+    assert (second["add"], second["remove"]) == ([], [A])
+
+
+def test_actions_keep_the_guid_of_the_episode_and_are_told_as_all_apps_read_them(
+    client: httpx.Client,
+) -> None:
+    ok(client.post(f"{BASE}/episode_action/create", content=json.dumps([play(7)]).encode()))
+    told = ok(client.get(f"{BASE}/episode_action", params={"since": 0}))
+    assert told["actions"] == [{**play(7), "action": "play"}]
+    assert type(told["timestamp"]) is int
+    later = ok(client.get(f"{BASE}/episode_action", params={"since": told["timestamp"]}))
+    assert later["actions"] == []
+
+
+@pytest.mark.parametrize("ahead_seconds", [0, 3_600, -3_600, 10**9])
+def test_the_phones_own_clock_as_the_next_since_loses_nothing(
+    new_client: Callable[[], httpx.Client], ahead_seconds: int
+) -> None:
+    phone, other = Phone(new_client(), ahead_seconds), Phone(new_client())
+    expected: set[str] = set()
+    for number in range(8):
+        phone.download()
+        other.sync(f"https://other.example/{number}")  # between a download and an upload
+        phone.upload(f"https://phone.example/{number}")
+        expected |= {f"https://{who}.example/{number}" for who in ("other", "phone")}
+        if number % 3 == 2:
+            gone = f"https://other.example/{number - 1}"
+            other.sync(removed=[gone])
+            expected.remove(gone)
+    phone.download()
+    other.download()
+    assert phone.podcasts == other.podcasts == expected
+
+
+@pytest.mark.parametrize("ahead_seconds", [0, 3_600])
+def test_no_action_is_lost_by_the_phones_own_clock(
+    new_client: Callable[[], httpx.Client], ahead_seconds: int
+) -> None:
+    phone, other = Phone(new_client(), ahead_seconds), Phone(new_client())
+    for number in range(8):
+        phone.sync_actions(100 + number)
+        other.sync_actions(200 + number)
+    phone.sync_actions()
+    other.sync_actions()
+    expected = {100 + number for number in range(8)} | {200 + number for number in range(8)}
+    assert phone.seen == other.seen == expected
+
+
+def test_what_is_done_here_shows_in_the_interface_and_in_gpodders_api(
+    feedkeep: FeedkeepProcess, name: str, client: httpx.Client
+) -> None:
+    ok(client.post(f"{BASE}/subscription_change/create", json={"add": [A, B], "remove": []}))
+    ok(client.post(f"{BASE}/subscription_change/create", json={"add": [], "remove": [B]}))
+    with feedkeep.client(name) as api:
+        listed = ok(api.get("/subscriptions"))["subscriptions"]
+        found = {entry["guid"]: entry["is_subscribed"] for entry in listed}
+        assert found == {parse_feed_url(A).guid: True, parse_feed_url(B).guid: False}
+        assert not any("deleted" in entry for entry in listed)
+        assert ok(api.get(f"/subscriptions/{name}/phone.json")) == [A]
+        ok(client.post(f"{BASE}/episode_action/create", json=[play(3)]))
+        assert len(ok(api.get(f"/api/2/episodes/{name}.json"))["actions"]) == 1
+
+
+def test_what_cannot_be_read_is_400(client: httpx.Client) -> None:
+    for path in ("subscription_change/create", "episode_action/create"):
+        assert client.post(f"{BASE}/{path}", content=b"{").status_code == 400
+    assert client.get(f"{BASE}/subscriptions", params={"since": "x"}).status_code == 400

@@ -1,0 +1,168 @@
+"""Whole seconds lose nothing: devices of every kind end with the account's list and actions.
+
+Devices sync at the same time as one another, in random interleavings of what each request asks of
+the store. Replies are lost, feeds move, and the server's clock jumps, also back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from app_devices import Device
+from forms import IS_FULL
+
+from feedkeep.apps import Admitted, Apps, Uploaded
+from feedkeep.model import AccountId, replace
+from feedkeep.rules import seconds
+from feedkeep.service import Service
+from feedkeep.store.sqlite import SqliteStore
+
+RUNS = 10_000 if IS_FULL else 150
+CONTROL_RUNS = 300
+ENOUGH = 3
+TURNS = 6
+URLS = [f"https://{letter}.example" for letter in "abc"]
+KINDS = ["reply", "plus one", "upload", "clock"]
+
+
+class Interleaved:
+    """A store that lets others go first, at random, before and after each thing it is asked."""
+
+    def __init__(self, store: SqliteStore, chance: random.Random) -> None:
+        self._store = store
+        self._chance = chance
+
+    def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
+        ask = getattr(self._store, name)
+
+        async def asked(*arguments: Any, **named: Any) -> Any:
+            await self._let_others_go_first()
+            answer = await ask(*arguments, **named)
+            await self._let_others_go_first()
+            return answer
+
+        return asked
+
+    async def _let_others_go_first(self) -> None:
+        for _ in range(self._chance.choice([0, 0, 1, 3, 9])):
+            await asyncio.sleep(0)
+
+
+class ServerClock:
+    """The server's clock: it goes on by less than a second, or jumps, also back."""
+
+    def __init__(self, chance: random.Random) -> None:
+        self._chance = chance
+        self._us = 1_700_000_000_000_000
+
+    def __call__(self) -> int:
+        jump = self._chance.random()
+        if jump < 0.03:
+            self._us += self._chance.randrange(-3_600_000_000, 3_600_000_000)
+        else:
+            self._us += self._chance.choice([1, 1_000, 300_000, 1_000_000])
+        return self._us * 1_000
+
+
+async def one_run(store: SqliteStore, seed: int, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Return how a device differs from the account at the end; "" if none does."""
+    chance = random.Random(seed)
+    monkeypatch.setattr(time, "time_ns", ServerClock(chance))
+    service = Service(Interleaved(store, chance))  # type: ignore[arg-type]
+    account = await service.create_account(f"run{seed}", None)
+    devices = [
+        Device(kind, kind.replace(" ", "-"), service, session, random.Random(f"{seed} {kind}"))
+        for kind in KINDS
+        for session, _ in [await service.apps.begin_session(account, kind, is_asked_for=True)]
+    ]
+    for turn in range(TURNS):
+        for device in devices:
+            for number in range(chance.randrange(3)):
+                device.use(URLS, 1_000 * turn + number)
+        busy = chance.sample(devices, chance.randrange(1, len(devices) + 1))
+        jobs = [device.sync(losses=0.15) for device in busy]
+        if chance.random() < 0.3:
+            jobs.append(move_a_feed(service, account.id, f"{seed}-{turn}"))
+        await asyncio.gather(*jobs)
+    for device in devices * 3:  # what one still has to send, the others have to be told
+        await device.sync(losses=0)
+    return await difference(service, account.name, devices)
+
+
+async def move_a_feed(service: Service, account_id: AccountId, name: str) -> None:
+    """Give a feed a new URL, as its publisher does."""
+    if subscribed := await service.subscribed(account_id):
+        new_url = f"https://moved.example/{name}"
+        await service.update(account_id, subscribed[0].guid, new_feed_url=new_url)
+
+
+async def difference(service: Service, name: str, devices: list[Device]) -> str:
+    account = await service.account(name)
+    right = {item.feed_url for item in await service.subscribed(account.id)}
+    listed, _ = await service.apps.actions(Admitted(account, "test"), seconds.EVERYTHING)
+    actions = {(action.episode, action.device): action.position for action in listed}
+    for device in devices:
+        if device.feeds != right:
+            return f"{device.kind}: {sorted(device.feeds)} instead of {sorted(right)}"
+        if device.actions != actions:
+            return f"{device.kind}: {device.actions} instead of {actions}"
+    return ""
+
+
+def differences(path: Path, runs: range, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return what differs at the end of each run, until there are three."""
+
+    async def go() -> list[str]:
+        found: list[str] = []
+        store = await SqliteStore.open(path)
+        for seed in runs:
+            found += filter(None, [await one_run(store, seed, monkeypatch)])
+            if len(found) == ENOUGH:
+                break
+        await store.close()
+        return found
+
+    return asyncio.run(go())
+
+
+def test_devices_of_every_kind_end_with_the_same_list(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert differences(tmp_path / "feedkeep.db", range(RUNS), monkeypatch) == []
+
+
+def naive_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tell the second of the last change, and promise nothing about the next."""
+    monkeypatch.setattr(seconds, "is_settled", lambda _: True)
+
+
+def the_time_of_the_upload(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answer an upload with the second after it, as a server that forgets what it told would."""
+    upload = Apps.upload
+
+    async def uploaded(apps: Apps, app: Admitted, *urls: Any) -> Uploaded:
+        done = await upload(apps, app, *urls)
+        _, now = await apps.changes(replace(app, token=None), seconds.FROM_NOTHING)
+        return replace(done, timestamp=now)
+
+    monkeypatch.setattr(Apps, "upload", uploaded)
+    monkeypatch.setattr(seconds, "first_second", lambda since, *_: since)
+
+
+def what_apps_ask_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Believe every `since`, also one that was never told."""
+    monkeypatch.setattr(seconds, "first_second", lambda since, *_: since)
+
+
+@pytest.mark.parametrize("broken", [naive_seconds, the_time_of_the_upload, what_apps_ask_for])
+def test_the_proof_catches(
+    broken: Callable[[pytest.MonkeyPatch], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken(monkeypatch)
+    assert differences(tmp_path / "feedkeep.db", range(CONTROL_RUNS), monkeypatch) != []

@@ -1,0 +1,40 @@
+"""All routes of all protocols, as tests that go through them need them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
+
+from feedkeep.api.routing import Route
+from feedkeep.app import edges
+from feedkeep.service import Service
+from feedkeep.settings import Settings
+
+_NAME = re.compile(r"{(\w+)(?::((?:[^{}]|{[0-9]+})+))?}")
+
+
+def all_routes() -> Iterator[Route]:
+    """Yield every route; none of them can be asked, since there is no store."""
+    for edge in edges(Service(cast("Any", None)), Settings()):
+        for template, resource in edge.routes.items():
+            yield Route(template, resource, edge)
+
+
+def bare(template: str) -> str:
+    """Return a template without what its names stand for."""
+    return _NAME.sub(r"{\1}", template)
+
+
+def choices(template: str) -> dict[str, list[str]]:
+    """Return what the names of a template can be, where it lists that."""
+    return {
+        name: stands_for.split("|")
+        for name, stands_for in _NAME.findall(template)
+        if "|" in stands_for
+    }
+
+
+def path_of(template: str, values: Mapping[str, object]) -> str:
+    """Return a path that a template matches."""
+    return bare(template).format_map(values)

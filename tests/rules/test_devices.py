@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import pytest
+
+from feedkeep.errors import InvalidInput
+from feedkeep.rules.devices import (
+    MAX_DOCUMENTS,
+    Device,
+    check_room,
+    described,
+    with_settings,
+)
+
+PHONE = Device("phone", "My phone", "mobile")
+
+
+def test_a_device_that_nobody_described_is_called_by_its_id() -> None:
+    assert described("phone", None, "", "") == Device("phone", "phone", "other")
+
+
+def test_an_empty_text_leaves_a_thing_as_it_is() -> None:
+    assert described("phone", PHONE, "", "") == PHONE
+    assert described("phone", PHONE, "Old phone", "") == Device("phone", "Old phone", "mobile")
+
+
+def test_a_type_that_apps_do_not_know_becomes_other() -> None:
+    assert described("phone", PHONE, "", "watch").type == "other"
+    assert described("phone", PHONE, "", " Laptop ").type == "laptop"
+
+
+def test_a_caption_is_one_line_of_bounded_length() -> None:
+    assert described("phone", None, "a\nb\x1b" + "c" * 500, "").caption == "ab" + "c" * 198
+
+
+@pytest.mark.parametrize("device_id", ["", "a b", "a/b", "x" * 65, "a\n"])
+def test_an_id_that_is_none_is_refused(device_id: str) -> None:
+    with pytest.raises(InvalidInput):
+        described(device_id, None, "", "")
+
+
+def test_settings_are_set_and_removed_and_others_stay() -> None:
+    assert with_settings({"a": 1, "b": 2, "c": 3}, {"a": None, "d": []}, ["b", "x"]) == {
+        "a": None,
+        "c": 3,
+        "d": [],
+    }
+
+
+def test_there_is_room_for_so_many_and_no_more() -> None:
+    check_room(MAX_DOCUMENTS - 1)
+    with pytest.raises(InvalidInput):
+        check_room(MAX_DOCUMENTS)

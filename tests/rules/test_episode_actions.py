@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from feedkeep.model import ActionSnapshot, EpisodeAction, replace
+from feedkeep.rules.episode_actions import (
+    MAX_LISTED,
+    RefusedUrl,
+    SentAction,
+    aggregated,
+    judge,
+    record,
+    whole_seconds,
+)
+
+NOW = 1_700_000_000_000_000
+PLAYED = SentAction(
+    "https://a.example", "https://a.example/1.mp3", "phone", "play", 1_000, 0, 9, 60
+)
+
+
+def action(**changed: object) -> EpisodeAction:
+    judged = judge(replace(PLAYED, **changed), NOW)
+    assert isinstance(judged, EpisodeAction)
+    return judged
+
+
+class Kept:
+    """The actions of an account."""
+
+    def __init__(self) -> None:
+        self.actions: dict[bytes, EpisodeAction] = {}
+        self.last_stamp = 0
+
+    def record(self, *sent: EpisodeAction, now: int = NOW) -> list[EpisodeAction]:
+        decision = record(ActionSnapshot(dict(self.actions), self.last_stamp, now), sent)
+        self.actions |= {item.key: item for item in decision.saved}
+        self.last_stamp = decision.last_stamp
+        return list(decision.saved)
+
+
+def test_an_action_is_kept_as_it_was_sent() -> None:
+    kept = action(kind=" PLAY ", podcast=" https://a.example ")
+    assert (kept.podcast, kept.kind, kept.device) == ("https://a.example", "play", "phone")
+    assert (kept.done, kept.started, kept.position, kept.total) == (1_000, 0, 9, 60)
+
+
+def test_only_playing_has_positions() -> None:
+    kept = action(kind="download")
+    assert (kept.started, kept.position, kept.total) == (None, None, None)
+
+
+def test_numbers_that_make_no_sense_are_left_out() -> None:
+    kept = action(started=-1, position=2**60, total=None)
+    assert (kept.started, kept.position, kept.total) == (None, None, None)
+
+
+def test_without_a_time_it_was_done_when_it_came() -> None:
+    assert action(done=None).done == NOW // 1_000_000
+
+
+def test_a_url_that_is_none_is_told() -> None:
+    assert judge(replace(PLAYED, podcast="antennapod_local:1"), NOW) == RefusedUrl(
+        "antennapod_local:1"
+    )
+    for broken in ("", "a b", "x\0", "y" * 9_000):
+        assert judge(replace(PLAYED, episode=broken), NOW) == RefusedUrl(broken)
+
+
+def test_what_is_no_action_is_left_out() -> None:
+    assert judge(replace(PLAYED, kind=""), NOW) is None
+    assert judge(replace(PLAYED, kind="play it"), NOW) is None
+
+
+def test_podcast_episode_device_and_kind_tell_actions_apart_and_spelling_does_not() -> None:
+    keys = {
+        action(**changed).key
+        for changed in (
+            {},
+            {"podcast": "https://b.example"},
+            {"episode": "https://a.example/2.mp3"},
+            {"device": "tablet"},
+            {"kind": "delete"},
+        )
+    }
+    assert len(keys) == 5
+    assert action(podcast="http://A.example/").key == action().key
+
+
+def test_a_resend_changes_nothing() -> None:
+    kept = Kept()
+    kept.record(action(), action(kind="download"))
+    before = dict(kept.actions), kept.last_stamp
+    assert kept.record(action(kind="download"), action(), now=NOW + 5_000_000) == []
+    assert (kept.actions, kept.last_stamp) == before
+
+
+def test_a_resend_without_a_time_changes_nothing() -> None:
+    kept, again = Kept(), judge(replace(PLAYED, done=None), NOW + 5_000_000)
+    assert isinstance(again, EpisodeAction)
+    kept.record(action(done=None))
+    assert kept.record(again, now=NOW + 5_000_000) == []
+
+
+def test_an_older_action_that_comes_late_does_not_replace_a_newer_one() -> None:
+    kept = Kept()
+    kept.record(action(done=1_000, position=50))
+    assert kept.record(action(done=999, position=10)) == []
+    assert kept.record(action(done=1_001, position=10)) != []
+
+
+def test_a_device_whose_clock_was_ahead_is_heard_again_once_it_is_right() -> None:
+    kept = Kept()
+    kept.record(action(done=NOW // 1_000_000 + 86_400, position=50))
+    assert [item.position for item in kept.record(action(done=2_000, position=60))] == [60]
+
+
+def test_the_last_of_several_in_a_batch_counts() -> None:
+    kept = Kept()
+    saved = kept.record(action(done=1, position=1), action(done=2, position=2))
+    assert [item.position for item in saved] == [2]
+
+
+@given(st.lists(st.integers(0, 5_000_000), min_size=1, max_size=30))
+def test_stamps_rise_by_a_millisecond_at_least(jumps: list[int]) -> None:
+    kept, stamps = Kept(), []
+    for number, jump in enumerate(jumps):
+        sent = (action(episode=f"{number}"), action(episode=f"{number}b"))
+        stamps += [item.revision for item in kept.record(*sent, now=NOW + jump)]
+    assert all(later - earlier >= 1_000 for earlier, later in pairwise(stamps))
+
+
+def test_a_reply_that_is_full_ends_with_a_whole_second_and_tells_that() -> None:
+    listed = [action(episode=str(n)) for n in range(3)] * (MAX_LISTED // 3 + 1)
+    listed = [replace(item, revision=5_000_000 + n * 1_000) for n, item in enumerate(listed)]
+    last = listed[MAX_LISTED].revision // 1_000_000
+    some, told = whole_seconds(listed[: MAX_LISTED + 1], 99)
+    assert told == last - 1
+    assert {item.revision // 1_000_000 for item in some} == set(range(5, last))
+
+
+def test_a_reply_that_is_not_full_tells_the_newest_second() -> None:
+    listed = [action()]
+    assert whole_seconds(listed, 99) == (listed, 99)
+
+
+def test_aggregated_leaves_the_last_action_of_each_episode() -> None:
+    played, deleted = action(), action(kind="delete", device="tablet")
+    other = action(episode="https://a.example/2.mp3")
+    assert aggregated([played, other, deleted]) == [other, deleted]

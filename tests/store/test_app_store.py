@@ -1,0 +1,532 @@
+"""What every store promises podcast apps: changes by stamp, clocks, sessions, actions, documents.
+
+As `test_store.py`, method by method.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+import pytest
+from test_store import ALICE, BOB, G1, G2, G3, A, B, account, add, delete, run, update
+
+from feedkeep.errors import InvalidInput, NotAuthorized
+from feedkeep.model import (
+    AccountId,
+    ActionDecision,
+    ActionRequest,
+    ActionSnapshot,
+    Alias,
+    Clock,
+    Document,
+    EpisodeAction,
+    Grant,
+    Guid,
+    Pointer,
+    Stamp,
+    Subscription,
+    Token,
+    Told,
+    replace,
+)
+from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.rules.subscriptions import Update
+from feedkeep.store.base import Store
+
+PODCASTS = [parse_feed_url(url).guid for url in (A, B)]
+
+
+def derived(url: str) -> Guid:
+    return parse_feed_url(url).guid
+
+
+async def clocks(store: Store, account_id: AccountId = ALICE) -> tuple[Stamp, Stamp]:
+    """Return an account's two clocks."""
+    (found,) = [one for one in await store.accounts() if one.id == account_id]
+    return found.last_stamp, found.last_action_stamp
+
+
+# What changed
+
+
+def test_what_changed_is_told_from_a_stamp_on_with_the_former_urls_of_what_is_told(
+    open_store: Callable,
+) -> None:
+    async def work(store: Store) -> None:
+        first, second = await add(store, (A, G1), (B, G2))
+        await add(store, (A, None), to=BOB)
+        assert set(await store.changed(ALICE, 0)) == {
+            first,
+            second,
+        }  # no pointer from a present URL
+        assert list(await store.changed(ALICE, second.revision)) == [second]
+        assert list(await store.changed(ALICE, second.revision + 1)) == []
+
+        await update(store, G1, Update(new_feed_url=parse_feed_url("https://moved.example")))
+        former = Pointer(derived(A), G1, None, Alias(A, moved_away=True))
+        moved = (await store.whole(ALICE)).entries[G1]
+        assert set(await store.changed(ALICE, second.revision + 1)) == {moved, former}
+        assert set(await store.changed(ALICE, 0)) == {second, moved, former}
+
+    run(open_store, work)
+
+
+def test_a_guid_that_was_renamed_or_deleted_is_told_as_it_is_now(open_store: Callable) -> None:
+    async def work(store: Store) -> None:
+        await add(store, (A, G1), (B, G2))
+        await update(store, G1, Update(new_guid=G3))
+        await delete(store, G2)
+        told = {entry.guid: entry for entry in await store.changed(ALICE, 0)}
+        assert set(told) == {G1, G2, G3}
+        assert isinstance(told[G1], Pointer)
+        deleted = told[G2]
+        assert isinstance(deleted, Subscription)
+        assert deleted.deleted is not None
+
+    run(open_store, work)
+
+
+# The clocks
+
+
+def test_each_clock_of_an_account_is_set_by_itself_and_the_next_change_comes_after_it(
+    open_store: Callable,
+) -> None:
+    async def work(store: Store) -> None:
+        far = 2**53
+        assert await store.advance(ALICE, Clock.SUBSCRIPTIONS, lambda _: far) == far
+        assert await store.advance(ALICE, Clock.ACTIONS, lambda _: far + 10) == far + 10
+        assert await clocks(store) == (far, far + 10)
+        assert await clocks(store, BOB) == (0, 0)
+        found = await store.find_account("alice")
+        assert found == replace(account(), last_stamp=far, last_action_stamp=far + 10)
+        (added,) = await add(store, (A, None))
+        assert added.revision == far + 1
+        assert await record(store, action(1)) == [far + 11]
+        assert await store.advance(ALICE, Clock.ACTIONS, lambda last: last) == far + 11
+
+    run(open_store, work)
+
+
+def test_no_change_gets_a_stamp_that_the_clock_was_set_past_before(open_store: Callable) -> None:
+    async def work(store: Store) -> None:
+        promised = 0
+
+        async def advance() -> None:
+            nonlocal promised
+            stamp = await store.advance(ALICE, Clock.SUBSCRIPTIONS, lambda last: last + 10**6)
+            promised = max(promised, stamp)
+
+        async def change(number: int) -> None:
+            before = promised
+            (added,) = await add(store, (f"https://{number}.example", None))
+            assert added.revision > before
+
+        for start in range(0, 60, 10):
+            await asyncio.gather(
+                *(
+                    change(number) if number % 2 else advance()
+                    for number in range(start, start + 10)
+                )
+            )
+        revisions = [entry.revision for entry in (await store.whole(ALICE)).entries.values()]
+        assert len(set(revisions)) == len(revisions) == 30
+        assert (await clocks(store))[0] >= promised > 30 * 10**6
+
+    run(open_store, work)
+
+
+# What a token's bearer knows
+
+
+def test_how_far_a_token_knows_is_kept_by_clock_and_never_goes_back(open_store: Callable) -> None:
+    async def work(store: Store) -> None:
+        first = await store.add_token(ALICE, Token(0, b"\1" * 32, "", 0))
+        other = await store.add_token(ALICE, Token(0, b"\2" * 32, "", 0))
+        theirs = await store.add_token(BOB, Token(0, b"\1" * 32, "", 0))
+        assert first.told_actions is None
+
+        async def note(clock: Clock, told: int | None, heard: int | None) -> Token:
+            await store.note_told(ALICE, first.id, clock, Told(told, heard))
+            found = await store.find_token(ALICE, first.hash)
+            assert found is not None
+            return found.token
+
+        expected = replace(first, told_subscriptions=7)
+        assert await note(Clock.SUBSCRIPTIONS, 7, None) == expected
+        expected = replace(expected, heard_subscriptions=6)
+        assert await note(Clock.SUBSCRIPTIONS, 5, 6) == expected
+        assert await note(Clock.SUBSCRIPTIONS, 7, 4) == expected
+        assert await note(Clock.SUBSCRIPTIONS, None, None) == expected
+        expected = replace(expected, told_actions=2, heard_actions=1)
+        assert await note(Clock.ACTIONS, 2, 1) == expected
+        assert await store.tokens(ALICE) == [expected, other]
+        await store.note_told(ALICE, 99, Clock.ACTIONS, Told(9, 9))  # which was revoked, say
+        assert await store.tokens(ALICE) == [expected, other]
+        assert await store.tokens(BOB) == [theirs]
+
+    run(open_store, work)
+
+
+# Episode actions
+
+
+def action(number: int, podcast: int = 0, **more: object) -> EpisodeAction:
+    """Return an action whose key is a number's, of one of the podcasts."""
+    key = number.to_bytes(16, "big")
+    url = (A, B)[podcast]
+    made = EpisodeAction(key, PODCASTS[podcast], url, f"{url}/{number}.mp3", "phone", "play", 5)
+    return replace(made, **more)
+
+
+async def record(store: Store, *actions: EpisodeAction, to: AccountId = ALICE) -> Sequence[Stamp]:
+    """Save actions, each with the account's next stamp; return the stamps."""
+    stamps: list[Stamp] = []
+
+    def decide(snapshot: ActionSnapshot) -> ActionDecision:
+        first = snapshot.last_stamp + 1
+        stamps[:] = range(first, first + len(actions))
+        stamped = [replace(a, revision=s) for a, s in zip(actions, stamps, strict=True)]
+        return ActionDecision(stamped, stamps[-1] if stamps else snapshot.last_stamp)
+
+    await store.record(to, [(a.podcast_guid, a.key) for a in actions], decide)
+    return list(stamps)
+
+
+async def listed(
+    store: Store, first: Stamp = 0, podcast: Guid | None = None, most: int = 100
+) -> list[EpisodeAction]:
+    return await store.actions(ALICE, ActionRequest(first, podcast, most))
+
+
+def test_an_action_is_kept_to_the_last_field_and_replaced_by_a_later_one_of_its_key(
+    open_store: Callable,
+) -> None:
+    async def work(store: Store) -> None:
+        numbers = {"started": 0, "position": 2**53 - 1, "total": 7}
+        whole = action(1, episode_guid="é\u2028", done=0, **numbers)
+        assert await record(store, whole, action(2)) == [1, 2]
+        first, second = replace(whole, revision=1), action(2, revision=2)
+        assert await listed(store) == [first, second]
+        changed = action(1, device="", kind="new", podcast=0, done=9)
+        assert await record(store, changed) == [3]
+        assert await listed(store) == [second, replace(changed, revision=3)]
+        assert await clocks(store) == (0, 3)
+
+    run(open_store, work)
+
+
+def test_actions_are_listed_by_coming_from_a_stamp_on_of_one_podcast_and_so_many(
+    open_store: Callable,
+) -> None:
+    async def work(store: Store) -> None:
+        await record(store, *(action(9 - number, number % 2) for number in range(6)))
+        await record(store, action(1), to=BOB)
+        assert [one.revision for one in await listed(store)] == [1, 2, 3, 4, 5, 6]
+        assert [one.key[-1] for one in await listed(store, 4)] == [6, 5, 4]
+        assert [one.revision for one in await listed(store, 2, PODCASTS[1])] == [2, 4, 6]
+        assert [one.revision for one in await listed(store, 3, PODCASTS[1], 1)] == [4]
+        assert [one.revision for one in await listed(store, 2, most=2)] == [2, 3]
+        assert await listed(store, 7) == await listed(store, podcast=G1) == []
+
+    run(open_store, work)
+
+
+def test_a_rule_about_actions_is_given_those_that_it_asked_for_and_the_clocks(
+    open_store: Callable,
+) -> None:
+    async def work(store: Store) -> None:
+        await record(store, action(1), action(2), action(3, 1))
+        await record(store, action(4), to=BOB)
+        seen: list[ActionSnapshot] = []
+
+        def look(snapshot: ActionSnapshot) -> ActionDecision:
+            seen.append(snapshot)
+            return ActionDecision([], 99)
+
+        wanted = [action(1), action(3, 1), action(4), action(2, 1)]
+        await store.record(ALICE, [(one.podcast_guid, one.key) for one in wanted], look)
+        known = {one.key: one for one in (action(1, revision=1), action(3, 1, revision=3))}
+        assert seen[0].known == known
+        assert seen[0].last_stamp == 3
+        assert seen[0].now > 10**15
+        assert await clocks(store) == (0, 3)  # nothing was saved, so it stands still
+
+    run(open_store, work)
+
+
+def test_a_rule_about_actions_that_refuses_changes_nothing(open_store: Callable) -> None:
+    def refuse(_: ActionSnapshot) -> ActionDecision:
+        raise InvalidInput("no")
+
+    async def work(store: Store) -> None:
+        await record(store, action(1))
+        with pytest.raises(InvalidInput):
+            await store.record(ALICE, [(PODCASTS[0], action(1).key)], refuse)
+        assert await listed(store) == [action(1, revision=1)]
+
+    run(open_store, work)
+
+
+def test_concurrent_actions_see_one_another_and_no_stamp_is_given_twice(
+    open_store: Callable,
+) -> None:
+    async def work(store: Store) -> None:
+        same = action(99)
+
+        def count(snapshot: ActionSnapshot) -> ActionDecision:
+            kept = snapshot.known.get(same.key)
+            stamp = snapshot.last_stamp + 1
+            more = replace(same, done=kept.done + 1 if kept else 1, revision=stamp)
+            return ActionDecision([more], stamp)
+
+        await asyncio.gather(
+            *(record(store, action(number)) for number in range(30)),
+            *(record(store, action(number), to=BOB) for number in range(10)),
+            *(store.record(ALICE, [(same.podcast_guid, same.key)], count) for _ in range(20)),
+        )
+        found = await listed(store)
+        assert len({one.revision for one in found}) == len(found) == 31
+        assert next(one for one in found if one.key == same.key).done == 20
+        assert await clocks(store) == (0, 50)
+        assert await clocks(store, BOB) == (0, 10)
+
+    run(open_store, work)
+
+
+# Documents
+
+
+def test_documents_are_kept_by_kind_and_name_for_their_account_only(open_store: Callable) -> None:
+    async def work(store: Store) -> None:
+        for kind, name in (("device", "é"), ("device", "a"), ("device", "B"), ("settings", "a")):
+            body = f'{{"name":"{name} 🎧"}}'
+            saved = await store.change_document(ALICE, kind, name, lambda *_, body=body: body)
+            assert saved == body
+        assert await store.documents(ALICE, "device") == [
+            Document("device", name, f'{{"name":"{name} 🎧"}}') for name in ("B", "a", "é")
+        ]
+        assert await store.document(ALICE, "settings", "a") == '{"name":"a 🎧"}'
+        assert await store.document(ALICE, "settings", "B") is None
+        assert await store.documents(ALICE, "none") == []
+        assert await store.documents(BOB, "device") == []
+        assert await store.document(BOB, "device", "a") is None
+
+    run(open_store, work)
+
+
+def test_who_changes_a_document_is_given_it_or_how_many_others_there_are(
+    open_store: Callable,
+) -> None:
+    async def work(store: Store) -> None:
+        seen: list[tuple[str | None, int]] = []
+
+        def note(body: str | None, others: int) -> str:
+            seen.append((body, others))
+            return f"{len(seen)}"
+
+        for kind, name in (("device", "a"), ("settings", "x"), ("device", "b"), ("device", "a")):
+            await store.change_document(ALICE, kind, name, note)
+        await store.change_document(BOB, "device", "a", note)
+        assert seen == [(None, 0), (None, 0), (None, 1), ("1", seen[3][1]), (None, 0)]
+
+    run(open_store, work)
+
+
+def test_whoever_refuses_to_change_a_document_leaves_it_as_it_is(open_store: Callable) -> None:
+    def refuse(_: str | None, __: int) -> str:
+        raise InvalidInput("no")
+
+    async def work(store: Store) -> None:
+        await store.change_document(ALICE, "device", "a", lambda *_: "{}")
+        for name in ("a", "b"):
+            with pytest.raises(InvalidInput):
+                await store.change_document(ALICE, "device", name, refuse)
+        assert await store.documents(ALICE, "device") == [Document("device", "a", "{}")]
+
+    run(open_store, work)
+
+
+def test_concurrent_changes_of_documents_see_one_another(open_store: Callable) -> None:
+    async def work(store: Store) -> None:
+        others: list[int] = []
+
+        def count(body: str | None, _: int) -> str:
+            return str(int(body or 0) + 1)
+
+        def make(_: str | None, there: int) -> str:
+            others.append(there)
+            return "{}"
+
+        await asyncio.gather(
+            *(store.change_document(ALICE, "settings", "n", count) for _ in range(20)),
+            *(store.change_document(ALICE, "device", f"d{number}", make) for number in range(20)),
+        )
+        assert await store.document(ALICE, "settings", "n") == "20"
+        assert sorted(others[-20:]) == list(range(20))
+
+    run(open_store, work)
+
+
+# Logins
+
+
+def test_a_grant_is_given_once_and_to_who_knows_its_login_alone(open_store: Callable) -> None:
+    async def work(store: Store) -> None:
+        grant = Grant(b"\1" * 32, ALICE, "AntennaPod 🎧", 5)
+        await store.save_grant(grant, 0)
+        assert await store.take_grant(b"\2" * 32) is None
+        taken = await asyncio.gather(*(store.take_grant(grant.login) for _ in range(4)))
+        assert sorted(taken, key=repr) == [grant, None, None, None]
+
+    run(open_store, work)
+
+
+def test_a_grant_replaces_an_older_one_of_its_login_and_old_ones_are_forgotten(
+    open_store: Callable,
+) -> None:
+    async def work(store: Store) -> None:
+        old, other = Grant(b"\1" * 32, ALICE, "", 5), Grant(b"\2" * 32, ALICE, "", 10)
+        await store.save_grant(old, 0)
+        await store.save_grant(other, 5)
+        again = Grant(other.login, BOB, "newer", 11)
+        await store.save_grant(again, 6)
+        assert await store.take_grant(old.login) is None
+        assert await store.take_grant(other.login) == again
+
+    run(open_store, work)
+
+
+# Sessions
+
+
+def session(number: int, expires: Stamp) -> Token:
+    return Token(0, bytes([number]) * 32, f"app {number}", 1, expires, is_session=True)
+
+
+async def begin(
+    store: Store, number: int, expires: Stamp, *, most: int = 5, of: AccountId = ALICE
+) -> Token:
+    return await store.add_session(of, session(number, expires), most, most)
+
+
+async def labels(store: Store) -> list[str]:
+    return [token.label for token in await store.tokens(ALICE)]
+
+
+def test_a_session_is_a_token_with_the_next_number(open_store: Callable) -> None:
+    async def work(store: Store) -> None:
+        token = await store.add_token(ALICE, Token(0, b"\1" * 32, "", 0))
+        added = await begin(store, 2, 9)
+        assert added == replace(session(2, 9), id=2)
+        found = await store.find_token(ALICE, added.hash)
+        assert found is not None
+        assert found.token == added
+        assert await store.tokens(ALICE) == [token, added]
+
+    run(open_store, work)
+
+
+def test_sessions_that_end_first_make_room_and_revoked_ones_before_them(
+    open_store: Callable,
+) -> None:
+    async def work(store: Store) -> None:
+        await store.add_token(ALICE, Token(0, b"\xff" * 32, "a token", 0, 1))
+        theirs = await begin(store, 1, 1, most=1, of=BOB)
+        for number, expires in ((1, 30), (2, 10), (3, 20)):
+            await begin(store, number, expires, most=3)
+        await begin(store, 4, 40, most=3)
+        assert await labels(store) == ["a token", "app 1", "app 3", "app 4"]
+        await store.revoke_token(ALICE, 5, 5)  # the one that would end last
+        await begin(store, 5, 50, most=3)
+        assert await labels(store) == ["a token", "app 1", "app 3", "app 5"]
+        assert await store.tokens(BOB) == [theirs]
+
+    run(open_store, work)
+
+
+def test_sessions_of_one_label_make_room_for_one_another(open_store: Callable) -> None:
+    async def work(store: Store) -> None:
+        await begin(store, 1, 10)
+        await store.add_session(BOB, replace(session(2, 1), label="same"), 5, 2)
+        for number in (2, 3, 4):
+            alike = replace(session(number, 10 * number), label="same")
+            await store.add_session(ALICE, alike, 5, 2)
+        assert [token.id for token in await store.tokens(ALICE)] == [1, 3, 4]
+        assert len(await store.tokens(BOB)) == 1
+
+    run(open_store, work)
+
+
+def test_a_new_session_is_never_the_one_that_makes_room(open_store: Callable) -> None:
+    async def work(store: Store) -> None:
+        for number in range(3):
+            await begin(store, number, 50 + number, most=3)
+        new = await begin(store, 9, 10, most=3)
+        assert await store.find_token(ALICE, new.hash) is not None
+        assert await labels(store) == ["app 1", "app 2", "app 9"]
+
+    run(open_store, work)
+
+
+def test_a_session_lives_on_unless_it_was_revoked(open_store: Callable) -> None:
+    async def work(store: Store) -> None:
+        first = await begin(store, 1, 10)
+        second = await begin(store, 2, 10)
+        theirs = await begin(store, 1, 10, of=BOB)
+        await store.extend_token(ALICE, first.id, 99)
+        revoked = await store.revoke_token(ALICE, second.id, 5)
+        await store.extend_token(ALICE, second.id, 99)
+        assert await store.tokens(ALICE) == [replace(first, expires=99), revoked]
+        assert await store.tokens(BOB) == [theirs]
+
+    run(open_store, work)
+
+
+def test_a_new_password_ends_the_sessions_of_its_account_and_no_token(
+    open_store: Callable,
+) -> None:
+    async def work(store: Store) -> None:
+        token = await store.add_token(ALICE, Token(0, b"\1" * 32, "", 0))
+        await begin(store, 2, 9)
+        theirs = await begin(store, 2, 9, of=BOB)
+        await store.set_password(ALICE, "new")
+        assert await store.tokens(ALICE) == [token]
+        assert await store.tokens(BOB) == [theirs]
+        third = await begin(store, 3, 9)
+        assert third.id == 3  # the number of the one that ended is not given again
+
+    run(open_store, work)
+
+
+# The end of an account
+
+
+def test_an_account_goes_with_what_its_apps_kept_and_nothing_is_written_for_it_any_more(
+    open_store: Callable,
+) -> None:
+    async def work(store: Store) -> None:
+        await record(store, action(1))
+        await record(store, action(1), to=BOB)
+        await store.change_document(ALICE, "device", "a", lambda *_: "{}")
+        await begin(store, 1, 9)
+        await store.delete_account(ALICE)
+        assert await listed(store) == []
+        assert await store.documents(ALICE, "device") == []
+        assert await store.tokens(ALICE) == []
+        assert list(await store.changed(ALICE, 0)) == []
+        for refused in (
+            store.advance(ALICE, Clock.ACTIONS, lambda last: last + 1),
+            store.change_document(ALICE, "device", "a", lambda *_: "{}"),
+            record(store, action(2)),
+        ):
+            with pytest.raises(NotAuthorized):
+                await refused
+        await store.note_told(ALICE, 1, Clock.ACTIONS, Told(1, 1))
+        await store.extend_token(ALICE, 1, 99)
+        async with store.archive() as archive:
+            owners = {owner async for some in archive.records() for owner, _ in some}
+        assert owners == {BOB}
+
+    run(open_store, work)
