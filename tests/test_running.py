@@ -82,6 +82,7 @@ def test_a_request_that_does_not_end_is_told_to_come_back_and_stores_nothing(
     name = own.new_account()
     token = own.new_token(name)
     url = httpx.URL(own.base_url)
+    assert httpx.get(f"{url}/livez").status_code == 200  # it does not only listen, it serves
     with socket.create_connection((url.host, url.port or 80), timeout=20) as connection:
         head = f"POST /subscriptions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
         connection.sendall(f'{head}Content-Length: 99\r\n\r\n{{"subscriptions":[]'.encode())
@@ -93,6 +94,14 @@ def test_a_request_that_does_not_end_is_told_to_come_back_and_stores_nothing(
     assert reply.startswith(b"HTTP/1.1 503 ")
     assert b"Retry-After: 5" in reply
     assert b'{"code":"503",' in reply
+
+
+def test_a_stop_while_it_is_starting_is_no_failure(own: FeedkeepProcess) -> None:
+    assert own.stop() == 0  # it has told its address, and does not serve yet
+    for pause_seconds in (0.02, 0.05, 0.1):
+        own.start()
+        time.sleep(pause_seconds)
+        assert own.stop() == 0
 
 
 def test_it_is_live_and_ready(own: FeedkeepProcess) -> None:

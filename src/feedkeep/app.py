@@ -9,7 +9,7 @@ import structlog
 
 from feedkeep.api import problems
 from feedkeep.api.auth import HeaderDoor, address_of, log_refusal
-from feedkeep.api.cors import Cors
+from feedkeep.api.cors import Cors, is_cross_site
 from feedkeep.api.http import Receive, Reply, Request, Scope, Send
 from feedkeep.api.reference import (
     DocsFileResource,
@@ -25,7 +25,7 @@ from feedkeep.api.resources import (
     SubscriptionsResource,
 )
 from feedkeep.api.routing import Door, Edge, Resource, Route, Router
-from feedkeep.errors import NotAuthorized, TooManyAttempts
+from feedkeep.errors import Forbidden, NotAuthorized, TooManyAttempts
 from feedkeep.gpodder import SessionDoor, gpodder_routes
 from feedkeep.nextcloud import nextcloud_routes
 from feedkeep.service import Service
@@ -38,13 +38,16 @@ DOCUMENTED = ("feedkeep.api", "feedkeep.gpodder", "feedkeep.nextcloud")
 """The packages whose openapi.yaml tells of their routes."""
 
 
+_READING = {"GET", "HEAD"}
+
+
 def edges(service: Service, settings: Settings) -> list[Edge]:
     """Return all routes, by protocol; a path that two have is the first one's."""
     interface = interface_routes(service, settings)
     return [
         Edge(
             gpodder_routes(service, settings),
-            SessionDoor(service, settings.trusted_proxies),
+            SessionDoor(service),
             invalid_status=400,
         ),
         Edge(nextcloud_routes(service, settings), HeaderDoor(service), invalid_status=400),
@@ -79,6 +82,8 @@ class FeedkeepApp:
     def __init__(self, service: Service, settings: Settings) -> None:
         self._service = service
         self._trusted_proxies = frozenset(settings.trusted_proxies)
+        self._origins = frozenset(settings.cors_origins)
+        self._public_url = settings.public_url
         self._cors = Cors(settings.cors_origins) if settings.cors_origins else None
         self._log = structlog.get_logger().bind()  # or it would be bound anew for each line
         self._router = Router(edges(service, settings))
@@ -88,6 +93,7 @@ class FeedkeepApp:
         started_ns = time.perf_counter_ns()
         request = Request(scope, receive)
         request.id = f"{random.getrandbits(64):016x}"
+        request.trusted_proxies = self._trusted_proxies
         request.address = address_of(request, self._trusted_proxies)
         route = self._router.find(request)
         reply = await self._reply(request, route)
@@ -123,6 +129,9 @@ class FeedkeepApp:
             raise problems.NoSuchRoute
         if self._cors and self._cors.is_preflight(request):
             return self._cors.preflight_reply(request, route)
+        is_reading = request.method in _READING
+        if not is_reading and is_cross_site(request, self._origins, self._public_url):
+            raise Forbidden("A web page of another origin may not do that.")
         if not route.resource.is_public:
             await self._log_in(request, route.edge.door)
         reply = await route.answer(request)

@@ -6,6 +6,8 @@ as everybody else, under the same rules (docs/gpodder.md).
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import hashlib
 import time
 from collections.abc import Mapping, Sequence
@@ -17,6 +19,7 @@ from feedkeep.model import (
     Account,
     AccountId,
     ActionRequest,
+    Admitted,
     Clock,
     Entry,
     EpisodeAction,
@@ -26,7 +29,6 @@ from feedkeep.model import (
     Token,
     Told,
     Value,
-    View,
 )
 from feedkeep.rules import credentials, devices, episode_actions, seconds, subscriptions, url_lists
 from feedkeep.rules.devices import Device
@@ -58,22 +60,6 @@ _DEVICE = msgspec.json.Decoder(Device)
 _SETTINGS = msgspec.json.Decoder(dict[str, object])
 
 
-class Admitted(Value, frozen=True):
-    """Who was let in.
-
-    Attributes:
-        account: The account.
-        credential_kind: What let them in.
-        view: The entry that was looked up on the way, if one was and there is one.
-        token: The token or session that let them in, if it was one.
-    """
-
-    account: Account
-    credential_kind: str
-    view: View | None = None
-    token: Token | None = None
-
-
 class Uploaded(Value, frozen=True):
     """What became of an upload.
 
@@ -84,6 +70,21 @@ class Uploaded(Value, frozen=True):
 
     timestamp: int
     update_urls: Sequence[tuple[str, str]]
+
+
+class Migrated(Value, frozen=True):
+    """What came from another server so far.
+
+    Attributes:
+        until: The second there up to which episode actions came.
+        feeds: The URLs that were subscribed to there; what became of them here since is left alone.
+    """
+
+    until: int = seconds.FROM_NOTHING
+    feeds: Sequence[str] = ()
+
+
+_MIGRATED = msgspec.json.Decoder(Migrated)
 
 
 class Apps:
@@ -108,7 +109,7 @@ class Apps:
         else:
             entries = await self._store.changed(app.account.id, seconds.first_stamp(first))
         await self._note(app, Clock.SUBSCRIPTIONS, seconds.after_reply(since, second, told))
-        is_from_nothing = since == seconds.FROM_NOTHING and told.told is None
+        is_from_nothing = since == seconds.FROM_NOTHING and told.heard is None
         return url_lists.url_changes(entries, is_from_nothing=is_from_nothing), second
 
     async def upload(self, app: Admitted, added: Sequence[str], removed: Sequence[str]) -> Uploaded:
@@ -159,15 +160,29 @@ class Apps:
             request = ActionRequest(seconds.first_stamp(first), guid, most)
             listed = await self._store.actions(app.account.id, request)
             listed, second = episode_actions.whole_seconds(listed, second)
+        listed = await self._spelled(app.account.id, listed)
         if device:
             listed = [action for action in listed if action.device == device]
         if not podcast and not device:  # else it was not told all
             await self._note(app, Clock.ACTIONS, seconds.after_reply(since, second, told))
         return listed, second
 
+    async def _spelled(
+        self, account_id: AccountId, listed: Sequence[EpisodeAction]
+    ) -> Sequence[EpisodeAction]:
+        """Return actions with the URLs of the list: gPodder finds an episode by them."""
+        guids = list({action.podcast_guid for action in listed})
+        views = await asyncio.gather(*(self._store.view(account_id, guid) for guid in guids))
+        feed_urls = {
+            guid: view.subscription.feed_url
+            for guid, view in zip(guids, views, strict=True)
+            if view is not None
+        }
+        return episode_actions.spelled(listed, feed_urls)
+
     async def record(self, app: Admitted, sent: Sequence[SentAction]) -> Uploaded:
         """Keep actions; those that are none are left out, and a bad URL is told."""
-        judged = [episode_actions.judge(action, _now()) for action in sent]
+        judged = [episode_actions.judge(action) for action in sent]
         kept = [action for action in judged if isinstance(action, EpisodeAction)]
         for start in range(0, len(kept), _RECORDED_AT_ONCE):
             await self._record(app.account.id, kept[start : start + _RECORDED_AT_ONCE])
@@ -208,10 +223,13 @@ class Apps:
         await self._store.change_document(account_id, "device", device_id, decide)
 
     async def meet_device(self, account_id: AccountId, device_id: str) -> None:
-        """Make a device known that nobody has described yet; raises as `describe_device` does."""
-        devices.check_id(device_id)
+        """Make a device known that nobody has described yet, if there is room.
+
+        It is only a label, so a lack of room is no reason to refuse what it sent.
+        """
         if await self._store.document(account_id, "device", device_id) is None:
-            await self.describe_device(account_id, device_id)
+            with contextlib.suppress(InvalidInput):
+                await self.describe_device(account_id, device_id)
 
     async def settings(self, account_id: AccountId, scope: str) -> dict[str, object]:
         """Return what apps keep under a scope."""
@@ -240,15 +258,15 @@ class Apps:
         name = _name_of(scope)
         return _settings_of(await self._store.change_document(account_id, "settings", name, decide))
 
-    async def migrated_until(self, account_id: AccountId, where: str) -> int:
-        """Return up to which second episode actions of another server are here."""
+    async def migrated(self, account_id: AccountId, where: str) -> Migrated:
+        """Return what came from another server so far."""
         body = await self._store.document(account_id, "migration", _name_of(where))
-        return int(body or seconds.FROM_NOTHING)
+        return _MIGRATED.decode(body) if body else Migrated()
 
-    async def note_migrated(self, account_id: AccountId, where: str, until: int) -> None:
-        """Remember up to which second episode actions of another server are here."""
-        name = _name_of(where)
-        await self._store.change_document(account_id, "migration", name, lambda *_: str(until))
+    async def note_migrated(self, account_id: AccountId, where: str, so_far: Migrated) -> None:
+        """Remember what came from another server so far."""
+        body = _json(so_far)
+        await self._store.change_document(account_id, "migration", _name_of(where), lambda *_: body)
 
     # Sessions and logins
 
@@ -268,12 +286,14 @@ class Apps:
         )
 
     async def keep_session(self, account_id: AccountId, session: Token) -> bool:
-        """Let a session that is used live on; say whether its end was moved.
+        """Let a session that is used live on; say whether its end was moved. A token's never is.
 
         It is moved once a day at most, so that a request seldom has to write.
         """
         expires = _now() + SESSION_DAYS * _DAY_US
-        if session.expires is None or expires - session.expires < _DAY_US:
+        if not session.is_session or session.expires is None:
+            return False
+        if expires - session.expires < _DAY_US:
             return False
         await self._store.extend_token(account_id, session.id, expires)
         return True

@@ -4,7 +4,7 @@ FeedkeepError
 ├── InvalidInput            something sent is not valid; the detail says what and what to do
 │   └── InvalidFeedUrl      a text that is not an accepted feed URL
 ├── NotAuthorized           whoever asks is not let in; never says why
-├── NotTheirs               what is asked for is another account's
+├── Forbidden               whoever asks is known, and may not do that
 ├── TooManyAttempts         too many wrong passwords; carries when to come back
 ├── UnknownSubscription     no such subscription, or no such deletion
 ├── DeletedSubscription     there was one
@@ -33,8 +33,8 @@ class NotAuthorized(FeedkeepError):
     """Whoever asks is not let in; deliberately without a reason (contract, section 2)."""
 
 
-class NotTheirs(FeedkeepError):
-    """What is asked for by an account's name is not the account's that asks."""
+class Forbidden(FeedkeepError):
+    """Whoever asks may not do that, whoever they are or where they come from; `str()` says why."""
 
 
 class TooManyAttempts(FeedkeepError):

@@ -281,6 +281,22 @@ class Found(Value, frozen=True):
     view: View | None = None
 
 
+class Admitted(Value, frozen=True):
+    """Who was let in.
+
+    Attributes:
+        account: The account.
+        credential_kind: What let them in.
+        view: The entry that was looked up on the way, if one was and there is one.
+        token: The token or session that let them in, if it was one.
+    """
+
+    account: Account
+    credential_kind: str
+    view: View | None = None
+    token: Token | None = None
+
+
 class Owner(Value, frozen=True):
     """All that is kept of an account itself, to be copied.
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 
-from feedkeep.apps import Admitted as Admitted  # noqa: PLC0414 - it is what `authenticate` returns
 from feedkeep.apps import Apps
 from feedkeep.errors import AccountError, NotAuthorized, StoreDamaged, UnknownSubscription
 from feedkeep.model import (
     Account,
     AccountId,
+    Admitted,
     Deletion,
     Guid,
     Page,

@@ -14,6 +14,8 @@ import httpx
 import pytest
 from feedkeep_process import FeedkeepProcess
 
+from feedkeep.model import Admitted
+
 PASSWORD = "a long enough password"
 PODCAST = "https://a.example/feed"
 
@@ -111,8 +113,6 @@ def kept(here: FeedkeepProcess) -> tuple[list[str], int, list[str]]:
     """Return the feeds, how many episode actions, and the devices of alice."""
 
     async def look(service: Any) -> tuple[list[str], int, list[str]]:
-        from feedkeep.service import Admitted  # noqa: PLC0415 - only here
-
         account = await service.account("alice")
         feeds = [item.feed_url for item in await service.subscribed(account.id)]
         actions, _ = await service.apps.actions(Admitted(account, "test"), 1)
@@ -135,6 +135,20 @@ def test_everything_comes_over_and_a_second_run_doubles_nothing(
     assert kept(here) == whole
     assert "0 added, 2 already there" in migrate(here, gpodder_net.url)
     assert kept(here) == whole
+
+
+def test_what_was_left_here_after_the_first_run_stays_left(
+    here: FeedkeepProcess, gpodder_net: GpodderNet
+) -> None:
+    migrate(here, gpodder_net.url)
+
+    async def leave(service: Any) -> None:
+        account = await service.account("alice")
+        await service.apps.upload(Admitted(account, "test"), [], [PODCAST])
+
+    here.use(leave)
+    migrate(here, gpodder_net.url)
+    assert kept(here)[0] == ["https://b.example"]
 
 
 def test_a_second_run_goes_on_where_the_first_one_ended(
@@ -178,7 +192,9 @@ def test_a_redirect_is_told_and_not_followed(
     assert "The other server is at https://elsewhere.example; give that address." in told
 
 
-@pytest.mark.parametrize("url", ["gpodder.net", "ftp://gpodder.net", "https://", "file:///etc"])
+@pytest.mark.parametrize(
+    "url", ["gpodder.net", "ftp://gpodder.net", "https://", "https://[", "file:///etc"]
+)
 def test_an_address_that_is_none_is_told(here: FeedkeepProcess, url: str) -> None:
     assert "The address has to be like https://gpodder.net." in migrate(here, url)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from people import HTTP_A, A, B, Person, add, ok
+from people import HTTP_A, A, B, Person, add, ok, play
 
 from feedkeep.rules.feed_urls import parse_feed_url
 
@@ -68,3 +68,26 @@ def test_a_url_that_is_added_and_removed_at_once_is_added(person: Person) -> Non
     body = {"add": [A, B], "remove": [HTTP_A, B]}
     ok(person.app().post(person.changes(), json=body))
     assert person.subscribed() == {A, B}
+
+
+def test_a_first_sync_that_is_tried_again_has_nothing_to_remove_either(person: Person) -> None:
+    """What is on the phone already is its owner's; removing it would delete their files."""
+    add(person, A, B)
+    ok(person.app().post(person.changes(), json={"add": [], "remove": [B]}))
+    phone = person.app()
+    for _ in range(2):  # the first reply was lost
+        told = ok(phone.get(person.changes(), params={"since": 0}))
+        assert (told["add"], told["remove"]) == ([A], [])
+    heard = ok(phone.get(person.changes(), params={"since": told["timestamp"]}))
+    assert (heard["add"], heard["remove"]) == ([], [])
+
+
+def test_episode_actions_come_with_the_url_that_the_podcast_has_now(person: Person) -> None:
+    add(person, A)
+    ok(person.app().post(person.episodes, json=[play(HTTP_A, f"{A}/1.mp3", 10)]))
+    (told,) = ok(person.app().get(person.episodes))["actions"]
+    assert told["podcast"] == A
+    guid = parse_feed_url(A).guid
+    ok(person.interface().patch(f"/subscriptions/{guid}", json={"new_feed_url": B}))
+    (told,) = ok(person.app().get(person.episodes))["actions"]
+    assert told["podcast"] == B

@@ -5,19 +5,27 @@ from __future__ import annotations
 import hashlib
 import re
 import time
+from collections.abc import Iterator
 from contextlib import ExitStack
 
 import httpx
+import pytest
 from feedkeep_process import FeedkeepProcess
-from people import LOGIN, LOGOUT, Person, log_in, ok
+from people import LOGIN, LOGOUT, Person, basic, log_in, ok
 
-from feedkeep.apps import Admitted
 from feedkeep.model import Stamp, Token
-from feedkeep.rules.credentials import TokenCredential, token_hash
+from feedkeep.rules.credentials import token_hash
 from feedkeep.service import Service
 
 DAY_US = 86_400_000_000
 PASSWORD = "a good passphrase"
+
+
+@pytest.fixture
+def person(feedkeep: FeedkeepProcess) -> Iterator[Person]:
+    """Somebody whose apps use the account's password: a token is its own session."""
+    with ExitStack() as stack:
+        yield Person.new(feedkeep, stack, PASSWORD)
 
 
 def sessions(person: Person) -> list[Token]:
@@ -62,6 +70,20 @@ def test_every_basic_begins_a_session_and_a_session_begins_no_other(person: Pers
         ok(client.get(person.episodes, headers={"Authorization": person.basic}))
     assert client.cookies["sessionid"] == text
     assert len(sessions(person)) == 1
+
+
+def test_a_token_in_place_of_the_password_is_its_own_session_and_ends_when_it_is_revoked(
+    person: Person,
+) -> None:
+    token, client = person.process.new_token(person.name), person.client()
+    shown = {"Authorization": basic(person.name, token)}
+    ok(client.get(person.changes(), headers=shown))
+    assert client.cookies["sessionid"] == token
+    assert sessions(person) == []
+    assert status(person, client) == 200
+    (kept,) = person.process.use(lambda service: service.tokens(person.name))
+    person.process.use(lambda service: service.revoke_token(person.name, kept.id))
+    assert status(person, client) == 401
 
 
 def test_a_token_that_comes_as_bearer_begins_no_session(person: Person) -> None:
@@ -206,14 +228,8 @@ def test_an_account_has_a_hundred_sessions_and_those_that_end_first_make_room(
 
     async def many(service: Service) -> None:
         account = await service.account(person.name)
-        token = await service._store.find_token(account.id, token_hash(person.secret))
-        assert token is not None
-        credential = TokenCredential(account.id, token_hash(person.secret))
-        admitted: Admitted = await service.authenticate(credential, "127.0.0.1")
         for number in range(99):
-            await service.apps.begin_session(
-                admitted.account, f"app {number % 5}", is_asked_for=True
-            )
+            await service.apps.begin_session(account, f"app {number % 5}", is_asked_for=True)
 
     person.process.use(many)
     assert len(sessions(person)) == 100

@@ -132,7 +132,7 @@ def test_the_page_needs_no_script_and_loads_nothing(
         assert not {name for name in shown.attributes if name.startswith("on")}
         assert shown.reply.headers["Content-Type"] == "text/html; charset=utf-8"
         assert shown.reply.headers["X-Content-Type-Options"] == "nosniff"
-        assert shown.reply.headers["Referrer-Policy"] == "no-referrer"
+        assert shown.reply.headers["Referrer-Policy"] == "same-origin"
         assert shown.reply.headers["Cache-Control"] == "no-store"
 
 
@@ -218,6 +218,19 @@ def test_too_many_wrong_passwords_have_to_wait_on_the_page_too(tmp_path: Path) -
         assert page.reply.status_code == 429
         assert int(page.reply.headers["Retry-After"]) > 0
         assert "wait" in page.alert
+
+
+def test_behind_a_trusted_proxy_with_https_the_addresses_are_https(tmp_path: Path) -> None:
+    with (
+        FeedkeepProcess(tmp_path, trusted_proxies="127.0.0.1") as process,
+        httpx.Client(
+            base_url=process.base_url,
+            headers={"X-Forwarded-Proto": "https", "Host": "pods.example"},
+        ) as client,
+    ):
+        login = Login.begin(client)
+        assert login.page.startswith("https://pods.example/index.php/login/v2/flow/")
+        assert login.endpoint.startswith("https://pods.example/")
 
 
 def test_behind_a_proxy_all_addresses_are_the_public_ones(tmp_path: Path) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 
+from feedkeep.model import Admitted
 from feedkeep.rules.credentials import read_session
 from feedkeep.rules.episode_actions import SentAction
-from feedkeep.service import Admitted, Service
+from feedkeep.service import Service
 
 EPISODES = 3
 

@@ -23,11 +23,11 @@ from postgres_server import drop_database, new_database
 
 from feedkeep.apps import MAX_SESSIONS_OF_AN_APP
 from feedkeep.errors import FeedkeepError
-from feedkeep.model import AccountId, Owner, Record
+from feedkeep.model import AccountId, Admitted, Owner, Record
 from feedkeep.rules.episode_actions import SentAction
 from feedkeep.rules.subscriptions import want
 from feedkeep.security import passwords
-from feedkeep.service import Admitted, Service
+from feedkeep.service import Service
 from feedkeep.store.base import Store
 from feedkeep.store.postgres import PostgresStore, connections
 from feedkeep.store.sqlite import SqliteStore

@@ -17,8 +17,8 @@ import pytest
 from app_devices import Device
 from forms import IS_FULL
 
-from feedkeep.apps import Admitted, Apps, Uploaded
-from feedkeep.model import AccountId, replace
+from feedkeep.apps import Apps, Uploaded
+from feedkeep.model import AccountId, Admitted, replace
 from feedkeep.rules import seconds
 from feedkeep.service import Service
 from feedkeep.store.sqlite import SqliteStore

@@ -86,7 +86,6 @@ def useless_credentials(process: FeedkeepProcess, name: str) -> dict[str, dict[s
         "deleted": _bearer(of_gone),
         "another's token as password": _basic(name, of_disabled),
         "a session as a token": _bearer(session),
-        "a token as a session": _cookie(token),
         "a malformed session": _cookie(session[:-1]),
         "an unknown session": _cookie(new_session(AccountId(1))),
         "a revoked session": _cookie(revoked_session),

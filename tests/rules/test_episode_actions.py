@@ -13,6 +13,7 @@ from feedkeep.rules.episode_actions import (
     aggregated,
     judge,
     record,
+    spelled,
     whole_seconds,
 )
 
@@ -23,7 +24,7 @@ PLAYED = SentAction(
 
 
 def action(**changed: object) -> EpisodeAction:
-    judged = judge(replace(PLAYED, **changed), NOW)
+    judged = judge(replace(PLAYED, **changed))
     assert isinstance(judged, EpisodeAction)
     return judged
 
@@ -54,25 +55,29 @@ def test_only_playing_has_positions() -> None:
 
 
 def test_numbers_that_make_no_sense_are_left_out() -> None:
-    kept = action(started=-1, position=2**60, total=None)
+    kept = action(started=-1, position=9, total=2**60)
+    assert (kept.started, kept.position, kept.total) == (None, 9, None)
+
+
+def test_where_playing_began_is_nothing_without_where_it_ended() -> None:
+    kept = action(position=None)
     assert (kept.started, kept.position, kept.total) == (None, None, None)
 
 
 def test_without_a_time_it_was_done_when_it_came() -> None:
-    assert action(done=None).done == NOW // 1_000_000
+    (kept,) = Kept().record(action(done=None))
+    assert kept.done == NOW // 1_000_000
 
 
 def test_a_url_that_is_none_is_told() -> None:
-    assert judge(replace(PLAYED, podcast="antennapod_local:1"), NOW) == RefusedUrl(
-        "antennapod_local:1"
-    )
+    assert judge(replace(PLAYED, podcast="antennapod_local:1")) == RefusedUrl("antennapod_local:1")
     for broken in ("", "a b", "x\0", "y" * 9_000):
-        assert judge(replace(PLAYED, episode=broken), NOW) == RefusedUrl(broken)
+        assert judge(replace(PLAYED, episode=broken)) == RefusedUrl(broken)
 
 
 def test_what_is_no_action_is_left_out() -> None:
-    assert judge(replace(PLAYED, kind=""), NOW) is None
-    assert judge(replace(PLAYED, kind="play it"), NOW) is None
+    assert judge(replace(PLAYED, kind="")) is None
+    assert judge(replace(PLAYED, kind="pause")) is None
 
 
 def test_podcast_episode_device_and_kind_tell_actions_apart_and_spelling_does_not() -> None:
@@ -99,10 +104,10 @@ def test_a_resend_changes_nothing() -> None:
 
 
 def test_a_resend_without_a_time_changes_nothing() -> None:
-    kept, again = Kept(), judge(replace(PLAYED, done=None), NOW + 5_000_000)
-    assert isinstance(again, EpisodeAction)
+    kept = Kept()
     kept.record(action(done=None))
-    assert kept.record(again, now=NOW + 5_000_000) == []
+    assert kept.record(action(done=None), now=NOW + 5_000_000) == []
+    assert kept.record(action(done=None, position=10), now=NOW + 5_000_000) != []
 
 
 def test_an_older_action_that_comes_late_does_not_replace_a_newer_one() -> None:
@@ -148,6 +153,22 @@ def test_a_reply_that_is_not_full_tells_the_newest_second() -> None:
 
 
 def test_aggregated_leaves_the_last_action_of_each_episode() -> None:
-    played, deleted = action(), action(kind="delete", device="tablet")
-    other = action(episode="https://a.example/2.mp3")
+    played = replace(action(), revision=1)
+    other = replace(action(episode="https://a.example/2.mp3"), revision=2)
+    deleted = replace(action(kind="delete", device="tablet"), revision=3)
     assert aggregated([played, other, deleted]) == [other, deleted]
+
+
+def test_aggregated_goes_by_when_it_was_done_and_not_by_when_it_came() -> None:
+    newer = replace(action(done=2_000), revision=1)
+    late = replace(action(done=1_000, device="offline"), revision=2)
+    assert aggregated([newer, late]) == [newer]
+
+
+def test_actions_are_told_with_the_url_that_the_podcast_has_in_the_list() -> None:
+    known, unknown = action(), action(podcast="https://b.example")
+    feed_urls = {known.podcast_guid: "https://moved.example"}
+    assert [item.podcast for item in spelled([known, unknown], feed_urls)] == [
+        "https://moved.example",
+        "https://b.example",
+    ]

@@ -5,18 +5,20 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Collection
+from typing import ClassVar
 
 import structlog
 
 from feedkeep.api.http import Request
 from feedkeep.errors import NotAuthorized, TooManyAttempts
+from feedkeep.model import Admitted, Value
 from feedkeep.rules.credentials import (
     Credential,
     PasswordCredential,
     TokenCredential,
     read_token,
 )
-from feedkeep.service import Admitted, Service
+from feedkeep.service import Service
 
 _READING = {"GET", "HEAD"}
 
@@ -37,6 +39,15 @@ class HeaderDoor:
         return await self._service.authenticate(credential, request.address, guid)
 
 
+class Basic(Value, frozen=True):
+    """A name and a password, or a token in place of it, as they were shown (RFC 7617)."""
+
+    name: str
+    password: str
+
+    hidden: ClassVar[frozenset[str]] = frozenset({"password"})
+
+
 def credential_of(request: Request) -> Credential:
     """Return the credential in the Authorization header (contract, section 2).
 
@@ -47,11 +58,28 @@ def credential_of(request: Request) -> Credential:
     credential: Credential | None = None
     if scheme.lower() == "bearer":
         credential = read_token(value.strip())
-    elif scheme.lower() == "basic":
-        credential = _read_basic(value.strip())
+    elif (shown := basic_of(request)) is not None:
+        token = read_token(shown.password)
+        if token is None:
+            credential = PasswordCredential(shown.name, shown.password)
+        else:
+            credential = TokenCredential(token.account_id, token.hash, shown.name)
     if credential is None:
         raise NotAuthorized
     return credential
+
+
+def basic_of(request: Request) -> Basic | None:
+    """Return what is shown by Basic, or None if nothing is."""
+    scheme, _, value = request.header(b"authorization").partition(" ")
+    if scheme.lower() != "basic":
+        return None
+    try:
+        text = base64.b64decode(value.strip(), validate=True).decode()
+    except (binascii.Error, ValueError):
+        return None
+    name, colon, password = text.partition(":")
+    return Basic(name, password) if colon else None
 
 
 def log_refusal(request: Request, error: Exception) -> None:
@@ -74,18 +102,3 @@ def address_of(request: Request, trusted_proxies: Collection[str]) -> str:
     while address in trusted_proxies and hops:
         address = hops.pop().strip() or address
     return address
-
-
-def _read_basic(value: str) -> Credential | None:
-    """Return a name with its password, or with one of its tokens as the password (RFC 7617)."""
-    try:
-        text = base64.b64decode(value, validate=True).decode()
-    except (binascii.Error, ValueError):
-        return None
-    name, colon, password = text.partition(":")
-    if not colon:
-        return None
-    token = read_token(password)
-    if token is None:
-        return PasswordCredential(name, password)
-    return TokenCredential(token.account_id, token.hash, name)

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from feedkeep.errors import InvalidInput
-from feedkeep.service import Admitted
+from feedkeep.model import Admitted
 
 JSON = "application/json"
 
@@ -30,6 +30,7 @@ class Request:
         credential_kind: What kind of credential came with it, as far as that is known.
         admitted: Who is asking, once that is known.
         reply_headers: Headers that the reply is to have, whatever it is.
+        trusted_proxies: The addresses of proxies that are believed.
     """
 
     parameters: dict[str, str]
@@ -37,6 +38,7 @@ class Request:
     address: str
     credential_kind: str = "none or malformed"
     admitted: Admitted | None = None
+    trusted_proxies: Collection[str] = ()
 
     def __init__(self, scope: Scope, receive: Receive) -> None:
         self.method: str = scope["method"]
@@ -62,11 +64,13 @@ class Request:
     def base_url(self) -> str:
         """How the client reached this service: scheme and host."""
         host, port = self._scope["server"]
-        return f"{self._scope['scheme']}://{self.header(b'host') or f'{host}:{port}'}"
+        scheme = "https" if self.is_secure else "http"
+        return f"{scheme}://{self.header(b'host') or f'{host}:{port}'}"
 
-    def is_secure(self, trusted_proxies: Collection[str]) -> bool:
-        """Say whether the client came by HTTPS, to this service or to a proxy that is trusted."""
-        if self.peer in trusted_proxies:
+    @property
+    def is_secure(self) -> bool:
+        """Whether the client came by HTTPS, to this service or to a proxy that is trusted."""
+        if self.peer in self.trusted_proxies:
             return self.header(b"x-forwarded-proto").strip().lower() == "https"
         return bool(self._scope["scheme"] == "https")
 

@@ -12,9 +12,9 @@ from feedkeep.api.wire import Problem, encode
 from feedkeep.errors import (
     DeletedSubscription,
     FeedkeepError,
+    Forbidden,
     InvalidInput,
     NotAuthorized,
-    NotTheirs,
     StoreUnavailable,
     TooManyAttempts,
     UnknownSubscription,
@@ -79,8 +79,8 @@ def refusal_of(error: Exception, allow: str, invalid_status: int = METHOD_NOT_AL
             return Refusal(401, "The user is not authorized.", "", {"WWW-Authenticate": CHALLENGE})
         case UnknownSubscription() | NoSuchRoute():
             return Refusal(404, "The resource was not found.")
-        case NotTheirs():
-            return Refusal(403, "The resource is another account's.")
+        case Forbidden():
+            return Refusal(403, str(error))
         case InvalidInput() if invalid_status != METHOD_NOT_ALLOWED:
             return Refusal(invalid_status, INVALID, str(error))
         case InvalidInput():

@@ -8,8 +8,8 @@ from feedkeep.api import paging, wire
 from feedkeep.api.body import read_body
 from feedkeep.api.http import Reply, Request
 from feedkeep.errors import InvalidInput
-from feedkeep.model import AccountId
-from feedkeep.service import Admitted, Service
+from feedkeep.model import AccountId, Admitted
+from feedkeep.service import Service
 from feedkeep.settings import Settings
 
 MAX_DELETION_ID = 2**53 - 1

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from feedkeep.api.http import Reply, Request
-from feedkeep.service import Admitted
+from feedkeep.model import Admitted
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 
@@ -28,7 +28,7 @@ class Door(Protocol):
 
         Raises:
             NotAuthorized: They show nothing that lets anybody in.
-            NotTheirs: They ask for what is somebody else's.
+            Forbidden: They ask for what is somebody else's.
             TooManyAttempts: Too many wrong passwords came.
         """
 

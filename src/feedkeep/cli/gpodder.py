@@ -24,10 +24,10 @@ from feedkeep.cli.common import (
 from feedkeep.errors import AccountError
 from feedkeep.gpodder.remote import Remote
 from feedkeep.gpodder.wire import sent_actions, text
-from feedkeep.model import Account, T
+from feedkeep.model import Account, Admitted, T, replace
 from feedkeep.rules.devices import is_device_id
-from feedkeep.rules.subscriptions import Added, want
-from feedkeep.service import Admitted, Service
+from feedkeep.rules.subscriptions import Added, Refused, want
+from feedkeep.service import Service
 
 _ACTIONS_AT_ONCE = 1_000
 
@@ -62,8 +62,9 @@ def migrate_from(
         account = await service.account(name)
         with progress_bar() as progress:
             await _devices(service, account, remote)
-            await _subscriptions(service, account, remote)
-            await _episode_actions(service, account, remote, f"{url} {remote_name}", progress)
+            where = f"{url} {remote_name}"
+            await _subscriptions(service, account, remote, where)
+            await _episode_actions(service, account, remote, where, progress)
 
     with_service(settings(database, config), migrate)
 
@@ -79,14 +80,19 @@ async def _devices(service: Service, account: Account, remote: Remote) -> None:
     say(f"{len(found)} devices.")
 
 
-async def _subscriptions(service: Service, account: Account, remote: Remote) -> None:
-    results = await service.add(
-        account.id, [want(feed, None) for feed in await _ask(remote.subscriptions)]
-    )
-    added = [result for result in results if isinstance(result, Added)]
-    new = sum(not result.was_subscribed for result in added)
-    refused = len(results) - len(added)
-    say(f"Subscriptions: {new} added, {len(added) - new} already there, {refused} refused.")
+async def _subscriptions(service: Service, account: Account, remote: Remote, where: str) -> None:
+    """Add what is new there since the last run: what came then may have been left here since."""
+    so_far = await service.apps.migrated(account.id, where)
+    feeds = await _ask(remote.subscriptions)
+    known = set(so_far.feeds)
+    new_there = [feed for feed in feeds if feed not in known]
+    results = await service.add(account.id, [want(feed, None) for feed in new_there])
+    refused = [result.feed_url for result in results if isinstance(result, Refused)]
+    here = [feed for feed in feeds if feed not in refused]
+    await service.apps.note_migrated(account.id, where, replace(so_far, feeds=here))
+    added = sum(isinstance(result, Added) and not result.was_subscribed for result in results)
+    there, bad = len(here) - added, len(refused)
+    say(f"Subscriptions: {added} added, {there} already there, {bad} refused.")
 
 
 async def _episode_actions(
@@ -94,10 +100,11 @@ async def _episode_actions(
 ) -> None:
     """Fetch page after page; where the last one ended is kept, so that the next run goes on."""
     app = Admitted(account, "command")
-    count, refused, since = 0, 0, await service.apps.migrated_until(account.id, where)
+    so_far = await service.apps.migrated(account.id, where)
+    count, refused = 0, 0
     task = progress.add_task("Episode actions", total=None)
     while True:
-        actions, until = await _ask(partial(remote.episode_actions, since))
+        actions, until = await _ask(partial(remote.episode_actions, so_far.until))
         progress.update(task, total=count + len(actions))
         for start in range(0, len(actions), _ACTIONS_AT_ONCE):
             some = actions[start : start + _ACTIONS_AT_ONCE]
@@ -105,10 +112,11 @@ async def _episode_actions(
             refused += len(uploaded.update_urls)
             progress.advance(task, len(some))
         count += len(actions)
-        await service.apps.note_migrated(account.id, where, until)
-        if not actions or until <= since:
+        is_last = not actions or until <= so_far.until
+        so_far = replace(so_far, until=until)
+        await service.apps.note_migrated(account.id, where, so_far)
+        if is_last:
             break
-        since = until
     say(f"{count} episode actions; {refused} URLs refused.")
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import socket
 from typing import Annotated
 
@@ -125,6 +127,7 @@ def serve(
         tls_key=tls_key,
         workers=workers,
     )
+    signal.signal(signal.SIGTERM, _end_before_serving)
     check_workers(chosen)
     configure_logs(chosen.log_level)
     listeners = listen(chosen)
@@ -133,6 +136,11 @@ def serve(
         Workers(chosen, listeners, _serve).run()
     else:
         uvloop.run(_serve(chosen, listeners[0]))
+
+
+def _end_before_serving(*_: object) -> None:
+    """End at once when told to while starting: nothing was accepted, and the store bears it."""
+    os._exit(0)
 
 
 async def _serve(chosen: Settings, listener: socket.socket) -> None:

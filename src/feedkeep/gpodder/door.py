@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
-from feedkeep.api.auth import credential_of
+from feedkeep.api.auth import basic_of, credential_of
 from feedkeep.api.http import Request
 from feedkeep.apps import SESSION_DAYS
-from feedkeep.errors import NotAuthorized, NotTheirs
-from feedkeep.model import Token, replace
-from feedkeep.rules.credentials import name_key, read_session
-from feedkeep.service import Admitted, Service
+from feedkeep.errors import Forbidden, NotAuthorized
+from feedkeep.model import Admitted, Token, replace
+from feedkeep.rules.credentials import name_key, read_session, read_token
+from feedkeep.service import Service
 
 _COOKIE = "sessionid"
+_NOT_THEIRS = "The resource is another account's."
 _SECONDS_PER_DAY = 86_400
 
 
@@ -24,9 +23,8 @@ class SessionDoor:
     is right.
     """
 
-    def __init__(self, service: Service, trusted_proxies: Collection[str]) -> None:
+    def __init__(self, service: Service) -> None:
         self._service = service
-        self._trusted_proxies = frozenset(trusted_proxies)
 
     async def admit(self, request: Request) -> Admitted:
         """Return who asks, with the session that they have from now on."""
@@ -37,7 +35,7 @@ class SessionDoor:
         return admitted
 
     async def _admit_session(self, request: Request, text: str) -> Admitted | None:
-        credential = read_session(text)
+        credential = read_session(text) or read_token(text)
         if credential is None:
             return None
         request.credential_kind = credential.kind
@@ -47,7 +45,7 @@ class SessionDoor:
             return None
         assert admitted.token is not None
         if await self._service.apps.keep_session(admitted.account.id, admitted.token):
-            self._give(request, text)
+            _give(request, text)
         return admitted
 
     async def _admit_header(self, request: Request, other: Admitted | None) -> Admitted:
@@ -56,13 +54,16 @@ class SessionDoor:
             credential = credential_of(request)
         except NotAuthorized:
             if other is not None:
-                raise NotTheirs from None
+                raise Forbidden(_NOT_THEIRS) from None
             raise
         request.credential_kind = credential.kind
         admitted = await self._service.authenticate(credential, request.address)
         if not _is_theirs(request, admitted):
-            raise NotTheirs
-        if not request.header(b"authorization").lower().startswith("basic"):
+            raise Forbidden(_NOT_THEIRS)
+        if (shown := basic_of(request)) is None:
+            return admitted
+        if admitted.token is not None:  # it is its own session, and ends when it is revoked
+            _give(request, shown.password)
             return admitted
         return replace(admitted, token=await self._begin_session(request, admitted))
 
@@ -72,16 +73,16 @@ class SessionDoor:
             request.header(b"user-agent"),
             is_asked_for=request.path.endswith("/login.json"),
         )
-        self._give(request, text)
+        _give(request, text)
         return session
 
-    def _give(self, request: Request, text: str) -> None:
-        """Let the reply set the cookie: for all paths, and only for HTTPS if it came by that."""
-        is_secure = request.is_secure(self._trusted_proxies)
-        request.reply_headers["Set-Cookie"] = (
-            f"{_COOKIE}={text}; Path=/; Max-Age={SESSION_DAYS * _SECONDS_PER_DAY}; HttpOnly;"
-            f" SameSite=Lax{'; Secure' if is_secure else ''}"
-        )
+
+def _give(request: Request, text: str) -> None:
+    """Let the reply set the cookie: for all paths, and only for HTTPS if it came by that."""
+    request.reply_headers["Set-Cookie"] = (
+        f"{_COOKIE}={text}; Path=/; Max-Age={SESSION_DAYS * _SECONDS_PER_DAY}; HttpOnly;"
+        f" SameSite=Lax{'; Secure' if request.is_secure else ''}"
+    )
 
 
 def take_back(request: Request) -> None:

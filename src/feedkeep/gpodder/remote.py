@@ -35,8 +35,12 @@ class Remote:
         Raises:
             RemoteError: It is no such URL.
         """
-        parts = urllib.parse.urlsplit(url)
-        if parts.scheme not in {"http", "https"} or not parts.hostname:
+        try:
+            parts = urllib.parse.urlsplit(url)
+            is_address = parts.scheme in {"http", "https"} and bool(parts.hostname)
+        except ValueError:
+            is_address = False
+        if not is_address:
             raise RemoteError("The address has to be like https://gpodder.net.")
         self._base = url.rstrip("/")
         self._name = urllib.parse.quote(name, safe="")

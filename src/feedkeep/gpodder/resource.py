@@ -5,7 +5,8 @@ from __future__ import annotations
 from feedkeep.api.body import read_body
 from feedkeep.api.http import Reply, Request
 from feedkeep.errors import InvalidInput
-from feedkeep.service import Admitted, Service
+from feedkeep.model import Admitted
+from feedkeep.service import Service
 from feedkeep.settings import Settings
 
 
@@ -18,7 +19,6 @@ class Resource:
         self.service = service
         self.apps = service.apps
         self.public_url = settings.public_url.rstrip("/")
-        self.trusted_proxies = frozenset(settings.trusted_proxies)
         self._max_body_bytes = settings.max_body_bytes
         self._max_items = settings.max_items
 

@@ -136,11 +136,12 @@ def _read(body: bytes, kind: str) -> list[str]:
     """Return the URLs of a whole list.
 
     Raises:
-        InvalidInput: It cannot be read, or holds things and no URL. What can be read of a broken
-            list is not the list: all else would be unsubscribed.
+        InvalidInput: It cannot be read, or holds no URL: only JSON's empty list is surely meant.
+            What can be read of a broken list is not the list: all else would be unsubscribed.
     """
     urls = _read_urls(body, kind)
-    if urls and all(isinstance(want(url, None), Refused) for url in urls):
+    is_empty_list = kind == "json" and not urls
+    if not is_empty_list and all(isinstance(want(url, None), Refused) for url in urls):
         raise InvalidInput("None of what was sent is a feed URL, so nothing was changed.")
     return urls
 

@@ -95,7 +95,7 @@ class FlowResource(PublicResource):
         """Return the form, with a secret that only a page of ours can send back."""
         secret = secrets.token_urlsafe(16)
         reply = pages.reply(pages.form(_app(request), secret, problem), status)
-        secure = "; Secure" if request.is_secure(self.trusted_proxies) else ""
+        secure = "; Secure" if request.is_secure else ""
         reply.headers["Set-Cookie"] = (
             f"{_COOKIE}={secret}; Path=/; HttpOnly; SameSite=Strict{secure}"
         )

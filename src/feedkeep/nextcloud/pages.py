@@ -54,7 +54,7 @@ _HEADERS = {
         f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; form-action 'self';"
         " base-uri 'none'; frame-ancestors 'none'"
     ),
-    "Referrer-Policy": "no-referrer",
+    "Referrer-Policy": "same-origin",
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from feedkeep.errors import InvalidFeedUrl
 from feedkeep.model import (
@@ -12,7 +12,6 @@ from feedkeep.model import (
     ActionSnapshot,
     EpisodeAction,
     Guid,
-    Stamp,
     Value,
     replace,
 )
@@ -21,16 +20,19 @@ from feedkeep.rules.devices import is_device_id
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.seconds import first_stamp, second_of
 
+KINDS = {"download", "play", "delete", "new", "flattr"}
+"""What can be done with an episode. On a reply with any other, mygpoclient gives up for good."""
+
 MAX_EPISODE_CHARACTERS = 8_192
 MAX_LISTED = 10_000
 """How many actions a reply holds at most; the rest is told to whoever asks again."""
 
 _MAX_GUID_CHARACTERS = 1_024
+_NOT_TOLD = -1  # as the second in which something was done
 _MAX_NUMBER = 2**53 - 1
 _US_BETWEEN_STAMPS = 1_000
 """So that no second has more than 1,000 actions, and every reply comes further than the last."""
 
-_KIND = re.compile(r"[a-z]{1,16}")
 _BROKEN = re.compile(r"[\x00-\x20\x7f]")
 
 
@@ -59,13 +61,14 @@ class RefusedUrl(Value, frozen=True):
     url: str
 
 
-def judge(sent: SentAction, now: Stamp) -> EpisodeAction | RefusedUrl | None:
+def judge(sent: SentAction) -> EpisodeAction | RefusedUrl | None:
     """Return what is to be kept of an action, or the URL that is none, or None for no action.
 
-    White space around URLs is cut off; numbers that make no sense are left out.
+    White space around URLs is cut off. Numbers that make no sense are left out, and so is where
+    playing began if it is not told where it ended.
     """
     kind = sent.kind.strip().lower()
-    if not _KIND.fullmatch(kind):
+    if kind not in KINDS:
         return None
     try:
         podcast = parse_feed_url(sent.podcast)
@@ -79,6 +82,8 @@ def judge(sent: SentAction, now: Stamp) -> EpisodeAction | RefusedUrl | None:
     if guid and (len(guid) > _MAX_GUID_CHARACTERS or "\0" in guid):
         guid = None
     numbers = (_number(sent.started), _number(sent.position), _number(sent.total))
+    if kind != "play" or numbers[1] is None:
+        numbers = (None, None, None)
     return EpisodeAction(
         _key(podcast.guid, episode, device, kind),
         podcast.guid,
@@ -86,8 +91,8 @@ def judge(sent: SentAction, now: Stamp) -> EpisodeAction | RefusedUrl | None:
         episode,
         device,
         kind,
-        second_of(now) if sent.done is None else sent.done,
-        *(numbers if kind == "play" else (None, None, None)),
+        _NOT_TOLD if sent.done is None else sent.done,
+        *numbers,
         guid,
     )
 
@@ -101,8 +106,9 @@ def record(snapshot: ActionSnapshot, sent: Sequence[EpisodeAction]) -> ActionDec
     kept = dict(snapshot.known)
     changed: dict[bytes, None] = {}
     for action in sent:
-        if _is_news(action, kept.get(action.key), snapshot.now):
-            kept[action.key] = replace(action, revision=snapshot.now)
+        if _is_news(action, kept.get(action.key)):
+            done = second_of(snapshot.now) if action.done == _NOT_TOLD else action.done
+            kept[action.key] = replace(action, done=done, revision=snapshot.now)
             changed[action.key] = None
     clock = snapshot.last_stamp
     saved = []
@@ -126,23 +132,34 @@ def whole_seconds(
 
 
 def aggregated(actions: Iterable[EpisodeAction]) -> list[EpisodeAction]:
-    """Return only the last action of each episode, in order."""
+    """Return only the last action of each episode, by when it was done, in order of their coming.
+
+    A device that was offline can send an older one later than another device a newer one.
+    """
     last: dict[tuple[Guid, str], EpisodeAction] = {}
     for action in actions:
-        last.pop((action.podcast_guid, action.episode), None)
-        last[action.podcast_guid, action.episode] = action
-    return list(last.values())
+        episode = (action.podcast_guid, action.episode)
+        if episode not in last or last[episode].done <= action.done:
+            last[episode] = action
+    return sorted(last.values(), key=lambda action: action.revision)
 
 
-def _is_news(action: EpisodeAction, kept: EpisodeAction | None, now: Stamp) -> bool:
+def spelled(actions: Iterable[EpisodeAction], feed_urls: Mapping[Guid, str]) -> list[EpisodeAction]:
+    """Return actions with the URLs that their podcasts have in the list now."""
+    return [
+        replace(action, podcast=feed_urls.get(action.podcast_guid, action.podcast))
+        for action in actions
+    ]
+
+
+def _is_news(action: EpisodeAction, kept: EpisodeAction | None) -> bool:
     if kept is None:
         return True
     was_clock_right = first_stamp(kept.done) <= kept.revision
-    if action.done < kept.done and was_clock_right:
+    if _NOT_TOLD < action.done < kept.done and was_clock_right:
         return False
-    # An action without a time is given that of its coming, which is no news by itself.
-    same_time = kept.done if action.done == second_of(now) else action.done
-    return replace(action, done=same_time, revision=kept.revision, podcast=kept.podcast) != kept
+    done = kept.done if action.done == _NOT_TOLD else action.done
+    return replace(action, done=done, revision=kept.revision, podcast=kept.podcast) != kept
 
 
 def _key(podcast_guid: Guid, episode: str, device: str, kind: str) -> bytes:

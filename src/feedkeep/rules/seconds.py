@@ -63,7 +63,7 @@ def after_reply(since: int, newest: int, app: Told) -> Told:
 
     Where that is no news, nothing has to be remembered.
     """
-    if app.told is not None and newest <= app.told:
+    if newest == app.told:
         return app
     return Told(newest, app.told if has_heard(since, app) else app.heard)
 

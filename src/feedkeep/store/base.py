@@ -114,7 +114,7 @@ class Store(Protocol):
     async def note_told(
         self, account_id: AccountId, token_id: int, clock: Clock, told: Told
     ) -> None:
-        """Remember how far a token's bearer knows what changed; neither second ever goes back."""
+        """Remember how far a token's bearer knows what changed; what it heard never goes back."""
 
     async def record(
         self,

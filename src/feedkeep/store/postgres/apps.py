@@ -31,7 +31,7 @@ _CLOCKS = {Clock.SUBSCRIPTIONS: "last_stamp", Clock.ACTIONS: "last_action_stamp"
 _NOTE_TOLD = {
     clock: f"""
     UPDATE feedkeep.token t SET
-        told_{clock.value} = greatest(t.told_{clock.value}, $3),
+        told_{clock.value} = $3,
         heard_{clock.value} = greatest(t.heard_{clock.value}, $4)
     WHERE t.account_id = $1 AND t.id = $2
     """
@@ -85,6 +85,9 @@ WHERE d.account_id = $1 AND d.kind = $2 ORDER BY d.name
 _DOCUMENT = """
 SELECT d.body FROM feedkeep.document d
 WHERE d.account_id = $1 AND d.kind = $2 AND d.name = $3
+"""
+_COUNT_DOCUMENTS = """
+SELECT count(*) FROM feedkeep.document d WHERE d.account_id = $1 AND d.kind = $2
 """
 _SAVE_DOCUMENT = """
 INSERT INTO feedkeep.document (account_id, kind, name, body) VALUES ($1, $2, $3, $4)
@@ -180,7 +183,7 @@ async def change_document(
     found = await connection.fetchval(_DOCUMENT, account_id, kind, name)
     others = 0
     if found is None:
-        others = len(await connection.fetch(_DOCUMENTS, account_id, kind))
+        others = await connection.fetchval(_COUNT_DOCUMENTS, account_id, kind)
     body = decide(found, others)
     if body != found:
         await connection.execute(_SAVE_DOCUMENT, account_id, kind, name, body)

@@ -30,7 +30,7 @@ _CLOCKS = {Clock.SUBSCRIPTIONS: "last_stamp", Clock.ACTIONS: "last_action_stamp"
 _NOTE_TOLD = {
     clock: f"""
     UPDATE token SET
-        told_{clock.value} = max(ifnull(told_{clock.value}, ?1), ifnull(?1, told_{clock.value})),
+        told_{clock.value} = ?1,
         heard_{clock.value} = max(ifnull(heard_{clock.value}, ?2), ifnull(?2, heard_{clock.value}))
     WHERE account_id = ?3 AND id = ?4
     """
@@ -65,6 +65,7 @@ WHERE account_id = ? AND podcast_guid = ? AND +revision >= ? ORDER BY +revision 
 """
 _DOCUMENTS = "SELECT kind, name, body FROM document WHERE account_id = ? AND kind = ? ORDER BY name"
 _DOCUMENT = "SELECT body FROM document WHERE account_id = ? AND kind = ? AND name = ?"
+_COUNT_DOCUMENTS = "SELECT count(*) FROM document WHERE account_id = ? AND kind = ?"
 _SAVE_DOCUMENT = """
 INSERT INTO document (account_id, kind, name, body) VALUES (?, ?, ?, ?)
 ON CONFLICT (account_id, kind, name) DO UPDATE SET body = excluded.body
@@ -154,7 +155,7 @@ def change_document(
     """Load, decide, save; the transaction around it is the caller's."""
     _clock(connection, account_id, Clock.SUBSCRIPTIONS)
     found = document(connection, account_id, kind, name)
-    others = len(documents(connection, account_id, kind)) if found is None else 0
+    others = connection.execute(_COUNT_DOCUMENTS, (account_id, kind)).get if found is None else 0
     body = decide(found, others)
     if body != found:
         connection.execute(_SAVE_DOCUMENT, (account_id, kind, name, body))

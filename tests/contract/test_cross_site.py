@@ -1,0 +1,69 @@
+"""No web page of another origin writes with the password or cookie that a browser remembers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import httpx
+import pytest
+from feedkeep_process import FeedkeepProcess
+
+EVIL = {"Origin": "https://evil.example"}
+ADD = b'{"subscriptions": [{"feed_url": "https://evil.example/feed"}]}'
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        EVIL,
+        EVIL | {"Sec-Fetch-Site": "cross-site"},
+        {"Origin": "null"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+    ],
+)
+def test_what_a_page_of_another_origin_sends_is_refused_and_does_nothing(
+    api: httpx.Client, headers: dict[str, str]
+) -> None:
+    refused = {"code": "403", "message": "A web page of another origin may not do that."}
+    name = "nobody"
+    for method, path in (
+        ("POST", "/subscriptions"),
+        ("PATCH", "/subscriptions/9b024349-ccf0-5f69-a609-6b82873eab3c"),
+        ("PUT", f"/subscriptions/{name}/phone.txt"),
+        ("POST", f"/subscriptions/{name}/phone.txt"),
+        ("POST", "/index.php/login/v2"),
+    ):
+        reply = api.request(method, path, content=ADD, headers=headers)
+        assert (reply.status_code, reply.json()) == (403, refused)
+    assert api.get("/subscriptions").json()["total"] == 0
+
+
+def test_a_page_of_our_own_and_what_is_no_browser_may_write(api: httpx.Client) -> None:
+    host = httpx.URL(api.base_url).netloc.decode()
+    for headers in (
+        {},
+        {"Origin": f"http://{host}"},
+        {"Origin": "https://public.example", "Sec-Fetch-Site": "same-origin"},
+        {"Sec-Fetch-Site": "none"},
+    ):
+        assert api.post("/subscriptions", content=ADD, headers=headers).status_code == 200
+
+
+def test_a_page_of_another_origin_may_read_as_little_as_before(api: httpx.Client) -> None:
+    reply = api.get("/subscriptions", headers=EVIL | {"Sec-Fetch-Site": "cross-site"})
+    assert reply.status_code == 200
+    assert "Access-Control-Allow-Origin" not in reply.headers
+
+
+def test_an_origin_that_is_configured_and_the_public_one_may_write(tmp_path: Path) -> None:
+    origin, public = "https://app.example", "https://feeds.example"
+    settings = {"cors_origins": origin, "public_url": f"{public}/folder"}
+    with (
+        FeedkeepProcess(tmp_path, **settings) as process,
+        process.client(process.new_account()) as client,
+    ):
+        for allowed in (origin, public):
+            reply = client.post("/subscriptions", content=ADD, headers={"Origin": allowed})
+            assert reply.status_code == 200
+        assert client.post("/subscriptions", content=ADD, headers=EVIL).status_code == 403
