@@ -64,6 +64,13 @@ def test_where_playing_began_is_nothing_without_where_it_ended() -> None:
     assert (kept.started, kept.position, kept.total) == (None, None, None)
 
 
+def test_what_the_feed_calls_it_is_kept_if_it_can_be() -> None:
+    assert action(episode_guid="https://a.example/?p=1").episode_guid == "https://a.example/?p=1"
+    assert action(episode_guid="").episode_guid is None
+    assert action(episode_guid="x\0").episode_guid is None
+    assert action(episode_guid="x" * 2_000).episode_guid is None
+
+
 def test_without_a_time_it_was_done_when_it_came() -> None:
     (kept,) = Kept().record(action(done=None))
     assert kept.done == NOW // 1_000_000

@@ -232,7 +232,7 @@ class EveryAppStore(RuleBasedStateMachine):
 
     @rule(sent=st.lists(ACTIONS, min_size=1, max_size=3), now=CLOCK)
     def record(self, sent: list[SentAction], now: int) -> None:
-        judged = [episode_actions.judge(one, now) for one in sent]
+        judged = [episode_actions.judge(one) for one in sent]
         actions = [one for one in judged if isinstance(one, EpisodeAction)]
 
         def decide(snapshot: ActionSnapshot) -> ActionDecision:
