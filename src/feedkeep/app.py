@@ -97,7 +97,8 @@ class FeedkeepApp:
         request.address = address_of(request, self._trusted_proxies)
         route = self._router.find(request)
         reply = await self._reply(request, route)
-        reply.headers |= request.reply_headers
+        if request.reply_headers:
+            reply.headers |= request.reply_headers
         reply.headers["X-Request-Id"] = request.id
         reply.headers["X-Content-Type-Options"] = "nosniff"
         reply.headers.setdefault("Cache-Control", "no-store")

@@ -100,14 +100,19 @@ def table_of(record: Record) -> tuple[str, Sequence[str]]:
 
 def account_of(row: Sequence[Any]) -> Account:
     """Return the account whose id and `ACCOUNT` columns a row has."""
-    account_id, name, password_hash, is_disabled, *rest = row
-    return Account(AccountId(account_id), name, password_hash, bool(is_disabled), *rest)
+    number, name, password_hash, is_disabled, created, last_stamp, last_action_stamp = row
+    is_out = bool(is_disabled)
+    account_id = AccountId(number)
+    return Account(account_id, name, password_hash, is_out, created, last_stamp, last_action_stamp)
 
 
 def token_of(row: Sequence[Any]) -> Token:
     """Return the token whose `TOKEN` columns a row has."""
-    number, token_hash, label, created, expires, revoked, is_session, *told = row
-    return Token(number, token_hash, label, created, expires, revoked, bool(is_session), *told)
+    number, token_hash, label, created, expires, revoked, session, told, heard, *actions = row
+    is_session = bool(session)
+    return Token(
+        number, token_hash, label, created, expires, revoked, is_session, told, heard, *actions
+    )
 
 
 class Rows:
