@@ -48,9 +48,9 @@ def edges(service: Service, settings: Settings) -> list[Edge]:
         Edge(
             gpodder_routes(service, settings),
             SessionDoor(service),
-            invalid_status=400,
+            problems.BAD_REQUEST,
         ),
-        Edge(nextcloud_routes(service, settings), HeaderDoor(service), invalid_status=400),
+        Edge(nextcloud_routes(service, settings), HeaderDoor(service), problems.BAD_REQUEST),
         Edge(
             {
                 prefix + path: resource
@@ -58,6 +58,7 @@ def edges(service: Service, settings: Settings) -> list[Edge]:
                 for path, resource in interface.items()
             },
             HeaderDoor(service),
+            problems.METHOD_NOT_ALLOWED,
         ),
     ]
 

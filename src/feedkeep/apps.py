@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from feedkeep.errors import InvalidFeedUrl, InvalidInput
+from feedkeep.errors import InvalidInput
 from feedkeep.model import (
     Account,
     AccountId,
@@ -115,7 +115,7 @@ class Apps:
     async def upload(self, app: Admitted, added: Sequence[str], removed: Sequence[str]) -> Uploaded:
         """Subscribe to URLs, and unsubscribe from others, in one step; a bad one is left out."""
         items = [want(url, None) for url in added]
-        left, refused = _parsed(removed)
+        left, refused = url_lists.parsed(removed)
         results = await self._sync(app.account.id, items, left)
         update_urls = [
             *(_kept(item, result) for item, result in zip(items, results, strict=True)),
@@ -125,8 +125,12 @@ class Apps:
         return Uploaded(timestamp, [pair for pair in update_urls if pair[0] != pair[1]])
 
     async def replace(self, account_id: AccountId, urls: Sequence[str]) -> None:
-        """Subscribe to exactly these URLs; what is subscribed already is left as it is."""
-        wanted, _ = _parsed(urls)
+        """Subscribe to exactly these URLs; what is subscribed already is left as it is.
+
+        Raises:
+            InvalidInput: None of them is a URL.
+        """
+        wanted = url_lists.whole_list(urls)
         snapshot = await self._store.whole(account_id)
         added, left = url_lists.to_replace(snapshot, wanted)
         await self._sync(account_id, [want(url.text, None) for url in added], left)
@@ -219,7 +223,7 @@ class Apps:
             known = _DEVICE.decode(body) if body else None
             return _json(devices.described(device_id, known, caption, kind))
 
-        devices.described(device_id, None, caption, kind)
+        devices.check_id(device_id)
         await self._store.change_document(account_id, "device", device_id, decide)
 
     async def meet_device(self, account_id: AccountId, device_id: str) -> None:
@@ -344,17 +348,6 @@ def _told(app: Admitted, clock: Clock) -> Told:
     if clock is Clock.SUBSCRIPTIONS:
         return Told(app.token.told_subscriptions, app.token.heard_subscriptions)
     return Told(app.token.told_actions, app.token.heard_actions)
-
-
-def _parsed(urls: Sequence[str]) -> tuple[list[FeedUrl], list[str]]:
-    """Return the URLs, and the texts that are none."""
-    parsed, refused = [], []
-    for url in urls:
-        try:
-            parsed.append(parse_feed_url(url))
-        except InvalidFeedUrl:
-            refused.append(url)
-    return parsed, refused
 
 
 def _kept(item: Wanted | Refused, result: Added | Refused) -> tuple[str, str]:

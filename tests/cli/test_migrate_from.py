@@ -103,7 +103,7 @@ def here(tmp_path: Path) -> FeedkeepProcess:
     return process
 
 
-def migrate(here: FeedkeepProcess, url: str, *options: str, password: str = "secret") -> str:  # noqa: S107
+def migrate(here: FeedkeepProcess, url: str, *options: str, password: str = "secret") -> str:  # noqa: S107 - the stand-in's
     arguments = ("migrate-from", url, "alice", "--password-stdin", *options)
     done = here.run(*arguments, stdin=f"{password}\n")
     return done.stdout if done.returncode == 0 else done.stderr

@@ -74,7 +74,7 @@ async def one_run(store: SqliteStore, seed: int, monkeypatch: pytest.MonkeyPatch
     """Return how a device differs from the account at the end; "" if none does."""
     chance = random.Random(seed)
     monkeypatch.setattr(time, "time_ns", ServerClock(chance))
-    service = Service(Interleaved(store, chance))  # type: ignore[arg-type]
+    service = Service(Interleaved(store, chance))  # type: ignore[arg-type]  # by __getattr__
     account = await service.create_account(f"run{seed}", None)
     devices = [
         Device(kind, kind.replace(" ", "-"), service, session, random.Random(f"{seed} {kind}"))

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import pytest
 from account import Account
 
+from feedkeep.errors import InvalidInput
 from feedkeep.model import Snapshot
 from feedkeep.rules import subscriptions
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.subscriptions import Added, want
-from feedkeep.rules.url_lists import to_replace, url_changes
+from feedkeep.rules.url_lists import to_replace, url_changes, whole_list
 
 A, B, C = (f"https://{letter}.example" for letter in "abc")
 
@@ -107,6 +109,13 @@ def test_what_replaces_a_list_touches_only_what_differs() -> None:
     added, left = to_replace(whole(account), wanted)
     assert [url.text for url in added] == ["https://d.example"]
     assert [url.text for url in left] == [C]
+
+
+def test_a_list_that_replaces_leaves_bad_urls_out_and_is_none_without_a_good_one() -> None:
+    assert [url.text for url in whole_list([A, "nonsense"])] == [A]
+    assert whole_list([]) == []
+    with pytest.raises(InvalidInput, match="nothing was changed"):
+        whole_list(["nonsense", ""])
 
 
 def test_a_former_url_in_a_list_that_replaces_stands_for_the_feed() -> None:

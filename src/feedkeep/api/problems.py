@@ -23,7 +23,7 @@ from feedkeep.errors import (
 CHALLENGE = 'Bearer realm="feedkeep", Basic realm="feedkeep", charset="UTF-8"'
 RETRY_AFTER_SECONDS = 2
 
-METHOD_NOT_ALLOWED = 405
+BAD_REQUEST, FORBIDDEN, METHOD_NOT_ALLOWED = 400, 403, 405
 INVALID = "The input could not be validated."
 
 _log = structlog.get_logger()
@@ -80,7 +80,7 @@ def refusal_of(error: Exception, allow: str, invalid_status: int = METHOD_NOT_AL
         case UnknownSubscription() | NoSuchRoute():
             return Refusal(404, "The resource was not found.")
         case Forbidden():
-            return Refusal(403, str(error))
+            return Refusal(FORBIDDEN, str(error))
         case InvalidInput() if invalid_status != METHOD_NOT_ALLOWED:
             return Refusal(invalid_status, INVALID, str(error))
         case InvalidInput():

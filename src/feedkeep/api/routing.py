@@ -45,7 +45,7 @@ class Edge:
 
     routes: Mapping[str, Resource]
     door: Door
-    invalid_status: int = 405
+    invalid_status: int
 
 
 class Route:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Annotated
 
 import typer
@@ -11,13 +10,11 @@ from feedkeep.cli.accounts import NameArgument
 from feedkeep.cli.common import (
     ConfigOption,
     DatabaseOption,
-    moment,
     say,
     settings,
-    show_table,
     with_service,
 )
-from feedkeep.cli.tokens import state
+from feedkeep.cli.tokens import show_tokens
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -32,12 +29,7 @@ def list_sessions(
 ) -> None:
     """List the sessions of an account that are still known, ended ones too."""
     found = with_service(settings(database, config), lambda service: service.sessions(name))
-    now = time.time_ns() // 1_000
-    rows = [
-        [str(item.id), state(item, now), moment(item.created), moment(item.expires), item.label]
-        for item in found
-    ]
-    show_table(["ID", "STATE", "BEGAN", "ENDS", "APP"], rows)
+    show_tokens(["ID", "STATE", "BEGAN", "ENDS", "APP"], found)
 
 
 @app.command("revoke")

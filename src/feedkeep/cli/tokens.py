@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -62,18 +63,7 @@ def list_tokens(
 ) -> None:
     """List the tokens of an account, ended ones too."""
     found = with_service(settings(database, config), lambda service: service.tokens(name))
-    now = time.time_ns() // 1_000
-    rows = [
-        [
-            str(token.id),
-            state(token, now),
-            moment(token.created),
-            moment(token.expires),
-            token.label,
-        ]
-        for token in found
-    ]
-    show_table(["ID", "STATE", "CREATED", "EXPIRES", "LABEL"], rows)
+    show_tokens(["ID", "STATE", "CREATED", "EXPIRES", "LABEL"], found)
 
 
 @app.command("revoke")
@@ -90,8 +80,23 @@ def revoke(
     say(f"Revoked token {token_id} of {name}.")
 
 
-def state(token: Token, now: Stamp) -> str:
-    """Return whether a token or a session still works, in a word."""
+def show_tokens(columns: list[str], tokens: Sequence[Token]) -> None:
+    """Print tokens, or sessions, under these headings."""
+    now = time.time_ns() // 1_000
+    rows = [
+        [
+            str(token.id),
+            _state(token, now),
+            moment(token.created),
+            moment(token.expires),
+            token.label,
+        ]
+        for token in tokens
+    ]
+    show_table(columns, rows)
+
+
+def _state(token: Token, now: Stamp) -> str:
     if token.revoked is not None:
         return "revoked"
     return "expired" if token.expires is not None and token.expires <= now else "active"

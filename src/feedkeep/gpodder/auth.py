@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from feedkeep.api.http import Reply, Request
-from feedkeep.gpodder.door import is_session, take_back
+from feedkeep.gpodder.door import take_back
 from feedkeep.gpodder.resource import Resource, admitted, done
 
 
@@ -21,7 +21,7 @@ class LogoutResource(Resource):
     async def post(self, request: Request) -> Reply:
         """End the session that was shown."""
         app = admitted(request)
-        if app.token is not None and is_session(app):
+        if app.token is not None and app.token.is_session:
             await self.apps.end_session(app.account.id, app.token)
         take_back(request)
         return done()

@@ -90,11 +90,6 @@ def take_back(request: Request) -> None:
     request.reply_headers["Set-Cookie"] = f"{_COOKIE}=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax"
 
 
-def is_session(admitted: Admitted) -> bool:
-    """Say whether somebody was let in by a session, or has one now."""
-    return admitted.token is not None and admitted.token.is_session
-
-
 def _is_theirs(request: Request, admitted: Admitted) -> bool:
     user = request.parameters.get("user")
     return user is None or name_key(user) == name_key(admitted.account.name)

@@ -24,14 +24,12 @@ from feedkeep.gpodder.wire import (
 )
 from feedkeep.model import Subscription
 from feedkeep.rules.devices import check_id
-from feedkeep.rules.subscriptions import Refused, want
 
 FORMATS = "json|opml|txt"
 """How a whole list is written; a path that ends so belongs to this protocol."""
 
 _LIST = msgspec.json.Decoder(list[Any])
 _CONTENT_TYPES = {
-    "json": "application/json",
     "opml": "text/xml; charset=utf-8",
     "txt": "text/plain; charset=utf-8",
 }
@@ -133,28 +131,29 @@ def written(request: Request, subscriptions: list[Subscription]) -> Reply:
 
 
 def _read(body: bytes, kind: str) -> list[str]:
-    """Return the URLs of a whole list.
+    """Return what a whole list holds.
 
     Raises:
-        InvalidInput: It cannot be read, or holds no URL: only JSON's empty list is surely meant.
-            What can be read of a broken list is not the list: all else would be unsubscribed.
+        InvalidInput: It cannot be read, or is empty; only JSON has an empty list that is surely
+            meant. What can be read of a broken list is not the list, and the rest would be lost.
     """
-    urls = _read_urls(body, kind)
-    is_empty_list = kind == "json" and not urls
-    if not is_empty_list and all(isinstance(want(url, None), Refused) for url in urls):
-        raise InvalidInput("None of what was sent is a feed URL, so nothing was changed.")
-    return urls
-
-
-def _read_urls(body: bytes, kind: str) -> list[str]:
     if kind == "json":
         items = decode(_LIST, body)
         return [_url_of(item) if isinstance(item, dict) else text(item) for item in items]
-    if kind == "opml":
-        listed = opml.read(body)
-        if listed.warning:
-            raise InvalidInput("The OPML is broken, so nothing was changed.")
-        return [feed.feed_url for feed in listed.feeds]
+    urls = _read_opml(body) if kind == "opml" else _read_text(body)
+    if not urls:
+        raise InvalidInput("No feed URL was sent, so nothing was changed.")
+    return urls
+
+
+def _read_opml(body: bytes) -> list[str]:
+    listed = opml.read(body)
+    if listed.warning:
+        raise InvalidInput("The OPML is broken, so nothing was changed.")
+    return [feed.feed_url for feed in listed.feeds]
+
+
+def _read_text(body: bytes) -> list[str]:
     try:
         return [line.strip() for line in body.decode().splitlines() if line.strip()]
     except UnicodeDecodeError as error:

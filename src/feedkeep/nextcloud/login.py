@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, urlencode
 from feedkeep.api.auth import log_refusal
 from feedkeep.api.body import read_body
 from feedkeep.api.http import Reply, Request
-from feedkeep.api.problems import NoSuchRoute, refusal_of
+from feedkeep.api.problems import FORBIDDEN, NoSuchRoute, refusal_of
 from feedkeep.api.wire import encode
 from feedkeep.errors import AccountError, NotAuthorized, TooManyAttempts
 from feedkeep.gpodder.resource import PublicResource, parameter
@@ -71,7 +71,7 @@ class FlowResource(PublicResource):
         """Check name and password, and let the app in."""
         form = _form(await read_body(request, MAX_FORM_BYTES))
         if not _is_from_our_page(request, form):
-            return self._page(request, "That form was too old. Please try again.", 403)
+            return self._page(request, "That form was too old. Please try again.", FORBIDDEN)
         request.credential_kind = PasswordCredential.kind
         credential = PasswordCredential(form.get("name", ""), form.get("password", ""))
         try:
@@ -89,7 +89,7 @@ class FlowResource(PublicResource):
             reply = self._page(request, "Too many attempts. Please wait a while.", refusal.status)
             reply.headers |= refusal.headers
             return reply
-        return self._page(request, "The name or the password is not right.", 403)
+        return self._page(request, "The name or the password is not right.", FORBIDDEN)
 
     def _page(self, request: Request, problem: str = "", status: int = 200) -> Reply:
         """Return the form, with a secret that only a page of ours can send back."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from feedkeep.errors import InvalidFeedUrl, InvalidInput
 from feedkeep.model import Entry, Pointer, Snapshot, Subscription, Value
 from feedkeep.rules.feed_urls import FeedUrl, parse_feed_url
 
@@ -32,6 +33,30 @@ def url_changes(entries: Iterable[Entry], *, is_from_nothing: bool = False) -> U
     if is_from_nothing:
         remove = {}
     return UrlChanges(list(add), [url for url in remove if url not in add])
+
+
+def parsed(urls: Iterable[str]) -> tuple[list[FeedUrl], list[str]]:
+    """Return the URLs that are accepted, and the texts that are none."""
+    accepted, refused = [], []
+    for url in urls:
+        try:
+            accepted.append(parse_feed_url(url))
+        except InvalidFeedUrl:
+            refused.append(url)
+    return accepted, refused
+
+
+def whole_list(urls: Iterable[str]) -> list[FeedUrl]:
+    """Return the URLs of a list that is to replace an account's; bad ones are left out.
+
+    Raises:
+        InvalidInput: There are things in it, and no URL: then it is no list, and all that the
+            account has would be unsubscribed.
+    """
+    accepted, refused = parsed(urls)
+    if refused and not accepted:
+        raise InvalidInput("None of what was sent is a feed URL, so nothing was changed.")
+    return accepted
 
 
 def to_replace(
