@@ -131,9 +131,9 @@ class Apps:
             InvalidInput: None of them is a URL.
         """
         wanted = url_lists.whole_list(urls)
-        snapshot = await self._store.whole(account_id)
-        added, left = url_lists.to_replace(snapshot, wanted)
-        await self._sync(account_id, [want(url.text, None) for url in added], left)
+        await self._store.change(
+            account_id, None, lambda snapshot: url_lists.replace(snapshot, wanted)
+        )
 
     async def _sync(
         self, account_id: AccountId, items: Sequence[Wanted | Refused], left: Sequence[FeedUrl]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
-from people import HTTP_A, A, B, C, Person, add, ok
+from people import HTTP_A, A, B, C, Person, add, log_in, ok
 
 
 def test_the_accounts_list_as_json_describes_each_podcast(person: Person) -> None:
@@ -84,6 +86,17 @@ def test_a_whole_list_can_be_put_without_a_device(person: Person, ending: str) -
     reply = person.app().put(f"/subscriptions/{person.name}.{ending}", content=body.encode())
     assert (reply.status_code, reply.content) == (200, b"")
     assert person.subscribed() == {B}
+
+
+def test_of_two_lists_that_are_put_at_once_one_is_the_list_then(person: Person) -> None:
+    lists = [[A, f"{A}/1", f"{A}/2"], [B, f"{B}/1", f"{B}/2"]]
+    path = f"/subscriptions/{person.name}/phone.json"
+    clients = [log_in(person), log_in(person)]
+    with ThreadPoolExecutor(2) as threads:
+        for _ in range(20):
+            for done in threads.map(lambda c, urls: c.put(path, json=urls), clients, lists):
+                assert done.status_code == 200
+            assert person.subscribed() in map(set, lists)
 
 
 def test_an_empty_list_that_is_put_unsubscribes_from_all(person: Person) -> None:

@@ -22,6 +22,7 @@ from feedkeep.model import (
     Snapshot,
     Subscription,
     Token,
+    replace,
 )
 from feedkeep.rules import subscriptions
 from feedkeep.rules.feed_urls import parse_feed_url
@@ -121,6 +122,26 @@ def test_a_change_is_given_the_entries_their_subscriptions_and_all_pointers_to_t
         assert set(seen[0].entries) == {G1, parse_feed_url(A).guid, parse_feed_url(B).guid}
         assert seen[0].last_stamp == (await store.whole(ALICE)).last_stamp
         assert seen[0].now >= seen[0].last_stamp
+
+    run(open_store, work)
+
+
+def test_a_change_of_a_whole_account_is_given_every_entry_of_it_and_what_goes_before_it(
+    open_store: Callable,
+) -> None:
+    async def work(store: Store) -> None:
+        await add(store, (A, G1), (B, None))
+        await add(store, ("https://bobs.example", None), to=BOB)
+        seen: list[Snapshot] = []
+
+        def look(snapshot: Snapshot) -> Decision[None]:
+            seen.append(snapshot)
+            return Decision(None, [], [], snapshot.last_stamp)
+
+        await asyncio.gather(delete(store, G1), store.change(ALICE, None, look))
+        assert seen[0] == replace(await store.whole(ALICE), now=seen[0].now)
+        with pytest.raises(NotAuthorized):
+            await store.change(AccountId(7), None, look)
 
     run(open_store, work)
 

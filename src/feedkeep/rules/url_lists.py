@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from feedkeep.errors import InvalidFeedUrl, InvalidInput
-from feedkeep.model import Entry, Pointer, Snapshot, Subscription, Value
+from feedkeep.model import Decision, Entry, Pointer, Snapshot, Subscription, Value
 from feedkeep.rules.feed_urls import FeedUrl, parse_feed_url
+from feedkeep.rules.subscriptions import Added, Refused, sync, want
 
 
 class UrlChanges(Value, frozen=True):
@@ -57,6 +58,12 @@ def whole_list(urls: Iterable[str]) -> list[FeedUrl]:
     if refused and not accepted:
         raise InvalidInput("None of what was sent is a feed URL, so nothing was changed.")
     return accepted
+
+
+def replace(snapshot: Snapshot, wanted: Sequence[FeedUrl]) -> Decision[list[Added | Refused]]:
+    """Let a whole account be subscribed to exactly these; what is subscribed already stays as it is."""
+    added, left = to_replace(snapshot, wanted)
+    return sync(snapshot, [want(url.text, None) for url in added], left)
 
 
 def to_replace(

@@ -66,10 +66,12 @@ class Store(Protocol):
     async def change(
         self,
         account_id: AccountId,
-        guids: Sequence[Guid],
+        guids: Sequence[Guid] | None,
         decide: Callable[[Snapshot], Decision[T]],
     ) -> T:
         """Load what `guids` name, let `decide` say what changes, save that, and commit.
+
+        None names every entry of the account, for a rule that has to see the whole list.
 
         The only way to write entries. Changes of one account happen one after the other; `decide`
         sees what every change before it committed. It is pure and may run more than once. Returns

@@ -51,13 +51,16 @@ class Overlay:
         self._set(entry.guid, entry)
 
     def run(
-        self, guids: Iterable[Guid], decide: Callable[[Snapshot], Decision[T]], now: Stamp
+        self, guids: Iterable[Guid] | None, decide: Callable[[Snapshot], Decision[T]], now: Stamp
     ) -> T:
         """Give `decide` what its guids name, and keep what it decided; return its outcome.
 
+        None names every entry, all of which were loaded then.
+
         Raises whatever `decide` raises; nothing is kept then.
         """
-        decision = decide(Snapshot(self._closure(guids), self.last_stamp, now))
+        given = dict(self._entries) if guids is None else self._closure(guids)
+        decision = decide(Snapshot(given, self.last_stamp, now))
         if not decision.saved and not decision.forgotten:
             return decision.outcome
         for entry in decision.saved:

@@ -37,6 +37,7 @@ _TYPES = {
 }
 _SAVED = {name: _TYPES.get(name, "bigint") for name in SAVED_ENTRY}
 
+MAX_GUIDS_IN_A_BATCH = 1_000
 _GUIDS_AT_ONCE = 1_000
 """How many guids are loaded with one statement: for many more, whole tables would be read."""
 
@@ -45,6 +46,7 @@ SELECT a.last_stamp, {columns(ENTRY, "e")}
 FROM feedkeep.account a LEFT JOIN feedkeep.entry e ON e.account_id = $1
 WHERE a.account_id = $1
 """
+_EVERY_ENTRY = f"SELECT {columns(ENTRY)} FROM feedkeep.entry WHERE account_id = $1"
 _DELETION = "SELECT id, guid FROM feedkeep.deletion WHERE account_id = $1 AND id = $2"
 
 
@@ -52,13 +54,13 @@ class Change(Value, frozen=True):
     """A request to change entries: what `Store.change` is given."""
 
     account_id: AccountId
-    guids: Sequence[Guid]
+    guids: Sequence[Guid] | None
     decide: Callable[[Snapshot], Decision[Any]]
 
     @property
     def weight(self) -> int:
-        """How much of a batch it takes up."""
-        return len(self.guids)
+        """How much of a batch it takes up; a whole account has one to itself."""
+        return MAX_GUIDS_IN_A_BATCH if self.guids is None else len(self.guids)
 
 
 class Held(Exception):
@@ -195,11 +197,25 @@ class Entries:
         account_ids = sorted({change.account_id for change in changes})
         locked = await connection.fetch(lock, self._shape.accounts(account_ids))
         overlays = {row[0]: Overlay(AccountId(row[0]), row[1]) for row in locked}
+        await self._load_named(connection, changes, overlays)
+        for change in changes:
+            if change.guids is None and change.account_id in overlays:
+                rows = await connection.fetch(_EVERY_ENTRY, change.account_id)
+                for row in rows:
+                    overlays[change.account_id].load(ROWS.entry_of(row))
+        return overlays
+
+    async def _load_named(
+        self,
+        connection: asyncpg.Connection,
+        changes: Sequence[Change],
+        overlays: dict[AccountId, Overlay],
+    ) -> None:
         guids = list(
             {
                 (change.account_id, guid)
                 for change in changes
-                for guid in change.guids
+                for guid in change.guids or ()
                 if change.account_id in overlays
             }
         )
@@ -207,7 +223,6 @@ class Entries:
             some = self._columns(guids[start : start + _GUIDS_AT_ONCE])
             for row in await connection.fetch(self._load, *some):
                 overlays[row[0]].load(ROWS.entry_of(row[1:]))
-        return overlays
 
     async def _save_all(self, connection: asyncpg.Connection, overlays: Iterable[Overlay]) -> None:
         changed = [overlay for overlay in overlays if overlay.saved or overlay.forgotten]

@@ -41,10 +41,9 @@ from feedkeep.store.postgres import accounts, apps, archive, entries, migration
 from feedkeep.store.postgres.accounts import Tokens
 from feedkeep.store.postgres.archive import PostgresArchive
 from feedkeep.store.postgres.connections import CLOSE_SECONDS, Connections
-from feedkeep.store.postgres.entries import Change, Entries, Held
+from feedkeep.store.postgres.entries import MAX_GUIDS_IN_A_BATCH, Change, Entries, Held
 from feedkeep.store.postgres.shape import Shape
 
-MAX_GUIDS_IN_A_BATCH = 1_000
 MAX_READS_IN_A_BATCH = 256
 MAX_LISTED_IN_A_BATCH = 1_000
 """How many entries the pages hold together that are read with one statement."""
@@ -118,7 +117,7 @@ class PostgresStore:
     async def change(
         self,
         account_id: AccountId,
-        guids: Sequence[Guid],
+        guids: Sequence[Guid] | None,
         decide: Callable[[Snapshot], Decision[T]],
     ) -> T:
         job = Change(account_id, guids, decide)

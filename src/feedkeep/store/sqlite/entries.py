@@ -64,11 +64,15 @@ _DELETION = "SELECT id, guid FROM deletion WHERE account_id = ? AND id = ?"
 def change(
     connection: apsw.Connection,
     account_id: AccountId,
-    guids: Iterable[Guid],
+    guids: Iterable[Guid] | None,
     decide: Callable[[Snapshot], Decision[T]],
 ) -> T:
     """Load, decide, save; the transaction around it is the caller's."""
-    decision = decide(_load(connection, account_id, guids))
+    if guids is None:
+        snapshot = whole(connection, account_id)
+    else:
+        snapshot = _load(connection, account_id, guids)
+    decision = decide(snapshot)
     _save(connection, account_id, decision)
     return decision.outcome
 

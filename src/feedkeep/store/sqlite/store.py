@@ -96,7 +96,7 @@ class SqliteStore:
     async def change(
         self,
         account_id: AccountId,
-        guids: Sequence[Guid],
+        guids: Sequence[Guid] | None,
         decide: Callable[[Snapshot], Decision[T]],
     ) -> T:
         def job(connection: apsw.Connection) -> T:
