@@ -17,8 +17,8 @@ _NAME = re.compile(r"{(\w+)(?::((?:[^{}]|{[0-9]+})+))?}")
 def all_routes() -> Iterator[Route]:
     """Yield every route; none of them can be asked, since there is no store."""
     for edge in edges(Service(cast("Any", None)), Settings()):
-        for template, resource in edge.routes.items():
-            yield Route(template, resource, edge)
+        for template, methods in edge.routes.items():
+            yield Route(template, methods, edge)
 
 
 def bare(template: str) -> str:

@@ -24,7 +24,7 @@ from feedkeep.api.resources import (
     SubscriptionResource,
     SubscriptionsResource,
 )
-from feedkeep.api.routing import Door, Edge, Resource, Route, Router
+from feedkeep.api.routing import Door, Edge, Methods, Route, Router
 from feedkeep.errors import Forbidden, NotAuthorized, TooManyAttempts
 from feedkeep.gpodder import SessionDoor, gpodder_routes
 from feedkeep.nextcloud import nextcloud_routes
@@ -52,28 +52,27 @@ def edges(service: Service, settings: Settings) -> list[Edge]:
         ),
         Edge(nextcloud_routes(service, settings), HeaderDoor(service), problems.BAD_REQUEST),
         Edge(
-            {
-                prefix + path: resource
-                for prefix in PREFIXES
-                for path, resource in interface.items()
-            },
+            {prefix + path: methods for prefix in PREFIXES for path, methods in interface.items()},
             HeaderDoor(service),
             problems.METHOD_NOT_ALLOWED,
         ),
     ]
 
 
-def interface_routes(service: Service, settings: Settings) -> dict[str, Resource]:
-    """Return the resource of every route of the interface."""
+def interface_routes(service: Service, settings: Settings) -> dict[str, Methods]:
+    """Return what is at every route of the interface."""
+    many = SubscriptionsResource(service, settings)
+    one = SubscriptionResource(service, settings)
+    document = OpenApiResource(openapi_document(DOCUMENTED))
     return {
-        "/subscriptions": SubscriptionsResource(service, settings),
-        "/subscriptions/{guid}": SubscriptionResource(service, settings),
-        "/deletions/{deletion_id}": DeletionResource(service),
-        "/livez": LiveResource(),
-        "/readyz": ReadyResource(service),
-        "/openapi.json": OpenApiResource(openapi_document(DOCUMENTED)),
-        "/docs": DocsResource(),
-        "/docs/{name}": DocsFileResource(),
+        "/subscriptions": Methods(get=many.get, post=many.post),
+        "/subscriptions/{guid}": Methods(get=one.get, patch=one.patch, delete=one.delete),
+        "/deletions/{deletion_id}": Methods(get=DeletionResource(service).get),
+        "/livez": Methods(get=LiveResource().get, is_public=True),
+        "/readyz": Methods(get=ReadyResource(service).get, is_public=True),
+        "/openapi.json": Methods(get=document.get, is_public=True),
+        "/docs": Methods(get=DocsResource().get, is_public=True),
+        "/docs/{name}": Methods(get=DocsFileResource().get, is_public=True),
     }
 
 
@@ -134,7 +133,7 @@ class FeedkeepApp:
         is_reading = request.method in _READING
         if not is_reading and is_cross_site(request, self._origins, self._public_url):
             raise Forbidden("A web page of another origin may not do that.")
-        if not route.resource.is_public:
+        if not route.is_public:
             await self._log_in(request, route.edge.door)
         reply = await route.answer(request)
         if reply is None:

@@ -135,7 +135,7 @@ def test_the_document_says_of_each_route_whether_it_is_open_to_everyone() -> Non
         item = document()["paths"].get(bare(route.template), {})
         for method in METHODS & set(item):
             is_open = item[method].get("security", document()["security"]) == []
-            assert is_open is route.resource.is_public, route.template
+            assert is_open is route.is_public, route.template
 
 
 def test_everything_that_the_document_refers_to_is_in_it() -> None:

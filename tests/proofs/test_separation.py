@@ -47,7 +47,7 @@ def requests(guid: str, deletion_id: int, user: str) -> Iterator[tuple[str, str]
     """Yield each method with each path of the route table that is not public."""
     values = {**ANY, "guid": guid, "deletion_id": deletion_id, "user": user}
     for route in all_routes():
-        if not route.resource.is_public:
+        if not route.is_public:
             path = path_of(route.template, values)
             yield from ((method, path) for method in METHODS)
 

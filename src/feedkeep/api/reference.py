@@ -70,8 +70,6 @@ def _add(known: dict[str, Any], more: Mapping[str, Any]) -> None:
 class OpenApiResource:
     """/openapi.json: the document."""
 
-    is_public = True
-
     def __init__(self, document: Mapping[str, Any]) -> None:
         self._body = json.dumps(document).encode()
 
@@ -83,8 +81,6 @@ class OpenApiResource:
 class DocsResource:
     """/docs: a page that shows the document."""
 
-    is_public = True
-
     async def get(self, _request: Request) -> Reply:
         """Answer with the page."""
         headers = {"Content-Type": _HTML, "Content-Security-Policy": _POLICY}
@@ -93,8 +89,6 @@ class DocsResource:
 
 class DocsFileResource:
     """/docs/{name}: the scripts and styles of that page."""
-
-    is_public = True
 
     def __init__(self) -> None:
         folder = Path(openapi_ui_bundles.swagger_ui.static_path)

@@ -19,8 +19,6 @@ MAX_DELETION_ID = 2**53 - 1
 class SubscriptionsResource:
     """/subscriptions: the account's list."""
 
-    is_public = False
-
     def __init__(self, service: Service, settings: Settings) -> None:
         self._service = service
         self._max_body_bytes = settings.max_body_bytes
@@ -53,8 +51,6 @@ class SubscriptionsResource:
 class SubscriptionResource:
     """/subscriptions/{guid}: one entry of the list."""
 
-    is_public = False
-
     def __init__(self, service: Service, settings: Settings) -> None:
         self._service = service
         self._max_body_bytes = settings.max_body_bytes
@@ -85,8 +81,6 @@ class SubscriptionResource:
 class DeletionResource:
     """/deletions/{deletion_id}: what became of a deletion."""
 
-    is_public = False
-
     def __init__(self, service: Service) -> None:
         self._service = service
 
@@ -100,8 +94,6 @@ class DeletionResource:
 class LiveResource:
     """/livez: whether the process answers; it never touches the store."""
 
-    is_public = True
-
     async def get(self, _request: Request) -> Reply:
         """Answer."""
         return Reply(wire.encode(wire.StatusReply("ok")))
@@ -109,8 +101,6 @@ class LiveResource:
 
 class ReadyResource:
     """/readyz: whether the store can read and write."""
-
-    is_public = True
 
     def __init__(self, service: Service) -> None:
         self._service = service

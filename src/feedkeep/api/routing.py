@@ -1,23 +1,45 @@
-"""Finding the resource of a path."""
+"""Finding what answers a request: the route of its path, and the handler of its method."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from feedkeep.api.http import Reply, Request
 from feedkeep.model import Admitted
 
-METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
+Handler: TypeAlias = Callable[[Request], Awaitable[Reply]]
+"""What answers the requests of one method at one route."""
 
 
-class Resource(Protocol):
-    """What is at a route: it has a method `get`, `post` and so on for each that it answers."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Methods:
+    """What is at a route: a handler for each method that it has, HEAD wherever GET is.
 
-    is_public: bool
-    """Whether it answers whoever asks."""
+    Attributes:
+        is_public: Whether it answers whoever asks.
+    """
+
+    get: Handler | None = None
+    post: Handler | None = None
+    put: Handler | None = None
+    patch: Handler | None = None
+    delete: Handler | None = None
+    is_public: bool = False
+
+    def by_name(self) -> dict[str, Handler]:
+        """Return the handlers that there are, as HTTP names the methods."""
+        handlers = {
+            "GET": self.get,
+            "HEAD": self.get,
+            "POST": self.post,
+            "PUT": self.put,
+            "PATCH": self.patch,
+            "DELETE": self.delete,
+        }
+        return {name: handler for name, handler in handlers.items() if handler is not None}
 
 
 class Door(Protocol):
@@ -38,12 +60,12 @@ class Edge:
     """The routes of one protocol.
 
     Attributes:
-        routes: The resource of each template.
+        routes: What is at each template.
         door: How those who ask for what is not public show who they are.
         invalid_status: What an input that is not valid is answered with.
     """
 
-    routes: Mapping[str, Resource]
+    routes: Mapping[str, Methods]
     door: Door
     invalid_status: int
 
@@ -55,28 +77,23 @@ class Route:
 
     Attributes:
         template: The template.
-        resource: What is there.
         edge: What it is a part of.
-        methods: What it answers, HEAD wherever GET is.
-        allow: The same as the Allow header lists it.
+        is_public: Whether it answers whoever asks.
+        methods: The handler of each method.
+        allow: The methods as the Allow header lists them.
     """
 
-    def __init__(self, template: str, resource: Resource, edge: Edge) -> None:
+    def __init__(self, template: str, methods: Methods, edge: Edge) -> None:
         self.template = template
-        self.resource = resource
         self.edge = edge
-        self.methods = {
-            name: getattr(resource, _READ_AS.get(name, name).lower())
-            for name in METHODS
-            if hasattr(resource, _READ_AS.get(name, name).lower())
-        }
+        self.is_public = methods.is_public
+        self.methods = methods.by_name()
         self.allow = ", ".join(self.methods)
 
     async def answer(self, request: Request) -> Reply | None:
         """Answer a request; None if the route does not have its method."""
-        answer = self.methods.get(request.method)
-        reply: Reply | None = None if answer is None else await answer(request)
-        return reply
+        handler = self.methods.get(request.method)
+        return None if handler is None else await handler(request)
 
 
 class Router:
@@ -85,9 +102,9 @@ class Router:
     def __init__(self, edges: Iterable[Edge]) -> None:
         """Take edges; of two templates that a path matches, the first one counts."""
         found = [
-            Route(template, resource, edge)
+            Route(template, methods, edge)
             for edge in edges
-            for template, resource in edge.routes.items()
+            for template, methods in edge.routes.items()
         ]
         self._exact = {route.template: route for route in found if "{" not in route.template}
         self._patterns: dict[str, list[tuple[re.Pattern[str], bool, Route]]] = {}
@@ -126,4 +143,3 @@ def _pattern(template: str) -> re.Pattern[str]:
 
 
 _NAME = re.compile(r"{(\w+)(?::((?:[^{}]|{[0-9]+})+))?}")
-_READ_AS = {"HEAD": "GET"}

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from feedkeep.api.http import Reply, Request
 from feedkeep.api.wire import encode
-from feedkeep.gpodder.resource import PublicResource, Resource
+from feedkeep.gpodder.resource import Resource
 from feedkeep.gpodder.subscriptions import written
 
 UPDATE_TIMEOUT_SECONDS = 604_800
 
 
-class NoPodcastsResource(PublicResource):
-    """/toplist, /search: no podcasts, in any format."""
+class NoPodcastsResource(Resource):
+    """/toplist, /search, /suggestions: no podcasts, in any format."""
 
     async def get(self, request: Request) -> Reply:
         """Write the empty list."""
@@ -23,29 +23,15 @@ class NoPodcastsResource(PublicResource):
         return written(request, [])
 
 
-class NoSuggestionsResource(NoPodcastsResource):
-    """/suggestions: no podcasts, for an account."""
-
-    is_public = False
-
-
 class NothingResource(Resource):
-    """Favourites and lists of an account: none."""
+    """Favourites and lists of an account, and everybody's tags: none."""
 
     async def get(self, _request: Request) -> Reply:
         """Write the empty list."""
         return Reply(encode([]))
 
 
-class NoTagsResource(PublicResource):
-    """/api/2/tags, /api/2/tag: none."""
-
-    async def get(self, _request: Request) -> Reply:
-        """Write the empty list."""
-        return Reply(encode([]))
-
-
-class ClientConfigResource(PublicResource):
+class ClientConfigResource(Resource):
     """/clientconfig.json: where the API is."""
 
     async def get(self, request: Request) -> Reply:

@@ -11,9 +11,7 @@ from feedkeep.settings import Settings
 
 
 class Resource:
-    """A resource of an account; the door has seen to it that it is the asker's own."""
-
-    is_public = False
+    """What is at a route; if that is not public, the door has seen to it that it is the asker's."""
 
     def __init__(self, service: Service, settings: Settings) -> None:
         self.service = service
@@ -39,12 +37,6 @@ class Resource:
         """
         if count > self._max_items:
             raise InvalidInput(f"At most {self._max_items:,} fit in one request.")
-
-
-class PublicResource(Resource):
-    """A resource that answers whoever asks."""
-
-    is_public = True
 
 
 def admitted(request: Request) -> Admitted:

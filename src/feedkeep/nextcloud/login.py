@@ -17,7 +17,7 @@ from feedkeep.api.http import Reply, Request
 from feedkeep.api.problems import FORBIDDEN, NoSuchRoute, refusal_of
 from feedkeep.api.wire import encode
 from feedkeep.errors import AccountError, NotAuthorized, TooManyAttempts
-from feedkeep.gpodder.resource import PublicResource, parameter
+from feedkeep.gpodder.resource import Resource, parameter
 from feedkeep.nextcloud import pages
 from feedkeep.rules.credentials import PasswordCredential
 
@@ -30,7 +30,7 @@ _UNKNOWN_APP = "An app"
 _MAX_APP_CHARACTERS = 100
 
 
-class BeginResource(PublicResource):
+class BeginResource(Resource):
     """/index.php/login/v2: the beginning of a login."""
 
     async def post(self, request: Request) -> Reply:
@@ -43,7 +43,7 @@ class BeginResource(PublicResource):
         return Reply(encode({"poll": poll, "login": f"{base}/flow/{login}?{app}"}))
 
 
-class PollResource(PublicResource):
+class PollResource(Resource):
     """/index.php/login/v2/poll: whether the owner has let the app in."""
 
     async def post(self, request: Request) -> Reply:
@@ -60,7 +60,7 @@ class PollResource(PublicResource):
         return Reply(encode({"server": server, "loginName": name, "appPassword": token}))
 
 
-class FlowResource(PublicResource):
+class FlowResource(Resource):
     """/index.php/login/v2/flow/{login}: the page on which the owner logs in and lets the app in."""
 
     async def get(self, request: Request) -> Reply:

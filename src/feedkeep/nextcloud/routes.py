@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from feedkeep.api.routing import Resource
+from feedkeep.api.routing import Methods
 from feedkeep.nextcloud.login import LOGIN, BeginResource, FlowResource, PollResource
 from feedkeep.nextcloud.sync import (
     EpisodeActionResource,
@@ -17,15 +17,18 @@ _LOGIN = "/index.php/login/v2"
 _SYNC = "/index.php/apps/gpoddersync"
 
 
-def nextcloud_routes(service: Service, settings: Settings) -> dict[str, Resource]:
-    """Return the resource of every route."""
-    routes = {
-        _LOGIN: BeginResource,
-        f"{_LOGIN}/poll": PollResource,
-        f"{_LOGIN}/flow/{{login:{LOGIN}}}": FlowResource,
-        f"{_SYNC}/subscriptions": SubscriptionsResource,
-        f"{_SYNC}/subscription_change/create": SubscriptionChangeResource,
-        f"{_SYNC}/episode_action": EpisodeActionResource,
-        f"{_SYNC}/episode_action/create": NewEpisodeActionResource,
+def nextcloud_routes(service: Service, settings: Settings) -> dict[str, Methods]:
+    """Return what is at every route."""
+    known = (service, settings)
+    flow = FlowResource(*known)
+    return {
+        _LOGIN: Methods(post=BeginResource(*known).post, is_public=True),
+        f"{_LOGIN}/poll": Methods(post=PollResource(*known).post, is_public=True),
+        f"{_LOGIN}/flow/{{login:{LOGIN}}}": Methods(get=flow.get, post=flow.post, is_public=True),
+        f"{_SYNC}/subscriptions": Methods(get=SubscriptionsResource(*known).get),
+        f"{_SYNC}/subscription_change/create": Methods(
+            post=SubscriptionChangeResource(*known).post
+        ),
+        f"{_SYNC}/episode_action": Methods(get=EpisodeActionResource(*known).get),
+        f"{_SYNC}/episode_action/create": Methods(post=NewEpisodeActionResource(*known).post),
     }
-    return {template: kind(service, settings) for template, kind in routes.items()}

@@ -7,7 +7,9 @@ import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Any, Self
+from typing import Any, Concatenate, ParamSpec, Self
+
+import asyncpg
 
 from feedkeep.errors import StoreUnavailable
 from feedkeep.model import (
@@ -43,6 +45,8 @@ from feedkeep.store.postgres.archive import PostgresArchive
 from feedkeep.store.postgres.connections import CLOSE_SECONDS, Connections
 from feedkeep.store.postgres.entries import MAX_GUIDS_IN_A_BATCH, Change, Entries, Held
 from feedkeep.store.postgres.shape import Shape
+
+P = ParamSpec("P")
 
 MAX_READS_IN_A_BATCH = 256
 MAX_LISTED_IN_A_BATCH = 1_000
@@ -292,13 +296,24 @@ class PostgresStore:
                 lambda connection: self._entries.change(connection, changes, may_wait=True)
             )
 
-    async def _read(self, read: Callable[..., Awaitable[T]], *arguments: object) -> T:
-        return await _repeated(lambda: read(self._connections, *arguments))
+    async def _read(
+        self,
+        read: Callable[Concatenate[Connections, P], Awaitable[T]],
+        *arguments: P.args,
+        **named: P.kwargs,
+    ) -> T:
+        return await _repeated(lambda: read(self._connections, *arguments, **named))
 
-    async def _write(self, write: Callable[..., Awaitable[T]], *arguments: object) -> T:
-        return await _repeated(
-            lambda: self._connections.transact(lambda connection: write(connection, *arguments))
-        )
+    async def _write(
+        self,
+        write: Callable[Concatenate[asyncpg.Connection, P], Awaitable[T]],
+        *arguments: P.args,
+        **named: P.kwargs,
+    ) -> T:
+        def transaction(connection: asyncpg.Connection) -> Awaitable[T]:
+            return write(connection, *arguments, **named)
+
+        return await _repeated(lambda: self._connections.transact(transaction))
 
 
 def _writer(

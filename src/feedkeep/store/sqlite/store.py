@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Concatenate, ParamSpec, Self
 
 import apsw
 
@@ -57,6 +57,7 @@ MAX_JOBS_IN_A_BATCH = 256
 LONGEST_TURN_SECONDS = 0.001
 """After how long a batch lets other requests have their turn, at the end of a job."""
 
+P = ParamSpec("P")
 Job = Callable[[apsw.Connection], Any]
 """Work inside a transaction. It raises a `FeedkeepError` before its first write, or not at all."""
 
@@ -254,8 +255,15 @@ class SqliteStore:
             self._reader.close()
         self._writing.shutdown()
 
-    async def _write(self, job: Callable[..., T], *arguments: object) -> T:
-        value: T = await self._batcher.submit(lambda connection: job(connection, *arguments))
+    async def _write(
+        self,
+        job: Callable[Concatenate[apsw.Connection, P], T],
+        *arguments: P.args,
+        **named: P.kwargs,
+    ) -> T:
+        value: T = await self._batcher.submit(
+            lambda connection: job(connection, *arguments, **named)
+        )
         return value
 
     async def _find_tokens(
@@ -273,10 +281,15 @@ class SqliteStore:
             finally:
                 roll_back(self._reader)
 
-    async def _scan(self, read: Callable[..., T], *arguments: object) -> T:
+    async def _scan(
+        self,
+        read: Callable[Concatenate[apsw.Connection, P], T],
+        *arguments: P.args,
+        **named: P.kwargs,
+    ) -> T:
         def scan() -> T:
             with self._translating:
-                return read(self._scanner, *arguments)
+                return read(self._scanner, *arguments, **named)
 
         return await asyncio.get_running_loop().run_in_executor(self._scanning, scan)
 
@@ -288,7 +301,7 @@ class SqliteStore:
         process, up to 5 milliseconds.
         """
         with self._translating:
-            await self._on_writers_thread(self._writer.execute, "BEGIN IMMEDIATE")
+            await self._on_writers_thread(lambda: self._writer.execute("BEGIN IMMEDIATE"))
             try:
                 outcomes = await self._run_jobs(jobs)
                 await self._on_writers_thread(self._commit)
@@ -323,8 +336,8 @@ class SqliteStore:
         except apsw.ConstraintError as error:  # a deferred check, and nothing was sent to the disk
             raise FailedBeforeCommit(error) from error
 
-    async def _on_writers_thread(self, work: Callable[..., object], *arguments: object) -> None:
-        await asyncio.get_running_loop().run_in_executor(self._writing, work, *arguments)
+    async def _on_writers_thread(self, work: Callable[[], object]) -> None:
+        await asyncio.get_running_loop().run_in_executor(self._writing, work)
 
     def _close_writer(self) -> None:
         self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()

@@ -1,0 +1,38 @@
+"""Mistakes that mypy has to refuse. `make lint` checks them: an ignore that it does not need fails.
+
+Each is a slip that would reach a store, or a client, if the hand-over in between had no types.
+"""
+
+from __future__ import annotations
+
+from feedkeep.api.resources import SubscriptionResource
+from feedkeep.api.routing import Methods
+from feedkeep.model import AccountId
+from feedkeep.store.postgres import PostgresStore
+from feedkeep.store.postgres import accounts as postgres_accounts
+from feedkeep.store.postgres import apps as postgres_apps
+from feedkeep.store.sqlite import SqliteStore, accounts, apps
+
+ID = AccountId(1)
+
+
+async def arguments_are_swapped(sqlite: SqliteStore, postgres: PostgresStore) -> None:
+    await sqlite._write(accounts.set_password, "hash", ID)  # type: ignore[arg-type]
+    await sqlite._scan(apps.document, "name", "kind", ID)  # type: ignore[arg-type]
+    await postgres._write(postgres_accounts.set_password, "hash", ID)  # type: ignore[arg-type]
+    await postgres._read(postgres_apps.document, "name", "kind", ID)  # type: ignore[arg-type]
+
+
+async def an_argument_is_dropped(sqlite: SqliteStore, postgres: PostgresStore) -> None:
+    await sqlite._write(accounts.set_password, ID)  # type: ignore[call-arg]
+    await sqlite._scan(apps.changed, ID)  # type: ignore[call-arg]
+    await postgres._write(postgres_accounts.set_password, ID)  # type: ignore[call-arg]
+    await postgres._read(postgres_apps.changed, ID)  # type: ignore[call-arg]
+
+
+def a_handler_is_misspelled(resource: SubscriptionResource) -> tuple[Methods, Methods, Methods]:
+    return (
+        Methods(ptach=resource.patch),  # type: ignore[call-arg]
+        Methods(patch=resource.ptach),  # type: ignore[attr-defined]
+        Methods(get=resource),  # type: ignore[arg-type]
+    )
