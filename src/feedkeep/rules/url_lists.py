@@ -61,7 +61,7 @@ def whole_list(urls: Iterable[str]) -> list[FeedUrl]:
 
 
 def replace(snapshot: Snapshot, wanted: Sequence[FeedUrl]) -> Decision[list[Added | Refused]]:
-    """Let a whole account be subscribed to exactly these; what is subscribed already stays as it is."""
+    """Let a whole account be subscribed to exactly these; nothing else of it is touched."""
     added, left = to_replace(snapshot, wanted)
     return sync(snapshot, [want(url.text, None) for url in added], left)
 
