@@ -43,7 +43,7 @@ def _records(kind: int, number: int, account_id: AccountId, entries: int) -> Ite
     if kind == 0:
         clocks = 10**15 + 10 * entries, 10**15 + 3
         told = (f"Zoë{number}", f"$argon2id${number}", number % 7 == 0, 5)
-        yield Owner(Account(account_id, *told, *clocks), f"zoë{number}", 3)
+        yield Owner(Account(account_id, *told, *clocks), f"zoë{number}", 5)
     elif kind == 1:
         yield from _tokens(number)
     elif kind == 2:
@@ -67,6 +67,9 @@ def _tokens(number: int) -> Iterator[Token]:
     yield Token(2, second, "", 4, told_subscriptions=10**9, heard_subscriptions=0)
     third = hashlib.sha256(second).digest()
     yield Token(3, third, "gPodder", 5, 6, is_session=True, told_actions=10**9, heard_actions=1)
+    fourth = hashlib.sha256(third).digest()
+    yield Token(4, fourth, "Kasts", 5, 6, is_session=True, is_shared=True, of_token=2)
+    yield Token(5, hashlib.sha256(fourth).digest(), "AntennaPod", 7, is_granted=True)
 
 
 def _action(number: int) -> EpisodeAction:

@@ -84,7 +84,7 @@ def test_200_000_entries_go_there_and_back_and_the_exports_are_the_same(
         done = copy(source, target)
         assert done.returncode == 0, done.stderr
         assert done.stdout == (
-            "Copied, and compared: 2,000 accounts, 6,000 tokens, 40,000 deletions,"
+            "Copied, and compared: 2,000 accounts, 10,000 tokens, 40,000 deletions,"
             " 120,000 subscriptions, 80,000 pointers, 40,000 episode actions,"
             " 8,000 devices and settings.\n"
         )

@@ -233,6 +233,11 @@ class Token(Value, frozen=True):
         expires: When it stops working, if it does.
         revoked: When it was revoked, if it was.
         is_session: Whether it came with a login, as a cookie; nobody asked for it.
+        is_shared: Whether all clients that show one password, and no cookie, share this session; so
+            what one of them was told says nothing of the others.
+        of_token: The number of the token that was shown in place of a password when this session
+            began: it ends with that token.
+        is_granted: Whether exactly one app has it, since it fetched it by a login of Nextcloud.
         told_subscriptions: The second up to which its bearer was last told what changed in the
             list; None if it never asked.
         heard_subscriptions: The second up to which it is known to have got that.
@@ -247,6 +252,9 @@ class Token(Value, frozen=True):
     expires: Stamp | None = None
     revoked: Stamp | None = None
     is_session: bool = False
+    is_shared: bool = False
+    of_token: int | None = None
+    is_granted: bool = False
     told_subscriptions: int | None = None
     heard_subscriptions: int | None = None
     told_actions: int | None = None

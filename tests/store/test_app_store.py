@@ -503,6 +503,55 @@ def test_a_new_password_ends_the_sessions_of_its_account_and_no_token(
     run(open_store, work)
 
 
+def test_a_session_of_a_token_ends_when_the_token_is_revoked_and_not_before(
+    open_store: Callable,
+) -> None:
+    async def work(store: Store) -> None:
+        token = await store.add_token(ALICE, Token(0, b"\1" * 32, "", 0, is_granted=True))
+        other = await store.add_token(ALICE, Token(0, b"\2" * 32, "", 0))
+        of_token = replace(session(3, 99), of_token=token.id)
+        of_other = replace(session(4, 99), of_token=other.id, is_shared=True)
+        first = await store.add_session(ALICE, of_token, 9, 9)
+        second = await store.add_session(ALICE, of_other, 9, 9)
+        theirs = await store.add_token(BOB, Token(0, b"\1" * 32, "", 0))
+        bobs = await store.add_session(BOB, of_token, 9, 9)
+        await store.set_password(ALICE, "new")
+        assert await store.tokens(ALICE) == [token, other, first, second]
+
+        revoked = replace(token, revoked=5)
+        assert await store.revoke_token(ALICE, token.id, 5) == revoked
+        ended = replace(first, revoked=5)
+        assert await store.tokens(ALICE) == [revoked, other, ended, second]
+        assert await store.revoke_token(ALICE, second.id, 6) == replace(second, revoked=6)
+        assert await store.tokens(ALICE) == [revoked, other, ended, replace(second, revoked=6)]
+        assert await store.revoke_token(ALICE, 99, 7) is None
+        assert await store.tokens(BOB) == [theirs, bobs]
+
+    run(open_store, work)
+
+
+def test_no_session_begins_with_a_token_that_was_revoked_meanwhile(open_store: Callable) -> None:
+    async def work(store: Store) -> None:
+        for number in range(1, 9):
+            token = await store.add_token(ALICE, Token(0, bytes([number]) * 32, "", 0))
+            of_token = replace(session(100 + number, 99), of_token=token.id)
+            begun, _ = await asyncio.gather(
+                store.add_session(ALICE, of_token, 99, 99),
+                store.revoke_token(ALICE, token.id, 5),
+                return_exceptions=True,
+            )
+            found = await store.find_token(ALICE, of_token.hash)
+            if isinstance(begun, NotAuthorized):
+                assert found is None
+            else:
+                assert found is not None
+                assert found.token.revoked == 5
+            with pytest.raises(NotAuthorized):
+                await store.add_session(ALICE, replace(of_token, hash=b"\xff" * 32), 9, 9)
+
+    run(open_store, work)
+
+
 # The end of an account
 
 

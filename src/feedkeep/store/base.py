@@ -188,7 +188,10 @@ class Store(Protocol):
         """
 
     async def set_password(self, account_id: AccountId, password_hash: str) -> None:
-        """Replace the password's hash; the sessions that the old one began end with it."""
+        """Replace the password's hash; the sessions that the old one began end with it.
+
+        Those that belong to a token live on, as the token does.
+        """
 
     async def set_disabled(self, account_id: AccountId, is_disabled: bool) -> None:
         """Disable or enable an account."""
@@ -205,6 +208,9 @@ class Store(Protocol):
         """Remember a session as `add_token` does; forget others but those that end last.
 
         So many stay, and so many of those with one label; the new one is always among them.
+
+        Raises:
+            NotAuthorized: It belongs to a token that is revoked.
         """
 
     async def extend_token(self, account_id: AccountId, token_id: int, expires: Stamp) -> None:
@@ -214,7 +220,10 @@ class Store(Protocol):
         """Return all tokens of an account by number, sessions and revoked ones too."""
 
     async def revoke_token(self, account_id: AccountId, token_id: int, now: Stamp) -> Token | None:
-        """Let a token end now, unless it ended before; return it, or None if there is none."""
+        """Let a token end now, unless it ended before, and every session that belongs to it.
+
+        Return it, or None if there is none.
+        """
 
     async def assert_ready(self) -> None:
         """Return if the store can read and write now; else raise `StoreUnavailable`."""

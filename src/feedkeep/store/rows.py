@@ -35,11 +35,17 @@ TOKEN = (
     "expires",
     "revoked",
     "is_session",
+    "is_shared",
+    "of_token",
+    "is_granted",
     "told_subscriptions",
     "heard_subscriptions",
     "told_actions",
     "heard_actions",
 )
+NEW_TOKEN = TOKEN[: TOKEN.index("told_subscriptions")]
+"""The columns of a token whose bearer has not been told anything yet."""
+
 DELETION = ("id", "guid")
 ENTRY = (
     "guid",
@@ -71,6 +77,7 @@ ACTION = (
 )
 DOCUMENT = ("kind", "name", "body")
 
+_TOLD = len(NEW_TOKEN)
 _WIDTH = len(ENTRY)
 _ACCOUNT_END = 1 + len(ACCOUNT)
 _TOKEN_END = _ACCOUNT_END + len(TOKEN)
@@ -108,11 +115,15 @@ def account_of(row: Sequence[Any]) -> Account:
 
 def token_of(row: Sequence[Any]) -> Token:
     """Return the token whose `TOKEN` columns a row has."""
-    number, token_hash, label, created, expires, revoked, session, told, heard, *actions = row
-    is_session = bool(session)
-    return Token(
-        number, token_hash, label, created, expires, revoked, is_session, told, heard, *actions
-    )
+    number, token_hash, label, created, expires, revoked, *kind = row[:_TOLD]
+    session, shared, of_token, granted = kind
+    kept = (number, token_hash, label, created, expires, revoked)
+    return Token(*kept, bool(session), bool(shared), of_token, bool(granted), *row[_TOLD:])
+
+
+def new_token_row(token: Token) -> tuple[Any, ...]:
+    """Return the `NEW_TOKEN` columns of a token."""
+    return astuple(token)[:_TOLD]
 
 
 class Rows:

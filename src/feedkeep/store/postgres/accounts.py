@@ -6,12 +6,21 @@ from collections.abc import Sequence
 
 import asyncpg
 
-from feedkeep.errors import AccountError
+from feedkeep.errors import AccountError, NotAuthorized
 from feedkeep.model import Account, AccountId, Found, Guid, Stamp, Token, replace
 from feedkeep.store.postgres.connections import Connections
 from feedkeep.store.postgres.rows import ROWS
 from feedkeep.store.postgres.shape import Shape
-from feedkeep.store.rows import ACCOUNT, ENTRY, TOKEN, account_of, columns, token_of
+from feedkeep.store.rows import (
+    ACCOUNT,
+    ENTRY,
+    NEW_TOKEN,
+    TOKEN,
+    account_of,
+    columns,
+    new_token_row,
+    token_of,
+)
 
 _ACCOUNT_COLUMNS = f"a.account_id, {columns(ACCOUNT, 'a')}"
 _TOKEN_COLUMNS = columns(TOKEN, "t")
@@ -36,9 +45,14 @@ _NEXT_TOKEN_ID = """
 UPDATE feedkeep.account SET last_token_id = last_token_id + 1
 WHERE account_id = $1 RETURNING last_token_id
 """
-_ADD_TOKEN = """
-INSERT INTO feedkeep.token (account_id, id, hash, label, created, expires, is_session)
-VALUES ($1, $2, $3, $4, $5, $6, $7)
+_ADD_TOKEN = f"""
+INSERT INTO feedkeep.token (account_id, {columns(NEW_TOKEN)})
+VALUES ($1, {", ".join(f"${number}" for number, _ in enumerate(NEW_TOKEN, 2))})
+"""
+_IS_ALIVE = """
+SELECT EXISTS (
+    SELECT 1 FROM feedkeep.token t WHERE t.account_id = $1 AND t.id = $2 AND t.revoked IS NULL
+)
 """
 _TOKENS = f"SELECT {_TOKEN_COLUMNS} FROM feedkeep.token t WHERE t.account_id = $1 ORDER BY t.id"
 _NEWEST = "s.id = $2 DESC, s.revoked IS NULL DESC, s.expires DESC, s.id DESC"
@@ -55,10 +69,13 @@ _EXTEND = """
 UPDATE feedkeep.token t SET expires = $3
 WHERE t.account_id = $1 AND t.id = $2 AND t.revoked IS NULL
 """
-_END_SESSIONS = "DELETE FROM feedkeep.token t WHERE t.account_id = $1 AND t.is_session"
+_END_SESSIONS = """
+DELETE FROM feedkeep.token t WHERE t.account_id = $1 AND t.is_session AND t.of_token IS NULL
+"""
+_HOLD = "SELECT 1 FROM feedkeep.account a WHERE a.account_id = $1 FOR NO KEY UPDATE"
 _REVOKE = f"""
 UPDATE feedkeep.token t SET revoked = coalesce(t.revoked, $3)
-WHERE t.account_id = $1 AND t.id = $2 RETURNING {_TOKEN_COLUMNS}
+WHERE t.account_id = $1 AND (t.id = $2 OR t.of_token = $2) RETURNING {_TOKEN_COLUMNS}
 """
 
 
@@ -148,16 +165,18 @@ async def add_token(connection: asyncpg.Connection, account_id: AccountId, token
     token_id = await connection.fetchval(_NEXT_TOKEN_ID, account_id)
     if token_id is None:
         raise AccountError("The account is gone.")
-    values = (token.hash, token.label, token.created, token.expires, token.is_session)
-    await connection.execute(_ADD_TOKEN, account_id, token_id, *values)
-    return replace(token, id=token_id)
+    added = replace(token, id=token_id)
+    await connection.execute(_ADD_TOKEN, account_id, *new_token_row(added))
+    return added
 
 
 async def add_session(
     connection: asyncpg.Connection, account_id: AccountId, token: Token, most: int, most_alike: int
 ) -> Token:
     """Remember a session; forget others but those that end last, and of those with one label."""
-    added = await add_token(connection, account_id, token)
+    added = await add_token(connection, account_id, token)  # which holds the account
+    if token.of_token and not await connection.fetchval(_IS_ALIVE, account_id, token.of_token):
+        raise NotAuthorized
     await connection.execute(_FORGET_SESSIONS, account_id, added.id, most, most_alike)
     return added
 
@@ -172,6 +191,10 @@ async def extend_token(
 async def revoke_token(
     connection: asyncpg.Connection, account_id: AccountId, token_id: int, now: Stamp
 ) -> Token | None:
-    """Let a token end now, unless it ended before."""
+    """Let a token end now, unless it ended before, and all sessions that belong to it.
+
+    No session begins meanwhile: one that an UPDATE did not see would live on.
+    """
+    await connection.execute(_HOLD, account_id)
     rows = await connection.fetch(_REVOKE, account_id, token_id, now)
-    return token_of(rows[0]) if rows else None
+    return next((token_of(row) for row in rows if row[0] == token_id), None)

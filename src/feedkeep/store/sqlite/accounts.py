@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import apsw
 
-from feedkeep.errors import AccountError
+from feedkeep.errors import AccountError, NotAuthorized
 from feedkeep.model import Account, AccountId, Found, Guid, Stamp, Token, replace
-from feedkeep.store.rows import ACCOUNT, ENTRY, TOKEN, account_of, columns, token_of
+from feedkeep.store.rows import (
+    ACCOUNT,
+    ENTRY,
+    NEW_TOKEN,
+    TOKEN,
+    account_of,
+    columns,
+    new_token_row,
+    token_of,
+)
 from feedkeep.store.sqlite.rows import ROWS, to_bytes
 
 _ACCOUNT_COLUMNS = f"a.id, {columns(ACCOUNT, 'a')}"
@@ -29,9 +38,12 @@ VALUES (?, ?, ?, ?, ?, ?)
 _NEXT_TOKEN_ID = """
 UPDATE account SET last_token_id = last_token_id + 1 WHERE id = ? RETURNING last_token_id
 """
-_ADD_TOKEN = """
-INSERT INTO token (account_id, id, hash, label, created, expires, is_session)
-VALUES (?, ?, ?, ?, ?, ?, ?)
+_ADD_TOKEN = f"""
+INSERT INTO token (account_id, {columns(NEW_TOKEN)})
+VALUES ({", ".join("?" * (len(NEW_TOKEN) + 1))})
+"""
+_IS_ALIVE = """
+SELECT EXISTS (SELECT 1 FROM token WHERE account_id = ? AND id = ? AND revoked IS NULL)
 """
 _TOKENS = f"SELECT {_TOKEN_COLUMNS} FROM token t WHERE t.account_id = ? ORDER BY t.id"
 _NEWEST = "id = ?2 DESC, revoked IS NULL DESC, expires DESC, id DESC"
@@ -47,11 +59,11 @@ DELETE FROM token WHERE account_id = ?1 AND id IN (
 _EXTEND = """
 UPDATE token SET expires = ? WHERE account_id = ? AND id = ? AND revoked IS NULL
 """
-_END_SESSIONS = "DELETE FROM token WHERE account_id = ? AND is_session"
-_REVOKE = f"""
-UPDATE token SET revoked = ifnull(revoked, ?) WHERE account_id = ? AND id = ?
-RETURNING {columns(TOKEN)}
+_END_SESSIONS = "DELETE FROM token WHERE account_id = ? AND is_session AND of_token IS NULL"
+_REVOKE = """
+UPDATE token SET revoked = ifnull(revoked, ?1) WHERE account_id = ?2 AND (id = ?3 OR of_token = ?3)
 """
+_TOKEN = f"SELECT {_TOKEN_COLUMNS} FROM token t WHERE t.account_id = ? AND t.id = ?"
 
 
 def find_token(
@@ -111,15 +123,17 @@ def add_token(connection: apsw.Connection, account_id: AccountId, token: Token) 
     token_id = connection.execute(_NEXT_TOKEN_ID, (account_id,)).get
     if token_id is None:
         raise AccountError("The account is gone.")
-    values = (token.hash, token.label, token.created, token.expires, token.is_session)
-    connection.execute(_ADD_TOKEN, (account_id, token_id, *values))
-    return replace(token, id=token_id)
+    added = replace(token, id=token_id)
+    connection.execute(_ADD_TOKEN, (account_id, *new_token_row(added)))
+    return added
 
 
 def add_session(
     connection: apsw.Connection, account_id: AccountId, token: Token, most: int, most_alike: int
 ) -> Token:
     """Remember a session; forget others but those that end last, and of those with one label."""
+    if token.of_token and not connection.execute(_IS_ALIVE, (account_id, token.of_token)).get:
+        raise NotAuthorized
     added = add_token(connection, account_id, token)
     connection.execute(_FORGET_SESSIONS, (account_id, added.id, most, most_alike))
     return added
@@ -140,6 +154,7 @@ def tokens(connection: apsw.Connection, account_id: AccountId) -> list[Token]:
 def revoke_token(
     connection: apsw.Connection, account_id: AccountId, token_id: int, now: Stamp
 ) -> Token | None:
-    """Let a token end now, unless it ended before."""
-    row = connection.execute(_REVOKE, (now, account_id, token_id)).get
+    """Let a token end now, unless it ended before, and all sessions that belong to it."""
+    connection.execute(_REVOKE, (now, account_id, token_id))
+    row = connection.execute(_TOKEN, (account_id, token_id)).get
     return token_of(row) if row else None

@@ -1,0 +1,13 @@
+-- What real clients, an attack and a review found.
+
+-- A session that all clients share which show one password and no cookie.
+ALTER TABLE feedkeep.token ADD COLUMN is_shared boolean NOT NULL DEFAULT false
+    CHECK (is_session OR NOT is_shared);
+-- The token that was shown in place of a password when a session began: it ends with that one.
+ALTER TABLE feedkeep.token ADD COLUMN of_token bigint CHECK (of_token IS NULL OR is_session);
+-- A token that exactly one app has, since it fetched it by a login of Nextcloud.
+ALTER TABLE feedkeep.token ADD COLUMN is_granted boolean NOT NULL DEFAULT false
+    CHECK (NOT (is_granted AND is_session));
+
+-- When the app fetched its token; the grant is kept, so that nobody grants that login again.
+ALTER TABLE feedkeep.login_grant ADD COLUMN fetched bigint;

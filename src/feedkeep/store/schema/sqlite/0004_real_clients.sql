@@ -1,0 +1,13 @@
+-- What real clients, an attack and a review found.
+
+-- A session that all clients share which show one password and no cookie.
+ALTER TABLE token ADD COLUMN is_shared INTEGER NOT NULL DEFAULT 0
+    CHECK (is_shared IN (0, 1) AND is_shared <= is_session);
+-- The token that was shown in place of a password when a session began: it ends with that one.
+ALTER TABLE token ADD COLUMN of_token INTEGER CHECK (of_token IS NULL OR is_session);
+-- A token that exactly one app has, since it fetched it by a login of Nextcloud.
+ALTER TABLE token ADD COLUMN is_granted INTEGER NOT NULL DEFAULT 0
+    CHECK (is_granted IN (0, 1) AND NOT (is_granted AND is_session));
+
+-- When the app fetched its token; the grant is kept, so that nobody grants that login again.
+ALTER TABLE login_grant ADD COLUMN fetched INTEGER;
