@@ -129,7 +129,13 @@ class Protocol(HttpToolsProtocol):
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         async def answer(scope: Any, receive: Any, _send: Any) -> None:
-            await self._answer(cast("App", app), scope, receive, ReplyWriter(cycle).send)
+            writer = ReplyWriter(cycle)
+            try:
+                await self._answer(cast("App", app), scope, receive, writer.send)
+            except ConnectionError:
+                pass  # the client has left, and is told nothing any more
+            finally:
+                writer.cut_if_incomplete()
 
         super()._start_asgi_task(cycle, cast("ASGI3Application", answer))
 

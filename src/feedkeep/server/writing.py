@@ -1,7 +1,10 @@
-"""A reply on its way out: ASGI's messages as the bytes of HTTP, in one piece."""
+"""A reply on its way out: ASGI's messages as the bytes of HTTP."""
 
 from __future__ import annotations
 
+import asyncio
+import socket
+import struct
 from collections.abc import Iterable, Mapping
 from http import HTTPStatus
 from typing import Any
@@ -14,47 +17,100 @@ _STATUS_LINES = {
 
 
 class ReplyWriter:
-    """Writes the reply to one request: the head leaves together with the body.
+    """Writes the reply to one request: the head leaves together with the first piece of the body.
 
     It stands in for uvicorn's own `send`, which looks at each header with two regular expressions
-    and calls the system twice. A reply of ours is complete when it is sent, so one look at the
-    whole head is enough, and one call; together that was a sixth of what a GET took.
+    and calls the system twice. One look at the whole head is enough, and one call for a reply that
+    is complete; together that was a sixth of what a GET took.
     """
 
     def __init__(self, cycle: RequestResponseCycle) -> None:
         self._cycle = cycle
         self._start: Mapping[str, Any] = {}
+        self._is_chunked = False
 
     async def send(self, message: Mapping[str, Any]) -> None:
-        """Take the start of a reply, or the whole of its body.
+        """Take the start of a reply or a piece of its body; return once the client has room for it.
+
+        A body in several pieces without a Content-Length is sent in chunks (RFC 9112, section
+        7.1), and to HTTP/1.0 up to the end of the connection.
 
         Raises:
-            RuntimeError: A reply has been sent already.
+            RuntimeError: A reply has been sent already, or begun if this is the start of another.
+            ConnectionError: The client has left.
         """
         cycle = self._cycle
-        if cycle.response_complete:
+        is_start = message["type"] == "http.response.start"
+        if cycle.response_complete or (is_start and cycle.response_started):
             raise RuntimeError("A reply has been sent already.")
-        if message["type"] == "http.response.start":
+        if is_start:
             self._start = message
             return
-        if cycle.flow.write_paused and not cycle.disconnected:
-            await cycle.flow.drain()
-        if not cycle.disconnected:
-            self._write(cycle, message["body"])
+        is_last = not message.get("more_body", False)
+        await self._write(message["body"], is_last=is_last)
+        if is_last:
+            self._complete()
 
-    def _write(self, cycle: RequestResponseCycle, body: bytes) -> None:
+    def cut_if_incomplete(self) -> None:
+        """End the connection if a reply was begun and will have no end: the client has to notice.
+
+        To be called when whatever answers has ended.
+        """
+        cycle = self._cycle
+        if not cycle.response_complete and (cycle.response_started or cycle.transport.is_closing()):
+            cycle.disconnected = True
+            reset(cycle.transport)
+
+    async def _write(self, body: bytes, *, is_last: bool) -> None:
+        cycle = self._cycle
+        self._raise_if_left()
+        pieces = [] if cycle.response_started else [self._head(is_last=is_last)]
+        cycle.response_started = True
+        if cycle.scope["method"] != "HEAD":
+            pieces += _chunk(body, is_last=is_last) if self._is_chunked else [body]
+        cycle.transport.write(b"".join(pieces))
+        if cycle.flow.write_paused:
+            await cycle.flow.drain()
+            self._raise_if_left()
+
+    def _raise_if_left(self) -> None:
+        # Of the requests in a pipeline, uvicorn tells only the newest that the client left.
+        if self._cycle.disconnected or self._cycle.transport.is_closing():
+            raise ConnectionResetError("The client has left.")
+
+    def _head(self, *, is_last: bool) -> bytes:
+        cycle = self._cycle
         headers = [*cycle.default_headers, *self._start["headers"]]
+        if not is_last and not any(name.lower() == b"content-length" for name, _ in headers):
+            self._is_chunked = cycle.scope["http_version"] != "1.0"
+            cycle.keep_alive = cycle.keep_alive and self._is_chunked
+        if self._is_chunked:
+            headers.append((b"Transfer-Encoding", b"chunked"))
         if (b"Connection", b"close") in headers:
             cycle.keep_alive = False
         elif not cycle.keep_alive:
             headers.append((b"Connection", b"close"))
-        head = head_of(self._start["status"], headers)
-        cycle.transport.write(head if cycle.scope["method"] == "HEAD" else head + body)
-        cycle.response_started = cycle.response_complete = True
+        return head_of(self._start["status"], headers)
+
+    def _complete(self) -> None:
+        cycle = self._cycle
+        cycle.response_complete = True
         cycle.message_event.set()
         if not cycle.keep_alive:
             cycle.transport.close()
         cycle.on_response()
+
+
+def reset(transport: asyncio.Transport) -> None:
+    """End a connection so that the client sees that it was cut, and the kernel keeps nothing of it.
+
+    Closed in the usual way, what the client does not read would stay with the kernel for minutes,
+    and a reply to HTTP/1.0 would seem to be complete.
+    """
+    if not transport.is_closing():
+        connection = transport.get_extra_info("socket")
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    transport.abort()
 
 
 def head_of(status: int, headers: Iterable[tuple[bytes, bytes]]) -> bytes:
@@ -69,3 +125,8 @@ def head_of(status: int, headers: Iterable[tuple[bytes, bytes]]) -> bytes:
     if head.count(b"\n") != line_breaks or head.count(b"\r") != line_breaks:
         raise RuntimeError("A header of the reply has a line break in it.")
     return head
+
+
+def _chunk(body: bytes, *, is_last: bool) -> list[bytes]:
+    chunk = [b"%x\r\n" % len(body), body, b"\r\n"] if body else []
+    return [*chunk, b"0\r\n\r\n"] if is_last else chunk

@@ -1,0 +1,57 @@
+"""An ASGI application that answers in pieces, served as feedkeep is; it tells what happens."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator
+
+import uvloop
+
+from feedkeep.api.http import Receive, Scope, Send
+from feedkeep.server import listen, run
+from feedkeep.settings import Settings
+
+PIECE = b"x" * 65_536
+
+
+def tell(word: object) -> None:
+    sys.stdout.write(f"{word}\n")
+    sys.stdout.flush()
+
+
+class Broken(Exception):
+    """What `/broken` ends with."""
+
+
+async def pieces(path: str) -> AsyncIterator[bytes]:
+    if path == "/endless":
+        while True:
+            yield PIECE
+    yield b"one, "
+    if path == "/broken":
+        raise Broken
+    yield b""
+    yield b"two, "
+    yield b"three"
+
+
+async def app(scope: Scope, receive: Receive, send: Send) -> None:
+    path = scope["path"]
+    headers = [(b"content-length", b"15")] if path == "/counted" else []
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    try:
+        async for piece in pieces(path):
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+            if path == "/endless":
+                tell("sent")
+    except OSError:
+        tell("left")
+        raise
+    await send({"type": "http.response.body", "body": b""})
+
+
+if __name__ == "__main__":
+    settings = Settings(port=0)
+    (listener,) = listen(settings)
+    tell(listener.getsockname()[1])
+    uvloop.run(run(app, listener, settings))

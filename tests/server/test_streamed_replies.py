@@ -1,0 +1,118 @@
+"""Replies in several pieces, as the bytes that a client receives."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+import pytest
+from test_bounds import until_closed
+
+APP = Path(__file__).with_name("streaming_app.py")
+
+
+class Served:
+    """The application of `streaming_app.py` in a process of its own."""
+
+    def __init__(self, errors: IO[bytes]) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, APP], stdout=subprocess.PIPE, stderr=errors, text=True
+        )
+        self.port = int(self.line())
+
+    def line(self) -> str:
+        """Wait for the next line that the application prints."""
+        assert self.process.stdout is not None
+        return self.process.stdout.readline().strip()
+
+    def connect(self) -> socket.socket:
+        return socket.create_connection(("127.0.0.1", self.port), timeout=20)
+
+    def reply(self, path: str, method: str = "GET", version: str = "1.1") -> bytes:
+        with self.connect() as connection:
+            head = f"{method} {path} HTTP/{version}\r\nHost: x\r\nConnection: close\r\n\r\n"
+            connection.sendall(head.encode())
+            return until_closed(connection)
+
+
+@pytest.fixture(scope="module")
+def errors(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("served") / "errors"
+
+
+@pytest.fixture(scope="module")
+def served(errors: Path) -> Iterator[Served]:
+    with errors.open("wb") as file:
+        served = Served(file)
+    yield served
+    served.process.terminate()
+    assert served.process.wait(20) == 0
+    assert served.process.stdout is not None
+    served.process.stdout.close()
+
+
+def body_of(reply: bytes) -> bytes:
+    return reply.partition(b"\r\n\r\n")[2]
+
+
+def test_a_body_without_a_length_is_sent_in_chunks(served: Served) -> None:
+    reply = served.reply("/streamed")
+    assert b"Transfer-Encoding: chunked\r\n" in reply
+    assert body_of(reply) == b"5\r\none, \r\n5\r\ntwo, \r\n5\r\nthree\r\n0\r\n\r\n"
+
+
+def test_a_body_with_a_length_is_sent_as_it_is(served: Served) -> None:
+    reply = served.reply("/counted")
+    assert b"chunked" not in reply
+    assert body_of(reply) == b"one, two, three"
+
+
+def test_http_1_0_gets_what_is_sent_until_the_connection_ends(served: Served) -> None:
+    reply = served.reply("/streamed", version="1.0\r\nConnection: keep-alive")
+    assert b"chunked" not in reply
+    assert body_of(reply) == b"one, two, three"
+
+
+def test_head_gets_no_body(served: Served) -> None:
+    assert body_of(served.reply("/streamed", "HEAD")) == b""
+    assert b"content-length: 15\r\n" in (reply := served.reply("/counted", "HEAD"))
+    assert body_of(reply) == b""
+
+
+def test_the_next_request_of_a_pipeline_is_answered_behind_a_streamed_reply(
+    served: Served,
+) -> None:
+    with served.connect() as connection:
+        connection.sendall(b"GET /streamed HTTP/1.1\r\nHost: x\r\n\r\n" * 2)
+        replies = b""
+        while replies.count(b"\r\n0\r\n\r\n") < 2:
+            replies += connection.recv(65_536)
+    assert replies.count(b"HTTP/1.1 200 OK") == 2
+
+
+@pytest.mark.parametrize("version", ["1.0", "1.1"])
+def test_a_reply_that_fails_half_way_is_cut_without_an_end(served: Served, version: str) -> None:
+    with served.connect() as connection:
+        connection.sendall(f"GET /broken HTTP/{version}\r\nHost: x\r\n\r\n".encode())
+        received: list[bytes] = []
+        with pytest.raises(ConnectionResetError):
+            received.extend(iter(lambda: connection.recv(65_536), b""))
+    assert not b"".join(received).endswith(b"0\r\n\r\n")
+
+
+def test_whoever_answers_waits_for_a_client_that_does_not_read_and_ends_when_it_leaves(
+    served: Served, errors: Path
+) -> None:
+    before = errors.read_bytes()
+    with served.connect() as connection:
+        connection.sendall(b"GET /endless HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert served.line() == "sent"
+    lines = 0
+    while served.line() == "sent":  # it ends, since the next send raises
+        lines += 1
+    assert lines < 1_000  # what the kernel takes, and no more
+    assert errors.read_bytes() == before
