@@ -255,7 +255,7 @@ class Apps:
         def decide(body: str | None, others: int) -> str:
             devices.check_room(others)
             changed = _json(devices.with_settings(_settings_of(body), wanted, removed))
-            if len(changed) > MAX_SETTINGS_BYTES:
+            if len(changed.encode()) > MAX_SETTINGS_BYTES:
                 raise InvalidInput(f"At most {MAX_SETTINGS_BYTES:,} bytes of settings are kept.")
             return changed
 

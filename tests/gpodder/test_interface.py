@@ -49,6 +49,14 @@ def test_settings_of_nothing_in_particular_are_400(
     assert person.app().get(path, params=query).status_code == 400
 
 
+def test_settings_are_bounded_by_their_bytes_in_utf_8_not_by_their_characters(
+    person: Person,
+) -> None:
+    app, path = person.app(), f"/api/2/settings/{person.name}/account.json"
+    assert app.post(path, json={"set": {"a": "é" * 40_000}, "remove": []}).status_code == 400
+    assert app.post(path, json={"set": {"a": "é" * 30_000}, "remove": []}).status_code == 200
+
+
 def test_settings_are_kept_up_to_a_bound(person: Person) -> None:
     app, path = person.app(), f"/api/2/settings/{person.name}/account.json"
     ok(app.post(path, json={"set": {"a": "x" * 60_000}}))
