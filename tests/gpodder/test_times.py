@@ -53,6 +53,11 @@ def test_a_time_is_written_to_the_second_without_an_offset() -> None:
     assert write_time(253_402_300_799) == "9999-12-31T23:59:59"
 
 
+def test_a_year_has_four_digits_wherever_it_runs() -> None:
+    """`%4Y` is glibc's alone; read_time lets no year before 1970 in."""
+    assert write_time(-62_135_596_800) == "0001-01-01T00:00:00"
+
+
 @pytest.mark.parametrize(
     ("text", "since"), [("", 0), ("7", 7), ("7.9", 7), ("-7", 0), (" 8 ", 8), ("+9", 9)]
 )

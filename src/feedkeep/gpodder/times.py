@@ -36,7 +36,7 @@ def read_time(value: object) -> int | None:
 
 def write_time(second: int) -> str:
     """Return a time in UTC without an offset: Kasts reads no other."""
-    return datetime.fromtimestamp(second, UTC).strftime("%4Y-%m-%dT%H:%M:%S").rjust(19, "0")
+    return datetime.fromtimestamp(second, UTC).replace(tzinfo=None).isoformat()
 
 
 def read_since(text: str) -> int:
