@@ -105,6 +105,13 @@ class FeedkeepProcess:
             assert time.monotonic() < deadline, self.log.read_text()
             time.sleep(0.02)
 
+    def wait_until_ready(self) -> None:
+        """Wait until the service says that it is ready; what it says is a second old at most."""
+        deadline = time.monotonic() + _START_SECONDS
+        while httpx.get(f"{self.base_url}/readyz").status_code != httpx.codes.OK:
+            assert time.monotonic() < deadline, self.log.read_text()
+            time.sleep(0.02)
+
     def kill(self) -> None:
         """End all its processes at once, as the death of the machine's power would."""
         for pid in (*self.workers(), self.process.pid):

@@ -176,7 +176,7 @@ if can_mount():  # where not, tests/test_running.py has a full disk that is not 
             total = client.get("/subscriptions").json()["total"]
             assert httpx.get(f"{process.base_url}/readyz").status_code == 503
             ballast.unlink()
-            assert httpx.get(f"{process.base_url}/readyz").status_code == 200
+            process.wait_until_ready()
             assert client.post("/subscriptions", json=many(20)).status_code == 200
             assert client.get("/subscriptions").json()["total"] == total + 100
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
+import time
 
 from feedkeep.api import paging, wire
 from feedkeep.api.body import read_body
@@ -100,15 +102,29 @@ class LiveResource:
 
 
 class ReadyResource:
-    """/readyz: whether the store can read and write."""
+    """/readyz: whether the store can read and write.
+
+    Finding that out is a commit, and whoever likes may ask. So the store is asked once a second at
+    most, and all who come meanwhile share what it said.
+    """
 
     def __init__(self, service: Service) -> None:
         self._service = service
+        self._asked_at_seconds = 0.0
+        self._answer: asyncio.Future[None] | None = None
 
     async def get(self, _request: Request) -> Reply:
         """Answer, or say that the service is unavailable."""
-        await self._service.assert_ready()
+        await asyncio.shield(self._shared_answer())
         return Reply(wire.encode(wire.StatusReply("ok")))
+
+    def _shared_answer(self) -> asyncio.Future[None]:
+        now_seconds = time.monotonic()
+        is_old = now_seconds - self._asked_at_seconds >= 1
+        if self._answer is None or (is_old and self._answer.done()):
+            self._asked_at_seconds = now_seconds
+            self._answer = asyncio.ensure_future(self._service.assert_ready())
+        return self._answer
 
 
 def _admitted(request: Request) -> Admitted:
