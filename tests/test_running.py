@@ -150,8 +150,32 @@ def test_a_full_disk_is_not_ready_and_says_503_until_there_is_room(own: Feedkeep
             assert httpx.get(f"{own.base_url}/livez").status_code == 200
             assert client.get("/subscriptions").json()["total"] == 1
         resource.prlimit(pid, resource.RLIMIT_FSIZE, before)
-        assert httpx.get(f"{own.base_url}/readyz").status_code == 200
+        own.wait_until_ready()
         assert client.post("/subscriptions", json=item).status_code == 200
+
+
+def test_however_many_ask_whether_it_is_ready_the_store_is_asked_once_a_second(
+    own: FeedkeepProcess,
+) -> None:
+    own.stop()
+    (own.folder / "sitecustomize.py").write_text(
+        "import pathlib\n"
+        "import feedkeep.service as s\n"
+        "asked = s.Service.assert_ready\n"
+        "async def counted(service):\n"
+        f"    with pathlib.Path({str(own.folder / 'asked')!r}).open('a') as file:\n"
+        "        file.write('x')\n"
+        "    await asked(service)\n"
+        "s.Service.assert_ready = counted\n"
+    )
+    own.environment["PYTHONPATH"] = str(own.folder)
+    own.start()
+    started = time.monotonic()
+    with httpx.Client(base_url=own.base_url) as client:
+        statuses = {client.get(f"{prefix}/readyz").status_code for prefix in ("", "/v1") * 100}
+    seconds = time.monotonic() - started
+    assert statuses == {200}
+    assert len((own.folder / "asked").read_text()) <= seconds + 1
 
 
 def test_the_log_has_a_line_of_json_for_each_request_and_keeps_secrets_out(
@@ -261,13 +285,15 @@ def test_an_address_that_is_taken_is_told_in_one_sentence(feedkeep: FeedkeepProc
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
 
 
+@pytest.mark.parametrize("error", ["ZeroDivisionError", "AccountError", "StoreUnusable"])
 def test_a_defect_is_500_with_the_fixed_text_alone_and_the_log_tells_the_rest(
-    own: FeedkeepProcess,
+    own: FeedkeepProcess, error: str
 ) -> None:
     own.stop()
     (own.folder / "sitecustomize.py").write_text(
         "import feedkeep.service as s\n"
-        "async def broken(*_): raise ZeroDivisionError('the details')\n"
+        "from feedkeep.errors import *\n"
+        f"async def broken(*_): raise {error}('the details')\n"
         "s.Service.page = broken\n"
     )
     own.environment["PYTHONPATH"] = str(own.folder)
@@ -279,4 +305,4 @@ def test_a_defect_is_500_with_the_fixed_text_alone_and_the_log_tells_the_rest(
     assert reply.json() == {"code": "500", "message": "An internal error occurred."}
     (line,) = [line for line in log_lines(own) if line["event"] == "internal error"]
     assert line["request_id"] == reply.headers["X-Request-Id"]
-    assert "ZeroDivisionError: the details" in line["exception"]
+    assert f"{error}: the details" in line["exception"]

@@ -23,7 +23,7 @@ from feedkeep.errors import (
 CHALLENGE = 'Bearer realm="feedkeep", Basic realm="feedkeep", charset="UTF-8"'
 RETRY_AFTER_SECONDS = 2
 
-BAD_REQUEST, FORBIDDEN, METHOD_NOT_ALLOWED = 400, 403, 405
+BAD_REQUEST, FORBIDDEN, METHOD_NOT_ALLOWED, INTERNAL_ERROR = 400, 403, 405, 500
 INVALID = "The input could not be validated."
 
 _log = structlog.get_logger()
@@ -99,18 +99,18 @@ def refusal_of(error: Exception, allow: str, invalid_status: int = METHOD_NOT_AL
             headers = {"Retry-After": str(RETRY_AFTER_SECONDS)}
             return Refusal(503, "The service is unavailable.", "Try again in a moment.", headers)
         case _:
-            return Refusal(500, "An internal error occurred.")
+            return Refusal(INTERNAL_ERROR, "An internal error occurred.")
 
 
 def reply_to(error: Exception, request: Request, route: Route | None) -> Reply:
     """Answer any error that a request ended in; log those that are not the client's."""
+    told = (route.allow, route.edge.invalid_status) if route else ("",)
+    refusal = refusal_of(error, *told)
     if isinstance(error, StoreUnavailable):
         _log.error("store unavailable", request_id=request.id, reason=str(error))
-    elif not isinstance(error, FeedkeepError):
+    elif refusal.status == INTERNAL_ERROR:
         _log.error("internal error", request_id=request.id, exc_info=error)
-    if route is None:
-        return refusal_of(error, "").reply()
-    return refusal_of(error, route.allow, route.edge.invalid_status).reply()
+    return refusal.reply()
 
 
 def _invalid(detail: str, allow: str) -> Refusal:
