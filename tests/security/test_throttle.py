@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from array import array
+
 import pytest
 
 from feedkeep.errors import TooManyAttempts
@@ -80,8 +83,49 @@ def test_an_attempt_may_be_taken_back_after_it_was_forgotten() -> None:
 def test_only_as_many_attempts_are_kept_as_can_matter() -> None:
     watched = Throttle()
     for number in range(1_000):
-        assert held_up(watched, "me", "192.0.2.1", now=number * 301) == 0
+        assert held_up(watched, "me", "192.0.2.1", now=number * 31) == 0
     assert sorted(len(times) for times in watched._attempts.values()) == [10, 50, 100]
+
+
+def test_after_the_window_nothing_is_kept() -> None:
+    watched = Throttle()
+    for number in range(30):
+        held_up(watched, f"user{number}", f"192.0.2.{number}", now=number)
+    held_up(watched, "me", "198.51.100.1", now=305)
+    assert len(watched._attempts) == (29 - 5) * 3 + 3
+    held_up(watched, "me", "198.51.100.1", now=605)
+    assert len(watched._attempts) == 3
+
+
+def test_what_is_kept_of_a_name_has_one_size_and_does_not_tell_it() -> None:
+    watched, another = Throttle(), Throttle()
+    name = "a password typed as a name" * 1_000
+    for process in (watched, another):
+        held_up(process, name, "192.0.2.1")
+        assert all(isinstance(key, bytes) and len(key) == 16 for key in process._attempts)
+    assert not watched._attempts.keys() & another._attempts.keys()
+
+
+def test_a_name_and_an_address_are_not_taken_for_one_another() -> None:
+    watched = Throttle()
+    for number in range(50):
+        held_up(watched, f"user{number}", "me")
+    assert held_up(watched, "me", "192.0.2.1") == 0
+
+
+def test_all_that_is_watched_takes_less_than_24_mb() -> None:
+    watched = Throttle()
+    tracemalloc.start()
+    now = 0.0
+    for number in range(throttle.MAX_KEYS + 100):  # more than could come in five minutes
+        now += 0.001
+        key = watched._key("account", f"{number}" * 100)
+        watched._attempts[key] = array("d", [now] * throttle.PER_ACCOUNT)
+    held_up(watched, "me", "192.0.2.1", now)
+    taken_bytes, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(watched._attempts) == throttle.MAX_KEYS
+    assert 16_000_000 < taken_bytes < 24_000_000
 
 
 def test_what_is_watched_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import ipaddress
 import math
-from collections.abc import Hashable
+import secrets
+from array import array
+from collections import OrderedDict
 from dataclasses import dataclass
 
 from feedkeep.errors import TooManyAttempts
@@ -14,14 +17,20 @@ PER_ACCOUNT_AND_ADDRESS = 10
 PER_ADDRESS = 50
 PER_ACCOUNT = 100
 MAX_KEYS = 20_000
-"""How many names and addresses are watched at once; beyond it, those watched the longest go."""
+"""How many names and addresses are watched at once; beyond it, those that were quiet the longest go.
+
+Together they take less than 24 MB, however long the names are that somebody claims: 16 bytes stand
+for a name, and each has at most 100 times of 8 bytes.
+"""
+
+_KEY_BYTES = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
     """An attempt that is being checked; it counts as a wrong one until it is found right."""
 
-    keys: tuple[tuple[Hashable, int], ...]
+    keys: tuple[tuple[bytes, int], ...]
     at_seconds: float
 
 
@@ -29,7 +38,8 @@ class Throttle:
     """Counts wrong passwords of the last five minutes, in this process's memory."""
 
     def __init__(self) -> None:
-        self._attempts: dict[Hashable, list[float]] = {}
+        self._secret = secrets.token_bytes(_KEY_BYTES)
+        self._attempts: OrderedDict[bytes, array[float]] = OrderedDict()
 
     def begin(self, name_key: str, address: str, now_seconds: float) -> Attempt:
         """Count an attempt before it is checked, so that many at once cannot slip through.
@@ -41,18 +51,21 @@ class Throttle:
         """
         network = _network(address)
         keys = (
-            ((name_key, network), PER_ACCOUNT_AND_ADDRESS),
-            ((None, network), PER_ADDRESS),
-            ((name_key, None), PER_ACCOUNT),
+            (self._key("both", name_key, network), PER_ACCOUNT_AND_ADDRESS),
+            (self._key("address", network), PER_ADDRESS),
+            (self._key("account", name_key), PER_ACCOUNT),
         )
+        self._forget_what_is_over(now_seconds)
         waits = [self._wait_seconds(key, limit, now_seconds) for key, limit in keys]
         if max(waits) > 0:
             raise TooManyAttempts(math.ceil(max(waits)))
         for key, limit in keys:
-            times = self._attempts.setdefault(key, [])
+            times = self._attempts.setdefault(key, array("d"))
             times.append(now_seconds)
             del times[:-limit]  # only the last ones decide
-        self._forget_oldest()
+            self._attempts.move_to_end(key)
+        while len(self._attempts) > MAX_KEYS:
+            self._attempts.popitem(last=False)
         return Attempt(keys, now_seconds)
 
     def forgive(self, attempt: Attempt) -> None:
@@ -64,13 +77,21 @@ class Throttle:
             if not times:
                 self._attempts.pop(key, None)
 
-    def _wait_seconds(self, key: Hashable, limit: int, now_seconds: float) -> float:
-        times = self._attempts.get(key, [])
+    def _key(self, *parts: str) -> bytes:
+        """Return what stands for a name, an address or both: of one size, and telling nothing."""
+        text = "\0".join(parts).encode(errors="surrogatepass")
+        return hashlib.blake2b(text, digest_size=_KEY_BYTES, key=self._secret).digest()
+
+    def _wait_seconds(self, key: bytes, limit: int, now_seconds: float) -> float:
+        times = self._attempts.get(key, ())
         return times[-limit] + WINDOW_SECONDS - now_seconds if len(times) >= limit else 0
 
-    def _forget_oldest(self) -> None:
-        while len(self._attempts) > MAX_KEYS:
-            del self._attempts[next(iter(self._attempts))]
+    def _forget_what_is_over(self, now_seconds: float) -> None:
+        while self._attempts:
+            key, times = next(iter(self._attempts.items()))  # the one that was quiet the longest
+            if times[-1] + WINDOW_SECONDS > now_seconds:
+                break
+            del self._attempts[key]
 
 
 def _network(address: str) -> str:
