@@ -82,7 +82,7 @@ class FeedkeepProcess:
         self.printed = []
         for line in self.process.stdout:
             self.printed.append(line)
-            if found := re.search(r"https?://[0-9.:]+", line):
+            if found := re.search(r"https?://(?:\[[0-9a-f:]+\]|[0-9.]+):[0-9]+", line):
                 self.base_url = found[0]
                 return
         raise DidNotStart(self.log.read_text())

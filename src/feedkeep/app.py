@@ -8,6 +8,7 @@ import time
 import structlog
 
 from feedkeep.api import problems
+from feedkeep.api.addresses import plain_address
 from feedkeep.api.auth import HeaderDoor, address_of, log_refusal
 from feedkeep.api.cors import Cors, is_cross_site
 from feedkeep.api.http import Receive, Reply, Request, Scope, Send
@@ -81,7 +82,7 @@ class FeedkeepApp:
 
     def __init__(self, service: Service, settings: Settings) -> None:
         self._service = service
-        self._trusted_proxies = frozenset(settings.trusted_proxies)
+        self._trusted_proxies = frozenset(map(plain_address, settings.trusted_proxies))
         self._origins = frozenset(settings.cors_origins)
         self._public_url = settings.public_url
         self._cors = Cors(settings.cors_origins) if settings.cors_origins else None

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import json
 import re
 import ssl
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import httpx
@@ -129,6 +130,46 @@ def test_wrong_passwords_have_to_wait_by_account_and_address(
         assert ask(process, there, process.new_token(there), "198.51.100.7").status_code == 200
         third = process.new_account(PASSWORD)
         assert ask(process, third, PASSWORD, "203.0.113.1").status_code == 200
+
+
+def test_who_guesses_by_ipv4_holds_up_nobody_else_where_both_are_listened_on(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text(CHEAP)
+    process = FeedkeepProcess(tmp_path, host="::")
+    process.environment["PYTHONPATH"] = str(tmp_path)
+    with process, ExitStack() as stack:
+        base = f"http://127.0.0.1:{httpx.URL(process.base_url).port}"
+        stranger, other = (
+            stack.enter_context(httpx.Client(base_url=base, transport=transport, timeout=60))
+            for transport in map(from_address, ("127.0.0.2", "127.0.0.3"))
+        )
+        wrong = refused_after(lambda n: stranger.get("/subscriptions", auth=(f"no{n}", "x")), 60)
+        assert wrong == 50
+        assert other.get("/subscriptions", auth=("nobody", "wrong")).status_code == 401
+        by_ipv6 = httpx.get(f"{process.base_url}/subscriptions", auth=("nobody", "wrong"))
+        assert by_ipv6.status_code == 401
+        log = process.log.read_text()
+    assert '"address":"127.0.0.2"' in log
+    assert "::ffff" not in log
+
+
+@pytest.mark.parametrize("trusted", ["127.0.0.1", "::ffff:127.0.0.1"])
+def test_a_proxy_is_trusted_however_its_address_is_spelled_and_a_hop_may_have_a_port(
+    tmp_path: Path, trusted: str
+) -> None:
+    hops = {"192.0.2.7:5678": "192.0.2.7", "[2001:db8::1]:443": "2001:db8::1",
+            "192.0.2.8, ::ffff:127.0.0.1": "192.0.2.8"}  # fmt: skip
+    with FeedkeepProcess(tmp_path, host="::", trusted_proxies=trusted) as process:
+        url = f"http://127.0.0.1:{httpx.URL(process.base_url).port}/livez"
+        for hop in hops:
+            assert httpx.get(url, headers={"X-Forwarded-For": hop}).status_code == 200
+    lines = [json.loads(line) for line in process.log.read_text().splitlines()]
+    assert [line["address"] for line in lines] == list(hops.values())
+
+
+def from_address(address: str) -> httpx.HTTPTransport:
+    return httpx.HTTPTransport(local_address=address)
 
 
 def test_wrong_passwords_count_together_whichever_way_they_come(

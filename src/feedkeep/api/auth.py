@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import structlog
 
+from feedkeep.api.addresses import plain_address
 from feedkeep.api.http import Request
 from feedkeep.errors import NotAuthorized, TooManyAttempts
 from feedkeep.model import Admitted, Value
@@ -100,5 +101,5 @@ def address_of(request: Request, trusted_proxies: Collection[str]) -> str:
         return address
     hops = request.header(b"x-forwarded-for").split(",")
     while address in trusted_proxies and hops:
-        address = hops.pop().strip() or address
+        address = plain_address(hops.pop().strip()) or address
     return address

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any
 from urllib.parse import parse_qsl
 
+from feedkeep.api.addresses import plain_address
 from feedkeep.errors import InvalidInput
 from feedkeep.model import Admitted
 
@@ -58,7 +59,7 @@ class Request:
     def peer(self) -> str:
         """The address at the other end of the connection."""
         client = self._scope.get("client")
-        return client[0] if client else "127.0.0.1"
+        return plain_address(client[0]) if client else "127.0.0.1"
 
     @property
     def base_url(self) -> str:
