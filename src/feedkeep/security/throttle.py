@@ -17,7 +17,7 @@ PER_ACCOUNT_AND_ADDRESS = 10
 PER_ADDRESS = 50
 PER_ACCOUNT = 100
 MAX_KEYS = 20_000
-"""How many names and addresses are watched at once; beyond it, those that were quiet the longest go.
+"""How many names and addresses are watched at once; beyond it, the quietest go.
 
 Together they take less than 24 MB, however long the names are that somebody claims: 16 bytes stand
 for a name, and each has at most 100 times of 8 bytes.
