@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
 
 import uvloop
 
@@ -35,8 +36,22 @@ async def pieces(path: str) -> AsyncIterator[bytes]:
     yield b"three"
 
 
+async def echo(receive: Receive, send: Send) -> None:
+    event: Mapping[str, Any] = {"more_body": True}
+    body = b""
+    while event.get("more_body"):
+        event = await receive()
+        body += event["body"]
+    length = [(b"content-length", b"%d" % len(body))]
+    await send({"type": "http.response.start", "status": 200, "headers": length})
+    await send({"type": "http.response.body", "body": body})
+
+
 async def app(scope: Scope, receive: Receive, send: Send) -> None:
     path = scope["path"]
+    if path == "/echo":
+        await echo(receive, send)
+        return
     headers = [(b"content-length", b"15")] if path == "/counted" else []
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     try:

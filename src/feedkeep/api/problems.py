@@ -64,6 +64,9 @@ HEAD_TOO_LARGE = Refusal(
     431, "The request's headers are too large.", "At most 16,384 bytes of them are read."
 )
 UNREADABLE = Refusal(400, "The request is not valid HTTP.")
+UNKNOWN_CODING = Refusal(
+    501, "The transfer coding is not supported.", "Send the body as it is, or chunked."
+)
 UNKNOWN_METHOD = Refusal(
     METHOD_NOT_ALLOWED, INVALID, "", {"Allow": "GET, HEAD, POST, PUT, PATCH, DELETE"}
 )

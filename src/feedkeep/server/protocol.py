@@ -15,8 +15,14 @@ from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from feedkeep.api.http import App, Receive, Scope, Send
-from feedkeep.api.problems import HEAD_TOO_LARGE, STOPPING, UNKNOWN_METHOD, UNREADABLE
-from feedkeep.server.refusals import has_body, reply_of, written
+from feedkeep.api.problems import (
+    HEAD_TOO_LARGE,
+    STOPPING,
+    UNKNOWN_CODING,
+    UNKNOWN_METHOD,
+    UNREADABLE,
+)
+from feedkeep.server.refusals import has_body, is_only_chunked, reply_of, written
 from feedkeep.server.writing import ReplyWriter
 
 KEEP_ALIVE_SECONDS = 75
@@ -29,14 +35,14 @@ MAX_HEAD_BYTES = 16 * 1024
 """The size of the largest request line and headers together that are read."""
 
 _VERSIONS = {"1.0", "1.1"}
-_UPGRADE = re.compile(rb"\nupgrade([ \t]*:)", re.IGNORECASE)
+_UPGRADE = re.compile(rb"(?<=\n)upgrade(?=[ \t]*:)", re.IGNORECASE)
 
 
 class Protocol(HttpToolsProtocol):
     """uvicorn's protocol, with bounds, which answers what is not HTTP in the shape of our errors.
 
     Attributes:
-        is_between_messages: Whether the next byte starts a request.
+        is_in_head: Whether the next byte belongs to a request's line or headers.
         is_broken: Whether what follows cannot be read; what came before is answered, and the rest
             dropped.
         last_seen: When the client sent something, was answered, or connected; in the event loop's
@@ -45,12 +51,12 @@ class Protocol(HttpToolsProtocol):
         stalled_since: When the client began to leave a reply unread; None while it reads.
     """
 
-    is_between_messages = True
+    is_in_head = True
     is_broken = False
     waiting_since: float | None = None
     stalled_since: float | None = None
 
-    _is_head_too_large = False
+    _refusal = UNREADABLE
     _unaccounted_bytes = 0  # that came since the last head or body was read
 
     def __init__(self, most_connections: int, *arguments: Any, **named: Any) -> None:
@@ -105,25 +111,39 @@ class Protocol(HttpToolsProtocol):
 
         A server may ignore `Upgrade` (RFC 9110, section 7.8), and clients send it with each request
         (`curl --http2`, Java's HttpClient). The parser would take the body for the other protocol,
-        so the field gets another name, of the same length: no byte ever changes its place.
+        so the field gets another name, of the same length. To see whether it is a field and not a
+        part of a body, what stands before it is parsed first.
         """
         if self.is_broken:
             return
+        parsed = 0
         self.last_seen = self.loop.time()
         if self.waiting_since is None:
             self.waiting_since = self.last_seen
         self._unaccounted_bytes += len(data)
-        if self.is_between_messages and _UPGRADE.search(data):
-            head, end, rest = data.partition(b"\r\n\r\n")
-            data = _UPGRADE.sub(rb"\nignored\1", head) + end + rest
-        super().data_received(data)
+        for match in _UPGRADE.finditer(data):
+            self._parse(data[parsed : match.start()])
+            parsed = match.start()
+            if self.is_in_head:
+                self._parse(b"ignored")
+                parsed = match.end()
+        self._parse(data[parsed:] if parsed else data)
         if self._unaccounted_bytes > MAX_HEAD_BYTES and not self.is_broken:
-            self._is_head_too_large = True
+            self._refusal = HEAD_TOO_LARGE
             self.send_400_response("")
+
+    def _parse(self, data: bytes) -> None:
+        while data and not self.is_broken:
+            try:
+                self.parser.feed_data(data)
+                break
+            except httptools.HttpParserUpgrade as upgrade:  # its field came in pieces
+                data = data[upgrade.args[0] :]
+            except httptools.HttpParserError:
+                self.send_400_response("")
 
     def on_message_begin(self) -> None:
         """Note that a request has begun."""
-        self.is_between_messages = False
         self.waiting_since = self.last_seen
         super().on_message_begin()
 
@@ -158,21 +178,29 @@ class Protocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """Start the request, unless its body would be taken for a second one."""
+        self.is_in_head = False
         self.waiting_since = self.last_seen
         self._unaccounted_bytes = 0
         if self._head_bytes() > MAX_HEAD_BYTES:
-            self._is_head_too_large = True
+            self._refusal = HEAD_TOO_LARGE
             raise ValueError("the head is too large")  # which makes httptools refuse
         if self.parser.get_http_version() not in _VERSIONS:
             raise ValueError("not a version of HTTP that is spoken here")
+        names = [name for name, _ in self.headers]
+        if names.count(b"host") > 1:
+            raise ValueError("which host is meant cannot be told (RFC 9112, section 3.2)")
+        if b"transfer-encoding" in names and not is_only_chunked(self.headers):
+            self._refusal = UNKNOWN_CODING
+            raise ValueError("a transfer coding that is not known (RFC 9112, section 6.1)")
         # An Upgrade that came in pieces was not found above; httptools refuses when this raises.
-        if self.parser.should_upgrade() and has_body(self.headers):
+        if self.parser.should_upgrade() and has_body(names):
             raise ValueError("an upgrade with a body")
         super().on_headers_complete()
+        self.headers = []  # trailers, which come after the body, are nobody's headers
 
     def on_message_complete(self) -> None:
         """Note that a request has ended."""
-        self.is_between_messages = True
+        self.is_in_head = True
         self.waiting_since = None
         self._unaccounted_bytes = 0
         super().on_message_complete()
@@ -195,7 +223,7 @@ class Protocol(HttpToolsProtocol):
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - the parser's words
         """Refuse a request that cannot be read, once those before it are answered.
 
-        uvicorn calls this while it handles the parser's error.
+        While the parser's error is handled, that decides what the refusal is.
         """
         self.is_broken = True
         cycle = self._cycle()
@@ -217,13 +245,9 @@ class Protocol(HttpToolsProtocol):
     def _refuse(self) -> None:
         # A method that the parser does not know is one that no route has; of anything else that is
         # broken, only HTTP's own 400 is true.
-        if self._is_head_too_large:
-            reply = HEAD_TOO_LARGE
-        elif isinstance(sys.exception(), httptools.HttpParserInvalidMethodError):
-            reply = UNKNOWN_METHOD
-        else:
-            reply = UNREADABLE
-        self.transport.write(written(reply))
+        if isinstance(sys.exception(), httptools.HttpParserInvalidMethodError):
+            self._refusal = UNKNOWN_METHOD
+        self.transport.write(written(self._refusal))
         self.transport.close()
 
     def _unsupported_upgrade_warning(self) -> None:

@@ -16,9 +16,15 @@ _HEADERS = {
 }
 
 
-def has_body(headers: Iterable[tuple[bytes, bytes]]) -> bool:
-    """Say whether a request with these headers has a body."""
-    return any(name in _BODY_HEADERS for name, _ in headers)
+def has_body(names: Iterable[bytes]) -> bool:
+    """Say whether a request with headers of these names has a body."""
+    return not _BODY_HEADERS.isdisjoint(names)
+
+
+def is_only_chunked(headers: Iterable[tuple[bytes, bytes]]) -> bool:
+    """Say whether a body comes in chunks and is coded in no other way."""
+    codings = [value for name, value in headers if name == b"transfer-encoding"]
+    return b",".join(codings).strip().lower() == b"chunked"
 
 
 def written(refusal: Refusal) -> bytes:

@@ -1,0 +1,25 @@
+"""What the tests of the HTTP server share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from served import Served
+
+
+@pytest.fixture(scope="module")
+def errors(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("served") / "errors"
+
+
+@pytest.fixture(scope="module")
+def served(errors: Path) -> Iterator[Served]:
+    with errors.open("wb") as file:
+        served = Served(file)
+    yield served
+    served.process.terminate()
+    assert served.process.wait(20) == 0
+    assert served.process.stdout is not None
+    served.process.stdout.close()

@@ -1,0 +1,116 @@
+"""Requests that are odd or broken, as bytes: what is meant is answered, and nothing slips in."""
+
+from __future__ import annotations
+
+import json
+import socket
+import struct
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from feedkeep_process import FeedkeepProcess
+from served import Served
+from test_bounds import connected, reply_to, until_closed
+
+GET = b"GET /livez HTTP/1.1\r\nHost: x\r\n"
+LAST = b"GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+UPGRADE = b"Connection: Upgrade\r\nUpgrade: h2c\r\n"
+OK = b"HTTP/1.1 200 OK"
+
+
+def chunked(head: str, trailer: str) -> bytes:
+    end = f"Transfer-Encoding: chunked\r\n\r\n2\r\n{{}}\r\n0\r\n{trailer}\r\n\r\n"
+    return f"{head}\r\nHost: x\r\nConnection: close\r\n{end}".encode()
+
+
+def test_a_credential_in_a_trailer_lets_nobody_in(feedkeep: FeedkeepProcess) -> None:
+    token = feedkeep.new_token(feedkeep.new_account())
+    for head in ("GET /subscriptions HTTP/1.1", "POST /subscriptions HTTP/1.1"):
+        reply = reply_to(feedkeep, chunked(head, f"Authorization: Bearer {token}"))
+        assert reply.startswith(b"HTTP/1.1 401 ")
+
+
+def test_an_address_in_a_trailer_is_not_believed(tmp_path: Path) -> None:
+    with FeedkeepProcess(tmp_path, trusted_proxies="127.0.0.1") as process:
+        head = "GET /livez HTTP/1.1\r\nX-Forwarded-For: 192.0.2.7"
+        reply_to(process, chunked(head, "X-Forwarded-For: 192.0.2.8"))
+    (line,) = map(json.loads, process.log.read_text().splitlines())
+    assert line["address"] == "192.0.2.7"
+
+
+@pytest.mark.parametrize(
+    "coding", ["gzip, chunked", "gzip,chunked", "x\r\nTransfer-Encoding: chunked"]
+)
+def test_a_transfer_coding_that_is_not_known_is_501(feedkeep: FeedkeepProcess, coding: str) -> None:
+    head = f"POST /subscriptions HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: {coding}\r\n\r\n"
+    reply = reply_to(feedkeep, head.encode() + b"2\r\n{}\r\n0\r\n\r\n")
+    assert reply.startswith(b"HTTP/1.1 501 ")
+    body = json.loads(reply.partition(b"\r\n\r\n")[2])
+    assert body["code"] == "501"
+    assert "chunked" in body["message"]
+
+
+def test_chunked_is_known_however_it_is_written(feedkeep: FeedkeepProcess) -> None:
+    reply = reply_to(feedkeep, GET + b"Transfer-Encoding:  Chunked \r\n\r\n0\r\n\r\n" + LAST)
+    assert reply.count(OK) == 2
+
+
+def test_a_second_host_is_400(feedkeep: FeedkeepProcess) -> None:
+    for second in (b"Host: y", b"host: x"):
+        reply = reply_to(feedkeep, GET + second + b"\r\n\r\n")
+        assert reply.startswith(b"HTTP/1.1 400 ")
+        assert json.loads(reply.partition(b"\r\n\r\n")[2])["code"] == "400"
+
+
+def test_what_is_behind_an_upgrade_in_a_pipeline_is_answered_and_behind_a_second(
+    feedkeep: FeedkeepProcess,
+) -> None:
+    reply = reply_to(feedkeep, (GET + UPGRADE + b"\r\n") * 3 + LAST)
+    assert reply.count(OK) == 4
+
+
+@pytest.mark.parametrize(
+    "framing",
+    ["Content-Length: 24\r\n\r\n{0}", "Transfer-Encoding: chunked\r\n\r\n18\r\n{0}\r\n0\r\n\r\n"],
+)
+def test_a_body_behind_an_upgrade_is_read_and_is_not_changed(served: Served, framing: str) -> None:
+    body = "upgrade: h2c\nupgrade: h2"
+    head = b"POST /echo HTTP/1.1\r\nHost: x\r\n" + UPGRADE
+    message = head + framing.format(body).encode()
+    with served.connect() as connection:
+        connection.sendall(message * 3 + LAST)
+        reply = until_closed(connection)
+    assert reply.count(body.encode()) == 3
+    assert reply.count(OK) == 4
+
+
+def test_behind_an_upgrade_that_comes_in_pieces_requests_are_answered_too(
+    feedkeep: FeedkeepProcess,
+) -> None:
+    with connected(feedkeep) as connection:
+        connection.sendall(GET + b"\r\n" + GET + b"Connection: Upgrade\r\nUpgra")
+        assert OK in connection.recv(65_536)  # it has read the first piece
+        connection.sendall(b"de: h2c\r\n\r\n" + LAST)
+        assert until_closed(connection).count(OK) == 2
+
+
+def test_a_client_that_leaves_before_its_replies_leaves_no_trace_in_the_log(
+    tmp_path: Path,
+) -> None:
+    with FeedkeepProcess(tmp_path) as process:
+        name = process.new_account()
+        token = process.new_token(name)
+        get = f"GET /subscriptions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n"
+        docs = "GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n"
+        for requests in (get * 50, docs * 5, get + docs * 2 + get, get + "GET /livez HT"):
+            for _ in range(5):
+                with connected(process) as connection, suppress(ConnectionError):
+                    connection.sendall(requests.encode())
+                    connection.recv(1)
+                    now = struct.pack("ii", 1, 0)
+                    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, now)
+        with process.client(name) as client:
+            assert client.get("/subscriptions").status_code == 200
+    lines = [json.loads(line) for line in process.log.read_text().splitlines()]
+    assert {line["event"] for line in lines} == {"request"}
