@@ -67,3 +67,29 @@ def test_an_origin_that_is_configured_and_the_public_one_may_write(tmp_path: Pat
             reply = client.post("/subscriptions", content=ADD, headers={"Origin": allowed})
             assert reply.status_code == 200
         assert client.post("/subscriptions", content=ADD, headers=EVIL).status_code == 403
+
+
+def test_where_all_origins_may_call_only_a_token_that_the_page_itself_holds_lets_write(
+    tmp_path: Path,
+) -> None:
+    """A browser adds what it remembers by itself: a password or a cookie, and never a token."""
+    with FeedkeepProcess(tmp_path, cors_origins="*") as process:
+        name = process.new_account("opensesame")
+        device = f"/subscriptions/{name}/phone.txt"
+        with httpx.Client(base_url=process.base_url) as browser:
+            assert browser.post(
+                f"/api/2/auth/{name}/login.json", auth=(name, "opensesame")
+            ).cookies.get("sessionid")
+            token = {"Authorization": f"Bearer {process.new_token(name)}"}
+            for path in ("/subscriptions", device, "/index.php/login/v2"):
+                for auth in (None, (name, "opensesame")):
+                    reply = browser.post(path, content=ADD, headers=EVIL, auth=auth)
+                    assert reply.status_code == 403
+                    assert reply.headers["Access-Control-Allow-Origin"] == "*"
+            browser.cookies.clear()
+            assert browser.get("/subscriptions", headers=token).json()["total"] == 0
+            reply = browser.post("/subscriptions", content=ADD, headers=EVIL | token)
+            assert reply.status_code == 200
+            own, own_login = {"Origin": process.base_url}, (name, "opensesame")
+            reply = browser.put(device, content=b"https://a.example", headers=own, auth=own_login)
+            assert reply.status_code == 200
