@@ -15,6 +15,7 @@ import apsw.sqlite_extra
 from feedkeep.errors import StoreDamaged, StoreUnavailable, StoreUnusable
 from feedkeep.model import T
 from feedkeep.store.migrate import migrations
+from feedkeep.store.sqlite.lock import make_folder
 
 APPLICATION_ID = 0x666B6565
 """Marks a SQLite file as feedkeep's: the letters "fkee"."""
@@ -200,7 +201,7 @@ def newest_version() -> int:
 
 def _create_private(path: Path) -> None:
     """Let only the owner read it: it holds hashes of passwords, and people's lists."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_folder(path)
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
 
 
@@ -260,7 +261,7 @@ def check_ours(connection: apsw.Connection, path: Path) -> int:
         version = connection.pragma("user_version")
         is_ours = connection.pragma("application_id") == APPLICATION_ID
         is_empty = connection.execute("SELECT count(*) FROM sqlite_schema").get == 0
-    if not is_ours and not is_empty:
+    if not is_ours and (version or not is_empty):
         raise StoreUnusable(f"{path} is a database of another program; give feedkeep its own file.")
     if version > newest_version():
         raise StoreUnusable(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, closing
@@ -39,7 +40,7 @@ from feedkeep.model import (
 )
 from feedkeep.store.base import Check
 from feedkeep.store.batch import Batcher, Done, FailedBeforeCommit, Outcome, reader
-from feedkeep.store.sqlite import accounts, apps, archive, entries
+from feedkeep.store.sqlite import accounts, apps, archive, entries, lock
 from feedkeep.store.sqlite.archive import SqliteArchive
 from feedkeep.store.sqlite.connection import (
     APPLICATION_ID,
@@ -51,6 +52,7 @@ from feedkeep.store.sqlite.connection import (
     prepare,
     roll_back,
 )
+from feedkeep.store.sqlite.place import Place
 
 MAX_JOBS_IN_A_BATCH = 256
 
@@ -62,6 +64,17 @@ Job = Callable[[apsw.Connection], Any]
 """Work inside a transaction. It raises a `FeedkeepError` before its first write, or not at all."""
 
 
+class _InPlace(Translating):
+    """A context for what is asked of a database: it is refused while a file is not in its place."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+
+    def __enter__(self) -> None:
+        """Look whether the files are there, if nobody did lately."""
+        self._place.assert_kept_lately()
+
+
 class SqliteStore:
     """A SQLite file in WAL mode with `synchronous=FULL`; other processes may use it meanwhile.
 
@@ -70,16 +83,21 @@ class SqliteStore:
     long has threads of its own: commits, and whatever scans, so that a long list holds nobody up.
     """
 
-    def __init__(self, path: Path) -> None:
-        """Open a file that `prepare` has brought up to date; use `open` instead."""
+    def __init__(self, path: Path, used: int) -> None:
+        """Open a file that `prepare` has brought up to date; use `open` instead.
+
+        `used` is the descriptor of its lock, which is closed with the store.
+        """
         self._path = path
+        self._used = used
         self._writing = ThreadPoolExecutor(1, thread_name_prefix="sqlite-writer")
         self._scanning = ThreadPoolExecutor(1, thread_name_prefix="sqlite-scanner")
-        self._translating = Translating()
-        with self._translating:
+        with Translating():
             self._writer = connect(path, WRITER_PATIENCE_SECONDS)
             self._scanner = connect(path, READER_PATIENCE_SECONDS)
             self._reader = connect(path, READER_PATIENCE_SECONDS)
+        self._place = Place(path)
+        self._translating = _InPlace(self._place)
         self._found_tokens = reader(self._find_tokens, MAX_JOBS_IN_A_BATCH)
         self._batcher: Batcher[Job, Any] = Batcher(self._run_batch, MAX_JOBS_IN_A_BATCH)
 
@@ -88,11 +106,17 @@ class SqliteStore:
         """Open the file; create it, or bring it up to date, first.
 
         Raises:
-            StoreUnusable: It cannot be opened, is not feedkeep's, or is newer than this program.
+            StoreUnusable: It cannot be opened, is not feedkeep's, is newer than this program, or is
+                being restored.
             StoreUnavailable: It is locked or full.
         """
-        await asyncio.to_thread(prepare, path)
-        return cls(path)
+        used = lock.use(path)
+        try:
+            await asyncio.to_thread(prepare, path)
+            return cls(path, used)
+        except BaseException:
+            os.close(used)
+            raise
 
     async def change(
         self,
@@ -243,17 +267,19 @@ class SqliteStore:
             own.execute("BEGIN IMMEDIATE")
             await archive.fill(own, records, check)
             own.execute("COMMIT")
+            self._place.assert_kept()
 
     async def close(self) -> None:
         """Finish what was accepted, fold the WAL into the file, and let go of it."""
         await self._batcher.close()
         await self._found_tokens.close()
-        with self._translating:
+        with Translating():
             await asyncio.get_running_loop().run_in_executor(self._writing, self._close_writer)
             await asyncio.to_thread(self._scanning.shutdown)
             self._scanner.close()
             self._reader.close()
         self._writing.shutdown()
+        os.close(self._used)
 
     async def _write(
         self,
@@ -335,6 +361,7 @@ class SqliteStore:
             self._writer.execute("COMMIT")
         except apsw.ConstraintError as error:  # a deferred check, and nothing was sent to the disk
             raise FailedBeforeCommit(error) from error
+        self._place.assert_kept()  # after it: a commit to a file without a name is none
 
     async def _on_writers_thread(self, work: Callable[[], object]) -> None:
         await asyncio.get_running_loop().run_in_executor(self._writing, work)

@@ -1,0 +1,66 @@
+"""Whether the files of a database that is in use still have the names that they were opened by."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TypeAlias
+
+from feedkeep.errors import StoreUnavailable
+
+LOOKED_AT_EACH_SECONDS = 1.0
+"""How often whoever only reads looks for the files; a write looks before it is acknowledged."""
+
+_ENDINGS = ("", "-wal", "-shm")
+"""Of the file itself, its write-ahead log, and the index of that; others would make a new one."""
+
+_Identity: TypeAlias = tuple[int, int] | None
+
+
+class Place:
+    """The names of a database's files, and which files they were when it was opened.
+
+    What is written to a file without a name is gone with the process. The same files in their
+    place again are as good as before.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Note which files a database has, all of which have to be open."""
+        self._path = path
+        self._names = [f"{path}{ending}" for ending in _ENDINGS]
+        self._files = [_identity(name) for name in self._names]
+        self._is_lost = False
+        self._next_look = 0.0
+
+    def assert_kept(self) -> None:
+        """Return if every name is that of the file that is open.
+
+        Raises:
+            StoreUnavailable: A file was deleted, renamed or replaced.
+        """
+        self._is_lost = [_identity(name) for name in self._names] != self._files
+        self._next_look = time.monotonic() + LOOKED_AT_EACH_SECONDS
+        self._refuse_if_lost()
+
+    def assert_kept_lately(self) -> None:
+        """Do the same as it was a second ago, or since then for a write."""
+        if time.monotonic() >= self._next_look:
+            self.assert_kept()
+        self._refuse_if_lost()
+
+    def _refuse_if_lost(self) -> None:
+        if self._is_lost:
+            raise StoreUnavailable(
+                f"The database {self._path}, or the -wal or -shm file beside it, was deleted,"
+                " renamed or replaced while it is in use. Put these very files back; or, to go on"
+                " with another file, stop the service, put that there, and start it again."
+            )
+
+
+def _identity(name: str) -> _Identity:
+    with suppress(OSError):
+        found = os.stat(name)  # noqa: PTH116 - at each commit, a Path takes twice as long
+        return found.st_dev, found.st_ino
+    return None

@@ -1,0 +1,153 @@
+"""A database whose files were moved away acknowledges nothing; what is in use is not restored."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from feedkeep.errors import StoreUnavailable, StoreUnusable
+from feedkeep.model import Account, AccountId, Decision, Guid, Snapshot, Subscription
+from feedkeep.store.sqlite import SqliteStore, lock, place
+
+ALICE = AccountId(7)
+GUID = Guid("00000000-0000-4000-8000-000000000001")
+
+
+def run(path: Path, work: Callable[[SqliteStore], Awaitable[None]]) -> None:
+    """Run `work` on a store with one account."""
+
+    async def go() -> None:
+        store = await SqliteStore.open(path)
+        try:
+            if not await store.accounts():
+                await store.create_account(Account(ALICE, "alice", None, False, 0), "alice")
+            await work(store)
+        finally:
+            await store.close()
+
+    asyncio.run(go())
+
+
+def subscribe(snapshot: Snapshot) -> Decision[int]:
+    stamp = snapshot.last_stamp + 1
+    entry = Subscription(GUID, f"https://a.example/{stamp}", True, stamp)
+    return Decision(stamp, [entry], [], stamp)
+
+
+def renamed(file: Path) -> None:
+    file.rename(file.with_name("elsewhere"))
+
+
+def replaced(file: Path) -> None:
+    renamed(file)
+    file.write_bytes(file.with_name("elsewhere").read_bytes())
+
+
+def put_back(file: Path) -> None:
+    file.with_name("elsewhere").replace(file)
+
+
+@pytest.mark.parametrize("lose", [renamed, replaced])
+@pytest.mark.parametrize("ending", ["", "-wal", "-shm"])
+def test_nothing_is_acknowledged_while_a_file_is_not_in_its_place(
+    path: Path, monkeypatch: pytest.MonkeyPatch, ending: str, lose: Callable[[Path], None]
+) -> None:
+    file = Path(f"{path}{ending}")
+
+    async def work(store: SqliteStore) -> None:
+        await store.change(ALICE, [GUID], subscribe)
+        lose(file)
+        for refused in (
+            store.change(ALICE, [GUID], subscribe),
+            store.view(ALICE, GUID),
+            store.whole(ALICE),
+            store.assert_ready(),
+        ):
+            with pytest.raises(StoreUnavailable, match="deleted, renamed or replaced"):
+                await refused
+        put_back(file)
+        monkeypatch.setattr(store._place, "_next_look", 0.0)  # a second later
+        await store.assert_ready()
+        stamp = await store.change(ALICE, [GUID], subscribe)
+        view = await store.view(ALICE, GUID)
+        assert view is not None
+        assert view.subscription.subscription_changed == stamp
+
+    run(path, work)
+
+    async def look(store: SqliteStore) -> None:
+        assert list(await store.damages()) == []
+        assert (await store.whole(ALICE)).entries != {}
+
+    run(path, look)
+
+
+def test_whoever_only_reads_notices_within_a_second(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def work(store: SqliteStore) -> None:
+        now = 1_000.0
+        monkeypatch.setattr(place.time, "monotonic", lambda: now)
+        await store.change(ALICE, [GUID], subscribe)
+        renamed(path)
+        now += 0.99
+        assert await store.view(ALICE, GUID) is not None
+        now += 0.02
+        with pytest.raises(StoreUnavailable, match="deleted, renamed or replaced"):
+            await store.view(ALICE, GUID)
+
+    run(path, work)
+
+
+def test_what_is_in_use_is_not_restored(path: Path) -> None:
+    async def work(_: SqliteStore) -> None:
+        for file in path.parent.glob(f"{path.name}*"):
+            file.unlink()
+        with pytest.raises(StoreUnusable, match="is in use: stop the service"), lock.alone(path):
+            pass
+
+    run(path, work)
+    with lock.alone(path):
+        assert not path.exists()
+
+
+def test_what_is_being_restored_is_not_opened(path: Path) -> None:
+    async def open_it() -> None:
+        await SqliteStore.open(path)
+
+    with lock.alone(path), pytest.raises(StoreUnusable, match="is being restored"):
+        asyncio.run(open_it())
+    assert not path.exists()
+
+
+def test_two_use_a_database_and_a_third_that_fails_leaves_it(path: Path) -> None:
+    first, second = lock.use(path), lock.use(path)
+    os.close(first)
+    with pytest.raises(StoreUnusable, match="is in use"), lock.alone(path):
+        pass
+    path.write_bytes(b"a letter to my aunt" * 100)
+    with pytest.raises(StoreUnusable, match="Cannot use"):
+        asyncio.run(SqliteStore.open(path))
+    os.close(second)
+    with lock.alone(path):
+        pass
+
+
+def test_a_place_where_nothing_can_be_locked_is_told(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (path.parent / "file").touch()
+    with pytest.raises(StoreUnusable, match="as the database: Not a directory"):
+        lock.use(path.parent / "file" / "folder" / "feedkeep.db")
+
+    def unsupported(*_: object) -> None:
+        raise OSError(95, "Operation not supported")
+
+    monkeypatch.setattr(fcntl, "flock", unsupported)
+    with pytest.raises(StoreUnusable, match=r"Cannot lock .*Operation not supported"):
+        lock.use(path)
