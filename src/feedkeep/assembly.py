@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from feedkeep.errors import StoreUnusable
+from feedkeep.rules.clock import after_restore
 from feedkeep.service import Service
 from feedkeep.settings import Settings, is_postgres, sqlite_path
 from feedkeep.store.base import Store
-from feedkeep.store.sqlite import SqliteStore, copy_file
+from feedkeep.store.sqlite import SqliteStore, copy_file, restore_file
 
 if TYPE_CHECKING:
     from feedkeep.store.postgres import PostgresStore
@@ -55,8 +57,16 @@ def back_up(settings: Settings, target: Path, *, believe_checksums: bool = True)
 
 
 def restore(settings: Settings, source: Path) -> None:
-    """Make a backup the database, where there is none yet; raises as `back_up` does."""
-    copy_file(source, _sqlite_file(settings, "pg_restore fills it"))
+    """Make a backup the database, where there is none yet, with its clocks moved on.
+
+    Raises as `back_up` does.
+
+    Raises:
+        StoreUnusable: Also if the database is in use.
+    """
+    target = _sqlite_file(settings, "pg_restore fills it")
+    now = time.time_ns() // 1_000
+    restore_file(source, target, lambda last: after_restore(last, now))
 
 
 def _sqlite_file(settings: Settings, otherwise: str) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 
@@ -11,6 +12,7 @@ from feedkeep.model import (
     Account,
     AccountId,
     Admitted,
+    Clock,
     Deletion,
     Guid,
     Page,
@@ -21,6 +23,7 @@ from feedkeep.model import (
     View,
 )
 from feedkeep.rules import credentials, subscriptions
+from feedkeep.rules.clock import after_restore
 from feedkeep.rules.credentials import Credential, PasswordCredential, TokenCredential
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.guids import guid_or_none, parse_guid
@@ -32,6 +35,7 @@ from feedkeep.security.tokens import new_account_id, new_token
 from feedkeep.store.base import Store
 
 _MICROSECONDS_PER_DAY = 86_400_000_000
+_CLOCKS_AT_ONCE = 256
 
 
 class Service:
@@ -298,6 +302,18 @@ class Service:
                 continue
             for violation in violations(snapshot.entries.values(), snapshot.last_stamp):
                 yield f"account {account.name}: {violation}"
+
+    async def move_clocks(self) -> None:
+        """Move the clocks of all accounts past what they may have given out since a backup."""
+        now = _now()
+        accounts = await self._store.accounts()
+        for start in range(0, len(accounts), _CLOCKS_AT_ONCE):
+            some = accounts[start : start + _CLOCKS_AT_ONCE]
+            await asyncio.gather(*(self._move_clocks_of(account.id, now) for account in some))
+
+    async def _move_clocks_of(self, account_id: AccountId, now: Stamp) -> None:
+        for clock in Clock:
+            await self._store.advance(account_id, clock, lambda last: after_restore(last, now))
 
     async def _hash(self, password: str) -> str:
         return await self._passwords.hash(credentials.check_password(password))

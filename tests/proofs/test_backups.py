@@ -130,6 +130,7 @@ def test_the_drill_with_pg_dump_holds_all_that_was_acknowledged(
             await run(process, programs / "pg_dump", "--format=custom", "--schema=feedkeep",
                       f"--file={file}", process.database)  # fmt: skip
             await run(process, programs / "pg_restore", f"--dbname={restored}", file)
+            await run(process, FEEDKEEP, "database", "restored", "--database", restored)
             return FeedkeepProcess(process.folder, restored)
 
         drill = Drill(process)

@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedkeep.rules.clock import next_stamp
+from feedkeep.rules.clock import RESTORED_AHEAD_US, after_restore, next_stamp
 
 
 def test_the_next_stamp_is_the_wall_clock_where_that_is_ahead() -> None:
@@ -24,3 +24,11 @@ def test_stamps_rise_whatever_the_wall_clock_does(clock: list[int]) -> None:
     for now in clock:
         stamps.append(next_stamp(stamps[-1], now))
     assert all(earlier < later for earlier, later in pairwise(stamps))
+
+
+@given(st.integers(0, 10**16), st.integers(0, 10**16), st.integers(0, RESTORED_AHEAD_US - 1))
+def test_a_restored_clock_is_past_all_that_was_given_out_before(
+    last: int, restored: int, ahead: int
+) -> None:
+    given_out_since = [max(last, restored) + ahead, next_stamp(last, restored)]
+    assert after_restore(last, restored) > max(given_out_since)

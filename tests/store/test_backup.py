@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import apsw
@@ -16,7 +17,7 @@ from library import library
 
 from feedkeep.errors import StoreDamaged, StoreUnavailable, StoreUnusable
 from feedkeep.model import AccountId, Decision, Guid, Snapshot, Subscription
-from feedkeep.store.sqlite import SqliteStore, backup, copy_file
+from feedkeep.store.sqlite import SqliteStore, backup, connection, copy_file, restore_file
 from feedkeep.store.sqlite.connection import (
     APPLICATION_ID,
     connect,
@@ -57,12 +58,17 @@ def contents(path: Path) -> list[object]:
     return asyncio.run(go())
 
 
+def files(folder: Path) -> list[str]:
+    """Return the names of all files but locks, also hidden ones."""
+    return sorted(file.name for file in folder.iterdir() if file.suffix != ".lock")
+
+
 def test_a_copy_has_everything_is_ours_and_its_owners_alone(path: Path, tmp_path: Path) -> None:
     fill(path)
     target = tmp_path / "copy.db"
     copy_file(path, target)
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["copy.db", "feedkeep.db"]
+    assert files(tmp_path) == ["copy.db", "feedkeep.db"]
     with connect(target, 1) as opened:
         assert opened.pragma("application_id") == APPLICATION_ID
         assert opened.pragma("user_version") == newest_version()
@@ -143,7 +149,7 @@ def test_a_file_that_comes_up_meanwhile_is_not_overwritten(
     with pytest.raises(StoreUnusable, match="File exists"):
         copy_file(path, target)
     assert target.read_bytes() == b"precious"
-    assert len(list(tmp_path.iterdir())) == 2
+    assert files(tmp_path) == ["copy.db", "feedkeep.db"]
 
 
 def test_where_files_cannot_be_linked_the_copy_is_renamed(
@@ -156,7 +162,7 @@ def test_where_files_cannot_be_linked_the_copy_is_renamed(
     fill(path)
     copy_file(path, tmp_path / "copy.db")
     assert contents(tmp_path / "copy.db") == contents(path)
-    assert len(list(tmp_path.iterdir())) == 2
+    assert files(tmp_path) == ["copy.db", "feedkeep.db"]
 
 
 def test_the_copy_is_on_the_disk_before_it_has_its_name(
@@ -187,7 +193,7 @@ def test_a_damaged_database_is_not_copied(path: Path, tmp_path: Path) -> None:
     path.write_bytes(content)
     with pytest.raises(StoreDamaged):
         copy_file(path, tmp_path / "copy.db")
-    assert [file.name for file in tmp_path.iterdir()] == ["feedkeep.db"]
+    assert files(tmp_path) == ["feedkeep.db"]
 
 
 def test_what_another_program_wrote_is_copied_if_that_is_asked_for(
@@ -241,6 +247,68 @@ def test_what_is_no_database_of_ours_is_not_copied(path: Path, tmp_path: Path) -
     assert not target.exists()
 
 
+@pytest.mark.parametrize("made", ["an empty file", "a file without tables", "a marked one"])
+def test_what_nothing_of_ours_was_ever_in_is_not_restored(
+    path: Path, tmp_path: Path, made: str
+) -> None:
+    path.touch()
+    if made != "an empty file":
+        with closing(apsw.Connection(str(path))) as opened:
+            opened.pragma("user_version", 1 if made == "a marked one" else 0)
+    with pytest.raises(StoreUnusable, match=r"is empty|another program"):
+        restore_file(path, tmp_path / "copy.db", lambda last: last)
+    assert files(tmp_path) == ["feedkeep.db"]
+
+
+def clocks(path: Path) -> list[tuple[int, int]]:
+    with closing(open_file(path)) as opened:
+        return opened.execute("SELECT last_stamp, last_action_stamp FROM account").fetchall()
+
+
+def test_a_restored_file_has_everything_and_clocks_that_were_moved(
+    path: Path, tmp_path: Path
+) -> None:
+    fill(path)
+    restore_file(path, tmp_path / "copy.db", lambda last: last + 5)
+    assert clocks(tmp_path / "copy.db") == [(one + 5, two + 5) for one, two in clocks(path)]
+    restore_file(path, tmp_path / "same.db", lambda last: last)
+    assert contents(tmp_path / "same.db") == contents(path)
+
+
+def test_a_backup_of_an_older_program_is_restored_with_both_clocks(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    oldest, *_ = connection.migrations("sqlite")
+    with monkeypatch.context() as before:
+        before.setattr(connection, "migrations", lambda _: [oldest])
+        connection.prepare(path)
+    with closing(connect(path, 1)) as opened:
+        opened.execute(
+            "INSERT INTO account (id, name, name_key, created, last_stamp)"
+            " VALUES (1, 'a', 'a', 0, 9)"
+        )
+    restore_file(path, tmp_path / "copy.db", lambda last: last + 5)
+    assert clocks(tmp_path / "copy.db") == [(14, 5)]
+
+
+def test_nothing_is_restored_where_a_store_is_open(path: Path, tmp_path: Path) -> None:
+    fill(path)
+    copy_file(path, tmp_path / "copy.db")
+
+    def restore_over_it() -> None:
+        path.unlink()
+        with pytest.raises(StoreUnusable, match="is in use"):
+            restore_file(tmp_path / "copy.db", path, lambda last: last)
+
+    async def go() -> None:
+        store = await SqliteStore.open(path)
+        restore_over_it()
+        await store.close()
+
+    asyncio.run(go())
+    assert not path.exists()
+
+
 def test_a_place_that_cannot_be_written_is_told(path: Path, tmp_path: Path) -> None:
     fill(path)
     with pytest.raises(StoreUnusable, match="No such file or directory"):
@@ -258,4 +326,4 @@ def test_no_room_for_the_copy_is_told_and_leaves_nothing(
     monkeypatch.setattr(backup, "_copy", full)
     with pytest.raises(StoreUnavailable, match="no room"):
         copy_file(path, tmp_path / "copy.db")
-    assert [file.name for file in tmp_path.iterdir()] == ["feedkeep.db"]
+    assert files(tmp_path) == ["feedkeep.db"]

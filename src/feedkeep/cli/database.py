@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import platform
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -16,7 +17,16 @@ from feedkeep.cli.common import ConfigOption, DatabaseOption, say, settings, wit
 from feedkeep.service import Service
 from feedkeep.settings import InvalidSettings, Settings, is_postgres, shown
 
-app = typer.Typer(no_args_is_help=True, help="Do what only some databases can.")
+app = typer.Typer(no_args_is_help=True, help="Do what only some databases need.")
+
+_AFTER_RESTORING = (
+    "This machine takes it for {now:%Y-%m-%d %H:%M} UTC. If that is wrong, set its clock, and"
+    " restore again.",
+    "What was stored after the backup is not in it. Feeds that were added since are still on"
+    " people's devices, and come back once each app sends all it has: in AntennaPod, choose"
+    ' "Force full synchronization"; in other apps, log out and in again.',
+    'docs/operations.md says more under "After a restore".',
+)
 
 
 @app.command()
@@ -32,6 +42,25 @@ def distribute(database: DatabaseOption = None, config: ConfigOption = None) -> 
     told = asyncio.run(_distribute(chosen))
     for sentence in told or ["All tables were split already; there was nothing to do."]:
         say(sentence)
+
+
+@app.command()
+def restored(database: DatabaseOption = None, config: ConfigOption = None) -> None:
+    """Say that the database is an older one again, restored by other means than `restore`.
+
+    Such as by pg_restore, by recovery to a point in time, or with a machine's snapshot. It moves
+    the clocks of all accounts on, so that apps miss no change from now on. Do it once after each of
+    these, before the service starts.
+    """
+    chosen = settings(database, config)
+    with_service(chosen, lambda service: service.move_clocks())
+    _tell_what_to_do_now(chosen)
+
+
+def _tell_what_to_do_now(chosen: Settings) -> None:
+    say(f"{shown(chosen.database)} is restored.")
+    for sentence in _AFTER_RESTORING:
+        say(sentence.format(now=datetime.now(UTC)))
 
 
 async def _distribute(chosen: Settings) -> list[str]:
@@ -89,7 +118,7 @@ def restore_from(
     """
     chosen = settings(database, config)
     restore(chosen, file.absolute())
-    say(f"{shown(chosen.database)} is restored.")
+    _tell_what_to_do_now(chosen)
 
 
 def check(database: DatabaseOption = None, config: ConfigOption = None) -> None:

@@ -4,29 +4,53 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import apsw
 
 from feedkeep.errors import StoreUnavailable, StoreUnusable
+from feedkeep.model import Stamp
 from feedkeep.store.sqlite.connection import (
     READER_PATIENCE_SECONDS,
     Translating,
     check_ours,
+    connect,
     damages,
     has_checksums,
     open_file,
+    prepare,
 )
+from feedkeep.store.sqlite.lock import alone
 
 
-def copy_file(source: Path, target: Path, *, believe_checksums: bool = True) -> None:
+def restore_file(source: Path, target: Path, moved: Callable[[Stamp], Stamp]) -> None:
+    """Make a backup the database `target`, with each account's clocks where `moved` puts them.
+
+    Raises as `copy_file` does.
+
+    Raises:
+        StoreUnusable: Also if `target` is in use, even if its file is not there any more.
+    """
+    with alone(target):
+        copy_file(source, target, finish=lambda partial: _move_clocks(partial, moved))
+
+
+def copy_file(
+    source: Path,
+    target: Path,
+    *,
+    believe_checksums: bool = True,
+    finish: Callable[[Path], None] = lambda _: None,
+) -> None:
     """Make `target` a whole copy of the database `source` as it is at this moment.
 
     It holds every change that was committed before; who writes meanwhile is not held up. It is
     checked, and on the disk, before it gets its name; nothing is ever overwritten. Unless
-    `believe_checksums`, pages are copied also where their checksum is wrong.
+    `believe_checksums`, pages are copied also where their checksum is wrong. `finish` may change
+    the copy while it has no name yet.
 
     Raises:
         StoreUnusable: `source` is no feedkeep database or is damaged, or `target` is there already
@@ -41,6 +65,7 @@ def copy_file(source: Path, target: Path, *, believe_checksums: bool = True) -> 
             os.close(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
             _copy(source, partial, believe_checksums)
             _check(partial)
+            finish(partial)
             _sync(partial)
             _name(partial, target)
             _sync(target.parent)
@@ -72,7 +97,8 @@ def _copy(source: Path, partial: Path, believe_checksums: bool) -> None:
         closing(open_file(partial)) as copy,
     ):
         original.set_busy_timeout(int(READER_PATIENCE_SECONDS * 1000))
-        check_ours(original, source)
+        if check_ours(original, source) == 0:
+            raise StoreUnusable(f"{source} is empty: nothing of feedkeep was ever stored in it.")
         is_complete = has_checksums(original)
         if not believe_checksums:
             original.execute("PRAGMA checksum_verification = OFF")
@@ -89,6 +115,20 @@ def _check(partial: Path) -> None:
         found = damages(connection)
     if found:
         raise StoreUnusable(f"The database is damaged, and was not copied: {found[0]}.")
+
+
+def _move_clocks(partial: Path, moved: Callable[[Stamp], Stamp]) -> None:
+    prepare(partial)  # a backup of an older feedkeep may lack a clock
+    with closing(connect(partial, READER_PATIENCE_SECONDS)) as copy:
+        rows: list[tuple[Any, ...]] = copy.execute(
+            "SELECT last_stamp, last_action_stamp, id FROM account"
+        ).fetchall()
+        copy.execute("BEGIN")
+        copy.executemany(
+            "UPDATE account SET last_stamp = ?, last_action_stamp = ? WHERE id = ?",
+            [(moved(last), moved(last_action), number) for last, last_action, number in rows],
+        )
+        copy.execute("COMMIT")
 
 
 def _sync(path: Path) -> None:

@@ -1,0 +1,98 @@
+"""An older database is back: its clocks are moved on, and people are told what to do."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from feedkeep_process import FeedkeepProcess
+from postgres_server import drop_database, new_database
+
+from feedkeep.model import Account
+from feedkeep.rules.clock import RESTORED_AHEAD_US
+from feedkeep.rules.subscriptions import want
+from feedkeep.service import Service
+from feedkeep.store.sqlite.connection import open_file
+
+ACCOUNTS = 300
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def offline(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[FeedkeepProcess]:
+    """Commands on a database of each kind that no service runs on."""
+    if request.param == "sqlite":
+        yield FeedkeepProcess(tmp_path)
+        return
+    server: str = request.getfixturevalue("postgres")
+    database = new_database(server)
+    yield FeedkeepProcess(tmp_path, database)
+    drop_database(server, database)
+
+
+def account(process: FeedkeepProcess, name: str) -> Account:
+    return process.use(lambda service: service.account(name))
+
+
+def assert_moved(found: Account) -> None:
+    a_while_ago = time.time_ns() // 1_000 - 600_000_000
+    assert found.last_stamp > a_while_ago + RESTORED_AHEAD_US
+    assert found.last_action_stamp > a_while_ago + RESTORED_AHEAD_US
+
+
+def test_the_clocks_of_all_accounts_are_moved_where_other_means_restored_a_database(
+    offline: FeedkeepProcess,
+) -> None:
+    names = [f"user{number}" for number in range(ACCOUNTS)]
+
+    async def create_all(service: Service) -> None:
+        await asyncio.gather(*(service.create_account(name, None) for name in names))
+
+    offline.use(create_all)
+    told = offline.must("database", "restored")
+    assert "Force full synchronization" in told
+    assert f"{time.gmtime().tm_year}-" in told
+    for name in (names[0], names[-1]):
+        assert_moved(account(offline, name))
+    before = account(offline, names[0])
+    [added] = offline.use(lambda service: service.add(before.id, [want("https://a.example", None)]))
+    assert added.subscription.subscription_changed > before.last_stamp  # type: ignore[union-attr]
+
+
+def test_a_restored_backup_has_its_clocks_moved_and_tells_what_apps_have_to_do(
+    tmp_path: Path,
+) -> None:
+    process = FeedkeepProcess(tmp_path)
+    name = process.new_account()
+    process.must("backup", str(tmp_path / "backup"))
+    (tmp_path / "feedkeep.db").unlink()
+    told = process.must("restore", str(tmp_path / "backup"))
+    assert told.startswith(f"{process.database} is restored.\n")
+    assert 'in AntennaPod, choose "Force full synchronization"' in told
+    assert "in other apps, log out and in again" in told
+    assert_moved(account(process, name))
+
+
+@pytest.mark.parametrize("content", [b"", b"hello", b"\0" * 600, b"a letter to my aunt\n" * 100])
+def test_a_file_that_is_no_backup_restores_nothing(tmp_path: Path, content: bytes) -> None:
+    process = FeedkeepProcess(tmp_path)
+    (tmp_path / "backup").write_bytes(content)
+    done = process.run("restore", str(tmp_path / "backup"))
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.count("\n") == 1
+    assert not (tmp_path / "feedkeep.db").exists()
+
+
+def test_a_backup_of_a_newer_feedkeep_is_not_restored(tmp_path: Path) -> None:
+    process = FeedkeepProcess(tmp_path)
+    process.new_account()
+    process.must("backup", str(tmp_path / "backup"))
+    (tmp_path / "feedkeep.db").unlink()
+    with closing(open_file(tmp_path / "backup")) as opened:
+        opened.pragma("user_version", 99)
+    done = process.run("restore", str(tmp_path / "backup"))
+    assert "has schema version 99" in done.stderr
+    assert not (tmp_path / "feedkeep.db").exists()

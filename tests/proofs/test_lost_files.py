@@ -1,0 +1,149 @@
+"""A database file that is deleted, renamed or replaced under the service: nothing is acknowledged.
+
+Clients write, a file is taken away at a random moment, and from then on no request that is sent is
+answered as if it had been done. Put back, the file holds all that ever was acknowledged.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+import pytest
+from feedkeep_process import FeedkeepProcess
+from raw_client import RawClient
+
+from feedkeep.service import Service
+
+WRITERS = 8
+CONTROL = (
+    "from feedkeep.store.sqlite.place import Place",
+    "Place.assert_kept = lambda self: None",
+)
+
+
+def deleted(file: Path) -> None:
+    file.with_name("elsewhere").hardlink_to(file)
+    file.unlink()
+
+
+def renamed(file: Path) -> None:
+    file.rename(file.with_name("elsewhere"))
+
+
+def replaced(file: Path) -> None:
+    copy = file.with_name("copy")
+    shutil.copyfile(file, copy)
+    file.with_name("elsewhere").hardlink_to(file)
+    copy.rename(file)
+
+
+class Clients:
+    """Clients that write without a pause, and which of their requests came when."""
+
+    def __init__(self, process: FeedkeepProcess) -> None:
+        self.process = process
+        self.name = process.new_account()
+        self.token = process.new_token(self.name)
+        self.acknowledged: set[str] = set()
+        self.acknowledged_too_late: set[str] = set()
+        self.refused = 0
+        self.is_lost = False
+        self.is_over = asyncio.Event()
+        self.many, self.enough = asyncio.Event(), asyncio.Event()
+
+    async def write_while(self, lose: Callable[[Path], None], file: Path, after: int) -> None:
+        writing = [asyncio.create_task(self._write(number, after)) for number in range(WRITERS)]
+        await asyncio.wait_for(self.many.wait(), 20)
+        lose(file)
+        self.is_lost = True
+        await asyncio.wait_for(self.enough.wait(), 20)
+        self.is_over.set()
+        await asyncio.gather(*writing)
+
+    async def _write(self, writer: int, after: int) -> None:
+        number = 0
+        async with RawClient(self.process.base_url, self.token) as client:
+            while not self.is_over.is_set():
+                number += 1
+                was_lost, url = self.is_lost, f"https://{writer}.example/{number}"
+                items = {"subscriptions": [{"feed_url": url}]}
+                answer = await client.ask("POST", "/subscriptions", items)
+                assert answer.status in {200, 503}, answer
+                if answer.status == 503:
+                    self.refused += 1
+                elif was_lost:
+                    self.acknowledged_too_late.add(url)
+                else:
+                    self.acknowledged.add(url)
+                if len(self.acknowledged) >= after:
+                    self.many.set()
+                if self.refused + len(self.acknowledged_too_late) >= 10 * WRITERS:
+                    self.enough.set()
+
+    def lost(self) -> set[str]:
+        async def look(service: Service) -> set[str]:
+            assert [damage async for damage in service.damages()] == []
+            account = await service.account(self.name)
+            return {s.feed_url for s in await service.subscribed(account.id)}
+
+        return self.acknowledged - self.process.use(look)
+
+
+def status_of(process: FeedkeepProcess, path: str) -> int:
+    return httpx.get(process.base_url + path).status_code
+
+
+@pytest.mark.parametrize("ending", ["", "-wal", "-shm"])
+@pytest.mark.parametrize("lose", [deleted, renamed, replaced])
+def test_nothing_is_acknowledged_into_a_file_that_lost_its_name(
+    start: Callable[..., FeedkeepProcess],
+    amount: Callable[[int, int], int],
+    lose: Callable[[Path], None],
+    ending: str,
+) -> None:
+    chance = random.Random(f"{lose.__name__}{ending}")
+    process = start("sqlite")
+    for _ in range(amount(1, 30)):
+        file = Path(f"{process.folder / 'feedkeep.db'}{ending}")
+        clients = Clients(process)
+        asyncio.run(clients.write_while(lose, file, chance.randrange(1, 300)))
+        assert clients.acknowledged_too_late == set()
+        assert status_of(process, "/readyz") == 503
+        assert status_of(process, "/livez") == 200
+        assert "was deleted, renamed or replaced" in process.log.read_text()
+        file.with_name("elsewhere").replace(file)
+        while status_of(process, "/readyz") != 200:  # it looks once a second
+            pass
+        assert clients.lost() == set()
+
+
+def test_the_proof_notices_a_service_that_does_not_look(
+    start: Callable[..., FeedkeepProcess],
+) -> None:
+    process = start("sqlite", *CONTROL)
+    clients = Clients(process)
+    asyncio.run(clients.write_while(renamed, process.folder / "feedkeep.db", 10))
+    assert clients.acknowledged_too_late != set()
+
+
+def test_a_restore_beside_a_service_whose_files_were_moved_is_refused(
+    start: Callable[..., FeedkeepProcess],
+) -> None:
+    process = start("sqlite")
+    process.new_account()
+    backup = process.folder / "backup"
+    process.must("backup", str(backup))
+    for file in process.folder.glob("feedkeep.db*"):
+        file.rename(process.folder / f"moved-{file.name}")
+    refused = process.run("restore", str(backup))
+    assert refused.returncode == 1
+    assert "is in use: stop the service" in refused.stderr
+    assert not (process.folder / "feedkeep.db").exists()
+    assert process.stop() == 0
+    process.must("restore", str(backup))
+    process.must("check")

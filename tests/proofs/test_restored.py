@@ -1,0 +1,232 @@
+"""An older backup loses what came after it, and nothing else: no device misses what comes later.
+
+Devices of every kind sync, a backup is made, they sync on, and the backup is restored: by a machine
+whose clock may be behind. Then they sync on from where they were, with whatever they were told by
+the service that was lost. What is changed from then on, all of them get. And once each of them
+starts anew, nothing is lost that is on any of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from app_devices import Device
+from forms import IS_FULL
+
+from feedkeep import assembly
+from feedkeep.assembly import back_up, open_service, restore
+from feedkeep.errors import NotAuthorized
+from feedkeep.model import Account, Admitted, Entry, PageRequest, Subscription, View
+from feedkeep.rules import seconds
+from feedkeep.service import Service
+from feedkeep.settings import Settings
+
+RUNS = 3_000 if IS_FULL else 60
+CONTROL_RUNS = 300
+TURNS = 4
+URLS = [f"https://{letter}.example" for letter in "abcd"]
+KINDS = ["reply", "plus one", "upload", "clock"]
+NAME = "alice"
+
+
+class WallClock:
+    """The clock of a machine, which may be set back; and the one of another machine after it."""
+
+    def __init__(self, chance: random.Random) -> None:
+        self._chance = chance
+        self.us = 1_700_000_000_000_000
+
+    def __call__(self) -> int:
+        self.us += self._chance.choice([1, 1_000, 300_000, 1_000_000])
+        return self.us * 1_000
+
+    def be_another_machines(self) -> None:
+        if self._chance.random() < 0.5:
+            self.us -= self._chance.randrange(12 * 3_600_000_000)
+
+
+@dataclass
+class AppOfToday(Device):
+    """A device that logs in anew where its session is not known any more, or at each sync."""
+
+    logs_in_each_time: bool = False
+
+    async def sync(self, losses: float) -> None:
+        if self.logs_in_each_time:
+            await self.log_in()
+        await super().sync(losses)
+
+    async def log_in(self) -> None:
+        account = await self.service.account(NAME)
+        apps = self.service.apps
+        self.session, _ = await apps.begin_session(account, self.kind, is_asked_for=True)
+
+    async def start_anew(self) -> None:
+        """Send all that is here, as apps do after a new login."""
+        await self.log_in()
+        self.since = self.actions_since = 0
+        self.queued = dict.fromkeys(self.feeds, True)
+        await self.sync(losses=0)
+
+    async def _enter(self) -> Admitted:
+        try:
+            return await super()._enter()
+        except NotAuthorized:
+            await self.log_in()
+            return await super()._enter()
+
+
+@dataclass
+class ListClient:
+    """A client of the interface: it follows the list by stamps."""
+
+    since: int = -1
+    entries: dict[str, View] = field(default_factory=dict)
+
+    async def sync(self, service: Service) -> None:
+        account = await service.account(NAME)
+        page = await service.page(account, PageRequest(self.since, None, 1, 1_000))
+        for view in page.views:
+            self.entries[view.entry.guid] = view
+            assert view.entry.revision is not None
+            self.since = max(self.since, view.entry.revision)
+
+
+class Household:
+    """An account's devices, and the service that they use."""
+
+    def __init__(self, seed: int, folder: Path) -> None:
+        self.chance = random.Random(seed)
+        self.settings = Settings(database=f"sqlite:///{folder / f'{seed}.db'}")
+        self.backup = folder / f"{seed}.backup"
+        self.wall = WallClock(self.chance)
+        self.devices: list[AppOfToday] = []
+        self.client = ListClient()
+
+    async def live(self) -> str:
+        """Return how a device differs at the end from what it should have; "" if none does."""
+        async with open_service(self.settings) as service:
+            account = await service.create_account(NAME, None)
+            self.devices = [self._new_device(kind, service) for kind in KINDS]
+            for device in self.devices:
+                await device.log_in()
+                await device.sync(losses=0)  # or its next one may be a start from nothing, too
+            await self._turns(service)
+            back_up(self.settings, self.backup)
+            await self._turns(service)
+        self._lose_all_but_the_backup()
+        async with open_service(self.settings) as service:
+            for device in self.devices:
+                device.service = service
+            restored = await service.account(NAME)
+            await self._turns(service)
+            await self._sync_all(service)
+            return await self._missed(service, restored) or await self._lost(service, account)
+
+    def _new_device(self, kind: str, service: Service) -> AppOfToday:
+        name, chance = kind.replace(" ", "-"), random.Random(self.chance.random())
+        is_new_each_time = kind != "clock" and chance.random() < 0.5  # as with AntennaPod's login
+        return AppOfToday(kind, name, service, "", chance, logs_in_each_time=is_new_each_time)
+
+    def _lose_all_but_the_backup(self) -> None:
+        path = Path(self.settings.database.removeprefix("sqlite:///"))
+        path.unlink()
+        self.wall.be_another_machines()
+        restore(self.settings, self.backup)
+
+    async def _turns(self, service: Service) -> None:
+        for turn in range(self.chance.randrange(TURNS)):
+            for device in self.devices:
+                for number in range(self.chance.randrange(3)):
+                    device.use(URLS, 1_000 * turn + number)
+            busy = self.chance.sample(self.devices, self.chance.randrange(1, len(KINDS) + 1))
+            await asyncio.gather(*(device.sync(losses=0.1) for device in busy))
+            if self.chance.random() < 0.5:
+                await self.client.sync(service)
+
+    async def _sync_all(self, service: Service) -> None:
+        for device in self.devices * 3:  # what one still has to send, the others have to be told
+            await device.sync(losses=0)
+        await self.client.sync(service)
+
+    async def _missed(self, service: Service, restored: Account) -> str:
+        """Compare what was changed since the restore with what each device has."""
+        account = await service.account(NAME)
+        page = await service.page(account, PageRequest(restored.last_stamp, None, 1, 1_000))
+        for view in page.views:
+            if self.client.entries.get(view.entry.guid) != view:
+                return f"the list: {self.client.entries.get(view.entry.guid)} instead of {view}"
+        changed = _subscribed_or_not([view.entry for view in page.views])
+        actions = await _positions(service, account, restored.last_action_stamp)
+        for device in self.devices:
+            has = {url: url in device.feeds for url in changed}
+            if has != changed:
+                return f"{device.kind}: {has} instead of {changed}"
+            if {key: device.actions.get(key) for key in actions} != actions:
+                return f"{device.kind}: {device.actions} instead of {actions}"
+        return ""
+
+    async def _lost(self, service: Service, account: Account) -> str:
+        """Let all devices start anew; compare what any of them had with what all have then."""
+        everything = set().union(*(device.feeds for device in self.devices))
+        for device in self.devices * 2:
+            await device.start_anew()
+        right = {item.feed_url for item in await service.subscribed(account.id)}
+        if not everything <= right:
+            return f"{sorted(everything - right)} are lost"
+        wrong = [device.kind for device in self.devices if device.feeds != right]
+        return f"{wrong} have not {sorted(right)}" if wrong else ""
+
+
+def _subscribed_or_not(entries: Sequence[Entry]) -> dict[str, bool]:
+    return {one.feed_url: one.is_subscribed for one in entries if isinstance(one, Subscription)}
+
+
+async def _positions(service: Service, account: Account, after: int) -> dict[tuple[str, str], Any]:
+    listed, _ = await service.apps.actions(Admitted(account, "test"), seconds.EVERYTHING)
+    return {
+        (action.episode, action.device): action.position
+        for action in listed
+        if action.revision > after
+    }
+
+
+def differences(folder: Path, runs: int, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return what differs at the end of each run, until there is something."""
+    for seed in range(runs):
+        household = Household(seed, folder)
+        monkeypatch.setattr(time, "time_ns", household.wall)
+        if found := asyncio.run(household.live()):
+            return [f"{seed}: {found}"]
+        for file in folder.iterdir():
+            file.unlink()
+    return []
+
+
+def test_after_a_restore_no_device_misses_a_change_and_a_new_start_brings_all_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert differences(tmp_path, RUNS, monkeypatch) == []
+
+
+def clocks_as_in_the_backup(last: int, _now: int) -> int:
+    return last
+
+
+def clocks_at_the_wall_clock(last: int, now: int) -> int:
+    return max(last, now)
+
+
+@pytest.mark.parametrize("broken", [clocks_as_in_the_backup, clocks_at_the_wall_clock])
+def test_the_proof_catches(
+    broken: Callable[[int, int], int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(assembly, "after_restore", broken)
+    assert differences(tmp_path, CONTROL_RUNS, monkeypatch) != []
