@@ -6,9 +6,13 @@ import asyncio
 import contextlib
 import logging
 import os
+import select
+import socket
+import stat
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -23,14 +27,14 @@ _WHOLE_BYTES = 4_096
 
 
 class _Lines:
-    """A file; a line that it cannot take is lost, and never fails what it tells of.
+    """A file; a line that it cannot take now is lost, and never fails or delays what it tells of.
 
     What one turn of the event loop has to tell is written together: that is a call of the system
     for a dozen requests.
     """
 
     def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
+        self._write = _never_waiting(descriptor)
         self._waiting = b""
 
     def write(self, line: bytes) -> None:
@@ -49,9 +53,47 @@ class _Lines:
         lines, self._waiting = self._waiting, b""
         if lines:
             with contextlib.suppress(OSError):
-                os.write(self._descriptor, lines)
+                self._write(lines)
 
     debug = info = warning = error = write
+
+
+class _Handler(logging.Handler):
+    """What libraries log."""
+
+    def __init__(self, lines: _Lines) -> None:
+        super().__init__()
+        self._lines = lines
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._lines.write(self.format(record).encode() + b"\n")
+
+
+def _never_waiting(descriptor: int) -> Callable[[bytes], object]:
+    """Return how to write to a file that takes what it has room for, and may refuse the rest.
+
+    Nobody may be reading the log: a terminal is stopped, a pager waits, a collector hangs. Other
+    processes write to the same file and are used to wait, so what is shared with them is left as it
+    is, and the file is opened once more. A socket, as systemd gives one, cannot be.
+    """
+    kind = os.fstat(descriptor).st_mode
+    if stat.S_ISSOCK(kind):
+        own = socket.socket(fileno=os.dup(descriptor))
+        return lambda lines: own.send(lines, socket.MSG_DONTWAIT)
+    if stat.S_ISREG(kind):  # a disk; nobody reads it meanwhile, and what is opened anew starts at 0
+        return partial(os.write, descriptor)
+    try:
+        flags = os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY
+        return partial(os.write, os.open(f"/proc/self/fd/{descriptor}", flags))
+    except OSError:
+        return partial(_write_if_there_is_room, descriptor)
+
+
+def _write_if_there_is_room(descriptor: int, lines: bytes) -> None:
+    # A pipe that has room for anything has room for as much as is written in one piece.
+    _, writable, _ = select.select([], [descriptor], [], 0)
+    if writable:
+        os.write(descriptor, lines[:_WHOLE_BYTES])
 
 
 def configure_logs(level: str) -> None:
@@ -65,7 +107,7 @@ def configure_logs(level: str) -> None:
         logger_factory=lambda *_: lines,
         cache_logger_on_first_use=True,
     )
-    handler = logging.StreamHandler(sys.stderr)
+    handler = _Handler(lines)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=[structlog.processors.add_log_level],
