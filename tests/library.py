@@ -21,6 +21,7 @@ from feedkeep.model import (
     Token,
     replace,
 )
+from feedkeep.rules.counts import count
 from feedkeep.rules.feed_urls import parse_feed_url
 
 KINDS = 7
@@ -42,8 +43,9 @@ def _records(kind: int, number: int, account_id: AccountId, entries: int) -> Ite
     kept = [entry for family in families for entry in _family(family)]
     if kind == 0:
         clocks = 10**15 + 10 * entries, 10**15 + 3
+        counts = count(kept)
         told = (f"Zoë{number}", f"$argon2id${number}", number % 7 == 0, 5)
-        yield Owner(Account(account_id, *told, *clocks), f"zoë{number}", 5)
+        yield Owner(Account(account_id, *told, *clocks, counts), f"zoë{number}", 5)
     elif kind == 1:
         yield from _tokens(number)
     elif kind == 2:

@@ -110,6 +110,20 @@ class Pointer(Value, frozen=True):
 Entry: TypeAlias = Subscription | Pointer
 
 
+class Counts(Value, frozen=True):
+    """How much is in an account's list. It is kept with the account, so that nobody has to count.
+
+    Attributes:
+        subscribed: How many subscriptions the account is subscribed to.
+        announced: How many entries lists show: subscriptions of any status, announced pointers.
+        entries: How many entries there are, unannounced pointers too.
+    """
+
+    subscribed: int = 0
+    announced: int = 0
+    entries: int = 0
+
+
 class Snapshot(Value, frozen=True):
     """What a rule is given: an account's clock and the entries that matter, at one moment.
 
@@ -118,11 +132,13 @@ class Snapshot(Value, frozen=True):
             pointers to these. A guid that is not in it is unknown to the account.
         last_stamp: The account's last stamp.
         now: The wall clock, as a stamp.
+        counts: How much is in the whole list.
     """
 
     entries: Mapping[Guid, Entry]
     last_stamp: Stamp
     now: Stamp
+    counts: Counts
 
 
 class Deletion(Value, frozen=True):
@@ -145,6 +161,7 @@ class Decision(Value, Generic[T_co], frozen=True):
         saved: Entries that are new or changed, each guid once.
         forgotten: Guids whose entries go away.
         last_stamp: The account's clock after this operation.
+        counts: How much is in the whole list after it.
         deletion: The deletion to remember, if there was one.
     """
 
@@ -152,6 +169,7 @@ class Decision(Value, Generic[T_co], frozen=True):
     saved: Sequence[Entry]
     forgotten: Sequence[Guid]
     last_stamp: Stamp
+    counts: Counts
     deletion: Deletion | None = None
 
 
@@ -209,6 +227,7 @@ class Account(Value, frozen=True):
         created: When it was made.
         last_stamp: Its clock.
         last_action_stamp: The clock of its episode actions.
+        counts: How much is in its list.
     """
 
     id: AccountId
@@ -218,6 +237,7 @@ class Account(Value, frozen=True):
     created: Stamp
     last_stamp: Stamp = 0
     last_action_stamp: Stamp = 0
+    counts: Counts = Counts()
 
     hidden: ClassVar[frozenset[str]] = frozenset({"password_hash"})
 

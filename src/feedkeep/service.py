@@ -300,7 +300,7 @@ class Service:
             except StoreDamaged:
                 yield f"account {account.name}: not all of its list can be read"
                 continue
-            for violation in violations(snapshot.entries.values(), snapshot.last_stamp):
+            for violation in violations(snapshot):
                 yield f"account {account.name}: {violation}"
 
     async def move_clocks(self) -> None:

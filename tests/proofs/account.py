@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from feedkeep.errors import DeletedSubscription, InvalidInput, UnknownSubscription
-from feedkeep.model import Decision, Entry, Guid, Pointer, Snapshot, Subscription, View
+from feedkeep.model import Counts, Decision, Entry, Guid, Pointer, Snapshot, Subscription, View
 from feedkeep.rules import subscriptions
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.subscriptions import Added, Update, want
@@ -43,6 +43,7 @@ class Account:
     def __init__(self) -> None:
         self.entries: dict[Guid, Entry] = {}
         self.last_stamp = 0
+        self.counts = Counts()
 
     def answer(self, request: tuple[str, Any]) -> tuple[int, object]:
         """Carry a request out; return the status, and all of the answer but its stamps."""
@@ -91,9 +92,10 @@ class Account:
         return 200, (target.feed_url, target.is_subscribed, new_guid)
 
     def decide(self, decide: Callable[[Snapshot], Decision[Any]]) -> Any:
-        decision = decide(Snapshot(dict(self.entries), self.last_stamp, 0))
+        decision = decide(Snapshot(dict(self.entries), self.last_stamp, 0, self.counts))
         self.entries |= {entry.guid: entry for entry in decision.saved}
         for guid in decision.forgotten:
             del self.entries[guid]
         self.last_stamp = decision.last_stamp
+        self.counts = decision.counts
         return decision.outcome

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from feedkeep.model import Alias, Entry, Guid, Pointer, Subscription
+from feedkeep.model import Alias, Counts, Entry, Guid, Pointer, Snapshot, Subscription, replace
+from feedkeep.rules.counts import count
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.invariants import violations
 
@@ -13,6 +14,10 @@ DERIVED = parse_feed_url(URL).guid
 OTHER = Guid("00000000-0000-4000-8000-000000000001")
 MANY = range(1_001)
 SOUND = Subscription(OTHER, URL, True, 5)
+
+
+def whole(entries: list[Entry], last_stamp: int) -> Snapshot:
+    return Snapshot({entry.guid: entry for entry in entries}, last_stamp, 0, count(entries))
 
 
 @pytest.mark.parametrize(
@@ -41,8 +46,16 @@ SOUND = Subscription(OTHER, URL, True, 5)
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_told(entries: list[Entry], violation: str) -> None:
-    assert violation in list(violations(entries, last_stamp=50))
+    assert violation in list(violations(whole(entries, last_stamp=50)))
 
 
 def test_nothing_is_said_of_sound_entries() -> None:
-    assert list(violations([SOUND, Pointer(DERIVED, OTHER, 6)], last_stamp=6)) == []
+    assert list(violations(whole([SOUND, Pointer(DERIVED, OTHER, 6)], last_stamp=6))) == []
+
+
+def test_a_size_that_is_not_the_lists_is_told() -> None:
+    miscounted = replace(whole([SOUND, Pointer(DERIVED, OTHER)], 5), counts=Counts(1, 2, 2))
+    assert list(violations(miscounted)) == [
+        "what is kept as the size of the list is Counts(subscribed=1, announced=2, entries=2),"
+        " but it is Counts(subscribed=1, announced=1, entries=2)"
+    ]

@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from reference import Account, derive
 
 from feedkeep.errors import InvalidInput, UnknownSubscription
-from feedkeep.model import Decision, Entry, Guid, Pointer, Snapshot, Subscription
+from feedkeep.model import Counts, Decision, Entry, Guid, Pointer, Snapshot, Subscription
 from feedkeep.rules import subscriptions
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.guids import parse_guid
@@ -38,6 +38,7 @@ class Rules(RuleBasedStateMachine):
         super().__init__()
         self.entries: dict[Guid, Entry] = {}
         self.last_stamp = 0
+        self.counts = Counts()
         self.reference = Account()
         self.limit = mock.patch.object(subscriptions, "MAX_POINTERS", self.most_pointers)
         self.limit.start()
@@ -122,7 +123,7 @@ class Rules(RuleBasedStateMachine):
 
     @invariant()
     def nothing_is_wrong_with_the_entries(self) -> None:
-        assert list(violations(self.entries.values(), self.last_stamp)) == []
+        assert list(violations(Snapshot(self.entries, self.last_stamp, 0, self.counts))) == []
 
     @invariant()
     def the_reference_has_the_same_account(self) -> None:
@@ -150,7 +151,7 @@ class Rules(RuleBasedStateMachine):
         """Do what a store does, and look at every stamp that was given out."""
         before, clock = dict(self.entries), self.last_stamp
         given = self.named_by(guids)
-        decision = decide(Snapshot(given, clock, now))
+        decision = decide(Snapshot(given, clock, now, self.counts))
         assert given == self.named_by(guids), "a rule changed what it was given"
         changed_guids = {*(e.guid for e in decision.saved), *decision.forgotten}
         assert changed_guids & before.keys() <= given.keys(), "a rule changed what it was not given"
@@ -170,6 +171,7 @@ class Rules(RuleBasedStateMachine):
             assert isinstance(entry, Pointer), "a subscription was lost"
             assert entry.guid_changed is None, "a guid was lost that devices know"
         self.last_stamp = decision.last_stamp
+        self.counts = decision.counts
         return decision.outcome
 
     def named_by(self, guids: Sequence[Guid]) -> dict[Guid, Entry]:

@@ -7,6 +7,7 @@ import pytest
 from feedkeep.errors import DeletedSubscription, InvalidInput, UnknownSubscription
 from feedkeep.model import (
     Alias,
+    Counts,
     Decision,
     Entry,
     Guid,
@@ -34,16 +35,18 @@ class Account:
     def __init__(self, now: int = 1_000) -> None:
         self.entries: dict[Guid, Entry] = {}
         self.last_stamp = 0
+        self.counts = Counts()
         self.now = now
 
     def snapshot(self) -> Snapshot:
-        return Snapshot(dict(self.entries), self.last_stamp, self.now)
+        return Snapshot(dict(self.entries), self.last_stamp, self.now, self.counts)
 
     def keep(self, decision: Decision[T]) -> T:
         self.entries |= {entry.guid: entry for entry in decision.saved}
         for forgotten in decision.forgotten:
             del self.entries[forgotten]
         self.last_stamp = decision.last_stamp
+        self.counts = decision.counts
         return decision.outcome
 
     def add(self, *items: tuple[str, str | None]) -> list[Added | Refused]:

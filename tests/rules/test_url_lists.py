@@ -31,7 +31,7 @@ def sync(account: Account, added: list[str], left: list[str]) -> list[str]:
 
 
 def whole(account: Account) -> Snapshot:
-    return Snapshot(account.entries, account.last_stamp, 0)
+    return Snapshot(account.entries, account.last_stamp, 0, account.counts)
 
 
 def told(account: Account) -> tuple[list[str], list[str]]:

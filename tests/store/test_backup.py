@@ -17,6 +17,7 @@ from library import library
 
 from feedkeep.errors import StoreDamaged, StoreUnavailable, StoreUnusable
 from feedkeep.model import AccountId, Decision, Guid, Snapshot, Subscription
+from feedkeep.rules.counts import counted
 from feedkeep.store.sqlite import SqliteStore, backup, connection, copy_file, restore_file
 from feedkeep.store.sqlite.connection import (
     APPLICATION_ID,
@@ -94,7 +95,7 @@ def test_a_copy_made_while_others_write_has_all_that_was_stored_before(
         stamp = snapshot.last_stamp + 1
         guid = Guid(f"{stamp % 2**32:08x}-0000-4000-9000-000000000009")
         entry = Subscription(guid, f"https://{stamp}.example", True, stamp)
-        return Decision(None, [entry], [], stamp)
+        return Decision(None, [entry], [], stamp, counted(snapshot.counts, None, entry))
 
     async def write() -> None:
         nonlocal stored

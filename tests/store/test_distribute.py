@@ -136,7 +136,7 @@ def test_once_split_a_batch_holds_one_account_and_many_run_side_by_side(
         monkeypatch.setattr(store._entries, "change", noted)
 
         def nothing(snapshot: Snapshot) -> Decision[None]:
-            return Decision(None, [], [], snapshot.last_stamp)
+            return Decision(None, [], [], snapshot.last_stamp, snapshot.counts)
 
         await asyncio.gather(
             *(store.change(account_id, [guid], nothing) for account_id in accounts * 5)

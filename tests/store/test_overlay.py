@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from feedkeep.errors import InvalidInput
-from feedkeep.model import AccountId, Decision, Deletion, Entry, Guid, Pointer, Snapshot
+from feedkeep.model import AccountId, Counts, Decision, Deletion, Entry, Guid, Pointer, Snapshot
 from feedkeep.model import Subscription as Sub
 from feedkeep.store.overlay import Overlay
 
@@ -16,7 +16,7 @@ ONE = Sub(G1, "https://a.example", True, 1)
 
 
 def overlay(*entries: Entry) -> Overlay:
-    return Overlay(AccountId(7), 10, entries)
+    return Overlay(AccountId(7), 10, Counts(), entries)
 
 
 def decide(
@@ -29,7 +29,9 @@ def decide(
     """Run a request that is given a snapshot and decides as it is told; return the snapshot."""
     return on.run(
         guids,
-        lambda given: Decision(given, saved, forgotten, given.last_stamp + 1, deletion),
+        lambda given: Decision(
+            given, saved, forgotten, given.last_stamp + 1, Counts(given.last_stamp), deletion
+        ),
         now=99,
     )
 
@@ -37,7 +39,7 @@ def decide(
 def test_a_request_is_given_what_its_guids_name_and_nothing_else() -> None:
     three = Sub(G3, "https://c.example", True, 3)
     given = decide(overlay(ONE, Pointer(G2, G1), three), [G2])
-    assert given == Snapshot({G1: ONE, G2: Pointer(G2, G1)}, last_stamp=10, now=99)
+    assert given == Snapshot({G1: ONE, G2: Pointer(G2, G1)}, last_stamp=10, now=99, counts=Counts())
     assert decide(overlay(ONE), [G3]).entries == {}
 
 
@@ -45,7 +47,7 @@ def test_a_request_sees_what_those_before_it_decided() -> None:
     changed = Sub(G1, "https://new.example", False, 11)
     on = overlay(ONE)
     decide(on, [G1], [changed, Pointer(G2, G1)])
-    assert decide(on, [G2]) == Snapshot({G1: changed, G2: Pointer(G2, G1)}, 11, 99)
+    assert decide(on, [G2]) == Snapshot({G1: changed, G2: Pointer(G2, G1)}, 11, 99, Counts(10))
     assert on.saved == {G1: changed, G2: Pointer(G2, G1)}
 
 

@@ -20,6 +20,7 @@ from feedkeep.errors import InvalidInput, StoreUnavailable, StoreUnusable
 from feedkeep.model import (
     Account,
     AccountId,
+    Counts,
     Decision,
     Guid,
     PageRequest,
@@ -29,6 +30,7 @@ from feedkeep.model import (
     Subscription,
     Token,
 )
+from feedkeep.rules.counts import count
 from feedkeep.store.postgres import PostgresStore, connections, migration
 from feedkeep.store.postgres import store as store_module
 
@@ -58,7 +60,7 @@ def run(url: str, work: Work, most_connections: int = 8) -> None:
 def subscribe(snapshot: Snapshot) -> Decision[int]:
     stamp = snapshot.last_stamp + 1
     entry = Subscription(GUID, "https://a.example", True, stamp)
-    return Decision(stamp, [entry], [], stamp)
+    return Decision(stamp, [entry], [], stamp, count([entry]))
 
 
 async def answers(*requests: Awaitable[Any]) -> list[Any]:
@@ -123,14 +125,21 @@ def test_a_database_of_an_older_program_is_brought_up_to_date_with_all_that_is_i
         f" VALUES ({ALICE}, 1, decode(repeat('01', 32), 'hex'), 'phone', 5)",
         "INSERT INTO feedkeep.entry (account_id, guid, feed_url, is_subscribed,"
         " subscription_changed, revision)"
-        f" VALUES ({ALICE}, '{GUID}', 'https://a.example', true, 1, 1)",
+        f" VALUES ({ALICE}, '{GUID}', 'https://a.example', true, 1, 1),"
+        f" ({ALICE}, '{GUID[:-1]}2', 'https://b.example', false, 2, 2)",
+        "INSERT INTO feedkeep.entry (account_id, guid, new_guid, guid_changed, revision)"
+        f" VALUES ({ALICE}, '{GUID[:-1]}3', '{GUID}', 3, 3),"
+        f" ({ALICE}, '{GUID[:-1]}4', '{GUID}', NULL, NULL)",
     ):
         execute(database, f"WITH done AS ({statement} RETURNING 1) SELECT * FROM done")
 
     async def look() -> None:
         store = await PostgresStore.open(database, 2)
-        assert set((await store.whole(ALICE)).entries) == {GUID}
-        assert await store.find_account("alice") == Account(ALICE, "alice", None, False, 0, 1)
+        whole = await store.whole(ALICE)
+        assert len(whole.entries) == 4
+        assert whole.counts == count(whole.entries.values()) == Counts(1, 3, 4)
+        alice = Account(ALICE, "alice", None, False, 0, 1, counts=whole.counts)
+        assert await store.find_account("alice") == alice
         assert await store.tokens(ALICE) == [Token(1, b"\1" * 32, "phone", 5)]
         await store.close()
 
@@ -144,6 +153,19 @@ def test_a_database_of_a_newer_program_is_refused_and_left_alone(database: str) 
     execute(database, "UPDATE feedkeep.schema_version SET version = version + 1")
     with pytest.raises(StoreUnusable, match="Install the newer feedkeep"):
         asyncio.run(opened(database))
+
+
+def test_for_a_page_from_the_start_nobody_counts_all_entries(database: str) -> None:
+    async def work(store: PostgresStore) -> None:
+        await store.change(ALICE, [GUID], subscribe)
+        await asyncio.to_thread(
+            execute, database, "UPDATE feedkeep.account SET announced_count = 9"
+        )
+        first, after = (PageRequest(since, None, 1, 50) for since in (0, 1))
+        assert (await store.page(ALICE, first)).total == 9
+        assert (await store.page(ALICE, after)).total == 0
+
+    run(database, work)
 
 
 def test_a_schema_of_another_program_is_refused_and_left_alone(database: str) -> None:
@@ -366,7 +388,8 @@ def test_a_transaction_that_postgres_ends_by_itself_is_not_taken_for_done(databa
 
 def test_a_change_that_the_commit_refuses_fails_alone(database: str) -> None:
     def dangle(snapshot: Snapshot) -> Decision[None]:
-        return Decision(None, [Pointer(GUID, NOWHERE)], [], snapshot.last_stamp)
+        pointer = Pointer(GUID, NOWHERE)
+        return Decision(None, [pointer], [], snapshot.last_stamp, snapshot.counts)
 
     async def work(store: PostgresStore) -> None:
         results = await answers(

@@ -17,6 +17,7 @@ from feedkeep.errors import StoreDamaged, StoreUnavailable, StoreUnusable
 from feedkeep.model import (
     Account,
     AccountId,
+    Counts,
     Decision,
     Guid,
     PageRequest,
@@ -25,6 +26,7 @@ from feedkeep.model import (
     Subscription,
     Token,
 )
+from feedkeep.rules.counts import count
 from feedkeep.store.sqlite import SqliteStore, connection, entries
 from feedkeep.store.sqlite.connection import (
     APPLICATION_ID,
@@ -57,7 +59,7 @@ def run(path: Path, work: Callable[[SqliteStore], Awaitable[None]]) -> None:
 def subscribe(snapshot: Snapshot) -> Decision[None]:
     stamp = snapshot.last_stamp + 1
     entry = Subscription(GUID, "https://a.example", True, stamp)
-    return Decision(None, [entry], [], stamp)
+    return Decision(None, [entry], [], stamp, count([entry]))
 
 
 def test_every_connection_is_durable_and_keeps_references_whole(path: Path) -> None:
@@ -128,6 +130,15 @@ def test_a_step_that_fails_leaves_nothing_of_itself(
     assert prepare(path) == 0
 
 
+OF_EACH_KIND = [
+    ("feed_url, is_subscribed, subscription_changed, revision", "'https://a.example', 1, 1, 1"),
+    ("feed_url, is_subscribed, subscription_changed, revision", "'https://b.example', 0, 2, 2"),
+    ("new_guid, guid_changed, revision", "unhex('00000000000040008000000000000001'), 3, 3"),
+    ("new_guid", "unhex('00000000000040008000000000000001')"),
+]
+"""Entries as the oldest program wrote them: columns and values."""
+
+
 def test_a_file_of_an_older_program_is_brought_up_to_date_with_all_that_is_in_it(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -141,16 +152,19 @@ def test_a_file_of_an_older_program_is_brought_up_to_date_with_all_that_is_in_it
             " VALUES (?, 'alice', 'alice', 0, 1)",
             (ALICE,),
         )
-        file.execute(
-            "INSERT INTO entry (account_id, guid, feed_url, is_subscribed, subscription_changed,"
-            " revision) VALUES (?, ?, 'https://a.example', 1, 1, 1)",
-            (ALICE, to_bytes(GUID)),
-        )
+        for number, (columns, values) in enumerate(OF_EACH_KIND, 1):
+            file.execute(
+                f"INSERT INTO entry (account_id, guid, {columns}) VALUES (?, ?, {values})",
+                (ALICE, to_bytes(Guid(f"{GUID[:-1]}{number}"))),
+            )
 
     async def look() -> None:
         store = await SqliteStore.open(path)
-        assert set((await store.whole(ALICE)).entries) == {GUID}
-        assert await store.find_account("alice") == Account(ALICE, "alice", None, False, 0, 1)
+        whole = await store.whole(ALICE)
+        assert len(whole.entries) == 4
+        assert whole.counts == count(whole.entries.values()) == Counts(1, 3, 4)
+        alice = Account(ALICE, "alice", None, False, 0, 1, counts=whole.counts)
+        assert await store.find_account("alice") == alice
         await store.close()
 
     asyncio.run(look())
@@ -174,7 +188,7 @@ def steps_of(work: Callable[[apsw.Connection], object], entries: int, path: Path
         steps += 10
         return False
 
-    with connect(file, 1) as opened:
+    with closing(connect(file, 1)) as opened:
         opened.set_progress_handler(count, 10)
         work(opened)
     return steps
@@ -191,6 +205,18 @@ def test_what_a_write_costs_does_not_grow_with_the_account(path: Path) -> None:
     assert steps_of(find_pointers, 4_000, path) < 1_000
     small, large = (steps_of(delete_account, count, path) for count in (500, 2_000))
     assert large < 6 * small
+
+
+def test_what_a_page_from_the_start_costs_does_not_grow_with_the_account(path: Path) -> None:
+    def read_page(opened: apsw.Connection) -> None:
+        page = entries.page(opened, AccountId(2**62), PageRequest(-1, None, 1, 50))
+        assert len(page.views) == 50
+        totals.append(page.total)
+
+    totals: list[int] = []
+    small, large = (steps_of(read_page, size, path) for size in (500, 4_000))
+    assert totals == [400, 3_200]
+    assert large <= small + 20
 
 
 def test_a_database_of_a_newer_program_is_refused_and_left_alone(path: Path) -> None:
@@ -274,7 +300,7 @@ def test_a_full_disk_refuses_writes_whole_and_takes_them_again_when_there_is_roo
                 Subscription(Guid(f"{i:08x}-0000-4000-8000-000000000001"), url, True, stamp + i)
                 for i in range(100)
             ]
-            return Decision(None, entries, [], stamp + 100)
+            return Decision(None, entries, [], stamp + 100, count(entries))
 
         with pytest.raises(StoreUnavailable, match="full"):
             await store.change(ALICE, [GUID], big)
@@ -311,7 +337,8 @@ def test_a_commit_that_fails_is_unavailable_for_the_whole_batch_and_tried_once(p
 def test_a_change_that_the_commit_refuses_fails_alone(path: Path) -> None:
     def dangle(snapshot: Snapshot) -> Decision[None]:
         nowhere = Guid("00000000-0000-4000-8000-000000000009")
-        return Decision(None, [Pointer(nowhere, Guid(nowhere[:-1] + "8"))], [], snapshot.last_stamp)
+        pointer = Pointer(nowhere, Guid(nowhere[:-1] + "8"))
+        return Decision(None, [pointer], [], snapshot.last_stamp, snapshot.counts)
 
     async def work(store: SqliteStore) -> None:
         results = await asyncio.gather(

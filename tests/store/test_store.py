@@ -116,7 +116,7 @@ def test_a_change_is_given_the_entries_their_subscriptions_and_all_pointers_to_t
 
         def look(snapshot: Snapshot) -> Decision[None]:
             seen.append(snapshot)
-            return Decision(None, [], [], snapshot.last_stamp)
+            return Decision(None, [], [], snapshot.last_stamp, snapshot.counts)
 
         await store.change(ALICE, [parse_feed_url(A).guid, G3], look)
         assert set(seen[0].entries) == {G1, parse_feed_url(A).guid, parse_feed_url(B).guid}
@@ -136,7 +136,7 @@ def test_a_change_of_a_whole_account_is_given_every_entry_of_it_and_what_goes_be
 
         def look(snapshot: Snapshot) -> Decision[None]:
             seen.append(snapshot)
-            return Decision(None, [], [], snapshot.last_stamp)
+            return Decision(None, [], [], snapshot.last_stamp, snapshot.counts)
 
         await asyncio.gather(delete(store, G1), store.change(ALICE, None, look))
         assert seen[0] == replace(await store.whole(ALICE), now=seen[0].now)

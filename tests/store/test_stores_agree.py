@@ -166,21 +166,26 @@ class EveryStore(Rules):
 
     @invariant()
     def every_store_has_what_the_rules_have(self) -> None:
-        async def look(store: Store) -> tuple[object, Page, Page, list[View | None]]:
+        async def look(store: Store) -> tuple[object, list[Page], Page, list[View | None]]:
             whole = await store.whole(self.account_id)
-            everything = await store.page(self.account_id, PageRequest(-1, None, 1, 50))
+            first = await store.page(self.account_id, PageRequest(-1, None, 1, 50))
+            stamps = [view.entry.revision or 0 for view in first.views]
+            later = [await store.page(self.account_id, PageRequest(s, None, 1, 50)) for s in stamps]
             middle = PageRequest(5, None, 2, 2)
             views = [await store.view(self.account_id, guid) for guid in sorted(self.entries)]
             page = await store.page(self.account_id, middle)
-            return (whole.entries, whole.last_stamp), everything, page, views
+            kept = (whole.entries, whole.last_stamp, whole.counts)
+            return kept, [first, *later], page, views
 
         listed = sorted(
             (e for e in self.entries.values() if e.revision is not None),
             key=lambda entry: entry.revision or 0,
         )
         found = self.stores.on_each(look)
-        for name, (whole, everything, _, views) in found.items():
-            assert whole == (self.entries, self.last_stamp), name
+        for name, (whole, pages, _, views) in found.items():
+            everything = pages[0]
+            assert whole == (self.entries, self.last_stamp, self.counts), name
+            assert [page.total for page in pages] == [*range(len(listed), -1, -1)], name
             assert [view.entry for view in everything.views] == listed, name
             assert [view.entry for view in views if view] == [
                 self.entries[guid] for guid in sorted(self.entries)

@@ -23,13 +23,19 @@ from feedkeep.model import (
     replace,
 )
 from feedkeep.rules.clock import next_stamp
+from feedkeep.rules.counts import counted
 from feedkeep.rules.feed_urls import FeedUrl, parse_feed_url
 
 
 class Draft:
-    """A snapshot with one operation's changes on top; `decision` says what came of them."""
+    """A snapshot with one operation's changes on top; `decision` says what came of them.
+
+    Attributes:
+        counts: How much is in the account's list by now.
+    """
 
     def __init__(self, snapshot: Snapshot) -> None:
+        self.counts = snapshot.counts
         self._snapshot = snapshot
         self._entries: dict[Guid, Entry] = {}
         self._pointers: defaultdict[Guid, set[Guid]] = defaultdict(set)
@@ -142,6 +148,7 @@ class Draft:
             saved=[entry for guid, entry in now.items() if entry and entry != known.get(guid)],
             forgotten=[guid for guid, entry in now.items() if entry is None and guid in known],
             last_stamp=self._last_stamp,
+            counts=self.counts,
             deletion=deletion,
         )
 
@@ -190,6 +197,7 @@ class Draft:
 
     def _put_or_forget(self, guid: Guid, entry: Entry | None) -> None:
         self._touched[guid] = None
+        self.counts = counted(self.counts, self._entries.get(guid), entry)
         self._set(guid, entry)
 
     def _set(self, guid: Guid, entry: Entry | None) -> None:

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 
 from feedkeep.errors import InvalidFeedUrl
-from feedkeep.model import Entry, Guid, Pointer, Stamp, Subscription
+from feedkeep.model import Entry, Guid, Pointer, Snapshot, Subscription
+from feedkeep.rules.counts import count
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.subscriptions import MAX_POINTERS
 
 
-def violations(entries: Iterable[Entry], last_stamp: Stamp) -> Iterator[str]:
+def violations(whole: Snapshot) -> Iterator[str]:
     """Yield a sentence for everything that is wrong with the entries of one account."""
-    known = {entry.guid: entry for entry in entries}
+    known = whole.entries
+    if whole.counts != (found := count(known.values())):
+        yield f"what is kept as the size of the list is {whole.counts}, but it is {found}"
     revisions = Counter(entry.revision for entry in known.values() if entry.revision is not None)
     pointers = Counter(entry.new_guid for entry in known.values() if isinstance(entry, Pointer))
     yield from (f"stamp {stamp} is used {n} times" for stamp, n in revisions.items() if n > 1)
-    yield from (f"stamp {stamp} is after the clock" for stamp in revisions if stamp > last_stamp)
+    yield from (
+        f"stamp {stamp} is after the clock" for stamp in revisions if stamp > whole.last_stamp
+    )
     yield from (f"{n} pointers lead to {guid}" for guid, n in pointers.items() if n > MAX_POINTERS)
     for entry in known.values():
         if isinstance(entry, Pointer):
@@ -27,7 +32,9 @@ def violations(entries: Iterable[Entry], last_stamp: Stamp) -> Iterator[str]:
             yield from _subscription_violations(entry, known)
 
 
-def _subscription_violations(subscription: Subscription, known: dict[Guid, Entry]) -> Iterator[str]:
+def _subscription_violations(
+    subscription: Subscription, known: Mapping[Guid, Entry]
+) -> Iterator[str]:
     try:
         derived = parse_feed_url(subscription.feed_url).guid
     except InvalidFeedUrl:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 
 from feedkeep.model import (
     AccountId,
+    Counts,
     Decision,
     Deletion,
     Entry,
@@ -28,16 +29,22 @@ class Overlay:
     Attributes:
         account_id: Whose entries they are.
         last_stamp: The account's clock.
+        counts: How much is in the account's list.
         saved: The entries to save, as they are at the end.
         forgotten: The guids whose entries go away.
         deletions: The deletions to remember.
     """
 
     def __init__(
-        self, account_id: AccountId, last_stamp: Stamp, entries: Iterable[Entry] = ()
+        self,
+        account_id: AccountId,
+        last_stamp: Stamp,
+        counts: Counts,
+        entries: Iterable[Entry] = (),
     ) -> None:
         self.account_id = account_id
         self.last_stamp = last_stamp
+        self.counts = counts
         self.saved: dict[Guid, Entry] = {}
         self.forgotten: set[Guid] = set()
         self.deletions: list[Deletion] = []
@@ -60,7 +67,7 @@ class Overlay:
         Raises whatever `decide` raises; nothing is kept then.
         """
         given = dict(self._entries) if guids is None else self._closure(guids)
-        decision = decide(Snapshot(given, self.last_stamp, now))
+        decision = decide(Snapshot(given, self.last_stamp, now, self.counts))
         if not decision.saved and not decision.forgotten:
             return decision.outcome
         for entry in decision.saved:
@@ -74,6 +81,7 @@ class Overlay:
         if decision.deletion:
             self.deletions.append(decision.deletion)
         self.last_stamp = decision.last_stamp
+        self.counts = decision.counts
         return decision.outcome
 
     def _closure(self, guids: Iterable[Guid]) -> dict[Guid, Entry]:

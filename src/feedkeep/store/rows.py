@@ -11,6 +11,7 @@ from feedkeep.model import (
     Account,
     AccountId,
     Alias,
+    Counts,
     Deletion,
     Document,
     Entry,
@@ -25,7 +26,18 @@ from feedkeep.model import (
     View,
 )
 
-ACCOUNT = ("name", "password_hash", "is_disabled", "created", "last_stamp", "last_action_stamp")
+COUNTS = ("subscribed_count", "announced_count", "entry_count")
+"""The columns of an account that say how much is in its list."""
+
+ACCOUNT = (
+    "name",
+    "password_hash",
+    "is_disabled",
+    "created",
+    "last_stamp",
+    "last_action_stamp",
+    *COUNTS,
+)
 OWNER = (*ACCOUNT, "name_key", "last_token_id")
 TOKEN = (
     "id",
@@ -107,10 +119,11 @@ def table_of(record: Record) -> tuple[str, Sequence[str]]:
 
 def account_of(row: Sequence[Any]) -> Account:
     """Return the account whose id and `ACCOUNT` columns a row has."""
-    number, name, password_hash, is_disabled, created, last_stamp, last_action_stamp = row
+    number, name, password_hash, is_disabled, created, last_stamp, last_action, *counts = row
+    clocks = (last_stamp, last_action)
     is_out = bool(is_disabled)
-    account_id = AccountId(number)
-    return Account(account_id, name, password_hash, is_out, created, last_stamp, last_action_stamp)
+    kept = Counts(*counts)
+    return Account(AccountId(number), name, password_hash, is_out, created, *clocks, kept)
 
 
 def token_of(row: Sequence[Any]) -> Token:
@@ -185,7 +198,8 @@ class Rows:
         """Return the account's id and then the columns of a record."""
         match record:
             case Owner(account, name_key, last_token_id):
-                return (account_id, *astuple(account)[1:], name_key, last_token_id)
+                *told, counts = astuple(account)[1:]
+                return (account_id, *told, *astuple(counts), name_key, last_token_id)
             case Token() | Document():
                 return (account_id, *astuple(record))
             case Deletion(number, guid):

@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import asyncpg
+from msgspec.structs import astuple
 
 from feedkeep.errors import NotAuthorized
 from feedkeep.model import (
     AccountId,
+    Counts,
     Decision,
     Deletion,
     Guid,
@@ -25,7 +27,7 @@ from feedkeep.store.overlay import Overlay
 from feedkeep.store.postgres.connections import Connections
 from feedkeep.store.postgres.rows import ROWS
 from feedkeep.store.postgres.shape import Shape
-from feedkeep.store.rows import ENTRY, SAVED_ENTRY, columns
+from feedkeep.store.rows import COUNTS, ENTRY, SAVED_ENTRY, columns
 
 _TYPES = {
     "guid": "uuid",
@@ -35,6 +37,7 @@ _TYPES = {
     "alias_url": "text",
     "alias_moved_away": "boolean",
 }
+_ADVANCED = dict.fromkeys(("last_stamp", *COUNTS), "bigint")
 _SAVED = {name: _TYPES.get(name, "bigint") for name in SAVED_ENTRY}
 
 MAX_GUIDS_IN_A_BATCH = 1_000
@@ -42,11 +45,12 @@ _GUIDS_AT_ONCE = 1_000
 """How many guids are loaded with one statement: for many more, whole tables would be read."""
 
 _WHOLE = f"""
-SELECT a.last_stamp, {columns(ENTRY, "e")}
+SELECT a.last_stamp, {columns(COUNTS, "a")}, {columns(ENTRY, "e")}
 FROM feedkeep.account a LEFT JOIN feedkeep.entry e ON e.account_id = $1
 WHERE a.account_id = $1
 """
 _EVERY_ENTRY = f"SELECT {columns(ENTRY)} FROM feedkeep.entry WHERE account_id = $1"
+_BEFORE_ENTRY = 1 + len(COUNTS)
 _DELETION = "SELECT id, guid FROM feedkeep.deletion WHERE account_id = $1 AND id = $2"
 
 
@@ -81,7 +85,7 @@ class Entries:
         # In id order, so that no two transactions wait for one another; and in a statement of its
         # own, so that the next one sees what the last holder of the lock committed.
         self._lock = f"""
-            SELECT a.account_id, a.last_stamp FROM feedkeep.account a
+            SELECT a.account_id, a.last_stamp, {columns(COUNTS, "a")} FROM feedkeep.account a
             WHERE a.account_id {is_wanted} ORDER BY a.account_id FOR NO KEY UPDATE
         """
         self._lock_what_is_free = f"{self._lock} SKIP LOCKED"
@@ -116,8 +120,8 @@ class Entries:
             SELECT {account}, w.id, w.guid FROM {wanted(id="bigint", guid="uuid")}
         """
         self._advance = f"""
-            UPDATE feedkeep.account a SET last_stamp = w.last_stamp
-            FROM {wanted(last_stamp="bigint")} WHERE a.account_id = {account}
+            UPDATE feedkeep.account a SET {", ".join(f"{name} = w.{name}" for name in _ADVANCED)}
+            FROM {wanted(**_ADVANCED)} WHERE a.account_id = {account}
         """
 
     def _write_reads(self, shape: Shape) -> None:
@@ -128,14 +132,22 @@ class Entries:
             JOIN feedkeep.entry e ON e.account_id = {account} AND e.guid = w.guid
             LEFT JOIN feedkeep.entry s ON s.account_id = {account} AND s.guid = e.new_guid
         """
+        # Who begins at the start is told what is kept with the account: nobody counts all of it.
         page = wanted(
             "WITH ORDINALITY", since="bigint", after="bigint", most="bigint", skipped="bigint"
         )
         self._pages = f"""
-            SELECT w.n, t.total, p.* FROM {page}
+            SELECT w.n, CASE WHEN b.is_any THEN t.total ELSE a.announced_count END, p.* FROM {page}
+            JOIN feedkeep.account a ON a.account_id = {account}
+            CROSS JOIN LATERAL (
+                SELECT EXISTS (
+                    SELECT 1 FROM feedkeep.entry f
+                    WHERE f.account_id = {account} AND f.revision <= w.since
+                ) AS is_any
+            ) b
             CROSS JOIN LATERAL (
                 SELECT count(*) AS total FROM feedkeep.entry c
-                WHERE c.account_id = {account} AND c.revision > w.since
+                WHERE c.account_id = {account} AND c.revision > w.since AND b.is_any
             ) t
             LEFT JOIN LATERAL (
                 SELECT {_twice("e", "s")} FROM feedkeep.entry e
@@ -196,7 +208,7 @@ class Entries:
     ) -> dict[AccountId, Overlay]:
         account_ids = sorted({change.account_id for change in changes})
         locked = await connection.fetch(lock, self._shape.accounts(account_ids))
-        overlays = {row[0]: Overlay(AccountId(row[0]), row[1]) for row in locked}
+        overlays = {row[0]: Overlay(AccountId(row[0]), row[1], Counts(*row[2:])) for row in locked}
         await self._load_named(connection, changes, overlays)
         for change in changes:
             if change.guids is None and change.account_id in overlays:
@@ -236,7 +248,7 @@ class Entries:
                 for o in changed
                 for deletion in o.deletions
             ],
-            self._advance: [(o.account_id, o.last_stamp) for o in changed],
+            self._advance: [(o.account_id, o.last_stamp, *astuple(o.counts)) for o in changed],
         }
         for statement, rows in statements.items():
             if rows:
@@ -253,8 +265,10 @@ async def whole(connections: Connections, account_id: AccountId) -> Snapshot:
     rows = await connections.fetch(_WHOLE, account_id)
     if not rows:
         raise NotAuthorized
-    entries = [ROWS.entry_of(row[1:]) for row in rows if row[1] is not None]
-    return Snapshot({entry.guid: entry for entry in entries}, rows[0][0], _now())
+    last_stamp, *counts = rows[0][:_BEFORE_ENTRY]
+    entries = [ROWS.entry_of(row[_BEFORE_ENTRY:]) for row in rows if row[_BEFORE_ENTRY] is not None]
+    by_guid = {entry.guid: entry for entry in entries}
+    return Snapshot(by_guid, last_stamp, _now(), Counts(*counts))
 
 
 async def deletion(

@@ -6,10 +6,12 @@ import time
 from collections.abc import Callable, Iterable
 
 import apsw
+from msgspec.structs import astuple
 
 from feedkeep.errors import NotAuthorized
 from feedkeep.model import (
     AccountId,
+    Counts,
     Decision,
     Deletion,
     Entry,
@@ -22,18 +24,20 @@ from feedkeep.model import (
     T,
     View,
 )
-from feedkeep.store.rows import ENTRY, SAVED_ENTRY, columns
+from feedkeep.store.rows import COUNTS, ENTRY, SAVED_ENTRY, columns
 from feedkeep.store.sqlite.connection import roll_back
 from feedkeep.store.sqlite.rows import ROWS, to_bytes
 
 _FEW_READ = 250
-_FEW_COUNTED = 1_000
+_FEW_COUNTED = 10_000
 """How many entries are read, and how many counted, without a thread: within a millisecond."""
 
 _ENTRY = columns(ENTRY)
 
-_CLOCK = "SELECT last_stamp FROM account WHERE id = ?"
-_ADVANCE = "UPDATE account SET last_stamp = ? WHERE id = ?"
+_ACCOUNT = f"SELECT last_stamp, {columns(COUNTS)} FROM account WHERE id = ?"
+_ADVANCE = f"""
+UPDATE account SET last_stamp = ?, {", ".join(f"{name} = ?" for name in COUNTS)} WHERE id = ?
+"""
 _ONE = f"SELECT {_ENTRY} FROM entry WHERE account_id = ? AND guid = ?"
 _POINTERS = f"SELECT {_ENTRY} FROM entry WHERE account_id = ? AND new_guid = ?"
 _ALL = f"SELECT {_ENTRY} FROM entry WHERE account_id = ?"
@@ -53,6 +57,8 @@ _PAGE = f"""{_WITH_SUBSCRIPTION}
 WHERE e.account_id = ? AND e.revision > ?
 ORDER BY e.revision LIMIT ? OFFSET ?
 """
+_IS_ANY_BEFORE = "SELECT EXISTS (SELECT 1 FROM entry WHERE account_id = ? AND revision <= ?)"
+_ANNOUNCED = "SELECT announced_count FROM account WHERE id = ?"
 _COUNT = """
 SELECT count(*) FROM (SELECT 1 FROM entry WHERE account_id = ? AND revision > ? LIMIT ?)
 """
@@ -111,13 +117,26 @@ def _page(
     after, skipped = _start(request)
     connection.execute("BEGIN")
     try:
-        total = connection.execute(_COUNT, (account_id, request.since, most_counted)).get
+        total = _total(connection, account_id, request.since, most_counted)
         # One more than the page holds tells whether another follows.
         wanted = (account_id, after, request.per_page + 1, skipped)
         views = [ROWS.view_of(row) for row in connection.execute(_PAGE, wanted)]
     finally:
         roll_back(connection)
     return Page(total, views[: request.per_page], has_more=len(views) > request.per_page)
+
+
+def _total(
+    connection: apsw.Connection, account_id: AccountId, since: Stamp, most_counted: int
+) -> int:
+    """Return how many entries changed after a stamp, or `most_counted` if there are more.
+
+    Who begins at the start is told what is kept with the account: nobody counts all of it.
+    """
+    if not connection.execute(_IS_ANY_BEFORE, (account_id, since)).get:
+        return connection.execute(_ANNOUNCED, (account_id,)).get or 0
+    count: int = connection.execute(_COUNT, (account_id, since, most_counted)).get
+    return count
 
 
 def _start(request: PageRequest) -> tuple[Stamp, int]:
@@ -154,11 +173,12 @@ def _load(connection: apsw.Connection, account_id: AccountId, guids: Iterable[Gu
 def _snapshot(
     connection: apsw.Connection, account_id: AccountId, entries: Iterable[Entry]
 ) -> Snapshot:
-    last_stamp = connection.execute(_CLOCK, (account_id,)).get
-    if last_stamp is None:
+    account = connection.execute(_ACCOUNT, (account_id,)).get
+    if account is None:
         raise NotAuthorized
+    last_stamp, *counts = account
     now = time.time_ns() // 1_000
-    return Snapshot({entry.guid: entry for entry in entries}, last_stamp, now)
+    return Snapshot({entry.guid: entry for entry in entries}, last_stamp, now, Counts(*counts))
 
 
 def _save(connection: apsw.Connection, account_id: AccountId, decision: Decision[T]) -> None:
@@ -171,4 +191,4 @@ def _save(connection: apsw.Connection, account_id: AccountId, decision: Decision
     if decision.deletion:
         remembered = (account_id, decision.deletion.id, to_bytes(decision.deletion.guid))
         connection.execute(_REMEMBER_DELETION, remembered)
-    connection.execute(_ADVANCE, (decision.last_stamp, account_id))
+    connection.execute(_ADVANCE, (decision.last_stamp, *astuple(decision.counts), account_id))

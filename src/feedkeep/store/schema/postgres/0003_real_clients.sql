@@ -11,3 +11,17 @@ ALTER TABLE feedkeep.token ADD COLUMN is_granted boolean NOT NULL DEFAULT false
 
 -- When the app fetched its token; the grant is kept, so that nobody grants that login again.
 ALTER TABLE feedkeep.login_grant ADD COLUMN fetched bigint;
+
+-- How much is in an account's list, kept up with each change of it: nobody counts for a page of the
+-- list, and an account that is full is known without looking at all of it.
+ALTER TABLE feedkeep.account ADD COLUMN subscribed_count bigint NOT NULL DEFAULT 0;  -- subscribed to
+ALTER TABLE feedkeep.account ADD COLUMN announced_count bigint NOT NULL DEFAULT 0;   -- entries in lists
+ALTER TABLE feedkeep.account ADD COLUMN entry_count bigint NOT NULL DEFAULT 0;       -- all entries
+UPDATE feedkeep.account a SET
+    subscribed_count = c.subscribed, announced_count = c.announced, entry_count = c.entries
+FROM (
+    SELECT account_id, count(*) FILTER (WHERE is_subscribed) AS subscribed,
+           count(revision) AS announced, count(*) AS entries
+    FROM feedkeep.entry GROUP BY account_id
+) c
+WHERE c.account_id = a.account_id;

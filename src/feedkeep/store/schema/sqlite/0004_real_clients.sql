@@ -11,3 +11,13 @@ ALTER TABLE token ADD COLUMN is_granted INTEGER NOT NULL DEFAULT 0
 
 -- When the app fetched its token; the grant is kept, so that nobody grants that login again.
 ALTER TABLE login_grant ADD COLUMN fetched INTEGER;
+
+-- How much is in an account's list, kept up with each change of it: nobody counts for a page of the
+-- list, and an account that is full is known without looking at all of it.
+ALTER TABLE account ADD COLUMN subscribed_count INTEGER NOT NULL DEFAULT 0;  -- subscribed to
+ALTER TABLE account ADD COLUMN announced_count INTEGER NOT NULL DEFAULT 0;   -- entries in lists
+ALTER TABLE account ADD COLUMN entry_count INTEGER NOT NULL DEFAULT 0;       -- all entries
+UPDATE account SET (subscribed_count, announced_count, entry_count) = (
+    SELECT count(*) FILTER (WHERE is_subscribed), count(revision), count(*)
+    FROM entry WHERE account_id = account.id
+);
