@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from itertools import count
 from pathlib import Path
 from typing import Self
@@ -33,11 +33,16 @@ SHORTEST_TO_SEARCH = 8
 """What is shorter may be in a database by chance."""
 
 _START_SECONDS = 20
+_AT_THE_START = Path(__file__).parent / "proofs" / "at_the_start"
 _numbers = count(1)
 
 
 class DidNotStart(Exception):
     """The process ended before it served; what it wrote says why."""
+
+
+class DidNotRunFirst(Exception):
+    """A process went on without what it had to run first; its log may say why."""
 
 
 class FeedkeepProcess:
@@ -61,6 +66,24 @@ class FeedkeepProcess:
         self.printed: list[str] = []
         self.tokens: list[str] = []
         self.passwords: list[str] = []
+        self._ran_first = folder / "ran_first"
+
+    def run_first(self, *programs: str) -> None:
+        """Let every process run programs of `tests/proofs/broken` before anything else.
+
+        A process that did not run them to their end raises `DidNotRunFirst`, here in the test.
+        """
+        self.environment["PYTHONPATH"] = str(_AT_THE_START)
+        self.environment["RUN_FIRST"] = " ".join(programs)
+        self.environment["RAN_FIRST"] = str(self._ran_first)
+
+    def _assert_ran_first(self, pids: Iterable[int], told: str = "") -> None:
+        if "RUN_FIRST" not in self.environment:
+            return
+        ran = self._ran_first.read_text().split() if self._ran_first.is_file() else []
+        if not {str(pid) for pid in pids} <= set(ran):
+            log = self.log.read_text() if self.log.is_file() else ""
+            raise DidNotRunFirst(f"{self.environment['RUN_FIRST']}: {told}{log}")
 
     def __enter__(self) -> Self:
         self.start()
@@ -78,14 +101,26 @@ class FeedkeepProcess:
                 stderr=log,
                 text=True,
             )
+        address = self._told_address()
+        try:
+            self._assert_ran_first([self.process.pid])
+        except DidNotRunFirst:
+            self.process.kill()
+            self.wait()
+            raise
+        if address is None:
+            raise DidNotStart(self.log.read_text())
+        self.base_url = address
+
+    def _told_address(self) -> str | None:
+        """Read what the process prints up to its address; None if it ends without one."""
         assert self.process.stdout is not None
         self.printed = []
         for line in self.process.stdout:
             self.printed.append(line)
             if found := re.search(r"https?://(?:\[[0-9a-f:]+\]|[0-9.]+):[0-9]+", line):
-                self.base_url = found[0]
-                return
-        raise DidNotStart(self.log.read_text())
+                return found[0]
+        return None
 
     def stop(self, number: int = signal.SIGTERM) -> int:
         """Signal the process and return its exit status."""
@@ -104,6 +139,7 @@ class FeedkeepProcess:
         while sum(_has_a_loop(pid) for pid in self.workers()) < count:
             assert time.monotonic() < deadline, self.log.read_text()
             time.sleep(0.02)
+        self._assert_ran_first(self.workers())
 
     def wait_until_ready(self) -> None:
         """Wait until the service says that it is ready; what it says is a second old at most."""
@@ -140,16 +176,13 @@ class FeedkeepProcess:
     def run(self, *arguments: str, stdin: str | bytes = "") -> subprocess.CompletedProcess[str]:
         """Run a command on the service's database."""
         data = stdin.encode() if isinstance(stdin, str) else stdin
-        done = subprocess.run(
-            [FEEDKEEP, *arguments],
-            env=self.environment,
-            input=data,
-            capture_output=True,
-            check=False,
-        )
-        return subprocess.CompletedProcess(
-            done.args, done.returncode, done.stdout.decode(), done.stderr.decode()
-        )
+        pipe = subprocess.PIPE
+        with subprocess.Popen(
+            [FEEDKEEP, *arguments], env=self.environment, stdin=pipe, stdout=pipe, stderr=pipe
+        ) as done:
+            out, err = done.communicate(data)
+        self._assert_ran_first([done.pid], err.decode())
+        return subprocess.CompletedProcess(done.args, done.returncode, out.decode(), err.decode())
 
     def must(self, *arguments: str, stdin: str | bytes = "") -> str:
         """Run a command that has to work; return what it printed."""

@@ -41,19 +41,12 @@ def until_closed(connection: socket.socket) -> bytes:
     return reply
 
 
-def patched(folder: Path, *lines: str) -> FeedkeepProcess:
-    """A service that runs these lines of Python when it starts."""
-    (folder / "sitecustomize.py").write_text("\n".join(lines))
-    process = FeedkeepProcess(folder)
-    process.environment["PYTHONPATH"] = str(folder)
-    return process
-
-
 @pytest.fixture
 def impatient(tmp_path: Path) -> Iterator[FeedkeepProcess]:
     """A service that waits one second where others wait thirty."""
-    lines = ("import feedkeep.server.protocol as p", "p.PATIENCE_SECONDS = 1")
-    with patched(tmp_path, *lines) as process:
+    process = FeedkeepProcess(tmp_path)
+    process.run_first("patience_is_short")
+    with process:
         yield process
 
 
@@ -147,8 +140,9 @@ def test_a_client_that_does_not_read_its_reply_is_cut(impatient: FeedkeepProcess
 
 
 def test_idle_clients_make_room_when_there_is_none_left(tmp_path: Path) -> None:
-    lines = ("import resource", "resource.setrlimit(resource.RLIMIT_NOFILE, (300, 300))")
-    with patched(tmp_path, *lines) as process, ExitStack() as stack:
+    process = FeedkeepProcess(tmp_path)
+    process.run_first("few_places")
+    with process, ExitStack() as stack:
         name = process.new_account()
         first = stack.enter_context(process.client(name))
         assert first.get("/subscriptions").status_code == 200

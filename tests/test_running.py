@@ -158,17 +158,8 @@ def test_however_many_ask_whether_it_is_ready_the_store_is_asked_once_a_second(
     own: FeedkeepProcess,
 ) -> None:
     own.stop()
-    (own.folder / "sitecustomize.py").write_text(
-        "import pathlib\n"
-        "import feedkeep.service as s\n"
-        "asked = s.Service.assert_ready\n"
-        "async def counted(service):\n"
-        f"    with pathlib.Path({str(own.folder / 'asked')!r}).open('a') as file:\n"
-        "        file.write('x')\n"
-        "    await asked(service)\n"
-        "s.Service.assert_ready = counted\n"
-    )
-    own.environment["PYTHONPATH"] = str(own.folder)
+    own.run_first("readiness_is_counted")
+    own.environment["ASKED"] = str(own.folder / "asked")
     own.start()
     started = time.monotonic()
     with httpx.Client(base_url=own.base_url) as client:
@@ -290,13 +281,8 @@ def test_a_defect_is_500_with_the_fixed_text_alone_and_the_log_tells_the_rest(
     own: FeedkeepProcess, error: str
 ) -> None:
     own.stop()
-    (own.folder / "sitecustomize.py").write_text(
-        "import feedkeep.service as s\n"
-        "from feedkeep.errors import *\n"
-        f"async def broken(*_): raise {error}('the details')\n"
-        "s.Service.page = broken\n"
-    )
-    own.environment["PYTHONPATH"] = str(own.folder)
+    own.run_first("the_list_has_a_defect")
+    own.environment["DEFECT"] = error
     own.start()
     with own.client(own.new_account()) as client:
         reply = client.get("/subscriptions")

@@ -268,13 +268,7 @@ def test_a_database_of_a_newer_feedkeep_is_refused(offline: FeedkeepProcess) -> 
 
 
 def test_a_defect_is_told_in_one_sentence_too(offline: FeedkeepProcess) -> None:
-    sitecustomize = offline.folder / "sitecustomize.py"
-    sitecustomize.write_text(
-        "import feedkeep.service as s\n"
-        "async def broken(self): raise ZeroDivisionError('x')\n"
-        "s.Service.accounts = broken\n"
-    )
-    offline.environment["PYTHONPATH"] = str(offline.folder)
+    offline.run_first("accounts_have_a_defect")
     message = failure(offline.run("account", "list"))
     assert message.startswith("A defect in feedkeep: ZeroDivisionError('x').")
     offline.environment["FEEDKEEP_DEBUG"] = "1"

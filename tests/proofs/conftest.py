@@ -29,7 +29,7 @@ def store_kind(request: pytest.FixtureRequest) -> str:
 def start(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Start]:
     """Starts services of this test's own: on a kind of store, and perhaps broken on purpose.
 
-    What is to be broken is a few lines of Python that every process of the service runs first.
+    What is to be broken is named by programs of `broken`, which every process runs first.
     """
     started: list[FeedkeepProcess] = []
     databases: list[str] = []
@@ -43,8 +43,7 @@ def start(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Start]:
             databases.append(database)
         process = FeedkeepProcess(folder, database, workers=workers, log_level="warning")
         if broken:
-            (folder / "sitecustomize.py").write_text("\n".join(broken))
-            process.environment["PYTHONPATH"] = str(folder)
+            process.run_first(*broken)
         process.start()
         started.append(process)
         if workers != "1":

@@ -118,13 +118,7 @@ def test_every_flipped_bit_is_noticed(
 
 def test_the_proof_notices_a_file_without_checksums(start: Callable[..., FeedkeepProcess]) -> None:
     household = Household(start("sqlite"))
-    broken = (
-        "import feedkeep.store.sqlite.connection as c\n"
-        "c._verifying_vfs = lambda: 'unix'\n"
-        "c.has_checksums = lambda _: True"
-    )
-    (household.process.folder / "sitecustomize.py").write_text(broken)
-    household.process.environment["PYTHONPATH"] = str(household.process.folder)
+    household.process.run_first("pages_have_no_checksums")
     found = findings(household, 5)
     assert not all(finding.is_noticed for finding in found)
 

@@ -27,33 +27,13 @@ SECRET = re.compile(r'(?<=feedkeep_login=)[\w-]{22}|(?<=value=")[\w-]{22}')
 NO_CERTIFICATES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 """To load them for each request would take longer than the request."""
 
-COUNTED = """
-import pathlib, feedkeep.security.passwords as p
-def matches(*what, matches=p._matches):
-    with pathlib.Path(__file__).with_name("computed").open("a") as file:
-        file.write("x")
-    return matches(*what)
-p._matches = matches
-"""
-HASTY = """
-verify = p.Passwords.verify
-async def hasty(self, name_key, password, stored_hash, count_attempt):
-    return stored_hash and await verify(self, name_key, password, stored_hash, count_attempt)
-p.Passwords.verify = hasty
-"""
-CHEAP = """
-import argon2, feedkeep.security.passwords as p
-p._NOBODYS_HASH = argon2.PasswordHasher(1, 8, 1).hash("nobody")
-"""
-MANY_AT_ONCE = "import feedkeep.security.passwords as p\np.AT_ONCE = 16"
-
 
 @contextmanager
-def guessable(folder: Path, broken: str = "") -> Iterator[FeedkeepProcess]:
+def guessable(folder: Path, *broken: str) -> Iterator[FeedkeepProcess]:
     """A service behind a proxy on this machine, so that a test can come from many addresses."""
-    (folder / "sitecustomize.py").write_text(broken)
     process = FeedkeepProcess(folder, trusted_proxies="127.0.0.1")
-    process.environment["PYTHONPATH"] = str(folder)
+    process.run_first(*broken)
+    process.environment["COMPUTED"] = str(folder / "computed")
     with process:
         yield process
 
@@ -113,7 +93,7 @@ def test_wrong_passwords_have_to_wait_by_account_and_address(
 ) -> None:
     # It counts and does not weigh: hashes that cost nothing, here and in the service.
     monkeypatch.setattr(passwords, "_HASHER", PasswordHasher(1, 8, 1))
-    with guessable(tmp_path, CHEAP) as process:
+    with guessable(tmp_path, "nobodys_hash_is_cheap") as process:
         here, there = process.new_account(PASSWORD), process.new_account(PASSWORD)
         assert ask(process, here, PASSWORD).status_code == 200
 
@@ -135,9 +115,8 @@ def test_wrong_passwords_have_to_wait_by_account_and_address(
 def test_who_guesses_by_ipv4_holds_up_nobody_else_where_both_are_listened_on(
     tmp_path: Path,
 ) -> None:
-    (tmp_path / "sitecustomize.py").write_text(CHEAP)
     process = FeedkeepProcess(tmp_path, host="::")
-    process.environment["PYTHONPATH"] = str(tmp_path)
+    process.run_first("nobodys_hash_is_cheap")
     with process, ExitStack() as stack:
         base = f"http://127.0.0.1:{httpx.URL(process.base_url).port}"
         stranger, other = (
@@ -176,7 +155,7 @@ def test_wrong_passwords_count_together_whichever_way_they_come(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(passwords, "_HASHER", PasswordHasher(1, 8, 1))
-    with guessable(tmp_path, CHEAP) as process:
+    with guessable(tmp_path, "nobodys_hash_is_cheap") as process:
         name = process.new_account(PASSWORD)
         assert [door(process, name, PASSWORD).status_code for door in DOORS] == [200] * 3
         wrong = refused_after(lambda n: DOORS[n % 3](process, name, f"wrong{n}"), 20)
@@ -220,14 +199,15 @@ def computations(
 def test_nobody_learns_which_accounts_there_are(
     tmp_path: Path, door: Callable[..., httpx.Response]
 ) -> None:
-    with guessable(tmp_path, COUNTED) as process:
+    with guessable(tmp_path, "computations_are_counted") as process:
         found = computations(process, door)
     assert [count for _, count in found] == [1, 1, 1, 1]
     assert all(reply == found[0][0] for reply, _ in found)
 
 
 def test_the_proof_notices_an_answer_without_a_computation(tmp_path: Path) -> None:
-    with guessable(tmp_path, COUNTED + HASTY) as process:
+    broken = ("computations_are_counted", "nobody_costs_nothing")
+    with guessable(tmp_path, *broken) as process:
         assert [count for _, count in computations(process)] == [0, 1, 0, 0]
 
 
@@ -265,5 +245,5 @@ def test_many_logins_at_once_need_little_memory(
 
 
 def test_the_proof_notices_logins_without_a_bound(tmp_path: Path) -> None:
-    with guessable(tmp_path, MANY_AT_ONCE) as process:
+    with guessable(tmp_path, "many_hashes_at_once") as process:
         assert peak_bytes(process, 16) > MOST_MEMORY_BYTES

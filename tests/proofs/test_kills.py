@@ -27,36 +27,7 @@ def test_nothing_acknowledged_is_lost_when_the_service_is_killed(
 
 @pytest.mark.parametrize(
     ("store_kind", "broken"),
-    [
-        (
-            "sqlite",
-            "import feedkeep.store.sqlite.store as s\n"
-            "async def lazy(self, jobs):\n"
-            "    if not self._writer.in_transaction:\n"
-            "        self._writer.execute('BEGIN IMMEDIATE')\n"
-            "    outcomes = await self._run_jobs(jobs)\n"
-            "    self.batches = getattr(self, 'batches', 0) + 1\n"
-            "    if self.batches % 20 == 0:\n"
-            "        self._writer.execute('COMMIT')\n"
-            "    return outcomes\n"
-            "s.SqliteStore._run_batch = lazy",
-        ),
-        (
-            "postgres, 2 workers",
-            "import asyncio\n"
-            "import feedkeep.store.postgres.connections as c\n"
-            "async def hasty(connection, seconds, commit=c._commit):\n"
-            "    asyncio.get_running_loop().call_later(\n"
-            "        0.05, lambda: asyncio.ensure_future(commit(connection, seconds)))\n"
-            "c._commit = hasty\n"
-            "release = c.asyncpg.pool.Pool.release\n"
-            "async def later(self, connection):\n"
-            "    asyncio.get_running_loop().call_later(\n"
-            "        0.1, lambda: asyncio.ensure_future(release(self, connection)))\n"
-            "c.asyncpg.pool.Pool.release = later",
-        ),
-    ],
-    ids=["SQLite commits later", "PostgreSQL commits later"],
+    [("sqlite", "sqlite_commits_later"), ("postgres, 2 workers", "postgres_commits_later")],
 )
 def test_the_proof_notices_a_reply_before_the_commit(
     start: Callable[..., FeedkeepProcess], store_kind: str, broken: str
@@ -64,8 +35,7 @@ def test_the_proof_notices_a_reply_before_the_commit(
     healthy = start(store_kind)
     writers = Writers(healthy)
     healthy.stop()
-    (healthy.folder / "sitecustomize.py").write_text(broken)
-    healthy.environment["PYTHONPATH"] = str(healthy.folder)
+    healthy.run_first(broken)
     wrong: list[str] = []
     for _ in range(10):
         healthy.start()

@@ -189,41 +189,10 @@ def test_operations_on_one_account_are_linearizable(
 @pytest.mark.parametrize(
     ("store_kind", "broken"),
     [
-        (
-            "postgres, 2 workers",  # nobody locks the account
-            "import feedkeep.store.postgres.entries as e\n"
-            "before = e.Entries.__init__\n"
-            "def init(self, shape):\n"
-            "    before(self, shape)\n"
-            "    unlocked = self._lock.replace('FOR NO KEY UPDATE', '')\n"
-            "    self._lock = self._lock_what_is_free = unlocked\n"
-            "e.Entries.__init__ = init",
-        ),
-        (
-            "postgres, 2 workers",  # a read is answered with what was read before it came
-            "import feedkeep.store.postgres.store as s, time\n"
-            "find, seen = s.PostgresStore.find_token, {}\n"
-            "async def stale(self, *key):\n"
-            "    moment = seen.get(key, (0, None))\n"
-            "    if time.monotonic() - moment[0] > 0.02:\n"
-            "        seen[key] = moment = (time.monotonic(), await find(self, *key))\n"
-            "    return moment[1]\n"
-            "s.PostgresStore.find_token = stale",
-        ),
-        (
-            "sqlite",  # a reply leaves before its change is made
-            "import feedkeep.service as s, asyncio\n"
-            "update = s.Service.update\n"
-            "async def hasty(self, *what, **change):\n"
-            "    done = await update(self, *what, **change)\n"
-            "    if change.get('is_subscribed') is not None:\n"
-            "        asyncio.get_running_loop().call_later(0.02, lambda: asyncio.ensure_future(\n"
-            "            update(self, *what, is_subscribed=not change['is_subscribed'])))\n"
-            "    return done\n"
-            "s.Service.update = hasty",
-        ),
+        ("postgres, 2 workers", "nobody_locks_the_account"),
+        ("postgres, 2 workers", "reads_are_stale"),
+        ("sqlite", "a_change_after_its_reply"),
     ],
-    ids=["no lock", "a stale read", "a change after its reply"],
 )
 def test_the_proof_notices(
     start: Callable[..., FeedkeepProcess], store_kind: str, broken: str

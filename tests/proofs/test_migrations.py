@@ -13,44 +13,8 @@ from postgres_server import PostgresServer, new_database
 
 from feedkeep.store.sqlite.connection import open_file
 
-COUNT = """
-import os, signal
-seen = 0
-def strike():
-    global seen
-    seen += 1
-    if seen == int(os.environ.get("KILL_AT", 0)):
-        os.kill(os.getpid(), signal.SIGKILL)
-"""
-AT_EACH_OF_SQLITE = f"""{COUNT}
-import feedkeep.store.sqlite.connection as c
-def opened(*what, open_file=c.open_file, **how):
-    connection, is_changing = open_file(*what, **how), False
-    def trace(cursor, statement, values):
-        nonlocal is_changing
-        is_changing |= "IMMEDIATE" in statement or "CREATE" in statement
-        if is_changing:
-            strike()
-        return True
-    connection.exec_trace = trace
-    return connection
-c.open_file = opened
-"""
-AT_EACH_OF_POSTGRES = f"""{COUNT}
-import re, feedkeep.store.postgres.connections as c
-async def execute(self, script, *what, execute=c.Connection.execute, **how):
-    without_comments = re.sub("--.*", "", script)
-    for statement in filter(str.strip, without_comments.split(";")):
-        strike()
-        done = await execute(self, statement, *what, **how)
-    return done
-c.Connection.execute = execute
-"""
-BY_PARTS_IN_SQLITE = """
-import contextlib
-c._transaction = lambda *_: contextlib.nullcontext()
-"""
-BY_PARTS_IN_POSTGRES = "c._BEGIN = 'SELECT 1;'"
+BROKEN_SQLITE = [([], True), (["steps_of_sqlite_are_not_whole"], False)]
+BROKEN_POSTGRES = [([], True), (["steps_of_postgres_are_not_whole"], False)]
 
 NewDatabase = Callable[[], FeedkeepProcess]
 
@@ -85,14 +49,12 @@ def wrong_ends(
     raise AssertionError("it never ended")
 
 
-@pytest.mark.parametrize(("broken", "is_right"), [("", True), (BY_PARTS_IN_SQLITE, False)],
-                         ids=["", "the proof notices steps that are not whole"])  # fmt: skip
+@pytest.mark.parametrize(("broken", "is_right"), BROKEN_SQLITE)
 def test_a_sqlite_file_is_brought_up_to_date_after_a_kill(
-    tmp_path: Path, amount: Callable[[int, int], int], broken: str, is_right: bool
+    tmp_path: Path, amount: Callable[[int, int], int], broken: list[str], is_right: bool
 ) -> None:
     process = FeedkeepProcess(tmp_path)
-    (tmp_path / "sitecustomize.py").write_text(AT_EACH_OF_SQLITE + broken)
-    process.environment["PYTHONPATH"] = str(tmp_path)
+    process.run_first("killed_at_a_statement_of_sqlite", *broken)
 
     def new() -> FeedkeepProcess:
         for file in tmp_path.glob("feedkeep.db*"):
@@ -102,17 +64,15 @@ def test_a_sqlite_file_is_brought_up_to_date_after_a_kill(
     assert (wrong_ends(new, schema_of_sqlite, amount(4, 1)) == []) is is_right
 
 
-@pytest.mark.parametrize(("broken", "is_right"), [("", True), (BY_PARTS_IN_POSTGRES, False)],
-                         ids=["", "the proof notices steps that are not whole"])  # fmt: skip
+@pytest.mark.parametrize(("broken", "is_right"), BROKEN_POSTGRES)
 def test_a_postgres_database_is_brought_up_to_date_after_a_kill(
-    amount: Callable[[int, int], int], broken: str, is_right: bool
+    amount: Callable[[int, int], int], broken: list[str], is_right: bool
 ) -> None:
     with PostgresServer() as server:
-        (server.folder / "sitecustomize.py").write_text(AT_EACH_OF_POSTGRES + broken)
 
         def new() -> FeedkeepProcess:
             process = FeedkeepProcess(server.folder, new_database(server.url))
-            process.environment["PYTHONPATH"] = str(server.folder)
+            process.run_first("killed_at_a_statement_of_postgres", *broken)
             return process
 
         def schema_of(process: FeedkeepProcess) -> object:

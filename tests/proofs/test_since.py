@@ -19,13 +19,6 @@ WRITERS = 16
 CHANGES_OF_A_FEED = 50
 """How often a feed is changed; a guid that is renamed too often has pointers without end."""
 
-GO_BACK = (
-    "import time\n"
-    "real, begun = time.time_ns, time.time_ns()\n"
-    "time.time_ns = lambda: real() - (3_600 * 10**9 if real() - begun > 10**9 else 0)"
-)
-"""A wall clock that is set back an hour, a second after the start."""
-
 
 class Device:
     """A copy of an account's list that is brought up to date by what changed."""
@@ -110,14 +103,14 @@ def prove(process: FeedkeepProcess, changes: int) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("clock", ["", GO_BACK], ids=["", "the clock is set back an hour"])
+@pytest.mark.parametrize("broken", [[], ["the_clock_goes_back"]])
 def test_a_device_that_follows_the_list_misses_nothing(
     start: Callable[..., FeedkeepProcess],
     store_kind: str,
     amount: Callable[[int, int], int],
-    clock: str,
+    broken: list[str],
 ) -> None:
-    process = start(store_kind, *([clock] if clock else []))
+    process = start(store_kind, *broken)
     assert prove(process, amount(3_000, 1_000_000)) == []
 
 
@@ -125,27 +118,8 @@ def test_the_proof_notices_stamps_that_are_drawn_without_a_lock(
     start: Callable[..., FeedkeepProcess],
 ) -> None:
     """Without a lock, PostgreSQL shows commits in another order than their stamps were drawn."""
-    broken = (
-        "import feedkeep.store.postgres.entries as e, feedkeep.rules.draft as d, time, os\n"
-        "before = e.Entries.__init__\n"
-        "def init(self, shape):\n"
-        "    before(self, shape)\n"
-        "    unlocked = self._lock.replace('FOR NO KEY UPDATE', '')\n"
-        "    self._lock = self._lock_what_is_free = unlocked\n"
-        "e.Entries.__init__ = init\n"
-        "def draw(last, now):\n"
-        "    draw.last = max(draw.last + 2, now // 2 * 2 + os.getpid() % 2)\n"
-        "    return draw.last\n"
-        "draw.last = os.getpid() % 2\n"
-        "d.next_stamp = draw\n"
-        "save = e.Entries._save_all\n"
-        "async def slowly(self, connection, overlays):\n"
-        "    import asyncio, random\n"
-        "    await asyncio.sleep(random.choice([0, 0, 0.03]))\n"
-        "    await save(self, connection, overlays)\n"
-        "e.Entries._save_all = slowly"
-    )
-    process = start("postgres, 2 workers", broken)
+    broken = ("nobody_locks_the_account", "stamps_are_drawn_early")
+    process = start("postgres, 2 workers", *broken)
     assert any(_noticed(process) for _ in range(5))
 
 

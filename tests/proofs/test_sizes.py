@@ -20,14 +20,6 @@ from forms import IS_FULL
 
 MOST_ADDED_BYTES = 20 * 1024 * 1024
 PIECE = b"100000\r\n" + b"x" * 0x100000 + b"\r\n"
-FEW_PLACES = """
-import resource
-resource.setrlimit(resource.RLIMIT_NOFILE, (300, 300))
-"""
-NO_EVICTION = """
-import feedkeep.server.protocol as p
-p.Protocol._make_room = lambda self: None
-"""
 
 
 @pytest.fixture(autouse=True)
@@ -122,9 +114,8 @@ def test_many_idle_connections_do_not_stop_one_more(
 
 
 def with_few_places(folder: Path, *broken: str) -> FeedkeepProcess:
-    (folder / "sitecustomize.py").write_text("".join([FEW_PLACES, *broken]))
     process = FeedkeepProcess(folder)
-    process.environment["PYTHONPATH"] = str(folder)
+    process.run_first("few_places", *broken)
     return process
 
 
@@ -134,7 +125,10 @@ def test_more_connections_than_there_are_places_do_not_stop_one_more(tmp_path: P
 
 
 def test_the_proof_notices_a_service_that_makes_no_room(tmp_path: Path) -> None:
-    with with_few_places(tmp_path, NO_EVICTION) as process, pytest.raises(httpx.TransportError):
+    with (
+        with_few_places(tmp_path, "no_room_is_made") as process,
+        pytest.raises(httpx.TransportError),
+    ):
         seconds_for_one_more(process, 400)
 
 

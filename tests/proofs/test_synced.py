@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from pathlib import Path
 
 import asyncpg
 from feedkeep_process import FeedkeepProcess
@@ -16,31 +15,25 @@ from postgres_server import PostgresServer
 from raw_client import RawClient
 from writers import wrong_after_kills
 
-LOSING = (f"import sys; sys.path.append({str(Path(__file__).parent)!r})", "import unsynced_lost")
-HALF_SYNCED = (
-    "import feedkeep.store.sqlite.connection as c",
-    "c._SETTINGS['synchronous'] = 1  # NORMAL",
-)
-
 
 def test_nothing_acknowledged_is_lost_when_the_power_fails(
     start: Callable[..., FeedkeepProcess], amount: Callable[[int, int], int]
 ) -> None:
-    assert wrong_after_kills(start("sqlite", *LOSING), amount(10, 200)) == []
+    assert wrong_after_kills(start("sqlite", "unsynced_lost"), amount(10, 200)) == []
 
 
 def test_the_proof_notices_commits_that_are_not_synced(
     start: Callable[..., FeedkeepProcess],
 ) -> None:
-    wrong = wrong_after_kills(start("sqlite", *LOSING, *HALF_SYNCED), 10)
+    process = start("sqlite", "unsynced_lost", "sqlite_syncs_now_and_then")
+    wrong = wrong_after_kills(process, 10)
     assert any("was lost" in sentence for sentence in wrong)
 
 
 def ahead_of_the_disk(server: PostgresServer, writes: int, *broken: str) -> int:
     """Return how many replies left before PostgreSQL's log was synced up to its end."""
     process = FeedkeepProcess(server.folder, server.url, log_level="error")
-    (server.folder / "sitecustomize.py").write_text("\n".join(broken))
-    process.environment["PYTHONPATH"] = str(server.folder)
+    process.run_first(*broken)
 
     async def write(token: str) -> int:
         count = 0
@@ -79,8 +72,5 @@ def test_no_reply_leaves_before_postgres_has_synced_its_log(
         writes = amount(100, 1_000)
         assert ahead_of_the_disk(server, writes) == 0
         # The control: a commit that does not wait for the disk.
-        hasty = (
-            "import feedkeep.store.postgres.connections as c",
-            "c._DURABLE = c._DURABLE_EVERYWHERE = 'SET LOCAL synchronous_commit = off'",
-        )
-        assert ahead_of_the_disk(server, writes, *hasty) > writes / 2
+        hasty = "postgres_does_not_wait_for_the_disk"
+        assert ahead_of_the_disk(server, writes, hasty) > writes / 2

@@ -1,0 +1,18 @@
+"""Setting the status turns it over, so that doing so twice is not doing it once."""
+
+from typing import Any
+
+from feedkeep.model import AccountId, Guid
+from feedkeep.service import Service
+
+_update = Service.update
+
+
+async def update(self: Service, account_id: AccountId, guid: str, **change: Any) -> Any:
+    if change.get("is_subscribed") is not None:
+        view = await self._store.view(account_id, Guid(guid))
+        change["is_subscribed"] = view is not None and not view.subscription.is_subscribed
+    return await _update(self, account_id, guid, **change)
+
+
+Service.update = update

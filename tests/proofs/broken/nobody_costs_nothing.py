@@ -1,0 +1,22 @@
+"""Whoever has no password to compare with is answered without computing anything."""
+
+from collections.abc import Callable
+
+from feedkeep.security.passwords import Passwords
+
+_verify = Passwords.verify
+
+
+async def verify(
+    self: Passwords,
+    name_key: str,
+    password: str,
+    stored_hash: str | None,
+    count_attempt: Callable[[], Callable[[], None]],
+) -> bool:
+    if stored_hash is None:
+        return False
+    return await _verify(self, name_key, password, stored_hash, count_attempt)
+
+
+Passwords.verify = verify

@@ -1,0 +1,18 @@
+"""Listing subscriptions fails with the error that `DEFECT` names."""
+
+import builtins
+import os
+from typing import NoReturn
+
+from feedkeep import errors
+from feedkeep.service import Service
+
+_name = os.environ["DEFECT"]
+_error = getattr(errors, _name, None) or getattr(builtins, _name)
+
+
+async def page(*_: object) -> NoReturn:
+    raise _error("the details")
+
+
+Service.page = page
