@@ -43,24 +43,19 @@ def statements_of_all_requests(
     sent: set[str] = set()
 
     class Recording(connections.Connection):
-        async def execute(self, query: str, *arguments: Any, **more: Any) -> str:
-            sent.add(query)
-            return await super().execute(query, *arguments, **more)
-
-        async def _execute(self, query: str, *arguments: Any, **more: Any) -> Any:
-            sent.add(query)
-            return await super()._execute(query, *arguments, **more)
+        def __init__(self, *arguments: Any, **more: Any) -> None:
+            super().__init__(*arguments, **more)
+            self.add_query_logger(lambda logged: sent.add(logged.query))
 
     async def go() -> None:
         await (await PostgresStore.open(database, 8)).close()
         monkeypatch.setattr(connections, "Connection", Recording)
         store = await PostgresStore.open(database, 8, one_account=one_account)
-        sent.clear()
         await every_request(store)
         await store.close()
 
     asyncio.run(go())
-    return {statement for statement in sent if "feedkeep." in statement}
+    return sent
 
 
 async def every_request(store: PostgresStore) -> None:
@@ -160,7 +155,8 @@ def inserts_for_account(tree: exp.Expression, allowed: set[str]) -> bool:
 def test_every_table_of_every_statement_is_tied_to_the_account(
     database: str, monkeypatch: pytest.MonkeyPatch, one_account: bool
 ) -> None:
-    found = statements_of_all_requests(database, monkeypatch, one_account=one_account)
+    sent = statements_of_all_requests(database, monkeypatch, one_account=one_account)
+    found = {statement for statement in sent if "feedkeep." in statement}
     assert len(found) > 40
     allowed = OF_ONE if one_account else OF_MANY
     assert {statement: stray for statement in found if (stray := strays(statement, allowed))} == {}
@@ -168,6 +164,15 @@ def test_every_table_of_every_statement_is_tied_to_the_account(
         if "w.account_id" in statement:  # then the rows of w have their accounts from $1
             assert "unnest($1::bigint[]" in statement.replace("\n", " ")
             assert "AS w (account_id" in statement
+
+
+@pytest.mark.parametrize("one_account", [True, False])
+def test_a_new_connection_asks_for_no_types_of_parameters(
+    database: str, monkeypatch: pytest.MonkeyPatch, one_account: bool
+) -> None:
+    sent = statements_of_all_requests(database, monkeypatch, one_account=one_account)
+    foreign = {statement for statement in sent if "pg_type" in statement or "jit" in statement}
+    assert foreign == set()
 
 
 @pytest.mark.parametrize(

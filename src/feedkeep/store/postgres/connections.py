@@ -84,6 +84,18 @@ _ENDS_CONNECTION = (
 # What a pooler says that gives each transaction another session, and keeps no prepared statements.
 _NOT_PREPARED = (asyncpg.InvalidSQLStatementNameError, asyncpg.DuplicatePreparedStatementError)
 
+# PostgreSQL's own types have the same numbers on every server.
+_ARRAYS = [
+    {"oid": array, "name": f"_{name}", "ns": "pg_catalog", "elemtype": element, "elemdelim": ","}
+    | dict.fromkeys(("kind", "basetype", "range_subtype", "attrtypoids"))
+    for name, element, array in (
+        ("bool", 16, 1000),
+        ("bytea", 17, 1001),
+        ("int8", 20, 1016),
+        ("uuid", 2950, 2951),
+    )
+]
+
 _NO_URL = (
     "That is no URL of a PostgreSQL database: give postgresql://user:password@host:port/name, with"
     " special characters of the password percent-encoded."
@@ -96,9 +108,15 @@ class Connection(asyncpg.Connection):  # type: ignore[misc]  # asyncpg has no ty
     """A connection whose prepared statements have names that no other process uses.
 
     Behind a pooler a session is shared: a name must never mean another process's statement.
+    It knows the arrays that are sent: of others, asyncpg asks the server with a recursive query
+    over the catalog, which takes half a second of a Citus coordinator, for each new connection.
     """
 
     _suffix = secrets.token_hex(8)
+
+    def __init__(self, *arguments: Any, **more: Any) -> None:
+        super().__init__(*arguments, **more)
+        self.get_settings().register_data_types(_ARRAYS)
 
     def _get_unique_id(self, prefix: str) -> str:
         return f"{super()._get_unique_id(prefix)}{self._suffix}"
