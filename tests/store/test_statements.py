@@ -126,7 +126,7 @@ def strays(statement: str, allowed: set[str]) -> list[str]:
         and table.name not in NOT_BY_ACCOUNT
         and not ("" in tied and len(list(tree.find_all(exp.Table))) == 1)
         and table.alias not in tied
-        and not (table is target and inserts_for_account(tree, allowed))
+        and not (table is target and inserts_for_account(tree, allowed, tied))
     ]
 
 
@@ -142,13 +142,14 @@ def comparisons(tree: exp.Expression) -> list[tuple[exp.Column, str]]:
     return found
 
 
-def inserts_for_account(tree: exp.Expression, allowed: set[str]) -> bool:
+def inserts_for_account(tree: exp.Expression, allowed: set[str], tied: set[str]) -> bool:
     """Say whether an INSERT's first column is the account, and of this request."""
     first = tree.this.expressions[0].name
     source = tree.expression
     values = source.expressions[0]
     value = values.expressions[0] if isinstance(source, exp.Values) else values
-    return first == "account_id" and value.sql(dialect="postgres") in allowed
+    is_tied = value.name == "account_id" and getattr(value, "table", "") in tied - {""}
+    return first == "account_id" and (is_tied or value.sql(dialect="postgres") in allowed)
 
 
 @pytest.mark.parametrize("one_account", [True, False])
@@ -164,6 +165,23 @@ def test_every_table_of_every_statement_is_tied_to_the_account(
         if "w.account_id" in statement:  # then the rows of w have their accounts from $1
             assert "unnest($1::bigint[]" in statement.replace("\n", " ")
             assert "AS w (account_id" in statement
+
+
+def test_in_a_cluster_the_machine_that_has_the_account_inserts_rows_by_itself(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent = statements_of_all_requests(database, monkeypatch, one_account=True)
+    inserts = [
+        sqlglot.parse_one(statement, dialect="postgres")
+        for statement in sent
+        if "INSERT INTO" in statement
+    ]
+    of_rows = [tree for tree in inserts if isinstance(tree.expression, exp.Select)]
+    assert len(of_rows) == 3
+    for tree in of_rows:
+        read = {table.name: table.alias for table in tree.expression.find_all(exp.Table)}
+        tied = {side.table for side, other in comparisons(tree) if other == "$1"}
+        assert read["account"] in tied
 
 
 @pytest.mark.parametrize("one_account", [True, False])

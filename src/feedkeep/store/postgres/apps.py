@@ -25,6 +25,7 @@ from feedkeep.model import (
 )
 from feedkeep.store.postgres.connections import Connections
 from feedkeep.store.postgres.rows import ROWS
+from feedkeep.store.postgres.shape import Shape
 from feedkeep.store.rows import ACTION, ENTRY, columns
 
 _CLOCKS = {Clock.SUBSCRIPTIONS: "last_stamp", Clock.ACTIONS: "last_action_stamp"}
@@ -37,6 +38,7 @@ _NOTE_TOLD = {
     """
     for clock in Clock
 }
+_ONE_ACCOUNT = Shape(is_distributed=True)
 _TYPES = {
     "key": "bytea",
     "podcast_guid": "uuid",
@@ -55,16 +57,13 @@ JOIN feedkeep.entry p ON p.account_id = $1 AND p.new_guid = e.guid
 WHERE e.account_id = $1 AND e.revision >= $2 AND p.revision IS NULL AND p.alias_url IS NOT NULL
 """
 _KNOWN = f"""
-SELECT {columns(ACTION, "a")} FROM unnest($2::uuid[], $3::bytea[]) AS w (podcast_guid, key)
+SELECT {columns(ACTION, "a")} FROM {_ONE_ACCOUNT.wanted(podcast_guid="uuid", key="bytea")}
 JOIN feedkeep.episode_action a
 ON a.account_id = $1 AND a.podcast_guid = w.podcast_guid AND a.key = w.key
 """
-_ARRAYS = ", ".join(
-    f"${number}::{_TYPES.get(name, 'bigint')}[]" for number, name in enumerate(ACTION, 2)
-)
 _SAVE_ACTIONS = f"""
 INSERT INTO feedkeep.episode_action (account_id, {columns(ACTION)})
-SELECT $1, {columns(ACTION, "w")} FROM unnest({_ARRAYS}) AS w ({columns(ACTION)})
+{_ONE_ACCOUNT.selected(**{name: _TYPES.get(name, "bigint") for name in ACTION})}
 ON CONFLICT (account_id, podcast_guid, key) DO UPDATE SET
     {", ".join(f"{name} = excluded.{name}" for name in ACTION[2:])}
 """

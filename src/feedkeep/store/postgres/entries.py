@@ -107,7 +107,7 @@ class Entries:
         """
         self._save = f"""
             INSERT INTO feedkeep.entry (account_id, {columns(SAVED_ENTRY)})
-            SELECT {account}, {columns(SAVED_ENTRY, "w")} FROM {wanted(**_SAVED)}
+            {shape.selected(**_SAVED)}
             ON CONFLICT (account_id, guid) DO UPDATE SET
                 {", ".join(f"{name} = excluded.{name}" for name in SAVED_ENTRY[1:])}
         """
@@ -117,7 +117,7 @@ class Entries:
         """
         self._remember_deletion = f"""
             INSERT INTO feedkeep.deletion (account_id, id, guid)
-            SELECT {account}, w.id, w.guid FROM {wanted(id="bigint", guid="uuid")}
+            {shape.selected(id="bigint", guid="uuid")}
         """
         self._advance = f"""
             UPDATE feedkeep.account a SET {", ".join(f"{name} = w.{name}" for name in _ADVANCED)}

@@ -39,6 +39,19 @@ class Shape:
         columns = ", ".join([*types, *(["n"] if extra else [])])
         return f"unnest({arrays}) {extra} AS w ({columns})"
 
+    def selected(self, **types: str) -> str:
+        """Return the SELECT of what is to be inserted: the account, and the columns of `wanted`.
+
+        Where tables are split, it reads the account's row. Without that, Citus takes the rows to
+        the coordinator and commits in two phases: while a machine is away, what was acknowledged
+        can then be unseen.
+        """
+        columns, rows = ", ".join(f"w.{name}" for name in types), self.wanted(**types)
+        if not self.is_distributed:
+            return f"SELECT w.account_id, {columns} FROM {rows}"
+        joined = f"feedkeep.account a, {rows} WHERE a.account_id = $1"
+        return f"SELECT a.account_id, {columns} FROM {joined}"
+
     def accounts(self, account_ids: Sequence[AccountId]) -> Any:
         """Return the first parameter for rows of these accounts."""
         return account_ids[0] if self.is_distributed else account_ids
