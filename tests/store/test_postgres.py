@@ -320,6 +320,38 @@ def test_what_passes_is_repeated_once_and_what_stays_is_unavailable(
     run(database, work)
 
 
+@pytest.mark.parametrize("code", ["08006", "08003", "57P01", "57P03"])
+def test_that_another_machine_of_a_cluster_is_away_costs_nobody_else_a_connection(
+    database: str, code: str
+) -> None:
+    asyncio.run(opened(database))
+    for statement in (
+        "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+        f" IF NEW.account_id = {BOB} THEN RAISE EXCEPTION 'connection to the remote node failed'"
+        f" USING ERRCODE = '{code}'; END IF; RETURN NEW; END $$",
+        "CREATE TRIGGER fail BEFORE INSERT ON feedkeep.entry FOR EACH ROW EXECUTE FUNCTION fail()",
+    ):
+        execute(database, statement)
+
+    def sessions() -> Any:
+        return execute(
+            database,
+            "SELECT array_agg(pid ORDER BY pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()",
+        )
+
+    async def work(store: PostgresStore) -> None:
+        await asyncio.gather(store.view(ALICE, GUID), store.find_account("bob"))
+        before = sessions()
+        assert len(before) > 1
+        with pytest.raises(StoreUnavailable, match="remote node"):
+            await store.change(BOB, [GUID], subscribe)
+        assert await store.change(ALICE, [GUID], subscribe) == 1
+        assert sessions() == before
+
+    run(database, work)
+
+
 @pytest.mark.parametrize("how", ["pg_cancel_backend", "pg_terminate_backend"])
 def test_a_statement_that_is_cancelled_before_its_commit_is_repeated(
     database: str, how: str

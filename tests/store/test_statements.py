@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import re
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 import sqlglot
+from library import library
 from postgres_server import with_connection
 from sqlglot import exp
 
@@ -25,22 +28,33 @@ from feedkeep.model import (
 from feedkeep.rules import subscriptions
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.subscriptions import Update, guids_wanted, want
-from feedkeep.store.postgres import PostgresStore, connections
+from feedkeep.store.postgres import PostgresStore, connections, migration
 
 ALICE, BOB = AccountId(7), AccountId(3)
 URL = "https://a.example"
 NOT_BY_ACCOUNT = {"account_name", "login_grant", "schema_version"}
 """What is looked up by name, or by a login, and the number of the schema: small, and not split."""
 
+PASSED_ON = re.compile("(SET|LOCK|CREATE|ALTER)\\b")
 OF_MANY = {"$1", "ANY(CAST($1 AS BIGINT[]))", "w.account_id", "t.account_id"}
 OF_ONE = {"$1"}
 
 
-def statements_of_all_requests(
-    database: str, monkeypatch: pytest.MonkeyPatch, *, one_account: bool
+def statements_of(
+    work: Callable[[PostgresStore], Awaitable[None]],
+    database: str,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    one_account: bool,
 ) -> set[str]:
-    """Do all that a request or an account's command can do; return what was sent."""
+    """Do `work` on a store; return what was sent.
+
+    With `one_account`, the tables are split over a cluster, as far as the store can see.
+    """
     sent: set[str] = set()
+
+    async def is_distributed(_: Any) -> bool:
+        return one_account
 
     class Recording(connections.Connection):
         def __init__(self, *arguments: Any, **more: Any) -> None:
@@ -50,12 +64,21 @@ def statements_of_all_requests(
     async def go() -> None:
         await (await PostgresStore.open(database, 8)).close()
         monkeypatch.setattr(connections, "Connection", Recording)
-        store = await PostgresStore.open(database, 8, one_account=one_account)
-        await every_request(store)
+        monkeypatch.setattr(migration, "is_distributed", is_distributed)
+        store = await PostgresStore.open(database, 8)
+        await work(store)
         await store.close()
 
     asyncio.run(go())
     return sent
+
+
+async def everything(store: PostgresStore) -> None:
+    await store.fill(library(2, 3))
+    async with store.archive() as archive:
+        assert await archive.count() == sum([len(some) async for some in archive.records()])
+    assert await store.damages() == []
+    await every_request(store)
 
 
 async def every_request(store: PostgresStore) -> None:
@@ -156,7 +179,7 @@ def inserts_for_account(tree: exp.Expression, allowed: set[str], tied: set[str])
 def test_every_table_of_every_statement_is_tied_to_the_account(
     database: str, monkeypatch: pytest.MonkeyPatch, one_account: bool
 ) -> None:
-    sent = statements_of_all_requests(database, monkeypatch, one_account=one_account)
+    sent = statements_of(every_request, database, monkeypatch, one_account=one_account)
     found = {statement for statement in sent if "feedkeep." in statement}
     assert len(found) > 40
     allowed = OF_ONE if one_account else OF_MANY
@@ -170,7 +193,7 @@ def test_every_table_of_every_statement_is_tied_to_the_account(
 def test_in_a_cluster_the_machine_that_has_the_account_inserts_rows_by_itself(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sent = statements_of_all_requests(database, monkeypatch, one_account=True)
+    sent = statements_of(every_request, database, monkeypatch, one_account=True)
     inserts = [
         sqlglot.parse_one(statement, dialect="postgres")
         for statement in sent
@@ -184,11 +207,23 @@ def test_in_a_cluster_the_machine_that_has_the_account_inserts_rows_by_itself(
         assert read["account"] in tied
 
 
+def test_what_a_cluster_passes_on_to_its_machines_is_sent_by_itself(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Citus passes on the whole string that a command came in, with all else that is in it."""
+    sent = statements_of(everything, database, monkeypatch, one_account=True)
+    strings = [re.sub(r"\$\$.*?\$\$", "", statement, flags=re.DOTALL) for statement in sent]
+    commands = [[part.strip() for part in string.split(";") if part.strip()] for string in strings]
+    passed_on = [some for some in commands if any(PASSED_ON.match(command) for command in some)]
+    assert len(passed_on) >= 3
+    assert [some for some in passed_on if len(some) > 1] == []
+
+
 @pytest.mark.parametrize("one_account", [True, False])
 def test_a_new_connection_asks_for_no_types_of_parameters(
     database: str, monkeypatch: pytest.MonkeyPatch, one_account: bool
 ) -> None:
-    sent = statements_of_all_requests(database, monkeypatch, one_account=one_account)
+    sent = statements_of(everything, database, monkeypatch, one_account=one_account)
     foreign = {statement for statement in sent if "pg_type" in statement or "jit" in statement}
     assert foreign == set()
 

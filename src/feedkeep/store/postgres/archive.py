@@ -37,12 +37,13 @@ _HAS_ACCOUNTS = "SELECT EXISTS (SELECT 1 FROM feedkeep.account)"
 TAKE_YOUR_TIME = "SET LOCAL idle_in_transaction_session_timeout = 0"
 """For a transaction that waits for another database."""
 
-# References are checked as the rows come, so that no list of checks grows until the commit.
-_PREPARE = f"""
-{TAKE_YOUR_TIME};
-SET CONSTRAINTS ALL IMMEDIATE;
-LOCK TABLE feedkeep.account IN EXCLUSIVE MODE
-"""
+# References are checked as the rows come, so that no list of checks grows until the commit. One by
+# one: Citus sends the whole string that a command came in to the machines that have the rows.
+_PREPARE = (
+    TAKE_YOUR_TIME,
+    "SET CONSTRAINTS ALL IMMEDIATE",
+    "LOCK TABLE feedkeep.account IN EXCLUSIVE MODE",
+)
 # Without statistics, the first requests would be planned by guesses.
 _LOOK_AT_WHAT_IS_THERE = (
     "ANALYZE feedkeep.account, feedkeep.token, feedkeep.entry, feedkeep.episode_action,"
@@ -96,7 +97,8 @@ async def fill(
     connection: asyncpg.Connection, records: AsyncIterator[Records], check: Check | None
 ) -> None:
     """Write all records, and let `check` look; the transaction around it is the caller's."""
-    await connection.execute(_PREPARE)
+    for statement in _PREPARE:
+        await connection.execute(statement)
     if await connection.fetchval(_HAS_ACCOUNTS):
         raise StoreUnusable("There are accounts in it already.")
     async for some in records:

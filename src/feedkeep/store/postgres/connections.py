@@ -47,9 +47,18 @@ _DURABLE = """
 SELECT set_config('synchronous_commit', 'on', true)
 WHERE current_setting('synchronous_commit') IN ('off', 'local', 'remote_write')
 """
-# Of Citus, only plain SET commands reach the machines that have the rows.
-_DURABLE_EVERYWHERE = "SET LOCAL synchronous_commit = on"
-_BEGIN_EVERYWHERE = _BEGIN.replace(";", "; SET LOCAL citus.propagate_set_commands = 'local';", 1)
+# Of Citus, only SET commands reach the machines that have the rows, each as the whole string that
+# it came in: beside a BEGIN, each write left nine warnings in the log. In a block each is a string
+# of its own, and all of it is still one round trip.
+_BEGIN_EVERYWHERE = f"""
+BEGIN ISOLATION LEVEL READ COMMITTED;
+DO $$ BEGIN
+SET LOCAL citus.propagate_set_commands = 'local';
+SET LOCAL lock_timeout = '{LOCK_SECONDS}s';
+SET LOCAL idle_in_transaction_session_timeout = '{IDLE_SECONDS}s';
+SET LOCAL synchronous_commit = on;
+END $$
+"""
 _BEGIN_READING = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 # What waiting, or an administrator, can mend. Anything else is a defect of ours.
@@ -75,7 +84,6 @@ _UNAVAILABLE = (
 
 # After these nothing can be done with a connection, though it may be open still.
 _ENDS_CONNECTION = (
-    asyncpg.PostgresConnectionError,
     asyncpg.ReadOnlySQLTransactionError,
     asyncpg.InvalidSQLStatementNameError,
     asyncpg.DuplicatePreparedStatementError,
@@ -192,10 +200,7 @@ class Connections:
                 whether it was done may be unknown.
             FailedBeforeCommit: It failed, changed nothing, and may be repeated.
         """
-        if self.is_distributed:
-            begin = _BEGIN_EVERYWHERE + _DURABLE_EVERYWHERE
-        else:
-            begin = _BEGIN + _DURABLE
+        begin = _BEGIN_EVERYWHERE if self.is_distributed else _BEGIN + _DURABLE
         async with self._borrowed() as connection:
             await connection.execute(begin)
             value = await work(connection)
@@ -234,10 +239,7 @@ class Connections:
         self, error: Exception, pool: asyncpg.Pool, connection: asyncpg.Connection
     ) -> Exception:
         """Return what to raise after an error, and see what can still be done with connections."""
-        is_alive = isinstance(error, (FeedkeepError, asyncpg.PostgresError)) and not isinstance(
-            error, _ENDS_CONNECTION
-        )
-        if not (is_alive and await _roll_back(connection)):
+        if not (_is_of_the_work_alone(error) and await _roll_back(connection)):
             _give_up(connection)
             # What ended this connection, or made it read-only, most likely did so to all of them.
             await pool.expire_connections()
@@ -301,6 +303,17 @@ class _CommitFailed(Exception):
     def __init__(self, cause: Exception) -> None:
         super().__init__(str(cause))
         self.cause = cause
+
+
+def _is_of_the_work_alone(error: Exception) -> bool:
+    """Say whether the session goes on after an error: a refusal, or an ERROR of PostgreSQL.
+
+    So it does after an ERROR of the class of broken connections: the coordinator of a cluster tells
+    with it that another machine is away. What ends a session itself is FATAL, or asyncpg's word.
+    """
+    if isinstance(error, asyncpg.PostgresError) and not isinstance(error, _ENDS_CONNECTION):
+        return "ERROR" in {error.severity_en, error.severity}
+    return isinstance(error, FeedkeepError)
 
 
 async def _commit(connection: asyncpg.Connection, within_seconds: float) -> None:
