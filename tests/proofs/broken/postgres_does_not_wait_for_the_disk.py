@@ -3,4 +3,4 @@
 from feedkeep.store.postgres import connections
 
 _HASTY = "SET LOCAL synchronous_commit = off"
-connections._DURABLE = connections._DURABLE_EVERYWHERE = _HASTY
+connections._DURABLE = _HASTY
