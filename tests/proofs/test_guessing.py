@@ -175,9 +175,9 @@ def test_who_claims_to_come_from_elsewhere_is_not_believed(tmp_path: Path) -> No
 def computations(
     process: FeedkeepProcess, door: Callable[..., httpx.Response] = ask
 ) -> list[tuple[object, int]]:
-    """Return what an unknown name, a wrong password and a disabled account are answered.
+    """Return what unknown names, wrong passwords and disabled accounts are answered.
 
-    And how many hashes each of them cost.
+    Some of the names and passwords are longer than any can be. And how many hashes each cost.
     """
     file = process.folder / "computed"
     known, disabled = process.new_account(PASSWORD), process.new_account(PASSWORD)
@@ -186,6 +186,7 @@ def computations(
     found: list[tuple[object, int]] = []
     for name, password in (
         ("nobody", PASSWORD), (known, "wrong"), (disabled, PASSWORD), (without, PASSWORD),
+        (known + "\u0301" * 500, PASSWORD), (known, PASSWORD + "\u0301" * 2_000),
     ):  # fmt: skip
         file.write_text("")
         reply = door(process, name, password)
@@ -201,14 +202,14 @@ def test_nobody_learns_which_accounts_there_are(
 ) -> None:
     with guessable(tmp_path, "computations_are_counted") as process:
         found = computations(process, door)
-    assert [count for _, count in found] == [1, 1, 1, 1]
+    assert [count for _, count in found] == [1] * 6
     assert all(reply == found[0][0] for reply, _ in found)
 
 
 def test_the_proof_notices_an_answer_without_a_computation(tmp_path: Path) -> None:
     broken = ("computations_are_counted", "nobody_costs_nothing")
     with guessable(tmp_path, *broken) as process:
-        assert [count for _, count in computations(process)] == [0, 1, 0, 0]
+        assert [count for _, count in computations(process)] == [0, 1, 0, 0, 0, 1]
 
 
 def peak_bytes(process: FeedkeepProcess, at_once: int) -> int:

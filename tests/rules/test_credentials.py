@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import unicodedata
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -10,12 +12,14 @@ from hypothesis import strategies as st
 
 from feedkeep.errors import AccountError
 from feedkeep.model import Account, AccountId, Token
+from feedkeep.rules import credentials
 from feedkeep.rules.credentials import (
     MAX_ACCOUNT_ID,
     admits,
     check_name,
     check_password,
     name_key,
+    normal_password,
     read_token,
     write_token,
 )
@@ -48,7 +52,34 @@ def test_names_compare_without_case_and_composition() -> None:
 
 
 def test_passwords_of_all_keyboards_agree() -> None:
-    assert check_password("e\u0301") == check_password("é")
+    assert check_password("e\u0301") == normal_password("é")
+
+
+def test_nothing_is_normalised_that_is_longer_than_a_name_or_a_password_can_be(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sizes: list[int] = []
+
+    def normalize(form: str, text: str) -> str:
+        sizes.append(len(text))
+        return unicodedata.normalize(form, text)
+
+    monkeypatch.setattr(credentials, "unicodedata", SimpleNamespace(normalize=normalize))
+    marks = "\u0301\u0316" * 3_000
+    name_key(marks)
+    normal_password(marks)
+    assert sizes == []
+    name_key(marks[:64])
+    normal_password(marks[:1_024])
+    assert sizes == [64, 64, 1_024]
+
+
+def test_what_is_too_long_for_any_account_is_nobodys_however_it_could_be_shortened() -> None:
+    assert name_key("e\u0301" * 64) != name_key("é" * 64)
+    assert normal_password("e\u0301" * 1_024) != check_password("é" * 1_024)
+    assert name_key("x" * 65) != name_key("x" * 64)
+    assert name_key("x" * 65) != name_key("y" * 65)
+    assert "\0" not in name_key("\0" * 65)
 
 
 @pytest.mark.parametrize(("password", "reason"), [("", "empty"), ("x" * 1_025, "at most 1,024")])

@@ -23,6 +23,10 @@ MAX_PASSWORD_CHARACTERS = 1_024
 
 MAX_ACCOUNT_ID = 2**63 - 1
 
+# Normalising takes a time that grows with the square of marks in a row: what is longer than any
+# account's is not normalised. It begins with what never is, so that nothing normal is equal to it.
+_NEVER_NORMAL = "e\u0301"
+
 _ID_BYTES = 8
 _CHECKSUM_BYTES = 4
 _NAME = re.compile(r"\w[\w.@+-]*")
@@ -82,8 +86,11 @@ def check_name(name: str) -> str:
 def name_key(name: str) -> str:
     """Return what two spellings of one name have in common: names compare without case.
 
-    No key has a U+0000, which not every store can be asked for.
+    A name that is too long has a key that is no account's. No key has a U+0000, which not every
+    store can be asked for.
     """
+    if len(name) > MAX_NAME_CHARACTERS:
+        return _NEVER_NORMAL + name[:MAX_NAME_CHARACTERS].replace("\0", "\ufffd")
     folded = unicodedata.normalize("NFKC", name).casefold()
     return unicodedata.normalize("NFKC", folded).replace("\0", "\ufffd")
 
@@ -102,7 +109,12 @@ def check_password(password: str) -> str:
 
 
 def normal_password(password: str) -> str:
-    """Return the form of a password that is hashed: RFC 8265, so that all keyboards agree."""
+    """Return the form of a password that is hashed: RFC 8265, so that all keyboards agree.
+
+    One that is too long becomes one that is no account's.
+    """
+    if len(password) > MAX_PASSWORD_CHARACTERS:
+        return _NEVER_NORMAL + password[:MAX_PASSWORD_CHARACTERS]
     return unicodedata.normalize("NFC", password)
 
 
