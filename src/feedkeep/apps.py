@@ -1,4 +1,4 @@
-"""What podcast apps ask for: a list of URLs, whole seconds, devices, sessions, episode actions.
+"""What podcast apps ask for: a list of URLs, whole seconds, devices, episode actions.
 
 One method per use case, for the protocols that apps speak already. They see the same subscriptions
 as everybody else, under the same rules (docs/gpodder.md).
@@ -9,52 +9,34 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
-import time
 from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from feedkeep.errors import InvalidInput
 from feedkeep.model import (
-    Account,
     AccountId,
     ActionRequest,
     Admitted,
     Clock,
     Entry,
     EpisodeAction,
-    Grant,
     Guid,
     Stamp,
-    Token,
     Told,
     Value,
 )
-from feedkeep.rules import credentials, devices, episode_actions, seconds, subscriptions, url_lists
+from feedkeep.rules import devices, episode_actions, seconds, subscriptions, url_lists
 from feedkeep.rules.devices import Device
 from feedkeep.rules.episode_actions import RefusedUrl, SentAction
 from feedkeep.rules.feed_urls import FeedUrl, parse_feed_url
 from feedkeep.rules.subscriptions import Added, Refused, Wanted, guids_wanted, want
 from feedkeep.rules.url_lists import UrlChanges
-from feedkeep.security.tokens import new_session, new_token
 from feedkeep.store.base import Store
 
-SESSION_DAYS = 180
-"""How long a session lives after its last use."""
-
-MAX_SESSIONS = 100
-MAX_SESSIONS_OF_AN_APP = 20
-"""How many sessions an account has at most, and how many of one app; the oldest make room.
-
-AntennaPod begins one with each sync, which is not to end those of others.
-"""
-
 MAX_SETTINGS_BYTES = 65_536
-GRANT_MINUTES = 20
 
-_DAY_US = 86_400_000_000
 _RECORDED_AT_ONCE = 1_000
-_MAX_LABEL_CHARACTERS = 200
 
 _DEVICE = msgspec.json.Decoder(Device)
 _SETTINGS = msgspec.json.Decoder(dict[str, object])
@@ -272,55 +254,7 @@ class Apps:
         body = _json(so_far)
         await self._store.change_document(account_id, "migration", _name_of(where), lambda *_: body)
 
-    # Sessions and logins
-
-    async def begin_session(
-        self, account: Account, label: str, *, is_asked_for: bool
-    ) -> tuple[str, Token]:
-        """Begin a session; return its text, which is kept nowhere, and what is kept of it.
-
-        One that nobody asked for, and that is not used within a day, ends then.
-        """
-        text, now = new_session(account.id), _now()
-        days = SESSION_DAYS if is_asked_for else 1
-        expires = now + days * _DAY_US
-        token = Token(0, credentials.token_hash(text), _label(label), now, expires, is_session=True)
-        return text, await self._store.add_session(
-            account.id, token, MAX_SESSIONS, MAX_SESSIONS_OF_AN_APP
-        )
-
-    async def keep_session(self, account_id: AccountId, session: Token) -> bool:
-        """Let a session that is used live on; say whether its end was moved. A token's never is.
-
-        It is moved once a day at most, so that a request seldom has to write.
-        """
-        expires = _now() + SESSION_DAYS * _DAY_US
-        if not session.is_session or session.expires is None:
-            return False
-        if expires - session.expires < _DAY_US:
-            return False
-        await self._store.extend_token(account_id, session.id, expires)
-        return True
-
-    async def end_session(self, account_id: AccountId, session: Token) -> None:
-        """Let a session end now."""
-        await self._store.revoke_token(account_id, session.id, _now())
-
-    async def grant_login(self, account_id: AccountId, login: bytes, label: str) -> None:
-        """Let the app in that began a login and knows what `login` is the SHA-256 of."""
-        grant = Grant(login, account_id, _label(label), _now())
-        await self._store.save_grant(grant, _now() - GRANT_MINUTES * 60_000_000)
-
-    async def fetch_login(self, secret: str) -> tuple[str, str] | None:
-        """Return the name and a new token of who granted a login, once; else None."""
-        grant = await self._store.take_grant(hashlib.sha256(secret.encode()).digest())
-        if grant is None or grant.created < _now() - GRANT_MINUTES * 60_000_000:
-            return None
-        text = new_token(grant.account_id)
-        token = Token(0, credentials.token_hash(text), grant.label, _now())
-        await self._store.add_token(grant.account_id, token)
-        found = await self._store.find_token(grant.account_id, token.hash)
-        return (found.account.name, text) if found else None
+    # What an app was told
 
     async def _settle(self, app: Admitted, clock: Clock, now: Stamp) -> Stamp:
         if seconds.is_settled(now):
@@ -368,13 +302,5 @@ def _name_of(scope: str) -> str:
     return hashlib.sha256(scope.encode()).hexdigest()[:32]
 
 
-def _label(text: str) -> str:
-    return "".join(filter(str.isprintable, text)).strip()[:_MAX_LABEL_CHARACTERS]
-
-
 def _json(value: object) -> str:
     return msgspec.json.encode(value).decode()
-
-
-def _now() -> Stamp:
-    return time.time_ns() // 1_000

@@ -253,8 +253,8 @@ class Token(Value, frozen=True):
         expires: When it stops working, if it does.
         revoked: When it was revoked, if it was.
         is_session: Whether it came with a login, as a cookie; nobody asked for it.
-        is_shared: Whether all clients that show one password, and no cookie, share this session; so
-            what one of them was told says nothing of the others.
+        is_shared: Whether all clients that show one secret, and no cookie, are given this session.
+            One that keeps cookies, and shows it, is given one of its own instead.
         of_token: The number of the token that was shown in place of a password when this session
             began: it ends with that token.
         is_granted: Whether exactly one app has it, since it fetched it by a login of Nextcloud.

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 
 from feedkeep.apps import Apps
 from feedkeep.errors import AccountError, NotAuthorized, StoreDamaged, UnknownSubscription
+from feedkeep.logins import Logins
 from feedkeep.model import (
     Account,
     AccountId,
@@ -43,12 +44,14 @@ class Service:
 
     Attributes:
         apps: What it does for podcast apps.
+        logins: How those are let in.
     """
 
     def __init__(self, store: Store, workers: int = 1) -> None:
         """Serve a store, as one of so many processes of this machine."""
         self._store = store
         self.apps = Apps(store)
+        self.logins = Logins(store)
         self._passwords = Passwords(workers)
         self._throttle = Throttle()
 

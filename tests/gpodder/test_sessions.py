@@ -5,15 +5,17 @@ from __future__ import annotations
 import hashlib
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
 import httpx
 import pytest
 from feedkeep_process import FeedkeepProcess
-from people import LOGIN, LOGOUT, Person, basic, log_in, ok
+from people import LOGIN, LOGOUT, A, B, C, Person, add, basic, log_in, ok
+from podcast_apps import AntennaPod
 
-from feedkeep.model import Stamp, Token
+from feedkeep.model import Admitted, Stamp, Token
 from feedkeep.rules.credentials import token_hash
 from feedkeep.service import Service
 
@@ -23,7 +25,7 @@ PASSWORD = "a good passphrase"
 
 @pytest.fixture
 def person(feedkeep: FeedkeepProcess) -> Iterator[Person]:
-    """Somebody whose apps use the account's password: a token is its own session."""
+    """Somebody whose apps use the account's password."""
     with ExitStack() as stack:
         yield Person.new(feedkeep, stack, PASSWORD)
 
@@ -62,28 +64,178 @@ def test_the_cookie_is_for_all_paths_for_180_days_and_for_no_script(person: Pers
     assert reply.headers["Cache-Control"] == "no-store"
 
 
-def test_every_basic_begins_a_session_and_a_session_begins_no_other(person: Person) -> None:
-    client = person.client()
-    ok(client.get(person.changes(), headers={"Authorization": person.basic}))
-    text = person.kept_session(client)
-    for _ in range(3):
-        ok(client.get(person.episodes, headers={"Authorization": person.basic}))
-    assert client.cookies["sessionid"] == text
-    assert len(sessions(person)) == 1
+def shared(person: Person) -> list[Token]:
+    return [session for session in sessions(person) if session.is_shared]
 
 
-def test_a_token_in_place_of_the_password_is_its_own_session_and_ends_when_it_is_revoked(
+def processes(person: Person) -> int:
+    return int(person.process.environment.get("FEEDKEEP_WORKERS", "1"))
+
+
+def show_password(person: Person, **headers: str) -> str:
+    """Ask with name and password and no cookie; return the session that was given."""
+    client = person.client(Authorization=person.basic, **headers)
+    ok(client.get(person.changes()))
+    return person.kept_session(client)
+
+
+def test_who_shows_the_password_each_time_is_given_one_session_by_each_process(
     person: Person,
 ) -> None:
-    token, client = person.process.new_token(person.name), person.client()
+    """Kasts, which keeps no cookies."""
+    given = {show_password(person, **{"User-Agent": "Kasts"}) for _ in range(12)}
+    assert {token_hash(text) for text in given} == {one.hash for one in sessions(person)}
+    assert shared(person) == sessions(person)
+    assert 1 <= len(given) <= processes(person)
+    others = {show_password(person, **{"User-Agent": "another app"}) for _ in range(12)}
+    assert given.isdisjoint(others)
+
+
+def test_many_that_show_the_password_at_once_are_given_one_session(person: Person) -> None:
+    with ThreadPoolExecutor(12) as pool:
+        given = set(pool.map(lambda _: show_password(person), range(12)))
+    assert 1 <= len(given) <= processes(person)
+    assert len(sessions(person)) == len(given)
+
+
+def test_who_keeps_the_cookie_is_given_a_session_of_their_own_once(person: Person) -> None:
+    """gPodder: what was told to others that show the same password says nothing of it."""
+    client = person.client()
+    ok(client.get(person.changes(), headers={"Authorization": person.basic}))
+    first = person.kept_session(client)
+    ok(client.get(person.changes()))
+    own = person.kept_session(client)
+    assert own != first
+    for _ in range(3):
+        reply = client.get(person.episodes, headers={"Authorization": person.basic})
+        assert reply.status_code == 200
+        assert "Set-Cookie" not in reply.headers
+    assert [one.hash for one in sessions(person) if not one.is_shared] == [token_hash(own)]
+
+
+def test_a_login_begins_a_session_of_its_own_each_time(person: Person) -> None:
+    given = {log_in(person).cookies["sessionid"] for _ in range(3)}
+    assert len(given) == len(sessions(person)) == 3
+    assert shared(person) == []
+
+
+def test_another_begins_where_the_shared_session_was_revoked(person: Person) -> None:
+    given = {show_password(person) for _ in range(8)}
+    for session in sessions(person):
+        number = session.id
+        person.process.use(lambda service, n=number: service.revoke_session(person.name, n))
+    again = {show_password(person) for _ in range(8)}
+    assert given.isdisjoint(again)
+    assert len(again) <= processes(person)
+    for text in given:
+        assert status(person, person.client(Cookie=f"sessionid={text}")) == 401
+
+
+def test_logging_out_without_a_cookie_ends_nobodys_session(person: Person) -> None:
+    given = {show_password(person) for _ in range(8)}
+    assert person.app().post(LOGOUT.format(person.name)).status_code == 200
+    for text in given:
+        assert status(person, person.client(Cookie=f"sessionid={text}")) == 200
+
+
+def test_a_password_that_was_shown_before_is_refused_once_it_is_another(
+    feedkeep: FeedkeepProcess,
+) -> None:
+    with ExitStack() as stack:
+        person = Person.new(feedkeep, stack, PASSWORD)
+        app = person.app()
+        given = {show_password(person) for _ in range(8)}
+        feedkeep.use(lambda service: service.set_password(person.name, "another one"))
+        for _ in range(8):
+            app.cookies.clear()
+            assert status(person, app) == 401
+        assert sessions(person) == []
+        for text in given:
+            assert status(person, person.client(Cookie=f"sessionid={text}")) == 401
+
+
+def test_a_password_that_was_shown_before_is_refused_while_the_account_is_disabled(
+    person: Person,
+) -> None:
+    for _ in range(8):
+        show_password(person)
+    person.process.use(lambda service: service.set_disabled(person.name, True))
+    app = person.app()
+    for _ in range(8):
+        assert status(person, app) == 401
+    person.process.use(lambda service: service.set_disabled(person.name, False))
+    assert status(person, app) == 200
+
+
+def test_the_shared_session_of_somebody_else_opens_no_path_of_another(
+    person: Person, other: Person
+) -> None:
+    for _ in range(8):
+        show_password(person)
+    assert person.app().get(other.changes()).status_code == 403
+
+
+def of_token(person: Person, *, log_in: bool, expires_days: int | None = None) -> httpx.Client:
+    """Return a client with a cookie that it was given for a token in place of the password."""
+    token = person.process.new_token(person.name, expires_days)
+    client = person.client()
     shown = {"Authorization": basic(person.name, token)}
-    ok(client.get(person.changes(), headers=shown))
-    assert client.cookies["sessionid"] == token
-    assert sessions(person) == []
+    if log_in:
+        assert client.post(LOGIN.format(person.name), headers=shown).status_code == 200
+    else:
+        ok(client.get(person.changes(), headers=shown))
+    person.kept_session(client)
+    return client
+
+
+@pytest.mark.parametrize("log_in", [True, False], ids=["login", "basic"])
+def test_the_sessions_of_a_token_end_when_it_is_revoked(person: Person, log_in: bool) -> None:
+    client = of_token(person, log_in=log_in)
     assert status(person, client) == 200
-    (kept,) = person.process.use(lambda service: service.tokens(person.name))
-    person.process.use(lambda service: service.revoke_token(person.name, kept.id))
+    (token,) = person.process.use(lambda service: service.tokens(person.name))
+    assert {session.of_token for session in sessions(person)} == {token.id}
+    assert status(person, client) == 200
+    person.process.use(lambda service: service.revoke_token(person.name, token.id))
     assert status(person, client) == 401
+    assert all(session.revoked for session in sessions(person))
+
+
+def test_the_sessions_of_a_token_end_with_it_at_the_latest_and_no_use_moves_that(
+    person: Person,
+) -> None:
+    clients = [of_token(person, log_in=choice, expires_days=30) for choice in (True, False)]
+    for client in clients:
+        assert status(person, client) == 200
+    ends = {token.id: token.expires for token in person.process.use(tokens_of(person))}
+    for session in sessions(person):
+        assert session.of_token is not None
+        assert session.expires == ends[session.of_token]
+
+
+def tokens_of(person: Person) -> Callable[[Service], Awaitable[Sequence[Token]]]:
+    return lambda service: service.tokens(person.name)
+
+
+def test_what_one_phone_was_told_hides_nothing_from_another_with_the_same_token(
+    person: Person,
+) -> None:
+    """The README has one token for all devices. AntennaPod takes what an upload is answered."""
+    person.secret = person.process.new_token(person.name)
+    first, second, third = (AntennaPod(person, name) for name in ("one", "two", "three"))
+    for phone in (first, second, third):
+        phone.sync()
+    third.add(A)
+    third.sync()
+    second.sync()
+    assert second.podcasts == {A}
+    # While the first one syncs, the second is told of a change and the first uploads its own.
+    first.log_in()
+    told = first.ask("GET", person.changes("one"), since=first.since)
+    assert told["add"] == [A]
+    add(person, B)
+    second.sync()
+    uploaded = first.send(person.changes("one"), {"add": [C], "remove": []}).json()
+    assert B in first.ask("GET", person.changes("one"), since=uploaded["timestamp"])["add"]
 
 
 def test_a_token_that_comes_as_bearer_begins_no_session(person: Person) -> None:
@@ -155,6 +307,7 @@ def test_a_session_is_no_token_and_a_token_is_no_session(person: Person) -> None
     for headers in (
         {"Authorization": f"Bearer {text}"},
         {"Cookie": f"sessionid={person.secret}"},
+        {"Cookie": f"sessionid={person.process.new_token(person.name)}"},
         {"Cookie": f"sessionid={text[:-1]}"},
         {"Cookie": f"other={text}"},
     ):
@@ -206,19 +359,6 @@ def test_a_session_that_is_used_lives_on_and_is_written_once_a_day_at_most(
     assert sessions(person)[0].expires == extended
 
 
-def test_a_session_that_nobody_asked_for_ends_soon_unless_it_is_used(person: Person) -> None:
-    client = person.client()
-    ok(client.get(person.changes(), headers={"Authorization": person.basic}))
-    person.kept_session(client)
-    ends = sessions(person)[0].expires
-    assert ends is not None
-    assert ends < now() + 2 * DAY_US
-    ok(client.get(person.changes()))
-    ends = sessions(person)[0].expires
-    assert ends is not None
-    assert ends > now() + 179 * DAY_US
-
-
 def test_an_account_has_a_hundred_sessions_and_those_that_end_first_make_room(
     person: Person,
 ) -> None:
@@ -229,7 +369,8 @@ def test_an_account_has_a_hundred_sessions_and_those_that_end_first_make_room(
     async def many(service: Service) -> None:
         account = await service.account(person.name)
         for number in range(99):
-            await service.apps.begin_session(account, f"app {number % 5}", is_asked_for=True)
+            admitted = Admitted(account, "password")
+            await service.logins.begin_session(admitted, f"app {number % 5}")
 
     person.process.use(many)
     assert len(sessions(person)) == 100

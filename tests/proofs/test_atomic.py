@@ -21,8 +21,8 @@ import pytest
 from argon2 import PasswordHasher
 from postgres_server import drop_database, new_database
 
-from feedkeep.apps import MAX_SESSIONS_OF_AN_APP
 from feedkeep.errors import FeedkeepError
+from feedkeep.logins import MAX_SESSIONS_OF_AN_APP
 from feedkeep.model import AccountId, Admitted, Owner, Record
 from feedkeep.rules.episode_actions import SentAction
 from feedkeep.rules.subscriptions import want
@@ -182,8 +182,7 @@ async def set_first(service: Service, name: str) -> object:
 
 async def begin_session(service: Service, name: str) -> object:
     """Begin one more session than there may be of an app; another one goes."""
-    account = await service.account(name)
-    return await service.apps.begin_session(account, "app", is_asked_for=True)
+    return await service.logins.begin_session(await admitted(service, name), "app")
 
 
 async def set_password(service: Service, name: str) -> None:
@@ -224,7 +223,7 @@ async def prepare(service: Service, name: str) -> None:
     await service.apps.record(Admitted(account, "password"), [played("https://a.example/1.mp3", 1)])
     await service.apps.describe_device(account.id, "phone", "phone", "mobile")
     for _ in range(MAX_SESSIONS_OF_AN_APP):
-        await service.apps.begin_session(account, "app", is_asked_for=True)
+        await service.logins.begin_session(Admitted(account, "password"), "app")
 
 
 async def stored(store: Store) -> set[str]:

@@ -79,7 +79,7 @@ async def one_run(store: SqliteStore, seed: int, monkeypatch: pytest.MonkeyPatch
     devices = [
         Device(kind, kind.replace(" ", "-"), service, session, random.Random(f"{seed} {kind}"))
         for kind in KINDS
-        for session, _ in [await service.apps.begin_session(account, kind, is_asked_for=True)]
+        for session, _ in [await service.logins.begin_session(Admitted(account, ""), kind)]
     ]
     for turn in range(TURNS):
         for device in devices:

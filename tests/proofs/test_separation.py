@@ -16,7 +16,7 @@ from app_account import AppAccount
 from feedkeep_process import FeedkeepProcess
 from route_table import all_routes, path_of
 
-from feedkeep.model import AccountId, Token
+from feedkeep.model import AccountId, Admitted, Token
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.security.tokens import new_session, new_token
 from feedkeep.service import Service
@@ -98,7 +98,7 @@ def useless_credentials(process: FeedkeepProcess, name: str) -> dict[str, dict[s
 def new_session_of(process: FeedkeepProcess, name: str) -> str:
     async def begin(service: Service) -> tuple[str, Token]:
         account = await service.account(name)
-        return await service.apps.begin_session(account, "test", is_asked_for=True)
+        return await service.logins.begin_session(Admitted(account, "password"), "test")
 
     text, _ = process.use(begin)
     process.tokens.append(text)

@@ -411,7 +411,7 @@ def session(number: int, expires: Stamp) -> Token:
 async def begin(
     store: Store, number: int, expires: Stamp, *, most: int = 5, of: AccountId = ALICE
 ) -> Token:
-    return await store.add_session(of, session(number, expires), most, most)
+    return await store.add_session(account(of), session(number, expires), most, most)
 
 
 async def labels(store: Store) -> list[str]:
@@ -452,10 +452,10 @@ def test_sessions_that_end_first_make_room_and_revoked_ones_before_them(
 def test_sessions_of_one_label_make_room_for_one_another(open_store: Callable) -> None:
     async def work(store: Store) -> None:
         await begin(store, 1, 10)
-        await store.add_session(BOB, replace(session(2, 1), label="same"), 5, 2)
+        await store.add_session(account(BOB), replace(session(2, 1), label="same"), 5, 2)
         for number in (2, 3, 4):
             alike = replace(session(number, 10 * number), label="same")
-            await store.add_session(ALICE, alike, 5, 2)
+            await store.add_session(account(), alike, 5, 2)
         assert [token.id for token in await store.tokens(ALICE)] == [1, 3, 4]
         assert len(await store.tokens(BOB)) == 1
 
@@ -497,7 +497,10 @@ def test_a_new_password_ends_the_sessions_of_its_account_and_no_token(
         await store.set_password(ALICE, "new")
         assert await store.tokens(ALICE) == [token]
         assert await store.tokens(BOB) == [theirs]
-        third = await begin(store, 3, 9)
+        with pytest.raises(NotAuthorized):  # whoever was let in by the old one just before
+            await begin(store, 3, 9)
+        changed = replace(account(), password_hash="new")
+        third = await store.add_session(changed, session(3, 9), 5, 5)
         assert third.id == 3  # the number of the one that ended is not given again
 
     run(open_store, work)
@@ -511,10 +514,10 @@ def test_a_session_of_a_token_ends_when_the_token_is_revoked_and_not_before(
         other = await store.add_token(ALICE, Token(0, b"\2" * 32, "", 0))
         of_token = replace(session(3, 99), of_token=token.id)
         of_other = replace(session(4, 99), of_token=other.id, is_shared=True)
-        first = await store.add_session(ALICE, of_token, 9, 9)
-        second = await store.add_session(ALICE, of_other, 9, 9)
+        first = await store.add_session(account(), of_token, 9, 9)
+        second = await store.add_session(account(), of_other, 9, 9)
         theirs = await store.add_token(BOB, Token(0, b"\1" * 32, "", 0))
-        bobs = await store.add_session(BOB, of_token, 9, 9)
+        bobs = await store.add_session(account(BOB), of_token, 9, 9)
         await store.set_password(ALICE, "new")
         assert await store.tokens(ALICE) == [token, other, first, second]
 
@@ -536,7 +539,7 @@ def test_no_session_begins_with_a_token_that_was_revoked_meanwhile(open_store: C
             token = await store.add_token(ALICE, Token(0, bytes([number]) * 32, "", 0))
             of_token = replace(session(100 + number, 99), of_token=token.id)
             begun, _ = await asyncio.gather(
-                store.add_session(ALICE, of_token, 99, 99),
+                store.add_session(account(), of_token, 99, 99),
                 store.revoke_token(ALICE, token.id, 5),
                 return_exceptions=True,
             )
@@ -547,7 +550,7 @@ def test_no_session_begins_with_a_token_that_was_revoked_meanwhile(open_store: C
                 assert found is not None
                 assert found.token.revoked == 5
             with pytest.raises(NotAuthorized):
-                await store.add_session(ALICE, replace(of_token, hash=b"\xff" * 32), 9, 9)
+                await store.add_session(account(), replace(of_token, hash=b"\xff" * 32), 9, 9)
 
     run(open_store, work)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -13,6 +14,7 @@ from library import library
 from postgres_server import with_connection
 from sqlglot import exp
 
+from feedkeep.errors import NotAuthorized
 from feedkeep.model import (
     Account,
     AccountId,
@@ -24,6 +26,7 @@ from feedkeep.model import (
     PageRequest,
     Token,
     Told,
+    replace,
 )
 from feedkeep.rules import subscriptions
 from feedkeep.rules.feed_urls import parse_feed_url
@@ -81,9 +84,13 @@ async def everything(store: PostgresStore) -> None:
     await every_request(store)
 
 
+def account_of(account_id: AccountId, name: str) -> Account:
+    return Account(account_id, name, "hash", False, 0)
+
+
 async def every_request(store: PostgresStore) -> None:
     for account_id, name in ((ALICE, "alice"), (BOB, "bob")):
-        await store.create_account(Account(account_id, name, "hash", False, 0), name)
+        await store.create_account(account_of(account_id, name), name)
     items = [want(URL, None), want("https://b.example", None)]
 
     async def add(account_id: AccountId) -> None:
@@ -118,7 +125,11 @@ async def every_request(store: PostgresStore) -> None:
 
 async def every_request_of_apps(store: PostgresStore) -> None:
     session = Token(0, b"\2" * 32, "", 0, 9, is_session=True)
-    session = await store.add_session(ALICE, session, 1, 1)
+    account = account_of(ALICE, "alice")
+    of_token = replace(session, hash=b"\5" * 32, of_token=1)
+    with contextlib.suppress(NotAuthorized):  # since the token is revoked
+        await store.add_session(account, of_token, 1, 1)
+    session = await store.add_session(account, session, 1, 1)
     await store.extend_token(ALICE, session.id, 10)
     guid = parse_feed_url(URL).guid
     action = EpisodeAction(b"\3" * 16, guid, URL, URL, "phone", "play", 1)

@@ -59,7 +59,7 @@ def credential_of(request: Request) -> Credential:
     credential: Credential | None = None
     if scheme.lower() == "bearer":
         credential = read_token(value.strip())
-    elif (shown := basic_of(request)) is not None:
+    elif (shown := _basic_of(request)) is not None:
         token = read_token(shown.password)
         if token is None:
             credential = PasswordCredential(shown.name, shown.password)
@@ -70,7 +70,13 @@ def credential_of(request: Request) -> Credential:
     return credential
 
 
-def basic_of(request: Request) -> Basic | None:
+def is_basic(request: Request) -> bool:
+    """Say whether a name and a password are shown, or should be."""
+    scheme, _, _ = request.header(b"authorization").partition(" ")
+    return scheme.lower() == "basic"
+
+
+def _basic_of(request: Request) -> Basic | None:
     """Return what is shown by Basic, or None if nothing is."""
     scheme, _, value = request.header(b"authorization").partition(" ")
     if scheme.lower() != "basic":

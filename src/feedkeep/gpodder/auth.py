@@ -22,6 +22,6 @@ class LogoutResource(Resource):
         """End the session that was shown."""
         app = admitted(request)
         if app.token is not None and app.token.is_session:
-            await self.apps.end_session(app.account.id, app.token)
+            await self.service.logins.end_session(app.account.id, app.token)
         take_back(request)
         return done()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from feedkeep.api.auth import basic_of, credential_of
+from feedkeep.api.auth import credential_of, is_basic
 from feedkeep.api.http import Request
-from feedkeep.apps import SESSION_DAYS
 from feedkeep.errors import Forbidden, NotAuthorized
-from feedkeep.model import Admitted, Token, replace
-from feedkeep.rules.credentials import name_key, read_session, read_token
+from feedkeep.logins import SESSION_DAYS
+from feedkeep.model import Admitted, replace
+from feedkeep.rules.credentials import name_key, read_session
 from feedkeep.service import Service
 
 _COOKIE = "sessionid"
@@ -35,21 +35,56 @@ class SessionDoor:
         return admitted
 
     async def _admit_session(self, request: Request, text: str) -> Admitted | None:
-        credential = read_session(text) or read_token(text)
+        credential = read_session(text)
         if credential is None:
             return None
         request.credential_kind = credential.kind
         try:
             admitted = await self._service.authenticate(credential, request.address)
+            assert admitted.token is not None
+            if admitted.token.is_shared:  # so this client keeps cookies
+                return await self._begin_session(request, admitted)
         except NotAuthorized:
             return None
-        assert admitted.token is not None
-        if await self._service.apps.keep_session(admitted.account.id, admitted.token):
+        if await self._service.logins.keep_session(admitted.account.id, admitted.token):
             _give(request, text)
         return admitted
 
     async def _admit_header(self, request: Request, other: Admitted | None) -> Admitted:
         """Let in by the header; `other` is who the cookie belongs to, if that is another."""
+        if not is_basic(request):  # a token as Bearer, which needs no session beside it
+            return await self._authenticate(request, other)
+        if request.path.endswith("/login.json"):
+            return await self._begin_session(request, await self._authenticate(request, other))
+        return await self._share_session(request, other)
+
+    async def _begin_session(self, request: Request, admitted: Admitted) -> Admitted:
+        """Give a client a session of its own, so that it can be remembered what it was told."""
+        label = request.header(b"user-agent")
+        text, session = await self._service.logins.begin_session(admitted, label)
+        _give(request, text)
+        return replace(admitted, token=session)
+
+    async def _share_session(self, request: Request, other: Admitted | None) -> Admitted:
+        """Give a client the session of all that show the same, until it shows that it keeps it.
+
+        Kasts keeps none and shows the password with each request: a new session each time would be
+        a write each time, and push out those of others.
+        """
+        logins, label = self._service.logins, request.header(b"user-agent")
+        shown = request.header(b"authorization")
+        found = await logins.find_shared(shown, label)
+        if found is None:
+            admitted = await self._authenticate(request, other)
+            text = await logins.share_session(shown, label, admitted)
+        else:
+            text, admitted = found
+            request.credential_kind = admitted.credential_kind
+            _check_is_theirs(request, admitted)
+        _give(request, text)
+        return replace(admitted, token=None)
+
+    async def _authenticate(self, request: Request, other: Admitted | None) -> Admitted:
         try:
             credential = credential_of(request)
         except NotAuthorized:
@@ -58,23 +93,8 @@ class SessionDoor:
             raise
         request.credential_kind = credential.kind
         admitted = await self._service.authenticate(credential, request.address)
-        if not _is_theirs(request, admitted):
-            raise Forbidden(_NOT_THEIRS)
-        if (shown := basic_of(request)) is None:
-            return admitted
-        if admitted.token is not None:  # it is its own session, and ends when it is revoked
-            _give(request, shown.password)
-            return admitted
-        return replace(admitted, token=await self._begin_session(request, admitted))
-
-    async def _begin_session(self, request: Request, admitted: Admitted) -> Token:
-        text, session = await self._service.apps.begin_session(
-            admitted.account,
-            request.header(b"user-agent"),
-            is_asked_for=request.path.endswith("/login.json"),
-        )
-        _give(request, text)
-        return session
+        _check_is_theirs(request, admitted)
+        return admitted
 
 
 def _give(request: Request, text: str) -> None:
@@ -88,6 +108,11 @@ def _give(request: Request, text: str) -> None:
 def take_back(request: Request) -> None:
     """Let the reply make the client forget its cookie."""
     request.reply_headers["Set-Cookie"] = f"{_COOKIE}=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax"
+
+
+def _check_is_theirs(request: Request, admitted: Admitted) -> None:
+    if not _is_theirs(request, admitted):
+        raise Forbidden(_NOT_THEIRS)
 
 
 def _is_theirs(request: Request, admitted: Admitted) -> bool:

@@ -50,7 +50,7 @@ class PollResource(Resource):
         """Give the app its token, once; 404 until then, and after that."""
         form = _form(await read_body(request, MAX_FORM_BYTES))
         try:
-            fetched = await self.apps.fetch_login(form.get("token", ""))
+            fetched = await self.service.logins.fetch_login(form.get("token", ""))
         except AccountError:  # the account was deleted meanwhile
             fetched = None
         if fetched is None:
@@ -80,7 +80,7 @@ class FlowResource(Resource):
             log_refusal(request, error)
             return self._refused(request, error)
         login = bytes.fromhex(request.parameters["login"])
-        await self.apps.grant_login(request.admitted.account.id, login, _app(request))
+        await self.service.logins.grant_login(request.admitted.account.id, login, _app(request))
         return pages.reply(pages.granted(_app(request)))
 
     def _refused(self, request: Request, error: Exception) -> Reply:

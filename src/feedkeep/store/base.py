@@ -203,14 +203,15 @@ class Store(Protocol):
         """Remember a token; return it under the account's next number, whatever id it came with."""
 
     async def add_session(
-        self, account_id: AccountId, token: Token, most: int, most_alike: int
+        self, account: Account, token: Token, most: int, most_alike: int
     ) -> Token:
         """Remember a session as `add_token` does; forget others but those that end last.
 
         So many stay, and so many of those with one label; the new one is always among them.
 
         Raises:
-            NotAuthorized: It belongs to a token that is revoked.
+            NotAuthorized: It belongs to a token that is revoked; or to none, and the account has
+                another password by now than `account`, or is gone.
         """
 
     async def extend_token(self, account_id: AccountId, token_id: int, expires: Stamp) -> None:

@@ -49,9 +49,15 @@ _ADD_TOKEN = f"""
 INSERT INTO feedkeep.token (account_id, {columns(NEW_TOKEN)})
 VALUES ($1, {", ".join(f"${number}" for number, _ in enumerate(NEW_TOKEN, 2))})
 """
-_IS_ALIVE = """
+_IS_TOKEN_ALIVE = """
 SELECT EXISTS (
     SELECT 1 FROM feedkeep.token t WHERE t.account_id = $1 AND t.id = $2 AND t.revoked IS NULL
+)
+"""
+_IS_PASSWORD = """
+SELECT EXISTS (
+    SELECT 1 FROM feedkeep.account a
+    WHERE a.account_id = $1 AND a.password_hash IS NOT DISTINCT FROM $2
 )
 """
 _TOKENS = f"SELECT {_TOKEN_COLUMNS} FROM feedkeep.token t WHERE t.account_id = $1 ORDER BY t.id"
@@ -73,10 +79,11 @@ _END_SESSIONS = """
 DELETE FROM feedkeep.token t WHERE t.account_id = $1 AND t.is_session AND t.of_token IS NULL
 """
 _HOLD = "SELECT 1 FROM feedkeep.account a WHERE a.account_id = $1 FOR NO KEY UPDATE"
-_REVOKE = f"""
+_REVOKE = """
 UPDATE feedkeep.token t SET revoked = coalesce(t.revoked, $3)
-WHERE t.account_id = $1 AND (t.id = $2 OR t.of_token = $2) RETURNING {_TOKEN_COLUMNS}
+WHERE t.account_id = $1 AND (t.id = $2 OR t.of_token = $2)
 """
+_TOKEN = f"SELECT {_TOKEN_COLUMNS} FROM feedkeep.token t WHERE t.account_id = $1 AND t.id = $2"
 
 
 class Tokens:
@@ -171,13 +178,21 @@ async def add_token(connection: asyncpg.Connection, account_id: AccountId, token
 
 
 async def add_session(
-    connection: asyncpg.Connection, account_id: AccountId, token: Token, most: int, most_alike: int
+    connection: asyncpg.Connection, account: Account, token: Token, most: int, most_alike: int
 ) -> Token:
-    """Remember a session; forget others but those that end last, and of those with one label."""
-    added = await add_token(connection, account_id, token)  # which holds the account
-    if token.of_token and not await connection.fetchval(_IS_ALIVE, account_id, token.of_token):
+    """Remember a session; forget others but those that end last, and of those with one label.
+
+    The account is held first, so that neither password nor token can end meanwhile.
+    """
+    await connection.execute(_HOLD, account.id)
+    if token.of_token is None:
+        is_right = await connection.fetchval(_IS_PASSWORD, account.id, account.password_hash)
+    else:
+        is_right = await connection.fetchval(_IS_TOKEN_ALIVE, account.id, token.of_token)
+    if not is_right:
         raise NotAuthorized
-    await connection.execute(_FORGET_SESSIONS, account_id, added.id, most, most_alike)
+    added = await add_token(connection, account.id, token)
+    await connection.execute(_FORGET_SESSIONS, account.id, added.id, most, most_alike)
     return added
 
 
@@ -191,10 +206,8 @@ async def extend_token(
 async def revoke_token(
     connection: asyncpg.Connection, account_id: AccountId, token_id: int, now: Stamp
 ) -> Token | None:
-    """Let a token end now, unless it ended before, and all sessions that belong to it.
-
-    No session begins meanwhile: one that an UPDATE did not see would live on.
-    """
-    await connection.execute(_HOLD, account_id)
-    rows = await connection.fetch(_REVOKE, account_id, token_id, now)
-    return next((token_of(row) for row in rows if row[0] == token_id), None)
+    """Let a token end now, unless it ended before, and all sessions that belong to it."""
+    await connection.execute(_HOLD, account_id)  # so that no session of it begins meanwhile
+    await connection.execute(_REVOKE, account_id, token_id, now)
+    row = await connection.fetchrow(_TOKEN, account_id, token_id)
+    return token_of(row) if row else None

@@ -42,9 +42,10 @@ _ADD_TOKEN = f"""
 INSERT INTO token (account_id, {columns(NEW_TOKEN)})
 VALUES ({", ".join("?" * (len(NEW_TOKEN) + 1))})
 """
-_IS_ALIVE = """
+_IS_TOKEN_ALIVE = """
 SELECT EXISTS (SELECT 1 FROM token WHERE account_id = ? AND id = ? AND revoked IS NULL)
 """
+_IS_PASSWORD = "SELECT EXISTS (SELECT 1 FROM account WHERE id = ? AND password_hash IS ?)"
 _TOKENS = f"SELECT {_TOKEN_COLUMNS} FROM token t WHERE t.account_id = ? ORDER BY t.id"
 _NEWEST = "id = ?2 DESC, revoked IS NULL DESC, expires DESC, id DESC"
 _FORGET_SESSIONS = f"""
@@ -129,13 +130,17 @@ def add_token(connection: apsw.Connection, account_id: AccountId, token: Token) 
 
 
 def add_session(
-    connection: apsw.Connection, account_id: AccountId, token: Token, most: int, most_alike: int
+    connection: apsw.Connection, account: Account, token: Token, most: int, most_alike: int
 ) -> Token:
     """Remember a session; forget others but those that end last, and of those with one label."""
-    if token.of_token and not connection.execute(_IS_ALIVE, (account_id, token.of_token)).get:
+    if token.of_token is None:
+        is_right = connection.execute(_IS_PASSWORD, (account.id, account.password_hash)).get
+    else:
+        is_right = connection.execute(_IS_TOKEN_ALIVE, (account.id, token.of_token)).get
+    if not is_right:
         raise NotAuthorized
-    added = add_token(connection, account_id, token)
-    connection.execute(_FORGET_SESSIONS, (account_id, added.id, most, most_alike))
+    added = add_token(connection, account.id, token)
+    connection.execute(_FORGET_SESSIONS, (account.id, added.id, most, most_alike))
     return added
 
 

@@ -226,9 +226,9 @@ class SqliteStore:
         return await self._write(accounts.add_token, account_id, token)
 
     async def add_session(
-        self, account_id: AccountId, token: Token, most: int, most_alike: int
+        self, account: Account, token: Token, most: int, most_alike: int
     ) -> Token:
-        return await self._write(accounts.add_session, account_id, token, most, most_alike)
+        return await self._write(accounts.add_session, account, token, most, most_alike)
 
     async def extend_token(self, account_id: AccountId, token_id: int, expires: Stamp) -> None:
         await self._write(accounts.extend_token, account_id, token_id, expires)

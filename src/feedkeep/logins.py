@@ -1,0 +1,144 @@
+"""How podcast apps are let in: sessions, and logins that an account's owner grants on a page."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+
+from feedkeep.model import AccountId, Admitted, Grant, Stamp, Token
+from feedkeep.rules import credentials
+from feedkeep.security.sessions import SharedSession, SharedSessions
+from feedkeep.security.tokens import new_session, new_token
+from feedkeep.store.base import Store
+
+SESSION_DAYS = 180
+"""How long a session lives after its last use."""
+
+MAX_SESSIONS = 100
+MAX_SESSIONS_OF_AN_APP = 20
+"""How many sessions an account has at most, and how many of one app; the oldest make room.
+
+AntennaPod begins one with each sync, which is not to end those of others.
+"""
+
+GRANT_MINUTES = 20
+
+_DAY_US = 86_400_000_000
+_MAX_LABEL_CHARACTERS = 200
+
+
+class Logins:
+    """Sessions begin, live on and end; logins are granted and fetched."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._shared = SharedSessions()
+
+    async def begin_session(
+        self, admitted: Admitted, label: str, *, is_shared: bool = False
+    ) -> tuple[str, Token]:
+        """Begin a session; return its text, which is kept nowhere, and what is kept of it.
+
+        It ends with the password that let in, or with the token that did in place of one.
+
+        Raises:
+            NotAuthorized: That has ended in the meantime.
+        """
+        text, now = new_session(admitted.account.id), _now()
+        expires, of_token = _end_of_session(admitted.token, now)
+        session = Token(
+            0,
+            credentials.token_hash(text),
+            _label(label),
+            now,
+            expires,
+            is_session=True,
+            is_shared=is_shared,
+            of_token=of_token,
+        )
+        return text, await self._store.add_session(
+            admitted.account, session, MAX_SESSIONS, MAX_SESSIONS_OF_AN_APP
+        )
+
+    async def find_shared(self, shown: str, label: str) -> tuple[str, Admitted] | None:
+        """Return the session that all share who send this header and no cookie, and who they are.
+
+        None if there is none yet, or it lets nobody in any more. It takes one query: a client that
+        shows a password with each request costs little more than one that shows its cookie.
+        """
+        mark = self._shared.mark(shown, label)
+        session = self._shared.find(mark)
+        if session is None:
+            return None
+        found = await self._store.find_token(session.account_id, session.hash)
+        if found is None or not credentials.admits(found.account, found.token, _now()):
+            self._shared.forget(mark, session)
+            return None
+        await self.keep_session(session.account_id, found.token)
+        return session.text, Admitted(found.account, session.credential_kind)
+
+    async def share_session(self, shown: str, label: str, admitted: Admitted) -> str:
+        """Return the session to share of who was just let in; begin it if there is none."""
+
+        async def begin() -> SharedSession:
+            text, session = await self.begin_session(admitted, label, is_shared=True)
+            return SharedSession(admitted.account.id, admitted.credential_kind, text, session.hash)
+
+        session = await self._shared.begun(self._shared.mark(shown, label), begin)
+        return session.text
+
+    async def keep_session(self, account_id: AccountId, session: Token) -> bool:
+        """Let a session that is used live on; say whether its end was moved. A token's never is.
+
+        It is moved once a day at most, so that a request seldom has to write. One that belongs to a
+        token is left as it is, so that it never outlives that.
+        """
+        expires = _now() + SESSION_DAYS * _DAY_US
+        if not session.is_session or session.of_token is not None or session.expires is None:
+            return False
+        if expires - session.expires < _DAY_US:
+            return False
+        await self._store.extend_token(account_id, session.id, expires)
+        return True
+
+    async def end_session(self, account_id: AccountId, session: Token) -> None:
+        """Let a session end now."""
+        await self._store.revoke_token(account_id, session.id, _now())
+
+    async def grant_login(self, account_id: AccountId, login: bytes, label: str) -> None:
+        """Let the app in that began a login and knows what `login` is the SHA-256 of."""
+        grant = Grant(login, account_id, _label(label), _now())
+        await self._store.save_grant(grant, _now() - GRANT_MINUTES * 60_000_000)
+
+    async def fetch_login(self, secret: str) -> tuple[str, str] | None:
+        """Return the name and a new token of who granted a login, once; else None."""
+        grant = await self._store.take_grant(hashlib.sha256(secret.encode()).digest())
+        if grant is None or grant.created < _now() - GRANT_MINUTES * 60_000_000:
+            return None
+        text = new_token(grant.account_id)
+        token = Token(0, credentials.token_hash(text), grant.label, _now(), is_granted=True)
+        await self._store.add_token(grant.account_id, token)
+        found = await self._store.find_token(grant.account_id, token.hash)
+        return (found.account.name, text) if found else None
+
+
+def _end_of_session(shown: Token | None, now: Stamp) -> tuple[Stamp, int | None]:
+    """Return when a session ends, and with which token, that begins for who showed a token.
+
+    None for a password.
+    """
+    expires = now + SESSION_DAYS * _DAY_US
+    if shown is None:
+        return expires, None
+    of_token = shown.of_token if shown.is_session else shown.id
+    if of_token is None:
+        return expires, None
+    return min(expires, shown.expires or expires), of_token
+
+
+def _label(text: str) -> str:
+    return "".join(filter(str.isprintable, text)).strip()[:_MAX_LABEL_CHARACTERS]
+
+
+def _now() -> Stamp:
+    return time.time_ns() // 1_000

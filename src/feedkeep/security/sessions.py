@@ -1,0 +1,89 @@
+"""Which session is shared by all clients that show the same secret and no cookie."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import secrets
+from collections import OrderedDict
+from collections.abc import Callable, Coroutine
+from typing import Any, ClassVar
+
+from feedkeep.model import AccountId, Value
+
+MAX_REMEMBERED = 10_000
+"""How many sessions are remembered; whose was not asked for the longest gets a new one."""
+
+
+class SharedSession(Value, frozen=True):
+    """A session that was begun for a secret.
+
+    Attributes:
+        account_id: Whose it is.
+        credential_kind: What kind of secret it is.
+        text: The session itself, which is the cookie.
+        hash: What is stored of it.
+    """
+
+    account_id: AccountId
+    credential_kind: str
+    text: str
+    hash: bytes
+
+    hidden: ClassVar[frozenset[str]] = frozenset({"text", "hash"})
+
+
+class SharedSessions:
+    """Remembers sessions by what was shown, under a keyed hash, in this process's memory only.
+
+    What is remembered lets nobody in. The store is asked each time whether the session still does,
+    and that ends together with the password or the token (contract, section 2).
+    """
+
+    def __init__(self) -> None:
+        self._key = secrets.token_bytes(32)
+        self._remembered: OrderedDict[bytes, SharedSession] = OrderedDict()
+        self._beginning: dict[bytes, asyncio.Future[SharedSession]] = {}
+
+    def mark(self, shown: str, label: str) -> bytes:
+        """Return what stands for a header that shows a secret, and for the app that sends it."""
+        message = f"{len(shown)} {shown}{label}"
+        return hmac.digest(self._key, message.encode(), hashlib.sha256)
+
+    def find(self, mark: bytes) -> SharedSession | None:
+        """Return the session that was begun last."""
+        found = self._remembered.get(mark)
+        if found is not None:
+            self._remembered.move_to_end(mark)
+        return found
+
+    def forget(self, mark: bytes, ended: SharedSession) -> None:
+        """Forget a session, unless a newer one was begun already."""
+        if self._remembered.get(mark) is ended:
+            del self._remembered[mark]
+
+    async def begun(
+        self, mark: bytes, begin: Callable[[], Coroutine[Any, Any, SharedSession]]
+    ) -> SharedSession:
+        """Return the session of who was let in: one, however many come at once.
+
+        Raises whatever `begin` does.
+        """
+        found = self.find(mark)
+        if found is not None:
+            return found
+        beginning = self._beginning.get(mark)
+        if beginning is None:
+            beginning = asyncio.ensure_future(self._begin(mark, begin))
+            self._beginning[mark] = beginning
+            beginning.add_done_callback(lambda _: self._beginning.pop(mark))
+        return await asyncio.shield(beginning)
+
+    async def _begin(
+        self, mark: bytes, begin: Callable[[], Coroutine[Any, Any, SharedSession]]
+    ) -> SharedSession:
+        session = self._remembered[mark] = await begin()
+        if len(self._remembered) > MAX_REMEMBERED:
+            self._remembered.popitem(last=False)
+        return session

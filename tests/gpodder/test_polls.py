@@ -1,0 +1,62 @@
+"""What a poll with nothing new asks of the database."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import httpx
+from people import basic
+
+from feedkeep.app import FeedkeepApp
+from feedkeep.service import Service
+from feedkeep.settings import Settings
+from feedkeep.store.sqlite import SqliteStore
+
+PASSWORD = "a good passphrase"
+
+
+def statements_of(store: SqliteStore) -> list[str]:
+    """Return a list that grows by each statement that the store is sent."""
+    sent: list[str] = []
+
+    def note(_: object, statement: str, __: object) -> bool:
+        sent.append(statement)
+        return True
+
+    for connection in (store._reader, store._scanner, store._writer):
+        connection.exec_trace = note
+    return sent
+
+
+def test_a_poll_with_a_password_asks_no_more_than_one_with_a_cookie(tmp_path: Path) -> None:
+    async def go() -> None:
+        store = await SqliteStore.open(tmp_path / "feedkeep.db")
+        service = Service(store)
+        await service.create_account("alice", PASSWORD)
+        transport = httpx.ASGITransport(FeedkeepApp(service, Settings()))
+        async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
+
+            async def poll(**headers: str) -> httpx.Response:
+                client.cookies.clear()
+                path = "/api/2/subscriptions/alice/phone.json?since=5"
+                reply = await client.get(path, headers=headers)
+                assert reply.status_code == 200
+                return reply
+
+            shown = {"Authorization": basic("alice", PASSWORD)}
+            given = await poll(**shown)
+            given = await poll(Cookie=given.headers["Set-Cookie"].partition(";")[0])
+            cookie = given.headers["Set-Cookie"].partition(";")[0]
+            await poll(Cookie=cookie)
+
+            sent = statements_of(store)
+            await poll(Cookie=cookie)
+            with_cookie = list(sent)
+            sent.clear()
+            await poll(**shown)
+            assert sent == with_cookie
+            assert [line for line in sent if "SELECT" in line] == sent[1:2]
+        await service.close()
+
+    asyncio.run(go())

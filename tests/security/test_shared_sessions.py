@@ -1,0 +1,104 @@
+"""Shared sessions: begun once for all that show the same, remembered without the secret."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from feedkeep.errors import NotAuthorized
+from feedkeep.model import AccountId
+from feedkeep.security import sessions
+from feedkeep.security.sessions import SharedSession, SharedSessions
+
+
+class Begun:
+    """Begins sessions, and counts them; each takes until the loop comes round again."""
+
+    def __init__(self, *failures: Exception) -> None:
+        self.failures = list(failures)
+        self.count = 0
+
+    async def __call__(self) -> SharedSession:
+        self.count += 1
+        await asyncio.sleep(0)
+        if self.failures:
+            raise self.failures.pop()
+        return SharedSession(AccountId(1), "password", f"fs_{self.count}", b"")
+
+
+def run(work: Callable[[SharedSessions], Awaitable[None]]) -> None:
+    async def go() -> None:
+        await work(SharedSessions())
+
+    asyncio.run(go())
+
+
+def test_who_shows_the_same_has_one_mark_and_nobody_else_has_it() -> None:
+    shared = SharedSessions()
+    shown = {("Basic a", "app"), ("Basic a", "ap"), ("Basic", " aapp"), ("Basic aa", "pp")}
+    assert len({shared.mark(*one) for one in shown}) == len(shown)
+    assert shared.mark("Basic a", "app") == shared.mark("Basic a", "app")
+    assert shared.mark("Basic a", "app") != SharedSessions().mark("Basic a", "app")
+
+
+def test_many_at_once_begin_one_session_and_those_after_them_none() -> None:
+    async def work(shared: SharedSessions) -> None:
+        begin = Begun()
+        found = await asyncio.gather(*(shared.begun(b"a", begin) for _ in range(9)))
+        assert [await shared.begun(b"a", begin), shared.find(b"a")] == found[:2]
+        assert (len(set(map(id, found))), begin.count) == (1, 1)
+        assert shared.find(b"b") is None
+
+    run(work)
+
+
+def test_what_failed_is_begun_anew_and_who_went_away_takes_it_from_nobody() -> None:
+    async def work(shared: SharedSessions) -> None:
+        begin = Begun(NotAuthorized())
+        with pytest.raises(NotAuthorized):
+            await shared.begun(b"a", begin)
+        first, second = (asyncio.ensure_future(shared.begun(b"a", begin)) for _ in range(2))
+        await asyncio.sleep(0)
+        first.cancel()
+        assert await second is shared.find(b"a")
+        assert begin.count == 2
+
+    run(work)
+
+
+def test_only_the_session_that_ended_is_forgotten() -> None:
+    async def work(shared: SharedSessions) -> None:
+        begin = Begun()
+        ended = await shared.begun(b"a", begin)
+        shared.forget(b"a", ended)
+        newer = await shared.begun(b"a", begin)
+        assert newer.text != ended.text
+        shared.forget(b"a", ended)
+        assert shared.find(b"a") is newer
+
+    run(work)
+
+
+def test_what_was_not_asked_for_the_longest_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sessions, "MAX_REMEMBERED", 2)
+
+    async def work(shared: SharedSessions) -> None:
+        begin = Begun()
+        for mark in (b"a", b"b"):
+            await shared.begun(mark, begin)
+        shared.find(b"a")
+        await shared.begun(b"c", begin)
+        assert [shared.find(mark) is not None for mark in (b"a", b"b", b"c")] == [True, False, True]
+
+    run(work)
+
+
+def test_nothing_that_is_remembered_holds_what_was_shown() -> None:
+    async def work(shared: SharedSessions) -> None:
+        await shared.begun(shared.mark("Basic b3BlbnNlc2FtZQ==", "app"), Begun())
+        assert "b3BlbnNlc2FtZQ" not in repr(shared.__dict__)
+        assert "fs_1" not in repr(shared.__dict__)
+
+    run(work)
