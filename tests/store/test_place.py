@@ -12,6 +12,7 @@ import pytest
 
 from feedkeep.errors import StoreUnavailable, StoreUnusable
 from feedkeep.model import Account, AccountId, Decision, Guid, Snapshot, Subscription
+from feedkeep.rules.counts import count
 from feedkeep.store.sqlite import SqliteStore, lock, place
 
 ALICE = AccountId(7)
@@ -36,7 +37,7 @@ def run(path: Path, work: Callable[[SqliteStore], Awaitable[None]]) -> None:
 def subscribe(snapshot: Snapshot) -> Decision[int]:
     stamp = snapshot.last_stamp + 1
     entry = Subscription(GUID, f"https://a.example/{stamp}", True, stamp)
-    return Decision(stamp, [entry], [], stamp)
+    return Decision(stamp, [entry], [], stamp, count([entry]))
 
 
 def renamed(file: Path) -> None:
