@@ -15,12 +15,17 @@ from feedkeep_process import FeedkeepProcess
 from postgres_server import execute, with_connection
 
 from feedkeep.model import Account, AccountId, Decision, Guid, Snapshot
-from feedkeep.store.postgres import PostgresStore, connections
+from feedkeep.store.postgres import PostgresStore, connections, migration
 
 STAND_IN = """
 CREATE TABLE public.pg_dist_partition (logicalrelid regclass, asked text);
 CREATE FUNCTION public.create_reference_table(table_name regclass) RETURNS void LANGUAGE sql AS
     $$ INSERT INTO public.pg_dist_partition VALUES ($1, 'reference') $$;
+CREATE FUNCTION public.truncate_local_data_after_distributing_table(function_name regclass)
+    RETURNS void LANGUAGE plpgsql AS $$ BEGIN
+        ASSERT $1 IN (SELECT logicalrelid FROM public.pg_dist_partition);
+        EXECUTE 'TRUNCATE ' || $1 || ' CASCADE';
+    END $$;
 CREATE FUNCTION public.create_distributed_table(
     table_name regclass, distribution_column text, colocate_with text
 ) RETURNS void LANGUAGE sql AS
@@ -83,6 +88,42 @@ def test_what_was_split_before_is_left_as_it_is(command: FeedkeepProcess, databa
     )
     told = command.must("database", "distribute")
     assert told == "entry is split over the machines by account.\n"
+
+
+@pytest.mark.usefixtures("citus")
+def test_no_rows_stay_behind_when_they_were_copied_to_the_machines(
+    command: FeedkeepProcess, database: str
+) -> None:
+    command.must("account", "create", "alice", "--password-stdin", stdin="correct horse\n")
+    told = command.must("database", "distribute")
+    assert told.splitlines()[-2:] == [
+        "account_name has no copy left on the coordinator.",
+        "account has no copy left on the coordinator.",
+    ]
+    assert execute(database, "SELECT count(*) FROM feedkeep.account") == 0
+    assert "nothing to do" in command.must("database", "distribute")
+
+
+@pytest.mark.usefixtures("citus")
+def test_a_newer_program_splits_the_tables_that_it_adds(
+    command: FeedkeepProcess, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    oldest, *_ = migration.migrations("postgres")
+    with monkeypatch.context() as before:
+        before.setattr(migration, "migrations", lambda _: [oldest])
+        before.setattr(migration, "_EVERYWHERE", ("account_name",))
+        before.setattr(migration, "_BY_ACCOUNT", ("account", "token", "entry", "deletion"))
+        asyncio.run(opened(database, split=True))
+    asyncio.run(opened(database))
+    assert execute(database, "SELECT count(*) FROM pg_dist_partition") == 8
+    assert "nothing to do" in command.must("database", "distribute")
+
+
+async def opened(database: str, *, split: bool = False) -> None:
+    store = await PostgresStore.open(database, 2)
+    if split:
+        assert [told async for told in store.distribute()] != []
+    await store.close()
 
 
 def test_a_database_without_citus_is_told_what_is_missing(command: FeedkeepProcess) -> None:

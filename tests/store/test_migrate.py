@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+import sqlglot
 
 from feedkeep.store.migrate import migrations
 
@@ -15,3 +18,29 @@ def test_the_steps_of_a_schema_count_up_from_one_and_hold_sql(kind: str, prefix:
     assert f"CREATE TABLE {prefix}account (" in steps[0].sql
     assert steps[-1].name.endswith("_real_clients.sql")
     assert f"ALTER TABLE {prefix}account ADD COLUMN entry_count" in steps[-1].sql
+
+
+def test_the_statements_of_a_step_are_all_that_it_holds() -> None:
+    for step in migrations("postgres"):
+        one_by_one = [tree for statement in step.statements for tree in parsed(statement)]
+        assert one_by_one == parsed(step.sql)
+        assert len(one_by_one) == len(step.statements)
+
+
+def parsed(sql: str) -> list[str]:
+    """Return statements as a parser reads them."""
+    trees = sqlglot.parse(sql, dialect="postgres")
+    told = [tree.sql(dialect="postgres", comments=False) for tree in trees if tree]
+    return [statement for statement in told if statement]  # a comment alone is none
+
+
+def test_a_column_that_is_added_brings_no_constraint_since_a_cluster_refuses_those() -> None:
+    added = [
+        column
+        for step in migrations("postgres")
+        for statement in step.statements
+        for column in re.findall(r"ADD COLUMN (.*?)(?:, ADD|$)", statement, re.DOTALL)
+    ]
+    assert len(added) > 10
+    constrained = re.compile(r"\b(CHECK|REFERENCES|UNIQUE|PRIMARY)\b")
+    assert [column for column in added if constrained.search(column)] == []

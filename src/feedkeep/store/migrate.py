@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from importlib import resources
 
@@ -13,6 +14,12 @@ class Migration:
     number: int
     name: str
     sql: str
+
+    @property
+    def statements(self) -> list[str]:
+        """The statements one by one, without comments. No text in them holds `;` or `--`."""
+        parts = re.sub(r"--[^\n]*", "", self.sql).split(";")
+        return [part.strip() for part in parts if part.strip()]
 
 
 def migrations(kind: str) -> list[Migration]:

@@ -19,12 +19,12 @@ _PATIENCE_SECONDS = 86_400.0
 _HAS_SCHEMA = "SELECT to_regnamespace('feedkeep') IS NOT NULL"
 _HAS_VERSION = "SELECT to_regclass('feedkeep.schema_version') IS NOT NULL"
 _VERSION = "SELECT version FROM feedkeep.schema_version"
-_FIRST = """
-CREATE SCHEMA feedkeep;
--- The number of the newest step that this schema has been through.
-CREATE TABLE feedkeep.schema_version (version integer NOT NULL);
-INSERT INTO feedkeep.schema_version (version) VALUES (0);
-"""
+_FIRST = (
+    "CREATE SCHEMA feedkeep",
+    # The number of the newest step that this schema has been through.
+    "CREATE TABLE feedkeep.schema_version (version integer NOT NULL)",
+    "INSERT INTO feedkeep.schema_version (version) VALUES (0)",
+)
 
 _HAS_CITUS = "SELECT count(*) > 0 FROM pg_catalog.pg_extension WHERE extname = 'citus'"
 _DISTRIBUTED = """
@@ -36,6 +36,11 @@ _BY_ACCOUNT = ("account", "token", "entry", "deletion", "episode_action", "docum
 
 _EVERYWHERE = ("account_name", "login_grant")
 """The tables in which something is found without knowing whose it is."""
+
+_WITH_ROWS_HERE = """
+SELECT c.relname FROM pg_class c
+WHERE c.relnamespace = 'feedkeep'::regnamespace AND pg_relation_size(c.oid) > 0
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,16 +92,23 @@ async def version(connection: asyncpg.Connection) -> int:
 async def bring_up_to_date(connection: asyncpg.Connection) -> None:
     """Take every step that is missing; the transaction around it is the caller's.
 
-    Of those that start at once, one takes the steps, and the others wait and find them taken.
+    Of those that start at once, one takes the steps, and the others wait and find them taken. The
+    statements go one by one: Citus passes no string on to its machines that holds several. A table
+    that is new is split as the others are.
     """
     await connection.execute("SET LOCAL lock_timeout = 0")
     await connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK})", timeout=_PATIENCE_SECONDS)
     found = await version(connection)
     if found == 0 and not await connection.fetchval(_HAS_VERSION):
-        await connection.execute(_FIRST)
+        for statement in _FIRST:
+            await connection.execute(statement)
     for step in migrations("postgres")[found:]:
-        await connection.execute(step.sql, timeout=_PATIENCE_SECONDS)
+        for statement in step.statements:
+            await connection.execute(statement, timeout=_PATIENCE_SECONDS)
         await connection.execute(f"UPDATE feedkeep.schema_version SET version = {step.number}")
+    if await is_distributed(connection):
+        for step_to_split in await steps_to_distribute(connection):
+            await step_to_split.take(connection)
 
 
 async def distributed_tables(connection: asyncpg.Connection) -> set[str]:
@@ -124,18 +136,33 @@ async def steps_to_distribute(connection: asyncpg.Connection) -> Sequence[Step]:
             " their own.)"
         )
     done = await distributed_tables(connection)
-    steps = {
-        table: Step(
-            f"SELECT create_reference_table('feedkeep.{table}')",
-            f"{table} is kept on every machine.",
-        )
-        for table in _EVERYWHERE
-    }
-    for table in _BY_ACCOUNT:
-        colocated = "none" if table == _BY_ACCOUNT[0] else f"feedkeep.{_BY_ACCOUNT[0]}"
-        steps[table] = Step(
-            f"SELECT create_distributed_table('feedkeep.{table}', 'account_id',"
-            f" colocate_with => '{colocated}')",
-            f"{table} is split over the machines by account.",
-        )
-    return [step for table, step in steps.items() if table not in done]
+    steps = {table: _kept_everywhere(table) for table in _EVERYWHERE}
+    steps |= {table: _split(table) for table in _BY_ACCOUNT}
+    with_rows_here = {name for (name,) in await connection.fetch(_WITH_ROWS_HERE)}
+    return [
+        *(step for table, step in steps.items() if table not in done),
+        *(_emptied(table) for table in steps if table in with_rows_here),
+    ]
+
+
+def _kept_everywhere(table: str) -> Step:
+    return Step(
+        f"SELECT create_reference_table('feedkeep.{table}')", f"{table} is kept on every machine."
+    )
+
+
+def _split(table: str) -> Step:
+    colocated = "none" if table == _BY_ACCOUNT[0] else f"feedkeep.{_BY_ACCOUNT[0]}"
+    return Step(
+        f"SELECT create_distributed_table('feedkeep.{table}', 'account_id',"
+        f" colocate_with => '{colocated}')",
+        f"{table} is split over the machines by account.",
+    )
+
+
+def _emptied(table: str) -> Step:
+    """Return how to remove the rows that a table had before: they stay where they were, unseen."""
+    return Step(
+        f"SELECT truncate_local_data_after_distributing_table('feedkeep.{table}')",
+        f"{table} has no copy left on the coordinator.",
+    )

@@ -1,12 +1,16 @@
--- What real clients, an attack and a review found.
+-- What real clients, an attack and a review found. A column that is added brings no constraint with
+-- it: where the tables are split over machines, each needs a name and a statement of its own.
 
 -- A session that all clients share which show one password and no cookie.
-ALTER TABLE feedkeep.token ADD COLUMN is_shared boolean NOT NULL DEFAULT false
-    CHECK (is_session OR NOT is_shared);
+ALTER TABLE feedkeep.token ADD COLUMN is_shared boolean NOT NULL DEFAULT false;
+ALTER TABLE feedkeep.token ADD CONSTRAINT shared_is_session CHECK (is_session OR NOT is_shared);
 -- The token that was shown in place of a password when a session began: it ends with that one.
-ALTER TABLE feedkeep.token ADD COLUMN of_token bigint CHECK (of_token IS NULL OR is_session);
+ALTER TABLE feedkeep.token ADD COLUMN of_token bigint;
+ALTER TABLE feedkeep.token ADD CONSTRAINT of_token_is_session
+    CHECK (of_token IS NULL OR is_session);
 -- A token that exactly one app has, since it fetched it by a login of Nextcloud.
-ALTER TABLE feedkeep.token ADD COLUMN is_granted boolean NOT NULL DEFAULT false
+ALTER TABLE feedkeep.token ADD COLUMN is_granted boolean NOT NULL DEFAULT false;
+ALTER TABLE feedkeep.token ADD CONSTRAINT granted_is_no_session
     CHECK (NOT (is_granted AND is_session));
 
 -- When the app fetched its token; the grant is kept, so that nobody grants that login again.
