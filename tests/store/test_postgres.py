@@ -269,6 +269,28 @@ def test_while_somebody_holds_an_account_others_go_on_and_it_can_be_read(databas
     run(database, work)
 
 
+def until_waiting(database: str) -> None:
+    """Return once a connection waits for a lock."""
+    waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+    while not execute(database, waiting):
+        time.sleep(0.01)
+
+
+def test_a_look_up_by_key_does_not_wait_for_long_lists(database: str) -> None:
+    async def work(store: PostgresStore) -> None:
+        other = await asyncpg.connect(database)
+        await other.execute("BEGIN; LOCK TABLE feedkeep.entry")
+        lists = [asyncio.create_task(store.whole(ALICE)) for _ in "12345"]
+        async with asyncio.timeout(30):
+            await asyncio.to_thread(until_waiting, database)
+            assert await store.document(BOB, "device", "phone") is None
+            assert await store.find_account("nobody") is None
+        await other.close()
+        await asyncio.gather(*lists)
+
+    run(database, work, most_connections=2)
+
+
 def test_who_waits_for_an_account_goes_on_as_soon_as_it_is_free(database: str) -> None:
     async def work(store: PostgresStore) -> None:
         other = await asyncpg.connect(database)

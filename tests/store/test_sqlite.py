@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import stat
+import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -217,6 +218,23 @@ def test_what_a_page_from_the_start_costs_does_not_grow_with_the_account(path: P
     small, large = (steps_of(read_page, size, path) for size in (500, 4_000))
     assert totals == [400, 3_200]
     assert large <= small + 20
+
+
+def test_what_is_found_quickly_does_not_wait_for_long_lists(path: Path) -> None:
+    async def work(store: SqliteStore) -> None:
+        await store.change(ALICE, [GUID], subscribe)
+        is_over = threading.Event()
+        store._scanning.submit(is_over.wait)
+        try:
+            async with asyncio.timeout(30):
+                assert await store.document(ALICE, "device", "phone") is None
+                assert await store.deletion(ALICE, 1) is None
+                assert len(await store.changed(ALICE, 0)) == 1
+                assert (await store.page(ALICE, PageRequest(-1, None, 1, 50))).total == 1
+        finally:
+            is_over.set()
+
+    run(path, work)
 
 
 def test_a_database_of_a_newer_program_is_refused_and_left_alone(path: Path) -> None:

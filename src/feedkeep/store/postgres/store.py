@@ -90,6 +90,8 @@ class PostgresStore:
         self._waiting = _writer(self._change)
         may_wait = most_connections if is_distributed else max(1, most_connections // 2)
         self._may_wait = asyncio.Semaphore(may_wait)
+        # Nor do long lists: half of the connections are left to look-ups by key.
+        self._may_scan = asyncio.Semaphore(max(1, most_connections // 2))
         self._views = reader(partial(self._entries.views, connections), MAX_READS_IN_A_BATCH)
         self._pages = reader(
             partial(self._entries.pages, connections),
@@ -142,10 +144,10 @@ class PostgresStore:
         return await self._read(entries.deletion, account_id, deletion_id)
 
     async def whole(self, account_id: AccountId) -> Snapshot:
-        return await self._read(entries.whole, account_id)
+        return await self._scan(entries.whole, account_id)
 
     async def changed(self, account_id: AccountId, first: Stamp) -> Sequence[Entry]:
-        return await self._read(apps.changed, account_id, first)
+        return await self._scan(apps.changed, account_id, first)
 
     async def advance(
         self, account_id: AccountId, clock: Clock, to: Callable[[Stamp], Stamp]
@@ -166,10 +168,10 @@ class PostgresStore:
         await self._write(apps.record, account_id, keys, decide)
 
     async def actions(self, account_id: AccountId, request: ActionRequest) -> list[EpisodeAction]:
-        return await self._read(apps.actions, account_id, request)
+        return await self._scan(apps.actions, account_id, request)
 
     async def documents(self, account_id: AccountId, kind: str) -> Sequence[Document]:
-        return await self._read(apps.documents, account_id, kind)
+        return await self._scan(apps.documents, account_id, kind)
 
     async def document(self, account_id: AccountId, kind: str, name: str) -> str | None:
         return await self._read(apps.document, account_id, kind, name)
@@ -200,7 +202,7 @@ class PostgresStore:
         return await self._read(accounts.find_account, name_key)
 
     async def accounts(self) -> Sequence[Account]:
-        return await self._read(accounts.accounts)
+        return await self._scan(accounts.accounts)
 
     async def has_accounts(self) -> bool:
         return await self._read(accounts.has_any)
@@ -229,7 +231,7 @@ class PostgresStore:
         await self._write(accounts.extend_token, account_id, token_id, expires)
 
     async def tokens(self, account_id: AccountId) -> Sequence[Token]:
-        return await self._read(accounts.tokens, account_id)
+        return await self._scan(accounts.tokens, account_id)
 
     async def revoke_token(self, account_id: AccountId, token_id: int, now: Stamp) -> Token | None:
         return await self._write(accounts.revoke_token, account_id, token_id, now)
@@ -242,7 +244,7 @@ class PostgresStore:
             raise StoreUnavailable("PostgreSQL does not answer.") from error
 
     async def damages(self) -> Sequence[str]:
-        return await self._read(_damages)
+        return await self._scan(_damages)
 
     async def distribute(self) -> AsyncIterator[str]:
         """Split the tables over the machines of a cluster; yield what was done, step by step.
@@ -303,6 +305,16 @@ class PostgresStore:
         **named: P.kwargs,
     ) -> T:
         return await _repeated(lambda: read(self._connections, *arguments, **named))
+
+    async def _scan(
+        self,
+        read: Callable[Concatenate[Connections, P], Awaitable[T]],
+        *arguments: P.args,
+        **named: P.kwargs,
+    ) -> T:
+        """Read what may take long; look-ups by key do not wait for it."""
+        async with self._may_scan:
+            return await self._read(read, *arguments, **named)
 
     async def _write(
         self,

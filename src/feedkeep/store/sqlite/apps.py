@@ -43,7 +43,12 @@ UNION ALL
 SELECT {columns(ENTRY, "p")} FROM entry e JOIN entry p
 ON p.account_id = e.account_id AND p.new_guid = e.guid
 WHERE e.account_id = ? AND e.revision >= ? AND p.revision IS NULL AND p.alias_url IS NOT NULL
+LIMIT ?
 """
+_FEW = 250
+"""How many entries are read without a thread: within a millisecond."""
+
+_ALL_OF_THEM = -1
 _KNOWN = f"""
 SELECT {columns(ACTION)} FROM episode_action
 WHERE account_id = ? AND podcast_guid = ? AND key = ?
@@ -82,7 +87,21 @@ _FORGET_GRANTS = "DELETE FROM login_grant WHERE created < ?"
 
 def changed(connection: apsw.Connection, account_id: AccountId, first: Stamp) -> list[Entry]:
     """Return what changed from a stamp on, and the former URLs of the subscriptions in it."""
-    rows = connection.execute(_CHANGED, (account_id, first) * 2)
+    return _changed(connection, account_id, first, _ALL_OF_THEM)
+
+
+def changed_if_few(
+    connection: apsw.Connection, account_id: AccountId, first: Stamp
+) -> list[Entry] | None:
+    """Return the same, or None if that takes long to read."""
+    found = _changed(connection, account_id, first, _FEW + 1)
+    return found if len(found) <= _FEW else None
+
+
+def _changed(
+    connection: apsw.Connection, account_id: AccountId, first: Stamp, most: int
+) -> list[Entry]:
+    rows = connection.execute(_CHANGED, (*(account_id, first) * 2, most))
     return [ROWS.entry_of(row) for row in rows]
 
 

@@ -148,7 +148,9 @@ class SqliteStore:
         return await self._scan(entries.whole, account_id)
 
     async def changed(self, account_id: AccountId, first: Stamp) -> Sequence[Entry]:
-        return await self._scan(apps.changed, account_id, first)
+        with self._translating:
+            few = apps.changed_if_few(self._reader, account_id, first)
+        return few if few is not None else await self._scan(apps.changed, account_id, first)
 
     async def advance(
         self, account_id: AccountId, clock: Clock, to: Callable[[Stamp], Stamp]
@@ -175,7 +177,8 @@ class SqliteStore:
         return await self._scan(apps.documents, account_id, kind)
 
     async def document(self, account_id: AccountId, kind: str, name: str) -> str | None:
-        return await self._scan(apps.document, account_id, kind, name)
+        with self._translating:
+            return apps.document(self._reader, account_id, kind, name)
 
     async def change_document(
         self,
