@@ -88,6 +88,18 @@ def test_nothing_is_acknowledged_while_a_file_is_not_in_its_place(
     run(path, look)
 
 
+def test_a_database_behind_a_link_has_its_log_beside_the_file(path: Path) -> None:
+    real = path.with_name("real.db")
+    path.symlink_to(real)
+
+    async def work(store: SqliteStore) -> None:
+        renamed(real.with_name("real.db-wal"))
+        with pytest.raises(StoreUnavailable, match="deleted, renamed or replaced"):
+            await store.change(ALICE, [GUID], subscribe)
+
+    run(path, work)
+
+
 def test_whoever_only_reads_notices_within_a_second(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

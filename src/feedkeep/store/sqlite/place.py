@@ -13,8 +13,8 @@ from feedkeep.errors import StoreUnavailable
 LOOKED_AT_EACH_SECONDS = 1.0
 """How often whoever only reads looks for the files; a write looks before it is acknowledged."""
 
-_ENDINGS = ("", "-wal", "-shm")
-"""Of the file itself, its write-ahead log, and the index of that; others would make a new one."""
+_ENDINGS = ("-wal", "-shm")
+"""Of the write-ahead log, and its index; another process would make new ones."""
 
 _Identity: TypeAlias = tuple[int, int] | None
 
@@ -29,7 +29,8 @@ class Place:
     def __init__(self, path: Path) -> None:
         """Note which files a database has, all of which have to be open."""
         self._path = path
-        self._names = [f"{path}{ending}" for ending in _ENDINGS]
+        real = path.resolve()  # where a link leads, the other two lie
+        self._names = [str(path), *(f"{real}{ending}" for ending in _ENDINGS)]
         self._files = [_identity(name) for name in self._names]
         self._is_lost = False
         self._next_look = 0.0
