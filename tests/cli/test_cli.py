@@ -146,6 +146,20 @@ def test_a_line_of_a_file_cannot_command_the_terminal(feedkeep: FeedkeepProcess)
     assert len(printed) < 500
 
 
+def test_a_label_cannot_command_the_terminal(offline: FeedkeepProcess) -> None:
+    offline.must("account", "create", "me")
+    offline.must("token", "create", "me", "--label", "Zoë's\u3000\x1b]0;pwn\x07\n\u202ephone")
+    listed = offline.must("token", "list", "me")
+    assert "Zoë's \ufffd]0;pwn\ufffd \ufffdphone" in listed
+    assert all(line.isprintable() for line in listed.splitlines())
+
+
+def test_a_sentence_of_failure_cannot_command_the_terminal(offline: FeedkeepProcess) -> None:
+    offline.must("account", "create", "me")
+    told = failure(offline.run("token", "create", "\x1b]0;pwn\x07"))
+    assert 'no account "\ufffd]0;pwn\ufffd"' in told
+
+
 def test_a_long_list_is_imported_in_steps(feedkeep: FeedkeepProcess) -> None:
     name = feedkeep.new_account()
     feeds = "".join(f"https://a.example/{number}\n" for number in range(2_500))

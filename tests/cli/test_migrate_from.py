@@ -5,14 +5,26 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 from feedkeep_process import FeedkeepProcess
+from other_servers import (
+    FEEDS,
+    Gopodder,
+    Gpodder2go,
+    Mygpo,
+    Nextcloud,
+    Opodsync,
+    OtherServer,
+    Podsync,
+    listening,
+    serving,
+)
 
 from feedkeep.model import Admitted
 
@@ -56,11 +68,11 @@ class GpodderNet:
                 {"id": "phone", "caption": "My phone", "type": "mobile", "subscriptions": 2},
                 {"id": "not an id", "caption": "", "type": "other", "subscriptions": 0},
             ],
-            "/subscriptions/alice.json": [
-                {"url": PODCAST, "title": "A"},
-                {"url": "https://b.example", "title": "B"},
-                {"url": "file:///c", "title": "C"},
-            ],
+            "/api/2/subscriptions/alice/phone.json?since=0": {
+                "add": [PODCAST, "https://b.example", "file:///c"],
+                "remove": [],
+                "timestamp": 1_700,
+            },
             "/api/2/episodes/alice.json?since=0": {"actions": self.actions, "timestamp": 1_700},
             "/api/2/episodes/alice.json?since=1700": {"actions": [], "timestamp": 1_800},
         }.get(path, {"actions": [], "timestamp": 1_900})
@@ -83,16 +95,6 @@ def gpodder_net() -> Iterator[GpodderNet]:
 
     with listening(Handler) as server.url:
         yield server
-
-
-@contextmanager
-def listening(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
 
 
 @pytest.fixture
@@ -189,7 +191,7 @@ def test_a_redirect_is_told_and_not_followed(
 ) -> None:
     gpodder_net.failures = [301]
     told = migrate(here, gpodder_net.url)
-    assert "The other server is at https://elsewhere.example; give that address." in told
+    assert "The other server is at https://elsewhere.example; give that." in told
 
 
 @pytest.mark.parametrize(
@@ -218,3 +220,116 @@ def test_an_account_moves_from_one_feedkeep_to_another(
         there.post(f"/api/2/episodes/{name}.json", json=actions)
     migrate(here, feedkeep.base_url, "--remote-name", name, password=PASSWORD)
     assert kept(here) == ([PODCAST], 50, ["phone"])
+
+
+@pytest.mark.parametrize("kind", [Mygpo, Opodsync, Gpodder2go, Gopodder, Podsync, Nextcloud])
+def test_what_is_subscribed_to_comes_over_from_each_kind_of_server_and_nothing_else(
+    here: FeedkeepProcess, kind: type[OtherServer]
+) -> None:
+    server = kind()
+    with serving(server) as url:
+        told = migrate(here, url)
+        feeds, actions, devices = kept(here)
+        assert "2 added, 0 already there, 0 refused" in migrate(here, url).replace(
+            "0 added, 2 already there", "2 added, 0 already there"
+        )
+    assert feeds == FEEDS, told
+    assert actions == (0 if kind is Gpodder2go else server.plays)
+    assert devices == ([] if kind is Nextcloud else ["laptop", "phone"])
+
+
+@pytest.mark.parametrize("kind", [Mygpo, Opodsync, Gopodder, Podsync])
+def test_without_devices_the_whole_list_comes_over_without_what_was_removed(
+    here: FeedkeepProcess, kind: type[OtherServer]
+) -> None:
+    with serving(kind(devices=[])) as url:
+        migrate(here, url)
+    assert kept(here)[0] == ([] if kind is Podsync else FEEDS)
+
+
+def broken(here: FeedkeepProcess, *lines: str) -> None:
+    """Let commands run these lines first."""
+    (here.folder / "sitecustomize.py").write_text("\n".join(lines))
+    here.environment["PYTHONPATH"] = str(here.folder)
+
+
+class Odd(OtherServer):
+    """A server that answers one question in a way that nobody knows."""
+
+    body: Any = None
+
+    def changes(self, _device: str) -> tuple[int, Any]:
+        return 200, self.body
+
+    def whole_list(self) -> tuple[int, Any]:
+        return 200, self.body
+
+
+@pytest.mark.parametrize("devices", [["phone"], []])
+def test_an_answer_of_an_unknown_shape_is_an_error_that_shows_its_beginning(
+    here: FeedkeepProcess, devices: list[str]
+) -> None:
+    server = Odd(devices)
+    for server.body, beginning in (
+        ({"subscriptions": FEEDS}, '{   "subscriptions": ['),
+        ([{"href": FEEDS[0]}], '[   {     "href": "https://a.example'),
+        ({"add": [{"url": FEEDS[0]}]}, '{   "add": [     {'),
+        ("<html>\x1b]0;pwned\x07 log in</html>", "<html>\ufffd]0;pwned\ufffd log in</html>"),
+        ("[[[[", "[[[["),
+        (None, "null"),
+    ):
+        with serving(server) as url:
+            told = migrate(here, url)
+        assert told.startswith("feedkeep: The other server's subscriptions are not ")
+        assert f". They begin with: {beginning}" in told
+        assert told.rstrip("\n").isprintable()
+    assert kept(here)[0] == []
+
+
+def test_what_a_server_says_cannot_command_the_terminal(here: FeedkeepProcess) -> None:
+    class Hostile(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.wfile.write(b"\x1b]0;pwned\x07HTTP/9 \x9b31m" + b"x" * 9_999 + b"\r\n\r\n")
+
+    broken(here, "import feedkeep.gpodder.asking as a", "a._PAUSES_SECONDS = ()")
+    with listening(Hostile) as url:
+        told = migrate(here, url)
+    assert told.rstrip("\n").isprintable()
+    assert len(told) < 400
+
+
+class Endless(OtherServer):
+    """A server that always has one action more, at a later time."""
+
+    def actions(self, since: int) -> dict[str, Any]:
+        return {"actions": [action(since)], "timestamp": since + 1}
+
+
+def test_episode_actions_without_an_end_are_told_and_those_that_came_are_kept(
+    here: FeedkeepProcess,
+) -> None:
+    broken(here, "import feedkeep.cli.gpodder as g", "g.MAX_PAGES = 20")
+    with serving(Endless()) as url:
+        told = migrate(here, url)
+    assert "After 20 replies with 20 episode actions there is no end of them." in told
+    assert kept(here)[1] == 20
+
+
+def test_a_reply_that_comes_drop_by_drop_is_waited_for_so_long_only(here: FeedkeepProcess) -> None:
+    is_over = threading.Event()
+
+    class Dripping(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.wfile.write(b"HTTP/1.0 200 OK\r\nX: ")
+            while not is_over.wait(0.05):
+                with suppress(OSError):
+                    self.wfile.write(b"x")
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    broken(here, "import feedkeep.cli.gpodder as g", "g.MAX_SECONDS = 1.0")
+    with listening(Dripping) as url:
+        told = migrate(here, url)
+        is_over.set()
+    assert "takes longer than" in told

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+import tracemalloc
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from feedkeep.gpodder import remote
-from feedkeep.gpodder.remote import Remote, RemoteError
+from feedkeep.gpodder import asking, remote
+from feedkeep.gpodder.asking import RemoteError
+from feedkeep.gpodder.remote import MAX_OBJECTS, DeviceThere, Remote
 
 
 class Answering(HTTPServer):
@@ -33,7 +35,7 @@ class Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Answering]:
-    monkeypatch.setattr(remote, "_PAUSES_SECONDS", (0.0, 0.0))
+    monkeypatch.setattr(asking, "_PAUSES_SECONDS", (0.0, 0.0))
     with Answering(("127.0.0.1", 0), Handler) as answering:
         thread = threading.Thread(target=answering.serve_forever)
         thread.start()
@@ -52,10 +54,12 @@ def test_a_reply_that_is_no_json_is_told(server: Answering) -> None:
         asked(server).devices()
 
 
-def test_a_server_that_does_not_speak_the_protocol_is_told(server: Answering) -> None:
+def test_a_server_that_does_not_speak_the_protocols_is_told(server: Answering) -> None:
     server.status = 404
-    with pytest.raises(RemoteError, match="does not speak"):
-        asked(server).subscriptions()
+    other = asked(server)
+    assert other.devices() == []
+    with pytest.raises(RemoteError, match="speaks neither"):
+        other.subscriptions([])
 
 
 def test_a_fault_that_does_not_pass_is_told(server: Answering) -> None:
@@ -78,9 +82,50 @@ def test_episode_actions_that_are_none_are_told(server: Answering, body: bytes) 
         asked(server).episode_actions(0)
 
 
-def test_what_is_no_list_of_things_is_none_of_them(server: Answering) -> None:
-    server.body = b'{"error": "odd"}'
-    assert asked(server).devices() == []
-    assert asked(server).subscriptions() == []
-    server.body = b'["https://a.example", {"url": "https://b.example"}, {"url": 1}, null]'
-    assert asked(server).subscriptions() == ["https://a.example", "https://b.example"]
+def test_a_whole_list_is_read_as_mygpo_and_others_write_it(server: Answering) -> None:
+    server.body = b'["https://a.example", {"url": "https://b.example", "title": null}]'
+    assert asked(server).subscriptions([]) == ["https://a.example", "https://b.example"]
+
+
+MIB = 1024 * 1024
+PHONE = [DeviceThere("phone")]
+
+
+@pytest.mark.parametrize(
+    ("ask", "body"),
+    [
+        (Remote.devices, b"[" + b"{}," * MAX_OBJECTS + b"{}]"),
+        (Remote.devices, b'["' + b"x" * MIB + b'"]'),
+        (lambda remote: remote.subscriptions([]), b"[" + b'"",' * MIB + b'""]'),
+        (lambda remote: remote.subscriptions(PHONE), b'{"add":["' + b"x" * (16 * MIB) + b'"]}'),
+        (lambda remote: remote.subscriptions(PHONE), b'{"add":[' + b'"",' * MIB + b'""]}'),
+        (
+            lambda remote: remote.episode_actions(0),
+            b'{"timestamp":1,"actions":[' + b"{}," * MAX_OBJECTS + b"{}]}",
+        ),
+    ],
+)
+def test_more_than_an_account_can_have_is_not_parsed(
+    server: Answering, ask: Callable[[Remote], object], body: bytes
+) -> None:
+    server.body = body
+    tracemalloc.start()
+    with pytest.raises(RemoteError, match="more than can be read"):
+        ask(asked(server))
+    assert tracemalloc.get_traced_memory()[1] < 3 * len(body) + MIB
+    tracemalloc.stop()
+
+
+def test_as_many_actions_as_a_reply_may_hold_are_read(
+    server: Answering, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remote, "MAX_OBJECTS", 101)
+    server.body = b'{"timestamp":1,"actions":[' + b"{}," * 99 + b"{}]}"
+    assert len(asked(server).episode_actions(0).actions or ()) == 100
+
+
+@pytest.mark.parametrize("timestamp", ["-1", "1e3", "9" * 5_000, "null"])
+def test_a_second_that_is_none_is_told(server: Answering, timestamp: str) -> None:
+    server.body = b'{"actions": [], "timestamp": %s}' % timestamp.encode()
+    with pytest.raises(RemoteError, match="not what they should be"):
+        asked(server).episode_actions(0)

@@ -48,6 +48,13 @@ PasswordStdinOption = Annotated[
     typer.Option("--password-stdin", help="Read the password from standard input, one line."),
 ]
 
+FEEDS_AT_ONCE = 5_000
+"""How many feeds are added in one step, which holds up who else writes for a tenth of a second.
+
+Smaller steps write the same pages again: with 1,000, an import of 100,000 took a third longer.
+"""
+
+MAX_SHOWN_CHARACTERS = 200
 _WIDE = 200
 
 
@@ -68,14 +75,31 @@ def with_service(settings: Settings, use: Callable[[Service], Awaitable[T]]) -> 
 
 def say(text: str) -> None:
     """Print a line for people, or for a script, on standard output."""
-    typer.echo(text)
+    typer.echo(printable(text))
+
+
+def warn(text: str) -> None:
+    """Print a line for people on standard error."""
+    typer.echo(f"feedkeep: {printable(text)}", err=True)
+
+
+def printable(text: str) -> str:
+    """Return text that somebody else may have written, so that it cannot command the terminal."""
+    return "".join(
+        letter if letter.isprintable() else " " if letter.isspace() else "\ufffd" for letter in text
+    )
+
+
+def shortened(text: str) -> str:
+    """Return text that may be long, so that it does not fill the terminal."""
+    return text if len(text) <= MAX_SHOWN_CHARACTERS else f"{text[:MAX_SHOWN_CHARACTERS]}..."
 
 
 def show_table(columns: list[str], rows: list[list[str]]) -> None:
     """Print a table without lines, never cut where the output is not a terminal."""
     table = Table(*columns, box=None, pad_edge=False, header_style="bold")
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(printable, row))
     console = Console(markup=False, highlight=False)
     if not console.is_terminal:
         console.width = _WIDE

@@ -13,7 +13,7 @@ import typer
 
 from feedkeep import __version__
 from feedkeep.assembly import back_up, open_postgres, restore
-from feedkeep.cli.common import ConfigOption, DatabaseOption, say, settings, with_service
+from feedkeep.cli.common import ConfigOption, DatabaseOption, say, settings, warn, with_service
 from feedkeep.service import Service
 from feedkeep.settings import InvalidSettings, Settings, is_postgres, shown
 
@@ -131,7 +131,7 @@ def check(database: DatabaseOption = None, config: ConfigOption = None) -> None:
     async def tell_damages(service: Service) -> int:
         count = 0
         async for damage in service.damages():
-            typer.echo(f"feedkeep: {damage}", err=True)
+            warn(damage)
             count += 1
         return count
 

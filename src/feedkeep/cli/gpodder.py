@@ -1,18 +1,22 @@
-"""feedkeep migrate-from: what an account of another gpodder.net server has, brought here."""
+"""feedkeep migrate-from: what an account of another server has, brought here."""
 
 from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from functools import partial
 from typing import Annotated
 
 import typer
+from msgspec.structs import asdict
 from rich.progress import Progress
 
 from feedkeep.cli.accounts import NameArgument
 from feedkeep.cli.common import (
+    FEEDS_AT_ONCE,
     ConfigOption,
     DatabaseOption,
     PasswordStdinOption,
@@ -22,12 +26,18 @@ from feedkeep.cli.common import (
     with_service,
 )
 from feedkeep.errors import AccountError
-from feedkeep.gpodder.remote import Remote
-from feedkeep.gpodder.wire import sent_actions, text
+from feedkeep.gpodder.asking import RemoteError
+from feedkeep.gpodder.remote import DeviceThere, Remote
+from feedkeep.gpodder.wire import sent_actions
 from feedkeep.model import Account, Admitted, T, replace
-from feedkeep.rules.devices import is_device_id
 from feedkeep.rules.subscriptions import Added, Refused, want
 from feedkeep.service import Service
+
+MAX_SECONDS = 600.0
+"""How long a reply may take, with everything that is tried again for it."""
+
+MAX_PAGES = 2_000
+"""How many replies with episode actions are asked for; mygpo's hold 1,000 each."""
 
 _ACTIONS_AT_ONCE = 1_000
 
@@ -50,7 +60,10 @@ def migrate_from(
     database: DatabaseOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Bring devices, subscriptions and episode actions of another gpodder.net server to an account.
+    """Bring devices, subscriptions and episode actions of another server to an account.
+
+    It may be gpodder.net, oPodSync, gpodder2go, goPodder, podsync, PinePods, another feedkeep, or a
+    Nextcloud with gpoddersync.
 
     It can be stopped and started again at any time: it goes on where it was, and what is here
     already is not doubled. Run it once more when the last app has moved.
@@ -61,33 +74,44 @@ def migrate_from(
     async def migrate(service: Service) -> None:
         account = await service.account(name)
         with progress_bar() as progress:
-            await _devices(service, account, remote)
+            devices = await _devices(service, account, remote)
             where = f"{url} {remote_name}"
-            await _subscriptions(service, account, remote, where)
+            await _subscriptions(service, account, remote, devices, where)
             await _episode_actions(service, account, remote, where, progress)
 
     with_service(settings(database, config), migrate)
 
 
-async def _devices(service: Service, account: Account, remote: Remote) -> None:
-    found = [
-        device for device in await _ask(remote.devices) if is_device_id(text(device.get("id")))
-    ]
+async def _devices(service: Service, account: Account, remote: Remote) -> list[DeviceThere]:
+    found = await _ask(remote.devices)
     for device in found:
         await service.apps.describe_device(
-            account.id, device["id"], text(device.get("caption")), text(device.get("type"))
+            account.id, device.id, device.caption or "", device.type or ""
         )
     say(f"{len(found)} devices.")
+    return found
 
 
-async def _subscriptions(service: Service, account: Account, remote: Remote, where: str) -> None:
+async def _subscriptions(
+    service: Service,
+    account: Account,
+    remote: Remote,
+    devices: Sequence[DeviceThere],
+    where: str,
+) -> None:
     """Add what is new there since the last run: what came then may have been left here since."""
     so_far = await service.apps.migrated(account.id, where)
-    feeds = await _ask(remote.subscriptions)
+    feeds = await _ask(partial(remote.subscriptions, devices))
     known = set(so_far.feeds)
     new_there = [feed for feed in feeds if feed not in known]
-    results = await service.add(account.id, [want(feed, None) for feed in new_there])
-    refused = [result.feed_url for result in results if isinstance(result, Refused)]
+    results = [
+        result
+        for start in range(0, len(new_there), FEEDS_AT_ONCE)
+        for result in await service.add(
+            account.id, [want(feed, None) for feed in new_there[start : start + FEEDS_AT_ONCE]]
+        )
+    ]
+    refused = {result.feed_url for result in results if isinstance(result, Refused)}
     here = [feed for feed in feeds if feed not in refused]
     await service.apps.note_migrated(account.id, where, replace(so_far, feeds=here))
     added = sum(isinstance(result, Added) and not result.was_subscribed for result in results)
@@ -103,25 +127,50 @@ async def _episode_actions(
     so_far = await service.apps.migrated(account.id, where)
     count, refused = 0, 0
     task = progress.add_task("Episode actions", total=None)
-    while True:
-        actions, until = await _ask(partial(remote.episode_actions, so_far.until))
+    for _ in range(MAX_PAGES):
+        page = await _ask(partial(remote.episode_actions, so_far.until))
+        actions = page.actions or []
         progress.update(task, total=count + len(actions))
         for start in range(0, len(actions), _ACTIONS_AT_ONCE):
-            some = actions[start : start + _ACTIONS_AT_ONCE]
+            some = [asdict(one) for one in actions[start : start + _ACTIONS_AT_ONCE]]
             uploaded = await service.apps.record(app, sent_actions(some))
             refused += len(uploaded.update_urls)
             progress.advance(task, len(some))
         count += len(actions)
-        is_last = not actions or until <= so_far.until
-        so_far = replace(so_far, until=until)
+        is_last = not actions or page.timestamp <= so_far.until
+        so_far = replace(so_far, until=page.timestamp)
         await service.apps.note_migrated(account.id, where, so_far)
         if is_last:
-            break
-    say(f"{count} episode actions; {refused} URLs refused.")
+            say(f"{count} episode actions; {refused} URLs refused.")
+            return
+    raise RemoteError(
+        f"After {MAX_PAGES} replies with {count} episode actions there is no end of them. All of"
+        " them were brought; the next run goes on there."
+    )
 
 
 async def _ask(question: Callable[[], T]) -> T:
-    return await asyncio.to_thread(question)
+    """Wait for an answer in a thread that the end of the command does not wait for.
+
+    Raises:
+        RemoteError: The whole of it took too long, however steadily a bit of it came.
+    """
+    answer: Future[T] = Future()
+    answer.set_running_or_notify_cancel()  # nobody cancels it: it is only waited for no longer
+
+    def ask() -> None:
+        try:
+            answer.set_result(question())
+        except Exception as error:  # noqa: BLE001 - it is raised where the answer is awaited
+            answer.set_exception(error)
+
+    threading.Thread(target=ask, daemon=True).start()
+    try:
+        return await asyncio.wait_for(asyncio.wrap_future(answer), MAX_SECONDS)
+    except TimeoutError:
+        raise RemoteError(
+            f"The other server takes longer than {MAX_SECONDS / 60:.0f} minutes for a reply."
+        ) from None
 
 
 def _password(url: str, name: str, from_stdin: bool) -> str:

@@ -8,6 +8,7 @@ import sys
 import typer
 
 from feedkeep.cli import accounts, copying, database, feeds, gpodder, serve, sessions, tokens
+from feedkeep.cli.common import warn
 from feedkeep.errors import FeedkeepError
 
 DEBUG_VARIABLE = "FEEDKEEP_DEBUG"
@@ -72,5 +73,5 @@ def _is_text(argument: str) -> bool:
 
 
 def _fail(message: str) -> None:
-    print(f"feedkeep: {message}", file=sys.stderr)  # noqa: T201 - this is the command line
+    warn(message)
     sys.exit(1)

@@ -1,33 +1,115 @@
-"""Another server that speaks gpodder.net's API: asking it for what an account has there."""
+"""Another server that keeps podcasts: asking it for what an account has there.
+
+It speaks gpodder.net's API, as mygpo, oPodSync, gpodder2go, goPodder, podsync, PinePods and other
+feedkeeps do, or Nextcloud's gpoddersync alone. Nothing that it says is believed: a reply is bounded
+before it is read, and again before it is parsed, and is of the shape that is asked for.
+"""
 
 from __future__ import annotations
 
-import base64
-import http.client
-import time
-import urllib.error
-import urllib.parse
-import urllib.request
-from typing import Any
+from collections.abc import Sequence
+from typing import Annotated, Generic, TypeAlias
+from urllib.parse import quote
 
 import msgspec
+from msgspec import Meta, Struct
 
-from feedkeep.errors import FeedkeepError
+from feedkeep.gpodder.asking import Asker, NotThere, RemoteError
+from feedkeep.model import T
+from feedkeep.rules.devices import MAX_DOCUMENTS, is_device_id
 
-MAX_REPLY_BYTES = 512 * 1024 * 1024
+MAX_OBJECTS = 500_000
+"""How many things a reply may hold: five years of somebody who plays 250 episodes a day."""
 
-_TIMEOUT_SECONDS = 120.0  # a long history takes gpodder.net a minute
-_PAUSES_SECONDS = (1.0, 5.0, 15.0)
-_REDIRECTS = {301, 302, 303, 307, 308}
-_UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND, _TOO_MANY, _FAULT = 401, 403, 404, 429, 500
+MAX_QUOTES = 1_000_000
+"""How many quotation marks a list of feeds may hold: two for each text in it."""
+
+_MIB = 1024 * 1024
+_SHOWN_BYTES = 120
+
+_Second: TypeAlias = Annotated[int, Meta(ge=0, le=2**53)]
+_Whatever: TypeAlias = str | int | float | bool | None
 
 
-class RemoteError(FeedkeepError):
-    """The other server cannot be asked, or says no; `str()` of it says what to do."""
+class DeviceThere(Struct):
+    """A device, as its server describes it."""
+
+    id: str
+    caption: str | None = None
+    type: str | None = None
+
+
+class ActionThere(Struct):
+    """An episode action, of which an app may have written anything."""
+
+    podcast: _Whatever = None
+    episode: _Whatever = None
+    device: _Whatever = None
+    action: _Whatever = None
+    timestamp: _Whatever = None
+    started: _Whatever = None
+    position: _Whatever = None
+    total: _Whatever = None
+    guid: _Whatever = None
+
+
+class ActionsThere(Struct):
+    """Episode actions, and the second to ask for next; Go writes null for an empty list."""
+
+    actions: list[ActionThere] | None
+    timestamp: _Second
+
+
+class _Changes(Struct):
+    """What changed since the beginning, so that `add` is what is subscribed to."""
+
+    add: list[str] | None
+
+
+class _Feed(Struct):
+    """A feed in a whole list: mygpo names its URL so, oPodSync `feed`."""
+
+    url: str = ""
+    feed: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse what is neither; it becomes a `ValidationError`."""
+        if not self.url and not self.feed:
+            raise ValueError
+
+
+class _Question(Generic[T]):
+    """What a reply is to be like, and how much of it is read."""
+
+    def __init__(self, what: str, shape: type[T], max_bytes: int, max_quotes: int) -> None:
+        self.what = what
+        self.max_bytes = max_bytes
+        self._max_quotes = max_quotes
+        self._decoder = msgspec.json.Decoder(shape)
+
+    def answer(self, body: bytearray) -> T:
+        """Return what a reply says; raises `RemoteError` if that is not what was asked for."""
+        is_too_long = len(body) > self.max_bytes
+        if is_too_long or body.count(b"{") > MAX_OBJECTS or body.count(b'"') > self._max_quotes:
+            raise RemoteError(f"The other server's {self.what} are more than can be read.")
+        try:
+            return self._decoder.decode(body)
+        except msgspec.ValidationError:
+            reason = "not what they should be"
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            reason = "not JSON"
+        shown = body[:_SHOWN_BYTES].decode(errors="replace")
+        raise RemoteError(f"The other server's {self.what} are {reason}. They begin with: {shown}")
+
+
+_DEVICES = _Question("devices", list[DeviceThere], _MIB, MAX_QUOTES)
+_CHANGES = _Question("subscriptions", _Changes, 16 * _MIB, MAX_QUOTES)
+_FEEDS = _Question("subscriptions", list[str | _Feed], 64 * _MIB, MAX_QUOTES)
+_ACTIONS = _Question("episode actions", ActionsThere, 128 * _MIB, 128 * _MIB)
 
 
 class Remote:
-    """An account on another server. Its methods wait for the network."""
+    """An account on another server. Its methods wait for the network, and raise `RemoteError`."""
 
     def __init__(self, url: str, name: str, password: str) -> None:
         """Ask the server at `url`, which starts with https:// or http://.
@@ -35,77 +117,57 @@ class Remote:
         Raises:
             RemoteError: It is no such URL.
         """
+        self._asker = Asker(url, name, password)
+        self._name = quote(name, safe="")
+        self._is_nextcloud = False
+
+    def devices(self) -> list[DeviceThere]:
+        """Return the devices; Nextcloud's gpoddersync, which is told by that, has none."""
         try:
-            parts = urllib.parse.urlsplit(url)
-            is_address = parts.scheme in {"http", "https"} and bool(parts.hostname)
-        except ValueError:
-            is_address = False
-        if not is_address:
-            raise RemoteError("The address has to be like https://gpodder.net.")
-        self._base = url.rstrip("/")
-        self._name = urllib.parse.quote(name, safe="")
-        credential = base64.b64encode(f"{name}:{password}".encode()).decode()
-        self._headers = {"Authorization": f"Basic {credential}", "User-Agent": "feedkeep"}
-        self._opener = urllib.request.build_opener(_NoRedirects)
+            found = self._ask(_DEVICES, f"/api/2/devices/{self._name}.json")
+        except NotThere:
+            self._is_nextcloud = True
+            return []
+        return [device for device in found if is_device_id(device.id)][:MAX_DOCUMENTS]
 
-    def devices(self) -> list[dict[str, Any]]:
-        """Return the devices; raises `RemoteError`, as all that follows does."""
-        return _objects(self._get(f"/api/2/devices/{self._name}.json"))
+    def subscriptions(self, devices: Sequence[DeviceThere]) -> list[str]:
+        """Return the URLs of all feeds that are subscribed to on any device.
 
-    def subscriptions(self) -> list[str]:
-        """Return the URLs of all feeds that are subscribed to on any device."""
-        found = self._get(f"/subscriptions/{self._name}.json")
-        items = found if isinstance(found, list) else []
-        urls = [item.get("url") if isinstance(item, dict) else item for item in items]
-        return [url for url in urls if isinstance(url, str)]
+        They are asked for by device, since the whole list of oPodSync holds removed feeds too, and
+        that of gpodder2go is no JSON.
+        """
+        if self._is_nextcloud:
+            return self._subscribed("/index.php/apps/gpoddersync/subscriptions")
+        if not devices:
+            return self._without_devices()
+        urls: dict[str, None] = {}
+        for device in devices:
+            urls |= dict.fromkeys(self._subscribed_on(device.id))
+        return list(urls)
 
-    def episode_actions(self, since: int) -> tuple[list[dict[str, Any]], int]:
+    def _without_devices(self) -> list[str]:
+        try:
+            found = self._ask(_FEEDS, f"/subscriptions/{self._name}.json")
+        except NotThere:  # podsync has no such list; without a device, it has no feeds
+            return []
+        if any(isinstance(item, _Feed) and item.feed for item in found):  # oPodSync's
+            return self._subscribed_on("default")  # any will do
+        return [item if isinstance(item, str) else item.url for item in found]
+
+    def _subscribed_on(self, device_id: str) -> list[str]:
+        return self._subscribed(f"/api/2/subscriptions/{self._name}/{quote(device_id)}.json")
+
+    def _subscribed(self, path: str) -> list[str]:
+        return self._ask(_CHANGES, f"{path}?since=0").add or []
+
+    def episode_actions(self, since: int) -> ActionsThere:
         """Return the actions since a second, and the second to ask for next."""
-        found = self._get(f"/api/2/episodes/{self._name}.json?since={since}")
-        if not isinstance(found, dict) or not isinstance(found.get("timestamp"), int):
-            raise RemoteError("The other server's episode actions are not what they should be.")
-        return _objects(found.get("actions")), found["timestamp"]
+        path = (
+            "/index.php/apps/gpoddersync/episode_action"
+            if self._is_nextcloud
+            else f"/api/2/episodes/{self._name}.json"
+        )
+        return self._ask(_ACTIONS, f"{path}?since={since}")
 
-    def _get(self, path: str) -> Any:
-        for pause_seconds in (*_PAUSES_SECONDS, None):
-            try:
-                with self._open(path) as reply:
-                    return msgspec.json.decode(reply.read(MAX_REPLY_BYTES))
-            except urllib.error.HTTPError as error:
-                if error.code != _TOO_MANY and error.code < _FAULT:
-                    raise RemoteError(_told(error)) from error
-                reason = f"it answers {error.code}"
-            except (OSError, http.client.HTTPException) as error:
-                reason = str(getattr(error, "reason", error)) or type(error).__name__
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-                raise RemoteError("The other server's reply is not JSON.") from error
-            if pause_seconds is not None:
-                time.sleep(pause_seconds)
-        raise RemoteError(f"The other server cannot be asked: {reason}. Try again later.")
-
-    def _open(self, path: str) -> Any:
-        request = urllib.request.Request(self._base + path, headers=self._headers)  # noqa: S310 - checked above
-        return self._opener.open(request, timeout=_TIMEOUT_SECONDS)
-
-
-class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """Follows no redirect: the password would go where nobody meant to send it."""
-
-    def redirect_request(self, *_: Any) -> None:
-        return None
-
-
-def _told(error: urllib.error.HTTPError) -> str:
-    if error.code in {_UNAUTHORIZED, _FORBIDDEN}:
-        return "The other server does not accept that name with that password."
-    if error.code == _NOT_FOUND:
-        return "The other server does not speak gpodder.net's API, or has no such account."
-    location = error.headers.get("Location")
-    if location and error.code in _REDIRECTS:
-        parts = urllib.parse.urlsplit(location)
-        return f"The other server is at {parts.scheme}://{parts.netloc}; give that address."
-    return f"The other server answers {error.code}."
-
-
-def _objects(value: object) -> list[dict[str, Any]]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+    def _ask(self, question: _Question[T], path: str) -> T:
+        return question.answer(self._asker.get(path, question.max_bytes))
