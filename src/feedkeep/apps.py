@@ -13,25 +13,25 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from feedkeep.errors import InvalidInput
+from feedkeep.errors import InvalidInput, UnknownSubscription
 from feedkeep.model import (
     AccountId,
     ActionRequest,
     Admitted,
     Clock,
-    Entry,
     EpisodeAction,
     Guid,
     Stamp,
     Told,
     Value,
 )
-from feedkeep.rules import devices, episode_actions, seconds, subscriptions, url_lists
+from feedkeep.rules import devices, episode_actions, seconds, spellings, url_lists
 from feedkeep.rules.devices import Device
 from feedkeep.rules.episode_actions import RefusedUrl, SentAction
-from feedkeep.rules.feed_urls import FeedUrl, parse_feed_url
+from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.rules.spellings import UNKNOWN, Spellings
 from feedkeep.rules.subscriptions import Added, Refused, Wanted, guids_wanted, want
-from feedkeep.rules.url_lists import UrlChanges
+from feedkeep.rules.url_lists import Synced, UrlChanges
 from feedkeep.store.base import Store
 
 MAX_SETTINGS_BYTES = 65_536
@@ -67,6 +67,7 @@ class Migrated(Value, frozen=True):
 
 
 _MIGRATED = msgspec.json.Decoder(Migrated)
+_SPELLINGS = msgspec.json.Decoder(Spellings)
 
 
 class Apps:
@@ -77,7 +78,7 @@ class Apps:
 
     # The list
 
-    async def changes(self, app: Admitted, since: int) -> tuple[UrlChanges, int]:
+    async def changes(self, app: Admitted, since: int, device: str = "") -> tuple[UrlChanges, int]:
         """Return what to add and to remove since a second, and the second to ask for next.
 
         Where nothing changed, that costs no more than finding out who asks.
@@ -86,44 +87,130 @@ class Apps:
         told = _told(app, Clock.SUBSCRIPTIONS)
         second = seconds.second_of(clock)
         first = seconds.first_second(since, second, told)
-        if first >= second:
-            entries: Sequence[Entry] = []
-        else:
-            entries = await self._store.changed(app.account.id, seconds.first_stamp(first))
+        changes = url_lists.NO_CHANGES
+        if first < second:
+            changes = await self._changes(app, since, first, device)
         await self._note(app, Clock.SUBSCRIPTIONS, seconds.after_reply(since, second, told))
-        is_from_nothing = since == seconds.FROM_NOTHING and told.heard is None
-        return url_lists.url_changes(entries, is_from_nothing=is_from_nothing), second
+        return changes, second
 
-    async def upload(self, app: Admitted, added: Sequence[str], removed: Sequence[str]) -> Uploaded:
+    async def _changes(self, app: Admitted, since: int, first: int, device: str) -> UrlChanges:
+        told, stamp = _told(app, Clock.SUBSCRIPTIONS), seconds.first_stamp(first)
+        entries = await self._store.changed(app.account.id, stamp)
+        known = await self._spellings(app, device) if url_lists.has_moved(entries) else UNKNOWN
+        if first > seconds.EVERYTHING:
+            entries = url_lists.without_own(entries, told, device, since)
+        is_from_nothing = since == seconds.FROM_NOTHING and told.heard is None
+        changes = url_lists.url_changes(entries, stamp, known, is_from_nothing=is_from_nothing)
+        await self._learn(app, device, known, changes.app)
+        return changes
+
+    async def upload(
+        self, app: Admitted, added: Sequence[str], removed: Sequence[str], device: str = ""
+    ) -> Uploaded:
         """Subscribe to URLs, and unsubscribe from others, in one step; a bad one is left out."""
         items = [want(url, None) for url in added]
         left, refused = url_lists.parsed(removed)
-        results = await self._sync(app.account.id, items, left)
+        guids = dict.fromkeys([*guids_wanted(items), *(url.guid for url in left)])
+        told = _told(app, Clock.SUBSCRIPTIONS)
+        known = await self._spellings(app, device)
+        synced = await self._store.change(
+            app.account.id,
+            list(guids),
+            lambda snapshot: url_lists.upload(snapshot, items, left, known, told),
+        )
+        timestamp = await self._note_list(app, device, known, synced)
         update_urls = [
-            *(_kept(item, result) for item, result in zip(items, results, strict=True)),
+            *(_kept(item, result) for item, result in zip(items, synced.results, strict=True)),
             *((url, "") for url in refused),
         ]
-        timestamp = await self._note_upload(app, Clock.SUBSCRIPTIONS)
         return Uploaded(timestamp, [pair for pair in update_urls if pair[0] != pair[1]])
 
-    async def replace(self, account_id: AccountId, urls: Sequence[str]) -> None:
+    async def replace(self, app: Admitted, urls: Sequence[str], device: str = "") -> int:
         """Subscribe to exactly these URLs; what is subscribed already is left as it is.
+
+        Returns how many of them are no feed URLs. Unless there are none, no feed is left: nobody
+        knows which one was meant.
 
         Raises:
             InvalidInput: None of them is a URL.
         """
         wanted = url_lists.whole_list(urls)
-        await self._store.change(
-            account_id, None, lambda snapshot: url_lists.replace(snapshot, wanted)
+        told = _told(app, Clock.SUBSCRIPTIONS)
+        known = await self._spellings(app, device)
+        synced = await self._store.change(
+            app.account.id,
+            None,
+            lambda snapshot: url_lists.replace_list(snapshot, wanted, known, told),
         )
+        await self._note_list(app, device, known, synced)
+        return wanted.refused_count
 
-    async def _sync(
-        self, account_id: AccountId, items: Sequence[Wanted | Refused], left: Sequence[FeedUrl]
-    ) -> list[Added | Refused]:
-        guids = dict.fromkeys([*guids_wanted(items), *(url.guid for url in left)])
-        return await self._store.change(
-            account_id, list(guids), lambda snapshot: subscriptions.sync(snapshot, items, left)
-        )
+    async def _note_list(self, app: Admitted, device: str, known: Spellings, synced: Synced) -> int:
+        """Remember what an app has shown of itself; return the second to ask for next."""
+        await self._learn(app, device, known, synced.app)
+        told = _told(app, Clock.SUBSCRIPTIONS)
+        after = seconds.after_upload(told, device, synced.began, synced.ended)
+        await self._note(app, Clock.SUBSCRIPTIONS, after)
+        return seconds.EVERYTHING if after.told is None else after.told
+
+    async def _spellings(self, app: Admitted, device: str) -> Spellings:
+        """Return by which URLs an app has the feeds that moved."""
+        body = await self._store.document(app.account.id, "spellings", _app_name(app, device))
+        return _SPELLINGS.decode(body) if body else UNKNOWN
+
+    async def _learn(self, app: Admitted, device: str, before: Spellings, after: Spellings) -> None:
+        """Remember what was learned of an app, with what its other requests showed meanwhile.
+
+        Of more apps than an account has room for, nothing is remembered.
+        """
+
+        def decide(body: str | None, others: int) -> str:
+            devices.check_room(others)
+            kept = _SPELLINGS.decode(body) if body else UNKNOWN
+            return _json(spellings.merged(kept, before, after))
+
+        if after != before:
+            name = _app_name(app, device)
+            with contextlib.suppress(InvalidInput):
+                await self._store.change_document(app.account.id, "spellings", name, decide)
+
+    async def move(
+        self, account_id: AccountId, old_url: str, new_url: str, *, is_told_to_apps: bool
+    ) -> None:
+        """Give a feed another URL; with `is_told_to_apps`, have apps give up the old one, too.
+
+        They lose what they have of the feed with that. So its episode actions get new stamps, and
+        come to every app once more, under the new URL.
+
+        Raises:
+            InvalidInput: One of the URLs is none, the new one is another subscription's, or the
+                account has no feed by the old one.
+        """
+        old, new = parse_feed_url(old_url), parse_feed_url(new_url)
+        try:
+            guids = await self._store.change(
+                account_id,
+                [old.guid, new.guid],
+                lambda snapshot: url_lists.move(snapshot, old, new, is_told=is_told_to_apps),
+            )
+        except UnknownSubscription:
+            raise InvalidInput("The account has no feed with the old URL.") from None
+        if is_told_to_apps:
+            for guid in guids:
+                await self._tell_actions_anew(account_id, guid)
+
+    async def _tell_actions_anew(self, account_id: AccountId, podcast_guid: Guid) -> None:
+        newest = await self._store.advance(account_id, Clock.ACTIONS, seconds.settled)
+        first = 0
+        while True:
+            request = ActionRequest(first, podcast_guid, _RECORDED_AT_ONCE)
+            listed = await self._store.actions(account_id, request)
+            old = [action for action in listed if action.revision <= newest]
+            if not old:
+                return
+            keys = [(action.podcast_guid, action.key) for action in old]
+            await self._store.record(account_id, keys, episode_actions.stamped_anew)
+            first = old[-1].revision + 1
 
     # Episode actions
 
@@ -266,7 +353,7 @@ class Apps:
         told = _told(app, clock)
         if told.told is None:
             return seconds.EVERYTHING
-        await self._note(app, clock, seconds.after_upload(told))
+        await self._note(app, clock, seconds.after_upload(told, "", 0, 0))
         return told.told
 
     async def _note(self, app: Admitted, clock: Clock, told: Told) -> None:
@@ -277,11 +364,25 @@ class Apps:
 
 def _told(app: Admitted, clock: Clock) -> Told:
     """Return how far an app knows what changed, if it has a token or session of its own."""
-    if app.token is None:
+    token = app.token
+    if token is None:
         return Told()
+    is_alone = token.is_granted or token.is_session
     if clock is Clock.SUBSCRIPTIONS:
-        return Told(app.token.told_subscriptions, app.token.heard_subscriptions)
-    return Told(app.token.told_actions, app.token.heard_actions)
+        known = (token.told_subscriptions, token.heard_subscriptions, token.own_subscriptions)
+    else:
+        known = (token.told_actions, token.heard_actions, token.own_actions)
+    return Told(*known, is_alone)
+
+
+def _app_name(app: Admitted, device: str) -> str:
+    """Return what tells an app from others: its device, or else a token of its own.
+
+    Sessions do not: AntennaPod begins one with each sync.
+    """
+    if device:
+        return f"device {device}"
+    return f"token {app.token.id}" if app.token and not app.token.is_session else ""
 
 
 def _kept(item: Wanted | Refused, result: Added | Refused) -> tuple[str, str]:

@@ -52,10 +52,12 @@ class Alias(Value, frozen=True):
         url: The URL as it was sent. Its text is kept since some protocols know feeds by URL only.
         moved_away: Whether the subscription itself once had this feed URL and moved away from it.
             Going back to such a URL undoes a move; going to any other alias is a new move.
+        retired: Stamp of when apps were told to give this URL up; None while they may keep it.
     """
 
     url: str
     moved_away: bool
+    retired: Stamp | None = None
 
 
 class Subscription(Value, frozen=True):
@@ -69,6 +71,11 @@ class Subscription(Value, frozen=True):
         guid_changed: Stamp of the last change of the guid, if there was one.
         deleted: Stamp of the deletion; None on a live subscription.
         alias: The other URL that `guid` is derived from, if there is one.
+        status_changed: Stamp of when it was last subscribed to or unsubscribed from; a move, or
+            subscribing once more, is neither. Apps that know only URLs are told of nothing else.
+        app_url: The URL by which these apps have it, if that is not the present feed URL.
+        app_url_until: Stamp of when it was left, and apps lost it by that URL; those that were told
+            nothing since have it still. None while all have.
     """
 
     guid: Guid
@@ -78,6 +85,9 @@ class Subscription(Value, frozen=True):
     guid_changed: Stamp | None = None
     deleted: Stamp | None = None
     alias: Alias | None = None
+    status_changed: Stamp = 0
+    app_url: str | None = None
+    app_url_until: Stamp | None = None
 
     @property
     def revision(self) -> Stamp:
@@ -172,6 +182,11 @@ class Decision(Value, Generic[T_co], frozen=True):
     counts: Counts
     deletion: Deletion | None = None
 
+    def telling(self, outcome: T) -> Decision[T]:
+        """Return the same decision with another outcome."""
+        rest = (self.saved, self.forgotten, self.last_stamp, self.counts, self.deletion)
+        return Decision(outcome, *rest)
+
 
 class View(Value, frozen=True):
     """An entry as an account's owner sees it: a pointer is shown with its subscription.
@@ -242,6 +257,22 @@ class Account(Value, frozen=True):
     hidden: ClassVar[frozenset[str]] = frozenset({"password_hash"})
 
 
+class OwnUpload(Value, frozen=True):
+    """What an app itself has changed: all that has a stamp after one, up to another.
+
+    Attributes:
+        device: The id of the device that it said it is; "" if it said none.
+        known: The second up to which it had been told what changed.
+        began: The account's clock before the upload.
+        ended: The account's clock after it.
+    """
+
+    device: str
+    known: int
+    began: Stamp
+    ended: Stamp
+
+
 class Token(Value, frozen=True):
     """A token as it is remembered: never its text, only its hash.
 
@@ -263,6 +294,8 @@ class Token(Value, frozen=True):
         heard_subscriptions: The second up to which it is known to have got that.
         told_actions: As `told_subscriptions`, of episode actions.
         heard_actions: As `heard_subscriptions`, of episode actions.
+        own_subscriptions: What its bearer changed last in the list, oldest first.
+        own_actions: As `own_subscriptions`, of episode actions.
     """
 
     id: int
@@ -279,6 +312,8 @@ class Token(Value, frozen=True):
     heard_subscriptions: int | None = None
     told_actions: int | None = None
     heard_actions: int | None = None
+    own_subscriptions: Sequence[OwnUpload] = ()
+    own_actions: Sequence[OwnUpload] = ()
 
     hidden: ClassVar[frozenset[str]] = frozenset({"hash"})
 
@@ -289,10 +324,14 @@ class Told(Value, frozen=True):
     Attributes:
         told: What it was last told; None if it never asked. The reply may not have come.
         heard: What it is known to have got; None if nothing is.
+        own: What it sent last, oldest first: that need not be told.
+        is_alone: Whether no other app can have been told, or have sent, any of that.
     """
 
     told: int | None = None
     heard: int | None = None
+    own: Sequence[OwnUpload] = ()
+    is_alone: bool = False
 
 
 class Found(Value, frozen=True):

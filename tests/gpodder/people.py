@@ -11,6 +11,8 @@ from typing import Any
 import httpx
 from feedkeep_process import FeedkeepProcess
 
+from feedkeep.rules.feed_urls import parse_feed_url
+
 A = "https://a.example/feed"
 B = "https://b.example/feed"
 C = "https://c.example/feed"
@@ -47,6 +49,12 @@ def log_in(person: Person, **headers: str) -> httpx.Client:
 def add(person: Person, *urls: str) -> None:
     """Subscribe to feeds as an app does."""
     ok(person.app().post(person.changes(), json={"add": urls, "remove": []}))
+
+
+def move(person: Person, old: str, new: str) -> None:
+    """Give a feed another URL over the interface."""
+    path = f"/subscriptions/{parse_feed_url(old).guid}"
+    ok(person.interface().patch(path, json={"new_feed_url": new}))
 
 
 def play(podcast: str, episode: str, position: int, **fields: object) -> dict[str, object]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from people import EPISODE, HTTP_A, A, B, C, Person, basic, ok, play
+from people import EPISODE, HTTP_A, A, B, C, Person, basic, move, ok, play
 from podcast_apps import AntennaPod
 
 ODD_TIMES = [
@@ -162,19 +162,45 @@ def test_a_podcast_that_both_have_by_other_schemes_is_one_subscription(
     assert phone.person.subscribed() == {A}
 
 
-def test_a_feed_that_moved_is_moved_on_the_phone_and_stays_subscribed(phone: AntennaPod) -> None:
-    """The phone tells the removal that it was told to do; that is not what its owner wants."""
+def test_a_feed_that_moved_stays_on_the_phone_as_it_is(phone: AntennaPod) -> None:
     phone.add(A)
     phone.sync()
-    api = phone.person.interface()
-    guid = ok(api.get("/subscriptions"))["subscriptions"][0]["guid"]
-    ok(api.patch(f"/subscriptions/{guid}", json={"new_feed_url": B}))
+    move(phone.person, A, B)
+    for _ in range(2):
+        phone.sync()
+        assert phone.podcasts == {A}
+        assert phone.person.subscribed() == {B}
+    phone.remove(A)
     phone.sync()
-    assert phone.podcasts == {B}
+    assert phone.person.subscribed() == set()
+
+
+def test_a_move_that_the_phone_is_told_is_made_there_and_unsubscribes_nobody(
+    phone: AntennaPod, tablet: AntennaPod
+) -> None:
+    """The phone sends back the removal that it was told; that is not what its owner wants."""
+    phone.add(A)
+    phone.actions = [play(A, EPISODE, 7, timestamp="2026-01-01T00:00:00", device="phone_1")]
+    for device in (phone, tablet):
+        device.sync()
+    phone.person.process.must("move", phone.person.name, A, B, "--tell-apps")
+    since = tablet.actions_since
+    for device in (phone, tablet, phone, tablet):
+        device.sync()
+    assert phone.podcasts == tablet.podcasts == phone.person.subscribed() == {B}
+    told = tablet.ask("GET", phone.person.episodes, since=since)["actions"]
+    assert [(action["podcast"], action["position"]) for action in told] == [(B, 7)]
+
+
+def test_what_a_phone_sent_does_not_come_back_to_it(phone: AntennaPod) -> None:
+    for url in (A, B):
+        phone.add(url)
     phone.sync()
-    assert phone.person.subscribed() == {B}
+    phone.remove(A)
     phone.sync()
-    assert phone.podcasts == {B}
+    phone.log_in()
+    told = phone.ask("GET", phone.person.changes("phone_1"), since=phone.since)
+    assert (told["add"], told["remove"]) == ([], [])
 
 
 @pytest.mark.parametrize(("sent", "told"), ODD_TIMES, ids=str)

@@ -69,7 +69,7 @@ def test_updates_are_the_changes_with_a_description_of_each_podcast(person: Pers
     app, path = person.app(), f"/api/2/updates/{person.name}/phone.json"
     first = ok(app.get(path, params={"since": 0, "include_actions": "true"}))
     assert [podcast["url"] for podcast in first["add"]] == [A]
-    ok(app.post(person.changes(), json={"add": [B], "remove": [A]}))
+    ok(app.post(person.changes("laptop"), json={"add": [B], "remove": [A]}))
     second = ok(app.get(path, params={"since": first["timestamp"]}))
     assert [podcast["url"] for podcast in second["add"]] == [B]
     assert second["remove"] == second["rem"] == [A]

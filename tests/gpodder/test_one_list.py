@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from people import HTTP_A, A, B, Person, add, ok, play
+from people import HTTP_A, A, B, Person, add, move, ok, play
 
 from feedkeep.rules.feed_urls import parse_feed_url
 
@@ -51,16 +51,43 @@ def test_unsubscribing_and_deleting_over_the_interface_is_removing_for_apps(
     assert person.subscribed() == {B}
 
 
-def test_a_feed_that_moved_is_its_new_url_added_and_its_old_one_removed(person: Person) -> None:
+def test_a_feed_that_moved_is_told_to_nobody_who_has_it(person: Person) -> None:
+    """AntennaPod and Kasts delete what they are told to remove, with downloads and play states."""
     add(person, A)
-    since = ok(person.app().get(person.changes()))["timestamp"]
-    guid = parse_feed_url(A).guid
-    ok(person.interface().patch(f"/subscriptions/{guid}", json={"new_feed_url": B}))
-    told = ok(person.app().get(person.changes(), params={"since": since}))
-    assert (told["add"], told["remove"]) == ([B], [A])
-    assert ok(person.app().get(f"/subscriptions/{person.name}/phone.json")) == [B]
-    told = ok(person.app().post(person.changes(), json={"add": [A], "remove": []}))
+    app = person.app()
+    since = ok(app.get(person.changes()))["timestamp"]
+    move(person, A, B)
+    told = ok(app.get(person.changes(), params={"since": since}))
+    assert (told["add"], told["remove"]) == ([], [])
+    assert ok(app.get(f"/subscriptions/{person.name}/phone.json")) == [B]
+    told = ok(app.post(person.changes(), json={"add": [A], "remove": []}))
     assert told["update_urls"] == [[A, B]]
+
+
+def test_who_begins_after_a_move_gets_the_new_url_and_clears_a_double_away(person: Person) -> None:
+    add(person, A)
+    move(person, A, B)
+    tablet, path = person.app(), person.changes("tablet")
+    told = ok(tablet.get(path, params={"since": 0}))
+    assert (told["add"], told["remove"]) == ([B], [])
+    ok(tablet.post(path, json={"add": [A], "remove": []}))  # it was on the tablet already
+    ok(tablet.post(path, json={"add": [], "remove": [A]}))
+    assert person.subscribed() == {B}
+    ok(tablet.post(path, json={"add": [], "remove": [B]}))
+    assert person.subscribed() == set()
+
+
+def test_who_has_a_feed_by_its_old_url_alone_unsubscribes_by_it_and_all_others_hear(
+    person: Person,
+) -> None:
+    add(person, A)
+    other = person.app()
+    since = ok(other.get(person.changes("laptop"), params={"since": 0}))["timestamp"]
+    move(person, A, B)
+    ok(person.app().post(person.changes(), json={"add": [], "remove": [A]}))
+    assert person.subscribed() == set()
+    told = ok(other.get(person.changes("laptop"), params={"since": since}))
+    assert (told["add"], sorted(told["remove"])) == ([], [A, B])
 
 
 def test_a_url_that_is_added_and_removed_at_once_is_added(person: Person) -> None:
@@ -87,7 +114,6 @@ def test_episode_actions_come_with_the_url_that_the_podcast_has_now(person: Pers
     ok(person.app().post(person.episodes, json=[play(HTTP_A, f"{A}/1.mp3", 10)]))
     (told,) = ok(person.app().get(person.episodes))["actions"]
     assert told["podcast"] == A
-    guid = parse_feed_url(A).guid
-    ok(person.interface().patch(f"/subscriptions/{guid}", json={"new_feed_url": B}))
+    move(person, A, B)
     (told,) = ok(person.app().get(person.episodes))["actions"]
     assert told["podcast"] == B

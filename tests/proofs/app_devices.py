@@ -1,20 +1,53 @@
-"""Devices of the kinds that there are: what each takes for its next `since`, as its app does."""
+"""Devices of the kinds that there are: what each takes for its next `since`, as its app does.
+
+They are as rough as apps are: told to remove a feed, they delete what was played of it; some have a
+feed twice, by an old URL and by a new one.
+"""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from feedkeep.model import Admitted
-from feedkeep.rules.credentials import read_session
+from feedkeep.rules.credentials import read_session, read_token
 from feedkeep.rules.episode_actions import SentAction
 from feedkeep.service import Service
 
 EPISODES = 3
 
+Played = dict[tuple[str, str], int]
+"""How far each device has played each episode."""
+
 
 class ReplyLost(Exception):
     """What the server answered never came."""
+
+
+@dataclass
+class Feeds:
+    """The feeds that there are in the world.
+
+    Attributes:
+        urls: The URLs that each feed has and had; the last one is its present one.
+        taken: The feeds that somebody has subscribed to.
+        left: The feeds that somebody has unsubscribed from.
+        doubled: The feeds that somebody took by a new URL who may have had an old one.
+    """
+
+    urls: dict[str, list[str]]
+    taken: set[str] = field(default_factory=set)
+    left: set[str] = field(default_factory=set)
+    doubled: set[str] = field(default_factory=set)
+
+    def of(self, url: str) -> str:
+        """Return which feed a URL leads to."""
+        return next(feed for feed, urls in self.urls.items() if url in urls)
+
+    def moves(self, url: str, new_url: str) -> None:
+        """Give the feed of a URL another one."""
+        self.urls[self.of(url)].append(new_url)
 
 
 @dataclass
@@ -24,37 +57,68 @@ class Device:
     Attributes:
         kind: What it takes for its next `since`: the "reply"'s timestamp, that "plus one", the
             "upload"'s if there was one, or its own "clock" after an upload.
+        log_in: Begins a session, or gives the token that the app has.
     """
 
     kind: str
     name: str
     service: Service
-    session: str
+    log_in: Callable[[], Awaitable[str]]
+    world: Feeds
     chance: random.Random
+    session: str = ""
     feeds: set[str] = field(default_factory=set)
     queued: dict[str, bool] = field(default_factory=dict)
-    actions: dict[tuple[str, str], int] = field(default_factory=dict)
+    played: Played = field(default_factory=dict)
     queued_actions: list[SentAction] = field(default_factory=list)
     since: int = 0
     actions_since: int = 0
 
-    def use(self, urls: list[str], number: int) -> None:
-        """Let the owner do something."""
-        url = self.chance.choice(urls)
+    def use(self, number: int) -> None:
+        """Let the owner do something with a feed."""
+        feed = self.chance.choice(sorted(self.world.urls))
+        mine = sorted(url for url in self.feeds if self.world.of(url) == feed)
         if self.chance.random() < 0.3:
-            episode = f"{url}/{self.chance.randrange(EPISODES)}"
-            self.queued_actions.append(
-                SentAction(url, episode, self.name, "play", number, 0, number, 9)
-            )
-        elif url in self.feeds:
-            self.feeds.discard(url)
-            self.queued[url] = False
-        else:
+            self._play(mine[0] if mine else self.world.urls[feed][-1], feed, number)
+        elif not mine:
+            self._take(self.world.urls[feed][-1])
+        elif len(mine) > 1:
+            self._clear_a_double_away(mine)
+        elif self.chance.random() < 0.5:
+            self._remove(mine[0])
+            self.world.left.add(feed)
+        else:  # the owner finds the feed once more, under the URL that it has now
+            self._take(self.world.urls[feed][-1])
+
+    def _play(self, url: str, feed: str, number: int) -> None:
+        episode = f"https://cdn.example/{feed}/{self.chance.randrange(EPISODES)}"
+        self.played[episode, self.name] = number
+        self.queued_actions.append(
+            SentAction(url, episode, self.name, "play", number, 0, number, 9)
+        )
+
+    def _clear_a_double_away(self, mine: list[str]) -> None:
+        """Remove one of two URLs, once the server knows of both: else it would be the only one."""
+        if sent := [url for url in mine if url not in self.queued]:
+            self._remove(self.chance.choice(sent))
+
+    def _remove(self, url: str) -> None:
+        self.feeds.discard(url)
+        self.queued[url] = False
+
+    def _take(self, url: str) -> None:
+        if url not in self.feeds:
+            feed = self.world.of(url)
+            self.world.taken.add(feed)
+            if url != self.world.urls[feed][0]:
+                self.world.doubled.add(feed)
             self.feeds.add(url)
             self.queued[url] = True
 
     async def sync(self, losses: float) -> None:
         """Do what apps do: ask what changed, take it over, send what is queued; twice."""
+        if self.kind == "upload" or not self.session:  # AntennaPod logs in anew each time
+            self.session = await self.log_in()
         try:
             await self._sync_feeds(losses)
             await self._sync_actions(losses)
@@ -62,32 +126,45 @@ class Device:
             return
 
     async def _sync_feeds(self, losses: float) -> None:
-        apps = self.service.apps
-        changes, timestamp = await apps.changes(await self._enter(), self.since)
+        apps, device = self.service.apps, "" if self.kind == "clock" else self.name
+        changes, timestamp = await apps.changes(await self._enter(), self.since, device)
         self._maybe_lose(losses)
+        if self.kind == "upload" and self.since == 0:  # AntennaPod sends all it has the first time
+            self.queued = dict.fromkeys(self.feeds, True) | self.queued
         self.feeds |= {url for url in changes.add if self.queued.get(url, True)}
-        gone = {url for url in changes.remove if not self.queued.get(url, False)} & self.feeds
-        self.feeds -= gone
-        if self.kind == "upload":  # AntennaPod takes what it is told to remove for its owner's wish
-            self.queued |= dict.fromkeys(gone, False)
+        for url in {url for url in changes.remove if not self.queued.get(url, False)} & self.feeds:
+            self._lose(url)
         if not self.queued:
             self.since = self._next(timestamp, None)
             return
         sent = dict(self.queued)
         added = [url for url, is_added in sent.items() if is_added]
         removed = [url for url, is_added in sent.items() if not is_added]
-        uploaded = await apps.upload(await self._enter(), added, removed)
+        uploaded = await apps.upload(await self._enter(), added, removed, device)
         self._maybe_lose(losses)
         self.queued = {url: to for url, to in self.queued.items() if sent.get(url) != to}
         self.since = self._next(timestamp, uploaded.timestamp)
+
+    def _lose(self, url: str) -> None:
+        """Delete a feed as told, with what was played of it."""
+        self.feeds.discard(url)
+        if self.kind == "upload":  # AntennaPod takes what it is told to remove for its owner's wish
+            self.queued[url] = False
+        feed = self.world.of(url)
+        if any(self.world.of(other) == feed and not to for other, to in self.queued.items()):
+            self.world.left.add(feed)  # the owner has just removed the URL that was to stay
+        if not any(self.world.of(other) == feed for other in self.feeds):
+            self.played = {key: at for key, at in self.played.items() if f"/{feed}/" not in key[0]}
 
     async def _sync_actions(self, losses: float) -> None:
         apps = self.service.apps
         actions, timestamp = await apps.actions(await self._enter(), self.actions_since)
         self._maybe_lose(losses)
+        waiting = {action.episode for action in self.queued_actions}
         for action in actions:
             assert action.position is not None
-            self.actions[action.episode, action.device] = action.position
+            if action.device != self.name or action.episode not in waiting:
+                self.played[action.episode, action.device] = action.position
         sent = list(self.queued_actions)
         if not sent:
             self.actions_since = self._next(timestamp, None)
@@ -111,7 +188,7 @@ class Device:
             raise ReplyLost
 
     async def _enter(self) -> Admitted:
-        """Show the session, as each request does."""
-        credential = read_session(self.session)
+        """Show the session or token, as each request does."""
+        credential = read_session(self.session) or read_token(self.session)
         assert credential is not None
         return await self.service.authenticate(credential, "127.0.0.1")

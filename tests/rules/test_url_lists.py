@@ -4,13 +4,24 @@ import pytest
 from account import Account
 
 from feedkeep.errors import InvalidInput
-from feedkeep.model import Snapshot
-from feedkeep.rules import subscriptions
+from feedkeep.model import Guid, OwnUpload, Snapshot, Told
+from feedkeep.rules import url_lists
 from feedkeep.rules.feed_urls import parse_feed_url
-from feedkeep.rules.subscriptions import Added, want
-from feedkeep.rules.url_lists import to_replace, url_changes, whole_list
+from feedkeep.rules.spellings import UNKNOWN, Spellings
+from feedkeep.rules.subscriptions import Added, Update, update, want
+from feedkeep.rules.url_lists import (
+    UrlChanges,
+    to_replace,
+    url_changes,
+    whole_list,
+    without_own,
+)
 
-A, B, C = (f"https://{letter}.example" for letter in "abc")
+A, B, C, D = (f"https://{letter}.example" for letter in "abcd")
+
+
+def guid(url: str) -> Guid:
+    return parse_feed_url(url).guid
 
 
 def account_with(*urls: str) -> Account:
@@ -20,14 +31,62 @@ def account_with(*urls: str) -> Account:
     return account
 
 
+class App:
+    """An app that knows URLs only, with what the account has learned of it."""
+
+    def __init__(self, account: Account) -> None:
+        self.account = account
+        self.spellings = UNKNOWN
+        self.first = 0
+
+    def poll(self, *, is_from_nothing: bool = False) -> tuple[list[str], list[str]]:
+        """Return what it is told to add and to remove since it asked last."""
+        found = url_changes(
+            self.account.entries.values(),
+            self.first,
+            self.spellings,
+            is_from_nothing=is_from_nothing,
+        )
+        self.spellings, self.first = found.app, self.account.last_stamp + 1
+        return sorted(found.add), sorted(found.remove)
+
+    def begin(self) -> tuple[list[str], list[str]]:
+        self.first = 0
+        return self.poll(is_from_nothing=True)
+
+    def send(self, added: list[str], left: list[str]) -> list[str]:
+        """Add and leave URLs; return what each that was added is kept as, or why not."""
+        items = [want(url, None) for url in added]
+        urls = [parse_feed_url(url) for url in left]
+        synced = self.account.decide(
+            lambda snapshot: url_lists.upload(snapshot, items, urls, self.spellings)
+        )
+        self.spellings = synced.app
+        return [
+            item.subscription.feed_url if isinstance(item, Added) else item.message
+            for item in synced.results
+        ]
+
+    def put(self, *urls: str) -> None:
+        """Send the whole list."""
+        wanted = whole_list(urls)
+        synced = self.account.decide(
+            lambda snapshot: url_lists.replace_list(snapshot, wanted, self.spellings)
+        )
+        self.spellings = synced.app
+
+
+def move(account: Account, old: str, new: str, *, is_told: bool = False) -> None:
+    change = Update(parse_feed_url(new), is_told_to_apps=is_told)
+    account.decide(lambda snapshot: update(snapshot, guid(old), change))
+
+
+def merge(account: Account, kept: str, other: str) -> None:
+    account.update((guid(kept), {"new_guid": guid(other)}))
+
+
 def sync(account: Account, added: list[str], left: list[str]) -> list[str]:
-    """Add and leave URLs; return what each that was added is kept as, or why not."""
-    items = [want(url, None) for url in added]
-    urls = [parse_feed_url(url) for url in left]
-    outcome = account.decide(lambda snapshot: subscriptions.sync(snapshot, items, urls))
-    return [
-        item.subscription.feed_url if isinstance(item, Added) else item.message for item in outcome
-    ]
+    return App(account).send(added, left)
 
 
 def whole(account: Account) -> Snapshot:
@@ -35,35 +94,175 @@ def whole(account: Account) -> Snapshot:
 
 
 def told(account: Account) -> tuple[list[str], list[str]]:
-    changes = url_changes(account.entries.values())
-    return sorted(changes.add), sorted(changes.remove)
+    return App(account).poll()
+
+
+def subscribed(account: Account) -> list[str]:
+    """Return what somebody new is told."""
+    return App(account).begin()[0]
+
+
+# What apps are told
 
 
 def test_subscribed_is_added_and_unsubscribed_and_deleted_are_removed() -> None:
     account = account_with(A, B, C)
     sync(account, [], [B])
-    account.delete(parse_feed_url(C).guid)
+    account.delete(guid(C))
     assert told(account) == ([A], [B, C])
 
 
-def test_a_feed_that_moved_is_added_and_each_former_url_removed() -> None:
+def test_a_move_is_told_to_nobody_who_has_the_feed() -> None:
     account = account_with(A)
-    account.update((parse_feed_url(A).guid, {"new_feed_url": B}))
-    account.update((parse_feed_url(A).guid, {"new_feed_url": C}))
-    assert told(account) == ([C], [A, B])
+    phone = App(account)
+    phone.begin()
+    move(account, A, B)
+    move(account, A, C)
+    assert phone.poll() == ([], [])
 
 
-def test_the_url_of_a_merged_subscription_is_removed() -> None:
+def test_who_begins_after_a_move_gets_the_present_url_and_goes_on_with_it() -> None:
+    account = account_with(A)
+    move(account, A, B)
+    phone = App(account)
+    assert phone.begin() == ([B], [])
+    phone.first = 0  # nothing is believed of what it has heard
+    assert phone.poll() == ([B], [])
+
+
+def test_who_may_have_a_feed_from_before_a_move_is_told_it_by_the_url_it_had() -> None:
+    account = account_with(A)
+    move(account, A, B)
+    move(account, B, C)
+    assert told(account) == ([A], [])
+
+
+def test_a_feed_that_is_told_again_after_its_move_was_undone_has_its_first_url() -> None:
+    account = account_with(A)
+    move(account, A, B)
+    move(account, B, A)
+    assert told(account) == ([A], [])
+
+
+def test_unsubscribing_is_told_as_a_removal_of_every_url_and_subscribing_again_adds_one() -> None:
+    account = account_with(A)
+    phone = App(account)
+    phone.begin()
+    move(account, A, B)
+    account.update((guid(A), {"is_subscribed": False}))
+    assert phone.poll() == ([], [A, B])
+    account.update((guid(A), {"is_subscribed": True}))
+    assert phone.poll() == ([B], [])
+
+
+def test_who_has_not_heard_that_a_feed_was_left_and_taken_again_goes_on_with_what_it_has() -> None:
+    account = account_with(A)
+    phone = App(account)
+    phone.begin()
+    move(account, A, B)
+    account.update((guid(A), {"is_subscribed": False}))
+    account.update((guid(A), {"is_subscribed": True}))
+    assert phone.poll() == ([A], [])
+    phone.send([], [A])
+    assert subscribed(account) == []
+
+
+def test_deleting_a_feed_that_moved_removes_every_url() -> None:
+    account = account_with("http://a.example")
+    move(account, A, "https://a.example/")  # the same feed, but another text: apps compare these
+    move(account, A, B)
+    account.delete(guid(A))
+    assert told(account) == ([], ["http://a.example", "https://a.example/", B])
+
+
+def test_a_move_that_apps_are_told_adds_the_new_url_and_removes_every_old_one() -> None:
+    account = account_with(A)
+    phone = App(account)
+    phone.begin()
+    move(account, A, B)
+    move(account, B, C, is_told=True)
+    assert phone.poll() == ([C], [A, B])
+    assert phone.poll() == ([], [])
+    assert App(account).begin() == ([C], [])
+    phone.send([], [A, B])  # AntennaPod sends back what it was told
+    assert subscribed(account) == [C]
+
+
+def test_apps_can_be_told_of_a_move_that_was_made_before() -> None:
+    account = account_with(A)
+    phone = App(account)
+    phone.begin()
+    move(account, A, B)
+    assert phone.poll() == ([], [])
+    move(account, A, B, is_told=True)
+    assert phone.poll() == ([B], [A])
+
+
+def test_a_merge_is_told_to_nobody() -> None:
     account = account_with(A, B)
-    account.update((parse_feed_url(A).guid, {"new_guid": parse_feed_url(B).guid}))
-    assert told(account) == ([A], [B])
+    phone = App(account)
+    phone.begin()
+    merge(account, A, B)
+    assert phone.poll() == ([], [])
+
+
+@pytest.mark.parametrize(("left", "known_as"), [(A, B), (B, A)])
+def test_a_merge_with_a_feed_that_was_left_goes_on_by_the_url_of_the_other(
+    left: str, known_as: str
+) -> None:
+    account = account_with(A, B)
+    phone = App(account)
+    phone.begin()
+    phone.send([], [left])
+    phone.poll()
+    merge(account, A, B)
+    assert phone.poll() == ([], [])
+    assert told(account) == ([known_as], [])
+
+
+def test_a_merge_of_two_feeds_that_were_left_removes_both() -> None:
+    account = account_with(A, B)
+    phone = App(account)
+    phone.begin()
+    App(account).send([], [A])
+    phone.poll()
+    App(account).send([], [B])
+    merge(account, A, B)
+    assert phone.poll() == ([], [A, B])
+
+
+def test_subscribing_once_more_is_no_news() -> None:
+    account = account_with(A)
+    phone = App(account)
+    phone.begin()
+    account.add((A, None))
+    assert phone.poll() == ([], [])
 
 
 def test_who_starts_from_nothing_has_nothing_to_remove() -> None:
     account = account_with(A, B)
     sync(account, [], [B])
-    changes = url_changes(account.entries.values(), is_from_nothing=True)
-    assert (list(changes.add), list(changes.remove)) == ([A], [])
+    assert App(account).begin() == ([A], [])
+
+
+def test_an_app_is_not_told_what_it_sent_itself_unless_somebody_changed_it_since() -> None:
+    account = account_with(A, B)
+    began = account.last_stamp
+    sync(account, [C], [B])
+    app = Told(5, 5, [OwnUpload("", 5, began, account.last_stamp)], is_alone=True)
+
+    def told_since(since: int) -> tuple[list[str], list[str]]:
+        entries = without_own(account.entries.values(), app, "", since)
+        found: UrlChanges = url_changes(entries, began + 1, UNKNOWN)
+        return list(found.add), list(found.remove)
+
+    assert told_since(5) == ([], [])
+    assert told_since(4) == ([C], [B])  # a phone that was restored from a backup
+    sync(account, [B], [])
+    assert told_since(5) == ([B], [])
+
+
+# What apps send
 
 
 def test_a_url_is_left_in_whatever_spelling_names_the_same_feed() -> None:
@@ -72,16 +271,106 @@ def test_a_url_is_left_in_whatever_spelling_names_the_same_feed() -> None:
     assert told(account) == ([], ["https://a.example/feed/"])
 
 
-def test_leaving_a_former_url_is_the_echo_of_a_move_and_unsubscribes_nobody() -> None:
+def test_who_only_ever_knew_a_feed_by_its_former_url_unsubscribes_by_it() -> None:
     account = account_with(A)
-    account.update((parse_feed_url(A).guid, {"new_feed_url": B}))
-    sync(account, [], [A])
-    assert told(account) == ([B], [A])
+    phone, tablet = App(account), App(account)
+    phone.begin()
+    tablet.begin()
+    move(account, A, B)
+    phone.send([], [A])
+    assert subscribed(account) == []
+    assert tablet.poll() == ([], [A, B])
+
+
+def test_who_was_told_the_present_url_and_removes_the_former_one_clears_away_a_double() -> None:
+    account = account_with(A)
+    move(account, A, B)
+    phone = App(account)
+    phone.begin()
+    phone.send([A], [])  # which it had before
+    phone.send([], [A])
+    assert subscribed(account) == [B]
+    phone.send([], [B])
+    assert subscribed(account) == []
+
+
+@pytest.mark.parametrize("first", [A, B])
+def test_who_has_a_feed_by_both_urls_can_remove_either_and_unsubscribes_with_the_other(
+    first: str,
+) -> None:
+    account = account_with(A)
+    phone = App(account)
+    phone.begin()
+    move(account, A, B)
+    phone.send([B], [])
+    phone.send([], [first])
+    assert subscribed(account) == [B]
+    phone.send([], [B if first == A else A])
+    assert subscribed(account) == []
+
+
+def test_who_removes_both_urls_at_once_has_unsubscribed() -> None:
+    account = account_with(A)
+    phone = App(account)
+    phone.begin()
+    move(account, A, B)
+    phone.send([B], [])
+    phone.send([], [A, B])
+    assert subscribed(account) == []
+
+
+def test_who_renames_a_feed_by_itself_and_tells_so_stays_subscribed() -> None:
+    account = account_with(A)
+    phone = App(account)
+    phone.begin()
+    move(account, A, B)
+    phone.send([B], [A])
+    assert (subscribed(account), phone.poll()) == ([B], ([], []))
+    phone.send([], [B])
+    assert subscribed(account) == []
+
+
+def test_who_renamed_a_feed_by_itself_and_told_nothing_unsubscribes_by_its_present_url() -> None:
+    account = account_with(A)
+    phone = App(account)
+    phone.begin()
+    move(account, A, B)
+    phone.send([], [B])
+    assert subscribed(account) == []
+
+
+def test_what_an_app_was_told_to_remove_and_sends_back_unsubscribes_nobody() -> None:
+    account = account_with(A)
+    phone = App(account)
+    phone.begin()
+    move(account, A, B)
+    account.update((guid(A), {"is_subscribed": False}))
+    phone.poll()
+    account.update((guid(A), {"is_subscribed": True}))
+    phone.send([], [A])
+    assert subscribed(account) == [B]
+
+
+def test_after_a_merge_a_removal_of_the_other_url_clears_away_a_double() -> None:
+    account = account_with(A, B)
+    phone = App(account)
+    phone.begin()
+    merge(account, A, B)
+    phone.send([], [B])
+    assert subscribed(account) == [A]
+    phone.send([], [A])
+    assert subscribed(account) == []
+
+
+def test_a_guid_that_a_url_derives_by_chance_leaves_nothing() -> None:
+    account = account_with(A)
+    account.update((guid(A), {"new_guid": guid(B)}))
+    account.update((guid(B), {"new_guid": guid(C)}))
     sync(account, [], [B])
-    assert told(account) == ([], [A, B])
+    assert subscribed(account) == [A]
 
 
-def test_leaving_what_is_not_subscribed_changes_nothing() -> None:
+def test_leaving_what_is_not_subscribed_or_not_known_changes_nothing() -> None:
     account = account_with(A)
     sync(account, [], [A])
     before = account.last_stamp
@@ -102,24 +391,61 @@ def test_a_bad_url_leaves_the_others_of_a_batch_alone() -> None:
     assert told(account) == ([A], [])
 
 
+def test_nothing_is_remembered_of_an_app_where_no_feed_moved() -> None:
+    account = account_with(A, B)
+    phone = App(account)
+    phone.begin()
+    phone.send([C], [A])
+    phone.put(B, D)
+    assert phone.spellings == UNKNOWN
+
+
+# Whole lists
+
+
 def test_what_replaces_a_list_touches_only_what_differs() -> None:
     account = account_with(A, B)
-    account.update((parse_feed_url(B).guid, {"new_feed_url": C}))
-    wanted = [parse_feed_url(url) for url in ("http://a.example", "https://d.example")]
+    move(account, B, C)
+    wanted = [parse_feed_url(url) for url in ("http://a.example", D)]
     added, left = to_replace(whole(account), wanted)
-    assert [url.text for url in added] == ["https://d.example"]
+    assert [url.text for url in added] == [D]
     assert [url.text for url in left] == [C]
 
 
-def test_a_list_that_replaces_leaves_bad_urls_out_and_is_none_without_a_good_one() -> None:
-    assert [url.text for url in whole_list([A, "nonsense"])] == [A]
-    assert whole_list([]) == []
+def test_a_list_that_replaces_is_none_without_a_good_url() -> None:
+    assert [url.text for url in whole_list([A, "nonsense"]).urls] == [A]
+    assert whole_list([]).urls == []
     with pytest.raises(InvalidInput, match="nothing was changed"):
         whole_list(["nonsense", ""])
 
 
+def test_a_refused_url_in_a_list_that_replaces_may_have_meant_any_feed_so_none_is_left() -> None:
+    account = account_with(A, B)
+    App(account).put(C, "b.example")
+    assert subscribed(account) == [A, B, C]
+
+
+def test_a_folder_on_the_phone_in_a_list_that_replaces_means_no_feed() -> None:
+    account = account_with(A, B)
+    App(account).put(A, "antennapod_local:content://music")
+    assert subscribed(account) == [A]
+
+
 def test_a_former_url_in_a_list_that_replaces_stands_for_the_feed() -> None:
     account = account_with(A)
-    account.update((parse_feed_url(A).guid, {"new_feed_url": B}))
-    account.update((parse_feed_url(A).guid, {"new_guid": "00000000-0000-4000-8000-000000000001"}))
+    move(account, A, B)
+    account.update((guid(A), {"new_guid": "00000000-0000-4000-8000-000000000001"}))
     assert to_replace(whole(account), [parse_feed_url(A)]) == ([], [])
+
+
+def test_a_whole_list_shows_by_which_urls_an_app_has_the_feeds_that_moved() -> None:
+    account = account_with(A, C)
+    move(account, A, B)
+    phone = App(account)
+    phone.put(A, B, C)
+    assert phone.spellings == Spellings(frozenset({guid(A), guid(B)}))
+    phone.put(B, C)
+    assert phone.spellings == Spellings(frozenset({guid(B)}), frozenset({guid(A)}))
+    assert subscribed(account) == [B, C]
+    phone.put(C)
+    assert subscribed(account) == [C]

@@ -1,16 +1,20 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedkeep.model import Told
+from feedkeep.model import OwnUpload, Told
 from feedkeep.rules.clock import next_stamp
 from feedkeep.rules.seconds import (
     EVERYTHING,
+    MAX_OWN_UPLOADS,
     after_reply,
     after_upload,
+    clock_after_upload,
     first_second,
     first_stamp,
+    is_own,
     is_settled,
     second_of,
     settled,
@@ -62,7 +66,71 @@ def test_an_app_that_asks_with_anything_later_is_told_what_came_after_it_heard()
 
 
 def test_an_upload_shows_that_the_last_reply_came() -> None:
-    assert after_upload(Told(10, 3)) == Told(10, 10)
+    assert after_upload(Told(10, 3), "", 5, 5) == Told(10, 10)
+
+
+def test_an_app_goes_past_its_own_upload_if_nobody_else_changed_anything_since_it_was_told() -> (
+    None
+):
+    app, began = Told(10, 3, is_alone=True), settled(9_000_000)
+    assert second_of(began) == 10
+    ended = clock_after_upload(app, began, began + 7)
+    assert is_settled(ended)
+    assert ended > began + 7
+    own = OwnUpload("phone", 10, began, ended)
+    assert after_upload(app, "phone", began, ended) == Told(
+        second_of(ended), second_of(ended), (own,), is_alone=True
+    )
+
+
+@pytest.mark.parametrize(
+    ("app", "began"),
+    [
+        (Told(10, 10, is_alone=True), 10_999_998),  # somebody has changed something since
+        (Told(10, 10, is_alone=True), 12_999_999),  # and somebody else was told of it
+        (Told(10, 10), 10_999_999),  # another one with the same token was told
+        (Told(None, None, is_alone=True), 10_999_999),
+    ],
+)
+def test_an_app_that_can_have_missed_anything_does_not_go_past_its_own_upload(
+    app: Told, began: int
+) -> None:
+    assert clock_after_upload(app, began, began + 7) == began + 7
+    after = after_upload(app, "", began, began + 7)
+    assert (after.told, after.heard) == (app.told, app.told)
+
+
+def test_an_upload_that_changes_nothing_moves_no_clock_and_is_not_remembered() -> None:
+    app = Told(10, 10, is_alone=True)
+    assert clock_after_upload(app, 10_999_999, 10_999_999) == 10_999_999
+    assert after_upload(app, "", 10_999_999, 10_999_999) == app
+
+
+def test_what_an_app_sent_is_its_own_until_it_shows_that_it_has_forgotten_it() -> None:
+    app = after_upload(Told(10, 10, is_alone=True), "", 11_000_005, 11_000_009)
+    stamps = range(11_000_004, 11_000_012)
+    assert [s for s in stamps if is_own(app, "", 10, s)] == list(range(11_000_006, 11_000_010))
+    assert not any(is_own(app, "", 9, stamp) for stamp in stamps)
+    assert not any(is_own(app, "phone", 10, stamp) for stamp in stamps)
+
+
+def test_who_shares_a_token_is_told_apart_by_the_device_alone() -> None:
+    app = after_upload(after_upload(Told(10, 10), "", 1, 3), "phone", 3, 5)
+    assert [is_own(app, device, 10, 4) for device in ("phone", "tablet")] == [True, False]
+    assert not is_own(app, "", 10, 2)
+    nothing_known = after_upload(Told(), "phone", 10_000_001, 10_000_003)
+    assert [is_own(nothing_known, "phone", since, 10_000_002) for since in (9, 10)] == [False, True]
+
+
+def test_uploads_that_follow_one_another_count_as_one_and_only_the_last_are_remembered() -> None:
+    app = Told(10, 10)
+    for began in range(100):
+        app = after_upload(app, "phone", began, began + 1)
+    assert app.own == (OwnUpload("phone", 10, 0, 100),)
+    for began in range(200, 400, 2):
+        app = after_upload(app, "phone", began, began + 1)
+    assert len(app.own) == MAX_OWN_UPLOADS
+    assert app.own[-1] == OwnUpload("phone", 10, 398, 399)
 
 
 def test_a_reply_without_news_leaves_nothing_to_remember() -> None:

@@ -97,6 +97,36 @@ def export_feeds(
         raise FileError(f"Cannot write {output}: {error.strerror}.") from error
 
 
+def move_feed(
+    name: NameArgument,
+    old_url: Annotated[str, typer.Argument(metavar="OLD-URL", help="The URL that it has here.")],
+    new_url: Annotated[str, typer.Argument(metavar="NEW-URL", help="The URL to give it.")],
+    tell_apps: Annotated[
+        bool,
+        typer.Option(
+            "--tell-apps",
+            help="Have apps give up the old URL for the new one. Only if the old one is dead: they"
+            " delete what they have downloaded of it.",
+        ),
+    ] = False,
+    database: DatabaseOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Give a feed of an account another URL.
+
+    Apps that know feeds by URL alone go on with the old one: most publishers lead it on to the new
+    one. With --tell-apps they are told to change it; what was played comes back to them under the
+    new one.
+    """
+
+    async def move(service: Service) -> None:
+        account = await service.account(name)
+        await service.apps.move(account.id, old_url, new_url, is_told_to_apps=tell_apps)
+
+    with_service(settings(database, config), move)
+    say("Moved; apps are told." if tell_apps else "Moved; apps go on with the URL that they have.")
+
+
 def _read(file: str) -> bytes:
     if file == "-":
         return sys.stdin.buffer.read()

@@ -49,7 +49,7 @@ def read_feed_list(data: bytes) -> FeedList:
         return FeedList(_read_json(data))
     if start.startswith(b"<"):
         return opml.read(data)
-    return FeedList(_read_urls(data))
+    return FeedList(read_urls(data))
 
 
 def write_feed_list(subscriptions: Sequence[Subscription], kind: Format) -> bytes:
@@ -89,7 +89,12 @@ def _read_json(data: bytes) -> list[ListedFeed]:
     ]
 
 
-def _read_urls(data: bytes) -> list[ListedFeed]:
+def read_urls(data: bytes) -> list[ListedFeed]:
+    """Return the feeds of a text with one URL a line; lines that start with # are comments.
+
+    Raises:
+        InvalidInput: It is not UTF-8, nor UTF-16 with a byte order mark.
+    """
     encoding = "utf-16" if data.startswith(_WIDE_BYTE_ORDER_MARKS) else "utf-8-sig"
     try:
         lines = data.decode(encoding).splitlines()

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import structlog
 
 from feedkeep.api.http import Reply, Request
 from feedkeep.api.wire import decode, encode
 from feedkeep.errors import InvalidInput
 from feedkeep.formats import opml
-from feedkeep.formats.feed_list import Format, write_feed_list
+from feedkeep.formats.feed_list import Format, read_urls, write_feed_list
 from feedkeep.gpodder.resource import Resource, admitted, done, parameter
 from feedkeep.gpodder.times import read_since
 from feedkeep.gpodder.wire import (
@@ -24,6 +25,8 @@ from feedkeep.gpodder.wire import (
 )
 from feedkeep.model import Subscription
 from feedkeep.rules.devices import check_id
+
+_log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 FORMATS = "json|opml|txt"
 """How a whole list is written; a path that ends so belongs to this protocol."""
@@ -56,7 +59,7 @@ class UpdatesResource(Resource):
     async def get(self, request: Request) -> Reply:
         """Tell what changed; of new episodes nothing is known here."""
         since = read_since(parameter(request, "since"))
-        changes, timestamp = await self.apps.changes(admitted(request), since)
+        changes, timestamp = await self.apps.changes(admitted(request), since, _device(request))
         added = [PodcastReply(url, url) for url in changes.add]
         removed = changes.remove
         return Reply(encode(UpdatesReply(added, removed, removed, [], timestamp)))
@@ -69,7 +72,13 @@ class WholeListResource(Resource):
         """Let the list be exactly this one."""
         urls = _read(await self.body(request), request.parameters["format"])
         self.check_count(len(urls))
-        await self.apps.replace(admitted(request).account.id, urls)
+        refused = await self.apps.replace(admitted(request), urls, _device(request))
+        if refused:  # of which nothing is told: URLs are in no log
+            _log.warning(
+                "a whole list had texts that are no feed URLs; so nothing was left",
+                request_id=request.id,
+                refused=refused,
+            )
         return done()
 
     async def post(self, request: Request) -> Reply:
@@ -109,7 +118,7 @@ class AccountListResource(WholeListResource):
 async def tell_changes(resource: Resource, request: Request) -> Reply:
     """Tell what was added and removed since a second."""
     since = read_since(parameter(request, "since"))
-    changes, timestamp = await resource.apps.changes(admitted(request), since)
+    changes, timestamp = await resource.apps.changes(admitted(request), since, _device(request))
     return Reply(encode(ChangesReply(changes.add, changes.remove, timestamp)))
 
 
@@ -118,7 +127,7 @@ async def receive_changes(resource: Resource, request: Request) -> Reply:
     wanted = read_object(await resource.body(request))
     added, removed = texts(wanted.get("add")), texts(wanted.get("remove"))
     resource.check_count(len(added) + len(removed))
-    uploaded = await resource.apps.upload(admitted(request), added, removed)
+    uploaded = await resource.apps.upload(admitted(request), added, removed, _device(request))
     return Reply(encode(upload_reply(uploaded)))
 
 
@@ -128,6 +137,10 @@ def written(request: Request, subscriptions: list[Subscription]) -> Reply:
     kind = Format.OPML if name == "opml" else Format.URLS
     headers = {"Content-Type": _CONTENT_TYPES[name]}
     return Reply(write_feed_list(subscriptions, kind), headers=headers)
+
+
+def _device(request: Request) -> str:
+    return request.parameters.get("device", "")
 
 
 def _read(body: bytes, kind: str) -> list[str]:
@@ -140,7 +153,7 @@ def _read(body: bytes, kind: str) -> list[str]:
     if kind == "json":
         items = decode(_LIST, body)
         return [_url_of(item) if isinstance(item, dict) else text(item) for item in items]
-    urls = _read_opml(body) if kind == "opml" else _read_text(body)
+    urls = _read_opml(body) if kind == "opml" else [feed.feed_url for feed in read_urls(body)]
     if not urls:
         raise InvalidInput("No feed URL was sent, so nothing was changed.")
     return urls
@@ -151,13 +164,6 @@ def _read_opml(body: bytes) -> list[str]:
     if listed.warning:
         raise InvalidInput("The OPML is broken, so nothing was changed.")
     return [feed.feed_url for feed in listed.feeds]
-
-
-def _read_text(body: bytes) -> list[str]:
-    try:
-        return [line.strip() for line in body.decode().splitlines() if line.strip()]
-    except UnicodeDecodeError as error:
-        raise InvalidInput(f"The text is not UTF-8 at byte {error.start}.") from error
 
 
 def _url_of(item: dict[str, Any]) -> str:

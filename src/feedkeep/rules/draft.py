@@ -56,6 +56,12 @@ class Draft:
         """Return how many pointers lead to the subscription."""
         return len(self._pointers[subscription.guid])
 
+    def former_urls(self, subscription: Subscription) -> dict[Guid, Alias]:
+        """Return the URLs that lead to the subscription besides its present one, by their guids."""
+        guids = [subscription.guid, *self._pointers[subscription.guid]]
+        aliases = {guid: self._entries[guid].alias for guid in guids}
+        return {guid: alias for guid, alias in aliases.items() if alias is not None}
+
     def tick(self) -> Stamp:
         """Return the next stamp of the account (contract, section 4)."""
         self._last_stamp = next_stamp(self._last_stamp, self._snapshot.now)
@@ -72,7 +78,8 @@ class Draft:
         created = self.put(Subscription(guid, url.text, True, subscription_changed=0))
         if url.guid != guid:
             self.lead(url.guid, created, alias=None)
-        return self.put(replace(created, subscription_changed=self.tick()))
+        stamp = self.tick()
+        return self.put(replace(created, subscription_changed=stamp, status_changed=stamp))
 
     def lead(self, guid: Guid, subscription: Subscription, alias: Alias | None) -> None:
         """Let `guid`, which `alias` tells the URL of, lead to the subscription.
@@ -117,7 +124,7 @@ class Draft:
         self._put(Pointer(other.guid, kept.guid, self.tick(), absorbed.alias))
         self._redirect(other.guid, kept.guid)
         url = parse_feed_url(other.feed_url)
-        kept = self.put(replace(kept, is_subscribed=kept.is_subscribed or other.is_subscribed))
+        kept = self.put(_with_status_of_both(kept, other))
         self.lead(url.guid, kept, Alias(url.text, moved_away=False))
         return self._present(kept)
 
@@ -128,7 +135,7 @@ class Draft:
         nowhere again, unless its guid was ever announced (contract, section 5).
         """
         left = parse_feed_url(subscription.feed_url)
-        moved = self.put(replace(subscription, feed_url=url.text))
+        moved = self.put(_moved(subscription, url.text))
         if left.guid == url.guid:
             return moved
         is_undo = may_undo and self._has_moved_away(moved, url)
@@ -138,6 +145,12 @@ class Draft:
         else:
             self.lead(left.guid, self._present(moved), Alias(left.text, moved_away=True))
         return self._present(moved)
+
+    def retire_urls(self, subscription: Subscription, stamp: Stamp) -> Subscription:
+        """Note that apps are told from `stamp` on to give the former URLs up."""
+        for guid, alias in self.former_urls(subscription).items():
+            self._put(replace(self._entries[guid], alias=replace(alias, retired=stamp)))
+        return self._present(subscription)
 
     def decision(self, outcome: T, deletion: Deletion | None = None) -> Decision[T]:
         """Return what has to change for this draft to hold, with the outcome for the caller."""
@@ -209,3 +222,29 @@ class Draft:
             self._entries[guid] = entry
         if isinstance(entry, Pointer):
             self._pointers[entry.new_guid].add(guid)
+
+
+def _moved(subscription: Subscription, feed_url: str) -> Subscription:
+    """Return a subscription with another feed URL; apps go on with the one that they were told."""
+    is_told = subscription.app_url is None or subscription.app_url_until is not None
+    app_url = subscription.feed_url if is_told else subscription.app_url
+    return _known_as(replace(subscription, feed_url=feed_url), app_url, None)
+
+
+def _with_status_of_both(kept: Subscription, other: Subscription) -> Subscription:
+    """Return what stays of a merge: subscribed if either was, and known to apps as that one was.
+
+    Apps are not told of a merge; those that have both feeds go on having both.
+    """
+    if kept.is_subscribed:
+        return kept
+    if not other.is_subscribed:
+        return replace(kept, status_changed=max(kept.status_changed, other.status_changed))
+    known = replace(kept, is_subscribed=True, status_changed=other.status_changed)
+    return _known_as(known, other.app_url or other.feed_url, other.app_url_until)
+
+
+def _known_as(subscription: Subscription, url: str | None, until: Stamp | None) -> Subscription:
+    if url == subscription.feed_url:
+        url = until = None
+    return replace(subscription, app_url=url, app_url_until=until)

@@ -110,11 +110,20 @@ def record(snapshot: ActionSnapshot, sent: Sequence[EpisodeAction]) -> ActionDec
             done = second_of(snapshot.now) if action.done == _NOT_TOLD else action.done
             kept[action.key] = replace(action, done=done, revision=snapshot.now)
             changed[action.key] = None
+    return _stamped(snapshot, [kept[key] for key in changed])
+
+
+def stamped_anew(snapshot: ActionSnapshot) -> ActionDecision:
+    """Let all apps be told actions once more, which they may have lost, in the same order."""
+    return _stamped(snapshot, sorted(snapshot.known.values(), key=lambda action: action.revision))
+
+
+def _stamped(snapshot: ActionSnapshot, actions: Iterable[EpisodeAction]) -> ActionDecision:
     clock = snapshot.last_stamp
     saved = []
-    for key in changed:
+    for action in actions:
         clock = next_stamp(clock + _US_BETWEEN_STAMPS - 1, snapshot.now)
-        saved.append(replace(kept[key], revision=clock))
+        saved.append(replace(action, revision=clock))
     return ActionDecision(saved, clock)
 
 

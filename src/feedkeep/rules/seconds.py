@@ -8,13 +8,21 @@ promises that is *settled*: it stands on the last microsecond of T, and every st
 
 from __future__ import annotations
 
-from feedkeep.model import Stamp, Told
+from collections.abc import Sequence
+
+from feedkeep.model import OwnUpload, Stamp, Told, replace
 
 FROM_NOTHING = 0
 """What an app asks with that has nothing yet; it is never told."""
 
 EVERYTHING = 1
 """What an app is told that can have missed anything."""
+
+NOTHING = Told()
+"""Of an app of which nothing is known."""
+
+MAX_OWN_UPLOADS = 16
+"""How many uploads of one app are remembered, between which others changed something."""
 
 _SECOND = 1_000_000
 
@@ -65,9 +73,53 @@ def after_reply(since: int, newest: int, app: Told) -> Told:
     """
     if newest == app.told:
         return app
-    return Told(newest, app.told if has_heard(since, app) else app.heard)
+    return replace(app, told=newest, heard=app.told if has_heard(since, app) else app.heard)
 
 
-def after_upload(app: Told) -> Told:
-    """Return the same after an upload: apps send nothing before they have got what they asked."""
-    return Told(app.told, app.told)
+def knows_all(app: Told, clock: Stamp) -> bool:
+    """Say whether an app was told all that changed up to where a clock stands."""
+    return app.is_alone and is_settled(clock) and second_of(clock) == app.told
+
+
+def clock_after_upload(app: Told, began: Stamp, ended: Stamp) -> Stamp:
+    """Return where a clock has to stand after an upload that took it from `began` to `ended`.
+
+    If nobody else changed anything since the app was told, it is settled at once: so the app knows
+    all up to there, and can go on from after its own upload.
+    """
+    return settled(ended) if ended > began and knows_all(app, began) else ended
+
+
+def after_upload(app: Told, device: str, began: Stamp, ended: Stamp) -> Told:
+    """Return how far an app knows what changed after an upload that took the clock so far.
+
+    Apps send nothing before they have got what they asked, and need not be told what they sent.
+    """
+    told = second_of(ended) if knows_all(app, began) else app.told
+    known = second_of(began) if app.told is None else app.told
+    own = _with(app.own, OwnUpload(device, known, began, ended)) if ended > began else app.own
+    return replace(app, told=told, heard=told, own=own)
+
+
+def is_own(app: Told, device: str, since: int, stamp: Stamp) -> bool:
+    """Say whether a change is what an app sent itself, and nobody has changed since.
+
+    No two changes of an account share a stamp. An app that asks for what changed before it sent
+    that has forgotten it: a phone that was restored from a backup. Where several apps share what is
+    known, their devices tell them apart, if they say which they are.
+    """
+    can_tell = app.is_alone or device != ""
+    return can_tell and any(
+        own.device == device and own.known <= since and own.began < stamp <= own.ended
+        for own in app.own
+    )
+
+
+def _with(known: Sequence[OwnUpload], own: OwnUpload) -> Sequence[OwnUpload]:
+    """Return the last uploads with one more.
+
+    AntennaPod sends its actions thirty at a time; those that follow one another count as one.
+    """
+    if known and (known[-1].device, known[-1].ended) == (own.device, own.began):
+        return (*known[:-1], replace(known[-1], ended=own.ended))
+    return (*known[1 - MAX_OWN_UPLOADS :], own)

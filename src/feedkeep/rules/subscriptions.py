@@ -64,11 +64,18 @@ class Refused(Value, frozen=True):
 
 
 class Update(Value, frozen=True):
-    """What to change of a subscription; None leaves a thing as it is."""
+    """What to change of a subscription; None leaves a thing as it is.
+
+    Attributes:
+        is_told_to_apps: Whether apps that know only URLs are told to give up the former ones for
+            the present one. They lose what they have of the feed; so only the owner says it, where
+            the old URL is dead.
+    """
 
     new_feed_url: FeedUrl | None = None
     new_guid: Guid | None = None
     is_subscribed: bool | None = None
+    is_told_to_apps: bool = False
 
     def guids(self) -> list[Guid]:
         """Return the guids, besides the subscription's own, that this update may meet."""
@@ -107,35 +114,19 @@ def guids_wanted(items: Sequence[Wanted | Refused]) -> list[Guid]:
 
 def add(snapshot: Snapshot, items: Sequence[Wanted | Refused]) -> Decision[list[Added | Refused]]:
     """Add each item in turn; each sees those before it, and one that is refused changes nothing."""
-    return sync(snapshot, items, [])
-
-
-def sync(
-    snapshot: Snapshot, items: Sequence[Wanted | Refused], left: Sequence[FeedUrl]
-) -> Decision[list[Added | Refused]]:
-    """Unsubscribe from the URLs that were left, and add each item in turn.
-
-    A URL that is both left and wanted is wanted. Leaving a feed that is not subscribed changes
-    nothing, so sending it again does no harm. Neither does leaving a former URL of a feed that
-    moved: AntennaPod sends that after it was told itself to remove the URL, and nobody has
-    unsubscribed.
-    """
     draft = Draft(snapshot)
-    wanted = {item.url.guid for item in items if isinstance(item, Wanted)}
-    for url in left:
-        found = draft.find(url.guid)
-        is_present = found is not None and parse_feed_url(found.feed_url).guid == url.guid
-        if found and found.is_subscribed and is_present and url.guid not in wanted:
-            draft.put(replace(found, is_subscribed=False, subscription_changed=draft.tick()))
+    return draft.decision(add_items(draft, items))
+
+
+def add_items(draft: Draft, items: Sequence[Wanted | Refused]) -> list[Added | Refused]:
+    """Do the same within a longer operation; return what became of each item at its end."""
     results = [
         _add_or_refuse(draft, item) if isinstance(item, Wanted) else (item, False) for item in items
     ]
-    return draft.decision(
-        [
-            _at_the_end(draft, item, was_subscribed) if isinstance(item, Wanted) else item
-            for item, was_subscribed in results
-        ]
-    )
+    return [
+        _at_the_end(draft, item, was_subscribed) if isinstance(item, Wanted) else item
+        for item, was_subscribed in results
+    ]
 
 
 def read(view: View | None) -> View:
@@ -168,11 +159,14 @@ def update(snapshot: Snapshot, guid: Guid, wanted: Update) -> Decision[Updated]:
         subscription, has_merged = _take_guid(draft, subscription, wanted.new_guid)
     if wanted.new_feed_url is not None:
         subscription = _take_feed_url(draft, subscription, wanted.new_feed_url)
-    if wanted.is_subscribed is not None:
-        subscription = replace(subscription, is_subscribed=wanted.is_subscribed)
     _check_pointers(draft, subscription)
 
     stamp = draft.tick()
+    if wanted.is_told_to_apps:
+        subscription = draft.retire_urls(subscription, stamp)
+        subscription = replace(subscription, status_changed=stamp, app_url=None, app_url_until=None)
+    if wanted.is_subscribed is not None:
+        subscription = with_status(subscription, wanted.is_subscribed, stamp)
     has_new_status = wanted.is_subscribed is not None or (
         subscription.is_subscribed != found.is_subscribed
     )
@@ -206,9 +200,20 @@ def delete(snapshot: Snapshot, guid: Guid) -> Decision[Deletion]:
     draft = Draft(snapshot)
     subscription = _live(draft, guid)
     stamp = draft.tick()
-    draft.put(replace(subscription, is_subscribed=False, deleted=stamp))
+    draft.put(replace(with_status(subscription, False, stamp), deleted=stamp))
     deletion = Deletion(id=stamp, guid=subscription.guid)
     return draft.decision(deletion, deletion)
+
+
+def with_status(subscription: Subscription, is_subscribed: bool, stamp: Stamp) -> Subscription:
+    """Return a subscription that is subscribed, or is not; if that is a change, apps are told."""
+    if subscription.is_subscribed == is_subscribed:
+        return subscription
+    changed = replace(subscription, is_subscribed=is_subscribed, status_changed=stamp)
+    if is_subscribed and subscription.app_url is not None:
+        # Who has not heard yet that it was left goes on with the URL that it has.
+        changed = replace(changed, app_url_until=subscription.status_changed)
+    return changed
 
 
 def subscribed(snapshot: Snapshot) -> list[Subscription]:
@@ -271,8 +276,7 @@ def _add_one(draft: Draft, item: Wanted) -> bool:
     stamp = draft.tick()
     draft.put(
         replace(
-            subscription,
-            is_subscribed=True,
+            with_status(subscription, True, stamp),
             deleted=None,
             subscription_changed=stamp,
             guid_changed=stamp if is_renamed else subscription.guid_changed,

@@ -101,7 +101,7 @@ class Store(Protocol):
     async def changed(self, account_id: AccountId, first: Stamp) -> Sequence[Entry]:
         """Return every announced entry with a revision from `first` on, in no order.
 
-        With each subscription in it come the unannounced pointers to it that have an alias.
+        With each subscription in it come all pointers to it that have an alias.
         """
 
     async def advance(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import msgspec
 from msgspec.structs import astuple
 
 from feedkeep.model import (
@@ -19,6 +20,7 @@ from feedkeep.model import (
     Found,
     Guid,
     Owner,
+    OwnUpload,
     Pointer,
     Record,
     Subscription,
@@ -54,6 +56,8 @@ TOKEN = (
     "heard_subscriptions",
     "told_actions",
     "heard_actions",
+    "own_subscriptions",
+    "own_actions",
 )
 NEW_TOKEN = TOKEN[: TOKEN.index("told_subscriptions")]
 """The columns of a token whose bearer has not been told anything yet."""
@@ -69,6 +73,10 @@ ENTRY = (
     "deleted",
     "alias_url",
     "alias_moved_away",
+    "alias_retired",
+    "status_changed",
+    "app_url",
+    "app_url_until",
 )
 """The columns of an entry, but for the account and the revision."""
 
@@ -89,6 +97,7 @@ ACTION = (
 )
 DOCUMENT = ("kind", "name", "body")
 
+_OWN = msgspec.json.Decoder(tuple[OwnUpload, ...])
 _TOLD = len(NEW_TOKEN)
 _WIDTH = len(ENTRY)
 _ACCOUNT_END = 1 + len(ACCOUNT)
@@ -131,7 +140,18 @@ def token_of(row: Sequence[Any]) -> Token:
     number, token_hash, label, created, expires, revoked, *kind = row[:_TOLD]
     session, shared, of_token, granted = kind
     kept = (number, token_hash, label, created, expires, revoked)
-    return Token(*kept, bool(session), bool(shared), of_token, bool(granted), *row[_TOLD:])
+    *told, own_subscriptions, own_actions = row[_TOLD:]
+    told += [_own_of(own_subscriptions), _own_of(own_actions)]
+    return Token(*kept, bool(session), bool(shared), of_token, bool(granted), *told)
+
+
+def own_row(own: Sequence[OwnUpload]) -> str | None:
+    """Return the column of what an app sent last."""
+    return msgspec.json.encode(own).decode() if own else None
+
+
+def _own_of(text: str | None) -> Sequence[OwnUpload]:
+    return _OWN.decode(text) if text else ()
 
 
 def new_token_row(token: Token) -> tuple[Any, ...]:
@@ -148,12 +168,20 @@ class Rows:
 
     def entry_of(self, row: Sequence[Any]) -> Entry:
         """Return the entry whose `ENTRY` columns a row has."""
-        (guid, new_guid, url, is_subscribed, changed, guid_changed, deleted, alias_url, moved) = row
-        alias = Alias(alias_url, bool(moved)) if alias_url is not None else None
+        guid, new_guid, url, is_subscribed, changed, guid_changed, deleted, *others = row
+        alias_url, moved, retired, *told = others
+        alias = Alias(alias_url, bool(moved), retired) if alias_url is not None else None
         if new_guid is not None:
             return Pointer(self._read(guid), self._read(new_guid), guid_changed, alias)
         return Subscription(
-            self._read(guid), url, bool(is_subscribed), changed, guid_changed, deleted, alias
+            self._read(guid),
+            url,
+            bool(is_subscribed),
+            changed,
+            guid_changed,
+            deleted,
+            alias,
+            *told,
         )
 
     def view_of(self, row: Sequence[Any]) -> View:
@@ -173,11 +201,11 @@ class Rows:
 
     def row_of(self, entry: Entry) -> tuple[Any, ...]:
         """Return the `SAVED_ENTRY` columns of an entry."""
-        alias = (entry.alias.url, entry.alias.moved_away) if entry.alias else (None, None)
+        alias = astuple(entry.alias) if entry.alias else (None, None, None)
         guid, changed = self._write(entry.guid), entry.guid_changed
         if isinstance(entry, Pointer):
             target = self._write(entry.new_guid)
-            return (guid, target, None, None, None, changed, None, *alias, changed)
+            return (guid, target, None, None, None, changed, None, *alias, *(None,) * 3, changed)
         return (
             guid,
             None,
@@ -187,6 +215,9 @@ class Rows:
             changed,
             entry.deleted,
             *alias,
+            entry.status_changed,
+            entry.app_url,
+            entry.app_url_until,
             entry.revision,
         )
 
@@ -200,7 +231,10 @@ class Rows:
             case Owner(account, name_key, last_token_id):
                 *told, counts = astuple(account)[1:]
                 return (account_id, *told, *astuple(counts), name_key, last_token_id)
-            case Token() | Document():
+            case Token():
+                *others, own_subscriptions, own_actions = astuple(record)
+                return (account_id, *others, own_row(own_subscriptions), own_row(own_actions))
+            case Document():
                 return (account_id, *astuple(record))
             case Deletion(number, guid):
                 return (account_id, number, self._write(guid))

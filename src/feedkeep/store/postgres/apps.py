@@ -26,14 +26,15 @@ from feedkeep.model import (
 from feedkeep.store.postgres.connections import Connections
 from feedkeep.store.postgres.rows import ROWS
 from feedkeep.store.postgres.shape import Shape
-from feedkeep.store.rows import ACTION, ENTRY, columns
+from feedkeep.store.rows import ACTION, ENTRY, columns, own_row
 
 _CLOCKS = {Clock.SUBSCRIPTIONS: "last_stamp", Clock.ACTIONS: "last_action_stamp"}
 _NOTE_TOLD = {
     clock: f"""
     UPDATE feedkeep.token t SET
         told_{clock.value} = $3,
-        heard_{clock.value} = greatest(t.heard_{clock.value}, $4)
+        heard_{clock.value} = greatest(t.heard_{clock.value}, $4),
+        own_{clock.value} = $5
     WHERE t.account_id = $1 AND t.id = $2
     """
     for clock in Clock
@@ -54,7 +55,8 @@ SELECT {columns(ENTRY, "e")} FROM feedkeep.entry e WHERE e.account_id = $1 AND e
 UNION ALL
 SELECT {columns(ENTRY, "p")} FROM feedkeep.entry e
 JOIN feedkeep.entry p ON p.account_id = $1 AND p.new_guid = e.guid
-WHERE e.account_id = $1 AND e.revision >= $2 AND p.revision IS NULL AND p.alias_url IS NOT NULL
+WHERE e.account_id = $1 AND e.revision >= $2 AND p.alias_url IS NOT NULL
+AND coalesce(p.revision < $2, true)
 """
 _KNOWN = f"""
 SELECT {columns(ACTION, "a")} FROM {_ONE_ACCOUNT.wanted(podcast_guid="uuid", key="bytea")}
@@ -125,7 +127,8 @@ async def note_told(
     connection: asyncpg.Connection, account_id: AccountId, token_id: int, clock: Clock, told: Told
 ) -> None:
     """Remember how far the bearer of a token knows what changed."""
-    await connection.execute(_NOTE_TOLD[clock], account_id, token_id, told.told, told.heard)
+    told_and_heard = (told.told, told.heard, own_row(told.own))
+    await connection.execute(_NOTE_TOLD[clock], account_id, token_id, *told_and_heard)
 
 
 async def record(

@@ -36,6 +36,7 @@ _TYPES = {
     "is_subscribed": "boolean",
     "alias_url": "text",
     "alias_moved_away": "boolean",
+    "app_url": "text",
 }
 _ADVANCED = dict.fromkeys(("last_stamp", *COUNTS), "bigint")
 _SAVED = {name: _TYPES.get(name, "bigint") for name in SAVED_ENTRY}

@@ -23,7 +23,7 @@ from feedkeep.model import (
     Stamp,
     Told,
 )
-from feedkeep.store.rows import ACTION, ENTRY, columns
+from feedkeep.store.rows import ACTION, ENTRY, columns, own_row
 from feedkeep.store.sqlite.rows import ROWS, to_bytes
 
 _CLOCKS = {Clock.SUBSCRIPTIONS: "last_stamp", Clock.ACTIONS: "last_action_stamp"}
@@ -31,7 +31,8 @@ _NOTE_TOLD = {
     clock: f"""
     UPDATE token SET
         told_{clock.value} = ?1,
-        heard_{clock.value} = max(ifnull(heard_{clock.value}, ?2), ifnull(?2, heard_{clock.value}))
+        heard_{clock.value} = max(ifnull(heard_{clock.value}, ?2), ifnull(?2, heard_{clock.value})),
+        own_{clock.value} = ?5
     WHERE account_id = ?3 AND id = ?4
     """
     for clock in Clock
@@ -42,7 +43,8 @@ SELECT {columns(ENTRY, "e")} FROM entry e WHERE e.account_id = ? AND e.revision 
 UNION ALL
 SELECT {columns(ENTRY, "p")} FROM entry e JOIN entry p
 ON p.account_id = e.account_id AND p.new_guid = e.guid
-WHERE e.account_id = ? AND e.revision >= ? AND p.revision IS NULL AND p.alias_url IS NOT NULL
+WHERE e.account_id = ? AND e.revision >= ? AND p.alias_url IS NOT NULL
+AND ifnull(p.revision < ?, TRUE)
 LIMIT ?
 """
 _FEW = 250
@@ -101,7 +103,7 @@ def changed_if_few(
 def _changed(
     connection: apsw.Connection, account_id: AccountId, first: Stamp, most: int
 ) -> list[Entry]:
-    rows = connection.execute(_CHANGED, (*(account_id, first) * 2, most))
+    rows = connection.execute(_CHANGED, (*(account_id, first) * 2, first, most))
     return [ROWS.entry_of(row) for row in rows]
 
 
@@ -118,7 +120,8 @@ def note_told(
     connection: apsw.Connection, account_id: AccountId, token_id: int, clock: Clock, told: Told
 ) -> None:
     """Remember how far the bearer of a token knows what changed."""
-    connection.execute(_NOTE_TOLD[clock], (told.told, told.heard, account_id, token_id))
+    told_and_heard = (told.told, told.heard, account_id, token_id)
+    connection.execute(_NOTE_TOLD[clock], (*told_and_heard, own_row(told.own)))
 
 
 def record(

@@ -29,3 +29,17 @@ FROM (
     FROM feedkeep.entry GROUP BY account_id
 ) c
 WHERE c.account_id = a.account_id;
+
+-- Apps that know only URLs are told when a feed was subscribed to or left, and nothing of moves.
+ALTER TABLE feedkeep.entry
+    ADD COLUMN alias_retired  bigint,  -- when apps were told to give alias_url up
+    ADD COLUMN status_changed bigint,  -- subscription: when it was last begun or left
+    ADD COLUMN app_url        text,    -- subscription: the URL by which apps have it, if another
+    ADD COLUMN app_url_until  bigint;  -- when it was left, and apps lost that URL
+UPDATE feedkeep.entry SET status_changed = greatest(subscription_changed, deleted)
+WHERE new_guid IS NULL;
+
+-- The stamps of an app's own last uploads, which it need not be told of: JSON.
+ALTER TABLE feedkeep.token
+    ADD COLUMN own_subscriptions text,
+    ADD COLUMN own_actions       text;

@@ -21,3 +21,15 @@ UPDATE account SET (subscribed_count, announced_count, entry_count) = (
     SELECT count(*) FILTER (WHERE is_subscribed), count(revision), count(*)
     FROM entry WHERE account_id = account.id
 );
+
+-- Apps that know only URLs are told when a feed was subscribed to or left, and nothing of moves.
+ALTER TABLE entry ADD COLUMN alias_retired INTEGER;   -- when apps were told to give alias_url up
+ALTER TABLE entry ADD COLUMN status_changed INTEGER;  -- subscription: when it was last begun or left
+ALTER TABLE entry ADD COLUMN app_url TEXT;  -- subscription: the URL by which apps have it, if another
+ALTER TABLE entry ADD COLUMN app_url_until INTEGER;  -- when it was left, and apps lost that URL
+UPDATE entry SET status_changed = max(subscription_changed, ifnull(deleted, 0))
+WHERE new_guid IS NULL;
+
+-- The stamps of an app's own last uploads, which it need not be told of: JSON.
+ALTER TABLE token ADD COLUMN own_subscriptions TEXT;
+ALTER TABLE token ADD COLUMN own_actions TEXT;
