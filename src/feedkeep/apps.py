@@ -215,12 +215,12 @@ class Apps:
     # Episode actions
 
     async def actions(
-        self, app: Admitted, since: int, *, podcast: str = "", device: str = ""
+        self, app: Admitted, since: int, podcast: str = ""
     ) -> tuple[Sequence[EpisodeAction], int]:
         """Return the actions that came since a second, and the second to ask for next.
 
-        At most some ten thousand; the next request tells the others. Of one podcast and one device,
-        if they are named.
+        At most some ten thousand; the next request tells the others. Of one podcast, if it is
+        named; of all devices, since these are labels only.
         """
         clock = await self._settle(app, Clock.ACTIONS, app.account.last_action_stamp)
         told = _told(app, Clock.ACTIONS)
@@ -234,9 +234,7 @@ class Apps:
             listed = await self._store.actions(app.account.id, request)
             listed, second = episode_actions.whole_seconds(listed, second)
         listed = await self._spelled(app.account.id, listed)
-        if device:
-            listed = [action for action in listed if action.device == device]
-        if not podcast and not device:  # else it was not told all
+        if not podcast:  # else it was not told all
             await self._note(app, Clock.ACTIONS, seconds.after_reply(since, second, told))
         return listed, second
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from people import EPISODE, HTTP_A, A, B, Person, add, ok, play
+from people import EPISODE, HTTP_A, A, B, Person, add, log_in, ok, play
 
 
 def test_all_devices_share_one_list_and_nothing_can_part_them(person: Person) -> None:
@@ -112,8 +112,13 @@ def test_actions_of_a_podcast_are_found_by_any_spelling_of_its_url(person: Perso
     assert [action["podcast"] for action in found] == [A]
 
 
-@pytest.mark.parametrize("device", ["%00", "a%20b", "%FF"])
-def test_no_device_of_an_odd_name_has_done_anything(person: Person, device: str) -> None:
-    ok(person.app().post(person.episodes, json=[play(A, EPISODE, 1, device="phone")]))
-    reply = person.app().get(f"{person.episodes}?device={device}")
-    assert reply.status_code == 400 or ok(reply)["actions"] == []
+@pytest.mark.parametrize("device", ["musicassistant", "phone", "%00", "a%20b", "%FF", ""])
+def test_an_app_that_names_a_device_is_told_what_all_have_done(person: Person, device: str) -> None:
+    """Music Assistant asks with a device of its own, and uploads without any."""
+    app = log_in(person)
+    sent = [play(A, EPISODE, 1, device="phone"), play(A, EPISODE, 2)]
+    ok(app.post(person.episodes, json=sent))
+    told = ok(app.get(f"{person.episodes}?device={device}"))
+    assert [action["position"] for action in told["actions"]] == [1, 2]
+    uploaded = ok(app.post(person.episodes, json=[play(A, EPISODE, 3)]))
+    assert uploaded["timestamp"] == told["timestamp"]  # it counts as told

@@ -25,12 +25,15 @@ class EpisodesResource(Resource):
 
 
 async def tell_actions(resource: Resource, request: Request) -> Reply:
-    """Tell what came since a second; of one podcast or device, if they are named."""
+    """Tell what came since a second; of one podcast, if it is named.
+
+    An app that names a device is told what all have done: Music Assistant names one in what it
+    asks, and none in what it sends.
+    """
     actions, timestamp = await resource.apps.actions(
         admitted(request),
         read_since(parameter(request, "since")),
-        podcast=parameter(request, "podcast"),
-        device=parameter(request, "device"),
+        parameter(request, "podcast"),
     )
     if parameter(request, "aggregated").lower() in _TRUE:
         actions = aggregated(actions)
