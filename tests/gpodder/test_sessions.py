@@ -279,7 +279,8 @@ def test_sessions_are_listed_and_revoked_by_command_and_are_no_tokens(person: Pe
     assert number not in {str(token.id) for token in tokens}
     assert feedkeep.run("token", "revoke", person.name, number).returncode == 1
     assert status(person, client) == 200
-    feedkeep.must("session", "revoke", person.name, number)
+    told = feedkeep.must("session", "revoke", person.name, number)
+    assert f"feedkeep account password {person.name}" in " ".join(told.split())
     assert status(person, client) == 401
     assert sessions(person)[0].revoked is not None
     unknown = feedkeep.run("session", "revoke", person.name, "999")

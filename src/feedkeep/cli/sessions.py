@@ -41,8 +41,12 @@ def revoke(
     database: DatabaseOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Let a session end now: the app has to log in again."""
+    """Let a session end now. An app that stored the password, or a token, begins another one."""
     with_service(
         settings(database, config), lambda service: service.revoke_session(name, session_id)
     )
-    say(f"Revoked session {session_id} of {name}.")
+    say(
+        f"Revoked session {session_id} of {name}. An app that stored the password logs in again by"
+        f" itself; what ends that is a new password: `feedkeep account password {name}`. One that"
+        f" stored a token does so until that is revoked: `feedkeep token list {name}` shows them."
+    )
