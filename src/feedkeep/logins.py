@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
+import secrets
 import time
 
-from feedkeep.model import AccountId, Admitted, Grant, Stamp, Token
-from feedkeep.rules import credentials
+from feedkeep.model import Account, AccountId, Admitted, Grant, Stamp, Token
+from feedkeep.rules import credentials, login_links
 from feedkeep.security.sessions import SharedSession, SharedSessions
 from feedkeep.security.tokens import new_session, new_token
 from feedkeep.store.base import Store
@@ -21,9 +21,9 @@ MAX_SESSIONS_OF_AN_APP = 20
 AntennaPod begins one with each sync, which is not to end those of others.
 """
 
-GRANT_MINUTES = 20
-
-_DAY_US = 86_400_000_000
+_SECOND_US = 1_000_000
+_MINUTE_US = 60 * _SECOND_US
+_DAY_US = 1_440 * _MINUTE_US
 _MAX_LABEL_CHARACTERS = 200
 
 
@@ -105,21 +105,39 @@ class Logins:
         """Let a session end now."""
         await self._store.revoke_token(account_id, session.id, _now())
 
-    async def grant_login(self, account_id: AccountId, login: bytes, label: str) -> None:
-        """Let the app in that began a login and knows what `login` is the SHA-256 of."""
-        grant = Grant(login, account_id, _label(label), _now())
-        await self._store.save_grant(grant, _now() - GRANT_MINUTES * 60_000_000)
+    def begin_login(self) -> str:
+        """Return what an app that begins a login keeps to itself. Nothing is kept of it here."""
+        return login_links.new_secret(secrets.token_urlsafe(32), _now() // _SECOND_US)
+
+    def is_link_open(self, begun: str) -> bool:
+        """Say whether a login can be granted whose link says that it was begun then."""
+        return login_links.is_open(login_links.read_begun(begun), _now() // _SECOND_US)
+
+    async def grant_login(self, account: Account, login: bytes, label: str) -> bool:
+        """Let the app in that began a login and knows what `login` is the SHA-256 of.
+
+        Say whether that was done: nobody can grant a login that anybody has granted before.
+
+        Raises:
+            NotAuthorized: The account's password has changed just now, or the account is disabled.
+        """
+        now = _now()
+        grant = Grant(login, account.id, _label(label), now)
+        forgotten_before = now - login_links.REMEMBERED_SECONDS * _SECOND_US
+        return await self._store.save_grant(account, grant, forgotten_before)
 
     async def fetch_login(self, secret: str) -> tuple[str, str] | None:
         """Return the name and a new token of who granted a login, once; else None."""
-        grant = await self._store.take_grant(hashlib.sha256(secret.encode()).digest())
-        if grant is None or grant.created < _now() - GRANT_MINUTES * 60_000_000:
+        now = _now()
+        if not login_links.is_open(login_links.begun_at(secret), now // _SECOND_US):
+            return None
+        grant = await self._store.find_grant(login_links.login_of(secret))
+        if grant is None:
             return None
         text = new_token(grant.account_id)
-        token = Token(0, credentials.token_hash(text), grant.label, _now(), is_granted=True)
-        await self._store.add_token(grant.account_id, token)
-        found = await self._store.find_token(grant.account_id, token.hash)
-        return (found.account.name, text) if found else None
+        token = Token(0, credentials.token_hash(text), grant.label, now, is_granted=True)
+        account = await self._store.fetch_grant(grant, token, now)
+        return (account.name, text) if account else None
 
 
 def _end_of_session(shown: Token | None, now: Stamp) -> tuple[Stamp, int | None]:

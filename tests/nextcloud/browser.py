@@ -70,6 +70,10 @@ class Login:
     def poll(self) -> httpx.Response:
         return self.app.post(self.endpoint, data={"token": self.token})
 
+    def poll_by_json(self) -> httpx.Response:
+        """Poll as Cardo and PinePods do."""
+        return self.app.post(self.endpoint, json={"token": self.token})
+
     def is_waiting(self) -> bool:
         return self.poll().status_code != 200
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+import time
 from html import escape
 from pathlib import Path
 
@@ -12,6 +13,8 @@ import httpx
 import pytest
 from browser import Login, Owner, Page, let_in, open_page, submit
 from feedkeep_process import FeedkeepProcess
+
+from feedkeep.rules.login_links import OPEN_SECONDS, login_of, new_secret
 
 SUBSCRIPTIONS = "/index.php/apps/gpoddersync/subscriptions"
 EVIL = """<script>alert(1)</script>" onload='x' &amp; {app}"""
@@ -164,7 +167,7 @@ def test_the_name_of_the_app_is_shown_and_is_no_markup(
     for shown in (page, done):
         assert "<script" not in shown.reply.text
         assert escape(EVIL) in shown.reply.text
-    plain = httpx.URL(str(page.reply.url)).copy_with(query=None)
+    plain = httpx.URL(str(page.reply.url)).copy_remove_param("app")
     assert "An app" in open_page(browser, str(plain)).reply.text
 
 
@@ -194,6 +197,121 @@ def test_what_is_in_the_address_of_the_page_does_not_fetch_the_token(
     in_address = httpx.URL(login.page).path.rsplit("/", 1)[1]
     assert app.post(login.endpoint, data={"token": in_address}).status_code == 404
     assert not login.is_waiting()
+
+
+def test_an_app_may_poll_with_json(app: httpx.Client, browser: httpx.Client, owner: Owner) -> None:
+    """Cardo and PinePods."""
+    login = Login.begin(app)
+    assert login.poll_by_json().status_code == 404
+    submit(browser, open_page(browser, login.page), name=owner.name, password=owner.password)
+    told = login.poll_by_json().json()
+    owner.process.tokens.append(told["appPassword"])
+    assert status(app, told["loginName"], told["appPassword"]) == 200
+    assert login.poll_by_json().status_code == 404
+    for body in (b"{}", b'{"token": 5}', b' {"token": null}', b'{"token": "\\ud800"}', b"{"):
+        assert app.post(login.endpoint, content=body).status_code in {404, 400}
+
+
+def test_an_address_with_a_slash_at_its_end_works(
+    app: httpx.Client, browser: httpx.Client, owner: Owner
+) -> None:
+    """Cardo puts a path behind the address as it was typed."""
+    base = f"{owner.process.base_url}/"
+    begun = app.post(f"{base}/index.php/login/v2").json()
+    assert begun["login"].startswith(f"{base}index.php/")
+    page = open_page(browser, begun["login"].replace(base, f"{base}/"))
+    done = submit(browser, page, name=owner.name, password=owner.password)
+    assert done.reply.status_code == 200
+    polled = app.post(f"{base}/index.php/login/v2/poll", data={"token": begun["poll"]["token"]})
+    token = polled.json()["appPassword"]
+    owner.process.tokens.append(token)
+    sync = f"{base}/index.php/apps/gpoddersync"
+    credential = (owner.name, token)
+    for path in ("subscriptions", "episode_action"):
+        for slashes in ("", "/", "//"):
+            reply = app.get(f"{base}{slashes}{sync.removeprefix(base)}/{path}", auth=credential)
+            assert reply.status_code == 200
+    changes = {"add": [], "remove": []}
+    reply = app.post(f"{sync}/subscription_change/create", json=changes, auth=credential)
+    assert reply.status_code == 200
+    reply = app.post(f"{sync}/episode_action/create", json=[], auth=credential)
+    assert reply.status_code == 200
+
+
+def test_the_page_says_what_its_reader_can_do_without_a_command(
+    app: httpx.Client, browser: httpx.Client
+) -> None:
+    page = open_page(browser, Login.begin(app).page)
+    assert "<code>" not in page.reply.text
+    assert "ask the person who runs this feedkeep" in page.reply.text
+
+
+def test_a_link_lets_an_app_in_once(
+    app: httpx.Client, browser: httpx.Client, owner: Owner, feedkeep: FeedkeepProcess
+) -> None:
+    other = Owner(feedkeep, feedkeep.new_account("a phrase too"), "a phrase too")
+    login = Login.begin(app)
+    for number, who in enumerate((owner, other, owner)):
+        page = open_page(browser, login.page)
+        done = submit(browser, page, name=who.name, password=who.password)
+        assert done.reply.status_code == (403 if number else 200)
+        assert ("used before" in done.reply.text) == bool(number)
+        assert done.fields == {}
+    told = login.poll().json()
+    owner.process.tokens.append(told["appPassword"])
+    assert told["loginName"] == owner.name
+    for who in (owner, other):  # nor after the app has fetched its token
+        page = open_page(browser, login.page)
+        done = submit(browser, page, name=who.name, password=who.password)
+        assert "used before" in done.reply.text
+        assert login.is_waiting()
+
+
+@pytest.mark.parametrize("is_disabled", [True, False], ids=["disabled", "password"])
+def test_a_login_that_was_granted_ends_with_the_password_and_while_the_account_is_disabled(
+    app: httpx.Client, browser: httpx.Client, feedkeep: FeedkeepProcess, is_disabled: bool
+) -> None:
+    owner = Owner(feedkeep, feedkeep.new_account("a passphrase"), "a passphrase")
+    login = Login.begin(app)
+    page = open_page(browser, login.page)
+    assert submit(browser, page, name=owner.name, password=owner.password).reply.status_code == 200
+    if is_disabled:
+        feedkeep.use(lambda service: service.set_disabled(owner.name, True))
+    else:
+        feedkeep.use(lambda service: service.set_password(owner.name, "another one"))
+    assert login.is_waiting()
+    feedkeep.use(lambda service: service.set_disabled(owner.name, False))
+    assert login.is_waiting()
+
+
+@pytest.mark.parametrize("ago", ["1201", "9" * 12, "none", "-99"])
+def test_a_link_that_is_not_of_the_last_20_minutes_lets_no_app_in(
+    app: httpx.Client, browser: httpx.Client, owner: Owner, ago: str
+) -> None:
+    login = Login.begin(app)
+    page = open_page(browser, login.page)
+    second = ago if ago == "none" else str(max(0, int(time.time()) - int(ago)))
+    old = re.sub(r"begun=\d+", f"begun={second}", login.page)
+    shown = open_page(browser, old)
+    assert shown.fields == {}
+    assert "too old" in shown.reply.text
+    typed = {**page.fields, "name": owner.name, "password": owner.password}
+    reply = browser.post(old, data=typed)
+    assert reply.status_code == 403
+    assert "too old" in reply.text
+    assert login.is_waiting()
+
+
+def test_no_app_fetches_what_was_granted_by_a_link_that_was_made_to_seem_newer(
+    app: httpx.Client, browser: httpx.Client, owner: Owner
+) -> None:
+    secret = new_secret("x" * 43, int(time.time()) - OPEN_SECONDS - 5)
+    fresh = Login.begin(app)
+    address = re.sub("flow/[0-9a-f]+", f"flow/{login_of(secret).hex()}", fresh.page)
+    page = open_page(browser, address)
+    done = submit(browser, page, name=owner.name, password=owner.password)
+    assert done.reply.status_code == 200
+    assert Login(app, secret, fresh.endpoint, address).is_waiting()
 
 
 def test_an_account_that_is_gone_before_the_app_polls_is_404(

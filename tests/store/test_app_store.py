@@ -6,7 +6,7 @@ As `test_store.py`, method by method.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 import pytest
 from test_store import ALICE, BOB, G1, G2, G3, A, B, account, add, delete, run, update
@@ -378,25 +378,87 @@ def test_concurrent_changes_of_documents_see_one_another(open_store: Callable) -
 def test_a_grant_is_given_once_and_to_who_knows_its_login_alone(open_store: Callable) -> None:
     async def work(store: Store) -> None:
         grant = Grant(b"\1" * 32, ALICE, "AntennaPod 🎧", 5)
-        await store.save_grant(grant, 0)
-        assert await store.take_grant(b"\2" * 32) is None
-        taken = await asyncio.gather(*(store.take_grant(grant.login) for _ in range(4)))
-        assert sorted(taken, key=repr) == [grant, None, None, None]
+        assert await store.save_grant(account(), grant, 0)
+        assert await store.find_grant(b"\2" * 32) is None
+        assert await store.find_grant(grant.login) == grant
+        tokens = [Token(0, bytes([number]) * 32, grant.label, 6) for number in range(4)]
+        fetched = await asyncio.gather(*(store.fetch_grant(grant, one, 6) for one in tokens))
+        assert sorted(fetched, key=repr) == [account(), None, None, None]
+        (token,) = await store.tokens(ALICE)
+        assert token == replace(tokens[fetched.index(account())], id=1)
+        assert await store.find_grant(grant.login) is None
 
     run(open_store, work)
 
 
-def test_a_grant_replaces_an_older_one_of_its_login_and_old_ones_are_forgotten(
+def test_a_login_is_granted_once_by_one_account_also_after_it_was_fetched(
     open_store: Callable,
 ) -> None:
     async def work(store: Store) -> None:
-        old, other = Grant(b"\1" * 32, ALICE, "", 5), Grant(b"\2" * 32, ALICE, "", 10)
-        await store.save_grant(old, 0)
-        await store.save_grant(other, 5)
-        again = Grant(other.login, BOB, "newer", 11)
-        await store.save_grant(again, 6)
-        assert await store.take_grant(old.login) is None
-        assert await store.take_grant(other.login) == again
+        grants = [Grant(b"\1" * 32, of, f"app {of}", 5) for of in (ALICE, BOB)]
+        granted = await asyncio.gather(
+            store.save_grant(account(), grants[0], 0),
+            store.save_grant(account(BOB, "Bob"), grants[1], 0),
+        )
+        assert sorted(granted) == [False, True]
+        kept = grants[granted.index(True)]
+        assert await store.find_grant(kept.login) == kept
+        for is_fetched in (False, True):
+            if is_fetched:
+                assert await store.fetch_grant(kept, Token(0, b"\1" * 32, "", 6), 6)
+            assert not await store.save_grant(account(), grants[0], 0)
+            assert not await store.save_grant(account(BOB, "Bob"), grants[1], 5)
+        assert await store.save_grant(account(), grants[0], 6)  # the one before is forgotten
+        assert await store.find_grant(kept.login) == grants[0]
+
+    run(open_store, work)
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        lambda store: store.set_password(ALICE, "new"),
+        lambda store: store.set_disabled(ALICE, True),
+        lambda store: store.delete_account(ALICE),
+    ],
+    ids=["password", "disabled", "deleted"],
+)
+def test_a_grant_ends_with_the_password_that_it_was_given_with_and_with_its_account(
+    open_store: Callable, end: Callable[[Store], Awaitable[None]]
+) -> None:
+    async def work(store: Store) -> None:
+        theirs = Grant(b"\2" * 32, BOB, "", 5)
+        fetched = Grant(b"\3" * 32, ALICE, "", 5)
+        await store.save_grant(account(BOB, "Bob"), theirs, 0)
+        await store.save_grant(account(), fetched, 0)
+        assert await store.fetch_grant(fetched, Token(0, b"\3" * 32, "", 6), 6) is not None
+        grant = Grant(b"\1" * 32, ALICE, "", 5)
+        assert await store.save_grant(account(), grant, 0)
+        await end(store)
+        assert await store.fetch_grant(grant, Token(0, b"\4" * 32, "", 6), 6) is None
+        with pytest.raises(NotAuthorized):  # whoever gave the password just before
+            await store.save_grant(account(), grant, 0)
+        assert await store.find_grant(theirs.login) == theirs
+        assert len(await store.tokens(ALICE)) <= 1
+
+    run(open_store, work)
+
+
+def test_no_app_fetches_a_token_with_a_password_that_was_replaced_meanwhile(
+    open_store: Callable,
+) -> None:
+    async def work(store: Store) -> None:
+        for number in range(1, 9):
+            now = replace(account(), password_hash=f"hash {number}")
+            await store.set_password(ALICE, now.password_hash or "")
+            grant = Grant(bytes([number]) * 32, ALICE, "", 5)
+            granted, _ = await asyncio.gather(
+                store.save_grant(now, grant, 0),
+                store.set_password(ALICE, "newer"),
+                return_exceptions=True,
+            )
+            assert granted is True or isinstance(granted, NotAuthorized)
+            assert await store.find_grant(grant.login) is None
 
     run(open_store, work)
 

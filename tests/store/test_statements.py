@@ -144,8 +144,10 @@ async def every_request_of_apps(store: PostgresStore) -> None:
         await store.change_document(ALICE, "device", "phone", lambda _, __, body=body: body)
     await store.documents(ALICE, "device")
     await store.document(ALICE, "device", "phone")
-    await store.save_grant(Grant(b"\4" * 32, ALICE, "", 1), 0)
-    await store.take_grant(b"\4" * 32)
+    grant = Grant(b"\4" * 32, ALICE, "", 1)
+    await store.save_grant(account, grant, 0)
+    await store.find_grant(grant.login)
+    await store.fetch_grant(grant, Token(0, b"\6" * 32, "", 0), 1)
 
 
 def strays(statement: str, allowed: set[str]) -> list[str]:

@@ -117,6 +117,8 @@ class Router:
     def find(self, request: Request) -> Route | None:
         """Return the route of a request, and give the request what stands in its path."""
         request.parameters = {}
+        if request.path.startswith("//"):  # of Cardo, given an address with a slash at its end
+            request.path = "/" + request.path.lstrip("/")
         if route := self._exact.get(request.path):
             return route
         first = _first_segment(request.path)

@@ -6,7 +6,6 @@ Nothing is kept until the owner has logged in on that page, so beginning a login
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import secrets
 from urllib.parse import parse_qsl, urlencode
@@ -16,10 +15,13 @@ from feedkeep.api.body import read_body
 from feedkeep.api.http import Reply, Request
 from feedkeep.api.problems import FORBIDDEN, NoSuchRoute, refusal_of
 from feedkeep.api.wire import encode
-from feedkeep.errors import AccountError, NotAuthorized, TooManyAttempts
+from feedkeep.errors import NotAuthorized, TooManyAttempts
 from feedkeep.gpodder.resource import Resource, parameter
+from feedkeep.gpodder.wire import read_object, text
+from feedkeep.model import Account
 from feedkeep.nextcloud import pages
 from feedkeep.rules.credentials import PasswordCredential
+from feedkeep.rules.login_links import begun_at, login_of
 
 LOGIN = "[0-9a-f]{64}"
 MAX_FORM_BYTES = 16_384
@@ -36,11 +38,13 @@ class BeginResource(Resource):
     async def post(self, request: Request) -> Reply:
         """Tell the app what to poll with, and where to send its owner."""
         base = (self.public_url or request.base_url) + _PATH
-        secret = secrets.token_urlsafe(32)
-        login = hashlib.sha256(secret.encode()).hexdigest()
-        app = urlencode({"app": request.header(b"user-agent")[:_MAX_APP_CHARACTERS]})
+        secret = self.service.logins.begin_login()
+        app = request.header(b"user-agent")[:_MAX_APP_CHARACTERS]
+        query = urlencode({"begun": begun_at(secret), "app": app})
         poll = {"token": secret, "endpoint": f"{base}/poll"}
-        return Reply(encode({"poll": poll, "login": f"{base}/flow/{login}?{app}"}))
+        return Reply(
+            encode({"poll": poll, "login": f"{base}/flow/{login_of(secret).hex()}?{query}"})
+        )
 
 
 class PollResource(Resource):
@@ -48,11 +52,8 @@ class PollResource(Resource):
 
     async def post(self, request: Request) -> Reply:
         """Give the app its token, once; 404 until then, and after that."""
-        form = _form(await read_body(request, MAX_FORM_BYTES))
-        try:
-            fetched = await self.service.logins.fetch_login(form.get("token", ""))
-        except AccountError:  # the account was deleted meanwhile
-            fetched = None
+        body = await read_body(request, MAX_FORM_BYTES)
+        fetched = await self.service.logins.fetch_login(_polled_with(body))
         if fetched is None:
             raise NoSuchRoute
         name, token = fetched
@@ -64,11 +65,13 @@ class FlowResource(Resource):
     """/index.php/login/v2/flow/{login}: the page on which the owner logs in and lets the app in."""
 
     async def get(self, request: Request) -> Reply:
-        """Show the form."""
-        return self._page(request)
+        """Show the form, unless it would be of no use."""
+        return self._page(request) if self._is_open(request) else pages.reply(pages.too_old())
 
     async def post(self, request: Request) -> Reply:
         """Check name and password, and let the app in."""
+        if not self._is_open(request):
+            return pages.reply(pages.too_old(), FORBIDDEN)
         form = _form(await read_body(request, MAX_FORM_BYTES))
         if not _is_from_our_page(request, form):
             return self._page(request, "That form was too old. Please try again.", FORBIDDEN)
@@ -76,12 +79,20 @@ class FlowResource(Resource):
         credential = PasswordCredential(form.get("name", ""), form.get("password", ""))
         try:
             request.admitted = await self.service.authenticate(credential, request.address)
+            is_granted = await self._grant(request, request.admitted.account)
         except (NotAuthorized, TooManyAttempts) as error:
             log_refusal(request, error)
             return self._refused(request, error)
-        login = bytes.fromhex(request.parameters["login"])
-        await self.service.logins.grant_login(request.admitted.account.id, login, _app(request))
+        if not is_granted:
+            return pages.reply(pages.used(), FORBIDDEN)
         return pages.reply(pages.granted(_app(request)))
+
+    def _is_open(self, request: Request) -> bool:
+        return self.service.logins.is_link_open(parameter(request, "begun"))
+
+    async def _grant(self, request: Request, account: Account) -> bool:
+        login = bytes.fromhex(request.parameters["login"])
+        return await self.service.logins.grant_login(account, login, _app(request))
 
     def _refused(self, request: Request, error: Exception) -> Reply:
         refusal = refusal_of(error, "")
@@ -102,6 +113,13 @@ class FlowResource(Resource):
         return reply
 
 
+def _polled_with(body: bytes) -> str:
+    """Return what an app polls with: in a form, or as JSON (Cardo, PinePods)."""
+    if body.lstrip().startswith(b"{"):
+        return text(read_object(body).get("token"))
+    return _form(body).get("token", "")
+
+
 def _is_from_our_page(request: Request, form: dict[str, str]) -> bool:
     shown = request.cookies().get(_COOKIE, "")
     return bool(shown) and hmac.compare_digest(shown.encode(), form.get("secret", "").encode())
@@ -109,8 +127,8 @@ def _is_from_our_page(request: Request, form: dict[str, str]) -> bool:
 
 def _app(request: Request) -> str:
     """Return what the app calls itself, which anybody can have written into the address."""
-    text = parameter(request, "app")
-    return "".join(filter(str.isprintable, text)).strip()[:_MAX_APP_CHARACTERS] or _UNKNOWN_APP
+    told = parameter(request, "app")
+    return "".join(filter(str.isprintable, told)).strip()[:_MAX_APP_CHARACTERS] or _UNKNOWN_APP
 
 
 def _form(body: bytes) -> dict[str, str]:

@@ -33,7 +33,7 @@ _PAGE = """<!doctype html>
 """
 _FORM = """<h1>Let an app in</h1>
 <p><strong>{app}</strong> asks for your account. It will see and change your subscriptions, and what
-you have listened to. You can take that back with <code>feedkeep token revoke</code>.</p>
+you have listened to. If you ever want to take that back, ask the person who runs this feedkeep.</p>
 {problem}<form method="post">
 <input type="hidden" name="secret" value="{secret}">
 <label>Name <input name="name" autocomplete="username" autocapitalize="none" required autofocus>
@@ -42,9 +42,16 @@ you have listened to. You can take that back with <code>feedkeep token revoke</c
 </label>
 <button>Log in and let it in</button>
 </form>
-<p>If no app of yours asked you to come here just now, close this page.</p>"""
+<p>If no app of yours brought you here just now, close this page.</p>"""
 _GRANTED = """<h1>Done</h1>
 <p><strong>{app}</strong> is let in. You can close this page and go back to it.</p>"""
+_TOO_OLD = """<h1>This link is too old</h1>
+<p>Go back to the app and log in there once more: it will bring you to a new page.</p>"""
+_USED = """<h1>This link was used before</h1>
+<p>A link lets an app in once. If it was you who used it, all is done: close this page and go back
+to the app.</p>
+<p role="alert">If it was not you, somebody else let that app into an account of theirs. Log out in
+the app, if it is logged in, and begin again there.</p>"""
 
 # No script, nothing from elsewhere, no frame around it; this one style by its hash.
 _STYLE_HASH = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
@@ -67,6 +74,16 @@ def form(app: str, secret: str, problem: str) -> str:
 def granted(app: str) -> str:
     """Return the page that says that it is done."""
     return _GRANTED.format(app=escape(app))
+
+
+def too_old() -> str:
+    """Return the page that says that a link cannot be used any more."""
+    return _TOO_OLD
+
+
+def used() -> str:
+    """Return the page that says that a link was used before."""
+    return _USED
 
 
 def reply(body: str, status: int = 200) -> Reply:

@@ -157,11 +157,24 @@ class Store(Protocol):
             FeedkeepError: Whatever `decide` raises; nothing is changed then.
         """
 
-    async def save_grant(self, grant: Grant, forgotten_before: Stamp) -> None:
-        """Remember a grant; forget those that were made before a stamp."""
+    async def save_grant(self, account: Account, grant: Grant, forgotten_before: Stamp) -> bool:
+        """Remember a grant; say whether that was done: a login is granted once, by one account.
 
-    async def take_grant(self, login: bytes) -> Grant | None:
-        """Return the grant of a login, once. Asking for one that is not there writes nothing."""
+        Also where it was fetched. Those that were made before a stamp are forgotten.
+
+        Raises:
+            NotAuthorized: By now the account has another password than `account`, is disabled, or
+                is gone.
+        """
+
+    async def find_grant(self, login: bytes) -> Grant | None:
+        """Return the grant of a login, unless it was fetched. That writes nothing."""
+
+    async def fetch_grant(self, grant: Grant, token: Token, now: Stamp) -> Account | None:
+        """Remember the token that an app gets for a grant, and that it was fetched, in one step.
+
+        Return whose it is; None if it was fetched before, or is not there any more.
+        """
 
     async def find_token(
         self, account_id: AccountId, token_hash: bytes, guid: Guid | None = None
@@ -188,13 +201,13 @@ class Store(Protocol):
         """
 
     async def set_password(self, account_id: AccountId, password_hash: str) -> None:
-        """Replace the password's hash; the sessions that the old one began end with it.
+        """Replace the password's hash; sessions, and logins granted but not fetched, end with it.
 
-        Those that belong to a token live on, as the token does.
+        Sessions that belong to a token live on, as the token does.
         """
 
     async def set_disabled(self, account_id: AccountId, is_disabled: bool) -> None:
-        """Disable or enable an account."""
+        """Disable or enable an account; logins that were granted but not fetched end with it."""
 
     async def delete_account(self, account_id: AccountId) -> None:
         """Remove an account and all that is kept for it."""

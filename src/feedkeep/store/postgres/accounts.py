@@ -54,12 +54,6 @@ SELECT EXISTS (
     SELECT 1 FROM feedkeep.token t WHERE t.account_id = $1 AND t.id = $2 AND t.revoked IS NULL
 )
 """
-_IS_PASSWORD = """
-SELECT EXISTS (
-    SELECT 1 FROM feedkeep.account a
-    WHERE a.account_id = $1 AND a.password_hash IS NOT DISTINCT FROM $2
-)
-"""
 _TOKENS = f"SELECT {_TOKEN_COLUMNS} FROM feedkeep.token t WHERE t.account_id = $1 ORDER BY t.id"
 _NEWEST = "s.id = $2 DESC, s.revoked IS NULL DESC, s.expires DESC, s.id DESC"
 _FORGET_SESSIONS = f"""
@@ -78,7 +72,12 @@ WHERE t.account_id = $1 AND t.id = $2 AND t.revoked IS NULL
 _END_SESSIONS = """
 DELETE FROM feedkeep.token t WHERE t.account_id = $1 AND t.is_session AND t.of_token IS NULL
 """
-_HOLD = "SELECT 1 FROM feedkeep.account a WHERE a.account_id = $1 FOR NO KEY UPDATE"
+_END_GRANTS = "DELETE FROM feedkeep.login_grant WHERE account_id = $1 AND fetched IS NULL"
+_HOLD = f"{_FIND_ACCOUNT} FOR NO KEY UPDATE"
+_HOLD_IF_LET_IN = f"""
+{_FIND_ACCOUNT} AND a.password_hash IS NOT DISTINCT FROM $2 AND NOT a.is_disabled
+FOR NO KEY UPDATE
+"""
 _REVOKE = """
 UPDATE feedkeep.token t SET revoked = coalesce(t.revoked, $3)
 WHERE t.account_id = $1 AND (t.id = $2 OR t.of_token = $2)
@@ -148,16 +147,18 @@ async def create(connection: asyncpg.Connection, account: Account, name_key: str
 async def set_password(
     connection: asyncpg.Connection, account_id: AccountId, password_hash: str
 ) -> None:
-    """Replace the password's hash; the sessions that the old one began end with it."""
+    """Replace the password's hash; what was begun or granted with the old one ends with it."""
     await connection.execute(_SET_PASSWORD, account_id, password_hash)
     await connection.execute(_END_SESSIONS, account_id)
+    await connection.execute(_END_GRANTS, account_id)
 
 
 async def set_disabled(
     connection: asyncpg.Connection, account_id: AccountId, is_disabled: bool
 ) -> None:
-    """Disable or enable an account."""
+    """Disable or enable an account; logins that it has granted and no app has fetched, end."""
     await connection.execute(_SET_DISABLED, account_id, is_disabled)
+    await connection.execute(_END_GRANTS, account_id)
 
 
 async def delete(connection: asyncpg.Connection, account_id: AccountId) -> None:
@@ -165,6 +166,18 @@ async def delete(connection: asyncpg.Connection, account_id: AccountId) -> None:
     name_key = await connection.fetchval(_DELETE, account_id)
     if name_key is not None:
         await connection.execute(_FREE_NAME, name_key)
+
+
+async def hold(connection: asyncpg.Connection, account_id: AccountId) -> Account | None:
+    """Return an account that nobody else changes until the end of the transaction."""
+    row = await connection.fetchrow(_HOLD, account_id)
+    return account_of(row) if row else None
+
+
+async def is_still_let_in(connection: asyncpg.Connection, account: Account) -> bool:
+    """Say whether who gave the password of `account` would be let in now; hold the account."""
+    found = await connection.fetchrow(_HOLD_IF_LET_IN, account.id, account.password_hash)
+    return found is not None
 
 
 async def add_token(connection: asyncpg.Connection, account_id: AccountId, token: Token) -> Token:
@@ -184,10 +197,10 @@ async def add_session(
 
     The account is held first, so that neither password nor token can end meanwhile.
     """
-    await connection.execute(_HOLD, account.id)
     if token.of_token is None:
-        is_right = await connection.fetchval(_IS_PASSWORD, account.id, account.password_hash)
+        is_right = await is_still_let_in(connection, account)
     else:
+        await hold(connection, account.id)
         is_right = await connection.fetchval(_IS_TOKEN_ALIVE, account.id, token.of_token)
     if not is_right:
         raise NotAuthorized
@@ -207,7 +220,7 @@ async def revoke_token(
     connection: asyncpg.Connection, account_id: AccountId, token_id: int, now: Stamp
 ) -> Token | None:
     """Let a token end now, unless it ended before, and all sessions that belong to it."""
-    await connection.execute(_HOLD, account_id)  # so that no session of it begins meanwhile
+    await hold(connection, account_id)  # so that no session of it begins meanwhile
     await connection.execute(_REVOKE, account_id, token_id, now)
     row = await connection.fetchrow(_TOKEN, account_id, token_id)
     return token_of(row) if row else None

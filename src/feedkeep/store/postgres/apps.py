@@ -1,4 +1,4 @@
-"""What podcast apps keep, in PostgreSQL: episode actions, documents, logins."""
+"""What podcast apps keep, in PostgreSQL: episode actions, documents."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from feedkeep.model import (
     Document,
     Entry,
     EpisodeAction,
-    Grant,
     Guid,
     Stamp,
     Told,
@@ -94,16 +93,6 @@ _SAVE_DOCUMENT = """
 INSERT INTO feedkeep.document (account_id, kind, name, body) VALUES ($1, $2, $3, $4)
 ON CONFLICT (account_id, kind, name) DO UPDATE SET body = excluded.body
 """
-_SAVE_GRANT = """
-INSERT INTO feedkeep.login_grant (login, account_id, label, created) VALUES ($1, $2, $3, $4)
-ON CONFLICT (login) DO UPDATE SET
-    account_id = excluded.account_id, label = excluded.label, created = excluded.created
-"""
-_TAKE_GRANT = """
-DELETE FROM feedkeep.login_grant WHERE login = $1 RETURNING login, account_id, label, created
-"""
-_HAS_GRANT = "SELECT EXISTS (SELECT 1 FROM feedkeep.login_grant WHERE login = $1)"
-_FORGET_GRANTS = "DELETE FROM feedkeep.login_grant WHERE created < $1"
 
 
 async def changed(connections: Connections, account_id: AccountId, first: Stamp) -> list[Entry]:
@@ -190,24 +179,6 @@ async def change_document(
     if body != found:
         await connection.execute(_SAVE_DOCUMENT, account_id, kind, name, body)
     return body
-
-
-async def save_grant(connection: asyncpg.Connection, grant: Grant, forgotten_before: Stamp) -> None:
-    """Remember a grant; forget those that nobody fetched."""
-    await connection.execute(_FORGET_GRANTS, forgotten_before)
-    values = (grant.login, grant.account_id, grant.label, grant.created)
-    await connection.execute(_SAVE_GRANT, *values)
-
-
-async def has_grant(connections: Connections, login: bytes) -> bool:
-    """Say whether there is a grant."""
-    return bool((await connections.fetch(_HAS_GRANT, login))[0][0])
-
-
-async def take_grant(connection: asyncpg.Connection, login: bytes) -> Grant | None:
-    """Return a grant, and forget it."""
-    row = await connection.fetchrow(_TAKE_GRANT, login)
-    return Grant(*row) if row else None
 
 
 async def _clock(connection: asyncpg.Connection, account_id: AccountId, clock: Clock) -> Stamp:

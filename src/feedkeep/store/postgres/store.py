@@ -39,7 +39,7 @@ from feedkeep.model import (
 )
 from feedkeep.store.base import Check
 from feedkeep.store.batch import Batcher, FailedBeforeCommit, Outcome, reader
-from feedkeep.store.postgres import accounts, apps, archive, entries, migration
+from feedkeep.store.postgres import accounts, apps, archive, entries, logins, migration
 from feedkeep.store.postgres.accounts import Tokens
 from feedkeep.store.postgres.archive import PostgresArchive
 from feedkeep.store.postgres.connections import CLOSE_SECONDS, Connections
@@ -185,12 +185,14 @@ class PostgresStore:
     ) -> str:
         return await self._write(apps.change_document, account_id, kind, name, decide)
 
-    async def save_grant(self, grant: Grant, forgotten_before: Stamp) -> None:
-        await self._write(apps.save_grant, grant, forgotten_before)
+    async def save_grant(self, account: Account, grant: Grant, forgotten_before: Stamp) -> bool:
+        return await self._write(logins.save_grant, account, grant, forgotten_before)
 
-    async def take_grant(self, login: bytes) -> Grant | None:
-        is_there = await self._read(apps.has_grant, login)
-        return await self._write(apps.take_grant, login) if is_there else None
+    async def find_grant(self, login: bytes) -> Grant | None:
+        return await self._read(logins.find_grant, login)
+
+    async def fetch_grant(self, grant: Grant, token: Token, now: Stamp) -> Account | None:
+        return await self._write(logins.fetch_grant, grant, token, now)
 
     async def find_token(
         self, account_id: AccountId, token_hash: bytes, guid: Guid | None = None

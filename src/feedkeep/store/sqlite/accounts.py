@@ -29,6 +29,7 @@ LEFT JOIN entry s ON s.account_id = t.account_id AND s.guid = e.new_guid
 WHERE t.account_id = ? AND t.hash = ?
 """
 _FIND_ACCOUNT = f"SELECT {_ACCOUNT_COLUMNS} FROM account a WHERE a.name_key = ?"
+_ACCOUNT = f"SELECT {_ACCOUNT_COLUMNS} FROM account a WHERE a.id = ?"
 _ACCOUNTS = f"SELECT {_ACCOUNT_COLUMNS} FROM account a ORDER BY a.name_key"
 _HAS_ANY = "SELECT EXISTS (SELECT 1 FROM account)"
 _CREATE = """
@@ -45,7 +46,9 @@ VALUES ({", ".join("?" * (len(NEW_TOKEN) + 1))})
 _IS_TOKEN_ALIVE = """
 SELECT EXISTS (SELECT 1 FROM token WHERE account_id = ? AND id = ? AND revoked IS NULL)
 """
-_IS_PASSWORD = "SELECT EXISTS (SELECT 1 FROM account WHERE id = ? AND password_hash IS ?)"
+_IS_LET_IN = """
+SELECT EXISTS (SELECT 1 FROM account WHERE id = ? AND password_hash IS ? AND NOT is_disabled)
+"""
 _TOKENS = f"SELECT {_TOKEN_COLUMNS} FROM token t WHERE t.account_id = ? ORDER BY t.id"
 _NEWEST = "id = ?2 DESC, revoked IS NULL DESC, expires DESC, id DESC"
 _FORGET_SESSIONS = f"""
@@ -61,6 +64,7 @@ _EXTEND = """
 UPDATE token SET expires = ? WHERE account_id = ? AND id = ? AND revoked IS NULL
 """
 _END_SESSIONS = "DELETE FROM token WHERE account_id = ? AND is_session AND of_token IS NULL"
+_END_GRANTS = "DELETE FROM login_grant WHERE account_id = ? AND fetched IS NULL"
 _REVOKE = """
 UPDATE token SET revoked = ifnull(revoked, ?1) WHERE account_id = ?2 AND (id = ?3 OR of_token = ?3)
 """
@@ -80,6 +84,17 @@ def find_account(connection: apsw.Connection, name_key: str) -> Account | None:
     """Return the account whose name has that key."""
     row = connection.execute(_FIND_ACCOUNT, (name_key,)).get
     return account_of(row) if row else None
+
+
+def account(connection: apsw.Connection, account_id: AccountId) -> Account | None:
+    """Return the account of that id."""
+    row = connection.execute(_ACCOUNT, (account_id,)).get
+    return account_of(row) if row else None
+
+
+def is_still_let_in(connection: apsw.Connection, account: Account) -> bool:
+    """Say whether who gave the password of `account` would be let in now."""
+    return bool(connection.execute(_IS_LET_IN, (account.id, account.password_hash)).get)
 
 
 def accounts(connection: apsw.Connection) -> list[Account]:
@@ -102,16 +117,18 @@ def create(connection: apsw.Connection, account: Account, name_key: str) -> None
 
 
 def set_password(connection: apsw.Connection, account_id: AccountId, password_hash: str) -> None:
-    """Replace the password's hash; the sessions that the old one began end with it."""
+    """Replace the password's hash; what was begun or granted with the old one ends with it."""
     connection.execute(
         "UPDATE account SET password_hash = ? WHERE id = ?", (password_hash, account_id)
     )
     connection.execute(_END_SESSIONS, (account_id,))
+    connection.execute(_END_GRANTS, (account_id,))
 
 
 def set_disabled(connection: apsw.Connection, account_id: AccountId, is_disabled: bool) -> None:
-    """Disable or enable an account."""
+    """Disable or enable an account; logins that it has granted and no app has fetched, end."""
     connection.execute("UPDATE account SET is_disabled = ? WHERE id = ?", (is_disabled, account_id))
+    connection.execute(_END_GRANTS, (account_id,))
 
 
 def delete(connection: apsw.Connection, account_id: AccountId) -> None:
@@ -134,7 +151,7 @@ def add_session(
 ) -> Token:
     """Remember a session; forget others but those that end last, and of those with one label."""
     if token.of_token is None:
-        is_right = connection.execute(_IS_PASSWORD, (account.id, account.password_hash)).get
+        is_right = is_still_let_in(connection, account)
     else:
         is_right = connection.execute(_IS_TOKEN_ALIVE, (account.id, token.of_token)).get
     if not is_right:

@@ -1,4 +1,4 @@
-"""What podcast apps keep, in SQLite: episode actions, documents, logins."""
+"""What podcast apps keep, in SQLite: episode actions, documents."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from feedkeep.model import (
     Document,
     Entry,
     EpisodeAction,
-    Grant,
     Guid,
     Stamp,
     Told,
@@ -77,14 +76,6 @@ _SAVE_DOCUMENT = """
 INSERT INTO document (account_id, kind, name, body) VALUES (?, ?, ?, ?)
 ON CONFLICT (account_id, kind, name) DO UPDATE SET body = excluded.body
 """
-_SAVE_GRANT = """
-INSERT OR REPLACE INTO login_grant (login, account_id, label, created) VALUES (?, ?, ?, ?)
-"""
-_TAKE_GRANT = """
-DELETE FROM login_grant WHERE login = ? RETURNING login, account_id, label, created
-"""
-_HAS_GRANT = "SELECT EXISTS (SELECT 1 FROM login_grant WHERE login = ?)"
-_FORGET_GRANTS = "DELETE FROM login_grant WHERE created < ?"
 
 
 def changed(connection: apsw.Connection, account_id: AccountId, first: Stamp) -> list[Entry]:
@@ -182,23 +173,6 @@ def change_document(
     if body != found:
         connection.execute(_SAVE_DOCUMENT, (account_id, kind, name, body))
     return body
-
-
-def save_grant(connection: apsw.Connection, grant: Grant, forgotten_before: Stamp) -> None:
-    """Remember a grant; forget those that nobody fetched."""
-    connection.execute(_FORGET_GRANTS, (forgotten_before,))
-    connection.execute(_SAVE_GRANT, (grant.login, grant.account_id, grant.label, grant.created))
-
-
-def has_grant(connection: apsw.Connection, login: bytes) -> bool:
-    """Say whether there is a grant."""
-    return bool(connection.execute(_HAS_GRANT, (login,)).get)
-
-
-def take_grant(connection: apsw.Connection, login: bytes) -> Grant | None:
-    """Return a grant, and forget it."""
-    row = connection.execute(_TAKE_GRANT, (login,)).get
-    return Grant(*row) if row else None
 
 
 def _clock(connection: apsw.Connection, account_id: AccountId, clock: Clock) -> Stamp:

@@ -40,7 +40,7 @@ from feedkeep.model import (
 )
 from feedkeep.store.base import Check
 from feedkeep.store.batch import Batcher, Done, FailedBeforeCommit, Outcome, reader
-from feedkeep.store.sqlite import accounts, apps, archive, entries, lock
+from feedkeep.store.sqlite import accounts, apps, archive, entries, lock, logins
 from feedkeep.store.sqlite.archive import SqliteArchive
 from feedkeep.store.sqlite.connection import (
     APPLICATION_ID,
@@ -189,13 +189,15 @@ class SqliteStore:
     ) -> str:
         return await self._write(apps.change_document, account_id, kind, name, decide)
 
-    async def save_grant(self, grant: Grant, forgotten_before: Stamp) -> None:
-        await self._write(apps.save_grant, grant, forgotten_before)
+    async def save_grant(self, account: Account, grant: Grant, forgotten_before: Stamp) -> bool:
+        return await self._write(logins.save_grant, account, grant, forgotten_before)
 
-    async def take_grant(self, login: bytes) -> Grant | None:
+    async def find_grant(self, login: bytes) -> Grant | None:
         with self._translating:
-            is_there = apps.has_grant(self._reader, login)
-        return await self._write(apps.take_grant, login) if is_there else None
+            return logins.find_grant(self._reader, login)
+
+    async def fetch_grant(self, grant: Grant, token: Token, now: Stamp) -> Account | None:
+        return await self._write(logins.fetch_grant, grant, token, now)
 
     async def find_token(
         self, account_id: AccountId, token_hash: bytes, guid: Guid | None = None

@@ -1,0 +1,41 @@
+"""The links of Nextcloud's login: their secrets, and until when they are good."""
+
+from __future__ import annotations
+
+import pytest
+
+from feedkeep.rules.login_links import begun_at, is_open, login_of, new_secret, read_begun
+
+RANDOM = "x" * 43
+
+
+def test_a_secret_says_when_its_login_was_begun_and_its_link_does_not_give_it_away() -> None:
+    secret = new_secret(RANDOM, 1_790_000_000)
+    assert begun_at(secret) == 1_790_000_000
+    assert len(login_of(secret)) == 32
+    assert login_of(secret) != login_of(new_secret(RANDOM, 1_790_000_001))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "5", RANDOM, f".{RANDOM}", f"5.{RANDOM} ", "5.x", f"\u0665.{RANDOM}", f"-5.{RANDOM}"],
+)
+def test_what_is_no_secret_says_nothing(text: str) -> None:
+    assert begun_at(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "second"), [("5", 5), ("", None), ("\u0665", None), ("9" * 13, None)]
+)
+def test_a_link_names_a_second_or_none(text: str, second: int | None) -> None:
+    assert read_begun(text) == second
+
+
+@pytest.mark.parametrize(
+    ("begun", "expected"),
+    [(1_000, True), (1_060, True), (1_061, False), (-200, True), (-201, False), (None, False)],
+)
+def test_a_login_is_open_for_20_minutes_and_not_before_it_is_begun(
+    begun: int | None, expected: bool
+) -> None:
+    assert is_open(begun, 1_000) is expected
