@@ -353,6 +353,38 @@ def test_exported_json_is_readable(feedkeep: FeedkeepProcess) -> None:
     ] * 2
 
 
+def test_a_feed_is_moved_and_apps_go_on_with_the_url_they_have_unless_they_are_told(
+    feedkeep: FeedkeepProcess,
+) -> None:
+    name, moved = feedkeep.new_account(), "https://moved.example/feed"
+    feedkeep.must("import", name, "-", stdin=FEEDS)
+    told = feedkeep.must("move", name, "https://a.example/feed", moved)
+    assert told == "Moved; apps go on with the URL that they have.\n"
+    assert "apps are told" in feedkeep.must(
+        "move", name, "http://a.example/feed", moved, "--tell-apps"
+    )
+    listed = feedkeep.must("export", name, "--format", "urls").split()
+    assert sorted(listed) == ["https://b.example/feed", moved]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("https://never.example", "https://moved.example", "no feed with the old URL"),
+        ("https://a.example/feed", "https://b.example/feed", "belongs to another subscription"),
+        ("https://a.example/feed", "moved.example", "No protocol present"),
+    ],
+)
+def test_a_move_that_cannot_be_says_why_and_changes_nothing(
+    feedkeep: FeedkeepProcess, old: str, new: str, reason: str
+) -> None:
+    name = feedkeep.new_account()
+    feedkeep.must("import", name, "-", stdin=FEEDS)
+    assert reason in failure(feedkeep.run("move", name, old, new))
+    listed = feedkeep.must("export", name, "--format", "urls").split()
+    assert sorted(listed) == ["https://a.example/feed", "https://b.example/feed"]
+
+
 def test_a_backup_made_while_the_service_runs_is_restored_where_nothing_is(
     tmp_path: Path,
 ) -> None:
