@@ -91,29 +91,45 @@ class Service:
         found = await self._store.find_token(credential.account_id, credential.hash, wanted)
         if found is None:
             raise NotAuthorized
-        account, named = found.account, credential.name
-        if named is not None and credentials.name_key(named) != credentials.name_key(account.name):
+        account = found.account
+        if not credentials.is_named(account, credential):
             raise NotAuthorized
         if not credentials.admits(account, found.token, _now()):
             raise NotAuthorized
         return Admitted(account, credential.kind, found.view, found.token)
 
     async def _authenticate_password(self, credential: PasswordCredential, address: str) -> Account:
-        key = credentials.name_key(credential.name)
-        password = credentials.normal_password(credential.password)
-        account = await self._store.find_account(key)
+        counted_key = credentials.name_key(credential.name)
+        shown, account = await self._named_account(credential)
+        key = credentials.name_key(shown.name)
+        password = credentials.normal_password(shown.password)
         stored_hash = account.password_hash if account and not account.is_disabled else None
         if account and self._passwords.remembers(key, password, stored_hash):
             return account
 
         def count_attempt() -> Callable[[], None]:
-            attempt = self._throttle.begin(key, address, time.monotonic())
+            attempt = self._throttle.begin(counted_key, address, time.monotonic())
             return lambda: self._throttle.forgive(attempt)
 
         is_right = await self._passwords.verify(key, password, stored_hash, count_attempt)
         if account is None or not is_right:
             raise NotAuthorized
         return account
+
+    async def _named_account(
+        self, shown: PasswordCredential
+    ) -> tuple[PasswordCredential, Account | None]:
+        """Return the first reading of what was shown that names an account, and that account.
+
+        All are looked up, and attempts are counted by the first: neither time nor count tells
+        whether there is such a name.
+        """
+        account = await self._store.find_account(credentials.name_key(shown.name))
+        if shown.otherwise is not None:
+            other = await self._named_account(shown.otherwise)
+            if account is None and other[1] is not None:
+                return other
+        return shown, account
 
     # Subscriptions (contract, sections 5 and 6)
 
