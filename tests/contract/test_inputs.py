@@ -65,6 +65,19 @@ def test_a_body_that_is_not_valid_is_405_and_stores_nothing(
     assert entries(api) == []
 
 
+@pytest.mark.parametrize("opened", ["[", '{"a":'])
+def test_json_is_nested_64_levels_deep_at_most_and_that_is_said(
+    api: httpx.Client, opened: str
+) -> None:
+    closed = "]" if opened == "[" else "}"
+    bodies = [item(f'"feed_url": "{A}", "x": {opened * n}0{closed * n}') for n in (62, 61)]
+    refused, accepted = (post(api, body) for body in bodies)
+    assert (refused.status_code, accepted.status_code) == (405, 200)
+    assert refused.json()["message"].endswith("The JSON is nested deeper than 64 levels.")
+    patch = api.patch(f"/subscriptions/{G1}", content=bodies[0])
+    assert (patch.status_code, patch.json()["message"]) == (405, refused.json()["message"])
+
+
 @pytest.mark.parametrize("number", [LONG, str(2**63), "1e999", "-0.0"])
 def test_a_number_of_any_size_in_a_field_that_is_not_ours_is_ignored(
     api: httpx.Client, number: str

@@ -39,7 +39,7 @@ def test_opml_of_any_version_is_read_from_all_its_folders(version: str) -> None:
 @pytest.mark.parametrize(
     "encoding",
     ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "iso-8859-1",
-     "windows-1252", "mac-roman", "cp437"],
+     "windows-1252", "macintosh", "iso-8859-15"],
 )  # fmt: skip
 def test_opml_is_read_in_any_encoding_that_it_declares(encoding: str) -> None:
     text = NESTED.format(version="2.0", encoding=encoding)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 from people import EPISODE, HTTP_A, A, B, Person, add, log_in, ok, play
 
+from feedkeep.apps import _name_of
+from feedkeep.service import Service
+
 
 def test_all_devices_share_one_list_and_nothing_can_part_them(person: Person) -> None:
     app, path = person.app(), f"/api/2/sync-devices/{person.name}.json"
@@ -55,6 +58,42 @@ def test_settings_are_bounded_by_their_bytes_in_utf_8_not_by_their_characters(
     app, path = person.app(), f"/api/2/settings/{person.name}/account.json"
     assert app.post(path, json={"set": {"a": "é" * 40_000}, "remove": []}).status_code == 400
     assert app.post(path, json={"set": {"a": "é" * 30_000}, "remove": []}).status_code == 200
+
+
+def test_json_is_nested_64_levels_deep_at_most_wherever_it_is_read(person: Person) -> None:
+    app, deep = person.app(), b'{"x":' + b"[" * 64 + b"]" * 64 + b"}"
+    for path in (
+        person.changes(),
+        f"/api/2/devices/{person.name}/phone.json",
+        f"/api/2/settings/{person.name}/account.json",
+        person.episodes,
+        "/index.php/apps/gpoddersync/subscription_change/create",
+        "/index.php/apps/gpoddersync/episode_action/create",
+    ):
+        reply = app.post(path, content=deep)
+        assert (reply.status_code, reply.json()["code"]) == (400, "400"), path
+        assert reply.json()["message"].endswith("The JSON is nested deeper than 64 levels."), path
+    path = f"/subscriptions/{person.name}/phone.json"
+    reply = app.put(path, content=deep)
+    assert reply.json()["message"].endswith("The JSON is nested deeper than 64 levels.")
+
+
+def test_settings_that_were_let_in_too_deep_are_told_and_give_way_to_the_next(
+    person: Person,
+) -> None:
+    deep = '{"a":' + "[" * 990 + "]" * 990 + "}"
+
+    async def keep(service: Service) -> None:
+        account = await service.account(person.name)
+        keep = service._store.change_document
+        await keep(account.id, "settings", _name_of("account"), lambda *_: deep)
+
+    person.process.use(keep)
+    app, path = person.app(), f"/api/2/settings/{person.name}/account.json"
+    reply = app.get(path)
+    assert (reply.status_code, reply.text) == (200, deep)
+    assert ok(app.post(path, json={"set": {"b": 1}, "remove": []})) == {"b": 1}
+    assert ok(app.get(path)) == {"b": 1}
 
 
 def test_settings_are_kept_up_to_a_bound(person: Person) -> None:

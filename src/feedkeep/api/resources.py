@@ -11,8 +11,10 @@ from feedkeep.api.body import read_body
 from feedkeep.api.http import Reply, Request
 from feedkeep.errors import InvalidInput
 from feedkeep.model import AccountId, Admitted
+from feedkeep.rules.subscriptions import Refused, Wanted
 from feedkeep.service import Service
 from feedkeep.settings import Settings
+from feedkeep.turns import LONG_BYTES, beside
 
 MAX_DELETION_ID = 2**53 - 1
 """The greatest whole number that every JSON parser reads exactly."""
@@ -43,11 +45,17 @@ class SubscriptionsResource:
 
     async def post(self, request: Request) -> Reply:
         """Add feeds."""
-        wanted = wire.decode(wire.ADD_REQUEST, await read_body(request, self._max_body_bytes))
+        body = await read_body(request, self._max_body_bytes)
+        is_long = len(body) > LONG_BYTES
+        wanted = await beside(is_long, self._wanted, body)
+        results = await self._service.add(_account(request), wanted)
+        return Reply(await beside(is_long, lambda: wire.encode(wire.add_reply(results))))
+
+    def _wanted(self, body: bytes) -> list[Wanted | Refused]:
+        wanted = wire.decode(wire.ADD_REQUEST, body)
         if len(wanted.subscriptions) > self._max_items:
             raise InvalidInput(f"At most {self._max_items:,} subscriptions fit in one request.")
-        results = await self._service.add(_account(request), wire.items_wanted(wanted))
-        return Reply(wire.encode(wire.add_reply(results)))
+        return wire.items_wanted(wanted)
 
 
 class SubscriptionResource:
@@ -64,7 +72,9 @@ class SubscriptionResource:
 
     async def patch(self, request: Request) -> Reply:
         """Change its feed URL, its guid, its status."""
-        wanted = wire.decode(wire.UPDATE_REQUEST, await read_body(request, self._max_body_bytes))
+        body = await read_body(request, self._max_body_bytes)
+        is_long = len(body) > LONG_BYTES
+        wanted = await beside(is_long, wire.decode, wire.UPDATE_REQUEST, body)
         updated = await self._service.update(
             _account(request),
             request.parameters["guid"],

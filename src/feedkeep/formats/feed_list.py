@@ -14,6 +14,9 @@ from feedkeep.formats.listed_feed import FeedList, ListedFeed
 from feedkeep.model import Subscription
 from feedkeep.rules.feed_urls import parse_feed_url
 
+MAX_LINES = 400_000
+"""How many lines a text may have; no list of feeds comes near."""
+
 _ENOUGH_BYTES = 1_024
 _BYTE_ORDER_MARKS = b"\xef\xbb\xbf\xff\xfe"
 _WIDE_BYTE_ORDER_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -93,7 +96,7 @@ def read_urls(data: bytes) -> list[ListedFeed]:
     """Return the feeds of a text with one URL a line; lines that start with # are comments.
 
     Raises:
-        InvalidInput: It is not UTF-8, nor UTF-16 with a byte order mark.
+        InvalidInput: It is not UTF-8, nor UTF-16 with a byte order mark, or has too many lines.
     """
     encoding = "utf-16" if data.startswith(_WIDE_BYTE_ORDER_MARKS) else "utf-8-sig"
     try:
@@ -102,6 +105,8 @@ def read_urls(data: bytes) -> list[ListedFeed]:
         raise InvalidInput(
             f"The text is not UTF-8: {error.reason} at byte {error.start}."
         ) from error
+    if len(lines) > MAX_LINES:
+        raise InvalidInput(f"The text has more than {MAX_LINES:,} lines.")
     return [
         ListedFeed(f"line {number}", line.strip(), None)
         for number, line in enumerate(lines, 1)

@@ -8,13 +8,23 @@ from __future__ import annotations
 import codecs
 import html
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from xml.parsers import expat
 from xml.sax.saxutils import quoteattr
 
 from feedkeep.errors import InvalidInput
+from feedkeep.formats.encodings import codec_of
 from feedkeep.formats.listed_feed import FeedList, ListedFeed
 
+MAX_TAGS = 400_000
+MAX_TAG_CHARACTERS = 200_000
+MAX_BARE_AMPERSANDS = 100_000
+"""How much of each may be in a file; no list of feeds comes near.
+
+A tag with all its attributes is read in one step, in which the process does nothing else.
+"""
+
+_HEAD_BYTES = 1_024
 _NAMESPACE = "https://podcastindex.org/namespace/1.0"
 _DECLARED = re.compile(rb"""<\?xml[^>]*?encoding\s*=\s*["']([A-Za-z][A-Za-z0-9._-]*)["']""")
 _NAME = "(?:amp|lt|gt|quot|apos|#[0-9]+|#x[0-9A-Fa-f]+)"
@@ -39,25 +49,30 @@ _BYTE_ORDER_MARKS = {
 def read(data: bytes) -> FeedList:
     """Return the feeds of an OPML file, from all levels of its outline.
 
-    Any encoding that the file declares is taken, and so are ampersands that were not escaped. A
-    file with declarations of its own, entities above all, is refused: only hostile ones have them.
-    From a file that is broken otherwise, as some apps write them, what can be found is taken.
+    Any encoding that browsers know is taken, and so are ampersands that were not escaped. A file
+    with declarations of its own, entities above all, is refused: only hostile ones have them. From
+    a file that is broken otherwise, as some apps write them, what can be found is taken.
 
     Raises:
-        InvalidInput: It is not well-formed XML, not OPML, or declares something.
+        InvalidInput: It is not well-formed XML, not OPML, declares something, or is too much.
     """
-    # Apps write titles like "Q & A" as they are; escaping them also leaves no entity to expand.
-    text = _BARE_AMPERSAND.sub("&amp;", _decoded(data))
-    reader = _Reader()
+    text = _escaped(_decoded(data))
     try:
-        reader.parser.Parse(text.encode(), True)
-    except expat.ExpatError as error:
-        broken = f"The XML is broken at line {error.lineno}: {expat.ErrorString(error.code)}."
+        return FeedList(_parsed(text))
+    except BrokenXml as broken:
         feeds = _salvaged(text) if "<opml" in text.lower() else []
         if not feeds:
-            raise InvalidInput(broken) from error
+            raise
         return FeedList(feeds, f"{broken} Every xmlUrl found in it was taken, without guids.")
-    return FeedList(reader.feeds)
+
+
+def read_whole(data: bytes) -> Sequence[ListedFeed]:
+    """Return the feeds of an OPML file, if all of it can be read; raises as `read` does."""
+    return _parsed(_escaped(_decoded(data)))
+
+
+class BrokenXml(InvalidInput):
+    """A file that is not well-formed XML."""
 
 
 def write(feeds: Iterable[ListedFeed]) -> bytes:
@@ -76,6 +91,16 @@ def write(feeds: Iterable[ListedFeed]) -> bytes:
         "</opml>",
     ]
     return "".join(f"{line}\n" for line in lines).encode()
+
+
+def _parsed(text: str) -> list[ListedFeed]:
+    reader = _Reader()
+    try:
+        reader.parser.Parse(text.encode(), True)
+    except expat.ExpatError as error:
+        reason = expat.ErrorString(error.code)
+        raise BrokenXml(f"The XML is broken at line {error.lineno}: {reason}.") from error
+    return reader.feeds
 
 
 class _Reader:
@@ -123,18 +148,46 @@ def _refuse_declarations(_name: str, _system: str | None, _public: str | None, o
 
 
 def _decoded(data: bytes) -> str:
-    encoding = next(
-        (name for mark, name in _BYTE_ORDER_MARKS.items() if data.startswith(mark)), None
-    )
-    if encoding is None:
-        declared = _DECLARED.match(data.lstrip())
-        encoding = declared[1].decode() if declared else "utf-8"
+    marks = (codec for mark, codec in _BYTE_ORDER_MARKS.items() if data.startswith(mark))
+    codec = next(marks, None) or _declared(data[:_HEAD_BYTES])
     try:
-        text = data.decode(encoding)
-        text.encode()
-    except (UnicodeError, LookupError) as error:
-        raise InvalidInput(f'The XML is not in the encoding "{encoding}": {error}.') from error
-    return text.lstrip()
+        return data.decode(codec).lstrip()
+    except UnicodeError as error:
+        raise InvalidInput(f'The XML is not in the encoding "{codec}": {error}.') from error
+
+
+def _declared(head: bytes) -> str:
+    """Return the codec for what the first bytes of a file declare."""
+    declared = _DECLARED.match(head.lstrip())
+    if declared is None:
+        return "utf-8"
+    codec = codec_of(label := declared[1].decode())
+    if codec is None:
+        raise InvalidInput(f'The XML is in the encoding "{label}", which is not read; use UTF-8.')
+    return codec
+
+
+def _escaped(text: str) -> str:
+    """Return the text with its bare ampersands escaped: apps write titles like "Q & A".
+
+    That leaves no entity to expand, either. It is done piece by piece, so that others have their
+    turn, and each piece is one tag with the text after it.
+    """
+    if text.count("<") > MAX_TAGS:
+        raise InvalidInput(f"There are more than {MAX_TAGS:,} tags in the XML.")
+    pieces = text.split("<")
+    if max(map(len, pieces)) > MAX_TAG_CHARACTERS:
+        raise InvalidInput(
+            f"A tag or text in the XML has more than {MAX_TAG_CHARACTERS:,} characters."
+        )
+    bare = 0
+    for place, piece in enumerate(pieces):
+        if "&" in piece:
+            pieces[place], found = _BARE_AMPERSAND.subn("&amp;", piece)
+            bare += found
+            if bare > MAX_BARE_AMPERSANDS:
+                raise InvalidInput(f"More than {MAX_BARE_AMPERSANDS:,} ampersands are not escaped.")
+    return "<".join(pieces)
 
 
 def _outline(feed: ListedFeed) -> str:

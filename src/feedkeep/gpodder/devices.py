@@ -6,7 +6,7 @@ from feedkeep.api.http import Reply, Request
 from feedkeep.api.wire import encode
 from feedkeep.errors import InvalidInput
 from feedkeep.gpodder.resource import Resource, admitted, done, parameter
-from feedkeep.gpodder.wire import DeviceReply, read_object, text, texts
+from feedkeep.gpodder.wire import DeviceReply, text, texts
 from feedkeep.rules.feed_urls import parse_feed_url
 
 
@@ -26,8 +26,7 @@ class DeviceResource(Resource):
 
     async def post(self, request: Request) -> Reply:
         """Describe it; one that was not known is made."""
-        body = await self.body(request)
-        told = read_object(body) if body.strip() else {}
+        told = await self.json_object(request, may_be_empty=True)
         await self.apps.describe_device(
             admitted(request).account.id,
             request.parameters["device"],
@@ -63,11 +62,11 @@ class SettingsResource(Resource):
     async def get(self, request: Request) -> Reply:
         """Tell what is kept under a scope."""
         found = await self.apps.settings(admitted(request).account.id, _scope(request))
-        return Reply(encode(found))
+        return Reply(found.encode())
 
     async def post(self, request: Request) -> Reply:
         """Set and remove; tell what is kept then."""
-        told = read_object(await self.body(request))
+        told = await self.json_object(request)
         wanted = told.get("set")
         changed = await self.apps.change_settings(
             admitted(request).account.id,
@@ -75,7 +74,7 @@ class SettingsResource(Resource):
             wanted if isinstance(wanted, dict) else {},
             texts(told.get("remove")),
         )
-        return Reply(encode(changed))
+        return Reply(changed.encode())
 
 
 def _scope(request: Request) -> str:

@@ -18,9 +18,8 @@ class NoPodcastsResource(Resource):
 
     async def get(self, request: Request) -> Reply:
         """Write the empty list."""
-        if request.parameters.get("format", "json") == "json":
-            return Reply(encode([]))
-        return written(request, [])
+        request.parameters.setdefault("format", "json")
+        return await written(request, [], lambda: encode([]))
 
 
 class NothingResource(Resource):

@@ -7,7 +7,8 @@ from feedkeep.api.wire import encode
 from feedkeep.gpodder.resource import Resource, admitted, parameter
 from feedkeep.gpodder.times import read_since
 from feedkeep.gpodder.wire import actions_reply, read_list, sent_actions, upload_reply
-from feedkeep.rules.episode_actions import aggregated
+from feedkeep.rules.episode_actions import SentAction, aggregated
+from feedkeep.turns import LONG_BYTES, beside
 
 _TRUE = {"true", "1", "yes"}
 
@@ -42,7 +43,13 @@ async def tell_actions(resource: Resource, request: Request) -> Reply:
 
 async def receive_actions(resource: Resource, request: Request) -> Reply:
     """Keep actions."""
-    items = read_list(await resource.body(request))
-    resource.check_count(len(items))
-    uploaded = await resource.apps.record(admitted(request), sent_actions(items))
+    body = await resource.body(request)
+    sent = await beside(len(body) > LONG_BYTES, _sent, resource, body)
+    uploaded = await resource.apps.record(admitted(request), sent)
     return Reply(encode(upload_reply(uploaded)))
+
+
+def _sent(resource: Resource, body: bytes) -> list[SentAction]:
+    items = read_list(body)
+    resource.check_count(len(items))
+    return sent_actions(items)

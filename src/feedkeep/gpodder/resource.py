@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from feedkeep.api.body import read_body
 from feedkeep.api.http import Reply, Request
 from feedkeep.errors import InvalidInput
+from feedkeep.gpodder.wire import read_object
 from feedkeep.model import Admitted
 from feedkeep.service import Service
 from feedkeep.settings import Settings
+from feedkeep.turns import LONG_BYTES, beside
 
 
 class Resource:
@@ -23,6 +27,13 @@ class Resource:
     async def body(self, request: Request) -> bytes:
         """Return the body of a request; raises as `read_body` does."""
         return await read_body(request, self._max_body_bytes)
+
+    async def json_object(self, request: Request, *, may_be_empty: bool = False) -> dict[str, Any]:
+        """Return the JSON object in a body; raises as `body` and `read_object` do."""
+        body = await self.body(request)
+        if may_be_empty and not body.strip():
+            return {}
+        return await beside(len(body) > LONG_BYTES, read_object, body)
 
     async def meet_device(self, request: Request) -> None:
         """Make the device that the path names known, if it is not."""

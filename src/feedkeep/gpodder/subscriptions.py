@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
-import msgspec
 import structlog
 
 from feedkeep.api.http import Reply, Request
-from feedkeep.api.wire import decode, encode
+from feedkeep.api.wire import LIST, decode, encode
 from feedkeep.errors import InvalidInput
 from feedkeep.formats import opml
 from feedkeep.formats.feed_list import Format, read_urls, write_feed_list
@@ -18,20 +18,20 @@ from feedkeep.gpodder.wire import (
     ChangesReply,
     PodcastReply,
     UpdatesReply,
-    read_object,
     text,
     texts,
     upload_reply,
 )
 from feedkeep.model import Subscription
 from feedkeep.rules.devices import check_id
+from feedkeep.rules.url_lists import UrlChanges
+from feedkeep.turns import LONG_BYTES, LONG_LIST, beside
 
 _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 FORMATS = "json|opml|txt"
 """How a whole list is written; a path that ends so belongs to this protocol."""
 
-_LIST = msgspec.json.Decoder(list[Any])
 _CONTENT_TYPES = {
     "opml": "text/xml; charset=utf-8",
     "txt": "text/plain; charset=utf-8",
@@ -60,9 +60,7 @@ class UpdatesResource(Resource):
         """Tell what changed; of new episodes nothing is known here."""
         since = read_since(parameter(request, "since"))
         changes, timestamp = await self.apps.changes(admitted(request), since, _device(request))
-        added = [PodcastReply(url, url) for url in changes.add]
-        removed = changes.remove
-        return Reply(encode(UpdatesReply(added, removed, removed, [], timestamp)))
+        return Reply(await beside(len(changes.add) > LONG_LIST, _updates, changes, timestamp))
 
 
 class WholeListResource(Resource):
@@ -70,7 +68,8 @@ class WholeListResource(Resource):
 
     async def put(self, request: Request) -> Reply:
         """Let the list be exactly this one."""
-        urls = _read(await self.body(request), request.parameters["format"])
+        body = await self.body(request)
+        urls = await beside(len(body) > LONG_BYTES, _read, body, request.parameters["format"])
         self.check_count(len(urls))
         refused = await self.apps.replace(admitted(request), urls, _device(request))
         if refused:  # of which nothing is told: URLs are in no log
@@ -92,9 +91,7 @@ class DeviceListResource(WholeListResource):
     async def get(self, request: Request) -> Reply:
         """Write the list."""
         found = await self.service.subscribed(admitted(request).account.id)
-        if request.parameters["format"] == "json":
-            return Reply(encode([item.feed_url for item in found]))
-        return written(request, found)
+        return await written(request, found, lambda: encode([item.feed_url for item in found]))
 
     async def put(self, request: Request) -> Reply:
         """Let the list be exactly this one."""
@@ -110,33 +107,46 @@ class AccountListResource(WholeListResource):
     async def get(self, request: Request) -> Reply:
         """Write the list."""
         found = await self.service.subscribed(admitted(request).account.id)
-        if request.parameters["format"] == "json":
-            return Reply(encode([PodcastReply(s.feed_url, s.feed_url) for s in found]))
-        return written(request, found)
+        return await written(request, found, lambda: encode(_podcasts(s.feed_url for s in found)))
 
 
 async def tell_changes(resource: Resource, request: Request) -> Reply:
     """Tell what was added and removed since a second."""
     since = read_since(parameter(request, "since"))
     changes, timestamp = await resource.apps.changes(admitted(request), since, _device(request))
-    return Reply(encode(ChangesReply(changes.add, changes.remove, timestamp)))
+    reply = ChangesReply(changes.add, changes.remove, timestamp)
+    return Reply(await beside(len(changes.add) > LONG_LIST, encode, reply))
 
 
 async def receive_changes(resource: Resource, request: Request) -> Reply:
     """Add and remove."""
-    wanted = read_object(await resource.body(request))
+    wanted = await resource.json_object(request)
     added, removed = texts(wanted.get("add")), texts(wanted.get("remove"))
     resource.check_count(len(added) + len(removed))
     uploaded = await resource.apps.upload(admitted(request), added, removed, _device(request))
     return Reply(encode(upload_reply(uploaded)))
 
 
-def written(request: Request, subscriptions: list[Subscription]) -> Reply:
-    """Return a list as OPML or text, as the path asks."""
+async def written(
+    request: Request, subscriptions: list[Subscription], as_json: Callable[[], bytes]
+) -> Reply:
+    """Return a list as JSON, OPML or text, as the path asks."""
+    is_long = len(subscriptions) > LONG_LIST
     name = request.parameters["format"]
+    if name == "json":
+        return Reply(await beside(is_long, as_json))
     kind = Format.OPML if name == "opml" else Format.URLS
     headers = {"Content-Type": _CONTENT_TYPES[name]}
-    return Reply(write_feed_list(subscriptions, kind), headers=headers)
+    return Reply(await beside(is_long, write_feed_list, subscriptions, kind), headers=headers)
+
+
+def _podcasts(urls: Iterable[str]) -> list[PodcastReply]:
+    return [PodcastReply(url, url) for url in urls]
+
+
+def _updates(changes: UrlChanges, timestamp: int) -> bytes:
+    reply = UpdatesReply(_podcasts(changes.add), changes.remove, changes.remove, [], timestamp)
+    return encode(reply)
 
 
 def _device(request: Request) -> str:
@@ -151,19 +161,12 @@ def _read(body: bytes, kind: str) -> list[str]:
             meant. What can be read of a broken list is not the list, and the rest would be lost.
     """
     if kind == "json":
-        items = decode(_LIST, body)
+        items = decode(LIST, body)
         return [_url_of(item) if isinstance(item, dict) else text(item) for item in items]
-    urls = _read_opml(body) if kind == "opml" else [feed.feed_url for feed in read_urls(body)]
-    if not urls:
+    feeds = opml.read_whole(body) if kind == "opml" else read_urls(body)
+    if not feeds:
         raise InvalidInput("No feed URL was sent, so nothing was changed.")
-    return urls
-
-
-def _read_opml(body: bytes) -> list[str]:
-    listed = opml.read(body)
-    if listed.warning:
-        raise InvalidInput("The OPML is broken, so nothing was changed.")
-    return [feed.feed_url for feed in listed.feeds]
+    return [feed.feed_url for feed in feeds]
 
 
 def _url_of(item: dict[str, Any]) -> str:

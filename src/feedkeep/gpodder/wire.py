@@ -6,16 +6,14 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from feedkeep.api.wire import decode
+from feedkeep.api.wire import ANY, decode
 from feedkeep.apps import Uploaded
 from feedkeep.gpodder.times import read_time, write_time
 from feedkeep.model import EpisodeAction
 from feedkeep.rules.episode_actions import SentAction
 
-_ANY = msgspec.json.Decoder(Any)
 _DIGITS = re.compile(r"[0-9]{1,15}")
 
 
@@ -90,9 +88,9 @@ def read_object(body: bytes) -> dict[str, Any]:
     """Return a JSON object; anything else counts as an empty one.
 
     Raises:
-        InvalidInput: It is no JSON.
+        InvalidInput: It is no JSON, or too deep or too much.
     """
-    value = decode(_ANY, body)
+    value = decode(ANY, body)
     return value if isinstance(value, dict) else {}
 
 
@@ -102,7 +100,7 @@ def read_list(body: bytes) -> list[Any]:
     Raises:
         InvalidInput: It is no JSON.
     """
-    value = decode(_ANY, body)
+    value = decode(ANY, body)
     return value if isinstance(value, list) else []
 
 

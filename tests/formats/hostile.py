@@ -1,0 +1,107 @@
+"""Files of 4 MiB that are hard to read, by name; run as a program, it reads all of them.
+
+It has five seconds of the processor for each, which no other load on the machine takes from it.
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+from collections.abc import Callable
+
+from feedkeep.errors import InvalidInput
+from feedkeep.formats.feed_list import read_feed_list
+from feedkeep.formats.opml import read_whole
+
+SIZE_BYTES = 4 * 1024 * 1024
+CPU_SECONDS = 5
+MEMORY_BYTES = 400 * 1024 * 1024
+BEGIN, END = b"<opml version='2.0'><body>", b"</body></opml>"
+
+
+def full_of(unit: bytes, before: bytes = BEGIN, after: bytes = END) -> bytes:
+    return before + unit * ((SIZE_BYTES - len(before) - len(after)) // len(unit)) + after
+
+
+def in_tags(unit: bytes, tag: bytes = b"<a/>", size: int = 150_000) -> bytes:
+    """Return a file that is full of pieces which are as long as they may be."""
+    return full_of(tag + unit * (size // len(unit)))
+
+
+def outline(inside: bytes) -> bytes:
+    return b"<outline " + inside + b"/>"
+
+
+def said_to_be(encoding: bytes, unit: bytes) -> bytes:
+    return full_of(unit, b'<?xml version="1.0" encoding="' + encoding + b'"?>' + BEGIN)
+
+
+MANY_ATTRIBUTES = b" ".join(b"a%d=''" % number for number in range(14_000))
+SHAPES: dict[str, Callable[[], bytes]] = {
+    "ampersands": lambda: full_of(b"&"),
+    "ampersands in pieces": lambda: in_tags(b"&"),
+    "ampersands in UTF-16": lambda: full_of(b"&\0", b"\xff\xfe<\0o\0>\0", b""),
+    "escaped ampersands": lambda: in_tags(b"&amp;"),
+    "references": lambda: in_tags(b"&#9;"),
+    "broken references": lambda: in_tags(b"&#x"),
+    "a long reference": lambda: in_tags(b"9", b"<a/>&#"),
+    "tags that begin": lambda: full_of(b"<"),
+    "tags that never end": lambda: full_of(b"<o>", after=b""),
+    "as many tags as may be": lambda: BEGIN + b"<o>" * 390_000,
+    "as many empty tags as may be": lambda: BEGIN + b"<o/>" * 390_000 + END,
+    "outlines": lambda: full_of(outline(b"xmlUrl=''")),
+    "outlines that are cut off": lambda: full_of(outline(b"xmlUrl='http://a.b/'"), after=b""),
+    "a long attribute": lambda: full_of(b"x", BEGIN + b"<outline xmlUrl='", b"'/>" + END),
+    "long attributes": lambda: full_of(outline(b"xmlUrl='" + b"x" * 150_000 + b"'")),
+    "attributes": lambda: full_of(outline(MANY_ATTRIBUTES)),
+    "the same attributes": lambda: full_of(outline(b"a='' " * 30_000)),
+    "a long comment": lambda: full_of(b"- ", BEGIN + b"<!--", b"-->" + END),
+    "comments": lambda: in_tags(b"-x", b"<!--") + b"-->",
+    "text": lambda: in_tags(b"]]&gt;"),
+    "lines": lambda: in_tags(b"\r\n"),
+    "instructions": lambda: full_of(b"<?a?>"),
+    "declarations": lambda: full_of(b"<!ENTITY a 'b'>", b"<!DOCTYPE opml [", b"]>" + BEGIN + END),
+    "salvaged": lambda: in_tags(b"xmlUrl='", b"<a "),
+    "salvaged of two kinds": lambda: in_tags(b"xmlUrl=\"xmlUrl='", b"<a "),
+    "salvaged with spaces": lambda: in_tags(b"xmlurl=         ", b"<a "),
+    "salvaged with references": lambda: full_of(outline(b"xmlUrl='" + b"&amp;" * 8 + b"'>")),
+    "punycode": lambda: said_to_be(b"punycode", b"a-b"),
+    "gb18030": lambda: said_to_be(b"gb18030", b"<a/>" + b"\x810\x810" * 40_000),
+    "iso-2022-jp": lambda: said_to_be(b"iso-2022-jp", b"<a/>" + b"\x1b$B!!\x1b(B" * 15_000),
+    "a declaration": lambda: full_of(b"encoding ", b"<?xml "),
+    "wide letters": lambda: in_tags("\U0001f3a7&".encode()),
+    "UTF-32": lambda: full_of(b"<a/>&").decode()[: SIZE_BYTES // 4].encode("utf-32"),
+    "spaces": lambda: full_of(b" ", b"", b""),
+    "zeros": lambda: full_of(b"\0", b"", b""),
+    "JSON arrays": lambda: full_of(b"[],", b'{"x":[', b"[]]}"),
+    "JSON items": lambda: full_of(b'{"feed_url":""},', b'{"subscriptions":[', b'{"feed_url":""}]}'),
+    "JSON that never ends": lambda: full_of(b'{"a":', b"", b""),
+    "JSON numbers": lambda: full_of(b"1.2345678901234567e-300,", b'{"x":[', b"0]}"),
+    "URLs": lambda: full_of(b"a\n", b"", b""),
+}
+
+
+def read(data: bytes) -> None:
+    assert len(data) <= SIZE_BYTES + 16
+    for reader in (read_feed_list, read_whole):
+        try:
+            reader(data)
+        except InvalidInput as refusal:
+            assert len(str(refusal)) < 200, refusal
+
+
+def used_seconds() -> float:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+if __name__ == "__main__":
+    for name, shape in SHAPES.items():
+        sys.stdout.write(f"{name}\n")
+        sys.stdout.flush()
+        data = shape()
+        until = int(used_seconds()) + 1 + CPU_SECONDS
+        resource.setrlimit(resource.RLIMIT_CPU, (until, resource.RLIM_INFINITY))
+        read(data)
+    used_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    sys.exit(used_bytes > MEMORY_BYTES)

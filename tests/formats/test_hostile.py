@@ -1,0 +1,65 @@
+"""No file of 4 MiB takes long to read, or much memory, whatever is in it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import hostile
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from feedkeep.errors import InvalidInput
+from feedkeep.formats.encodings import _CODECS, codec_of
+from feedkeep.formats.feed_list import read_feed_list
+
+
+def test_a_file_of_any_shape_is_read_or_refused_in_time() -> None:
+    program = [sys.executable, Path(hostile.__file__)]
+    done = subprocess.run(program, stdout=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stdout.split("\n")[:-1]) == (0, list(hostile.SHAPES))
+
+
+UNITS = st.sampled_from(
+    [b"<", b">", b"/", b"&", b";", b"#", b"x", b"=", b"'", b'"', b" ", b"\n", b"!", b"--", b"[",
+     b"]", b"?", b"<o>", b"</o>", b"<outline ", b"xmlUrl=", b"/>", b"&amp;", b"&#1;", b"<!--",
+     b"CDATA["]
+)  # fmt: skip
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(UNITS, min_size=1, max_size=6), st.lists(UNITS, max_size=4))
+def test_what_repeats_anything_is_read_or_refused_in_time(
+    before: list[bytes], repeated: list[bytes]
+) -> None:
+    unit = b"".join(repeated or before)
+    data = (b"<opml>" + b"".join(before) + unit * (2**19 // len(unit)))[: 2**19]
+    begun = time.thread_time()
+    try:
+        read_feed_list(data)
+    except InvalidInput as refusal:
+        assert len(str(refusal)) < 200
+    assert time.thread_time() - begun < hostile.CPU_SECONDS
+
+
+def test_every_encoding_that_is_read_is_one_of_pythons() -> None:
+    for codec in set(_CODECS.values()):
+        assert b"<opml/>".decode(codec) == "<opml/>"
+    assert codec_of("Windows-1251") == "cp1251"
+
+
+@pytest.mark.parametrize(
+    "label", ["punycode", "idna", "utf-7", "rot13", "hex", "zip", "unicode_escape", "raw", "cp437"]
+)
+def test_an_encoding_that_browsers_do_not_know_is_refused_with_what_to_do(label: str) -> None:
+    data = f'<?xml version="1.0" encoding="{label}"?><opml/>'.encode()
+    with pytest.raises(InvalidInput, match=f'encoding "{label}", which is not read; use UTF-8'):
+        read_feed_list(data)
+
+
+def test_what_is_said_to_be_utf_16_and_can_be_read_is_utf_8() -> None:
+    data = '<?xml version="1.0" encoding="utf-16"?><opml><outline xmlUrl="ü"/></opml>'.encode()
+    assert [feed.feed_url for feed in read_feed_list(data).feeds] == ["ü"]

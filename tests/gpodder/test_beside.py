@@ -1,0 +1,105 @@
+"""What takes long to read or to write is done beside the event loop, which goes on meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from people import basic
+
+from feedkeep.api import resources
+from feedkeep.app import FeedkeepApp
+from feedkeep.gpodder import episodes, resource, subscriptions
+from feedkeep.service import Service
+from feedkeep.settings import Settings
+from feedkeep.store.sqlite import SqliteStore
+
+PASSWORD = "a good passphrase"
+URLS = [f"https://a.example/{number}" for number in range(1_000)]
+LINES = "".join(f"{url}\n" for url in URLS)
+OUTLINES = "".join(f'<outline xmlUrl="{url}"/>' for url in URLS)
+ACTION = {"podcast": URLS[0], "episode": URLS[0], "action": "play"}
+
+
+def run(path: Path, work: Callable[[httpx.AsyncClient], Awaitable[None]]) -> None:
+    async def go() -> None:
+        service = Service(await SqliteStore.open(path))
+        await service.create_account("alice", PASSWORD)
+        transport = httpx.ASGITransport(FeedkeepApp(service, Settings()))
+        headers = {"Authorization": basic("alice", PASSWORD)}
+        async with httpx.AsyncClient(
+            transport=transport, base_url="http://test", headers=headers
+        ) as client:
+            await work(client)
+        await service.close()
+
+    asyncio.run(go())
+
+
+@pytest.fixture
+def long_ones(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of what was done beside the loop, each only after the loop went on."""
+    done: list[str] = []
+
+    def watch(module: Any) -> None:
+        async def watched(is_long: bool, work: Callable, *arguments: object) -> object:
+            if not is_long:
+                return work(*arguments)
+            went_on = threading.Event()
+
+            def waiting() -> object:
+                went_on.wait()
+                done.append(work.__name__)
+                return work(*arguments)
+
+            asyncio.get_running_loop().call_soon(went_on.set)
+            return await beside(True, waiting)
+
+        beside = module.beside
+        monkeypatch.setattr(module, "beside", watched)
+
+    for module in (resources, resource, episodes, subscriptions):
+        watch(module)
+    return done
+
+
+def test_long_bodies_and_lists_are_read_and_written_beside_the_loop(
+    tmp_path: Path, long_ones: list[str]
+) -> None:
+    async def work(client: httpx.AsyncClient) -> None:
+        items = [{"feed_url": url} for url in URLS]
+        for method, path, content in (
+            ("POST", "/subscriptions", {"json": {"subscriptions": items}}),
+            ("PUT", "/subscriptions/alice/phone.json", {"json": URLS}),
+            ("PUT", "/subscriptions/alice/phone.txt", {"content": LINES}),
+            ("PUT", "/subscriptions/alice/phone.opml", {"content": f"<opml>{OUTLINES}</opml>"}),
+            ("POST", "/api/2/subscriptions/alice/phone.json", {"json": {"add": URLS}}),
+            ("POST", "/api/2/episodes/alice.json", {"json": [ACTION] * 500}),
+            ("GET", "/subscriptions/alice/phone.json", {}),
+            ("GET", "/subscriptions/alice.json", {}),
+            ("GET", "/subscriptions/alice.opml", {}),
+            ("GET", "/api/2/subscriptions/alice/phone.json?since=0", {}),
+            ("GET", "/api/2/updates/alice/phone.json?since=0", {}),
+        ):
+            before = len(long_ones)
+            reply = await client.request(method, path, **content)  # type: ignore[arg-type]
+            assert (reply.status_code, reply.is_success) == (200, True), reply.text
+            assert len(long_ones) > before, path
+        assert long_ones[:2] == ["_wanted", "<lambda>"]
+
+    run(tmp_path / "feedkeep.db", work)
+
+
+def test_short_ones_are_read_and_written_at_once(tmp_path: Path, long_ones: list[str]) -> None:
+    async def work(client: httpx.AsyncClient) -> None:
+        one = {"subscriptions": [{"feed_url": URLS[0]}]}
+        assert (await client.post("/subscriptions", json=one)).status_code == 200
+        assert (await client.get("/subscriptions/alice.opml")).status_code == 200
+        assert long_ones == []
+
+    run(tmp_path / "feedkeep.db", work)

@@ -1,0 +1,60 @@
+"""What JSON is too deep or too much is known without decoding it, whatever stands in its texts."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from feedkeep.errors import InvalidInput
+from feedkeep.rules import json_bounds
+from feedkeep.rules.json_bounds import MAX_JSON_DEPTH, MAX_JSON_PARTS, check_json
+
+TEXTS = st.text('[]{}",:\\é a', max_size=8)
+VALUES = st.recursive(
+    st.none() | TEXTS | st.integers(0, 9),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=40,
+)
+
+
+def depth_of(value: Any) -> int:
+    if isinstance(value, dict):
+        value = list(value.values())
+    return 1 + max(map(depth_of, value), default=0) if isinstance(value, list) else 0
+
+
+def is_refused(data: bytes) -> bool:
+    try:
+        check_json(data)
+    except InvalidInput:
+        return True
+    return False
+
+
+@given(VALUES, st.integers(0, 70), st.booleans(), st.sampled_from([16, 65_536]))
+def test_what_is_nested_deeper_than_may_be_is_refused_and_nothing_else(
+    value: Any, more: int, is_ascii: bool, at_once: int
+) -> None:
+    for number in range(more):
+        value = {'"]\\': value} if number % 2 else [value, "[[[[\\"]
+    data = json.dumps(value, ensure_ascii=is_ascii).encode()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(json_bounds, "_AT_ONCE_BYTES", at_once)
+        assert is_refused(data) == (depth_of(value) > MAX_JSON_DEPTH)
+
+
+@pytest.mark.parametrize("unit", [b"[],", b"{},", b"0,", b'"",', b'{"":0},'])
+def test_what_has_more_parts_than_may_be_is_refused(unit: bytes) -> None:
+    parts = sum(unit.count(sign) for sign in (b"[", b"]", b"{", b"}", b",", b":"))
+    most = (MAX_JSON_PARTS - 2) // parts
+    check_json(b"[" + unit * most + b"]")
+    with pytest.raises(InvalidInput, match=r"more than 400,000 parts"):
+        check_json(b"[" + unit * (most + 1) + b"]")
+
+
+def test_what_stands_in_texts_does_not_count() -> None:
+    check_json(b'["' + rb"[{\\\",:" * 200_000 + b'"]')
