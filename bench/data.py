@@ -13,12 +13,13 @@ import httpx
 from feedkeep.api.stamps import write_stamp
 from feedkeep.assembly import open_store
 from feedkeep.model import Account, AccountId, Owner, Records, Stamp, Subscription, Token
+from feedkeep.rules.clock import later
 from feedkeep.rules.credentials import MAX_ACCOUNT_ID, SECRET_BYTES, token_hash, write_token
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.seconds import second_of, settled
 from feedkeep.settings import Settings
 
-BEGUN = 1_700_000_000_000_000
+BEGUN = Stamp(1_700_000_000_000_000)
 """The stamp before the first one of each account."""
 
 SAMPLES = 20_000
@@ -42,7 +43,7 @@ class Population:
     @property
     def clock(self) -> Stamp:
         """The clock of each account: somebody asked what changed, after the last change."""
-        return settled(BEGUN + self.entries_each)
+        return settled(later(BEGUN, self.entries_each))
 
     def keys(self) -> list[tuple[AccountId, str]]:
         """Return the id and the token of each account."""
@@ -61,7 +62,7 @@ class Population:
         account's name, and the second that its app was told.
         """
         chance, keys = random.Random(1), self.keys()
-        stamp = BEGUN + self.entries_each - min(since_the_last, self.entries_each)
+        stamp = later(BEGUN, self.entries_each - min(since_the_last, self.entries_each))
         for _ in range(min(SAMPLES, self.entries)):
             account, number = chance.randrange(self.accounts), chance.randrange(self.entries_each)
             url = parse_feed_url(self.feed_url(account, number))
@@ -103,7 +104,8 @@ async def _chunks(population: Population) -> AsyncIterator[Records]:
 
 def _subscription(population: Population, account: int, number: int) -> Subscription:
     url = parse_feed_url(population.feed_url(account, number))
-    return Subscription(url.guid, url.text, True, BEGUN + number + 1)
+    stamp = later(BEGUN, number + 1)
+    return Subscription(url.guid, url.text, True, stamp, status_changed=stamp)
 
 
 def _owner(population: Population, account_id: AccountId, name: str) -> Owner:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import re
 import signal
@@ -147,6 +148,15 @@ class FeedkeepProcess:
         while httpx.get(f"{self.base_url}/readyz").status_code != httpx.codes.OK:
             assert time.monotonic() < deadline, self.log.read_text()
             time.sleep(0.02)
+
+    def wait_for_line(self, text: str) -> dict[str, object]:
+        """Return the first line of the log with a text in it, once it is there."""
+        deadline = time.monotonic() + _START_SECONDS
+        while not (found := [one for one in self.log.read_text().splitlines() if text in one]):
+            assert time.monotonic() < deadline, self.log.read_text()
+            time.sleep(0.02)
+        line: dict[str, object] = json.loads(found[0])
+        return line
 
     def kill(self) -> None:
         """End all its processes at once, as the death of the machine's power would."""

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from feedkeep.api.resources import SubscriptionResource
 from feedkeep.api.routing import Methods
-from feedkeep.model import AccountId
+from feedkeep.api.stamps import write_stamp
+from feedkeep.model import AccountId, Second, Stamp, Told
+from feedkeep.rules.clock import next_stamp
+from feedkeep.rules.seconds import first_second, is_own, settled
 from feedkeep.store.postgres import PostgresStore
 from feedkeep.store.postgres import accounts as postgres_accounts
 from feedkeep.store.postgres import apps as postgres_apps
@@ -35,4 +38,19 @@ def a_handler_is_misspelled(resource: SubscriptionResource) -> tuple[Methods, Me
         Methods(ptach=resource.patch),  # type: ignore[call-arg]
         Methods(patch=resource.ptach),  # type: ignore[attr-defined]
         Methods(get=resource),  # type: ignore[arg-type]
+    )
+
+
+def seconds_are_taken_for_a_stamp(told: Second, clock: Stamp) -> tuple[Stamp, bool, Second]:
+    return (
+        settled(told),  # type: ignore[arg-type]
+        is_own(Told(), "", clock, clock),  # type: ignore[arg-type]
+        first_second(clock, told, Told()),  # type: ignore[arg-type]
+    )
+
+
+def a_number_is_taken_for_a_stamp(clock: Stamp) -> tuple[str, Stamp]:
+    return (
+        write_stamp(1_700_000_000),  # type: ignore[arg-type]
+        next_stamp(clock, clock + 1),  # type: ignore[arg-type]
     )

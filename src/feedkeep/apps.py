@@ -21,11 +21,13 @@ from feedkeep.model import (
     Clock,
     EpisodeAction,
     Guid,
+    Second,
     Stamp,
     Told,
     Value,
 )
 from feedkeep.rules import devices, episode_actions, seconds, spellings, url_lists
+from feedkeep.rules.clock import later
 from feedkeep.rules.devices import Device
 from feedkeep.rules.episode_actions import RefusedUrl, SentAction
 from feedkeep.rules.feed_urls import parse_feed_url
@@ -50,7 +52,7 @@ class Uploaded(Value, frozen=True):
         update_urls: Each URL that is not kept as it was sent, with how it is kept; "" for not.
     """
 
-    timestamp: int
+    timestamp: Second
     update_urls: Sequence[tuple[str, str]]
 
 
@@ -62,7 +64,7 @@ class Migrated(Value, frozen=True):
         feeds: The URLs that were subscribed to there; what became of them here since is left alone.
     """
 
-    until: int = seconds.FROM_NOTHING
+    until: Second = seconds.FROM_NOTHING
     feeds: Sequence[str] = ()
 
 
@@ -78,7 +80,9 @@ class Apps:
 
     # The list
 
-    async def changes(self, app: Admitted, since: int, device: str = "") -> tuple[UrlChanges, int]:
+    async def changes(
+        self, app: Admitted, since: Second, device: str = ""
+    ) -> tuple[UrlChanges, Second]:
         """Return what to add and to remove since a second, and the second to ask for next.
 
         Where nothing changed, that costs no more than finding out who asks.
@@ -93,7 +97,9 @@ class Apps:
         await self._note(app, Clock.SUBSCRIPTIONS, seconds.after_reply(since, second, told))
         return changes, second
 
-    async def _changes(self, app: Admitted, since: int, first: int, device: str) -> UrlChanges:
+    async def _changes(
+        self, app: Admitted, since: Second, first: Second, device: str
+    ) -> UrlChanges:
         told, stamp = _told(app, Clock.SUBSCRIPTIONS), seconds.first_stamp(first)
         entries = await self._store.changed(app.account.id, stamp)
         known = await self._spellings(app, device) if url_lists.has_moved(entries) else UNKNOWN
@@ -145,7 +151,9 @@ class Apps:
         await self._note_list(app, device, known, synced)
         return wanted.refused_count
 
-    async def _note_list(self, app: Admitted, device: str, known: Spellings, synced: Synced) -> int:
+    async def _note_list(
+        self, app: Admitted, device: str, known: Spellings, synced: Synced
+    ) -> Second:
         """Remember what an app has shown of itself; return the second to ask for next."""
         await self._learn(app, device, known, synced.app)
         told = _told(app, Clock.SUBSCRIPTIONS)
@@ -201,7 +209,7 @@ class Apps:
 
     async def _tell_actions_anew(self, account_id: AccountId, podcast_guid: Guid) -> None:
         newest = await self._store.advance(account_id, Clock.ACTIONS, seconds.settled)
-        first = 0
+        first = Stamp(0)
         while True:
             request = ActionRequest(first, podcast_guid, _RECORDED_AT_ONCE)
             listed = await self._store.actions(account_id, request)
@@ -210,13 +218,13 @@ class Apps:
                 return
             keys = [(action.podcast_guid, action.key) for action in old]
             await self._store.record(account_id, keys, episode_actions.stamped_anew)
-            first = old[-1].revision + 1
+            first = later(old[-1].revision, 1)
 
     # Episode actions
 
     async def actions(
-        self, app: Admitted, since: int, podcast: str = ""
-    ) -> tuple[Sequence[EpisodeAction], int]:
+        self, app: Admitted, since: Second, podcast: str = ""
+    ) -> tuple[Sequence[EpisodeAction], Second]:
         """Return the actions that came since a second, and the second to ask for next.
 
         At most some ten thousand; the next request tells the others. Of one podcast, if it is
@@ -346,12 +354,12 @@ class Apps:
             return now
         return await self._store.advance(app.account.id, clock, seconds.settled)
 
-    async def _note_upload(self, app: Admitted, clock: Clock) -> int:
+    async def _note_upload(self, app: Admitted, clock: Clock) -> Second:
         """Remember that an app has got what it was told; return the second of that."""
         told = _told(app, clock)
         if told.told is None:
             return seconds.EVERYTHING
-        await self._note(app, clock, seconds.after_upload(told, "", 0, 0))
+        await self._note(app, clock, seconds.after_upload(told, "", Stamp(0), Stamp(0)))
         return told.told
 
     async def _note(self, app: Admitted, clock: Clock, told: Told) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from feedkeep import wall_clock
 from feedkeep.errors import StoreUnusable
 from feedkeep.rules.clock import after_restore
 from feedkeep.service import Service
@@ -65,7 +65,7 @@ def restore(settings: Settings, source: Path) -> None:
         StoreUnusable: Also if the database is in use.
     """
     target = _sqlite_file(settings, "pg_restore fills it")
-    now = time.time_ns() // 1_000
+    now = wall_clock.now()
     restore_file(source, target, lambda last: after_restore(last, now))
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import secrets
-import time
 
+from feedkeep import wall_clock
 from feedkeep.model import Account, AccountId, Admitted, Grant, Stamp, Token
 from feedkeep.rules import credentials, login_links
+from feedkeep.rules.clock import later
 from feedkeep.security.sessions import SharedSession, SharedSessions
 from feedkeep.security.tokens import new_session, new_token
 from feedkeep.store.base import Store
@@ -44,7 +45,7 @@ class Logins:
         Raises:
             NotAuthorized: That has ended in the meantime.
         """
-        text, now = new_session(admitted.account.id), _now()
+        text, now = new_session(admitted.account.id), wall_clock.now()
         expires, of_token = _end_of_session(admitted.token, now)
         session = Token(
             0,
@@ -71,7 +72,7 @@ class Logins:
         if session is None:
             return None
         found = await self._store.find_token(session.account_id, session.hash)
-        if found is None or not credentials.admits(found.account, found.token, _now()):
+        if found is None or not credentials.admits(found.account, found.token, wall_clock.now()):
             self._shared.forget(mark, session)
             return None
         await self.keep_session(session.account_id, found.token)
@@ -93,7 +94,7 @@ class Logins:
         It is moved once a day at most, so that a request seldom has to write. One that belongs to a
         token is left as it is, so that it never outlives that.
         """
-        expires = _now() + SESSION_DAYS * _DAY_US
+        expires = later(wall_clock.now(), SESSION_DAYS * _DAY_US)
         if not session.is_session or session.of_token is not None or session.expires is None:
             return False
         if expires - session.expires < _DAY_US:
@@ -103,15 +104,15 @@ class Logins:
 
     async def end_session(self, account_id: AccountId, session: Token) -> None:
         """Let a session end now."""
-        await self._store.revoke_token(account_id, session.id, _now())
+        await self._store.revoke_token(account_id, session.id, wall_clock.now())
 
     def begin_login(self) -> str:
         """Return what an app that begins a login keeps to itself. Nothing is kept of it here."""
-        return login_links.new_secret(secrets.token_urlsafe(32), _now() // _SECOND_US)
+        return login_links.new_secret(secrets.token_urlsafe(32), wall_clock.now() // _SECOND_US)
 
     def is_link_open(self, begun: str) -> bool:
         """Say whether a login can be granted whose link says that it was begun then."""
-        return login_links.is_open(login_links.read_begun(begun), _now() // _SECOND_US)
+        return login_links.is_open(login_links.read_begun(begun), wall_clock.now() // _SECOND_US)
 
     async def grant_login(self, account: Account, login: bytes, label: str) -> bool:
         """Let the app in that began a login and knows what `login` is the SHA-256 of.
@@ -121,14 +122,14 @@ class Logins:
         Raises:
             NotAuthorized: The account's password has changed just now, or the account is disabled.
         """
-        now = _now()
+        now = wall_clock.now()
         grant = Grant(login, account.id, _label(label), now)
-        forgotten_before = now - login_links.REMEMBERED_SECONDS * _SECOND_US
+        forgotten_before = later(now, -login_links.REMEMBERED_SECONDS * _SECOND_US)
         return await self._store.save_grant(account, grant, forgotten_before)
 
     async def fetch_login(self, secret: str) -> tuple[str, str] | None:
         """Return the name and a new token of who granted a login, once; else None."""
-        now = _now()
+        now = wall_clock.now()
         if not login_links.is_open(login_links.begun_at(secret), now // _SECOND_US):
             return None
         grant = await self._store.find_grant(login_links.login_of(secret))
@@ -145,7 +146,7 @@ def _end_of_session(shown: Token | None, now: Stamp) -> tuple[Stamp, int | None]
 
     None for a password.
     """
-    expires = now + SESSION_DAYS * _DAY_US
+    expires = later(now, SESSION_DAYS * _DAY_US)
     if shown is None:
         return expires, None
     of_token = shown.of_token if shown.is_session else shown.id
@@ -156,7 +157,3 @@ def _end_of_session(shown: Token | None, now: Stamp) -> tuple[Stamp, int | None]
 
 def _label(text: str) -> str:
     return "".join(filter(str.isprintable, text)).strip()[:_MAX_LABEL_CHARACTERS]
-
-
-def _now() -> Stamp:
-    return time.time_ns() // 1_000

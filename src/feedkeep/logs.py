@@ -10,7 +10,6 @@ import select
 import socket
 import stat
 import sys
-import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -18,6 +17,7 @@ from typing import Any
 import msgspec
 import structlog
 
+from feedkeep import wall_clock
 from feedkeep.api.stamps import write_stamp
 
 _ENCODER = msgspec.json.Encoder(enc_hook=str)
@@ -125,5 +125,5 @@ def _line(logger: object, level: str, event: Mapping[str, Any]) -> bytes:
     """Return an event as a line of JSON."""
     if "exc_info" in event:
         event = structlog.processors.format_exc_info(logger, level, dict(event))
-    now = write_stamp(time.time_ns() // 1_000)
+    now = write_stamp(wall_clock.now())
     return _ENCODER.encode({"level": level, **event, "timestamp": now}) + b"\n"

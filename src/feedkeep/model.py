@@ -15,8 +15,11 @@ from msgspec.structs import replace as replace  # noqa: PLC0414 - it goes with `
 Guid = NewType("Guid", str)
 """A guid in its canonical form: 8-4-4-4-12 hexadecimal digits in lower case."""
 
-Stamp: TypeAlias = int
+Stamp = NewType("Stamp", int)
 """A moment as microseconds since 1970-01-01T00:00:00Z, read off one account's own clock."""
+
+Second = NewType("Second", int)
+"""A moment as whole seconds since 1970-01-01T00:00:00Z, as apps know it."""
 
 AccountId = NewType("AccountId", int)
 """A random number from 1 to 2**63 - 1."""
@@ -85,14 +88,15 @@ class Subscription(Value, frozen=True):
     guid_changed: Stamp | None = None
     deleted: Stamp | None = None
     alias: Alias | None = None
-    status_changed: Stamp = 0
+    status_changed: Stamp = Stamp(0)
     app_url: str | None = None
     app_url_until: Stamp | None = None
 
     @property
     def revision(self) -> Stamp:
         """The stamp of the last change of any kind; lists are ordered by it."""
-        return max(self.subscription_changed, self.guid_changed or 0, self.deleted or 0)
+        none = Stamp(0)
+        return max(self.subscription_changed, self.guid_changed or none, self.deleted or none)
 
 
 class Pointer(Value, frozen=True):
@@ -250,8 +254,8 @@ class Account(Value, frozen=True):
     password_hash: str | None
     is_disabled: bool
     created: Stamp
-    last_stamp: Stamp = 0
-    last_action_stamp: Stamp = 0
+    last_stamp: Stamp = Stamp(0)
+    last_action_stamp: Stamp = Stamp(0)
     counts: Counts = Counts()
 
     hidden: ClassVar[frozenset[str]] = frozenset({"password_hash"})
@@ -268,7 +272,7 @@ class OwnUpload(Value, frozen=True):
     """
 
     device: str
-    known: int
+    known: Second
     began: Stamp
     ended: Stamp
 
@@ -308,10 +312,10 @@ class Token(Value, frozen=True):
     is_shared: bool = False
     of_token: int | None = None
     is_granted: bool = False
-    told_subscriptions: int | None = None
-    heard_subscriptions: int | None = None
-    told_actions: int | None = None
-    heard_actions: int | None = None
+    told_subscriptions: Second | None = None
+    heard_subscriptions: Second | None = None
+    told_actions: Second | None = None
+    heard_actions: Second | None = None
     own_subscriptions: Sequence[OwnUpload] = ()
     own_actions: Sequence[OwnUpload] = ()
 
@@ -328,8 +332,8 @@ class Told(Value, frozen=True):
         is_alone: Whether no other app can have been told, or have sent, any of that.
     """
 
-    told: int | None = None
-    heard: int | None = None
+    told: Second | None = None
+    heard: Second | None = None
     own: Sequence[OwnUpload] = ()
     is_alone: bool = False
 
@@ -414,7 +418,7 @@ class EpisodeAction(Value, frozen=True):
     position: int | None = None
     total: int | None = None
     episode_guid: str | None = None
-    revision: Stamp = 0
+    revision: Stamp = Stamp(0)
 
 
 class ActionSnapshot(Value, frozen=True):

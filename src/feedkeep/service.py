@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 
+from feedkeep import wall_clock
 from feedkeep.apps import Apps
 from feedkeep.errors import AccountError, NotAuthorized, StoreDamaged, UnknownSubscription
 from feedkeep.logins import Logins
@@ -24,7 +25,7 @@ from feedkeep.model import (
     View,
 )
 from feedkeep.rules import credentials, subscriptions
-from feedkeep.rules.clock import after_restore
+from feedkeep.rules.clock import after_restore, later
 from feedkeep.rules.credentials import Credential, PasswordCredential, TokenCredential
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.guids import guid_or_none, parse_guid
@@ -91,29 +92,45 @@ class Service:
         found = await self._store.find_token(credential.account_id, credential.hash, wanted)
         if found is None:
             raise NotAuthorized
-        account, named = found.account, credential.name
-        if named is not None and credentials.name_key(named) != credentials.name_key(account.name):
+        account = found.account
+        if not credentials.is_named(account, credential):
             raise NotAuthorized
-        if not credentials.admits(account, found.token, _now()):
+        if not credentials.admits(account, found.token, wall_clock.now()):
             raise NotAuthorized
         return Admitted(account, credential.kind, found.view, found.token)
 
     async def _authenticate_password(self, credential: PasswordCredential, address: str) -> Account:
-        key = credentials.name_key(credential.name)
-        password = credentials.normal_password(credential.password)
-        account = await self._store.find_account(key)
+        counted_key = credentials.name_key(credential.name)
+        shown, account = await self._named_account(credential)
+        key = credentials.name_key(shown.name)
+        password = credentials.normal_password(shown.password)
         stored_hash = account.password_hash if account and not account.is_disabled else None
         if account and self._passwords.remembers(key, password, stored_hash):
             return account
 
         def count_attempt() -> Callable[[], None]:
-            attempt = self._throttle.begin(key, address, time.monotonic())
+            attempt = self._throttle.begin(counted_key, address, time.monotonic())
             return lambda: self._throttle.forgive(attempt)
 
         is_right = await self._passwords.verify(key, password, stored_hash, count_attempt)
         if account is None or not is_right:
             raise NotAuthorized
         return account
+
+    async def _named_account(
+        self, shown: PasswordCredential
+    ) -> tuple[PasswordCredential, Account | None]:
+        """Return the first reading of what was shown that names an account, and that account.
+
+        All are looked up, and attempts are counted by the first: neither time nor count tells
+        whether there is such a name.
+        """
+        account = await self._store.find_account(credentials.name_key(shown.name))
+        if shown.otherwise is not None:
+            other = await self._named_account(shown.otherwise)
+            if account is None and other[1] is not None:
+                return other
+        return shown, account
 
     # Subscriptions (contract, sections 5 and 6)
 
@@ -231,7 +248,7 @@ class Service:
         """
         key = credentials.name_key(credentials.check_name(name))
         password_hash = None if password is None else await self._hash(password)
-        account = Account(new_account_id(), name, password_hash, False, _now())
+        account = Account(new_account_id(), name, password_hash, False, wall_clock.now())
         await self._store.create_account(account, key)
         return account
 
@@ -255,8 +272,8 @@ class Service:
     ) -> tuple[str, Token]:
         """Make a token; return its text, which is kept nowhere, and what is kept of it."""
         account = await self.account(name)
-        text, now = new_token(account.id), _now()
-        expires = None if expires_days is None else now + expires_days * _MICROSECONDS_PER_DAY
+        text, now = new_token(account.id), wall_clock.now()
+        expires = None if expires_days is None else later(now, expires_days * _MICROSECONDS_PER_DAY)
         token = Token(0, credentials.token_hash(text), label, now, expires)
         return text, await self._store.add_token(account.id, token)
 
@@ -291,7 +308,7 @@ class Service:
                 f"{account.name} has no {kind} {number};"
                 f" `feedkeep {kind} list {account.name}` shows all."
             )
-        await self._store.revoke_token(account.id, number, _now())
+        await self._store.revoke_token(account.id, number, wall_clock.now())
 
     async def damages(self) -> AsyncIterator[str]:
         """Yield a sentence for everything wrong with what is stored, by database and contract."""
@@ -308,7 +325,7 @@ class Service:
 
     async def move_clocks(self) -> None:
         """Move the clocks of all accounts past what they may have given out since a backup."""
-        now = _now()
+        now = wall_clock.now()
         accounts = await self._store.accounts()
         for start in range(0, len(accounts), _CLOCKS_AT_ONCE):
             some = accounts[start : start + _CLOCKS_AT_ONCE]
@@ -320,7 +337,3 @@ class Service:
 
     async def _hash(self, password: str) -> str:
         return await self._passwords.hash(credentials.check_password(password))
-
-
-def _now() -> Stamp:
-    return time.time_ns() // 1_000

@@ -68,24 +68,53 @@ def test_wrong_usage_exits_with_2(offline: FeedkeepProcess) -> None:
 
 
 def test_an_account_is_made_listed_changed_and_deleted(feedkeep: FeedkeepProcess) -> None:
-    made = feedkeep.must("account", "create", "Ann", "--password-stdin", stdin="first\n")
+    made = feedkeep.must("account", "create", "Ann", "--password-stdin", stdin="first one\n")
     assert made == "Created account Ann.\n"
     with httpx.Client(base_url=feedkeep.base_url) as client:
 
         def enters(password: str) -> bool:
             return client.get("/subscriptions", auth=("ann", password)).status_code == 200
 
-        assert enters("first")
-        feedkeep.must("account", "password", "ANN", "--password-stdin", stdin="second")
-        assert (enters("first"), enters("second")) == (False, True)
+        assert enters("first one")
+        feedkeep.must("account", "password", "ANN", "--password-stdin", stdin="second one")
+        assert (enters("first one"), enters("second one")) == (False, True)
         feedkeep.must("account", "disable", "ann")
-        assert not enters("second")
+        assert not enters("second one")
         assert re.search(r"Ann +\S+ +yes +disabled", feedkeep.must("account", "list"))
         feedkeep.must("account", "enable", "ann")
-        assert enters("second")
+        assert enters("second one")
         feedkeep.must("account", "delete", "ann")
-        assert not enters("second")
+        assert not enters("second one")
     assert "Ann" not in feedkeep.must("account", "list")
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("carl@example.org", "AntennaPod's login for gpodder.net takes no @"),
+        ("carl+tv", "AntennaPod's login for gpodder.net takes no @"),
+        ("łukasz", "cannot send a name"),
+        ("Ünïcode", ""),
+        ("carl.smith-1_2", ""),
+    ],
+)
+def test_which_apps_cannot_log_in_with_a_name_is_told_when_it_is_taken(
+    offline: FeedkeepProcess, name: str, told: str
+) -> None:
+    made = offline.run("account", "create", name)
+    assert made.returncode == 0
+    first, *others = made.stdout.splitlines()
+    assert first.startswith(f"Created account {name}")
+    assert [told in line for line in others] == ([True] if told else [])
+
+
+def test_a_new_password_that_is_short_is_refused(offline: FeedkeepProcess) -> None:
+    offline.must("account", "create", "dora")
+    for arguments in (("create", "emil"), ("password", "dora")):
+        done = offline.run("account", *arguments, "--password-stdin", stdin="1234567\n")
+        assert done.returncode == 1
+        assert "at least 8 characters" in done.stderr
+    assert "emil" not in offline.must("account", "list")
 
 
 def test_an_account_without_a_password_is_told_to_need_tokens(offline: FeedkeepProcess) -> None:
@@ -351,6 +380,38 @@ def test_exported_json_is_readable(feedkeep: FeedkeepProcess) -> None:
     assert [set(item) for item in json.loads(exported)["subscriptions"]] == [
         {"feed_url", "guid"}
     ] * 2
+
+
+def test_a_feed_is_moved_and_apps_go_on_with_the_url_they_have_unless_they_are_told(
+    feedkeep: FeedkeepProcess,
+) -> None:
+    name, moved = feedkeep.new_account(), "https://moved.example/feed"
+    feedkeep.must("import", name, "-", stdin=FEEDS)
+    told = feedkeep.must("move", name, "https://a.example/feed", moved)
+    assert told == "Moved; apps go on with the URL that they have.\n"
+    assert "apps are told" in feedkeep.must(
+        "move", name, "http://a.example/feed", moved, "--tell-apps"
+    )
+    listed = feedkeep.must("export", name, "--format", "urls").split()
+    assert sorted(listed) == ["https://b.example/feed", moved]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("https://never.example", "https://moved.example", "no feed with the old URL"),
+        ("https://a.example/feed", "https://b.example/feed", "belongs to another subscription"),
+        ("https://a.example/feed", "moved.example", "No protocol present"),
+    ],
+)
+def test_a_move_that_cannot_be_says_why_and_changes_nothing(
+    feedkeep: FeedkeepProcess, old: str, new: str, reason: str
+) -> None:
+    name = feedkeep.new_account()
+    feedkeep.must("import", name, "-", stdin=FEEDS)
+    assert reason in failure(feedkeep.run("move", name, old, new))
+    listed = feedkeep.must("export", name, "--format", "urls").split()
+    assert sorted(listed) == ["https://a.example/feed", "https://b.example/feed"]
 
 
 def test_a_backup_made_while_the_service_runs_is_restored_where_nothing_is(

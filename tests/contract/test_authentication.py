@@ -143,9 +143,9 @@ def test_a_new_password_takes_effect_with_the_next_request(
     feedkeep: FeedkeepProcess, anyone: httpx.Client, name: str
 ) -> None:
     assert ask(anyone, basic(name, PASSWORD)).status_code == 200
-    feedkeep.use(lambda service: service.set_password(name, "another"))
+    feedkeep.use(lambda service: service.set_password(name, "another one"))
     assert_refused(ask(anyone, basic(name, PASSWORD)))
-    assert ask(anyone, basic(name, "another")).status_code == 200
+    assert ask(anyone, basic(name, "another one")).status_code == 200
 
 
 def test_a_deleted_account_is_let_in_no_more(
@@ -155,6 +155,44 @@ def test_a_deleted_account_is_let_in_no_more(
     feedkeep.use(lambda service: service.delete_account(name))
     assert_refused(ask(anyone, f"Bearer {token}"))
     assert_refused(ask(anyone, basic(name, PASSWORD)))
+
+
+def as_latin1(name: str, password: str) -> str:
+    """Return what OkHttp sends, whatever charset the challenge names."""
+    return "Basic " + base64.b64encode(f"{name}:{password}".encode("latin-1")).decode()
+
+
+def test_names_and_passwords_in_latin_1_let_in_too(
+    feedkeep: FeedkeepProcess, anyone: httpx.Client
+) -> None:
+    name = f"{feedkeep.new_account()}-Ünïcode"
+    feedkeep.use(lambda service: service.create_account(name, PASSWORD))
+    token = feedkeep.new_token(name)
+    for secret in (PASSWORD, token):
+        for _ in range(4):  # in each process, and once it is remembered
+            assert ask(anyone, as_latin1(name, secret)).status_code == 200
+            assert ask(anyone, as_latin1(name.upper(), secret)).status_code == 200
+            assert ask(anyone, basic(name, secret)).status_code == 200
+        path = f"/api/2/subscriptions/{name}/phone.json"
+        headers = {"Authorization": as_latin1(name, secret)}
+        for _ in range(4):
+            assert anyone.get(path, headers=headers).status_code == 200
+            anyone.cookies.clear()
+    assert_refused(ask(anyone, as_latin1(name, "wröng")))
+    assert_refused(ask(anyone, as_latin1(f"{name}é", PASSWORD)))
+
+
+def test_what_names_somebody_in_utf_8_is_not_read_as_latin_1(
+    feedkeep: FeedkeepProcess, anyone: httpx.Client
+) -> None:
+    first = f"{feedkeep.new_account()}ê"
+    second = first.encode().decode("latin-1")  # the same bytes
+    feedkeep.use(lambda service: service.create_account(second, "of the second"))
+    assert ask(anyone, basic(first, "of the second")).status_code == 200
+    feedkeep.use(lambda service: service.create_account(first, PASSWORD))
+    assert ask(anyone, basic(first, PASSWORD)).status_code == 200
+    assert_refused(ask(anyone, basic(first, "of the second")))
+    assert ask(anyone, basic(second, "of the second")).status_code == 200
 
 
 def test_an_account_without_a_password_is_let_in_by_tokens_only(

@@ -111,6 +111,36 @@ def test_one_bad_url_in_a_list_that_is_put_is_left_out(person: Person) -> None:
     assert person.subscribed() == {A, B}
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_a_byte_order_mark_hides_no_feed(person: Person, encoding: str) -> None:
+    add(person, A, B)
+    body = f"# my feeds\n{A}\n{B}\n".encode(encoding)
+    reply = person.app().put(f"/subscriptions/{person.name}/phone.txt", content=body)
+    assert reply.status_code == 200
+    assert person.subscribed() == {A, B}
+
+
+@pytest.mark.parametrize(
+    ("ending", "body"),
+    [
+        ("json", f'["{C}", "a.example/feed"]'),
+        ("txt", f"{C}\na.example/feed"),
+        ("opml", f'<opml><outline xmlUrl="{C}"/><outline xmlUrl="a.example/feed"/></opml>'),
+    ],
+)
+def test_a_refused_url_in_a_list_that_is_put_unsubscribes_nobody_and_the_log_says_so(
+    person: Person, ending: str, body: str
+) -> None:
+    add(person, A, B)
+    path = f"/subscriptions/{person.name}/phone.{ending}"
+    reply = person.app().put(path, content=body.encode())
+    assert reply.status_code == 200
+    assert person.subscribed() == {A, B, C}
+    told = person.process.wait_for_line(reply.headers["X-Request-Id"])
+    assert "no feed URLs" in told["event"]
+    assert told["refused"] == 1
+
+
 def test_putting_a_list_keeps_the_spelling_of_what_is_there(person: Person) -> None:
     add(person, A)
     person.app().put(f"/subscriptions/{person.name}/phone.json", json=[HTTP_A, C])

@@ -11,19 +11,39 @@ from typing import Any
 
 from feedkeep.errors import DeletedSubscription, InvalidInput, UnknownSubscription
 from feedkeep.model import Counts, Decision, Entry, Guid, Pointer, Snapshot, Subscription, View
-from feedkeep.rules import subscriptions
+from feedkeep.rules import subscriptions, url_lists
 from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.rules.spellings import UNKNOWN
 from feedkeep.rules.subscriptions import Added, Update, want
 
 URLS = [f"https://{letter}.example" for letter in "abcd"]
 GUIDS = [f"00000000-0000-4000-8000-00000000000{digit}" for digit in "12"]
+KINDS = [
+    "add",
+    "add",
+    "update",
+    "update",
+    "delete",
+    "read",
+    "read",
+    "read",
+    "put",
+    "upload",
+    "poll",
+]
 KNOWN = GUIDS + [parse_feed_url(url).guid for url in URLS]
 
 
 def random_request(chance: random.Random) -> tuple[str, Any]:
-    kind = chance.choice(["add", "add", "update", "update", "delete", "read", "read", "read"])
+    kind = chance.choice(KINDS)
     if kind == "add":
         return kind, (chance.choice(URLS), chance.choice([None, None, *GUIDS]))
+    if kind == "put":
+        return kind, chance.sample(URLS, chance.randrange(1, 3))
+    if kind == "upload":
+        return kind, (chance.sample(URLS, chance.randrange(2)), [chance.choice(URLS)])
+    if kind == "poll":
+        return kind, None
     guid = chance.choice(KNOWN)
     if kind == "update":
         change = chance.choice(
@@ -78,6 +98,22 @@ class Account:
     def delete(self, guid: str) -> tuple[int, object]:
         self.decide(lambda snapshot: subscriptions.delete(snapshot, Guid(guid)))
         return 202, None
+
+    def put(self, urls: list[str]) -> tuple[int, object]:
+        wanted = url_lists.whole_list(urls)
+        self.decide(lambda snapshot: url_lists.replace_list(snapshot, wanted))
+        return 200, None
+
+    def upload(self, what: tuple[list[str], list[str]]) -> tuple[int, object]:
+        added, removed = what
+        items, left = [want(url, None) for url in added], url_lists.parsed(removed)[0]
+        synced = self.decide(lambda snapshot: url_lists.upload(snapshot, items, left))
+        kept = [item.subscription.feed_url for item in synced.results]
+        return 200, [[url, as_] for url, as_ in zip(added, kept, strict=True) if url != as_]
+
+    def poll(self, _: None) -> tuple[int, object]:
+        changes = url_lists.url_changes(self.entries.values(), 0, UNKNOWN)
+        return 200, (sorted(changes.add), sorted(changes.remove))
 
     def read(self, guid: str) -> tuple[int, object]:
         entry = self.entries.get(Guid(guid))

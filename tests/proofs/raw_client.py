@@ -58,4 +58,5 @@ class RawClient:
         self.has_begun = True
         lines = (first + await self._reader.readuntil(b"\r\n\r\n")).lower().split(b"\r\n")
         (length,) = (int(line[15:]) for line in lines if line.startswith(b"content-length:"))
-        return Answer(int(lines[0].split()[1]), json.loads(await self._reader.readexactly(length)))
+        content = await self._reader.readexactly(length)
+        return Answer(int(lines[0].split()[1]), json.loads(content or b"{}"))

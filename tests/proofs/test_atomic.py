@@ -187,7 +187,7 @@ async def begin_session(service: Service, name: str) -> object:
 
 async def set_password(service: Service, name: str) -> None:
     """Set a first password; the sessions end with the one before it."""
-    await service.set_password(name, "new")
+    await service.set_password(name, "a new one")
 
 
 async def admitted(service: Service, name: str) -> Admitted:

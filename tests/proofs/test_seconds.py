@@ -7,9 +7,7 @@ the store. Replies are lost, feeds move, and the server's clock jumps, also back
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import random
-import secrets
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
@@ -23,6 +21,7 @@ from forms import IS_FULL
 from feedkeep.apps import Apps, Uploaded
 from feedkeep.model import Account, AccountId, Admitted, Entry, Subscription, replace
 from feedkeep.rules import seconds, url_lists
+from feedkeep.rules.login_links import login_of
 from feedkeep.rules.url_lists import UrlChanges
 from feedkeep.service import Service
 from feedkeep.store.sqlite import SqliteStore
@@ -112,8 +111,8 @@ async def log_in(service: Service, account: Account, kind: str) -> str:
         return (await service.logins.begin_session(Admitted(account, ""), kind))[0]
     fetched = None
     while fetched is None:  # a clock that jumps can have let the login end
-        secret = secrets.token_hex()
-        await service.logins.grant_login(account.id, hashlib.sha256(secret.encode()).digest(), kind)
+        secret = service.logins.begin_login()
+        await service.logins.grant_login(account, login_of(secret), kind)
         fetched = await service.logins.fetch_login(secret)
     return fetched[1]
 

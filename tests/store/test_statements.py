@@ -113,6 +113,7 @@ async def every_request(store: PostgresStore) -> None:
     await store.deletion(ALICE, deletion.id)
     await store.whole(ALICE)
     await store.find_account("alice")
+    assert await store.has_accounts()
     token = await store.add_token(ALICE, Token(0, b"\1" * 32, "", 0))
     await store.find_token(ALICE, token.hash, guid)
     await store.tokens(ALICE)

@@ -5,20 +5,15 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Collection
-from typing import ClassVar
+from contextlib import suppress
 
 import structlog
 
 from feedkeep.api.addresses import plain_address
 from feedkeep.api.http import Request
 from feedkeep.errors import NotAuthorized, TooManyAttempts
-from feedkeep.model import Admitted, Value
-from feedkeep.rules.credentials import (
-    Credential,
-    PasswordCredential,
-    TokenCredential,
-    read_token,
-)
+from feedkeep.model import Admitted
+from feedkeep.rules.credentials import Credential, read_basic, read_token
 from feedkeep.service import Service
 
 _READING = {"GET", "HEAD"}
@@ -40,15 +35,6 @@ class HeaderDoor:
         return await self._service.authenticate(credential, request.address, guid)
 
 
-class Basic(Value, frozen=True):
-    """A name and a password, or a token in place of it, as they were shown (RFC 7617)."""
-
-    name: str
-    password: str
-
-    hidden: ClassVar[frozenset[str]] = frozenset({"password"})
-
-
 def credential_of(request: Request) -> Credential:
     """Return the credential in the Authorization header (contract, section 2).
 
@@ -59,12 +45,9 @@ def credential_of(request: Request) -> Credential:
     credential: Credential | None = None
     if scheme.lower() == "bearer":
         credential = read_token(value.strip())
-    elif (shown := _basic_of(request)) is not None:
-        token = read_token(shown.password)
-        if token is None:
-            credential = PasswordCredential(shown.name, shown.password)
-        else:
-            credential = TokenCredential(token.account_id, token.hash, shown.name)
+    elif scheme.lower() == "basic":
+        with suppress(binascii.Error, ValueError):  # which is no base64
+            credential = read_basic(base64.b64decode(value.strip(), validate=True))
     if credential is None:
         raise NotAuthorized
     return credential
@@ -74,19 +57,6 @@ def is_basic(request: Request) -> bool:
     """Say whether a name and a password are shown, or should be."""
     scheme, _, _ = request.header(b"authorization").partition(" ")
     return scheme.lower() == "basic"
-
-
-def _basic_of(request: Request) -> Basic | None:
-    """Return what is shown by Basic, or None if nothing is."""
-    scheme, _, value = request.header(b"authorization").partition(" ")
-    if scheme.lower() != "basic":
-        return None
-    try:
-        text = base64.b64decode(value.strip(), validate=True).decode()
-    except (binascii.Error, ValueError):
-        return None
-    name, colon, password = text.partition(":")
-    return Basic(name, password) if colon else None
 
 
 def log_refusal(request: Request, error: Exception) -> None:

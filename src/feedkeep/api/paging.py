@@ -12,9 +12,9 @@ from feedkeep.model import Page, PageRequest, Stamp, T
 MAX_PAGE = 10**9
 MAX_PER_PAGE = 1_000
 DEFAULT_PER_PAGE = 50
-BEGINNING: Stamp = -1
+BEGINNING = Stamp(-1)
 """Before every stamp: what a list without `since` starts after."""
-END: Stamp = 253_402_300_799_999_999
+END = Stamp(253_402_300_799_999_999)
 """The last moment of the year 9999."""
 
 _WHOLE_NUMBER = re.compile(r"[0-9]{1,18}")

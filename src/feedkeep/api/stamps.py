@@ -53,7 +53,7 @@ def read_stamp(text: str) -> Stamp:
         raise InvalidInput(
             "Not a date-time: RFC 3339 is expected, such as 2026-01-31T12:00:00.000000Z."
         )
-    return seconds * 1_000_000 + int((match[7] or "")[:6].ljust(6, "0"))
+    return Stamp(seconds * 1_000_000 + int((match[7] or "")[:6].ljust(6, "0")))
 
 
 def _seconds(match: re.Match[str]) -> int | None:

@@ -19,6 +19,7 @@ from feedkeep.cli.common import (
     with_service,
 )
 from feedkeep.errors import AccountError
+from feedkeep.rules.credentials import apps_that_refuse
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -48,6 +49,8 @@ def create(
     )
     how = "" if password else ", without a password: make a token for it"
     say(f"Created account {account.name}{how}.")
+    for sentence in apps_that_refuse(account.name):
+        say(sentence)
 
 
 @app.command("list")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
+from feedkeep import wall_clock
 from feedkeep.cli.accounts import NameArgument
 from feedkeep.cli.common import (
     ConfigOption,
@@ -82,7 +82,7 @@ def revoke(
 
 def show_tokens(columns: list[str], tokens: Sequence[Token]) -> None:
     """Print tokens, or sessions, under these headings."""
-    now = time.time_ns() // 1_000
+    now = wall_clock.now()
     rows = [
         [
             str(token.id),

@@ -6,6 +6,8 @@ import re
 from datetime import UTC, datetime, timedelta
 
 from feedkeep.errors import InvalidInput
+from feedkeep.model import Second
+from feedkeep.rules.seconds import FROM_NOTHING
 
 _LAST_SECOND = 253_402_300_799  # of the year 9999
 _FIRST_MILLISECONDS = 100_000_000_000  # as seconds, that would be the year 5138
@@ -39,7 +41,7 @@ def write_time(second: int) -> str:
     return datetime.fromtimestamp(second, UTC).replace(tzinfo=None).isoformat()
 
 
-def read_since(text: str) -> int:
+def read_since(text: str) -> Second:
     """Return the second that an app asks for changes since; without one, the first.
 
     Raises:
@@ -47,11 +49,11 @@ def read_since(text: str) -> int:
     """
     text = text.strip()
     if not text:
-        return 0
+        return FROM_NOTHING
     sign, digits = (text[0], text[1:]) if text[0] in "+-" else ("", text)
     if not _NUMBER.fullmatch(digits):
         raise InvalidInput("`since` is a whole number of seconds.")
-    return 0 if sign == "-" else int(digits.partition(".")[0])
+    return FROM_NOTHING if sign == "-" else Second(int(digits.partition(".")[0]))
 
 
 def _second_of(match: re.Match[str]) -> int | None:

@@ -8,12 +8,17 @@ RESTORED_AHEAD_US = 86_400_000_000
 """A day: as far as a wall clock is off that keeps another zone's time, or was set by hand."""
 
 
+def later(stamp: Stamp, us: int) -> Stamp:
+    """Return the moment so many microseconds after another; before it, if they are less than 0."""
+    return Stamp(stamp + us)
+
+
 def next_stamp(last: Stamp, now: Stamp) -> Stamp:
     """Return the stamp after `last`: the wall clock, or one microsecond on where that lags.
 
     So no two changes of an account share a stamp, and a clock that was set back does no harm.
     """
-    return max(now, last + 1)
+    return max(now, later(last, 1))
 
 
 def after_restore(last: Stamp, now: Stamp) -> Stamp:
@@ -23,4 +28,4 @@ def after_restore(last: Stamp, now: Stamp) -> Stamp:
     wall clock by seconds, or by as much as that was wrong; so the margin is on top of both. An app
     that heard of a later time, and goes on from there, then misses nothing that is changed now.
     """
-    return max(last, now) + RESTORED_AHEAD_US
+    return Stamp(max(last, now) + RESTORED_AHEAD_US)

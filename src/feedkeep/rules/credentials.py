@@ -10,15 +10,18 @@ import hashlib
 import re
 import unicodedata
 import zlib
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import ClassVar, TypeAlias
 
 from feedkeep.errors import AccountError
-from feedkeep.model import Account, AccountId, Stamp, Token, Value
+from feedkeep.model import Account, AccountId, Stamp, Token, Value, replace
 
 TOKEN_PREFIX = "fk_"  # noqa: S105 - what all tokens start with
 SESSION_PREFIX = "fs_"
 SECRET_BYTES = 21
 MAX_NAME_CHARACTERS = 64
+MIN_PASSWORD_CHARACTERS = 8
 MAX_PASSWORD_CHARACTERS = 1_024
 
 MAX_ACCOUNT_ID = 2**63 - 1
@@ -39,12 +42,12 @@ class TokenCredential(Value, frozen=True):
     Attributes:
         account_id: The account that the token says it belongs to.
         hash: SHA-256 of the token's text.
-        name: The account's name, if the token came as the password of that name.
+        names: What the account may be called, if the token came as the password of a name.
     """
 
     account_id: AccountId
     hash: bytes
-    name: str | None = None
+    names: Sequence[str] = ()
 
     kind: ClassVar[str] = "token"
     hidden: ClassVar[frozenset[str]] = frozenset({"hash"})
@@ -57,16 +60,45 @@ class SessionCredential(TokenCredential, frozen=True):
 
 
 class PasswordCredential(Value, frozen=True):
-    """A name and a password that somebody shows."""
+    """A name and a password that somebody shows.
+
+    Attributes:
+        name: The name.
+        password: The password.
+        otherwise: What they are if nobody has that name: the same bytes, in another encoding.
+    """
 
     name: str
     password: str
+    otherwise: PasswordCredential | None = None
 
     kind: ClassVar[str] = "password"
     hidden: ClassVar[frozenset[str]] = frozenset({"password"})
 
 
 Credential: TypeAlias = TokenCredential | PasswordCredential
+
+
+def read_basic(text: bytes) -> Credential | None:
+    """Return what is shown by Basic (RFC 7617), or None if that is nothing.
+
+    Names and passwords are UTF-8, as we say; but OkHttp sends Latin-1, whatever we say, and with it
+    most apps on Android. The password can be a token.
+    """
+    name, colon, password = text.partition(b":")
+    if not colon:
+        return None
+    readings: list[tuple[str, str]] = []
+    with suppress(UnicodeDecodeError):
+        readings.append((name.decode(), password.decode()))
+    if not text.isascii():
+        readings.append((name.decode("latin-1"), password.decode("latin-1")))
+    if (token := read_token(readings[0][1])) is not None:
+        return replace(token, names=[name for name, _ in readings])
+    shown = None
+    for reading in reversed(readings):
+        shown = PasswordCredential(*reading, shown)
+    return shown
 
 
 def check_name(name: str) -> str:
@@ -81,6 +113,24 @@ def check_name(name: str) -> str:
             " and starts with a letter or digit."
         )
     return name
+
+
+def apps_that_refuse(name: str) -> list[str]:
+    """Return a sentence for each kind of app that cannot log in with a name."""
+    sentences = []
+    if "@" in name or "+" in name:
+        sentences.append(
+            "AntennaPod's login for gpodder.net takes no @ and no + in a name; its login for"
+            " Nextcloud does."
+        )
+    try:
+        unicodedata.normalize("NFC", name).encode("latin-1")
+    except UnicodeEncodeError:
+        sentences.append(
+            "AntennaPod, and most other apps on Android, cannot send a name with letters that are"
+            " not Western European (that is, not in Latin-1)."
+        )
+    return sentences
 
 
 def name_key(name: str) -> str:
@@ -99,13 +149,17 @@ def check_password(password: str) -> str:
     """Return `password` in the form that is hashed, if an account can have it.
 
     Raises:
-        AccountError: It is empty or absurdly long.
+        AccountError: It is short enough to be guessed, or absurdly long.
     """
-    if not password:
-        raise AccountError("The password is empty; give one with at least one character.")
     if len(password) > MAX_PASSWORD_CHARACTERS:
         raise AccountError(f"A password has at most {MAX_PASSWORD_CHARACTERS:,} characters.")
-    return normal_password(password)
+    normal = normal_password(password)
+    if len(normal) < MIN_PASSWORD_CHARACTERS:
+        raise AccountError(
+            f"A password has at least {MIN_PASSWORD_CHARACTERS} characters; a few words are easy to"
+            " remember and hard to guess."
+        )
+    return normal
 
 
 def normal_password(password: str) -> str:
@@ -151,6 +205,12 @@ def _account_of(text: str, prefix: str) -> AccountId | None:
 def token_hash(text: str) -> bytes:
     """Return what is stored of a token: 160 random bits need no slow hash."""
     return hashlib.sha256(text.encode()).digest()
+
+
+def is_named(account: Account, shown: TokenCredential) -> bool:
+    """Say whether a token came by itself, or with the name of the account that it belongs to."""
+    key = name_key(account.name)
+    return not shown.names or any(name_key(name) == key for name in shown.names)
 
 
 def admits(account: Account, token: Token, now: Stamp) -> bool:

@@ -75,7 +75,7 @@ class Draft:
     def create(self, guid: Guid, url: FeedUrl) -> Subscription:
         """Add a subscription that is subscribed, and let its URL lead to it."""
         self._take_over(self._entries.get(guid))
-        created = self.put(Subscription(guid, url.text, True, subscription_changed=0))
+        created = self.put(Subscription(guid, url.text, True, subscription_changed=Stamp(0)))
         if url.guid != guid:
             self.lead(url.guid, created, alias=None)
         stamp = self.tick()

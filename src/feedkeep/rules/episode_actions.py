@@ -12,10 +12,11 @@ from feedkeep.model import (
     ActionSnapshot,
     EpisodeAction,
     Guid,
+    Second,
     Value,
     replace,
 )
-from feedkeep.rules.clock import next_stamp
+from feedkeep.rules.clock import later, next_stamp
 from feedkeep.rules.devices import is_device_id
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.seconds import first_stamp, second_of
@@ -122,14 +123,14 @@ def _stamped(snapshot: ActionSnapshot, actions: Iterable[EpisodeAction]) -> Acti
     clock = snapshot.last_stamp
     saved = []
     for action in actions:
-        clock = next_stamp(clock + _US_BETWEEN_STAMPS - 1, snapshot.now)
+        clock = next_stamp(later(clock, _US_BETWEEN_STAMPS - 1), snapshot.now)
         saved.append(replace(action, revision=clock))
     return ActionDecision(saved, clock)
 
 
 def whole_seconds(
-    listed: Sequence[EpisodeAction], newest: int
-) -> tuple[Sequence[EpisodeAction], int]:
+    listed: Sequence[EpisodeAction], newest: Second
+) -> tuple[Sequence[EpisodeAction], Second]:
     """Return as many actions as a reply holds, none of a second cut, and the second to tell.
 
     `listed` is in order, with one more than a reply holds if there are more.
@@ -137,7 +138,8 @@ def whole_seconds(
     if len(listed) <= MAX_LISTED:
         return listed, newest
     end = second_of(listed[-1].revision)
-    return [action for action in listed if action.revision < first_stamp(end)], end - 1
+    whole = [action for action in listed if action.revision < first_stamp(end)]
+    return whole, Second(end - 1)
 
 
 def aggregated(actions: Iterable[EpisodeAction]) -> list[EpisodeAction]:
@@ -164,7 +166,7 @@ def spelled(actions: Iterable[EpisodeAction], feed_urls: Mapping[Guid, str]) -> 
 def _is_news(action: EpisodeAction, kept: EpisodeAction | None) -> bool:
     if kept is None:
         return True
-    was_clock_right = first_stamp(kept.done) <= kept.revision
+    was_clock_right = first_stamp(Second(kept.done)) <= kept.revision
     if _NOT_TOLD < action.done < kept.done and was_clock_right:
         return False
     done = kept.done if action.done == _NOT_TOLD else action.done

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from feedkeep.model import OwnUpload, Stamp, Told, replace
+from feedkeep.model import OwnUpload, Second, Stamp, Told, replace
 
-FROM_NOTHING = 0
+FROM_NOTHING = Second(0)
 """What an app asks with that has nothing yet; it is never told."""
 
-EVERYTHING = 1
+EVERYTHING = Second(1)
 """What an app is told that can have missed anything."""
 
 NOTHING = Told()
@@ -34,20 +34,20 @@ def is_settled(clock: Stamp) -> bool:
 
 def settled(clock: Stamp) -> Stamp:
     """Return where a clock has to stand for the second after its last stamp to be told."""
-    return clock if is_settled(clock) else (clock // _SECOND + 2) * _SECOND - 1
+    return clock if is_settled(clock) else Stamp((clock // _SECOND + 2) * _SECOND - 1)
 
 
-def second_of(stamp: Stamp) -> int:
+def second_of(stamp: Stamp) -> Second:
     """Return the second that a stamp is in; of a settled clock, the one to tell."""
-    return stamp // _SECOND
+    return Second(stamp // _SECOND)
 
 
-def first_stamp(second: int) -> Stamp:
+def first_stamp(second: Second) -> Stamp:
     """Return the first stamp of a second."""
-    return second * _SECOND
+    return Stamp(second * _SECOND)
 
 
-def first_second(since: int, newest: int, app: Told) -> int:
+def first_second(since: Second, newest: Second, app: Told) -> Second:
     """Return the second from which on an app needs to be told what changed.
 
     `newest` is the second that it is told now. An app can say a `since` that it was never told: the
@@ -58,15 +58,15 @@ def first_second(since: int, newest: int, app: Told) -> int:
         return since if since <= newest + 1 else EVERYTHING
     if has_heard(since, app):
         return since
-    return min(since, (app.heard or FROM_NOTHING) + 1)
+    return min(since, Second((app.heard or FROM_NOTHING) + 1))
 
 
-def has_heard(since: int, app: Told) -> bool:
+def has_heard(since: Second, app: Told) -> bool:
     """Say whether `since` shows that the last reply came."""
     return app.told is not None and since in {app.told, app.told + 1}
 
 
-def after_reply(since: int, newest: int, app: Told) -> Told:
+def after_reply(since: Second, newest: Second, app: Told) -> Told:
     """Return how far an app knows what changed, once it is told `newest`.
 
     Where that is no news, nothing has to be remembered.
@@ -101,7 +101,7 @@ def after_upload(app: Told, device: str, began: Stamp, ended: Stamp) -> Told:
     return replace(app, told=told, heard=told, own=own)
 
 
-def is_own(app: Told, device: str, since: int, stamp: Stamp) -> bool:
+def is_own(app: Told, device: str, since: Second, stamp: Stamp) -> bool:
     """Say whether a change is what an app sent itself, and nobody has changed since.
 
     No two changes of an account share a stamp. An app that asks for what changed before it sent

@@ -15,6 +15,7 @@ from feedkeep.model import (
     Entry,
     Guid,
     Pointer,
+    Second,
     Snapshot,
     Stamp,
     Subscription,
@@ -79,7 +80,7 @@ def has_moved(entries: Iterable[Entry]) -> bool:
     return any(entry.alias for entry in entries)
 
 
-def without_own(entries: Iterable[Entry], told: Told, device: str, since: int) -> list[Entry]:
+def without_own(entries: Iterable[Entry], told: Told, device: str, since: Second) -> list[Entry]:
     """Return entries without the feeds that an app itself has added or left, and nobody since."""
     return [
         entry

@@ -20,7 +20,7 @@ _save_all = Entries._save_all
 def next_stamp(_last_of_account: Stamp, now: Stamp) -> Stamp:
     global _last  # noqa: PLW0603
     _last = max(_last + 2, now // 2 * 2 + _own)
-    return _last
+    return Stamp(_last)
 
 
 async def save_all(

@@ -28,7 +28,8 @@ _TOKEN_COLUMNS = columns(TOKEN, "t")
 _FIND_NAME = "SELECT account_id FROM feedkeep.account_name WHERE name_key = $1"
 _FIND_ACCOUNT = f"SELECT {_ACCOUNT_COLUMNS} FROM feedkeep.account a WHERE a.account_id = $1"
 _ACCOUNTS = f'SELECT {_ACCOUNT_COLUMNS} FROM feedkeep.account a ORDER BY a.name_key COLLATE "C"'
-_HAS_ANY = "SELECT EXISTS (SELECT 1 FROM feedkeep.account)"
+# Names are kept on every machine of a cluster: the service starts also while one of them is away.
+_HAS_ANY = "SELECT EXISTS (SELECT 1 FROM feedkeep.account_name)"
 _TAKE_NAME = """
 INSERT INTO feedkeep.account_name (name_key, account_id) VALUES ($1, $2)
 ON CONFLICT (name_key) DO NOTHING RETURNING account_id

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import asyncpg
 
+from feedkeep import wall_clock
 from feedkeep.errors import NotAuthorized
 from feedkeep.model import (
     AccountId,
@@ -131,7 +131,7 @@ async def record(
     guids, hashes = [guid for guid, _ in keys], [key for _, key in keys]
     rows = await connection.fetch(_KNOWN, account_id, guids, hashes)
     known = {row[0]: ROWS.action_of(row) for row in rows}
-    decision = decide(ActionSnapshot(known, clock, time.time_ns() // 1_000))
+    decision = decide(ActionSnapshot(known, clock, wall_clock.now()))
     if decision.saved:
         saved = zip(*(ROWS.action_row(action) for action in decision.saved), strict=True)
         await connection.execute(_SAVE_ACTIONS, account_id, *(list(column) for column in saved))
@@ -190,7 +190,7 @@ async def _clock(connection: asyncpg.Connection, account_id: AccountId, clock: C
     )
     if found is None:
         raise NotAuthorized
-    return int(found)
+    return Stamp(found)
 
 
 async def _set_clock(

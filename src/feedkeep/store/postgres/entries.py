@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import asyncpg
 from msgspec.structs import astuple
 
+from feedkeep import wall_clock
 from feedkeep.errors import NotAuthorized
 from feedkeep.model import (
     AccountId,
@@ -269,7 +269,7 @@ async def whole(connections: Connections, account_id: AccountId) -> Snapshot:
     last_stamp, *counts = rows[0][:_BEFORE_ENTRY]
     entries = [ROWS.entry_of(row[_BEFORE_ENTRY:]) for row in rows if row[_BEFORE_ENTRY] is not None]
     by_guid = {entry.guid: entry for entry in entries}
-    return Snapshot(by_guid, last_stamp, _now(), Counts(*counts))
+    return Snapshot(by_guid, last_stamp, wall_clock.now(), Counts(*counts))
 
 
 async def deletion(
@@ -282,7 +282,7 @@ async def deletion(
 
 def _decide(change: Change, overlay: Overlay) -> Outcome[Any]:
     try:
-        return Done(overlay.run(change.guids, change.decide, _now()))
+        return Done(overlay.run(change.guids, change.decide, wall_clock.now()))
     except Exception as error:  # noqa: BLE001 - a refusal or a defect, and this request's alone
         return error
 
@@ -300,7 +300,3 @@ def _twice(entry: str, subscription: str) -> str:
     return ", ".join(
         f"{alias}.{name} AS {alias}_{name}" for alias in (entry, subscription) for name in ENTRY
     )
-
-
-def _now() -> int:
-    return time.time_ns() // 1_000

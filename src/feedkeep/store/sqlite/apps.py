@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import apsw
 
+from feedkeep import wall_clock
 from feedkeep.errors import NotAuthorized
 from feedkeep.model import (
     AccountId,
@@ -127,7 +127,7 @@ def record(
     for podcast_guid, key in keys:
         for row in connection.execute(_KNOWN, (account_id, to_bytes(podcast_guid), key)):
             known[key] = ROWS.action_of(row)
-    decision = decide(ActionSnapshot(known, clock, time.time_ns() // 1_000))
+    decision = decide(ActionSnapshot(known, clock, wall_clock.now()))
     if decision.saved:
         rows = [(account_id, *ROWS.action_row(action)) for action in decision.saved]
         connection.executemany(_SAVE_ACTION, rows)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable
 
 import apsw
 from msgspec.structs import astuple
 
+from feedkeep import wall_clock
 from feedkeep.errors import NotAuthorized
 from feedkeep.model import (
     AccountId,
@@ -177,7 +177,7 @@ def _snapshot(
     if account is None:
         raise NotAuthorized
     last_stamp, *counts = account
-    now = time.time_ns() // 1_000
+    now = wall_clock.now()
     return Snapshot({entry.guid: entry for entry in entries}, last_stamp, now, Counts(*counts))
 
 

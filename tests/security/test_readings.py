@@ -1,0 +1,88 @@
+"""What is shown by Basic in two encodings: every refusal takes the same, and counts the same."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from feedkeep.errors import NotAuthorized
+from feedkeep.model import AccountId
+from feedkeep.rules.credentials import (
+    PasswordCredential,
+    TokenCredential,
+    read_basic,
+    read_token,
+    write_token,
+)
+from feedkeep.security import passwords
+from feedkeep.service import Service
+from feedkeep.store.sqlite import SqliteStore
+
+TOKEN = write_token(AccountId(7), bytes(21))
+
+
+def test_plain_letters_have_one_reading_and_the_others_what_utf_8_and_latin_1_say() -> None:
+    assert read_basic(b"me:a:b") == PasswordCredential("me", "a:b")
+    latin1 = PasswordCredential("m\u00c3\u00a9", "\u00e2\u0082\u00ac")
+    assert read_basic("mé:€".encode()) == PasswordCredential("mé", "€", latin1)
+    assert read_basic("mé:x".encode("latin-1")) == PasswordCredential("mé", "x")
+    assert read_basic(b"me") is None
+
+
+def test_a_token_is_read_with_every_reading_of_its_name() -> None:
+    token = read_token(TOKEN)
+    assert token is not None
+
+    def named(*names: str) -> TokenCredential:
+        return TokenCredential(token.account_id, token.hash, list(names))
+
+    assert read_basic(f"me:{TOKEN}".encode()) == named("me")
+    assert read_basic(f"mé:{TOKEN}".encode("latin-1")) == named("mé")
+    assert read_basic(f"mé:{TOKEN}".encode()) == named("mé", "m\u00c3\u00a9")
+
+
+def test_every_refusal_looks_up_all_names_computes_once_and_counts_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_up: list[str] = []
+    computed: list[str] = []
+    counted: list[str] = []
+
+    class Looking(SqliteStore):
+        async def find_account(self, name_key: str) -> object:
+            looked_up.append(name_key)
+            return await super().find_account(name_key)
+
+    def matches(stored_hash: str, password: str) -> bool:
+        computed.append(password)
+        return False
+
+    async def go() -> None:
+        store = await Looking.open(tmp_path / "feedkeep.db")
+        service = Service(store)
+        for name in ("zoê", "zu\u00c3\u00aa", "disablê"):
+            await service.create_account(name, "a good passphrase")
+        await service.set_disabled("disablê", True)
+        monkeypatch.setattr(passwords, "_matches", matches)
+        begin = service._throttle.begin
+
+        def counting(name_key: str, *others: Any) -> Any:
+            counted.append(name_key)
+            return begin(name_key, *others)
+
+        monkeypatch.setattr(service._throttle, "begin", counting)
+        for number, name in enumerate(("zoê", "zuê", "nobodê", "disablê")):
+            looked_up.clear()
+            computed.clear()
+            counted.clear()
+            shown = read_basic(f"{name}:wrong".encode())
+            assert shown is not None
+            with pytest.raises(NotAuthorized):
+                await service.authenticate(shown, f"192.0.2.{number}")
+            assert (len(looked_up), len(computed), len(counted)) == (2, 1, 1), name
+        await service.close()
+
+    asyncio.run(go())
