@@ -37,6 +37,14 @@ def whole(entries: list[Entry], last_stamp: int) -> Snapshot:
             f"{DERIVED} is deleted and subscribed",
         ),
         (
+            [Subscription(DERIVED, URL, True, 5, status_changed=6)],
+            f"apps are told of {DERIVED} later than it changed",
+        ),
+        (
+            [Subscription(DERIVED, URL, True, 5, app_url=URL)],
+            f"apps have {DERIVED} by its present URL, and by another one",
+        ),
+        (
             [
                 Subscription(DERIVED, URL, True, 5),
                 *(Pointer(Guid(f"{i:08x}-0000-4000-8000-000000000001"), DERIVED) for i in MANY),
