@@ -15,6 +15,11 @@ def test_what_two_requests_of_an_app_show_at_once_is_both_remembered() -> None:
     assert merged(before, before, before.with_known([G3])).known == {G1, G3}
 
 
+def test_what_an_app_is_known_to_have_is_forgotten_when_it_starts_from_nothing() -> None:
+    before, begun = Spellings(frozenset({G1}), frozenset({G2})), Spellings(frozenset({G3}))
+    assert merged(before, before, begun) == begun
+
+
 def test_of_an_app_with_too_many_spellings_it_is_known_that_not_all_are() -> None:
     many = [Guid(f"{i:08x}-0000-4000-8000-000000000000") for i in range(MAX_SPELLINGS)]
     full = merged(Spellings(), Spellings(), Spellings().with_known(many))

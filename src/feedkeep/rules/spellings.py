@@ -88,7 +88,10 @@ def merged(kept: Spellings, before: Spellings, after: Spellings) -> Spellings:
 
     Two requests of one app can come at the same time; neither forgets what the other one learned.
     """
-    changed = kept.with_known(after.known - before.known).with_gone(after.gone - before.gone)
+    known = kept.known - (before.known - after.known)
+    gone = kept.gone - (before.gone - after.gone)
+    changed = Spellings(known, gone, kept.is_full)
+    changed = changed.with_known(after.known - before.known).with_gone(after.gone - before.gone)
     if len(changed.known) + len(changed.gone) > MAX_SPELLINGS:
         return replace(kept, is_full=True)
     return changed
