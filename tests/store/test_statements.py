@@ -221,6 +221,21 @@ def test_in_a_cluster_the_machine_that_has_the_account_inserts_rows_by_itself(
         assert read["account"] in tied
 
 
+def test_a_new_password_is_written_on_the_one_machine_that_has_the_account(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def lock_out(store: PostgresStore) -> None:
+        await store.set_password(ALICE, "other")
+        await store.set_disabled(ALICE, True)
+
+    sent = statements_of(lock_out, database, monkeypatch, one_account=True)
+    writes = re.compile(r"(INSERT INTO|UPDATE|DELETE FROM) feedkeep\.(\w+)")
+    assert {found[2] for statement in sent if (found := writes.search(statement))} == {
+        "account",
+        "token",
+    }
+
+
 def test_what_a_cluster_passes_on_to_its_machines_is_sent_by_itself(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
