@@ -13,36 +13,37 @@ from feedkeep.rules.clock import after_restore
 from feedkeep.service import Service
 from feedkeep.settings import Settings, is_postgres, sqlite_path
 from feedkeep.store.base import Store
-from feedkeep.store.sqlite import SqliteStore, copy_file, restore_file
+from feedkeep.store.sqlite import SqliteStore, assert_there, copy_file, restore_file
 
 if TYPE_CHECKING:
     from feedkeep.store.postgres import PostgresStore
 
 
 @asynccontextmanager
-async def open_service(settings: Settings) -> AsyncIterator[Service]:
+async def open_service(settings: Settings, *, may_create: bool = True) -> AsyncIterator[Service]:
     """Open the database that the settings name, brought up to date, and serve it until the end.
 
     Raises as `open_store` does.
     """
-    service = Service(await open_store(settings), settings.workers)
+    service = Service(await open_store(settings, may_create=may_create), settings.workers)
     try:
         yield service
     finally:
         await service.close()
 
 
-async def open_store(settings: Settings) -> Store:
+async def open_store(settings: Settings, *, may_create: bool = True) -> Store:
     """Open the database that the settings name, brought up to date.
 
     Raises:
         InvalidSettings: The URL names no database.
-        StoreUnusable: The database cannot be opened, is not feedkeep's, or is newer.
+        StoreUnusable: The database cannot be opened, is not feedkeep's, is newer, or is not there
+            and may not be created.
         StoreUnavailable: It is locked, full or away.
     """
     if is_postgres(settings.database):
-        return await open_postgres(settings)
-    return await SqliteStore.open(sqlite_path(settings.database))
+        return await open_postgres(settings, may_create=may_create)
+    return await SqliteStore.open(sqlite_path(settings.database), may_create=may_create)
 
 
 def back_up(settings: Settings, target: Path, *, believe_checksums: bool = True) -> None:
@@ -53,6 +54,7 @@ def back_up(settings: Settings, target: Path, *, believe_checksums: bool = True)
         StoreUnavailable: There is no room.
     """
     source = _sqlite_file(settings, "pg_dump backs it up")
+    assert_there(source)
     copy_file(source, target, believe_checksums=believe_checksums)
 
 
@@ -75,7 +77,7 @@ def _sqlite_file(settings: Settings, otherwise: str) -> Path:
     return sqlite_path(settings.database)
 
 
-async def open_postgres(settings: Settings) -> PostgresStore:
+async def open_postgres(settings: Settings, *, may_create: bool = True) -> PostgresStore:
     """Open the PostgreSQL database that the settings name; raises as `open_store` does."""
     try:
         from feedkeep.store.postgres import PostgresStore  # noqa: PLC0415 - an optional extra
@@ -83,4 +85,6 @@ async def open_postgres(settings: Settings) -> PostgresStore:
         raise StoreUnusable(
             'PostgreSQL needs one more package: pip install "feedkeep[postgres]".'
         ) from error
-    return await PostgresStore.open(settings.database, settings.postgres_connections)
+    return await PostgresStore.open(
+        settings.database, settings.postgres_connections, may_create=may_create
+    )

@@ -83,9 +83,12 @@ def load_settings(
     values |= _from_environment(environment)
     values |= {name: value for name, value in flags.items() if value is not None}
     try:
-        return msgspec.convert(values, Settings, strict=False)
+        settings = msgspec.convert(values, Settings, strict=False)
     except msgspec.ValidationError as error:
         raise InvalidSettings(f"A setting is not valid: {error}.".replace("`", "")) from error
+    if settings.public_url:
+        _check_public_url(settings.public_url)
+    return settings
 
 
 def is_postgres(database: str) -> bool:
@@ -133,6 +136,19 @@ def sqlite_path(database: str) -> Path:
             " sqlite:////absolute/path or postgresql://user@host/name."
         )
     return Path(path).absolute()
+
+
+def _check_public_url(url: str) -> None:
+    try:
+        parts = urlsplit(url)
+        is_one = parts.scheme in {"http", "https"} and bool(parts.hostname)
+    except ValueError:
+        is_one = False
+    if not is_one or parts.query or parts.fragment:
+        raise InvalidSettings(
+            f'A setting is not valid: public_url is "{url}", and has to be an address such as'
+            " https://feeds.example."
+        )
 
 
 def _from_file(config: Path) -> dict[str, object]:

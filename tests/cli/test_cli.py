@@ -15,6 +15,7 @@ import httpx
 import pytest
 from feedkeep_process import FEEDKEEP, FeedkeepProcess
 
+from feedkeep.settings import shown
 from feedkeep.store.sqlite.connection import open_file
 
 SILENCE_SECONDS = 20
@@ -69,7 +70,7 @@ def test_wrong_usage_exits_with_2(offline: FeedkeepProcess) -> None:
 
 def test_an_account_is_made_listed_changed_and_deleted(feedkeep: FeedkeepProcess) -> None:
     made = feedkeep.must("account", "create", "Ann", "--password-stdin", stdin="first one\n")
-    assert made == "Created account Ann.\n"
+    assert made == f"Created account Ann in {shown(feedkeep.database)}.\n"
     with httpx.Client(base_url=feedkeep.base_url) as client:
 
         def enters(password: str) -> bool:
@@ -83,7 +84,7 @@ def test_an_account_is_made_listed_changed_and_deleted(feedkeep: FeedkeepProcess
         assert re.search(r"Ann +\S+ +yes +disabled", feedkeep.must("account", "list"))
         feedkeep.must("account", "enable", "ann")
         assert enters("second one")
-        feedkeep.must("account", "delete", "ann")
+        feedkeep.must("account", "delete", "ann", "--yes")
         assert not enters("second one")
     assert "Ann" not in feedkeep.must("account", "list")
 
@@ -169,7 +170,7 @@ def test_import_counts_what_it_subscribes_again_as_added(feedkeep: FeedkeepProce
 
 def test_a_line_of_a_file_cannot_command_the_terminal(feedkeep: FeedkeepProcess) -> None:
     name = feedkeep.new_account()
-    printed = feedkeep.must("import", name, "-", stdin=f"x\x1b]0;pwn\x07{'y' * 999}\n")
+    printed = feedkeep.must("import", name, "-", stdin=f"{FEEDS}x\x1b]0;pwn\x07{'y' * 999}\n")
     assert "\x1b" not in printed
     assert "\x07" not in printed
     assert len(printed) < 500
@@ -282,7 +283,7 @@ def test_errors_are_one_sentence_and_exit_with_1(offline: FeedkeepProcess, tmp_p
         (["account", "create", "a b"], "An account's name has 1 to 64 letters"),
         (["account", "create", "you", "--password-stdin"], "Standard input holds no password."),
         (["account", "password", "me"], "No password was given"),
-        (["account", "delete", "you"], 'There is no account "you"'),
+        (["account", "delete", "you", "--yes"], 'There is no account "you"'),
         (["token", "create", "you"], 'There is no account "you"'),
         (["token", "revoke", "me", "7"], "me has no token 7"),
         (["import", "you", "/dev/null"], 'There is no account "you"'),
@@ -311,6 +312,7 @@ def test_a_database_of_a_newer_feedkeep_is_refused(offline: FeedkeepProcess) -> 
 
 
 def test_a_defect_is_told_in_one_sentence_too(offline: FeedkeepProcess) -> None:
+    offline.must("migrate")
     offline.run_first("accounts_have_a_defect")
     message = failure(offline.run("account", "list"))
     assert message.startswith("A defect in feedkeep: ZeroDivisionError('x').")
@@ -351,7 +353,7 @@ def test_on_a_terminal_a_password_is_asked_for_twice_and_not_shown(
     offline: FeedkeepProcess,
 ) -> None:
     shown = talk(offline, ["account", "create", "me"], b"opensesame\nopensesame\n")
-    assert "Created account me.\r\n" in shown
+    assert f"Created account me in {offline.database}.\r\n" in shown
     assert "opensesame" not in shown
     assert re.search(r"me +\S+ +yes", offline.must("account", "list"))
 

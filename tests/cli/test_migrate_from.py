@@ -247,12 +247,6 @@ def test_without_devices_the_whole_list_comes_over_without_what_was_removed(
     assert kept(here)[0] == ([] if kind is Podsync else FEEDS)
 
 
-def broken(here: FeedkeepProcess, *lines: str) -> None:
-    """Let commands run these lines first."""
-    (here.folder / "sitecustomize.py").write_text("\n".join(lines))
-    here.environment["PYTHONPATH"] = str(here.folder)
-
-
 class Odd(OtherServer):
     """A server that answers one question in a way that nobody knows."""
 
@@ -291,7 +285,7 @@ def test_what_a_server_says_cannot_command_the_terminal(here: FeedkeepProcess) -
         def do_GET(self) -> None:
             self.wfile.write(b"\x1b]0;pwned\x07HTTP/9 \x9b31m" + b"x" * 9_999 + b"\r\n\r\n")
 
-    broken(here, "import feedkeep.gpodder.asking as a", "a._PAUSES_SECONDS = ()")
+    here.run_first("another_server_has_a_second")
     with listening(Hostile) as url:
         told = migrate(here, url)
     assert told.rstrip("\n").isprintable()
@@ -308,7 +302,7 @@ class Endless(OtherServer):
 def test_episode_actions_without_an_end_are_told_and_those_that_came_are_kept(
     here: FeedkeepProcess,
 ) -> None:
-    broken(here, "import feedkeep.cli.gpodder as g", "g.MAX_PAGES = 20")
+    here.run_first("few_replies_are_asked_for")
     with serving(Endless()) as url:
         told = migrate(here, url)
     assert "After 20 replies with 20 episode actions there is no end of them." in told
@@ -328,7 +322,7 @@ def test_a_reply_that_comes_drop_by_drop_is_waited_for_so_long_only(here: Feedke
         def log_message(self, *_: object) -> None:
             pass
 
-    broken(here, "import feedkeep.cli.gpodder as g", "g.MAX_SECONDS = 1.0")
+    here.run_first("another_server_has_a_second")
     with listening(Dripping) as url:
         told = migrate(here, url)
         is_over.set()

@@ -20,6 +20,7 @@ from feedkeep.cli.common import (
 )
 from feedkeep.errors import AccountError
 from feedkeep.rules.credentials import apps_that_refuse
+from feedkeep.settings import shown
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -44,11 +45,12 @@ def create(
     The password is asked for on a terminal. Without one the account is reached by tokens only.
     """
     password = ask_password(password_stdin)
+    chosen = settings(database, config)
     account = with_service(
-        settings(database, config), lambda service: service.create_account(name, password)
+        chosen, lambda service: service.create_account(name, password), may_create=True
     )
     how = "" if password else ", without a password: make a token for it"
-    say(f"Created account {account.name}{how}.")
+    say(f"Created account {account.name} in {shown(chosen.database)}{how}.")
     for sentence in apps_that_refuse(account.name):
         say(sentence)
 
@@ -112,7 +114,11 @@ def delete(
     config: ConfigOption = None,
 ) -> None:
     """Delete an account with its list and its tokens, for good."""
-    if sys.stdin.isatty() and not yes:
+    if not yes and not sys.stdin.isatty():
+        raise AccountError(
+            f"Nobody can be asked whether to delete {name} and its whole list for good; say --yes."
+        )
+    if not yes:
         typer.confirm(f"Delete {name} and its whole list for good?", abort=True)
     with_service(settings(database, config), lambda service: service.delete_account(name))
     say(f"Deleted {name}.")

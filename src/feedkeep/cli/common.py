@@ -63,11 +63,17 @@ def settings(database: str | None, config: Path | None, **flags: object) -> Sett
     return load_settings({"database": database, **flags}, config, os.environ)
 
 
-def with_service(settings: Settings, use: Callable[[Service], Awaitable[T]]) -> T:
-    """Open the service, run `use` with it, close it, and return the result."""
+def with_service(
+    settings: Settings, use: Callable[[Service], Awaitable[T]], *, may_create: bool = False
+) -> T:
+    """Open the service, run `use` with it, close it, and return the result.
+
+    Few commands make a database where there is none: after a typing error, or without a forgotten
+    FEEDKEEP_DATABASE, all others would find one that is empty, and whole.
+    """
 
     async def run() -> T:
-        async with open_service(settings) as service:
+        async with open_service(settings, may_create=may_create) as service:
             return await use(service)
 
     return asyncio.run(run())

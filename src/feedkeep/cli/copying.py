@@ -10,8 +10,7 @@ import typer
 from feedkeep.assembly import open_store
 from feedkeep.cli.common import ConfigOption, progress_bar, say, settings
 from feedkeep.copying import copy
-from feedkeep.errors import StoreUnusable
-from feedkeep.settings import Settings, is_postgres, shown, sqlite_path
+from feedkeep.settings import Settings
 
 SourceArgument = Annotated[
     str, typer.Argument(metavar="FROM-URL", help="The database that has everything.")
@@ -30,15 +29,13 @@ def copy_all(source: SourceArgument, target: TargetArgument, config: ConfigOptio
     compared, account by account.
     """
     chosen = settings(source, config)
-    if not is_postgres(source) and not sqlite_path(source).exists():
-        raise StoreUnusable(f"There is no database {shown(source)} to copy from.")
     counts = asyncio.run(_copy(chosen, settings(target, config)))
     told = ", ".join(f"{count:,} {kind}" for kind, count in counts.items())
     say(f"Copied, and compared: {told}." if counts else "Copied nothing: there is no account.")
 
 
 async def _copy(source: Settings, target: Settings) -> dict[str, int]:
-    origin = await open_store(source)
+    origin = await open_store(source, may_create=False)
     try:
         copied = await open_store(target)
         try:

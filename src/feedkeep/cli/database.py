@@ -74,14 +74,14 @@ async def _distribute(chosen: Settings) -> list[str]:
 def migrate(database: DatabaseOption = None, config: ConfigOption = None) -> None:
     """Bring the database up to date.
 
-    Every command does so first; this one does nothing else.
+    Every command does so first; this one does nothing else. Where there is none, it makes one.
     """
     chosen: Settings = settings(database, config)
 
     async def nothing(_: Service) -> None:
         """Opening brought it up to date."""
 
-    with_service(chosen, nothing)
+    with_service(chosen, nothing, may_create=True)
     say(f"{shown(chosen.database)} is up to date.")
 
 

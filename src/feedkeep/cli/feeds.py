@@ -25,7 +25,7 @@ from feedkeep.cli.common import (
 from feedkeep.errors import FeedkeepError
 from feedkeep.formats.feed_list import Format, read_feed_list, write_feed_list
 from feedkeep.formats.listed_feed import ListedFeed
-from feedkeep.rules.subscriptions import Added, want
+from feedkeep.rules.subscriptions import Added, Refused, want
 from feedkeep.service import Service
 
 
@@ -56,9 +56,11 @@ def import_feeds(
     """Add the feeds of a file to an account's list.
 
     A feed that the account has already keeps its guid and its URL, and is subscribed to from now
-    on. Feeds that are refused are told at the end, each with its reason.
+    on. Feeds that are refused are told at the end, each with its reason. A file without any feed is
+    refused as a whole.
     """
     found = read_feed_list(_read(file))
+    _refuse_what_names_no_feed(file, found.feeds)
     tally = with_service(
         settings(database, config), lambda service: _import(service, name, found.feeds)
     )
@@ -76,7 +78,9 @@ def export_feeds(
     ] = Format.OPML,
     output: Annotated[
         Path | None,
-        typer.Option("--output", metavar="FILE", help="Write here. Default: standard output."),
+        typer.Option(
+            "--output", metavar="FILE", help="Write here. Default, and -: standard output."
+        ),
     ] = None,
     database: DatabaseOption = None,
     config: ConfigOption = None,
@@ -88,7 +92,7 @@ def export_feeds(
         return write_feed_list(await service.subscribed(account.id), kind)
 
     data = with_service(settings(database, config), export)
-    if output is None:
+    if output is None or str(output) == "-":
         sys.stdout.buffer.write(data)
         return
     try:
@@ -134,6 +138,19 @@ def _read(file: str) -> bytes:
         return Path(file).read_bytes()
     except OSError as error:
         raise FileError(f"Cannot read {file}: {error.strerror}.") from error
+
+
+def _refuse_what_names_no_feed(file: str, feeds: Sequence[ListedFeed]) -> None:
+    """Tell in one sentence that a file is something else, and not of each line that it is no URL.
+
+    Raises:
+        FileError: There are things in it, and none of them is accepted as a feed.
+    """
+    judged = [want(feed.feed_url, feed.guid) for feed in feeds]
+    refused = [item for item in judged if isinstance(item, Refused)]
+    if feeds and len(refused) == len(feeds):
+        first = f"{feeds[0].place}: {shortened(refused[0].message)}"
+        raise FileError(f"{file} names no feed, so nothing was imported. {first}")
 
 
 async def _import(service: Service, name: str, feeds: Sequence[ListedFeed]) -> _Tally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import Annotated
 
 import typer
 
@@ -17,8 +18,8 @@ _HELP = """Keep, for every user, the list of feeds they are subscribed to.
 
 Start the service with **feedkeep serve**. All other commands work on the same database, also while
 the service runs. The database is a SQLite file in your data directory, unless **--database** or
-**FEEDKEEP_DATABASE** names another one, or a PostgreSQL database; it is created, or brought up to
-date, by whichever command comes first.
+**FEEDKEEP_DATABASE** names another one, or a PostgreSQL database. **account create** and **serve**
+create it where there is none.
 
 A first account, with a token for its app and its feeds:
 
@@ -26,6 +27,13 @@ A first account, with a token for its app and its feeds:
     feedkeep token create alice --label phone
     feedkeep import alice feeds.opml
 """
+
+
+def _tell_version(is_asked_for: bool) -> None:
+    if is_asked_for:
+        database.version()
+        raise typer.Exit
+
 
 app = typer.Typer(
     name="feedkeep",
@@ -36,6 +44,19 @@ app = typer.Typer(
     add_completion=False,
     help=_HELP,
 )
+
+
+@app.callback()
+def options(
+    _version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_tell_version, is_eager=True, help="Print the version, and exit."
+        ),
+    ] = False,
+) -> None:
+    """Take what stands before a command; the help of the program is given above."""
+
 
 app.command("serve")(serve.serve)
 app.add_typer(accounts.app, name="account")

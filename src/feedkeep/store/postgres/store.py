@@ -11,7 +11,7 @@ from typing import Any, Concatenate, ParamSpec, Self
 
 import asyncpg
 
-from feedkeep.errors import StoreUnavailable
+from feedkeep.errors import StoreUnavailable, StoreUnusable
 from feedkeep.model import (
     Account,
     AccountId,
@@ -101,19 +101,27 @@ class PostgresStore:
         self._found_tokens = reader(partial(self._tokens.find, connections), MAX_READS_IN_A_BATCH)
 
     @classmethod
-    async def open(cls, url: str, most_connections: int, *, one_account: bool = False) -> Self:
-        """Open the database; bring it up to date first.
+    async def open(
+        cls,
+        url: str,
+        most_connections: int,
+        *,
+        one_account: bool = False,
+        may_create: bool = True,
+    ) -> Self:
+        """Open the database; make what is to be in it, or bring that up to date, first.
 
         With `one_account`, a statement is of one account even if no table is split by Citus.
 
         Raises:
-            StoreUnusable: It is not feedkeep's, is newer than this program, or the URL is none.
+            StoreUnusable: It is not feedkeep's, is newer than this program, holds nothing that
+                `may_create` would make, or the URL is none.
             StoreUnavailable: It cannot be reached.
         """
         connections = Connections(url, most_connections)
         await connections.open()
         try:
-            is_distributed = await _repeated(lambda: _prepare(connections))
+            is_distributed = await _repeated(lambda: _prepare(connections, may_create))
         except BaseException:
             await connections.close()
             raise
@@ -347,11 +355,16 @@ async def _repeated(work: Callable[[], Awaitable[T]]) -> T:
             raise failure.cause from failure
 
 
-async def _prepare(connections: Connections) -> bool:
+async def _prepare(connections: Connections, may_create: bool) -> bool:
     """Bring the database up to date; return whether its tables are split by account."""
     async with connections.reading() as connection:
-        is_up_to_date = await migration.version(connection) == migration.newest_version()
-    if not is_up_to_date:
+        version = await migration.version(connection)
+    if version == 0 and not may_create:
+        raise StoreUnusable(
+            "Nothing of feedkeep is in the database. Name another one by --database or"
+            " FEEDKEEP_DATABASE; `feedkeep account create` and `feedkeep serve` begin one."
+        )
+    if version != migration.newest_version():
         await connections.transact(migration.bring_up_to_date)
     async with connections.reading() as connection:
         return await migration.is_distributed(connection)

@@ -177,6 +177,19 @@ def has_checksums(connection: apsw.Connection) -> bool:
     return bool(connection.pragma("checksum_verification") == "1")
 
 
+def assert_there(path: Path) -> None:
+    """Return if there is a file with anything in it.
+
+    Raises:
+        StoreUnusable: There is none.
+    """
+    if not path.exists() or (path.is_file() and path.stat().st_size == 0):
+        raise StoreUnusable(
+            f"There is no database sqlite:///{path}. Name another one by --database or"
+            " FEEDKEEP_DATABASE; `feedkeep account create` and `feedkeep serve` make one."
+        )
+
+
 def prepare(path: Path) -> int:
     """Create the file if it is not there, and bring it up to date; return the version it had.
 

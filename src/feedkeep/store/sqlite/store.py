@@ -47,6 +47,7 @@ from feedkeep.store.sqlite.connection import (
     READER_PATIENCE_SECONDS,
     WRITER_PATIENCE_SECONDS,
     Translating,
+    assert_there,
     connect,
     damages,
     prepare,
@@ -102,14 +103,16 @@ class SqliteStore:
         self._batcher: Batcher[Job, Any] = Batcher(self._run_batch, MAX_JOBS_IN_A_BATCH)
 
     @classmethod
-    async def open(cls, path: Path) -> Self:
+    async def open(cls, path: Path, *, may_create: bool = True) -> Self:
         """Open the file; create it, or bring it up to date, first.
 
         Raises:
-            StoreUnusable: It cannot be opened, is not feedkeep's, is newer than this program, or is
-                being restored.
+            StoreUnusable: It cannot be opened, is not feedkeep's, is newer than this program, is
+                being restored, or is not there and may not be created.
             StoreUnavailable: It is locked or full.
         """
+        if not may_create:
+            assert_there(path)
         used = lock.use(path)
         try:
             await asyncio.to_thread(prepare, path)

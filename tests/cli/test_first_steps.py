@@ -1,0 +1,154 @@
+"""What a newcomer does wrong is told: a database that is not there, a list that is none."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from feedkeep_process import FeedkeepProcess
+from postgres_server import drop_database, new_database
+
+FEEDS = "https://a.example/feed\nhttps://b.example/feed\n"
+NEED_A_DATABASE = [
+    ["account", "list"],
+    ["account", "password", "me", "--password-stdin"],
+    ["account", "disable", "me"],
+    ["account", "enable", "me"],
+    ["account", "delete", "me", "--yes"],
+    ["token", "create", "me"],
+    ["token", "list", "me"],
+    ["token", "revoke", "me", "1"],
+    ["session", "list", "me"],
+    ["session", "revoke", "me", "1"],
+    ["import", "me", "-"],
+    ["export", "me"],
+    ["migrate-from", "http://127.0.0.1:9", "me", "--password-stdin"],
+    ["check"],
+    ["database", "restored"],
+]
+
+
+@pytest.fixture
+def nothing(tmp_path: Path) -> FeedkeepProcess:
+    """Commands on a database that nobody has made."""
+    return FeedkeepProcess(tmp_path)
+
+
+@pytest.fixture
+def with_account(nothing: FeedkeepProcess) -> FeedkeepProcess:
+    nothing.must("account", "create", "me")
+    return nothing
+
+
+@pytest.fixture
+def empty_postgres(postgres: str, tmp_path: Path) -> Iterator[FeedkeepProcess]:
+    database = new_database(postgres)
+    yield FeedkeepProcess(tmp_path, database)
+    drop_database(postgres, database)
+
+
+def refusal(process: FeedkeepProcess, *arguments: str, stdin: str = FEEDS) -> str:
+    """Return the one sentence of a command that is refused."""
+    done = process.run(*arguments, stdin=stdin)
+    assert (done.returncode, done.stdout) == (1, ""), arguments
+    assert done.stderr.count("\n") == 1
+    return done.stderr
+
+
+@pytest.mark.parametrize("arguments", [*NEED_A_DATABASE, ["backup", "there.db"]])
+def test_a_database_that_is_not_there_is_told_and_not_made(
+    nothing: FeedkeepProcess, arguments: list[str]
+) -> None:
+    told = refusal(nothing, *arguments)
+    assert f"There is no database {nothing.database}. " in told
+    assert "FEEDKEEP_DATABASE" in told
+    assert list(nothing.folder.iterdir()) == []
+
+
+def test_an_empty_file_is_no_database_for_a_command_that_needs_one(
+    nothing: FeedkeepProcess,
+) -> None:
+    (nothing.folder / "feedkeep.db").touch()
+    assert "There is no database" in refusal(nothing, "check")
+    assert (nothing.folder / "feedkeep.db").stat().st_size == 0
+
+
+def test_a_postgres_database_without_feedkeep_in_it_is_told_and_left_alone(
+    empty_postgres: FeedkeepProcess,
+) -> None:
+    for arguments in (["check"], ["account", "list"]):
+        assert "Nothing of feedkeep is in the database" in refusal(empty_postgres, *arguments)
+    empty_postgres.must("account", "create", "me")
+    empty_postgres.must("check")
+
+
+def test_an_empty_database_is_not_copied(nothing: FeedkeepProcess) -> None:
+    target = f"sqlite:///{nothing.folder / 'target.db'}"
+    assert "There is no database" in refusal(nothing, "copy", nothing.database, target)
+    assert list(nothing.folder.glob("*.db")) == []
+
+
+@pytest.mark.parametrize("command", [["migrate"], ["account", "create", "me"]])
+def test_a_command_that_makes_a_database_says_which(
+    nothing: FeedkeepProcess, command: list[str]
+) -> None:
+    assert nothing.database in nothing.must(*command)
+    assert (nothing.folder / "feedkeep.db").exists()
+
+
+def test_an_account_is_not_deleted_unless_somebody_says_so(with_account: FeedkeepProcess) -> None:
+    assert "--yes" in refusal(with_account, "account", "delete", "me", stdin="")
+    assert "--yes" in refusal(with_account, "account", "delete", "me", stdin="y\n")
+    assert "me" in with_account.must("account", "list")
+    assert with_account.must("account", "delete", "me", "--yes") == "Deleted me.\n"
+    assert "me" not in with_account.must("account", "list").split()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "# A title\n\nSome words.\n" * 20,
+        '{"subscriptions": [{"feed_url": "x"}]}',
+        "<opml><body><outline xmlUrl='x'/></body></opml>",
+    ],
+)
+def test_a_file_without_any_feed_in_it_is_an_error(
+    with_account: FeedkeepProcess, content: str
+) -> None:
+    file = with_account.folder / "README.md"
+    file.write_text(content)
+    told = refusal(with_account, "import", "me", str(file))
+    assert f"{file} names no feed, so nothing was imported." in told
+    assert re.search(r"(No protocol present|White space).*\.$", told)
+
+
+def test_a_file_with_some_feeds_in_it_tells_what_was_refused(with_account: FeedkeepProcess) -> None:
+    printed = with_account.must("import", "me", "-", stdin=f"a title\n{FEEDS}")
+    assert printed.startswith("2 added, 0 already there, 1 refused.\nline 1: ")
+    assert with_account.must("import", "me", "-", stdin="") == (
+        "0 added, 0 already there, 0 refused.\n"
+    )
+
+
+def test_a_dash_as_output_is_standard_output(with_account: FeedkeepProcess) -> None:
+    with_account.must("import", "me", "-", stdin=FEEDS)
+    exported = with_account.must("export", "me", "--format", "json", "--output", "-")
+    assert len(json.loads(exported)["subscriptions"]) == 2
+
+
+def test_the_version_is_told_however_it_is_asked_for(nothing: FeedkeepProcess) -> None:
+    assert nothing.must("--version") == nothing.must("version")
+    assert nothing.must("--version").startswith("feedkeep ")
+
+
+@pytest.mark.parametrize("url", ["feeds.example", "ftp://feeds.example", "https://", "https://["])
+def test_a_public_url_that_is_none_is_refused_at_the_start(
+    nothing: FeedkeepProcess, url: str
+) -> None:
+    nothing.environment["FEEDKEEP_PUBLIC_URL"] = url
+    told = refusal(nothing, "serve", "--port", "0")
+    assert "public_url" in told
+    assert "such as https://feeds.example" in told

@@ -1,0 +1,7 @@
+"""Another server has a second for its reply, and is asked once."""
+
+from feedkeep.cli import gpodder
+from feedkeep.gpodder import asking
+
+gpodder.MAX_SECONDS = 1.0
+asking._PAUSES_SECONDS = ()
