@@ -31,6 +31,7 @@ def test_lists_in_the_environment_are_separated_by_commas() -> None:
         ({"FEEDKEEP_PORT": "65536"}, "port"),
         ({"FEEDKEEP_MAX_ITEMS": "0"}, "max_items"),
         ({"FEEDKEEP_LOG_LEVEL": "loud"}, "log_level"),
+        ({"FEEDKEEP_MAX_IN_FLIGHT_BYTES": "4194303"}, "max_in_flight_bytes"),
     ],
 )
 def test_a_value_that_is_not_valid_is_told_with_its_name(

@@ -44,6 +44,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         port: The port that `serve` listens on; 0 takes a free one.
         public_url: The base URL that clients use, for the links in lists; empty: as requested.
         max_body_bytes: The size of the largest request body that is read.
+        max_in_flight_bytes: How much memory the bodies and replies under way take together in each
+            process; more have to wait.
         max_items: How many items one POST may hold.
         trusted_proxies: Addresses of proxies whose X-Forwarded-For and -Proto are believed.
         cors_origins: Origins whose web pages may call the service from a browser.
@@ -59,6 +61,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     port: Port = 8080
     public_url: str = ""
     max_body_bytes: Count = 4 * 1024 * 1024
+    max_in_flight_bytes: Count = 256 * 1024 * 1024
     max_items: Count = 10_000
     trusted_proxies: tuple[str, ...] = ()
     cors_origins: tuple[str, ...] = ()
@@ -67,6 +70,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     tls_key: str = ""
     workers: Count = 1
     postgres_connections: Count = 8
+
+    def __post_init__(self) -> None:
+        if self.max_in_flight_bytes < self.max_body_bytes:
+            raise ValueError("max_in_flight_bytes has to be at least max_body_bytes")
 
 
 def load_settings(

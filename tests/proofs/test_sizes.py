@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import re
 import resource
+import socket
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -74,7 +75,9 @@ def test_a_body_of_a_gibibyte_adds_little_memory(tmp_path: Path) -> None:
 
 
 def test_the_proof_notices_a_body_that_is_kept(tmp_path: Path) -> None:
-    with FeedkeepProcess(tmp_path, max_body_bytes=str(2**30)) as process:
+    with FeedkeepProcess(
+        tmp_path, max_body_bytes=str(2**30), max_in_flight_bytes=str(2**30)
+    ) as process:
         assert added_by(process, 64) > MOST_ADDED_BYTES
 
 
@@ -163,3 +166,53 @@ async def _seconds_until_cut(process: FeedkeepProcess, sent: bytes, token: str) 
             await writer.drain()
     writer.transport.abort()
     return time.monotonic() - started
+
+
+if IS_FULL:
+
+    def test_who_reads_64_kb_a_second_is_not_cut_and_who_reads_nothing_is(tmp_path: Path) -> None:
+        with FeedkeepProcess(tmp_path) as process:
+            name = process.new_account()
+            urls = [f"https://{number}.example/{'x' * 8_000}" for number in range(1_500)]
+            with process.client(name) as client:
+                for first in range(0, len(urls), 500):
+                    items = [{"feed_url": url} for url in urls[first : first + 500]]
+                    assert client.post("/subscriptions", json={"subscriptions": items}).is_success
+            size = len("\n".join(urls))  # more than the kernel takes by itself
+            token = process.new_token(name)
+            is_whole, is_cut = asyncio.run(_read_slowly(process, name, token, size))
+            assert is_whole
+            assert is_cut
+
+
+async def _read_slowly(
+    process: FeedkeepProcess, name: str, token: str, size: int
+) -> tuple[bool, bool]:
+    """Read two replies, one at 64 kB/s and one not at all; say whether they were whole and cut.
+
+    After 45 seconds both are read as fast as they come.
+    """
+    url = httpx.URL(process.base_url)
+    request = (
+        f"GET /subscriptions/{name}.txt HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+        f"Authorization: Bearer {token}\r\n\r\n"
+    ).encode()
+    (slow, writer), (unread, another) = [
+        await asyncio.open_connection(url.host, url.port, limit=4_096) for _ in range(2)
+    ]
+    for one in (writer, another):
+        one.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16_384)
+        one.write(request)
+    received = rest = 0
+    started = time.monotonic()
+    with contextlib.suppress(ConnectionResetError):
+        while piece := await slow.read(16_000):
+            received += len(piece)
+            if time.monotonic() - started < 45:
+                await asyncio.sleep(len(piece) / 64_000)
+    with contextlib.suppress(ConnectionResetError):
+        while piece := await unread.read(65_536):
+            rest += len(piece)
+    writer.transport.abort()
+    another.transport.abort()
+    return received > size, rest < size

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -11,6 +11,9 @@ from feedkeep.errors import InvalidInput
 from feedkeep.model import Admitted
 
 JSON = "application/json"
+
+HOLD = "feedkeep.hold"
+"""Where a scope may have a function that counts the bytes that a request takes from the memory."""
 
 Scope = Mapping[str, Any]
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
@@ -79,6 +82,15 @@ class Request:
         """Return the cookies by name (RFC 6265, section 5.4)."""
         pairs = (part.partition("=") for part in self.header(b"cookie").split(";"))
         return {name.strip(): value.strip().strip('"') for name, _, value in pairs}
+
+    def hold(self, texts: Iterable[str]) -> None:
+        """Count texts that the reply will be made of, which may be long together.
+
+        Raises:
+            NoRoom: Others take all the memory that there is for replies.
+        """
+        if hold := self._scope.get(HOLD):
+            hold(sum(map(len, texts)))
 
     def query(self) -> dict[str, list[str]]:
         """Return the values of each parameter of the query."""

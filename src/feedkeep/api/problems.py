@@ -37,6 +37,14 @@ class UnsupportedCoding(FeedkeepError):
     """A request body has a content coding; `str()` of it says what to send instead."""
 
 
+class NoRoom(FeedkeepError):
+    """Other requests hold all the memory that there is for bodies and replies."""
+
+
+class BodyTooSlow(FeedkeepError):
+    """A client took too long to send a body."""
+
+
 class NoSuchRoute(FeedkeepError):
     """Nothing is at the path of a request."""
 
@@ -70,18 +78,35 @@ UNKNOWN_CODING = Refusal(
 UNKNOWN_METHOD = Refusal(
     METHOD_NOT_ALLOWED, INVALID, "", {"Allow": "GET, HEAD, POST, PUT, PATCH, DELETE"}
 )
+TOO_SLOW = Refusal(408, "The body took too long.", "Send it again.", {"Connection": "close"})
+NO_ROOM = Refusal(
+    503,
+    "The service is unavailable.",
+    "Too much is under way; try again in a moment.",
+    {"Retry-After": "5", "Connection": "close"},
+)
 STOPPING = Refusal(
     503, "The service is unavailable.", "It is stopping; try again.", {"Retry-After": "5"}
 )
 
+_NOT_FOUND = Refusal(404, "The resource was not found.")
+_FIXED = {
+    NotAuthorized: Refusal(401, "The user is not authorized.", "", {"WWW-Authenticate": CHALLENGE}),
+    UnknownSubscription: _NOT_FOUND,
+    NoSuchRoute: _NOT_FOUND,
+    DeletedSubscription: Refusal(410, "The subscription has been deleted."),
+    BodyTooSlow: TOO_SLOW,
+    NoRoom: NO_ROOM,
+}
+"""The errors that are told the same whatever the route."""
+
 
 def refusal_of(error: Exception, allow: str, invalid_status: int = METHOD_NOT_ALLOWED) -> Refusal:
     """Return what an error is told as; `allow` names the methods that the route has."""
+    for kind, refusal in _FIXED.items():
+        if isinstance(error, kind):
+            return refusal
     match error:
-        case NotAuthorized():
-            return Refusal(401, "The user is not authorized.", "", {"WWW-Authenticate": CHALLENGE})
-        case UnknownSubscription() | NoSuchRoute():
-            return Refusal(404, "The resource was not found.")
         case Forbidden():
             return Refusal(FORBIDDEN, str(error))
         case InvalidInput() if invalid_status != METHOD_NOT_ALLOWED:
@@ -90,8 +115,6 @@ def refusal_of(error: Exception, allow: str, invalid_status: int = METHOD_NOT_AL
             return _invalid(str(error), allow)
         case NoSuchMethod():
             return _invalid(f"This resource takes {allow}.", allow)
-        case DeletedSubscription():
-            return Refusal(410, "The subscription has been deleted.")
         case BodyTooLarge():
             return Refusal(413, "The body is too large.", str(error), {"Connection": "close"})
         case UnsupportedCoding():

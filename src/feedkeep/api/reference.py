@@ -14,12 +14,13 @@ from typing import Any
 import openapi_ui_bundles
 import yaml
 
-from feedkeep.api.http import Reply, Request
+from feedkeep.api.http import Reply, Request, Send
 from feedkeep.api.problems import NoSuchRoute
 
 _HTML = "text/html; charset=utf-8"
 _SCRIPT = "text/javascript"
 _STYLE = "text/css"
+_PIECE_BYTES = 64 * 1024
 _CACHED_FOR_A_DAY = "public, max-age=86400"
 _PAGE = """<!doctype html>
 <html lang="en">
@@ -43,6 +44,19 @@ _POLICY = (
     "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:;"
     " object-src 'none'; base-uri 'none'; frame-ancestors 'none'"
 )
+
+
+class SharedReply(Reply):
+    """A reply with a body that all clients share: none of them ever has all of it for itself."""
+
+    async def send(self, send: Send) -> None:
+        """Send it over ASGI, in pieces."""
+        body = self.body or b""
+        await send({"type": "http.response.start", "status": self.status, "headers": self.fields()})
+        for first in range(0, len(body), _PIECE_BYTES):
+            piece = body[first : first + _PIECE_BYTES]
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
 
 
 def openapi_document(packages: Sequence[str]) -> dict[str, Any]:
@@ -75,7 +89,7 @@ class OpenApiResource:
 
     async def get(self, _request: Request) -> Reply:
         """Answer with the document."""
-        return Reply(self._body)
+        return SharedReply(self._body)
 
 
 class DocsResource:
@@ -105,4 +119,4 @@ class DocsFileResource:
             raise NoSuchRoute
         kind, content = self._files[name]
         headers = {"Content-Type": kind, "Cache-Control": _CACHED_FOR_A_DAY}
-        return Reply(content, headers=headers)
+        return SharedReply(content, headers=headers)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import chain
 from typing import Any
 
 import structlog
@@ -60,6 +61,7 @@ class UpdatesResource(Resource):
         """Tell what changed; of new episodes nothing is known here."""
         since = read_since(parameter(request, "since"))
         changes, timestamp = await self.apps.changes(admitted(request), since, _device(request))
+        request.hold(chain(changes.add, changes.remove))
         return Reply(await beside(len(changes.add) > LONG_LIST, _updates, changes, timestamp))
 
 
@@ -114,6 +116,7 @@ async def tell_changes(resource: Resource, request: Request) -> Reply:
     """Tell what was added and removed since a second."""
     since = read_since(parameter(request, "since"))
     changes, timestamp = await resource.apps.changes(admitted(request), since, _device(request))
+    request.hold(chain(changes.add, changes.remove))
     reply = ChangesReply(changes.add, changes.remove, timestamp)
     return Reply(await beside(len(changes.add) > LONG_LIST, encode, reply))
 
@@ -132,6 +135,7 @@ async def written(
 ) -> Reply:
     """Return a list as JSON, OPML or text, as the path asks."""
     is_long = len(subscriptions) > LONG_LIST
+    request.hold(item.feed_url for item in subscriptions)
     name = request.parameters["format"]
     if name == "json":
         return Reply(await beside(is_long, as_json))

@@ -13,10 +13,12 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any, cast
 
+import structlog
 import uvicorn
 
 from feedkeep.api.http import App
 from feedkeep.errors import FeedkeepError
+from feedkeep.server.in_flight import InFlight
 from feedkeep.server.protocol import KEEP_ALIVE_SECONDS, Protocol
 from feedkeep.settings import Settings
 
@@ -38,6 +40,9 @@ SERVER_SETTINGS: dict[str, Any] = {
 OTHER_FILES = 100
 """How many files, besides connections of clients, a process has room for."""
 
+_log = structlog.get_logger()
+
+_UNSENT_BYTES = 64 * 1024
 _BACKLOG = 2_048
 _SWEEP_SECONDS = 1.0
 _ALLOCATIONS_UNTIL_COLLECTED = 50_000
@@ -83,21 +88,25 @@ def _bound(family: int, address: Any, *, is_shared: bool) -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     if is_shared:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    # All its connections are as it is. Without a bound the kernel takes megabytes of a reply, and
+    # it cannot be seen for half a minute whether a slow client reads any of them.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, _UNSENT_BYTES)
     listener.bind(address)
     return listener
 
 
 async def run(app: App, listener: socket.socket, settings: Settings) -> None:
     """Serve until SIGTERM or Ctrl-C, then answer what was accepted, and return."""
+    in_flight = InFlight(app, settings.max_in_flight_bytes)
     config = uvicorn.Config(
-        cast("Any", app),
+        cast("Any", in_flight),
         http=cast("Any", partial(Protocol, _room_for_connections())),
         **SERVER_SETTINGS,
         ssl_context_factory=(lambda *_: tls) if (tls := _tls(settings)) else None,
     )
     server = uvicorn.Server(config)
     _collect_seldom()
-    sweeping = asyncio.create_task(_sweep(server))
+    sweeping = asyncio.create_task(_sweep(server, in_flight))
     with _signals_spent():
         await server.serve(sockets=[listener])
     sweeping.cancel()
@@ -130,12 +139,16 @@ def _collect_seldom() -> None:
     gc.set_threshold(_ALLOCATIONS_UNTIL_COLLECTED)
 
 
-async def _sweep(server: uvicorn.Server) -> None:
-    """Cut clients that keep the service waiting."""
+async def _sweep(server: uvicorn.Server, in_flight: InFlight) -> None:
+    """Cut clients that keep the service waiting, whatever happens meanwhile."""
     while True:
         await asyncio.sleep(_SWEEP_SECONDS)
-        for connection in tuple(server.server_state.connections):
-            cast("Protocol", connection).cut_if_too_slow()
+        connections = cast("set[Protocol]", server.server_state.connections)
+        for cut in [in_flight.cut_the_slow, *(one.cut_if_too_slow for one in connections)]:
+            try:
+                cut()
+            except Exception as error:  # noqa: BLE001 - one that cannot be cut is not to save the others
+                _log.error("a client cannot be cut", exc_info=error)
 
 
 def _room_for_connections() -> int:

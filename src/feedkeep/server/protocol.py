@@ -14,7 +14,7 @@ import httptools
 from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from feedkeep.api.http import App, Receive, Scope, Send
+from feedkeep.api.http import App
 from feedkeep.api.problems import (
     HEAD_TOO_LARGE,
     STOPPING,
@@ -22,20 +22,18 @@ from feedkeep.api.problems import (
     UNKNOWN_METHOD,
     UNREADABLE,
 )
+from feedkeep.server import in_flight
 from feedkeep.server.refusals import has_body, is_only_chunked, reply_of, written
-from feedkeep.server.writing import ReplyWriter
+from feedkeep.server.writing import ReplyWriter, reset
 
 KEEP_ALIVE_SECONDS = 75
 """How long a connection may be idle between two requests."""
-
-PATIENCE_SECONDS = 30.0
-"""How long a client may take for a request's head, then for its body, and to take a reply."""
 
 MAX_HEAD_BYTES = 16 * 1024
 """The size of the largest request line and headers together that are read."""
 
 _VERSIONS = {"1.0", "1.1"}
-_UPGRADE = re.compile(rb"(?<=\n)upgrade(?=[ \t]*:)", re.IGNORECASE)
+_UPGRADE = re.compile(rb"\n([uU][pP][gG][rR][aA][dD][eE])(?=[ \t]*:)")
 
 
 class Protocol(HttpToolsProtocol):
@@ -48,13 +46,11 @@ class Protocol(HttpToolsProtocol):
         last_seen: When the client sent something, was answered, or connected; in the event loop's
             time.
         waiting_since: When the client began to owe us a head or a body; None while it owes nothing.
-        stalled_since: When the client began to leave a reply unread; None while it reads.
     """
 
     is_in_head = True
     is_broken = False
     waiting_since: float | None = None
-    stalled_since: float | None = None
 
     _refusal = UNREADABLE
     _unaccounted_bytes = 0  # that came since the last head or body was read
@@ -67,6 +63,7 @@ class Protocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
         """Begin to wait for a head; if there is no room for the client, another one has to go."""
         super().connection_made(transport)
+        transport.set_write_buffer_limits(high=0)  # a reply is on its way until the kernel has it
         self.waiting_since = self.loop.time()
         if len(self.connections) > self._most_connections:
             self._make_room()
@@ -82,55 +79,52 @@ class Protocol(HttpToolsProtocol):
         idle = (other for other in others if other.is_idle())
         count = self._most_connections // 100 + 1
         for connection in nsmallest(count, idle, key=lambda other: other.last_seen) or [self]:
-            connection.transport.abort()
+            reset(connection.transport)
 
     def cut_if_too_slow(self) -> None:
-        """End the connection of a client that takes too long to send, to read or to come back."""
+        """End the connection of a client that takes too long to send a head, or to come back.
+
+        While a request is answered, what its client may take is bounded by `in_flight`; this is for
+        a body that nobody reads, too.
+        """
+        if not self.is_idle():
+            return
         now = self.loop.time()
-        if self.is_idle() and now - self.last_seen > KEEP_ALIVE_SECONDS:
+        if self.waiting_since is not None and now - self.waiting_since > in_flight.PATIENCE_SECONDS:
+            reset(self.transport)
+        elif now - self.last_seen > KEEP_ALIVE_SECONDS:
             self.transport.close()
-        since = min(
-            (moment for moment in (self.waiting_since, self.stalled_since) if moment is not None),
-            default=None,
-        )
-        if since is not None and now - since > PATIENCE_SECONDS:
-            self.transport.abort()
-
-    def pause_writing(self) -> None:
-        """Note that the client does not read its reply."""
-        self.stalled_since = self.loop.time()
-        super().pause_writing()
-
-    def resume_writing(self) -> None:
-        """Note that the client reads again."""
-        self.stalled_since = None
-        super().resume_writing()
 
     def data_received(self, data: bytes) -> None:
-        """Take bytes from the client, without any wish to speak another protocol.
+        """Take bytes from the client."""
+        if self.is_broken:
+            return
+        self.last_seen = self.loop.time()
+        if self.waiting_since is None:
+            self.waiting_since = self.last_seen
+        self._unaccounted_bytes += len(data)
+        if _UPGRADE.search(data):
+            self._parse_without_upgrade(data)
+        else:
+            self._parse(data)
+        if self._unaccounted_bytes > MAX_HEAD_BYTES and not self.is_broken:
+            self._refusal = HEAD_TOO_LARGE
+            self.send_400_response("")
+
+    def _parse_without_upgrade(self, data: bytes) -> None:
+        """Parse bytes without any wish to speak another protocol.
 
         A server may ignore `Upgrade` (RFC 9110, section 7.8), and clients send it with each request
         (`curl --http2`, Java's HttpClient). The parser would take the body for the other protocol,
         so the field gets another name, of the same length. To see whether it is a field and not a
         part of a body, what stands before it is parsed first.
         """
-        if self.is_broken:
-            return
         parsed = 0
-        self.last_seen = self.loop.time()
-        if self.waiting_since is None:
-            self.waiting_since = self.last_seen
-        self._unaccounted_bytes += len(data)
         for match in _UPGRADE.finditer(data):
-            self._parse(data[parsed : match.start()])
-            parsed = match.start()
-            if self.is_in_head:
-                self._parse(b"ignored")
-                parsed = match.end()
-        self._parse(data[parsed:] if parsed else data)
-        if self._unaccounted_bytes > MAX_HEAD_BYTES and not self.is_broken:
-            self._refusal = HEAD_TOO_LARGE
-            self.send_400_response("")
+            self._parse(data[parsed : match.start(1)])
+            self._parse(b"ignored" if self.is_in_head else match[1])
+            parsed = match.end()
+        self._parse(data[parsed:])
 
     def _parse(self, data: bytes) -> None:
         while data and not self.is_broken:
@@ -151,25 +145,16 @@ class Protocol(HttpToolsProtocol):
         async def answer(scope: Any, receive: Any, _send: Any) -> None:
             writer = ReplyWriter(cycle)
             try:
-                await self._answer(cast("App", app), scope, receive, writer.send)
+                await cast("App", app)(scope, receive, writer.send)
             except ConnectionError:
                 pass  # the client has left, and is told nothing any more
+            except asyncio.CancelledError:  # by the server, which stops and has waited long enough
+                with contextlib.suppress(RuntimeError, ConnectionError):  # answered, or left
+                    await reply_of(STOPPING).send(writer.send)
             finally:
                 writer.cut_if_incomplete()
 
         super()._start_asgi_task(cycle, cast("ASGI3Application", answer))
-
-    async def _answer(self, app: App, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request end as promised.
-
-        Cut by the server, which stops and has waited long enough, it is told to come back
-        (contract, section 7).
-        """
-        try:
-            await app(scope, receive, send)
-        except asyncio.CancelledError:
-            with contextlib.suppress(RuntimeError):  # it has been answered already
-                await reply_of(STOPPING).send(send)
 
     def on_body(self, body: bytes) -> None:
         """Take a part of the body."""

@@ -47,9 +47,17 @@ class ReplyWriter:
             self._start = message
             return
         is_last = not message.get("more_body", False)
-        await self._write(message["body"], is_last=is_last)
+        self._raise_if_left()
+        cycle.transport.write(self._bytes_of(message["body"], is_last=is_last))
+        if cycle.flow.write_paused:
+            await cycle.flow.drain()
+            self._raise_if_left()
         if is_last:
-            self._complete()
+            cycle.response_complete = True
+            cycle.message_event.set()
+            if not cycle.keep_alive:
+                cycle.transport.close()
+            cycle.on_response()
 
     def cut_if_incomplete(self) -> None:
         """End the connection if a reply was begun and will have no end: the client has to notice.
@@ -61,17 +69,14 @@ class ReplyWriter:
             cycle.disconnected = True
             reset(cycle.transport)
 
-    async def _write(self, body: bytes, *, is_last: bool) -> None:
+    def _bytes_of(self, body: bytes, *, is_last: bool) -> bytes:
+        """Return a piece of the body as it is sent, with the head before the first."""
         cycle = self._cycle
-        self._raise_if_left()
-        pieces = [] if cycle.response_started else [self._head(is_last=is_last)]
+        head = b"" if cycle.response_started else self._head(is_last=is_last)
         cycle.response_started = True
-        if cycle.scope["method"] != "HEAD":
-            pieces += _chunk(body, is_last=is_last) if self._is_chunked else [body]
-        cycle.transport.write(b"".join(pieces))
-        if cycle.flow.write_paused:
-            await cycle.flow.drain()
-            self._raise_if_left()
+        if cycle.scope["method"] == "HEAD":
+            return head
+        return head + (_chunk(body, is_last=is_last) if self._is_chunked else body)
 
     def _raise_if_left(self) -> None:
         # Of the requests in a pipeline, uvicorn tells only the newest that the client left.
@@ -91,14 +96,6 @@ class ReplyWriter:
         elif not cycle.keep_alive:
             headers.append((b"Connection", b"close"))
         return head_of(self._start["status"], headers)
-
-    def _complete(self) -> None:
-        cycle = self._cycle
-        cycle.response_complete = True
-        cycle.message_event.set()
-        if not cycle.keep_alive:
-            cycle.transport.close()
-        cycle.on_response()
 
 
 def reset(transport: asyncio.Transport) -> None:
@@ -127,6 +124,6 @@ def head_of(status: int, headers: Iterable[tuple[bytes, bytes]]) -> bytes:
     return head
 
 
-def _chunk(body: bytes, *, is_last: bool) -> list[bytes]:
-    chunk = [b"%x\r\n" % len(body), body, b"\r\n"] if body else []
-    return [*chunk, b"0\r\n\r\n"] if is_last else chunk
+def _chunk(body: bytes, *, is_last: bool) -> bytes:
+    chunk = b"%x\r\n%b\r\n" % (len(body), body) if body else b""
+    return chunk + b"0\r\n\r\n" if is_last else chunk

@@ -56,9 +56,6 @@ class Archive(Protocol):
         """
 
 
-DecideActions: TypeAlias = Callable[[ActionSnapshot, Sequence[EpisodeAction]], ActionDecision]
-"""A rule about episode actions: says what is to be kept of some that were sent."""
-
 Check: TypeAlias = Callable[[Archive], Awaitable[None]]
 """Looks at what was put into a store, and raises if it is not what it should be."""
 
@@ -124,13 +121,12 @@ class Store(Protocol):
     async def record(
         self,
         account_id: AccountId,
-        sent: Sequence[EpisodeAction],
-        decide: DecideActions,
+        keys: Sequence[tuple[Guid, bytes]],
+        decide: Callable[[ActionSnapshot], ActionDecision],
     ) -> None:
-        """Keep what `decide` makes of episode actions, in one step, however many they are.
+        """Load the episode actions of podcast guids and keys, let `decide` say what to save.
 
-        They are taken in order, some at a time: `decide` is given those that are there with the
-        same keys, and those that were sent. It sees what was decided before. Otherwise as `change`.
+        As `change` does for entries, and with the same promises.
 
         Raises:
             NotAuthorized: The account is gone.

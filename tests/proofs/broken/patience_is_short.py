@@ -1,5 +1,5 @@
 """Who is slow is cut after one second, where others have thirty."""
 
-from feedkeep.server import protocol
+from feedkeep.server import in_flight
 
-protocol.PATIENCE_SECONDS = 1
+in_flight.PATIENCE_SECONDS = 1

@@ -15,7 +15,9 @@ from feedkeep.errors import StoreUnavailable, StoreUnusable
 from feedkeep.model import (
     Account,
     AccountId,
+    ActionDecision,
     ActionRequest,
+    ActionSnapshot,
     Clock,
     Decision,
     Deletion,
@@ -35,7 +37,7 @@ from feedkeep.model import (
     Told,
     View,
 )
-from feedkeep.store.base import Check, DecideActions
+from feedkeep.store.base import Check
 from feedkeep.store.batch import Batcher, FailedBeforeCommit, Outcome, reader
 from feedkeep.store.postgres import accounts, apps, archive, entries, logins, migration
 from feedkeep.store.postgres.accounts import Tokens
@@ -168,10 +170,10 @@ class PostgresStore:
     async def record(
         self,
         account_id: AccountId,
-        sent: Sequence[EpisodeAction],
-        decide: DecideActions,
+        keys: Sequence[tuple[Guid, bytes]],
+        decide: Callable[[ActionSnapshot], ActionDecision],
     ) -> None:
-        await self._write(apps.record, account_id, sent, decide)
+        await self._write(apps.record, account_id, keys, decide)
 
     async def actions(self, account_id: AccountId, request: ActionRequest) -> list[EpisodeAction]:
         return await self._scan(apps.actions, account_id, request)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Generator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
@@ -16,7 +16,9 @@ from feedkeep.errors import FeedkeepError, StoreDamaged, StoreUnavailable
 from feedkeep.model import (
     Account,
     AccountId,
+    ActionDecision,
     ActionRequest,
+    ActionSnapshot,
     Clock,
     Decision,
     Deletion,
@@ -36,7 +38,7 @@ from feedkeep.model import (
     Told,
     View,
 )
-from feedkeep.store.base import Check, DecideActions
+from feedkeep.store.base import Check
 from feedkeep.store.batch import Batcher, Done, FailedBeforeCommit, Outcome, reader
 from feedkeep.store.sqlite import accounts, apps, archive, entries, lock, logins
 from feedkeep.store.sqlite.archive import SqliteArchive
@@ -52,18 +54,15 @@ from feedkeep.store.sqlite.connection import (
     roll_back,
 )
 from feedkeep.store.sqlite.place import Place
-from feedkeep.turns import Turn, Turns
 
 MAX_JOBS_IN_A_BATCH = 256
 
+LONGEST_TURN_SECONDS = 0.001
+"""After how long a batch lets other requests have their turn, at the end of a job."""
+
 P = ParamSpec("P")
 Job = Callable[[apsw.Connection], Any]
-"""Work inside a transaction. It raises a `FeedkeepError` before its first write, or not at all.
-
-What may take longer than others should wait returns `Turns`, which do the work, and yield within a
-millisecond: then others have their turn, in the middle of the transaction. They may be refused at
-any time.
-"""
+"""Work inside a transaction. It raises a `FeedkeepError` before its first write, or not at all."""
 
 
 class _InPlace(Translating):
@@ -94,6 +93,7 @@ class SqliteStore:
         self._used = used
         self._writing = ThreadPoolExecutor(1, thread_name_prefix="sqlite-writer")
         self._scanning = ThreadPoolExecutor(1, thread_name_prefix="sqlite-scanner")
+        self._may_scan = asyncio.Semaphore(1)
         with Translating():
             self._writer = connect(path, WRITER_PATIENCE_SECONDS)
             self._scanner = connect(path, READER_PATIENCE_SECONDS)
@@ -169,10 +169,10 @@ class SqliteStore:
     async def record(
         self,
         account_id: AccountId,
-        sent: Sequence[EpisodeAction],
-        decide: DecideActions,
+        keys: Sequence[tuple[Guid, bytes]],
+        decide: Callable[[ActionSnapshot], ActionDecision],
     ) -> None:
-        await self._write_in_turns(apps.record, account_id, sent, decide)
+        await self._write(apps.record, account_id, keys, decide)
 
     async def actions(self, account_id: AccountId, request: ActionRequest) -> list[EpisodeAction]:
         return await self._scan(apps.actions, account_id, request)
@@ -301,18 +301,6 @@ class SqliteStore:
         )
         return value
 
-    async def _write_in_turns(
-        self,
-        job: Callable[Concatenate[apsw.Connection, P], Turns[T]],
-        *arguments: P.args,
-        **named: P.kwargs,
-    ) -> T:
-        """Do what `_write` does, of work that may take long."""
-        value: T = await self._batcher.submit(
-            lambda connection: job(connection, *arguments, **named)
-        )
-        return value
-
     async def _find_tokens(
         self, wanted: Sequence[tuple[AccountId, bytes, Guid | None]]
     ) -> Sequence[Found | None]:
@@ -338,7 +326,9 @@ class SqliteStore:
             with self._translating:
                 return read(self._scanner, *arguments, **named)
 
-        return await asyncio.get_running_loop().run_in_executor(self._scanning, scan)
+        # The thread would read on while what it has read waits for the event loop, in memory.
+        async with self._may_scan:
+            return await asyncio.get_running_loop().run_in_executor(self._scanning, scan)
 
     async def _run_batch(self, jobs: Sequence[Job]) -> Sequence[Outcome[Any]]:
         """Run the jobs in one transaction.
@@ -359,34 +349,23 @@ class SqliteStore:
 
     async def _run_jobs(self, jobs: Sequence[Job]) -> Sequence[Outcome[Any]]:
         outcomes: list[Outcome[Any]] = []
-        turn = Turn()
+        loop = asyncio.get_running_loop()
+        begun = loop.time()
         try:
             for job in jobs:
                 try:
                     with self._translating:
-                        value = job(self._writer)
-                        if isinstance(value, Generator):
-                            value = await self._through(turn, value)
-                        outcomes.append(Done(value))
+                        outcomes.append(Done(job(self._writer)))
                 except StoreUnavailable:
                     raise
                 except FeedkeepError as error:
                     outcomes.append(error)
-                await turn.end_if_long()
+                if loop.time() - begun > LONGEST_TURN_SECONDS:
+                    await asyncio.sleep(0)
+                    begun = loop.time()
         except Exception as error:
             raise FailedBeforeCommit(error) from error
         return outcomes
-
-    async def _through(self, turn: Turn, work: Turns[T]) -> T:
-        """Do all of some work, or nothing of it: it may be refused when it has written already."""
-        self._writer.execute("SAVEPOINT work")
-        try:
-            return await turn.through(work)
-        except FeedkeepError:
-            self._writer.execute("ROLLBACK TO work")
-            raise
-        finally:
-            self._writer.execute("RELEASE work")
 
     def _commit(self) -> None:
         try:

@@ -1,0 +1,170 @@
+"""What clients leave unread, or do not send to its end, has one bound for a whole process.
+
+Each attack is driven against a service without the bound, too, which has to show.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+from feedkeep_process import FeedkeepProcess
+from forms import IS_FULL
+from test_sizes import many_files, memory_bytes
+
+__all__ = ["many_files"]
+
+MIB = 1024 * 1024
+BOUND_BYTES = (256 if IS_FULL else 16) * MIB
+NO_BOUND = 2**50
+LONG = "x" * 8_000
+FEEDS = 20_000 if IS_FULL else 1_000
+READERS = 12
+BODIES = 200 if IS_FULL else 30
+STRANGERS = 1_000 if IS_FULL else 200
+LARGE_FILE = "/docs/swagger-ui-bundle.js"
+
+MOST_BESIDE = (700 if IS_FULL else 50) * MIB
+"""What it takes to make the longest list, and to have so many connections."""
+
+
+class Crowd:
+    """Connections of clients that hold the service up; and how much memory it takes for them."""
+
+    def __init__(self, process: FeedkeepProcess) -> None:
+        self._process = process
+        url = httpx.URL(process.base_url)
+        self._address = url.host, url.port
+        Path(f"/proc/{process.process.pid}/clear_refs").write_text("5")  # the peak begins anew
+        self._before = memory_bytes(process, "VmRSS")
+
+    @property
+    def added_bytes(self) -> int:
+        """What the service took at most since."""
+        return memory_bytes(self._process, "VmHWM") - self._before
+
+    @asynccontextmanager
+    async def come(self, count: int, request: bytes) -> AsyncIterator[list[asyncio.Task[None]]]:
+        """Let so many send a request, each as fast as it is taken, and read nothing."""
+        loop = asyncio.get_running_loop()
+        with contextlib.ExitStack() as stack:
+            connections = [stack.enter_context(socket.socket()) for _ in range(count)]
+            for connection in connections:
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8_192)
+                connection.setblocking(False)
+                await loop.sock_connect(connection, self._address)
+            sending = [asyncio.create_task(loop.sock_sendall(one, request)) for one in connections]
+            yield sending
+            for task in sending:
+                task.cancel()
+            await asyncio.gather(*sending, return_exceptions=True)
+
+    async def answered(self, route: str, count: int) -> None:
+        """Wait until the service has a reply to so many requests of the crowd."""
+        for _ in range(2_000):
+            if self._process.log.read_text().count(f'"route":"{route}') >= count:
+                return
+            await asyncio.sleep(0.05)
+        raise AssertionError(self._process.log.read_text())
+
+
+@contextmanager
+def served(folder: Path, bound_bytes: int, *broken: str) -> Iterator[FeedkeepProcess]:
+    process = FeedkeepProcess(folder, max_in_flight_bytes=str(bound_bytes))
+    if broken:
+        process.run_first(*broken)
+    with process:
+        yield process
+
+
+async def answer_one_more(process: FeedkeepProcess, token: str) -> None:
+    """Somebody else reads and writes meanwhile."""
+    item = {"subscriptions": [{"feed_url": "https://a.example"}]}
+    headers = {"Authorization": f"Bearer {token}"}
+    async with httpx.AsyncClient(base_url=process.base_url, headers=headers, timeout=20) as client:
+        assert (await client.get("/subscriptions?per_page=1")).status_code == 200
+        assert (await client.post("/subscriptions", json=item)).status_code == 200
+
+
+def unread_replies(process: FeedkeepProcess) -> int:
+    """Ask for a whole long list many times and read none of them."""
+    name = process.new_account()
+    token = process.new_token(name)
+    with process.client(name) as client:
+        for start in range(0, FEEDS, 400):
+            items = [{"feed_url": f"https://{n}.example/{LONG}"} for n in range(start, start + 400)]
+            reply = client.post("/subscriptions", json={"subscriptions": items})
+            assert reply.status_code == 200
+    path = f"/subscriptions/{name}.txt"
+    request = f"GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n"
+
+    async def attack() -> int:
+        crowd = Crowd(process)
+        async with crowd.come(READERS, request.encode()):
+            await crowd.answered("/subscriptions/{user}.", READERS)
+            await answer_one_more(process, token)
+        return crowd.added_bytes
+
+    return asyncio.run(attack())
+
+
+def bodies_without_an_end(process: FeedkeepProcess) -> int:
+    """Send large bodies but for their last byte."""
+    token = process.new_token(process.new_account())
+    size = 4 * MIB
+    head = f"POST /subscriptions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
+    request = f"{head}Content-Length: {size}\r\n\r\n".encode() + b" " * (size - 1)
+
+    async def attack() -> int:
+        crowd = Crowd(process)
+        async with crowd.come(BODIES, request) as sending:
+            some_refused = asyncio.create_task(crowd.answered("/subscriptions", 1))
+            all_sent = asyncio.gather(*sending, return_exceptions=True)
+            await asyncio.wait((some_refused, all_sent), return_when=asyncio.FIRST_COMPLETED)
+            some_refused.cancel()
+            await answer_one_more(process, token)
+        return crowd.added_bytes
+
+    return asyncio.run(attack())
+
+
+def unread_files(process: FeedkeepProcess) -> int:
+    """Strangers ask for a large file and do not read it."""
+    token = process.new_token(process.new_account())
+
+    async def attack() -> int:
+        crowd = Crowd(process)
+        request = f"GET {LARGE_FILE} HTTP/1.1\r\nHost: x\r\n\r\n".encode()
+        async with crowd.come(STRANGERS, request):
+            await crowd.answered("/docs/{name}", STRANGERS)
+            await answer_one_more(process, token)
+        return crowd.added_bytes
+
+    return asyncio.run(attack())
+
+
+@pytest.mark.parametrize("attack", [unread_replies, bodies_without_an_end, unread_files])
+def test_what_clients_leave_unread_or_unsent_takes_little_memory(
+    tmp_path: Path, attack: Callable[[FeedkeepProcess], int]
+) -> None:
+    with served(tmp_path, BOUND_BYTES) as process:
+        assert attack(process) < BOUND_BYTES + MOST_BESIDE
+
+
+@pytest.mark.parametrize("attack", [unread_replies, bodies_without_an_end])
+def test_the_proof_notices_a_service_without_a_bound(
+    tmp_path: Path, attack: Callable[[FeedkeepProcess], int]
+) -> None:
+    with served(tmp_path, NO_BOUND) as process:
+        assert attack(process) > BOUND_BYTES + MOST_BESIDE
+
+
+def test_the_proof_notices_files_that_are_copied_for_each_client(tmp_path: Path) -> None:
+    with served(tmp_path, NO_BOUND, "files_are_copied") as process:
+        assert unread_files(process) > BOUND_BYTES + MOST_BESIDE

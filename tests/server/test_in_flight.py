@@ -1,0 +1,323 @@
+"""The bound of all that is under way, with clients and an application that do what a test says."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from functools import wraps
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from feedkeep.api.http import App, Receive, Reply, Scope, Send
+from feedkeep.api.problems import BodyTooSlow, NoRoom, refusal_of
+from feedkeep.server import in_flight
+from feedkeep.server.in_flight import PIECE_BYTES, InFlight
+
+ROOM = 1_000_000
+LARGE = 900_000
+
+
+class Client:
+    """A client and the server between, as the application sees them: it does as it is told."""
+
+    def __init__(self) -> None:
+        self.body: asyncio.Queue[tuple[bytes, bool]] = asyncio.Queue()
+        self.reads = asyncio.Event()
+        self.reads.set()
+        self.is_held_up = asyncio.Event()
+        self.sent: list[Mapping[str, Any]] = []
+
+    async def receive(self) -> Mapping[str, Any]:
+        self.is_held_up.set()
+        body, more = await self.body.get()
+        return {"type": "http.request", "body": body, "more_body": more}
+
+    async def send(self, message: Mapping[str, Any]) -> None:
+        self.sent.append(message)
+        if message["type"] == "http.response.body":  # the head leaves together with it
+            self.is_held_up.set()
+            await self.reads.wait()
+
+    @property
+    def status(self) -> int:
+        return self.sent[0]["status"]
+
+    @property
+    def pieces(self) -> list[int]:
+        return [len(message["body"]) for message in self.sent[1:]]
+
+    @property
+    def is_complete(self) -> bool:
+        return len(self.sent) > 1 and not self.sent[-1].get("more_body")
+
+
+async def app(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer with as many bytes as the path says, once the body is there."""
+    event: Mapping[str, Any] = {"more_body": scope["method"] == "POST"}
+    try:
+        while event["more_body"]:
+            event = await receive()
+    except (NoRoom, BodyTooSlow) as error:
+        await refusal_of(error, "").reply().send(send)
+    else:
+        await Reply(b"x" * int(scope["path"])).send(send)
+
+
+class Traffic:
+    """Requests under way."""
+
+    def __init__(self, app: App = app) -> None:
+        self.bounded = InFlight(app, ROOM)
+
+    def begin(self, size: int, *, posts: bool = False) -> tuple[Client, asyncio.Task[None]]:
+        client = Client()
+        scope = {"method": "POST" if posts else "GET", "path": str(size)}
+        return client, asyncio.create_task(self.bounded(scope, client.receive, client.send))
+
+    async def get(self, size: int) -> Client:
+        client, task = self.begin(size)
+        await task
+        return client
+
+    async def unread(self, size: int) -> tuple[Client, asyncio.Task[None]]:
+        """Begin a reply that its client does not read."""
+        client, task = self.begin(size)
+        client.reads.clear()
+        await client.is_held_up.wait()
+        return client, task
+
+    async def owed(self, size: int) -> tuple[Client, asyncio.Task[None]]:
+        """Begin a request whose body lacks its end."""
+        before = self.bounded.held_bytes
+        client, task = self.begin(1, posts=True)
+        client.body.put_nowait((b"x" * size, True))
+        await until(lambda: self.bounded.held_bytes == before + size)
+        return client, task
+
+
+async def until(condition: Callable[[], object]) -> None:
+    for _ in range(1_000):
+        if condition():
+            return
+        await asyncio.sleep(0)
+    raise AssertionError("it never came to that")
+
+
+def run(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
+    @wraps(test)
+    def wrapped(**fixtures: Any) -> None:
+        asyncio.run(asyncio.wait_for(test(**fixtures), 20))  # type: ignore[arg-type]
+
+    return wrapped
+
+
+@pytest.fixture
+def later(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Let so many seconds pass."""
+    now = [time.monotonic()]
+    monkeypatch.setattr(in_flight, "time", SimpleNamespace(monotonic=lambda: now[0]))
+
+    def pass_by(seconds: float) -> None:
+        now[0] += seconds
+
+    return pass_by
+
+
+@run
+async def test_a_large_reply_leaves_in_pieces_and_is_counted_until_it_is_taken() -> None:
+    traffic = Traffic()
+    client, task = await traffic.unread(3 * PIECE_BYTES + 1)
+    assert traffic.bounded.held_bytes == 3 * PIECE_BYTES + 1
+    assert client.pieces == [PIECE_BYTES]
+    client.reads.set()
+    await task
+    assert client.pieces == [PIECE_BYTES] * 3 + [1]
+    assert client.is_complete
+    assert traffic.bounded.held_bytes == 0
+    assert (await traffic.get(0)).pieces == [0]
+
+
+@run
+async def test_when_there_is_no_room_new_requests_wait_until_there_is() -> None:
+    traffic = Traffic()
+    holder, task = await traffic.unread(ROOM)
+    client, waiting = traffic.begin(1)
+    for _ in range(10):
+        await asyncio.sleep(0)
+    assert client.sent == []
+    holder.reads.set()
+    await asyncio.gather(task, waiting)
+    assert client.status == 200
+
+
+@run
+async def test_who_waits_for_room_too_long_is_told_to_come_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(in_flight, "WAIT_SECONDS", 0.01)
+    traffic = Traffic()
+    await traffic.unread(ROOM)
+    client = await traffic.get(1)
+    assert client.status == 503
+    assert dict(client.sent[0]["headers"])[b"Retry-After"] == b"5"
+    assert client.is_complete
+    assert traffic.bounded.held_bytes == ROOM
+
+
+@run
+async def test_a_large_reply_without_room_is_not_kept_and_one_alone_always_has_room() -> None:
+    traffic = Traffic()
+    assert (await traffic.get(3 * ROOM)).pieces[-1] > 0
+    await traffic.unread(LARGE)
+    large = await traffic.get(LARGE)
+    assert large.status == 503
+    assert traffic.bounded.held_bytes == LARGE
+    assert (await traffic.get(PIECE_BYTES)).status == 200
+
+
+@run
+async def test_a_body_is_counted_until_its_request_is_answered() -> None:
+    traffic = Traffic()
+    client, task = await traffic.owed(LARGE)
+    assert traffic.bounded.held_bytes == LARGE
+    client.body.put_nowait((b"x", False))
+    await task
+    assert client.status == 200
+    assert traffic.bounded.held_bytes == 0
+
+
+@run
+async def test_the_rest_of_a_body_waits_for_room_and_a_small_body_does_not() -> None:
+    traffic = Traffic()
+    owing, owed = await traffic.owed(LARGE + PIECE_BYTES)
+    holder, holding = await traffic.unread(PIECE_BYTES)
+    assert traffic.bounded.is_full()
+    owing.body.put_nowait((b"x", False))
+    await owed
+    assert owing.status == 200
+    another, begun = await traffic.owed(LARGE)
+    await traffic.owed(ROOM - traffic.bounded.held_bytes)
+    another.body.put_nowait((b"x", True))  # it was waited for already
+    another.body.put_nowait((b"x", False))
+    for _ in range(10):
+        await asyncio.sleep(0)
+    assert another.sent == []
+    holder.reads.set()
+    await asyncio.gather(holding, begun)
+    assert another.status == 200
+
+
+@run
+async def test_owed_bodies_go_first_and_then_unread_replies_and_the_longest_first(
+    later: Callable[[float], None],
+) -> None:
+    traffic = Traffic()
+    reader, reading = await traffic.unread(300_000)
+    first, first_owed = await traffic.owed(300_000)
+    later(0.5)
+    second, second_owed = await traffic.owed(400_000 - PIECE_BYTES)
+    later(2)
+    traffic.bounded.cut_the_slow()
+    assert not first_owed.cancelling()  # nobody needs the room
+    _, holding = await traffic.unread(PIECE_BYTES)
+    client, waiting = traffic.begin(1)
+    traffic.bounded.cut_the_slow()
+    await asyncio.gather(first_owed, waiting)
+    assert (first.status, client.status) == (503, 200)
+    assert not second_owed.done()
+    await traffic.unread(ROOM - traffic.bounded.held_bytes)
+    traffic.bounded.cut_the_slow()
+    await second_owed
+    assert second.status == 503
+    assert not reading.done()
+    await traffic.unread(ROOM - traffic.bounded.held_bytes)
+    traffic.bounded.cut_the_slow()
+    await reading
+    assert not reader.is_complete
+    assert not holding.done()  # it is not slow yet
+
+
+@run
+async def test_bodies_that_only_wait_for_one_another_come_to_an_end() -> None:
+    traffic = Traffic()
+    begun = [traffic.begin(1, posts=True) for _ in range(4)]
+    for client, _ in begun:
+        client.body.put_nowait((b"x" * 250_000, True))
+    await until(traffic.bounded.is_full)
+    for client, _ in begun:  # one piece was waited for already
+        client.body.put_nowait((b"x" * 10_000, True))
+        client.body.put_nowait((b"x" * 50_000, False))
+    for _ in range(10):
+        await asyncio.sleep(0)
+    traffic.bounded.cut_the_slow()
+    await asyncio.gather(*(task for _, task in begun))
+    assert sorted(client.status for client, _ in begun) == [200, 200, 503, 503]
+    assert traffic.bounded.held_bytes == 0
+
+
+@run
+async def test_a_body_that_takes_too_long_is_408_however_much_of_it_comes_now_and_then(
+    later: Callable[[float], None],
+) -> None:
+    traffic = Traffic()
+    client, task = await traffic.owed(1)
+    for _ in range(3):
+        later(9)
+        client.body.put_nowait((b"x", True))
+        await until(client.body.empty)
+        traffic.bounded.cut_the_slow()
+    assert not task.done()
+    later(9)
+    traffic.bounded.cut_the_slow()
+    await task
+    assert client.status == 408
+    assert dict(client.sent[0]["headers"])[b"Connection"] == b"close"
+
+
+@run
+async def test_who_reads_a_piece_now_and_then_is_not_cut_and_who_reads_nothing_is(
+    later: Callable[[float], None],
+) -> None:
+    traffic = Traffic()
+    client, task = await traffic.unread(10 * PIECE_BYTES)
+    for number in range(2, 6):
+        later(29)
+        traffic.bounded.cut_the_slow()
+        client.reads.set()
+        client.reads.clear()
+        await until(lambda number=number: len(client.pieces) == number)
+    assert not task.done()
+    later(31)
+    traffic.bounded.cut_the_slow()
+    await task
+    assert not client.is_complete  # so that the server cuts the connection
+    assert traffic.bounded.held_bytes == 0
+
+
+@run
+async def test_a_request_that_the_server_ends_is_ended_and_not_counted_any_more() -> None:
+    traffic = Traffic()
+    _, task = await traffic.unread(LARGE)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert traffic.bounded.held_bytes == 0
+
+
+@run
+async def test_a_streamed_reply_counts_piece_by_piece() -> None:
+    async def streams(_scope: Scope, _receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        for _ in range(3):
+            await send({"type": "http.response.body", "body": b"x" * 1_000, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+
+    traffic = Traffic(streams)
+    client, task = await traffic.unread(0)
+    assert traffic.bounded.held_bytes == 1_000
+    client.reads.set()
+    await task
+    assert client.pieces == [1_000, 1_000, 1_000, 0]
