@@ -35,10 +35,11 @@ from feedkeep.rules.spellings import UNKNOWN, Spellings
 from feedkeep.rules.subscriptions import Added, Refused, Wanted, guids_wanted, want
 from feedkeep.rules.url_lists import Synced, UrlChanges
 from feedkeep.store.base import Store
+from feedkeep.turns import Turn
 
 MAX_SETTINGS_BYTES = 65_536
 
-_RECORDED_AT_ONCE = 1_000
+_STAMPED_AT_ONCE = 1_000
 
 _DEVICE = msgspec.json.Decoder(Device)
 _SETTINGS = msgspec.json.Decoder(dict[str, object])
@@ -211,13 +212,12 @@ class Apps:
         newest = await self._store.advance(account_id, Clock.ACTIONS, seconds.settled)
         first = Stamp(0)
         while True:
-            request = ActionRequest(first, podcast_guid, _RECORDED_AT_ONCE)
+            request = ActionRequest(first, podcast_guid, _STAMPED_AT_ONCE)
             listed = await self._store.actions(account_id, request)
             old = [action for action in listed if action.revision <= newest]
             if not old:
                 return
-            keys = [(action.podcast_guid, action.key) for action in old]
-            await self._store.record(account_id, keys, episode_actions.stamped_anew)
+            await self._store.record(account_id, old, episode_actions.stamped_anew)
             first = later(old[-1].revision, 1)
 
     # Episode actions
@@ -261,21 +261,15 @@ class Apps:
 
     async def record(self, app: Admitted, sent: Sequence[SentAction]) -> Uploaded:
         """Keep actions; those that are none are left out, and a bad URL is told."""
-        judged = [episode_actions.judge(action) for action in sent]
+        judged, turn = [], Turn()
+        for action in sent:
+            judged.append(episode_actions.judge(action))
+            await turn.end_if_long()
         kept = [action for action in judged if isinstance(action, EpisodeAction)]
-        for start in range(0, len(kept), _RECORDED_AT_ONCE):
-            await self._record(app.account.id, kept[start : start + _RECORDED_AT_ONCE])
+        await self._store.record(app.account.id, kept, episode_actions.record)
         refused = dict.fromkeys(item.url for item in judged if isinstance(item, RefusedUrl))
         timestamp = await self._note_upload(app, Clock.ACTIONS)
         return Uploaded(timestamp, [(url, "") for url in refused])
-
-    async def _record(self, account_id: AccountId, some: Sequence[EpisodeAction]) -> None:
-        keys = {action.key: (action.podcast_guid, action.key) for action in some}
-        await self._store.record(
-            account_id,
-            list(keys.values()),
-            lambda snapshot: episode_actions.record(snapshot, some),
-        )
 
     # Devices and settings
 

@@ -1,12 +1,12 @@
-"""Letting others have their turn: what computes for long is done beside the event loop."""
+"""Letting others have their turn: what takes long is done in parts, or beside the event loop."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import ParamSpec
+from typing import ParamSpec, TypeAlias, TypeVar
 
 from feedkeep.model import T
 
@@ -16,9 +16,16 @@ LONG_BYTES = 16_384
 LONG_LIST = 200
 """From how many feeds on a list is."""
 
+LONGEST_SECONDS = 0.001
+"""After how long others have their turn, where work is done in parts."""
+
 _AT_ONCE = 2
 
 P = ParamSpec("P")
+S = TypeVar("S")
+
+Turns: TypeAlias = Generator[None, None, S]
+"""Work that may take long: it yields wherever others may have their turn, and returns its value."""
 
 _threads = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="beside")
 
@@ -32,3 +39,27 @@ async def beside(is_long: bool, work: Callable[P, T], *arguments: P.args, **name
         return work(*arguments, **named)
     loop = asyncio.get_running_loop()
     return await loop.run_in_executor(_threads, partial(work, *arguments, **named))
+
+
+class Turn:
+    """The time since others had theirs."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._begun = self._loop.time()
+
+    async def end_if_long(self) -> None:
+        """Let all others have their turn, if this one has taken long enough."""
+        if self._loop.time() - self._begun > LONGEST_SECONDS:
+            await asyncio.sleep(0)
+            self._begun = self._loop.time()
+
+    async def through(self, work: Turns[T]) -> T:
+        """Do work that may take long; return its value."""
+        while True:
+            try:
+                next(work)
+            except StopIteration as end:
+                value: T = end.value
+                return value
+            await self.end_if_long()

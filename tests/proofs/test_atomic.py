@@ -194,6 +194,13 @@ async def admitted(service: Service, name: str) -> Admitted:
     return Admitted(await service.account(name), "password")
 
 
+@pytest.fixture(autouse=True)
+def one_action_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let an upload be taken in parts, of which each is looked up and saved by itself."""
+    for store in ("sqlite", "postgres"):
+        monkeypatch.setattr(f"feedkeep.store.{store}.apps._AT_ONCE", 1)
+
+
 OPERATIONS: list[Operation] = [
     add,
     update,
@@ -287,5 +294,6 @@ def test_the_proof_notices_statements_without_a_transaction(
     opened: Opened, monkeypatch: pytest.MonkeyPatch, operation: Operation
 ) -> None:
     monkeypatch.setattr(SqliteStore, "_run_batch", SqliteStore._run_jobs)
+    monkeypatch.setattr(SqliteStore, "_through", lambda _, turn, work: turn.through(work))
     monkeypatch.setattr(connections, "_BEGIN", "SELECT 1;")
     assert asyncio.run(halves(opened, operation)) != []

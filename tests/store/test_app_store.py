@@ -187,14 +187,15 @@ async def record(store: Store, *actions: EpisodeAction, to: AccountId = ALICE) -
     """Save actions, each with the account's next stamp; return the stamps."""
     stamps: list[Stamp] = []
 
-    def decide(snapshot: ActionSnapshot) -> ActionDecision:
+    def decide(snapshot: ActionSnapshot, some: Sequence[EpisodeAction]) -> ActionDecision:
         first = snapshot.last_stamp + 1
-        stamps[:] = range(first, first + len(actions))
-        stamped = [replace(a, revision=s) for a, s in zip(actions, stamps, strict=True)]
-        return ActionDecision(stamped, stamps[-1] if stamps else snapshot.last_stamp)
+        given = range(first, first + len(some))
+        stamps.extend(given)
+        stamped = [replace(a, revision=s) for a, s in zip(some, given, strict=True)]
+        return ActionDecision(stamped, stamps[-1])
 
-    await store.record(to, [(a.podcast_guid, a.key) for a in actions], decide)
-    return list(stamps)
+    await store.record(to, actions, decide)
+    return stamps
 
 
 async def listed(
@@ -244,12 +245,12 @@ def test_a_rule_about_actions_is_given_those_that_it_asked_for_and_the_clocks(
         await record(store, action(4), to=BOB)
         seen: list[ActionSnapshot] = []
 
-        def look(snapshot: ActionSnapshot) -> ActionDecision:
+        def look(snapshot: ActionSnapshot, _: Sequence[EpisodeAction]) -> ActionDecision:
             seen.append(snapshot)
             return ActionDecision([], 99)
 
         wanted = [action(1), action(3, 1), action(4), action(2, 1)]
-        await store.record(ALICE, [(one.podcast_guid, one.key) for one in wanted], look)
+        await store.record(ALICE, wanted, look)
         known = {one.key: one for one in (action(1, revision=1), action(3, 1, revision=3))}
         assert seen[0].known == known
         assert seen[0].last_stamp == 3
@@ -260,14 +261,49 @@ def test_a_rule_about_actions_is_given_those_that_it_asked_for_and_the_clocks(
 
 
 def test_a_rule_about_actions_that_refuses_changes_nothing(open_store: Callable) -> None:
-    def refuse(_: ActionSnapshot) -> ActionDecision:
-        raise InvalidInput("no")
+    def refuse_the_last(snapshot: ActionSnapshot, some: Sequence[EpisodeAction]) -> ActionDecision:
+        if action(999) in some:
+            raise InvalidInput("no")
+        clock = snapshot.last_stamp
+        stamped = [replace(one, revision=clock + n) for n, one in enumerate(some, 1)]
+        return ActionDecision(stamped, clock + len(some))
 
     async def work(store: Store) -> None:
         await record(store, action(1))
-        with pytest.raises(InvalidInput):
-            await store.record(ALICE, [(PODCASTS[0], action(1).key)], refuse)
+        others = [action(number) for number in range(2, 1_000)]
+        refused, *_ = await asyncio.gather(
+            store.record(ALICE, others, refuse_the_last),
+            record(store, action(2_000), to=BOB),
+            store.create_account(account(AccountId(3), "Carl"), "carl"),
+            return_exceptions=True,
+        )
+        assert isinstance(refused, InvalidInput)
         assert await listed(store) == [action(1, revision=1)]
+        assert await clocks(store) == (0, 1)
+        assert await clocks(store, BOB) == (0, 1)
+        assert await store.find_account("carl") is not None
+
+    run(open_store, work)
+
+
+def test_all_actions_of_one_upload_are_kept_in_order_and_see_those_before(
+    open_store: Callable,
+) -> None:
+    def count(snapshot: ActionSnapshot, some: Sequence[EpisodeAction]) -> ActionDecision:
+        kept, clock = dict(snapshot.known), snapshot.last_stamp
+        for one in some:
+            clock += 1
+            done = kept[one.key].done + 1 if one.key in kept else 1
+            kept[one.key] = replace(one, done=done, revision=clock)
+        return ActionDecision([kept[key] for key in {one.key: 0 for one in some}], clock)
+
+    async def work(store: Store) -> None:
+        sent = [action(number % 700) for number in range(1_000)]
+        await store.record(ALICE, sent, count)
+        found = await listed(store, most=2_000)
+        assert [one.key for one in found] == [action(n % 700).key for n in range(300, 1_000)]
+        assert [one.done for one in found] == [1] * 400 + [2] * 300
+        assert await clocks(store) == (0, 1_000)
 
     run(open_store, work)
 
@@ -278,7 +314,7 @@ def test_concurrent_actions_see_one_another_and_no_stamp_is_given_twice(
     async def work(store: Store) -> None:
         same = action(99)
 
-        def count(snapshot: ActionSnapshot) -> ActionDecision:
+        def count(snapshot: ActionSnapshot, _: Sequence[EpisodeAction]) -> ActionDecision:
             kept = snapshot.known.get(same.key)
             stamp = snapshot.last_stamp + 1
             more = replace(same, done=kept.done + 1 if kept else 1, revision=stamp)
@@ -287,7 +323,7 @@ def test_concurrent_actions_see_one_another_and_no_stamp_is_given_twice(
         await asyncio.gather(
             *(record(store, action(number)) for number in range(30)),
             *(record(store, action(number), to=BOB) for number in range(10)),
-            *(store.record(ALICE, [(same.podcast_guid, same.key)], count) for _ in range(20)),
+            *(store.record(ALICE, [same], count) for _ in range(20)),
         )
         found = await listed(store)
         assert len({one.revision for one in found}) == len(found) == 31

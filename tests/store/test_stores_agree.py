@@ -241,16 +241,14 @@ class EveryAppStore(RuleBasedStateMachine):
         judged = [episode_actions.judge(one) for one in sent]
         actions = [one for one in judged if isinstance(one, EpisodeAction)]
 
-        def decide(snapshot: ActionSnapshot) -> ActionDecision:
-            return episode_actions.record(replace(snapshot, now=now), actions)
+        def decide(snapshot: ActionSnapshot, some: Sequence[EpisodeAction]) -> ActionDecision:
+            return episode_actions.record(replace(snapshot, now=now), some)
 
-        wanted = {one.key: (one.podcast_guid, one.key) for one in actions}
-        known = {key: self.known[key] for key in wanted if key in self.known}
-        decision = decide(ActionSnapshot(known, self.last_stamp, now))
+        known = {one.key: self.known[one.key] for one in actions if one.key in self.known}
+        decision = decide(ActionSnapshot(known, self.last_stamp, now), actions)
         self.known |= {one.key: one for one in decision.saved}
         self.last_stamp = decision.last_stamp if decision.saved else self.last_stamp
-        keys = list(wanted.values())
-        self.on_each(lambda store: store.record(self.account_id, keys, decide))
+        self.on_each(lambda store: store.record(self.account_id, actions, decide))
 
     @rule(clock=st.sampled_from(Clock), step=st.integers(0, 9))
     def advance(self, clock: Clock, step: int) -> None:

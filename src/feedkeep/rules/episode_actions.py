@@ -114,7 +114,7 @@ def record(snapshot: ActionSnapshot, sent: Sequence[EpisodeAction]) -> ActionDec
     return _stamped(snapshot, [kept[key] for key in changed])
 
 
-def stamped_anew(snapshot: ActionSnapshot) -> ActionDecision:
+def stamped_anew(snapshot: ActionSnapshot, _: Sequence[EpisodeAction]) -> ActionDecision:
     """Let all apps be told actions once more, which they may have lost, in the same order."""
     return _stamped(snapshot, sorted(snapshot.known.values(), key=lambda action: action.revision))
 

@@ -56,6 +56,9 @@ class Archive(Protocol):
         """
 
 
+DecideActions: TypeAlias = Callable[[ActionSnapshot, Sequence[EpisodeAction]], ActionDecision]
+"""A rule about episode actions: says what is to be kept of some that were sent."""
+
 Check: TypeAlias = Callable[[Archive], Awaitable[None]]
 """Looks at what was put into a store, and raises if it is not what it should be."""
 
@@ -121,12 +124,13 @@ class Store(Protocol):
     async def record(
         self,
         account_id: AccountId,
-        keys: Sequence[tuple[Guid, bytes]],
-        decide: Callable[[ActionSnapshot], ActionDecision],
+        sent: Sequence[EpisodeAction],
+        decide: DecideActions,
     ) -> None:
-        """Load the episode actions of podcast guids and keys, let `decide` say what to save.
+        """Keep what `decide` makes of episode actions, in one step, however many they are.
 
-        As `change` does for entries, and with the same promises.
+        They are taken in order, some at a time: `decide` is given those that are there with the
+        same keys, and those that were sent. It sees what was decided before. Otherwise as `change`.
 
         Raises:
             NotAuthorized: The account is gone.

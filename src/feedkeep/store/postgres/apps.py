@@ -11,17 +11,16 @@ from feedkeep import wall_clock
 from feedkeep.errors import NotAuthorized
 from feedkeep.model import (
     AccountId,
-    ActionDecision,
     ActionRequest,
     ActionSnapshot,
     Clock,
     Document,
     Entry,
     EpisodeAction,
-    Guid,
     Stamp,
     Told,
 )
+from feedkeep.store.base import DecideActions
 from feedkeep.store.postgres.connections import Connections
 from feedkeep.store.postgres.rows import ROWS
 from feedkeep.store.postgres.shape import Shape
@@ -48,6 +47,9 @@ _TYPES = {
     "kind": "text",
     "episode_guid": "text",
 }
+
+_AT_ONCE = 250
+"""How many actions are looked up, and saved, with one statement: some milliseconds' work here."""
 
 _CHANGED = f"""
 SELECT {columns(ENTRY, "e")} FROM feedkeep.entry e WHERE e.account_id = $1 AND e.revision >= $2
@@ -123,19 +125,32 @@ async def note_told(
 async def record(
     connection: asyncpg.Connection,
     account_id: AccountId,
-    keys: Sequence[tuple[Guid, bytes]],
-    decide: Callable[[ActionSnapshot], ActionDecision],
+    sent: Sequence[EpisodeAction],
+    decide: DecideActions,
 ) -> None:
-    """Lock, load, decide and save; the transaction around it is the caller's."""
-    clock = await _clock(connection, account_id, Clock.ACTIONS)
-    guids, hashes = [guid for guid, _ in keys], [key for _, key in keys]
-    rows = await connection.fetch(_KNOWN, account_id, guids, hashes)
+    """Lock, load, decide and save, some at a time; the transaction around it is the caller's."""
+    clock = began = await _clock(connection, account_id, Clock.ACTIONS)
+    for start in range(0, len(sent), _AT_ONCE):
+        some = sent[start : start + _AT_ONCE]
+        decision = decide(await _snapshot(connection, account_id, some, clock), some)
+        if decision.saved:
+            saved = zip(*(ROWS.action_row(action) for action in decision.saved), strict=True)
+            await connection.execute(_SAVE_ACTIONS, account_id, *(list(column) for column in saved))
+            clock = decision.last_stamp
+    if clock != began:
+        await _set_clock(connection, account_id, Clock.ACTIONS, clock)
+
+
+async def _snapshot(
+    connection: asyncpg.Connection,
+    account_id: AccountId,
+    some: Sequence[EpisodeAction],
+    clock: Stamp,
+) -> ActionSnapshot:
+    keys = {action.key: action.podcast_guid for action in some}
+    rows = await connection.fetch(_KNOWN, account_id, list(keys.values()), list(keys))
     known = {row[0]: ROWS.action_of(row) for row in rows}
-    decision = decide(ActionSnapshot(known, clock, wall_clock.now()))
-    if decision.saved:
-        saved = zip(*(ROWS.action_row(action) for action in decision.saved), strict=True)
-        await connection.execute(_SAVE_ACTIONS, account_id, *(list(column) for column in saved))
-        await _set_clock(connection, account_id, Clock.ACTIONS, decision.last_stamp)
+    return ActionSnapshot(known, clock, wall_clock.now())
 
 
 async def actions(

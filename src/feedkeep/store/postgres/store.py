@@ -15,9 +15,7 @@ from feedkeep.errors import StoreUnavailable, StoreUnusable
 from feedkeep.model import (
     Account,
     AccountId,
-    ActionDecision,
     ActionRequest,
-    ActionSnapshot,
     Clock,
     Decision,
     Deletion,
@@ -37,7 +35,7 @@ from feedkeep.model import (
     Told,
     View,
 )
-from feedkeep.store.base import Check
+from feedkeep.store.base import Check, DecideActions
 from feedkeep.store.batch import Batcher, FailedBeforeCommit, Outcome, reader
 from feedkeep.store.postgres import accounts, apps, archive, entries, logins, migration
 from feedkeep.store.postgres.accounts import Tokens
@@ -170,10 +168,10 @@ class PostgresStore:
     async def record(
         self,
         account_id: AccountId,
-        keys: Sequence[tuple[Guid, bytes]],
-        decide: Callable[[ActionSnapshot], ActionDecision],
+        sent: Sequence[EpisodeAction],
+        decide: DecideActions,
     ) -> None:
-        await self._write(apps.record, account_id, keys, decide)
+        await self._write(apps.record, account_id, sent, decide)
 
     async def actions(self, account_id: AccountId, request: ActionRequest) -> list[EpisodeAction]:
         return await self._scan(apps.actions, account_id, request)

@@ -11,19 +11,19 @@ from feedkeep import wall_clock
 from feedkeep.errors import NotAuthorized
 from feedkeep.model import (
     AccountId,
-    ActionDecision,
     ActionRequest,
     ActionSnapshot,
     Clock,
     Document,
     Entry,
     EpisodeAction,
-    Guid,
     Stamp,
     Told,
 )
+from feedkeep.store.base import DecideActions
 from feedkeep.store.rows import ACTION, ENTRY, columns, own_row
 from feedkeep.store.sqlite.rows import ROWS, to_bytes
+from feedkeep.turns import Turns
 
 _CLOCKS = {Clock.SUBSCRIPTIONS: "last_stamp", Clock.ACTIONS: "last_action_stamp"}
 _NOTE_TOLD = {
@@ -48,6 +48,9 @@ LIMIT ?
 """
 _FEW = 250
 """How many entries are read without a thread: within a millisecond."""
+
+_AT_ONCE = 20
+"""How many actions are looked up, or saved, until others have their turn: within a millisecond."""
 
 _ALL_OF_THEM = -1
 _KNOWN = f"""
@@ -118,20 +121,32 @@ def note_told(
 def record(
     connection: apsw.Connection,
     account_id: AccountId,
-    keys: Sequence[tuple[Guid, bytes]],
-    decide: Callable[[ActionSnapshot], ActionDecision],
-) -> None:
-    """Load, decide, save; the transaction around it is the caller's."""
-    clock = _clock(connection, account_id, Clock.ACTIONS)
+    sent: Sequence[EpisodeAction],
+    decide: DecideActions,
+) -> Turns[None]:
+    """Load, decide, save, some at a time; the transaction around it is the caller's."""
+    clock = began = _clock(connection, account_id, Clock.ACTIONS)
+    for start in range(0, len(sent), _AT_ONCE):
+        some = sent[start : start + _AT_ONCE]
+        decision = decide(_snapshot(connection, account_id, some, clock), some)
+        yield
+        if decision.saved:
+            rows = [(account_id, *ROWS.action_row(action)) for action in decision.saved]
+            connection.executemany(_SAVE_ACTION, rows)
+            clock = decision.last_stamp
+        yield
+    if clock != began:
+        _set_clock(connection, account_id, Clock.ACTIONS, clock)
+
+
+def _snapshot(
+    connection: apsw.Connection, account_id: AccountId, some: Sequence[EpisodeAction], clock: Stamp
+) -> ActionSnapshot:
     known: dict[bytes, EpisodeAction] = {}
-    for podcast_guid, key in keys:
+    for podcast_guid, key in {(action.podcast_guid, action.key) for action in some}:
         for row in connection.execute(_KNOWN, (account_id, to_bytes(podcast_guid), key)):
             known[key] = ROWS.action_of(row)
-    decision = decide(ActionSnapshot(known, clock, wall_clock.now()))
-    if decision.saved:
-        rows = [(account_id, *ROWS.action_row(action)) for action in decision.saved]
-        connection.executemany(_SAVE_ACTION, rows)
-        _set_clock(connection, account_id, Clock.ACTIONS, decision.last_stamp)
+    return ActionSnapshot(known, clock, wall_clock.now())
 
 
 def actions(

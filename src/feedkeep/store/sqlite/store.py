@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
@@ -16,9 +16,7 @@ from feedkeep.errors import FeedkeepError, StoreDamaged, StoreUnavailable
 from feedkeep.model import (
     Account,
     AccountId,
-    ActionDecision,
     ActionRequest,
-    ActionSnapshot,
     Clock,
     Decision,
     Deletion,
@@ -38,7 +36,7 @@ from feedkeep.model import (
     Told,
     View,
 )
-from feedkeep.store.base import Check
+from feedkeep.store.base import Check, DecideActions
 from feedkeep.store.batch import Batcher, Done, FailedBeforeCommit, Outcome, reader
 from feedkeep.store.sqlite import accounts, apps, archive, entries, lock, logins
 from feedkeep.store.sqlite.archive import SqliteArchive
@@ -54,15 +52,18 @@ from feedkeep.store.sqlite.connection import (
     roll_back,
 )
 from feedkeep.store.sqlite.place import Place
+from feedkeep.turns import Turn, Turns
 
 MAX_JOBS_IN_A_BATCH = 256
 
-LONGEST_TURN_SECONDS = 0.001
-"""After how long a batch lets other requests have their turn, at the end of a job."""
-
 P = ParamSpec("P")
 Job = Callable[[apsw.Connection], Any]
-"""Work inside a transaction. It raises a `FeedkeepError` before its first write, or not at all."""
+"""Work inside a transaction. It raises a `FeedkeepError` before its first write, or not at all.
+
+What may take longer than others should wait returns `Turns`, which do the work, and yield within a
+millisecond: then others have their turn, in the middle of the transaction. They may be refused at
+any time.
+"""
 
 
 class _InPlace(Translating):
@@ -169,10 +170,10 @@ class SqliteStore:
     async def record(
         self,
         account_id: AccountId,
-        keys: Sequence[tuple[Guid, bytes]],
-        decide: Callable[[ActionSnapshot], ActionDecision],
+        sent: Sequence[EpisodeAction],
+        decide: DecideActions,
     ) -> None:
-        await self._write(apps.record, account_id, keys, decide)
+        await self._write_in_turns(apps.record, account_id, sent, decide)
 
     async def actions(self, account_id: AccountId, request: ActionRequest) -> list[EpisodeAction]:
         return await self._scan(apps.actions, account_id, request)
@@ -301,6 +302,18 @@ class SqliteStore:
         )
         return value
 
+    async def _write_in_turns(
+        self,
+        job: Callable[Concatenate[apsw.Connection, P], Turns[T]],
+        *arguments: P.args,
+        **named: P.kwargs,
+    ) -> T:
+        """Do what `_write` does, of work that may take long."""
+        value: T = await self._batcher.submit(
+            lambda connection: job(connection, *arguments, **named)
+        )
+        return value
+
     async def _find_tokens(
         self, wanted: Sequence[tuple[AccountId, bytes, Guid | None]]
     ) -> Sequence[Found | None]:
@@ -349,23 +362,34 @@ class SqliteStore:
 
     async def _run_jobs(self, jobs: Sequence[Job]) -> Sequence[Outcome[Any]]:
         outcomes: list[Outcome[Any]] = []
-        loop = asyncio.get_running_loop()
-        begun = loop.time()
+        turn = Turn()
         try:
             for job in jobs:
                 try:
                     with self._translating:
-                        outcomes.append(Done(job(self._writer)))
+                        value = job(self._writer)
+                        if isinstance(value, Generator):
+                            value = await self._through(turn, value)
+                        outcomes.append(Done(value))
                 except StoreUnavailable:
                     raise
                 except FeedkeepError as error:
                     outcomes.append(error)
-                if loop.time() - begun > LONGEST_TURN_SECONDS:
-                    await asyncio.sleep(0)
-                    begun = loop.time()
+                await turn.end_if_long()
         except Exception as error:
             raise FailedBeforeCommit(error) from error
         return outcomes
+
+    async def _through(self, turn: Turn, work: Turns[T]) -> T:
+        """Do all of some work, or nothing of it: it may be refused when it has written already."""
+        self._writer.execute("SAVEPOINT work")
+        try:
+            return await turn.through(work)
+        except FeedkeepError:
+            self._writer.execute("ROLLBACK TO work")
+            raise
+        finally:
+            self._writer.execute("RELEASE work")
 
     def _commit(self) -> None:
         try:

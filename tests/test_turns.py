@@ -1,0 +1,72 @@
+"""Work that takes long lets others have their turn."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from pathlib import Path
+
+import pytest
+
+from feedkeep import turns
+from feedkeep.model import Admitted
+from feedkeep.rules.episode_actions import SentAction
+from feedkeep.service import Service
+from feedkeep.store.sqlite import SqliteStore
+from feedkeep.turns import Turn, Turns
+
+A = "https://a.example/feed"
+
+
+async def turns_of_others(work: Awaitable[object]) -> int:
+    """Return how often another task had its turn while something was done."""
+    count, is_done = 0, False
+
+    async def others() -> None:
+        nonlocal count
+        while not is_done:
+            count += 1
+            await asyncio.sleep(0)
+
+    task = asyncio.ensure_future(others())
+    await work
+    is_done = True
+    await task
+    return count
+
+
+def three() -> Turns[str]:
+    for _ in range(3):
+        yield
+    return "done"
+
+
+@pytest.mark.parametrize(("longest", "expected"), [(-1, True), (3_600, False)])
+def test_others_have_their_turn_between_the_parts_of_what_takes_long_and_only_then(
+    monkeypatch: pytest.MonkeyPatch, longest: int, expected: bool
+) -> None:
+    monkeypatch.setattr(turns, "LONGEST_SECONDS", longest)
+
+    async def go() -> None:
+        assert await Turn().through(three()) == "done"
+        assert (await turns_of_others(Turn().through(three())) >= 3) is expected
+
+    asyncio.run(go())
+
+
+def test_an_upload_of_many_actions_lets_others_have_their_turn(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(turns, "LONGEST_SECONDS", -1)
+    sent = [SentAction(A, f"https://cdn.example/{n}", "phone", "new", 5) for n in range(1_000)]
+
+    async def go() -> None:
+        service = Service(await SqliteStore.open(tmp_path / "feedkeep.db"))
+        app = Admitted(await service.create_account("alice", None), "password")
+        judged = len(sent)
+        looked_up_and_saved = 2 * len(sent) // 20
+        least = judged + looked_up_and_saved
+        assert await turns_of_others(service.apps.record(app, sent)) >= least
+        await service.close()
+
+    asyncio.run(go())
