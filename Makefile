@@ -7,11 +7,12 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 BIN = .venv/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help serve test prove fuzz bench bench-quick audit lint lock clean
+.PHONY: help serve test test-versions prove fuzz bench bench-quick audit lint lock clean
 
 help:
 	@echo "make serve   start the service on the embedded store"
 	@echo "make test    run every test"
+	@echo "make test-versions  run the most telling tests with the lowest versions, and on each Python"
 	@echo "make prove   run the proofs of tests/proofs in their full form, which takes hours"
 	@echo "make fuzz    send mutated requests, 100,000 to each store, another set each time"
 	@echo "make bench   measure how fast it is, for half an hour; tables and plots go to build/bench"
@@ -29,6 +30,9 @@ test: .venv/dev
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 	$(BIN)/pytest -n auto --dist worksteal tests/proofs
+
+test-versions:
+	@.ci/versions
 
 prove: .venv/dev
 	FEEDKEEP_PROVE=full $(BIN)/pytest --durations=0 tests/proofs \

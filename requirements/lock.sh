@@ -1,5 +1,6 @@
 #!/bin/sh
-# Pins the newest versions that pyproject.toml allows, by hash, for every platform and Python.
+# Pins the newest versions that pyproject.toml allows, by hash, for every platform and Python; and the
+# lowest.
 set -eu
 cd "$(dirname "$0")/.."
 compile() {
@@ -16,3 +17,12 @@ compile --group test --group lint --group lock \
     --output-file requirements/dev.txt
 compile --group audit --output-file requirements/audit.txt
 compile --group bench --constraint requirements/dev.txt --output-file requirements/bench.txt
+
+# The lowest versions of what feedkeep needs, and the same tools around them.
+tools=$(mktemp)
+grep -ho '^[a-z0-9][^ ]*==[^ ]*' requirements/dev.txt requirements/build.txt |
+    grep -vxF "$(grep -o '^[a-z0-9][^ ]*==[^ ]*' requirements/postgres.txt)" |
+    grep -v '^hatchling==' >"$tools"
+compile --resolution lowest-direct pyproject.toml --extra postgres --group test --group build \
+    --constraint "$tools" --output-file requirements/lowest.txt
+rm "$tools"
