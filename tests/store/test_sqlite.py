@@ -471,8 +471,9 @@ def test_the_database_itself_refuses_rows_that_no_rule_would_write(path: Path) -
         "UPDATE entry SET alias_url = 'https://b.example'",
         "INSERT INTO entry (account_id, guid, new_guid) VALUES (7, zeroblob(16), randomblob(16))",
         "INSERT INTO entry (account_id, guid, new_guid) VALUES (8, zeroblob(16), zeroblob(16))",
-        "INSERT INTO entry SELECT account_id, zeroblob(16), new_guid, feed_url, is_subscribed,"
-        " subscription_changed, guid_changed, deleted, alias_url, alias_moved_away, revision"
+        "INSERT INTO entry"
+        " (account_id, guid, feed_url, is_subscribed, subscription_changed, revision)"
+        " SELECT account_id, zeroblob(16), feed_url, is_subscribed, subscription_changed, revision"
         " FROM entry",
     ):
         with pytest.raises(apsw.ConstraintError):
