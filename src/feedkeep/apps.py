@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import hashlib
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import msgspec
 
@@ -157,10 +158,8 @@ class Apps:
     ) -> Second:
         """Remember what an app has shown of itself; return the second to ask for next."""
         await self._learn(app, device, known, synced.app)
-        told = _told(app, Clock.SUBSCRIPTIONS)
-        after = seconds.after_upload(told, device, synced.began, synced.ended)
-        await self._note(app, Clock.SUBSCRIPTIONS, after)
-        return seconds.EVERYTHING if after.told is None else after.told
+        clock = Clock.SUBSCRIPTIONS
+        return await self._note_upload(app, clock, device, synced.began, synced.ended)
 
     async def _spellings(self, app: Admitted, device: str) -> Spellings:
         """Return by which URLs an app has the feeds that moved."""
@@ -217,7 +216,7 @@ class Apps:
             old = [action for action in listed if action.revision <= newest]
             if not old:
                 return
-            await self._store.record(account_id, old, episode_actions.stamped_anew)
+            await self._store.record(account_id, old, episode_actions.stamped_anew, max)
             first = later(old[-1].revision, 1)
 
     # Episode actions
@@ -241,6 +240,8 @@ class Apps:
             request = ActionRequest(seconds.first_stamp(first), guid, most)
             listed = await self._store.actions(app.account.id, request)
             listed, second = episode_actions.whole_seconds(listed, second)
+            if first > seconds.EVERYTHING:
+                listed = episode_actions.without_own(listed, told, since)
         listed = await self._spelled(app.account.id, listed)
         if not podcast:  # else it was not told all
             await self._note(app, Clock.ACTIONS, seconds.after_reply(since, second, told))
@@ -266,9 +267,10 @@ class Apps:
             judged.append(episode_actions.judge(action))
             await turn.end_if_long()
         kept = [action for action in judged if isinstance(action, EpisodeAction)]
-        await self._store.record(app.account.id, kept, episode_actions.record)
+        until = partial(seconds.clock_after_upload, _told(app, Clock.ACTIONS))
+        began, ended = await self._store.record(app.account.id, kept, episode_actions.record, until)
         refused = dict.fromkeys(item.url for item in judged if isinstance(item, RefusedUrl))
-        timestamp = await self._note_upload(app, Clock.ACTIONS)
+        timestamp = await self._note_upload(app, Clock.ACTIONS, "", began, ended)
         return Uploaded(timestamp, [(url, "") for url in refused])
 
     # Devices and settings
@@ -348,13 +350,16 @@ class Apps:
             return now
         return await self._store.advance(app.account.id, clock, seconds.settled)
 
-    async def _note_upload(self, app: Admitted, clock: Clock) -> Second:
-        """Remember that an app has got what it was told; return the second of that."""
-        told = _told(app, clock)
-        if told.told is None:
-            return seconds.EVERYTHING
-        await self._note(app, clock, seconds.after_upload(told, "", Stamp(0), Stamp(0)))
-        return told.told
+    async def _note_upload(
+        self, app: Admitted, clock: Clock, device: str, began: Stamp, ended: Stamp
+    ) -> Second:
+        """Remember that an app has got what it was told, and what it sent.
+
+        Returns the second that it may go on from.
+        """
+        after = seconds.after_upload(_told(app, clock), device, began, ended)
+        await self._note(app, clock, after)
+        return seconds.EVERYTHING if after.told is None else after.told
 
     async def _note(self, app: Admitted, clock: Clock, told: Told) -> None:
         before = _told(app, clock)

@@ -192,6 +192,40 @@ def test_a_move_that_the_phone_is_told_is_made_there_and_unsubscribes_nobody(
     assert [(action["podcast"], action["position"]) for action in told] == [(B, 7)]
 
 
+def test_an_action_that_a_phone_sent_does_not_come_back_to_it(
+    phone: AntennaPod, tablet: AntennaPod
+) -> None:
+    """It would overwrite what was played since: of an episode that was finished, and begun anew."""
+    when = "2026-01-01T00:00:00"
+    phone.actions = [
+        play(A, f"{EPISODE}?{number}", 3600, timestamp=when, device="phone_1")
+        for number in range(40)
+    ]
+    phone.sync()
+    tablet.actions = [play(A, EPISODE, 7, timestamp=when, device="tablet_1")]
+    tablet.sync()
+    phone.log_in()
+    told = phone.ask("GET", phone.person.episodes, since=phone.actions_since)["actions"]
+    assert [action["position"] for action in told] == [7]
+
+
+def test_an_action_that_a_session_sent_after_others_did_does_not_come_back_to_it(
+    phone: AntennaPod, tablet: AntennaPod
+) -> None:
+    when = "2026-01-01T00:00:00"
+    tablet.actions = [play(A, EPISODE, 5, timestamp=when, device="tablet_1")]
+    tablet.sync()
+    phone.log_in()
+    since = phone.ask("GET", phone.person.episodes, since=0)["timestamp"]
+    tablet.actions = [play(A, EPISODE, 7, timestamp=when, device="tablet_1")]
+    tablet.sync()
+    phone.send(phone.person.episodes, [play(A, EPISODE, 9, timestamp=when, device="phone_1")])
+    told = phone.ask("GET", phone.person.episodes, since=since)["actions"]
+    assert [action["position"] for action in told] == [7]
+    everything = phone.ask("GET", phone.person.episodes, since=0)["actions"]
+    assert sorted(action["position"] for action in everything) == [7, 9]
+
+
 def test_what_a_phone_sent_does_not_come_back_to_it(phone: AntennaPod) -> None:
     for url in (A, B):
         phone.add(url)

@@ -194,7 +194,7 @@ async def record(store: Store, *actions: EpisodeAction, to: AccountId = ALICE) -
         stamped = [replace(a, revision=s) for a, s in zip(some, given, strict=True)]
         return ActionDecision(stamped, stamps[-1])
 
-    await store.record(to, actions, decide)
+    await store.record(to, actions, decide, max)
     return stamps
 
 
@@ -250,7 +250,7 @@ def test_a_rule_about_actions_is_given_those_that_it_asked_for_and_the_clocks(
             return ActionDecision([], 99)
 
         wanted = [action(1), action(3, 1), action(4), action(2, 1)]
-        await store.record(ALICE, wanted, look)
+        await store.record(ALICE, wanted, look, max)
         known = {one.key: one for one in (action(1, revision=1), action(3, 1, revision=3))}
         assert seen[0].known == known
         assert seen[0].last_stamp == 3
@@ -272,7 +272,7 @@ def test_a_rule_about_actions_that_refuses_changes_nothing(open_store: Callable)
         await record(store, action(1))
         others = [action(number) for number in range(2, 1_000)]
         refused, *_ = await asyncio.gather(
-            store.record(ALICE, others, refuse_the_last),
+            store.record(ALICE, others, refuse_the_last, max),
             record(store, action(2_000), to=BOB),
             store.create_account(account(AccountId(3), "Carl"), "carl"),
             return_exceptions=True,
@@ -299,7 +299,7 @@ def test_all_actions_of_one_upload_are_kept_in_order_and_see_those_before(
 
     async def work(store: Store) -> None:
         sent = [action(number % 700) for number in range(1_000)]
-        await store.record(ALICE, sent, count)
+        await store.record(ALICE, sent, count, max)
         found = await listed(store, most=2_000)
         assert [one.key for one in found] == [action(n % 700).key for n in range(300, 1_000)]
         assert [one.done for one in found] == [1] * 400 + [2] * 300
@@ -323,7 +323,7 @@ def test_concurrent_actions_see_one_another_and_no_stamp_is_given_twice(
         await asyncio.gather(
             *(record(store, action(number)) for number in range(30)),
             *(record(store, action(number), to=BOB) for number in range(10)),
-            *(store.record(ALICE, [same], count) for _ in range(20)),
+            *(store.record(ALICE, [same], count, max) for _ in range(20)),
         )
         found = await listed(store)
         assert len({one.revision for one in found}) == len(found) == 31

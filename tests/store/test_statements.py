@@ -138,7 +138,7 @@ async def every_request_of_apps(store: PostgresStore) -> None:
         await store.advance(ALICE, clock, lambda stamp: stamp + 1)
         await store.note_told(ALICE, session.id, clock, Told(1))
     await store.changed(ALICE, 0)
-    await store.record(ALICE, [action], lambda *_: ActionDecision([action], 1))
+    await store.record(ALICE, [action], lambda *_: ActionDecision([action], 1), max)
     for podcast_guid in (None, guid):
         await store.actions(ALICE, ActionRequest(0, podcast_guid, 1))
     for body in ("{}", '{"a":1}'):

@@ -248,7 +248,7 @@ class EveryAppStore(RuleBasedStateMachine):
         decision = decide(ActionSnapshot(known, self.last_stamp, now), actions)
         self.known |= {one.key: one for one in decision.saved}
         self.last_stamp = decision.last_stamp if decision.saved else self.last_stamp
-        self.on_each(lambda store: store.record(self.account_id, actions, decide))
+        self.on_each(lambda store: store.record(self.account_id, actions, decide, max))
 
     @rule(clock=st.sampled_from(Clock), step=st.integers(0, 9))
     def advance(self, clock: Clock, step: int) -> None:

@@ -13,13 +13,14 @@ from feedkeep.model import (
     EpisodeAction,
     Guid,
     Second,
+    Told,
     Value,
     replace,
 )
 from feedkeep.rules.clock import later, next_stamp
 from feedkeep.rules.devices import is_device_id
 from feedkeep.rules.feed_urls import parse_feed_url
-from feedkeep.rules.seconds import first_stamp, second_of
+from feedkeep.rules.seconds import first_stamp, is_own, second_of
 
 KINDS = {"download", "play", "delete", "new", "flattr"}
 """What can be done with an episode. On a reply with any other, mygpoclient gives up for good."""
@@ -140,6 +141,14 @@ def whole_seconds(
     end = second_of(listed[-1].revision)
     whole = [action for action in listed if action.revision < first_stamp(end)]
     return whole, Second(end - 1)
+
+
+def without_own(listed: Iterable[EpisodeAction], told: Told, since: Second) -> list[EpisodeAction]:
+    """Return actions without those that an app itself has sent, and nobody has changed since.
+
+    AntennaPod takes what comes for newer than what was played since.
+    """
+    return [action for action in listed if not is_own(told, "", since, action.revision)]
 
 
 def aggregated(actions: Iterable[EpisodeAction]) -> list[EpisodeAction]:

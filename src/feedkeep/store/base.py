@@ -126,8 +126,12 @@ class Store(Protocol):
         account_id: AccountId,
         sent: Sequence[EpisodeAction],
         decide: DecideActions,
-    ) -> None:
+        until: Callable[[Stamp, Stamp], Stamp],
+    ) -> tuple[Stamp, Stamp]:
         """Keep what `decide` makes of episode actions, in one step, however many they are.
+
+        Returns where the clock of actions stood before, and where it stands now: where `until` puts
+        it, which is given where it stood and where the last of the actions took it.
 
         They are taken in order, some at a time: `decide` is given those that are there with the
         same keys, and those that were sent. It sees what was decided before. Otherwise as `change`.

@@ -127,7 +127,8 @@ async def record(
     account_id: AccountId,
     sent: Sequence[EpisodeAction],
     decide: DecideActions,
-) -> None:
+    until: Callable[[Stamp, Stamp], Stamp],
+) -> tuple[Stamp, Stamp]:
     """Lock, load, decide and save, some at a time; the transaction around it is the caller's."""
     clock = began = await _clock(connection, account_id, Clock.ACTIONS)
     for start in range(0, len(sent), _AT_ONCE):
@@ -137,8 +138,10 @@ async def record(
             saved = zip(*(ROWS.action_row(action) for action in decision.saved), strict=True)
             await connection.execute(_SAVE_ACTIONS, account_id, *(list(column) for column in saved))
             clock = decision.last_stamp
-    if clock != began:
-        await _set_clock(connection, account_id, Clock.ACTIONS, clock)
+    ended = until(began, clock)
+    if ended != began:
+        await _set_clock(connection, account_id, Clock.ACTIONS, ended)
+    return began, ended
 
 
 async def _snapshot(

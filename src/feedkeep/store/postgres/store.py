@@ -170,8 +170,9 @@ class PostgresStore:
         account_id: AccountId,
         sent: Sequence[EpisodeAction],
         decide: DecideActions,
-    ) -> None:
-        await self._write(apps.record, account_id, sent, decide)
+        until: Callable[[Stamp, Stamp], Stamp],
+    ) -> tuple[Stamp, Stamp]:
+        return await self._write(apps.record, account_id, sent, decide, until)
 
     async def actions(self, account_id: AccountId, request: ActionRequest) -> list[EpisodeAction]:
         return await self._scan(apps.actions, account_id, request)

@@ -123,7 +123,8 @@ def record(
     account_id: AccountId,
     sent: Sequence[EpisodeAction],
     decide: DecideActions,
-) -> Turns[None]:
+    until: Callable[[Stamp, Stamp], Stamp],
+) -> Turns[tuple[Stamp, Stamp]]:
     """Load, decide, save, some at a time; the transaction around it is the caller's."""
     clock = began = _clock(connection, account_id, Clock.ACTIONS)
     for start in range(0, len(sent), _AT_ONCE):
@@ -135,8 +136,10 @@ def record(
             connection.executemany(_SAVE_ACTION, rows)
             clock = decision.last_stamp
         yield
-    if clock != began:
-        _set_clock(connection, account_id, Clock.ACTIONS, clock)
+    ended = until(began, clock)
+    if ended != began:
+        _set_clock(connection, account_id, Clock.ACTIONS, ended)
+    return began, ended
 
 
 def _snapshot(

@@ -172,8 +172,9 @@ class SqliteStore:
         account_id: AccountId,
         sent: Sequence[EpisodeAction],
         decide: DecideActions,
-    ) -> None:
-        await self._write_in_turns(apps.record, account_id, sent, decide)
+        until: Callable[[Stamp, Stamp], Stamp],
+    ) -> tuple[Stamp, Stamp]:
+        return await self._write_in_turns(apps.record, account_id, sent, decide, until)
 
     async def actions(self, account_id: AccountId, request: ActionRequest) -> list[EpisodeAction]:
         return await self._scan(apps.actions, account_id, request)
