@@ -16,6 +16,7 @@ from feedkeep.api.reference import (
     DocsFileResource,
     DocsResource,
     OpenApiResource,
+    leading_to,
     openapi_document,
 )
 from feedkeep.api.resources import (
@@ -72,7 +73,9 @@ def interface_routes(service: Service, settings: Settings) -> dict[str, Methods]
         "/livez": Methods(get=LiveResource().get, is_public=True),
         "/readyz": Methods(get=ReadyResource(service).get, is_public=True),
         "/openapi.json": Methods(get=document.get, is_public=True),
+        "/": Methods(get=leading_to("docs"), is_public=True),
         "/docs": Methods(get=DocsResource().get, is_public=True),
+        "/docs/": Methods(get=leading_to("../docs"), is_public=True),
         "/docs/{name}": Methods(get=DocsFileResource().get, is_public=True),
     }
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import jsonschema_rs
 import msgspec
 import pytest
 import yaml
@@ -141,6 +142,60 @@ def test_everything_that_the_document_refers_to_is_in_it() -> None:
     assert len(told) == len(set(told)) == len(operations())
 
 
+def resolved(thing: dict[str, Any]) -> dict[str, Any]:
+    """Return a thing, or what it refers to."""
+    while "$ref" in thing:
+        _, _, kind, name = thing["$ref"].split("/")
+        thing = document()["components"][kind][name]
+    return thing
+
+
+def contents() -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Yield all that is sent or answered: its operation, what it is there, and how it is told."""
+    for path, name in sorted(operations()):
+        operation = document()["paths"][path][name]
+        there = {status: resolved(reply) for status, reply in operation["responses"].items()}
+        if "requestBody" in operation:
+            there["request"] = operation["requestBody"]
+        for what, thing in there.items():
+            for kind, told in thing.get("content", {}).items():
+                yield f"{name.upper()} {path}", f"{what} as {kind}", told
+
+
+def test_all_that_is_sent_or_answered_has_an_example_that_is_as_the_document_says() -> None:
+    wrong = []
+    for operation, what, told in contents():
+        if "example" not in told:
+            wrong.append(f"{operation}: {what} has no example")
+            continue
+        whole = {**told["schema"], "components": document()["components"]}
+        errors = jsonschema_rs.validator_for(whole).iter_errors(told["example"])
+        wrong += [f"{operation}: {what}: {error.message}" for error in errors]
+    assert wrong == []
+
+
+def test_the_example_of_an_error_has_its_own_status() -> None:
+    errors = [(what[:3], told) for _, what, told in contents() if what[:1] in {"4", "5"}]
+    assert len(errors) > 100
+    json_errors = [(code, told) for code, told in errors if isinstance(told["example"], dict)]
+    assert {code for code, told in json_errors if told["example"]["code"] != code} == set()
+
+
+def test_no_key_of_the_document_is_a_stray_sentence() -> None:
+    """As a comma makes one of a description, in the short form of a mapping."""
+
+    def keys(thing: object) -> Iterator[str]:
+        if isinstance(thing, dict):
+            for key, value in thing.items():
+                yield key if value is not None or key == "logo_url" else f"{key}: null"
+                yield from keys(value)
+        elif isinstance(thing, list):
+            for value in thing:
+                yield from keys(value)
+
+    assert [key for key in keys(document()) if not re.fullmatch(r"[\w./{}$-]+", key)] == []
+
+
 def test_two_parts_of_the_document_cannot_define_the_same_thing() -> None:
     with pytest.raises(AssertionError, match="the same thing"):
         openapi_document(["feedkeep.api", "feedkeep.gpodder", "feedkeep.gpodder"])
@@ -204,6 +259,18 @@ def test_the_document_is_served_as_json_with_all_that_its_parts_say(api: httpx.C
         count += len(part["paths"])
     assert len(served["paths"]) == count
     assert "x-root" not in served
+
+
+@pytest.mark.parametrize("prefix", ["", "/v1"])
+@pytest.mark.parametrize("path", ["/", "/docs/"])
+def test_who_only_knows_the_address_is_led_to_the_page(
+    feedkeep: FeedkeepProcess, prefix: str, path: str
+) -> None:
+    reply = httpx.get(feedkeep.base_url + prefix + path)
+    assert (reply.status_code, reply.content) == (302, b"")
+    page = httpx.get(reply.url.join(reply.headers["Location"]))
+    assert page.status_code == 200
+    assert page.url.path == f"{prefix}/docs"
 
 
 def test_the_page_needs_nothing_from_anywhere_else(api: httpx.Client) -> None:

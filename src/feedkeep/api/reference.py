@@ -16,9 +16,11 @@ import yaml
 
 from feedkeep.api.http import Reply, Request, Send
 from feedkeep.api.problems import NoSuchRoute
+from feedkeep.api.routing import Handler
 
 _HTML = "text/html; charset=utf-8"
 _SCRIPT = "text/javascript"
+_TEXT = "text/plain; charset=utf-8"
 _STYLE = "text/css"
 _PIECE_BYTES = 64 * 1024
 _CACHED_FOR_A_DAY = "public, max-age=86400"
@@ -99,6 +101,15 @@ class DocsResource:
         """Answer with the page."""
         headers = {"Content-Type": _HTML, "Content-Security-Policy": _POLICY}
         return Reply(_PAGE.encode(), headers=headers)
+
+
+def leading_to(place: str) -> Handler:
+    """Return what leads people to a place beside the path that they asked for."""
+
+    async def lead(_request: Request) -> Reply:
+        return Reply(b"", 302, {"Content-Type": _TEXT, "Location": place})
+
+    return lead
 
 
 class DocsFileResource:

@@ -24,7 +24,8 @@ _AFTER_RESTORING = (
     " restore again.",
     "What was stored after the backup is not in it. Feeds that were added since are still on"
     " people's devices, and come back once each app sends all it has: in AntennaPod, choose"
-    ' "Force full synchronization"; in other apps, log out and in again.',
+    ' "Force full synchronization"; of gPodder, import an OPML file that it exports; in other apps,'
+    " log out and in again.",
     'docs/operations.md says more under "After a restore".',
 )
 
