@@ -6,7 +6,7 @@ And random requests, of few guids and feeds, so that they meet.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from feedkeep.errors import DeletedSubscription, InvalidInput, UnknownSubscription
@@ -18,24 +18,13 @@ from feedkeep.rules.subscriptions import Added, Update, want
 
 URLS = [f"https://{letter}.example" for letter in "abcd"]
 GUIDS = [f"00000000-0000-4000-8000-00000000000{digit}" for digit in "12"]
-KINDS = [
-    "add",
-    "add",
-    "update",
-    "update",
-    "delete",
-    "read",
-    "read",
-    "read",
-    "put",
-    "upload",
-    "poll",
-]
+KINDS = ["add", "add", "update", "update", "delete", "read", "read", "read"]
+KINDS_OF_APPS = ["put", "upload", "poll"]
 KNOWN = GUIDS + [parse_feed_url(url).guid for url in URLS]
 
 
-def random_request(chance: random.Random) -> tuple[str, Any]:
-    kind = chance.choice(KINDS)
+def random_request(chance: random.Random, kinds: Sequence[str] = KINDS) -> tuple[str, Any]:
+    kind = chance.choice(kinds)
     if kind == "add":
         return kind, (chance.choice(URLS), chance.choice([None, None, *GUIDS]))
     if kind == "put":

@@ -21,7 +21,7 @@ from itertools import accumulate
 from typing import Any
 
 import pytest
-from account import Account, random_request
+from account import KINDS, KINDS_OF_APPS, Account, random_request
 from feedkeep_process import FeedkeepProcess
 from raw_client import Answer, RawClient
 
@@ -88,7 +88,8 @@ def history(process: FeedkeepProcess, operations: int, seed: int) -> list[Operat
         done = []
         async with RawClient(process.base_url, token) as client:
             for turn in range(operations):
-                request, sent = random_request(chance), time.monotonic()
+                request = random_request(chance, KINDS + KINDS_OF_APPS)
+                sent = time.monotonic()
                 device = f"{name}-{number}-{turn}"
                 answer = await perform(client, request, name, device)
                 received = time.monotonic()
