@@ -1,9 +1,10 @@
 # Every target makes the environment that it needs, in .venv, from the hashed requirements.
 
-# A Python of 3.11 or newer: the first one found, unless PYTHON names one.
+# A Python of 3.11 or newer: the first one found, unless PYTHON names one. Debian has its venv module
+# without what that needs.
+IS_PYTHON = -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null
 PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
-	$$python -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
-	&& echo $$python && break; done)
+	$$python $(IS_PYTHON) && echo $$python && break; done)
 BIN = .venv/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
 
@@ -74,17 +75,24 @@ lock: .venv/dev
 clean:
 	rm -rf .venv dist
 
-.venv/bin/python:
-	@test -n "$(PYTHON)" || { echo "feedkeep needs Python 3.11 or newer, with its venv module." >&2; exit 1; }
-	$(PYTHON) -m venv .venv
+# What is half made, as by an earlier failure, has no pip: it comes last.
+.venv/bin/pip:
+	@{ test -n "$(PYTHON)" && $(PYTHON) $(IS_PYTHON); } || { \
+		echo "feedkeep needs Python 3.11 or newer, with its modules venv and ensurepip." >&2; \
+		echo "On Debian and Ubuntu: sudo apt install python3-venv" >&2; \
+		echo "To take a Python that is elsewhere: make PYTHON=/path/to/python3" >&2; exit 1; }
+	@rm -rf .venv
+	$(PYTHON) -m venv .venv || { rm -rf .venv; exit 1; }
 
-.venv/run: .venv/bin/python requirements/run.txt requirements/build.txt pyproject.toml
+.venv/run: requirements/run.txt requirements/build.txt pyproject.toml | .venv/bin/pip
+	@echo "Installing feedkeep into .venv; this takes about a minute."
 	$(PIP) install --require-hashes -r requirements/build.txt
 	$(PIP) install --require-hashes --no-build-isolation -r requirements/run.txt
 	$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@
 
 .venv/dev: .venv/run requirements/postgres.txt requirements/dev.txt
+	@echo "Installing what tests need; this takes about a minute."
 	$(PIP) install --require-hashes -r requirements/postgres.txt
 	$(PIP) install --require-hashes -r requirements/dev.txt
 	@touch $@

@@ -1,0 +1,94 @@
+"""`make` where something is missing: it says what to install, and leaves nothing half made."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).parent.parent
+PYTHONS = ("python3", "python3.11", "python3.12", "python3.13")
+
+# As Debian's without the package python3-venv.
+WITHOUT_ENSUREPIP = f"""#!/bin/sh
+exec {sys.executable} -c '
+import sys
+sys.modules["ensurepip"] = None
+exec(sys.argv[1])
+' "$2"
+"""
+FAILS_HALF_WAY = """#!/bin/sh
+[ "$1" = -m ] || exit 0
+mkdir -p .venv/bin
+touch .venv/bin/python
+exit 1
+"""
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """What `make` reads of the project, and nothing of its environment."""
+    for name in ("Makefile", "pyproject.toml"):
+        shutil.copy(PROJECT / name, tmp_path)
+    shutil.copytree(PROJECT / "requirements", tmp_path / "requirements")
+    return tmp_path
+
+
+def make(clone: Path, *arguments: str, path: str = "") -> subprocess.CompletedProcess[str]:
+    environment = {"PATH": f"{path}:{os.environ['PATH']}".lstrip(":"), "HOME": str(clone)}
+    return subprocess.run(
+        ["make", *arguments],
+        cwd=clone,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def program(folder: Path, name: str, text: str) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / name
+    file.write_text(text)
+    file.chmod(0o755)
+    return file
+
+
+@pytest.mark.parametrize("target", ["serve", "test"])
+def test_without_ensurepip_it_is_told_what_to_install(clone: Path, target: str) -> None:
+    for name in PYTHONS:
+        program(clone / "bin", name, WITHOUT_ENSUREPIP)
+    done = make(clone, target, path=str(clone / "bin"))
+    assert done.returncode == 2
+    assert "sudo apt install python3-venv" in done.stderr
+    assert "Python 3.11 or newer" in done.stderr
+    assert not (clone / ".venv").exists()
+
+
+def test_a_python_that_was_named_is_looked_at_too(clone: Path) -> None:
+    named = program(clone / "bin", "named", WITHOUT_ENSUREPIP)
+    done = make(clone, "serve", f"PYTHON={named}")
+    assert done.returncode == 2
+    assert "sudo apt install python3-venv" in done.stderr
+    assert not (clone / ".venv").exists()
+
+
+def test_an_environment_that_fails_half_way_is_taken_away(clone: Path) -> None:
+    named = program(clone / "bin", "named", FAILS_HALF_WAY)
+    done = make(clone, "serve", f"PYTHON={named}")
+    assert done.returncode == 2
+    assert not (clone / ".venv").exists()
+
+
+def test_a_half_made_environment_is_made_anew(clone: Path) -> None:
+    program(clone / ".venv" / "bin", "python", "#!/bin/sh\nexit 1\n")
+    done = make(clone, ".venv/bin/pip", f"PYTHON={sys.executable}")
+    assert done.returncode == 0, done.stderr
+    pip = subprocess.run(
+        [clone / ".venv/bin/python", "-m", "pip", "--version"], capture_output=True, check=False
+    )
+    assert pip.returncode == 0
