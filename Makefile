@@ -30,8 +30,7 @@ test: .venv/dev
 	$(BIN)/coverage run -m pytest -n auto --dist worksteal --ignore=tests/proofs $(ARGS)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
-	$(BIN)/pytest -n auto --dist worksteal tests/proofs --ignore=tests/proofs/test_restored.py \
-		-k 'not whichever_way_they_come and not ask_by_form'
+	$(BIN)/pytest -n auto --dist worksteal tests/proofs --ignore=tests/proofs/test_restored.py
 
 test-versions:
 	@.ci/versions

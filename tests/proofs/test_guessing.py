@@ -66,8 +66,8 @@ def ask_by_form(
     process: FeedkeepProcess, name: str, password: str, address: str = "192.0.2.1"
 ) -> httpx.Response:
     """Let an app in, on the page for that."""
-    url = f"{process.base_url}/index.php/login/v2/flow/{'0a' * 32}"
     with httpx.Client(timeout=60, verify=NO_CERTIFICATES) as browser:
+        url = browser.post(f"{process.base_url}/index.php/login/v2").json()["login"]
         (secret,) = re.findall(r'name="secret" value="([^"]+)"', browser.get(url).text)
         form = {"secret": secret, "name": name, "password": password}
         return browser.post(url, data=form, headers={"X-Forwarded-For": address})

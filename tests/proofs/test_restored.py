@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from app_devices import Device
+from app_devices import Device, Feeds
 from forms import IS_FULL
 
 from feedkeep import assembly
@@ -31,7 +31,7 @@ from feedkeep.settings import Settings
 RUNS = 3_000 if IS_FULL else 60
 CONTROL_RUNS = 300
 TURNS = 4
-URLS = [f"https://{letter}.example" for letter in "abcd"]
+FEEDS = "abcd"
 KINDS = ["reply", "plus one", "upload", "clock"]
 NAME = "alice"
 
@@ -60,17 +60,12 @@ class AppOfToday(Device):
 
     async def sync(self, losses: float) -> None:
         if self.logs_in_each_time:
-            await self.log_in()
+            self.session = await self.log_in()
         await super().sync(losses)
-
-    async def log_in(self) -> None:
-        account = await self.service.account(NAME)
-        apps = self.service.apps
-        self.session, _ = await apps.begin_session(account, self.kind, is_asked_for=True)
 
     async def start_anew(self) -> None:
         """Send all that is here, as apps do after a new login."""
-        await self.log_in()
+        self.session = await self.log_in()
         self.since = self.actions_since = 0
         self.queued = dict.fromkeys(self.feeds, True)
         await self.sync(losses=0)
@@ -79,8 +74,21 @@ class AppOfToday(Device):
         try:
             return await super()._enter()
         except NotAuthorized:
-            await self.log_in()
+            self.session = await self.log_in()
             return await super()._enter()
+
+    def _lose(self, url: str) -> None:
+        """Remove a feed as told, and keep what was played of it, to compare that, too."""
+        self.feeds.discard(url)
+        if self.kind == "upload":
+            self.queued[url] = False
+
+
+async def begin_session(device: AppOfToday) -> str:
+    """Begin a session with the service that the device uses now."""
+    account = await device.service.account(NAME)
+    text, _ = await device.service.logins.begin_session(Admitted(account, ""), device.kind)
+    return text
 
 
 @dataclass
@@ -107,6 +115,7 @@ class Household:
         self.settings = Settings(database=f"sqlite:///{folder / f'{seed}.db'}")
         self.backup = folder / f"{seed}.backup"
         self.wall = WallClock(self.chance)
+        self.world = Feeds({feed: [f"https://{feed}.example"] for feed in FEEDS})
         self.devices: list[AppOfToday] = []
         self.client = ListClient()
 
@@ -116,7 +125,6 @@ class Household:
             account = await service.create_account(NAME, None)
             self.devices = [self._new_device(kind, service) for kind in KINDS]
             for device in self.devices:
-                await device.log_in()
                 await device.sync(losses=0)  # or its next one may be a start from nothing, too
             await self._turns(service)
             back_up(self.settings, self.backup)
@@ -133,7 +141,13 @@ class Household:
     def _new_device(self, kind: str, service: Service) -> AppOfToday:
         name, chance = kind.replace(" ", "-"), random.Random(self.chance.random())
         is_new_each_time = kind != "clock" and chance.random() < 0.5  # as with AntennaPod's login
-        return AppOfToday(kind, name, service, "", chance, logs_in_each_time=is_new_each_time)
+
+        async def log_in() -> str:
+            return await begin_session(device)
+
+        device = AppOfToday(kind, name, service, log_in, self.world, chance)
+        device.logs_in_each_time = is_new_each_time
+        return device
 
     def _lose_all_but_the_backup(self) -> None:
         path = Path(self.settings.database.removeprefix("sqlite:///"))
@@ -145,7 +159,7 @@ class Household:
         for turn in range(self.chance.randrange(TURNS)):
             for device in self.devices:
                 for number in range(self.chance.randrange(3)):
-                    device.use(URLS, 1_000 * turn + number)
+                    device.use(1_000 * turn + number)
             busy = self.chance.sample(self.devices, self.chance.randrange(1, len(KINDS) + 1))
             await asyncio.gather(*(device.sync(losses=0.1) for device in busy))
             if self.chance.random() < 0.5:
@@ -169,8 +183,8 @@ class Household:
             has = {url: url in device.feeds for url in changed}
             if has != changed:
                 return f"{device.kind}: {has} instead of {changed}"
-            if {key: device.actions.get(key) for key in actions} != actions:
-                return f"{device.kind}: {device.actions} instead of {actions}"
+            if {key: device.played.get(key) for key in actions} != actions:
+                return f"{device.kind}: {device.played} instead of {actions}"
         return ""
 
     async def _lost(self, service: Service, account: Account) -> str:
