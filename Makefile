@@ -30,7 +30,7 @@ test: .venv/dev
 	$(BIN)/coverage run -m pytest -n auto --dist worksteal --ignore=tests/proofs $(ARGS)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
-	$(BIN)/pytest -n auto --dist worksteal tests/proofs --ignore=tests/proofs/test_restored.py
+	$(BIN)/pytest -n auto --dist worksteal tests/proofs
 
 test-versions:
 	@.ci/versions

@@ -177,7 +177,7 @@ class Household:
         for view in page.views:
             if self.client.entries.get(view.entry.guid) != view:
                 return f"the list: {self.client.entries.get(view.entry.guid)} instead of {view}"
-        changed = _subscribed_or_not([view.entry for view in page.views])
+        changed = _begun_or_left([view.entry for view in page.views], restored.last_stamp)
         actions = await _positions(service, account, restored.last_action_stamp)
         for device in self.devices:
             has = {url: url in device.feeds for url in changed}
@@ -199,8 +199,10 @@ class Household:
         return f"{wrong} have not {sorted(right)}" if wrong else ""
 
 
-def _subscribed_or_not(entries: Sequence[Entry]) -> dict[str, bool]:
-    return {one.feed_url: one.is_subscribed for one in entries if isinstance(one, Subscription)}
+def _begun_or_left(entries: Sequence[Entry], after: int) -> dict[str, bool]:
+    """Return what apps are told of: subscribing once more to what is subscribed to is no change."""
+    feeds = [one for one in entries if isinstance(one, Subscription)]
+    return {one.feed_url: one.is_subscribed for one in feeds if one.status_changed > after}
 
 
 async def _positions(service: Service, account: Account, after: int) -> dict[tuple[str, str], Any]:
