@@ -13,6 +13,7 @@ import random
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +119,7 @@ class Household:
         self.world = Feeds({feed: [f"https://{feed}.example"] for feed in FEEDS})
         self.devices: list[AppOfToday] = []
         self.client = ListClient()
+        self.seconds = count(1)  # of the devices' own clocks, which only go on
 
     async def live(self) -> str:
         """Return how a device differs at the end from what it should have; "" if none does."""
@@ -156,10 +158,10 @@ class Household:
         restore(self.settings, self.backup)
 
     async def _turns(self, service: Service) -> None:
-        for turn in range(self.chance.randrange(TURNS)):
+        for _ in range(self.chance.randrange(TURNS)):
             for device in self.devices:
-                for number in range(self.chance.randrange(3)):
-                    device.use(1_000 * turn + number)
+                for _ in range(self.chance.randrange(3)):
+                    device.use(next(self.seconds))
             busy = self.chance.sample(self.devices, self.chance.randrange(1, len(KINDS) + 1))
             await asyncio.gather(*(device.sync(losses=0.1) for device in busy))
             if self.chance.random() < 0.5:
