@@ -29,15 +29,19 @@ def postgres() -> Iterator[str]:
 def feedkeep(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[FeedkeepProcess]:
-    """A service on each store that all tests share; each test has accounts of its own."""
+    """A service on each store that all tests share; each test has accounts of its own.
+
+    It believes this machine as a proxy, so that each test can have an address of its own, too: else
+    the wrong passwords of all of them would count together.
+    """
     folder = tmp_path_factory.mktemp("feedkeep")
     if request.param == "sqlite":
-        with FeedkeepProcess(folder) as process:
+        with FeedkeepProcess(folder, trusted_proxies="127.0.0.1") as process:
             yield process
         return
     server: str = request.getfixturevalue("postgres")
     database = new_database(server)
-    with FeedkeepProcess(folder, database, workers="2") as process:
+    with FeedkeepProcess(folder, database, workers="2", trusted_proxies="127.0.0.1") as process:
         yield process
     drop_database(server, database)
 

@@ -36,6 +36,13 @@ SHORTEST_TO_SEARCH = 8
 _START_SECONDS = 20
 _AT_THE_START = Path(__file__).parent / "proofs" / "at_the_start"
 _numbers = count(1)
+_addresses = count()
+
+
+def from_elsewhere() -> dict[str, str]:
+    """Return what a proxy adds to the requests of somebody with an address of their own."""
+    number = next(_addresses)
+    return {"X-Forwarded-For": f"198.18.{number // 250}.{number % 250 + 1}"}
 
 
 class DidNotStart(Exception):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
-from feedkeep_process import FeedkeepProcess
+from feedkeep_process import FeedkeepProcess, from_elsewhere
 from names import G1, UNKNOWN, A
 
 CHALLENGE = 'Bearer realm="feedkeep", Basic realm="feedkeep", charset="UTF-8"'
@@ -22,7 +22,7 @@ def name(feedkeep: FeedkeepProcess) -> str:
 @pytest.fixture
 def anyone(feedkeep: FeedkeepProcess) -> Iterator[httpx.Client]:
     """A client that shows nothing by itself."""
-    with httpx.Client(base_url=feedkeep.base_url, timeout=30) as client:
+    with httpx.Client(base_url=feedkeep.base_url, headers=from_elsewhere(), timeout=30) as client:
         yield client
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import base64
 import ssl
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
-from feedkeep_process import FeedkeepProcess
+from feedkeep_process import FeedkeepProcess, from_elsewhere
 
 from feedkeep.rules.feed_urls import parse_feed_url
 
@@ -70,6 +70,7 @@ class Person:
     name: str
     secret: str
     stack: ExitStack
+    elsewhere: dict[str, str] = field(default_factory=from_elsewhere)
 
     @classmethod
     def new(cls, process: FeedkeepProcess, stack: ExitStack, password: str | None = None) -> Person:
@@ -83,6 +84,7 @@ class Person:
     def client(self, **headers: str) -> httpx.Client:
         """Return a client that keeps cookies and shows nothing else by itself."""
         url = self.process.base_url
+        headers = {**self.elsewhere, **headers}
         client = httpx.Client(base_url=url, headers=headers, timeout=30, verify=NO_AUTHORITIES)
         return self.stack.enter_context(client)
 

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 import httpx
 import pytest
 from browser import Owner
-from feedkeep_process import FeedkeepProcess
+from feedkeep_process import FeedkeepProcess, from_elsewhere
 
 PASSWORD = "a good passphrase"
 
@@ -27,15 +27,14 @@ def owner(feedkeep: FeedkeepProcess, password_name: str) -> Owner:
 @pytest.fixture
 def app(feedkeep: FeedkeepProcess) -> Iterator[httpx.Client]:
     """An app that has no credentials yet; it keeps no cookies and is no browser."""
-    with httpx.Client(
-        base_url=feedkeep.base_url, headers={"User-Agent": "AntennaPod/3.9.0"}, timeout=30
-    ) as client:
+    headers = {"User-Agent": "AntennaPod/3.9.0", **from_elsewhere()}
+    with httpx.Client(base_url=feedkeep.base_url, headers=headers, timeout=30) as client:
         yield client
 
 
 @pytest.fixture
 def browser(feedkeep: FeedkeepProcess) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=feedkeep.base_url, timeout=30) as client:
+    with httpx.Client(base_url=feedkeep.base_url, headers=from_elsewhere(), timeout=30) as client:
         yield client
 
 
