@@ -14,7 +14,7 @@ from postgres_server import drop_database, new_database
 
 from feedkeep.model import Account
 from feedkeep.rules.clock import RESTORED_AHEAD_US
-from feedkeep.rules.subscriptions import want
+from feedkeep.rules.subscriptions import Added, want
 from feedkeep.service import Service
 from feedkeep.store.sqlite.connection import open_file
 
@@ -59,7 +59,8 @@ def test_the_clocks_of_all_accounts_are_moved_where_other_means_restored_a_datab
         assert_moved(account(offline, name))
     before = account(offline, names[0])
     [added] = offline.use(lambda service: service.add(before.id, [want("https://a.example", None)]))
-    assert added.subscription.subscription_changed > before.last_stamp  # type: ignore[union-attr]
+    assert isinstance(added, Added)
+    assert added.subscription.subscription_changed > before.last_stamp
 
 
 def test_a_restored_backup_has_its_clocks_moved_and_tells_what_apps_have_to_do(

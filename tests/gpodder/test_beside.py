@@ -73,7 +73,7 @@ def test_long_bodies_and_lists_are_read_and_written_beside_the_loop(
 ) -> None:
     async def work(client: httpx.AsyncClient) -> None:
         items = [{"feed_url": url} for url in URLS]
-        for method, path, content in (
+        asked: list[tuple[str, str, dict[str, Any]]] = [
             ("POST", "/subscriptions", {"json": {"subscriptions": items}}),
             ("PUT", "/subscriptions/alice/phone.json", {"json": URLS}),
             ("PUT", "/subscriptions/alice/phone.txt", {"content": LINES}),
@@ -85,9 +85,10 @@ def test_long_bodies_and_lists_are_read_and_written_beside_the_loop(
             ("GET", "/subscriptions/alice.opml", {}),
             ("GET", "/api/2/subscriptions/alice/phone.json?since=0", {}),
             ("GET", "/api/2/updates/alice/phone.json?since=0", {}),
-        ):
+        ]
+        for method, path, content in asked:
             before = len(long_ones)
-            reply = await client.request(method, path, **content)  # type: ignore[arg-type]
+            reply = await client.request(method, path, **content)
             assert (reply.status_code, reply.is_success) == (200, True), reply.text
             assert len(long_ones) > before, path
         assert long_ones[:2] == ["_wanted", "<lambda>"]

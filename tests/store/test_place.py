@@ -5,33 +5,16 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from test_sqlite import ALICE, GUID, run
 
 from feedkeep.errors import StoreUnavailable, StoreUnusable
-from feedkeep.model import Account, AccountId, Decision, Guid, Snapshot, Subscription
+from feedkeep.model import Decision, Snapshot, Subscription
 from feedkeep.rules.counts import count
 from feedkeep.store.sqlite import SqliteStore, lock, place
-
-ALICE = AccountId(7)
-GUID = Guid("00000000-0000-4000-8000-000000000001")
-
-
-def run(path: Path, work: Callable[[SqliteStore], Awaitable[None]]) -> None:
-    """Run `work` on a store with one account."""
-
-    async def go() -> None:
-        store = await SqliteStore.open(path)
-        try:
-            if not await store.accounts():
-                await store.create_account(Account(ALICE, "alice", None, False, 0), "alice")
-            await work(store)
-        finally:
-            await store.close()
-
-    asyncio.run(go())
 
 
 def subscribe(snapshot: Snapshot) -> Decision[int]:
