@@ -60,6 +60,13 @@ def test_settings_are_bounded_by_their_bytes_in_utf_8_not_by_their_characters(
     assert app.post(path, json={"set": {"a": "é" * 30_000}, "remove": []}).status_code == 200
 
 
+def test_a_number_that_is_too_large_to_be_kept_is_refused(person: Person) -> None:
+    path = f"/api/2/settings/{person.name}/account.json"
+    reply = person.app().post(path, content=b'{"set": {"volume": 1e999}}')
+    assert (reply.status_code, reply.json()["code"]) == (400, "400")
+    assert ok(person.app().get(path)) == {}
+
+
 def test_json_is_nested_64_levels_deep_at_most_wherever_it_is_read(person: Person) -> None:
     app, deep = person.app(), b'{"x":' + b"[" * 64 + b"]" * 64 + b"}"
     for path in (

@@ -73,10 +73,8 @@ def after_adding(
     """Return what is known of an app once it has sent a URL of a feed that moved.
 
     If nothing was known of it and this feed, it may have begun before the move, and have the feed
-    by a former URL, too.
+    by one of its former URLs, too.
     """
-    if not former:
-        return app
     is_new_here = app.known.isdisjoint({present, *former}) and app.gone.isdisjoint(former)
     if is_new_here:
         app = app.with_known([guid for guid, alias in former.items() if alias.moved_away])
