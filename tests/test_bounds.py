@@ -115,6 +115,19 @@ def test_clients_that_keep_it_waiting_are_cut_and_the_others_are_not(
         assert used.status_code == 200
 
 
+def test_a_defect_in_looking_for_slow_clients_is_logged_and_spares_none_of_the_others(
+    tmp_path: Path,
+) -> None:
+    process = FeedkeepProcess(tmp_path)
+    process.run_first("patience_is_short", "looking_for_slow_replies_fails")
+    with process, connected(process) as connection:
+        connection.sendall(HEAD)
+        assert until_closed(connection) == b""
+    log = process.log.read_text()
+    assert '"event":"a client cannot be cut"' in log
+    assert "ZeroDivisionError" in log
+
+
 def test_a_client_that_sends_a_little_all_the_time_is_cut_too(impatient: FeedkeepProcess) -> None:
     started = time.monotonic()
     with connected(impatient) as connection, suppress(ConnectionError):
@@ -215,3 +228,54 @@ def test_a_certificate_that_cannot_be_used_is_told_in_one_sentence(
         done = FeedkeepProcess(tmp_path).run("serve", "--port", "0", *arguments)
         assert (done.returncode, done.stderr.count("\n")) == (1, 1)
         assert reason in done.stderr
+
+
+# Places
+
+
+def test_silent_handshakes_are_the_first_to_go_when_there_is_no_place_left(
+    tmp_path: Path, authority: trustme.CA, certificate: tuple[Path, Path]
+) -> None:
+    cert, key = certificate
+    trusting = ssl.create_default_context()
+    authority.configure_trust(trusting)
+    process = FeedkeepProcess(tmp_path, tls_cert=str(cert), tls_key=str(key))
+    process.run_first("few_places")
+    with process, ExitStack() as stack:
+        name = process.new_account()
+        headers = {"Authorization": f"Bearer {process.new_token(name)}"}
+        first, last = (
+            stack.enter_context(
+                httpx.Client(
+                    base_url=process.base_url, verify=trusting, headers=headers, timeout=10
+                )
+            )
+            for _ in range(2)
+        )
+        assert first.get("/subscriptions").status_code == 200
+        for _ in range(300):
+            stack.enter_context(connected(process))
+        assert last.get("/subscriptions").status_code == 200
+        assert first.get("/subscriptions").status_code == 200
+
+
+@pytest.mark.parametrize("sent", ["", "{"], ids=["nothing", "a little"])
+def test_owed_bodies_are_the_first_to_go_when_there_is_no_place_left(
+    tmp_path: Path, sent: str
+) -> None:
+    process = FeedkeepProcess(tmp_path)
+    process.run_first("few_places")
+    with process, ExitStack() as stack:
+        name = process.new_account()
+        token = process.new_token(name)
+        head = f"POST /subscriptions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
+        owing = f"{head}Content-Length: 99\r\n\r\n{sent}".encode()
+        with process.client(name) as first:
+            assert first.get("/subscriptions").status_code == 200
+            connections = [stack.enter_context(connected(process)) for _ in range(250)]
+            for connection in connections:
+                with suppress(ConnectionError):  # it had to go already
+                    connection.sendall(owing)
+            with process.client(name) as last:
+                assert last.get("/subscriptions").status_code == 200
+            assert first.get("/subscriptions").status_code == 200

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import resource
 import shlex
 import signal
@@ -12,6 +13,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -55,25 +57,57 @@ def test_a_killed_service_loses_nothing_that_was_acknowledged(own: FeedkeepProce
 
 
 def test_a_request_that_was_accepted_is_answered_before_the_end(own: FeedkeepProcess) -> None:
-    name = own.new_account()
+    own.stop()
+    begun, go = own.folder / "begun", own.folder / "go"
+    os.mkfifo(begun)
+    os.mkfifo(go)
+    own.run_first("adding_waits_for_a_word")
+    own.start()
     body = {"subscriptions": [{"feed_url": "https://a.example"}]}
     replies: list[httpx.Response] = []
-    blocker = sqlite3.connect(own.folder / "feedkeep.db", isolation_level=None)
-    with own.client(name) as client:
-        blocker.execute("BEGIN IMMEDIATE")  # so that it is under way when the signal comes
+    with own.client(own.new_account()) as client:
         thread = threading.Thread(
             target=lambda: replies.append(client.post("/subscriptions", json=body))
         )
         thread.start()
-        time.sleep(0.5)
+        begun.read_text()
         own.process.send_signal(signal.SIGTERM)
-        time.sleep(0.5)
+        wait_until_refused(own)
         assert replies == []
-        blocker.execute("ROLLBACK")
+        go.write_text("")
         thread.join()
-    blocker.close()
     assert own.wait() == 0
     assert len(replies[0].json()["success"]) == 1
+
+
+def test_what_only_the_kernel_has_accepted_at_a_stop_is_answered_before_the_end(
+    own: FeedkeepProcess,
+) -> None:
+    url = httpx.URL(own.base_url)
+    assert httpx.get(f"{url}/livez").status_code == 200
+    own.process.send_signal(signal.SIGSTOP)
+    os.waitid(os.P_PID, own.process.pid, os.WSTOPPED)
+    with ExitStack() as stack:
+        connections = [
+            stack.enter_context(socket.create_connection((url.host, url.port or 80), timeout=20))
+            for _ in range(100)
+        ]
+        for connection in connections:
+            connection.sendall(b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
+        own.process.send_signal(signal.SIGTERM)
+        own.process.send_signal(signal.SIGCONT)
+        replies = [b"".join(iter(lambda c=one: c.recv(65_536), b"")) for one in connections]
+    assert {reply[:16] for reply in replies} == {b"HTTP/1.1 200 OK\r"}
+    assert own.wait() == 0
+
+
+def wait_until_refused(process: FeedkeepProcess) -> None:
+    """Wait until the service takes no connection any more."""
+    url = httpx.URL(process.base_url)
+    with pytest.raises(ConnectionRefusedError):  # noqa: PT012 - it takes some until then
+        while True:
+            socket.create_connection((url.host, url.port or 80), timeout=20).close()
+            time.sleep(0.01)
 
 
 def test_a_request_that_does_not_end_is_told_to_come_back_and_stores_nothing(

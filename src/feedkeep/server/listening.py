@@ -18,6 +18,7 @@ import uvicorn
 
 from feedkeep.api.http import App
 from feedkeep.errors import FeedkeepError
+from feedkeep.server.accepting import BACKLOG, Doorway
 from feedkeep.server.in_flight import InFlight
 from feedkeep.server.protocol import KEEP_ALIVE_SECONDS, Protocol
 from feedkeep.settings import Settings
@@ -43,7 +44,6 @@ OTHER_FILES = 100
 _log = structlog.get_logger()
 
 _UNSENT_BYTES = 64 * 1024
-_BACKLOG = 2_048
 _SWEEP_SECONDS = 1.0
 _ALLOCATIONS_UNTIL_COLLECTED = 50_000
 
@@ -74,7 +74,7 @@ def listen(settings: Settings) -> list[socket.socket]:
             first.close()
             listeners = [_bound(family, address, is_shared=True) for _ in range(settings.workers)]
         for listener in listeners:
-            listener.listen(_BACKLOG)
+            listener.listen(BACKLOG)
     except (OSError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or "that is no address"
         raise CannotListen(
@@ -98,18 +98,35 @@ def _bound(family: int, address: Any, *, is_shared: bool) -> socket.socket:
 async def run(app: App, listener: socket.socket, settings: Settings) -> None:
     """Serve until SIGTERM or Ctrl-C, then answer what was accepted, and return."""
     in_flight = InFlight(app, settings.max_in_flight_bytes)
-    config = uvicorn.Config(
-        cast("Any", in_flight),
-        http=cast("Any", partial(Protocol, _room_for_connections())),
-        **SERVER_SETTINGS,
-        ssl_context_factory=(lambda *_: tls) if (tls := _tls(settings)) else None,
-    )
-    server = uvicorn.Server(config)
+    server = _Server(in_flight, listener, _tls(settings))
     _collect_seldom()
     sweeping = asyncio.create_task(_sweep(server, in_flight))
     with _signals_spent():
-        await server.serve(sockets=[listener])
+        await server.serve(sockets=[])
     sweeping.cancel()
+
+
+class _Server(uvicorn.Server):
+    """uvicorn's server, with a doorway of ours."""
+
+    def __init__(self, app: InFlight, listener: socket.socket, tls: ssl.SSLContext | None) -> None:
+        super().__init__(uvicorn.Config(cast("Any", app), **SERVER_SETTINGS))
+        self._listener = listener
+        self._tls = tls
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, and take connections in."""
+        await super().startup(sockets)
+        new = partial(Protocol, self.config, self.server_state, self.lifespan.state)
+        connections = cast("set[Protocol]", self.server_state.connections)
+        most = _room_for_connections()
+        self._doorway = Doorway(self._listener, new, connections, self._tls, most)
+        self._doorway.open()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Take the last connections in, answer all requests, and end."""
+        await self._doorway.close()
+        await super().shutdown(sockets)
 
 
 def _tls(settings: Settings) -> ssl.SSLContext | None:

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import re
 import sys
-from heapq import nsmallest
 from itertools import chain
 from typing import Any, cast
 
@@ -55,31 +54,20 @@ class Protocol(HttpToolsProtocol):
     _refusal = UNREADABLE
     _unaccounted_bytes = 0  # that came since the last head or body was read
 
-    def __init__(self, most_connections: int, *arguments: Any, **named: Any) -> None:
+    def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
-        self._most_connections = most_connections
         self.last_seen = self.loop.time()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
-        """Begin to wait for a head; if there is no room for the client, another one has to go."""
+        """Begin to wait for a head."""
         super().connection_made(transport)
         transport.set_write_buffer_limits(high=0)  # a reply is on its way until the kernel has it
         self.waiting_since = self.loop.time()
-        if len(self.connections) > self._most_connections:
-            self._make_room()
 
     def is_idle(self) -> bool:
         """Say whether no request of this client is being answered."""
         cycle = self._cycle()
         return cycle is None or cycle.response_complete
-
-    def _make_room(self) -> None:
-        """Close what has been idle the longest: a hundredth at once, so that it is done seldom."""
-        others = (cast("Protocol", other) for other in self.connections if other is not self)
-        idle = (other for other in others if other.is_idle())
-        count = self._most_connections // 100 + 1
-        for connection in nsmallest(count, idle, key=lambda other: other.last_seen) or [self]:
-            reset(connection.transport)
 
     def cut_if_too_slow(self) -> None:
         """End the connection of a client that takes too long to send a head, or to come back.

@@ -1,0 +1,144 @@
+"""Taking connections in: each has a place from when it is accepted, and some have to go for others.
+
+With asyncio's own server, nobody knows of a connection whose TLS handshake has not ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import ssl
+from collections.abc import Callable, Iterator
+from heapq import nsmallest
+
+import structlog
+
+from feedkeep.server import in_flight
+from feedkeep.server.protocol import Protocol
+from feedkeep.server.writing import reset
+
+BACKLOG = 2_048
+"""How many connections the kernel accepts before we take them in."""
+
+AT_ONCE = 32
+"""How many of them are taken in before others have their turn."""
+
+PAUSE_SECONDS = 0.5
+"""How long none are after the system refused one, as it does when it is out of memory or files."""
+
+LINGER_SECONDS = 0.1
+"""How long after the last one was taken in, at a stop, its request may take to come."""
+
+_OWES_FOR_LONG, _IDLE, _OWES = range(3)
+
+_log: structlog.stdlib.BoundLogger = structlog.get_logger()
+
+
+class Doorway:
+    """Takes the connections of a listening socket in, until it is closed.
+
+    When there is no place left, those have to go first that have owed us something for more than a
+    second: the end of a handshake, a head, a body. Then idle ones, then others that owe us
+    something; of each kind those that did so for the longest. Who is being answered stays.
+    """
+
+    def __init__(
+        self,
+        listener: socket.socket,
+        protocol: Callable[[], Protocol],
+        connections: set[Protocol],
+        tls: ssl.SSLContext | None,
+        most_connections: int,
+    ) -> None:
+        self._listener = listener
+        self._protocol = protocol
+        self._connections = connections
+        self._tls = tls
+        self._most_connections = most_connections
+        self._entering: dict[asyncio.Task[None], float] = {}
+        self._loop = asyncio.get_running_loop()
+
+    def open(self) -> None:
+        """Begin to take connections in."""
+        self._listener.setblocking(False)
+        self._loop.add_reader(self._listener, self._take, AT_ONCE)
+
+    async def close(self) -> None:
+        """Take in all that the kernel has accepted, let it send what is on its way, and end."""
+        self._loop.remove_reader(self._listener)
+        self._take(BACKLOG)
+        self._listener.close()
+        await asyncio.sleep(LINGER_SECONDS)
+        for _ in range(2):  # however late this goes on: what came meanwhile is read first
+            await asyncio.sleep(0)
+        for task in self._entering:
+            task.cancel()
+
+    def _take(self, most: int) -> None:
+        """Take connections in while there are some."""
+        for _ in range(most):
+            try:
+                connection, _ = self._listener.accept()
+            except (BlockingIOError, ConnectionAbortedError):
+                return
+            except OSError as error:
+                self._pause(error)
+                return
+            is_full = len(self._entering) + len(self._connections) >= self._most_connections
+            if is_full and not self._make_room():
+                connection.close()
+            else:
+                self._enter(connection)
+
+    def _enter(self, connection: socket.socket) -> None:
+        connection.setblocking(False)
+        task = self._loop.create_task(self._let_in(connection))
+        self._entering[task] = self._loop.time()
+        task.add_done_callback(lambda task: self._entering.pop(task, None))
+
+    async def _let_in(self, connection: socket.socket) -> None:
+        seconds = in_flight.PATIENCE_SECONDS if self._tls else None
+        with contextlib.suppress(OSError):  # it does not speak TLS, took too long, or has left
+            await self._loop.connect_accepted_socket(
+                self._protocol, connection, ssl=self._tls, ssl_handshake_timeout=seconds
+            )
+
+    def _pause(self, error: OSError) -> None:
+        _log.error("no connection can be taken in", reason=error.strerror)
+        self._loop.remove_reader(self._listener)
+        self._loop.call_later(PAUSE_SECONDS, self._go_on)
+
+    def _go_on(self) -> None:
+        if self._listener.fileno() >= 0:  # it is not closed meanwhile
+            self.open()
+
+    def _make_room(self) -> bool:
+        """Cut a hundredth of all at once, so that it is done seldom; say whether any had to go."""
+        now = self._loop.time()
+        count = self._most_connections // 100 + 1
+        victims = nsmallest(count, self._ranked(now), key=lambda pair: pair[0])
+        for _, victim in victims:
+            if isinstance(victim, asyncio.Task):
+                victim.cancel()
+                del self._entering[victim]
+            else:
+                reset(victim.transport)
+                self._connections.discard(victim)
+        return bool(victims)
+
+    def _ranked(
+        self, now: float
+    ) -> Iterator[tuple[tuple[int, float], asyncio.Task[None] | Protocol]]:
+        for task, since in self._entering.items():
+            yield _rank(since, now), task
+        for connection in self._connections:
+            if connection.waiting_since is not None:
+                yield _rank(connection.waiting_since, now), connection
+            elif connection.is_idle():
+                yield (_IDLE, connection.last_seen), connection
+
+
+def _rank(owes_since: float, now: float) -> tuple[int, float]:
+    is_slow = now - owes_since > in_flight.SLOW_SECONDS
+    return _OWES_FOR_LONG if is_slow else _OWES, owes_since

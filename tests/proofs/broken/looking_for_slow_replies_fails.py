@@ -1,0 +1,10 @@
+"""Looking for clients that are slow fails each time, for those who are being answered."""
+
+from feedkeep.server.in_flight import InFlight
+
+
+def fail(_in_flight: InFlight) -> None:
+    raise ZeroDivisionError
+
+
+InFlight.cut_the_slow = fail
