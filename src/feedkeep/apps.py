@@ -32,6 +32,7 @@ from feedkeep.rules.clock import later
 from feedkeep.rules.devices import Device
 from feedkeep.rules.episode_actions import RefusedUrl, SentAction
 from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.rules.room import Most
 from feedkeep.rules.spellings import UNKNOWN, Spellings
 from feedkeep.rules.subscriptions import Added, Refused, Wanted, guids_wanted, want
 from feedkeep.rules.url_lists import Synced, UrlChanges
@@ -77,8 +78,9 @@ _SPELLINGS = msgspec.json.Decoder(Spellings)
 class Apps:
     """What feedkeep does for podcast apps."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, most: Most) -> None:
         self._store = store
+        self._most = most
 
     # The list
 
@@ -124,7 +126,7 @@ class Apps:
         synced = await self._store.change(
             app.account.id,
             list(guids),
-            lambda snapshot: url_lists.upload(snapshot, items, left, known, told),
+            lambda snapshot: url_lists.upload(snapshot, items, left, known, told, self._most),
         )
         timestamp = await self._note_list(app, device, known, synced)
         update_urls = [
@@ -148,7 +150,7 @@ class Apps:
         synced = await self._store.change(
             app.account.id,
             None,
-            lambda snapshot: url_lists.replace_list(snapshot, wanted, known, told),
+            lambda snapshot: url_lists.replace_list(snapshot, wanted, known, told, self._most),
         )
         await self._note_list(app, device, known, synced)
         return wanted.refused_count
@@ -199,7 +201,9 @@ class Apps:
             guids = await self._store.change(
                 account_id,
                 [old.guid, new.guid],
-                lambda snapshot: url_lists.move(snapshot, old, new, is_told=is_told_to_apps),
+                lambda snapshot: url_lists.move(
+                    snapshot, old, new, is_told=is_told_to_apps, most=self._most
+                ),
             )
         except UnknownSubscription:
             raise InvalidInput("The account has no feed with the old URL.") from None

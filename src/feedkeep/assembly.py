@@ -25,7 +25,8 @@ async def open_service(settings: Settings, *, may_create: bool = True) -> AsyncI
 
     Raises as `open_store` does.
     """
-    service = Service(await open_store(settings, may_create=may_create), settings.workers)
+    store = await open_store(settings, may_create=may_create)
+    service = Service(store, settings.workers, settings.max_subscriptions)
     try:
         yield service
     finally:

@@ -30,6 +30,7 @@ from feedkeep.rules.credentials import Credential, PasswordCredential, TokenCred
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.guids import guid_or_none, parse_guid
 from feedkeep.rules.invariants import violations
+from feedkeep.rules.room import MAX_SUBSCRIPTIONS, most_of
 from feedkeep.rules.subscriptions import Added, Refused, Update, Updated, Wanted
 from feedkeep.security.passwords import Passwords
 from feedkeep.security.throttle import Throttle
@@ -48,10 +49,13 @@ class Service:
         logins: How those are let in.
     """
 
-    def __init__(self, store: Store, workers: int = 1) -> None:
+    def __init__(
+        self, store: Store, workers: int = 1, max_subscriptions: int = MAX_SUBSCRIPTIONS
+    ) -> None:
         """Serve a store, as one of so many processes of this machine."""
         self._store = store
-        self.apps = Apps(store)
+        self._most = most_of(max_subscriptions)
+        self.apps = Apps(store, self._most)
         self.logins = Logins(store)
         self._passwords = Passwords(workers)
         self._throttle = Throttle()
@@ -141,7 +145,7 @@ class Service:
         return await self._store.change(
             account_id,
             subscriptions.guids_wanted(items),
-            lambda snapshot: subscriptions.add(snapshot, items),
+            lambda snapshot: subscriptions.add(snapshot, items, self._most),
         )
 
     def read(self, admitted: Admitted, guid: str) -> View:
@@ -179,7 +183,7 @@ class Service:
         return await self._store.change(
             account_id,
             [present, *wanted.guids()],
-            lambda snapshot: subscriptions.update(snapshot, present, wanted),
+            lambda snapshot: subscriptions.update(snapshot, present, wanted, self._most),
         )
 
     async def delete(self, account_id: AccountId, guid: str) -> Deletion:

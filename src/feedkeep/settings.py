@@ -13,6 +13,7 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 
 from feedkeep.errors import FeedkeepError
+from feedkeep.rules.room import MAX_SUBSCRIPTIONS
 
 ENVIRONMENT_PREFIX = "FEEDKEEP_"
 
@@ -47,6 +48,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         max_in_flight_bytes: How much memory the bodies and replies under way take together in each
             process; more have to wait.
         max_items: How many items one POST may hold.
+        max_subscriptions: How many feeds an account may be subscribed to. Of all that is in its
+            list, with what was deleted or renamed, five times as much is kept.
         trusted_proxies: Addresses of proxies whose X-Forwarded-For and -Proto are believed.
         cors_origins: Origins whose web pages may call the service from a browser.
         log_level: What is logged: debug, info, warning or error.
@@ -63,6 +66,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     max_body_bytes: Count = 4 * 1024 * 1024
     max_in_flight_bytes: Count = 256 * 1024 * 1024
     max_items: Count = 10_000
+    max_subscriptions: Count = MAX_SUBSCRIPTIONS
     trusted_proxies: tuple[str, ...] = ()
     cors_origins: tuple[str, ...] = ()
     log_level: Annotated[str, msgspec.Meta(pattern="^(debug|info|warning|error)$")] = "info"

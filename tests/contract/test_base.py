@@ -212,6 +212,34 @@ def test_limits_can_be_configured(tmp_path: Path) -> None:
         assert client.post("/subscriptions", content=ADD_A).status_code == 200
 
 
+def test_a_list_is_as_long_as_is_configured_and_says_so_when_it_is_full(tmp_path: Path) -> None:
+    with FeedkeepProcess(tmp_path, max_subscriptions="2") as process:
+        name = process.new_account()
+        a, b, c = (f"https://{letter}.example" for letter in "abc")
+        with process.client(name) as client:
+            items = {"subscriptions": [{"feed_url": url} for url in (a, b, c)]}
+            reply = client.post("/subscriptions", json=items)
+            added, (refused,) = reply.json()["success"], reply.json()["failure"]
+            assert (reply.status_code, len(added), refused["feed_url"]) == (200, 2, c)
+            assert refused["message"].startswith("This account has 2 subscriptions, the most")
+
+            path = f"/subscriptions/{added[0]['guid']}"
+            client.patch(path, json={"is_subscribed": False})
+            client.post("/subscriptions", json={"subscriptions": [{"feed_url": c}]})
+            again = client.patch(path, json={"is_subscribed": True})
+            assert again.status_code == 405
+            assert "This account has 2 subscriptions, the most" in again.json()["message"]
+
+            sent = client.post(f"/api/2/subscriptions/{name}/phone.json", json={"add": [a]})
+            assert (sent.status_code, sent.json()["update_urls"]) == (200, [[a, ""]])
+            put = client.put(f"/subscriptions/{name}/phone.json", json=[a, b, c])
+            assert put.status_code == 400
+            assert "So nothing was changed." in put.json()["message"]
+        printed = process.must("import", name, "-", stdin=f"{b}\n{a}\n").splitlines()
+        assert printed[0] == "0 added, 1 already there, 1 refused."
+        assert printed[1].startswith("line 2: This account has 2 subscriptions, the most")
+
+
 @pytest.mark.parametrize(
     ("request_line", "status"),
     [

@@ -27,6 +27,10 @@ class Account:
         (found,) = [f for f in self.feeds if guid == f.guid or guid in f.aliases] or [None]
         return found
 
+    def size(self) -> tuple[int, int]:
+        """Return how many feeds are subscribed to, and how many guids are known."""
+        return sum(f.on for f in self.feeds), sum(1 + len(f.aliases) for f in self.feeds)
+
     def add(self, url: str, guid: str | None) -> bool:
         by_url, by_guid = self.leads(derive(url)), self.leads(guid)
         if by_url and by_url.deleted and derive(url) not in (by_url.guid, derive(by_url.url)):

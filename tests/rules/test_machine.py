@@ -18,6 +18,7 @@ from feedkeep.rules import subscriptions
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.guids import parse_guid
 from feedkeep.rules.invariants import violations
+from feedkeep.rules.room import EVERYONES, Most
 from feedkeep.rules.subscriptions import MAX_POINTERS, Added, Update, guids_wanted, want
 
 URL_TEXTS = ["http://a.example/", "https://a.example", "http://b.example", "https://c.example/x"]
@@ -33,6 +34,7 @@ class Rules(RuleBasedStateMachine):
     """One account, kept by the rules and by the reference at once, and a device that follows it."""
 
     most_pointers = MAX_POINTERS
+    most = EVERYONES
 
     def __init__(self) -> None:
         super().__init__()
@@ -52,7 +54,9 @@ class Rules(RuleBasedStateMachine):
     def add(self, items: list[tuple[str, str | None]], now: int) -> None:
         wanted = [want(url, guid) for url, guid in items]
         outcome = self.decide(
-            now, guids_wanted(wanted), lambda snapshot: subscriptions.add(snapshot, wanted)
+            now,
+            guids_wanted(wanted),
+            lambda snapshot: subscriptions.add(snapshot, wanted, self.most),
         )
         for (url, guid), item in zip(items, outcome, strict=True):
             was_added = self.attempt(lambda u=url, g=guid: self.reference.add(u, g))
@@ -81,7 +85,7 @@ class Rules(RuleBasedStateMachine):
             self.decide(
                 now,
                 [Guid(guid), *change.guids()],
-                lambda snapshot: subscriptions.update(snapshot, Guid(guid), change),
+                lambda snapshot: subscriptions.update(snapshot, Guid(guid), change, self.most),
             )
             was_done = True
         except (UnknownSubscription, InvalidInput):
@@ -180,12 +184,16 @@ class Rules(RuleBasedStateMachine):
         return {g: e for g, e in self.entries.items() if self.target(g) in targets}
 
     def attempt(self, change: Callable[[], bool]) -> bool:
-        """Change the reference, unless more guids would lead to one feed than may."""
+        """Change the reference, unless more would be in it, or lead to one feed, than may."""
         before = deepcopy(self.reference.feeds)
+        subscribed, entries = self.reference.size()
         is_done = change()
         is_done = is_done and all(
             len(f.aliases) <= self.most_pointers for f in self.reference.feeds
         )
+        now_subscribed, now_entries = self.reference.size()
+        is_done = is_done and now_subscribed <= max(subscribed, self.most.subscriptions)
+        is_done = is_done and now_entries <= max(entries, self.most.entries)
         self.reference.feeds = self.reference.feeds if is_done else before
         return is_done
 
@@ -195,9 +203,10 @@ class Rules(RuleBasedStateMachine):
 
 
 class CrowdedRules(Rules):
-    """The same, where the limit on pointers is soon reached."""
+    """The same, where the limits on pointers, on entries and on subscriptions are soon reached."""
 
     most_pointers = 3
+    most = Most(subscriptions=2, entries=5)
 
 
 TestRules = Rules.TestCase

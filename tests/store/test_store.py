@@ -146,6 +146,24 @@ def test_a_change_of_a_whole_account_is_given_every_entry_of_it_and_what_goes_be
     run(open_store, work)
 
 
+def test_of_very_many_deletions_the_oldest_are_forgotten(
+    open_store: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("sqlite", "postgres"):
+        forgetting = f"feedkeep.store.{module}.entries.MAX_DELETIONS"
+        monkeypatch.setattr(forgetting, 3)
+
+    async def work(store: Store) -> None:
+        deletions = []
+        for _ in range(5):
+            await add(store, (A, G1))
+            deletions.append(await delete(store, G1))
+        found = [await store.deletion(ALICE, deletion.id) for deletion in deletions]
+        assert found == [None, None, *deletions[2:]]
+
+    run(open_store, work)
+
+
 def test_what_was_committed_is_there_when_the_store_is_opened_again(open_store: Callable) -> None:
     async def first(store: Store) -> None:
         await add(store, (A, None))

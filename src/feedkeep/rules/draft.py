@@ -25,6 +25,7 @@ from feedkeep.model import (
 from feedkeep.rules.clock import next_stamp
 from feedkeep.rules.counts import counted
 from feedkeep.rules.feed_urls import FeedUrl, parse_feed_url
+from feedkeep.rules.room import EVERYONES, Most
 
 
 class Draft:
@@ -32,10 +33,12 @@ class Draft:
 
     Attributes:
         counts: How much is in the account's list by now.
+        most: How much may be in it.
     """
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: Snapshot, most: Most = EVERYONES) -> None:
         self.counts = snapshot.counts
+        self.most = most
         self._snapshot = snapshot
         self._entries: dict[Guid, Entry] = {}
         self._pointers: defaultdict[Guid, set[Guid]] = defaultdict(set)

@@ -23,6 +23,7 @@ from feedkeep.model import (
 from feedkeep.rules.draft import Draft
 from feedkeep.rules.feed_urls import FeedUrl, parse_feed_url
 from feedkeep.rules.guids import parse_guid
+from feedkeep.rules.room import EVERYONES, Most, check_room
 
 MAX_POINTERS = 1_000
 """How many pointers may lead to one subscription."""
@@ -112,9 +113,11 @@ def guids_wanted(items: Sequence[Wanted | Refused]) -> list[Guid]:
     return list(guids)
 
 
-def add(snapshot: Snapshot, items: Sequence[Wanted | Refused]) -> Decision[list[Added | Refused]]:
+def add(
+    snapshot: Snapshot, items: Sequence[Wanted | Refused], most: Most = EVERYONES
+) -> Decision[list[Added | Refused]]:
     """Add each item in turn; each sees those before it, and one that is refused changes nothing."""
-    draft = Draft(snapshot)
+    draft = Draft(snapshot, most)
     return draft.decision(add_items(draft, items))
 
 
@@ -143,14 +146,17 @@ def read(view: View | None) -> View:
     return view
 
 
-def update(snapshot: Snapshot, guid: Guid, wanted: Update) -> Decision[Updated]:
+def update(
+    snapshot: Snapshot, guid: Guid, wanted: Update, most: Most = EVERYONES
+) -> Decision[Updated]:
     """Change the guid, the feed URL and the status of a subscription in one step, or nothing.
 
     Raises:
         UnknownSubscription: `guid` leads to none, or to a deleted one.
-        InvalidInput: The URL leads to another subscription, or there would be too many pointers.
+        InvalidInput: The URL leads to another subscription, there would be too many pointers, or
+            the list has no room.
     """
-    draft = Draft(snapshot)
+    draft = Draft(snapshot, most)
     found = _live(draft, guid)
     if wanted == Update():
         return draft.decision(Updated())
@@ -179,6 +185,7 @@ def update(snapshot: Snapshot, guid: Guid, wanted: Update) -> Decision[Updated]:
             guid_changed=stamp if is_renamed else subscription.guid_changed,
         )
     )
+    check_room(snapshot.counts, draft.counts, most)
     is_told = has_new_status or wanted.new_feed_url is not None
     return draft.decision(
         Updated(
@@ -244,11 +251,12 @@ def _add_one(draft: Draft, item: Wanted) -> bool:
     """Add one item; return whether the account was subscribed to its feed already.
 
     Raises:
-        InvalidInput: There would be too many pointers; nothing was changed.
+        InvalidInput: There would be too many pointers, or there is no room; nothing was changed.
     """
     by_url = _found_by_url(draft, item.url)
     by_guid = draft.find(item.guid) if item.guid else None
     found = by_guid or by_url
+    _check_room(draft, item, is_new=not any(f and f.is_subscribed for f in (found, by_url)))
     if found is None:
         draft.create(item.guid or item.url.guid, item.url)
         return False
@@ -283,6 +291,16 @@ def _add_one(draft: Draft, item: Wanted) -> bool:
         )
     )
     return was_subscribed
+
+
+def _check_room(draft: Draft, item: Wanted, *, is_new: bool) -> None:
+    """Check whether the list has room for an item; `is_new` if it adds a subscription."""
+    unknown = {guid for guid in (item.guid, item.url.guid) if guid and draft.find(guid) is None}
+    counts = draft.counts
+    after = replace(
+        counts, subscribed=counts.subscribed + is_new, entries=counts.entries + len(unknown)
+    )
+    check_room(counts, after, draft.most)
 
 
 def _found_by_url(draft: Draft, url: FeedUrl) -> Subscription | None:

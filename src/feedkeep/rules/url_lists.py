@@ -25,6 +25,7 @@ from feedkeep.model import (
 )
 from feedkeep.rules.draft import Draft
 from feedkeep.rules.feed_urls import FeedUrl, parse_feed_url
+from feedkeep.rules.room import EVERYONES, Most
 from feedkeep.rules.seconds import NOTHING, clock_after_upload, is_own
 from feedkeep.rules.spellings import UNKNOWN, Spellings, after_adding, is_left
 from feedkeep.rules.subscriptions import (
@@ -157,13 +158,14 @@ def upload(
     left: Sequence[FeedUrl],
     app: Spellings = UNKNOWN,
     told: Told = NOTHING,
+    most: Most = EVERYONES,
 ) -> Decision[Synced]:
     """Unsubscribe from the URLs that an app left, and add each item in turn.
 
     A feed that is both left and wanted is wanted. Leaving a feed that is not subscribed changes
     nothing, so sending it again does no harm.
     """
-    draft = Draft(snapshot)
+    draft = Draft(snapshot, most)
     found = [draft.find(item.url.guid) for item in items if isinstance(item, Wanted)]
     wanted = {feed.guid for feed in found if feed is not None}
     for url in left:
@@ -199,12 +201,14 @@ def _after_adding(draft: Draft, added: Added, app: Spellings) -> Spellings:
     return after_adding(_guid_of(added.feed_url), _guid_of(feed.feed_url), former, app)
 
 
-def move(snapshot: Snapshot, old: FeedUrl, new: FeedUrl, *, is_told: bool) -> Decision[list[Guid]]:
+def move(
+    snapshot: Snapshot, old: FeedUrl, new: FeedUrl, *, is_told: bool, most: Most = EVERYONES
+) -> Decision[list[Guid]]:
     """Give a feed another URL, as `update` does; return what all its URLs derive then.
 
     Raises as `update` does.
     """
-    decision = update(snapshot, old.guid, Update(new, is_told_to_apps=is_told))
+    decision = update(snapshot, old.guid, Update(new, is_told_to_apps=is_told), most)
     after = {**snapshot.entries, **{entry.guid: entry for entry in decision.saved}}
     moved = _led_to(after[new.guid])
     guids = [guid for guid, entry in after.items() if _led_to(entry) == moved]
@@ -253,18 +257,29 @@ def whole_list(urls: Iterable[str]) -> WholeList:
 
 
 def replace_list(
-    snapshot: Snapshot, wanted: WholeList, app: Spellings = UNKNOWN, told: Told = NOTHING
+    snapshot: Snapshot,
+    wanted: WholeList,
+    app: Spellings = UNKNOWN,
+    told: Told = NOTHING,
+    most: Most = EVERYONES,
 ) -> Decision[Synced]:
     """Let a whole account be subscribed to exactly these; what is there already stays as it is.
 
     Nobody knows which feeds were meant by what was refused. So then none is left: feeds are added
     only.
+
+    Raises:
+        InvalidInput: There is no room for one of them; then nothing is changed.
     """
     added, left = to_replace(snapshot, wanted.urls)
     if wanted.refused_count:
         left = []
     app = _after_replacing(snapshot, {url.guid for url in wanted.urls}, app)
-    return upload(snapshot, [want(url.text, None) for url in added], left, app, told)
+    decision = upload(snapshot, [want(url.text, None) for url in added], left, app, told, most)
+    for result in decision.outcome.results:
+        if isinstance(result, Refused):
+            raise InvalidInput(f"{result.message} So nothing was changed.")
+    return decision
 
 
 def _after_replacing(snapshot: Snapshot, sent: Collection[Guid], app: Spellings) -> Spellings:

@@ -41,6 +41,10 @@ RECORDS_AT_ONCE = 1_000
 """How many records are in memory at once while everything is read or written."""
 
 
+MAX_DELETIONS = 10_000
+"""How many deletions of an account can be asked for by their ids; the oldest make room."""
+
+
 class Archive(Protocol):
     """Everything that a store keeps, as it is at one moment."""
 

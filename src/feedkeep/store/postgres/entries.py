@@ -22,6 +22,7 @@ from feedkeep.model import (
     Value,
     View,
 )
+from feedkeep.store.base import MAX_DELETIONS
 from feedkeep.store.batch import Done, Outcome
 from feedkeep.store.overlay import Overlay
 from feedkeep.store.postgres.connections import Connections
@@ -119,6 +120,13 @@ class Entries:
         self._remember_deletion = f"""
             INSERT INTO feedkeep.deletion (account_id, id, guid)
             {shape.selected(id="bigint", guid="uuid")}
+        """
+        self._forget_deletions = f"""
+            DELETE FROM feedkeep.deletion d USING {wanted(most="bigint")}
+            WHERE d.account_id = {account} AND d.id <= (
+                SELECT o.id FROM feedkeep.deletion o
+                WHERE o.account_id = {account} ORDER BY o.id DESC LIMIT 1 OFFSET w.most
+            )
         """
         self._advance = f"""
             UPDATE feedkeep.account a SET {", ".join(f"{name} = w.{name}" for name in _ADVANCED)}
@@ -249,6 +257,7 @@ class Entries:
                 for o in changed
                 for deletion in o.deletions
             ],
+            self._forget_deletions: [(o.account_id, MAX_DELETIONS) for o in changed if o.deletions],
             self._advance: [(o.account_id, o.last_stamp, *astuple(o.counts)) for o in changed],
         }
         for statement, rows in statements.items():

@@ -24,6 +24,7 @@ from feedkeep.model import (
     T,
     View,
 )
+from feedkeep.store.base import MAX_DELETIONS
 from feedkeep.store.rows import COUNTS, ENTRY, SAVED_ENTRY, columns
 from feedkeep.store.sqlite.connection import roll_back
 from feedkeep.store.sqlite.rows import ROWS, to_bytes
@@ -64,6 +65,11 @@ SELECT count(*) FROM (SELECT 1 FROM entry WHERE account_id = ? AND revision > ? 
 """
 _ALL_OF_THEM = -1
 _REMEMBER_DELETION = "INSERT INTO deletion (account_id, id, guid) VALUES (?, ?, ?)"
+_FORGET_DELETIONS = """
+DELETE FROM deletion WHERE account_id = ?1 AND id <= (
+    SELECT id FROM deletion WHERE account_id = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2
+)
+"""
 _DELETION = "SELECT id, guid FROM deletion WHERE account_id = ? AND id = ?"
 
 
@@ -191,4 +197,5 @@ def _save(connection: apsw.Connection, account_id: AccountId, decision: Decision
     if decision.deletion:
         remembered = (account_id, decision.deletion.id, to_bytes(decision.deletion.guid))
         connection.execute(_REMEMBER_DELETION, remembered)
+        connection.execute(_FORGET_DELETIONS, (account_id, MAX_DELETIONS))
     connection.execute(_ADVANCE, (decision.last_stamp, *astuple(decision.counts), account_id))

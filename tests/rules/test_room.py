@@ -1,0 +1,117 @@
+"""How much an account's list may hold, and what is said when it is full."""
+
+from __future__ import annotations
+
+import pytest
+from test_subscriptions import Account
+
+from feedkeep.errors import InvalidInput
+from feedkeep.model import Guid
+from feedkeep.rules import subscriptions, url_lists
+from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.rules.room import Most, most_of
+from feedkeep.rules.subscriptions import Added, Refused, Update, want
+from feedkeep.rules.url_lists import whole_list
+
+A, B, C, D = (f"https://{letter}.example" for letter in "abcd")
+GUID = Guid("00000000-0000-4000-8000-000000000001")
+TWO = Most(subscriptions=2, entries=10)
+FULL = (
+    "This account has 2 subscriptions, the most that this service keeps."
+    " Unsubscribe from others first."
+)
+
+
+def guid(url: str) -> Guid:
+    return parse_feed_url(url).guid
+
+
+def added(account: Account, *urls: str, most: Most = TWO) -> list[Added | Refused]:
+    items = [want(url, None) for url in urls]
+    return account.keep(subscriptions.add(account.snapshot(), items, most))
+
+
+def update(account: Account, url: str, change: Update, most: Most = TWO) -> None:
+    account.keep(subscriptions.update(account.snapshot(), guid(url), change, most))
+
+
+def test_items_that_find_no_room_fail_each_with_a_clear_reason_and_the_others_are_added() -> None:
+    account = Account()
+    results = added(account, A, B, C, A, D)
+    assert [type(one) for one in results] == [Added, Added, Refused, Added, Refused]
+    assert [one.message for one in results if isinstance(one, Refused)] == [FULL, FULL]
+    assert account.counts.subscribed == 2
+
+
+def test_who_unsubscribes_or_deletes_has_room_again() -> None:
+    account = Account()
+    added(account, A, B)
+    update(account, A, Update(is_subscribed=False))
+    assert isinstance(added(account, C)[0], Added)
+    with pytest.raises(InvalidInput, match="has 2 subscriptions, the most"):
+        update(account, A, Update(is_subscribed=True))
+    account.delete(guid(C))
+    update(account, A, Update(is_subscribed=True))
+    assert account.counts.subscribed == 2
+
+
+def test_a_list_that_is_longer_than_it_may_be_can_still_be_changed_but_not_grow() -> None:
+    account = Account()
+    added(account, A, B, C, most=most_of(3))
+    update(account, A, Update(new_feed_url=parse_feed_url(D)))
+    update(account, B, Update(is_subscribed=True))
+    assert isinstance(added(account, C)[0], Added)
+    assert isinstance(added(account, "https://e.example")[0], Refused)
+
+
+def test_who_adds_and_deletes_for_ever_comes_to_an_end() -> None:
+    account = Account()
+    for number in range(10):
+        url = f"https://a.example/{number}"
+        assert isinstance(added(account, url)[0], Added)
+        account.delete(guid(url))
+    (refused,) = added(account, A)
+    assert isinstance(refused, Refused)
+    assert refused.message.startswith("This account's list has 10 entries, with all that was")
+    assert isinstance(added(account, "https://a.example/3")[0], Added)  # one that it knows
+
+
+def test_who_renames_and_moves_for_ever_comes_to_an_end() -> None:
+    account = Account()
+    added(account, A)
+    for number in range(1, 10):
+        update(account, A, Update(new_guid=Guid(f"{GUID[:-1]}{number}")))
+    for change in (
+        Update(new_guid=Guid(f"{GUID[:-1]}a")), Update(new_feed_url=parse_feed_url(B)),
+    ):  # fmt: skip
+        with pytest.raises(InvalidInput, match="list has 10 entries"):
+            update(account, A, change)
+    item = want(B, Guid(f"{GUID[:-1]}b"))
+    (refused,) = subscriptions.add(account.snapshot(), [item], TWO).outcome
+    assert isinstance(refused, Refused)
+
+
+def test_an_upload_leaves_first_so_that_there_is_room_for_what_it_adds() -> None:
+    account = Account()
+    added(account, A, B)
+    items, left = [want(url, None) for url in (C, D)], [parse_feed_url(A)]
+    synced = account.keep(url_lists.upload(account.snapshot(), items, left, most=TWO))
+    assert [type(one) for one in synced.results] == [Added, Refused]
+
+
+def test_a_whole_list_that_finds_no_room_is_refused_whole() -> None:
+    account = Account()
+    added(account, A, B)
+    with pytest.raises(InvalidInput, match=r"the most that .* So nothing was changed\."):
+        url_lists.replace_list(account.snapshot(), whole_list([B, C, D]), most=TWO)
+    account.keep(url_lists.replace_list(account.snapshot(), whole_list([C, D]), most=TWO))
+    assert account.counts.subscribed == 2
+
+
+def test_a_move_finds_room_or_is_refused() -> None:
+    account = Account()
+    added(account, A, most=most_of(1))
+    old, new = parse_feed_url(A), parse_feed_url(B)
+    with pytest.raises(InvalidInput, match="list has 1 entries"):
+        url_lists.move(account.snapshot(), old, new, is_told=False, most=Most(1, 1))
+    url_lists.move(account.snapshot(), old, new, is_told=False, most=Most(1, 2))
