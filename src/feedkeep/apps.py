@@ -37,7 +37,7 @@ from feedkeep.rules.spellings import UNKNOWN, Spellings
 from feedkeep.rules.subscriptions import Added, Refused, Wanted, guids_wanted, want
 from feedkeep.rules.url_lists import Synced, UrlChanges
 from feedkeep.store.base import Store
-from feedkeep.turns import Turn
+from feedkeep.turns import LONG_LIST, Turn, beside
 
 MAX_SETTINGS_BYTES = 65_536
 
@@ -107,10 +107,15 @@ class Apps:
         told, stamp = _told(app, Clock.SUBSCRIPTIONS), seconds.first_stamp(first)
         entries = await self._store.changed(app.account.id, stamp)
         known = await self._spellings(app, device) if url_lists.has_moved(entries) else UNKNOWN
-        if first > seconds.EVERYTHING:
-            entries = url_lists.without_own(entries, told, device, since)
         is_from_nothing = since == seconds.FROM_NOTHING and told.heard is None
-        changes = url_lists.url_changes(entries, stamp, known, is_from_nothing=is_from_nothing)
+
+        def judge() -> UrlChanges:
+            news = entries
+            if first > seconds.EVERYTHING:
+                news = url_lists.without_own(entries, told, device, since)
+            return url_lists.url_changes(news, stamp, known, is_from_nothing=is_from_nothing)
+
+        changes = await beside(len(entries) > LONG_LIST, judge)
         await self._learn(app, device, known, changes.app)
         return changes
 
@@ -118,8 +123,9 @@ class Apps:
         self, app: Admitted, added: Sequence[str], removed: Sequence[str], device: str = ""
     ) -> Uploaded:
         """Subscribe to URLs, and unsubscribe from others, in one step; a bad one is left out."""
-        items = [want(url, None) for url in added]
-        left, refused = url_lists.parsed(removed)
+        is_long = len(added) + len(removed) > LONG_LIST
+        items = await beside(is_long, lambda: [want(url, None) for url in added])
+        left, refused = await beside(is_long, url_lists.parsed, removed)
         guids = dict.fromkeys([*guids_wanted(items), *(url.guid for url in left)])
         told = _told(app, Clock.SUBSCRIPTIONS)
         known = await self._spellings(app, device)
@@ -144,7 +150,7 @@ class Apps:
         Raises:
             InvalidInput: None of them is a URL.
         """
-        wanted = url_lists.whole_list(urls)
+        wanted = await beside(len(urls) > LONG_LIST, url_lists.whole_list, urls)
         told = _told(app, Clock.SUBSCRIPTIONS)
         known = await self._spellings(app, device)
         synced = await self._store.change(

@@ -36,6 +36,7 @@ from feedkeep.security.passwords import Passwords
 from feedkeep.security.throttle import Throttle
 from feedkeep.security.tokens import new_account_id, new_token
 from feedkeep.store.base import Store
+from feedkeep.turns import LONG_LIST, beside
 
 _MICROSECONDS_PER_DAY = 86_400_000_000
 _CLOCKS_AT_ONCE = 256
@@ -221,7 +222,8 @@ class Service:
 
     async def subscribed(self, account_id: AccountId) -> list[Subscription]:
         """Return every subscription that the account is subscribed to, oldest change first."""
-        return subscriptions.subscribed(await self._store.whole(account_id))
+        whole = await self._store.whole(account_id)
+        return await beside(len(whole.entries) > LONG_LIST, subscriptions.subscribed, whole)
 
     # Accounts and tokens
 

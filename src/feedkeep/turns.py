@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import ParamSpec, TypeAlias, TypeVar
+from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 from feedkeep.model import T
 
@@ -24,8 +24,11 @@ _AT_ONCE = 2
 P = ParamSpec("P")
 S = TypeVar("S")
 
-Turns: TypeAlias = Generator[None, None, S]
-"""Work that may take long: it yields wherever others may have their turn, and returns its value."""
+Turns: TypeAlias = Generator[Callable[[], Any] | None, Any, S]
+"""Work that may take long: it yields wherever others may have their turn, and returns its value.
+
+Where it yields a computation, that is done beside the loop, and it is sent what came of that.
+"""
 
 _threads = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="beside")
 
@@ -56,10 +59,25 @@ class Turn:
 
     async def through(self, work: Turns[T]) -> T:
         """Do work that may take long; return its value."""
+        result: Any = None
         while True:
             try:
-                next(work)
+                computation = work.send(result)
             except StopIteration as end:
                 value: T = end.value
                 return value
+            # In a thread that no body waits for: the work may be in the middle of a transaction.
+            result = None if computation is None else await asyncio.to_thread(computation)
             await self.end_if_long()
+
+
+def at_once(work: Turns[T]) -> T:
+    """Do work that does not take long; return its value."""
+    result: Any = None
+    while True:
+        try:
+            computation = work.send(result)
+        except StopIteration as end:
+            value: T = end.value
+            return value
+        result = computation() if computation else None

@@ -105,15 +105,17 @@ def url_changes(
     feeds = [entry for entry in entries if isinstance(entry, Subscription)]
     add: dict[str, None] = {}
     remove: dict[str, None] = {}
-    told = UNKNOWN if is_from_nothing else app
+    known: list[Guid] = []
+    gone: list[Guid] = []
     for feed in sorted(feeds, key=lambda feed: feed.status_changed):
         aliases = former.get(feed.guid, {})
         added, removed = _told(feed, aliases, first, app, is_from_nothing=is_from_nothing)
         add |= dict.fromkeys(added)
         remove |= dict.fromkeys(removed)
         if aliases:
-            told = told.with_gone([_guid_of(url) for url in removed])
-            told = told.with_known([_guid_of(url) for url in added])
+            gone += [_guid_of(url) for url in removed]
+            known += [_guid_of(url) for url in added]
+    told = (UNKNOWN if is_from_nothing else app).with_gone(gone).with_known(known)
     return UrlChanges(list(add), [url for url in remove if url not in add], told)
 
 
@@ -284,12 +286,12 @@ def replace_list(
 
 def _after_replacing(snapshot: Snapshot, sent: Collection[Guid], app: Spellings) -> Spellings:
     """Return what is known of an app that has told its whole list."""
+    spellings: set[Guid] = set()
     for guid, former in _former_urls(snapshot.entries.values()).items():
         feed = snapshot.entries[guid]
         assert isinstance(feed, Subscription)
-        spellings = {_guid_of(feed.feed_url), *former}
-        app = app.with_known(spellings.intersection(sent)).with_gone(spellings.difference(sent))
-    return app
+        spellings |= {_guid_of(feed.feed_url), *former}
+    return app.with_known(spellings.intersection(sent)).with_gone(spellings.difference(sent))
 
 
 def to_replace(

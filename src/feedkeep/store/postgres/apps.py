@@ -25,6 +25,7 @@ from feedkeep.store.postgres.connections import Connections
 from feedkeep.store.postgres.rows import ROWS
 from feedkeep.store.postgres.shape import Shape
 from feedkeep.store.rows import ACTION, ENTRY, columns, own_row
+from feedkeep.turns import LONG_LIST, beside
 
 _CLOCKS = {Clock.SUBSCRIPTIONS: "last_stamp", Clock.ACTIONS: "last_action_stamp"}
 _NOTE_TOLD = {
@@ -99,7 +100,8 @@ ON CONFLICT (account_id, kind, name) DO UPDATE SET body = excluded.body
 
 async def changed(connections: Connections, account_id: AccountId, first: Stamp) -> list[Entry]:
     """Return what changed from a stamp on, and the former URLs of the subscriptions in it."""
-    return [ROWS.entry_of(row) for row in await connections.fetch(_CHANGED, account_id, first)]
+    rows = await connections.fetch(_CHANGED, account_id, first)
+    return await beside(len(rows) > LONG_LIST, lambda: [ROWS.entry_of(row) for row in rows])
 
 
 async def advance(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import islice
 from typing import Any
 
 import asyncpg
@@ -15,6 +18,7 @@ from feedkeep.model import (
     Counts,
     Decision,
     Deletion,
+    Entry,
     Guid,
     Page,
     PageRequest,
@@ -29,6 +33,7 @@ from feedkeep.store.postgres.connections import Connections
 from feedkeep.store.postgres.rows import ROWS
 from feedkeep.store.postgres.shape import Shape
 from feedkeep.store.rows import COUNTS, ENTRY, SAVED_ENTRY, columns
+from feedkeep.turns import LONG_LIST, beside
 
 _TYPES = {
     "guid": "uuid",
@@ -45,6 +50,12 @@ _SAVED = {name: _TYPES.get(name, "bigint") for name in SAVED_ENTRY}
 MAX_GUIDS_IN_A_BATCH = 1_000
 _GUIDS_AT_ONCE = 1_000
 """How many guids are loaded with one statement: for many more, whole tables would be read."""
+
+_ROWS_AT_ONCE = 500
+"""How many rows are written with one statement, so that others have their turn in between."""
+
+_FEW_CHANGED = 100
+"""How many guids a change may name that is decided at once."""
 
 _WHOLE = f"""
 SELECT a.last_stamp, {columns(COUNTS, "a")}, {columns(ENTRY, "e")}
@@ -177,7 +188,7 @@ class Entries:
         overlays = await self._load_all(connection, changes, lock)
         missing = NotAuthorized if may_wait else Held
         outcomes = [
-            _decide(change, overlays[change.account_id])
+            await _decide(change, overlays[change.account_id])
             if change.account_id in overlays
             else missing()
             for change in changes
@@ -222,8 +233,7 @@ class Entries:
         for change in changes:
             if change.guids is None and change.account_id in overlays:
                 rows = await connection.fetch(_EVERY_ENTRY, change.account_id)
-                for row in rows:
-                    overlays[change.account_id].load(ROWS.entry_of(row))
+                await asyncio.to_thread(_load_rows, overlays[change.account_id], rows)
         return overlays
 
     async def _load_named(
@@ -247,22 +257,22 @@ class Entries:
 
     async def _save_all(self, connection: asyncpg.Connection, overlays: Iterable[Overlay]) -> None:
         changed = [overlay for overlay in overlays if overlay.saved or overlay.forgotten]
-        statements: dict[str, list[tuple[Any, ...]]] = {
-            self._save: [
+        statements: dict[str, Iterator[tuple[Any, ...]]] = {
+            self._save: (
                 (o.account_id, *ROWS.row_of(e)) for o in changed for e in o.saved.values()
-            ],
-            self._forget: [(o.account_id, guid) for o in changed for guid in o.forgotten],
-            self._remember_deletion: [
+            ),
+            self._forget: ((o.account_id, guid) for o in changed for guid in o.forgotten),
+            self._remember_deletion: (
                 (o.account_id, deletion.id, deletion.guid)
                 for o in changed
                 for deletion in o.deletions
-            ],
-            self._forget_deletions: [(o.account_id, MAX_DELETIONS) for o in changed if o.deletions],
-            self._advance: [(o.account_id, o.last_stamp, *astuple(o.counts)) for o in changed],
+            ),
+            self._forget_deletions: ((o.account_id, MAX_DELETIONS) for o in changed if o.deletions),
+            self._advance: ((o.account_id, o.last_stamp, *astuple(o.counts)) for o in changed),
         }
         for statement, rows in statements.items():
-            if rows:
-                await connection.execute(statement, *self._columns(rows))
+            while some := list(islice(rows, _ROWS_AT_ONCE)):
+                await connection.execute(statement, *self._columns(some))
 
     def _columns(self, rows: Sequence[tuple[Any, ...]]) -> list[Any]:
         """Return the parameters for rows that start with their account."""
@@ -276,9 +286,18 @@ async def whole(connections: Connections, account_id: AccountId) -> Snapshot:
     if not rows:
         raise NotAuthorized
     last_stamp, *counts = rows[0][:_BEFORE_ENTRY]
-    entries = [ROWS.entry_of(row[_BEFORE_ENTRY:]) for row in rows if row[_BEFORE_ENTRY] is not None]
-    by_guid = {entry.guid: entry for entry in entries}
-    return Snapshot(by_guid, last_stamp, wall_clock.now(), Counts(*counts))
+    entries = await beside(len(rows) > LONG_LIST, _by_guid, rows)
+    return Snapshot(entries, last_stamp, wall_clock.now(), Counts(*counts))
+
+
+def _by_guid(rows: Sequence[asyncpg.Record]) -> dict[Guid, Entry]:
+    found = [ROWS.entry_of(row[_BEFORE_ENTRY:]) for row in rows if row[_BEFORE_ENTRY] is not None]
+    return {entry.guid: entry for entry in found}
+
+
+def _load_rows(overlay: Overlay, rows: Sequence[asyncpg.Record]) -> None:
+    for row in rows:
+        overlay.load(ROWS.entry_of(row))
 
 
 async def deletion(
@@ -289,9 +308,11 @@ async def deletion(
     return ROWS.deletion_of(rows[0]) if rows else None
 
 
-def _decide(change: Change, overlay: Overlay) -> Outcome[Any]:
+async def _decide(change: Change, overlay: Overlay) -> Outcome[Any]:
+    """Let a change decide; beside the event loop, if that takes long."""
+    decide = partial(overlay.run, change.guids, change.decide, wall_clock.now())
     try:
-        return Done(overlay.run(change.guids, change.decide, wall_clock.now()))
+        return Done(await asyncio.to_thread(decide) if change.weight > _FEW_CHANGED else decide())
     except Exception as error:  # noqa: BLE001 - a refusal or a defect, and this request's alone
         return error
 

@@ -130,12 +130,12 @@ def record(
     for start in range(0, len(sent), _AT_ONCE):
         some = sent[start : start + _AT_ONCE]
         decision = decide(_snapshot(connection, account_id, some, clock), some)
-        yield
+        yield None
         if decision.saved:
             rows = [(account_id, *ROWS.action_row(action)) for action in decision.saved]
             connection.executemany(_SAVE_ACTION, rows)
             clock = decision.last_stamp
-        yield
+        yield None
     ended = until(began, clock)
     if ended != began:
         _set_clock(connection, account_id, Clock.ACTIONS, ended)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import apsw
 from msgspec.structs import astuple
@@ -28,10 +29,17 @@ from feedkeep.store.base import MAX_DELETIONS
 from feedkeep.store.rows import COUNTS, ENTRY, SAVED_ENTRY, columns
 from feedkeep.store.sqlite.connection import roll_back
 from feedkeep.store.sqlite.rows import ROWS, to_bytes
+from feedkeep.turns import Turns, at_once
 
 _FEW_READ = 250
 _FEW_COUNTED = 10_000
 """How many entries are read, and how many counted, without a thread: within a millisecond."""
+
+FEW_CHANGED = 100
+"""How many guids a change may name that is made in one turn."""
+
+_AT_ONCE = 20
+"""After how many entries others may have their turn."""
 
 _ENTRY = columns(ENTRY)
 
@@ -73,26 +81,35 @@ DELETE FROM deletion WHERE account_id = ?1 AND id <= (
 _DELETION = "SELECT id, guid FROM deletion WHERE account_id = ? AND id = ?"
 
 
+def change_few(
+    connection: apsw.Connection,
+    account_id: AccountId,
+    guids: Sequence[Guid],
+    decide: Callable[[Snapshot], Decision[T]],
+) -> T:
+    """Do what `change` does, in one turn."""
+    return at_once(change(connection, account_id, guids, decide))
+
+
 def change(
     connection: apsw.Connection,
     account_id: AccountId,
-    guids: Iterable[Guid] | None,
+    guids: Sequence[Guid] | None,
     decide: Callable[[Snapshot], Decision[T]],
-) -> T:
+) -> Turns[T]:
     """Load, decide, save; the transaction around it is the caller's."""
     if guids is None:
-        snapshot = whole(connection, account_id)
+        entries = yield from _every_entry(connection, account_id)
     else:
-        snapshot = _load(connection, account_id, guids)
-    decision = decide(snapshot)
-    _save(connection, account_id, decision)
+        entries = yield from _named(connection, account_id, guids)
+    decision: Decision[T] = yield partial(decide, _snapshot(connection, account_id, entries))
+    yield from _save(connection, account_id, decision)
     return decision.outcome
 
 
 def whole(connection: apsw.Connection, account_id: AccountId) -> Snapshot:
     """Return all entries of an account."""
-    rows = connection.execute(_ALL, (account_id,))
-    return _snapshot(connection, account_id, map(ROWS.entry_of, rows))
+    return _snapshot(connection, account_id, at_once(_every_entry(connection, account_id)))
 
 
 def view(connection: apsw.Connection, account_id: AccountId, guid: Guid) -> View | None:
@@ -160,40 +177,61 @@ def deletion(
     return ROWS.deletion_of(row) if row else None
 
 
-def _load(connection: apsw.Connection, account_id: AccountId, guids: Iterable[Guid]) -> Snapshot:
+def _every_entry(connection: apsw.Connection, account_id: AccountId) -> Turns[dict[Guid, Entry]]:
     entries: dict[Guid, Entry] = {}
-    for guid in guids:
+    for number, row in enumerate(connection.execute(_ALL, (account_id,))):
+        entry = ROWS.entry_of(row)
+        entries[entry.guid] = entry
+        if number % _AT_ONCE == 0:
+            yield None
+    return entries
+
+
+def _named(
+    connection: apsw.Connection, account_id: AccountId, guids: Sequence[Guid]
+) -> Turns[dict[Guid, Entry]]:
+    """Return what `guids` name, the subscriptions that they lead to, and all pointers to these."""
+    entries: dict[Guid, Entry] = {}
+    for number, guid in enumerate(guids):
         for row in connection.execute(_ONE, (account_id, to_bytes(guid))):
             entries[guid] = ROWS.entry_of(row)
+        if number % _AT_ONCE == 0:
+            yield None
     led_to = {e.new_guid if isinstance(e, Pointer) else e.guid for e in entries.values()}
-    for guid in led_to:
+    for number, guid in enumerate(led_to):
         key = (account_id, to_bytes(guid))
         for row in connection.execute(_POINTERS, key):
             pointer = ROWS.entry_of(row)
             entries[pointer.guid] = pointer
         if guid not in entries:
             entries.update((guid, ROWS.entry_of(row)) for row in connection.execute(_ONE, key))
-    return _snapshot(connection, account_id, entries.values())
+        if number % _AT_ONCE == 0:
+            yield None
+    return entries
 
 
 def _snapshot(
-    connection: apsw.Connection, account_id: AccountId, entries: Iterable[Entry]
+    connection: apsw.Connection, account_id: AccountId, entries: dict[Guid, Entry]
 ) -> Snapshot:
     account = connection.execute(_ACCOUNT, (account_id,)).get
     if account is None:
         raise NotAuthorized
     last_stamp, *counts = account
     now = wall_clock.now()
-    return Snapshot({entry.guid: entry for entry in entries}, last_stamp, now, Counts(*counts))
+    return Snapshot(entries, last_stamp, now, Counts(*counts))
 
 
-def _save(connection: apsw.Connection, account_id: AccountId, decision: Decision[T]) -> None:
+def _save(connection: apsw.Connection, account_id: AccountId, decision: Decision[T]) -> Turns[None]:
     if not decision.saved and not decision.forgotten:
         return
-    connection.executemany(_SAVE, [(account_id, *ROWS.row_of(entry)) for entry in decision.saved])
-    if decision.forgotten:
-        forgotten = [(account_id, to_bytes(guid)) for guid in decision.forgotten]
-        connection.executemany(_FORGET, forgotten)
+    for start in range(0, len(decision.saved), _AT_ONCE):
+        some = decision.saved[start : start + _AT_ONCE]
+        connection.executemany(_SAVE, [(account_id, *ROWS.row_of(entry)) for entry in some])
+        yield None
+    for start in range(0, len(decision.forgotten), _AT_ONCE):
+        forgotten = decision.forgotten[start : start + _AT_ONCE]
+        connection.executemany(_FORGET, [(account_id, to_bytes(guid)) for guid in forgotten])
+        yield None
     if decision.deletion:
         remembered = (account_id, decision.deletion.id, to_bytes(decision.deletion.guid))
         connection.execute(_REMEMBER_DELETION, remembered)

@@ -129,10 +129,9 @@ class SqliteStore:
         guids: Sequence[Guid] | None,
         decide: Callable[[Snapshot], Decision[T]],
     ) -> T:
-        def job(connection: apsw.Connection) -> T:
-            return entries.change(connection, account_id, guids, decide)
-
-        return await self._write(job)
+        if guids is None or len(guids) > entries.FEW_CHANGED:
+            return await self._write_in_turns(entries.change, account_id, guids, decide)
+        return await self._write(entries.change_few, account_id, guids, decide)
 
     async def view(self, account_id: AccountId, guid: Guid) -> View | None:
         with self._translating:
