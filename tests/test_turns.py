@@ -11,6 +11,7 @@ import pytest
 from feedkeep import turns
 from feedkeep.model import Admitted
 from feedkeep.rules.episode_actions import SentAction
+from feedkeep.rules.subscriptions import want
 from feedkeep.service import Service
 from feedkeep.store.sqlite import SqliteStore
 from feedkeep.turns import Turn, Turns
@@ -50,6 +51,25 @@ def test_others_have_their_turn_between_the_parts_of_what_takes_long_and_only_th
     async def go() -> None:
         assert await Turn().through(three()) == "done"
         assert (await turns_of_others(Turn().through(three())) >= 3) is expected
+
+    asyncio.run(go())
+
+
+def test_a_long_list_that_is_added_or_put_lets_others_have_their_turn(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(turns, "LONGEST_SECONDS", -1)
+    urls = [f"https://a.example/{number}" for number in range(1_000)]
+
+    async def go() -> None:
+        service = Service(await SqliteStore.open(tmp_path / "feedkeep.db"))
+        account = await service.create_account("alice", None)
+        items = [want(url, None) for url in urls]
+        looked_up_and_saved = 2 * len(urls) // 20
+        assert await turns_of_others(service.add(account.id, items)) >= looked_up_and_saved
+        app = Admitted(account, "password")
+        assert await turns_of_others(service.apps.replace(app, [])) >= looked_up_and_saved
+        await service.close()
 
     asyncio.run(go())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable
 
 import pytest
@@ -24,8 +25,9 @@ from feedkeep.model import (
     Token,
     replace,
 )
-from feedkeep.rules import subscriptions
+from feedkeep.rules import subscriptions, url_lists
 from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.rules.invariants import violations
 from feedkeep.rules.subscriptions import Added, Update, guids_wanted, want
 from feedkeep.store.base import Store
 
@@ -142,6 +144,48 @@ def test_a_change_of_a_whole_account_is_given_every_entry_of_it_and_what_goes_be
         assert seen[0] == replace(await store.whole(ALICE), now=seen[0].now)
         with pytest.raises(NotAuthorized):
             await store.change(AccountId(7), None, look)
+
+    run(open_store, work)
+
+
+def test_what_takes_long_to_decide_is_decided_beside_the_event_loop(open_store: Callable) -> None:
+    async def work(store: Store) -> None:
+        loop, threads = threading.get_ident(), []
+
+        def decide(snapshot: Snapshot) -> Decision[None]:
+            threads.append(threading.get_ident())
+            return Decision(None, [], [], snapshot.last_stamp, snapshot.counts)
+
+        many = [parse_feed_url(f"https://a.example/{number}").guid for number in range(101)]
+        for guids in (many[:100], many, None):
+            await store.change(ALICE, guids, decide)
+        assert [thread == loop for thread in threads] == [True, False, False]
+
+    run(open_store, work)
+
+
+def test_a_long_change_that_is_refused_changes_nothing_and_the_next_one_goes_on(
+    open_store: Callable,
+) -> None:
+    def refuse(_: Snapshot) -> Decision[None]:
+        raise InvalidInput("no")
+
+    async def work(store: Store) -> None:
+        await add(store, (A, G1))
+        before = (await store.whole(ALICE)).entries
+        items = [(f"https://a.example/{number}", None) for number in range(1_500)]
+        with pytest.raises(InvalidInput):
+            await store.change(ALICE, None, refuse)
+        assert (await store.whole(ALICE)).entries == before
+        await add(store, *items)
+        whole = await store.whole(ALICE)
+        assert whole.counts.subscribed == 1_501
+        assert list(violations(whole)) == []
+        wanted = url_lists.whole_list([A])
+        await store.change(ALICE, None, lambda given: url_lists.replace_list(given, wanted))
+        whole = await store.whole(ALICE)
+        assert whole.counts.subscribed == 1
+        assert list(violations(whole)) == []
 
     run(open_store, work)
 
