@@ -106,6 +106,7 @@ class FeedkeepApp:
         reply.headers["X-Request-Id"] = request.id
         reply.headers["X-Content-Type-Options"] = "nosniff"
         reply.headers.setdefault("Cache-Control", "no-store")
+        reply.is_head = request.method == "HEAD"
         if self._cors:
             self._cors.allow(request, reply)
         admitted = request.admitted
@@ -120,7 +121,12 @@ class FeedkeepApp:
             account=admitted and admitted.account.name,
             credential=admitted and admitted.credential_kind,
         )
-        await reply.send(send)
+        try:
+            await reply.send(send)
+        except ConnectionError:
+            raise
+        except Exception as error:  # noqa: BLE001 - it has begun: no other answer can be given
+            problems.log_cut(error, request)
 
     async def _reply(self, request: Request, route: Route | None) -> Reply:
         try:

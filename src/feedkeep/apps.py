@@ -6,7 +6,6 @@ as everybody else, under the same rules (docs/gpodder.md).
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -14,6 +13,7 @@ from functools import partial
 
 import msgspec
 
+from feedkeep.action_pages import LISTED_AT_ONCE, ActionPages, ToldActions
 from feedkeep.errors import InvalidInput, UnknownSubscription
 from feedkeep.model import (
     AccountId,
@@ -232,43 +232,29 @@ class Apps:
     # Episode actions
 
     async def actions(
-        self, app: Admitted, since: Second, podcast: str = ""
-    ) -> tuple[Sequence[EpisodeAction], Second]:
-        """Return the actions that came since a second, and the second to ask for next.
+        self, app: Admitted, since: Second, podcast: str = "", *, only_last: bool = False
+    ) -> ToldActions:
+        """Tell the actions that came since a second, however many, and the second to ask for next.
 
-        At most some ten thousand; the next request tells the others. Of one podcast, if it is
-        named; of all devices, since these are labels only.
+        Of one podcast, if it is named; of all devices, since these are labels only. With
+        `only_last`, the last of each episode.
         """
         clock = await self._settle(app, Clock.ACTIONS, app.account.last_action_stamp)
         told = _told(app, Clock.ACTIONS)
         second = seconds.second_of(clock)
         first = seconds.first_second(since, second, told)
-        listed: Sequence[EpisodeAction] = []
+        stamp = seconds.first_stamp(first)
+        wanted = ActionRequest(stamp, _podcast_guid(podcast), LISTED_AT_ONCE, clock)
+        not_own = partial(episode_actions.without_own, told=told, since=since)
+        is_everything = first <= seconds.EVERYTHING
+        listed = ActionPages(
+            self._store, app.account.id, wanted, list if is_everything else not_own
+        )
         if first < second:
-            guid = _podcast_guid(podcast)
-            most = episode_actions.MAX_LISTED + 1
-            request = ActionRequest(seconds.first_stamp(first), guid, most)
-            listed = await self._store.actions(app.account.id, request)
-            listed, second = episode_actions.whole_seconds(listed, second)
-            if first > seconds.EVERYTHING:
-                listed = episode_actions.without_own(listed, told, since)
-        listed = await self._spelled(app.account.id, listed)
+            await listed.begin(only_last=only_last)
         if not podcast:  # else it was not told all
             await self._note(app, Clock.ACTIONS, seconds.after_reply(since, second, told))
-        return listed, second
-
-    async def _spelled(
-        self, account_id: AccountId, listed: Sequence[EpisodeAction]
-    ) -> Sequence[EpisodeAction]:
-        """Return actions with the URLs of the list: gPodder finds an episode by them."""
-        guids = list({action.podcast_guid for action in listed})
-        views = await asyncio.gather(*(self._store.view(account_id, guid) for guid in guids))
-        feed_urls = {
-            guid: view.subscription.feed_url
-            for guid, view in zip(guids, views, strict=True)
-            if view is not None
-        }
-        return episode_actions.spelled(listed, feed_urls)
+        return ToldActions(listed.pages(), second)
 
     async def record(self, app: Admitted, sent: Sequence[SentAction]) -> Uploaded:
         """Keep actions; those that are none are left out, and a bad URL is told."""

@@ -449,11 +449,13 @@ class ActionRequest(Value, frozen=True):
         first: The least revision.
         podcast_guid: Only those of this podcast, if it is named.
         most: How many.
+        last: The greatest revision.
     """
 
     first: Stamp
     podcast_guid: Guid | None
     most: int
+    last: Stamp = Stamp(2**63 - 1)
 
 
 class Document(Value, frozen=True):

@@ -117,7 +117,8 @@ def kept(here: FeedkeepProcess) -> tuple[list[str], int, list[str]]:
     async def look(service: Any) -> tuple[list[str], int, list[str]]:
         account = await service.account("alice")
         feeds = [item.feed_url for item in await service.subscribed(account.id)]
-        actions, _ = await service.apps.actions(Admitted(account, "test"), 1)
+        told = await service.apps.actions(Admitted(account, "test"), 1)
+        actions = [action async for page in told.pages for action in page]
         devices = [device.id for device in await service.apps.devices(account.id)]
         return feeds, len(actions), devices
 

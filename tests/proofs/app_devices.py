@@ -158,7 +158,9 @@ class Device:
 
     async def _sync_actions(self, losses: float) -> None:
         apps = self.service.apps
-        actions, timestamp = await apps.actions(await self._enter(), self.actions_since)
+        told = await apps.actions(await self._enter(), self.actions_since)
+        actions = [action async for page in told.pages for action in page]
+        timestamp = told.timestamp
         self._maybe_lose(losses)
         waiting = {action.episode for action in self.queued_actions}
         for action in actions:

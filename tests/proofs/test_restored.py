@@ -208,7 +208,8 @@ def _begun_or_left(entries: Sequence[Entry], after: int) -> dict[str, bool]:
 
 
 async def _positions(service: Service, account: Account, after: int) -> dict[tuple[str, str], Any]:
-    listed, _ = await service.apps.actions(Admitted(account, "test"), seconds.EVERYTHING)
+    told = await service.apps.actions(Admitted(account, "test"), seconds.EVERYTHING)
+    listed = [action async for page in told.pages for action in page]
     return {
         (action.episode, action.device): action.position
         for action in listed

@@ -134,7 +134,8 @@ async def difference(service: Service, name: str, world: Feeds, devices: list[De
     doubtful = world.left & world.doubled
     subscribed = {world.of(item.feed_url) for item in await service.subscribed(account.id)}
     right = sorted(subscribed - doubtful)
-    listed, _ = await service.apps.actions(Admitted(account, "test"), seconds.EVERYTHING)
+    told = await service.apps.actions(Admitted(account, "test"), seconds.EVERYTHING)
+    listed = [action async for page in told.pages for action in page]
     everything = {(action.episode, action.device): action.position for action in listed}
     for device in devices:
         feeds = sorted({world.of(url) for url in device.feeds} - doubtful)

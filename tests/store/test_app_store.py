@@ -286,6 +286,37 @@ def test_a_rule_about_actions_that_refuses_changes_nothing(open_store: Callable)
     run(open_store, work)
 
 
+def test_actions_are_listed_up_to_a_stamp_and_the_last_of_each_episode_by_when_it_was_done(
+    open_store: Callable,
+) -> None:
+    async def work(store: Store) -> None:
+        same = f"{A}/same.mp3"
+        await record(
+            store,
+            action(1, episode=same, done=5),  # 1
+            action(2, episode=same, done=9),  # 2: done last, though it came before the next
+            action(3, episode=same, done=7),  # 3
+            action(4, 1, episode=same),  # 4: of another podcast
+            action(5, done=5),  # 5
+            action(6, episode=f"{A}/5.mp3", done=5),  # 6: done in the same second, and came later
+        )
+        await record(store, action(7, episode=same, done=99), to=BOB)
+
+        async def last(first: int, to: int, podcast: Guid | None = None) -> list[Stamp]:
+            return list(await store.last_of_each(ALICE, ActionRequest(first, podcast, 1, to)))
+
+        assert await last(0, 99) == [2, 4, 6]
+        assert await last(0, 99, PODCASTS[0]) == [2, 6]
+        assert await last(3, 5) == [3, 4, 5]
+        assert await last(7, 99) == []
+        up_to = await store.actions(ALICE, ActionRequest(2, None, 99, 4))
+        assert [one.revision for one in up_to] == [2, 3, 4]
+        up_to = await store.actions(ALICE, ActionRequest(2, PODCASTS[0], 99, 4))
+        assert [one.revision for one in up_to] == [2, 3]
+
+    run(open_store, work)
+
+
 def test_all_actions_of_one_upload_are_kept_in_order_and_see_those_before(
     open_store: Callable,
 ) -> None:

@@ -141,6 +141,7 @@ async def every_request_of_apps(store: PostgresStore) -> None:
     await store.record(ALICE, [action], lambda *_: ActionDecision([action], 1), max)
     for podcast_guid in (None, guid):
         await store.actions(ALICE, ActionRequest(0, podcast_guid, 1))
+        await store.last_of_each(ALICE, ActionRequest(0, podcast_guid, 1))
     for body in ("{}", '{"a":1}'):
         await store.change_document(ALICE, "device", "phone", lambda _, __, body=body: body)
     await store.documents(ALICE, "device")

@@ -297,6 +297,11 @@ class EveryAppStore(RuleBasedStateMachine):
         async def look(store: Store) -> tuple[list[EpisodeAction], object]:
             actions = await store.actions(self.account_id, ActionRequest(0, None, 100))
             of_one = await store.actions(self.account_id, ActionRequest(2, derived, 2))
+            last = [
+                list(await store.last_of_each(self.account_id, ActionRequest(1, podcast, 1, 10**9)))
+                for podcast in (None, derived)
+            ]
+            of_one = [*of_one, *last]
             account = await store.find_account(f"name{self.account_id}")
             documents = [await store.documents(self.account_id, k) for k in ("device", "settings")]
             tokens = await store.tokens(self.account_id)

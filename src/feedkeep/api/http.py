@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
-from typing import Any
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable, Mapping
+from contextlib import aclosing
+from typing import Any, Self
 from urllib.parse import parse_qsl
 
 from feedkeep.api.addresses import plain_address
@@ -121,11 +122,17 @@ class Request:
                 return bytes(body)
 
 
+WHOLE_BYTES = 262_144
+"""How many bytes of a body that comes in pieces are waited for before the reply begins."""
+
+
 class Reply:
     """What a request is answered with.
 
     Attributes:
-        body: The bytes to send; None where a reply has no body.
+        body: The bytes to send; None where a reply has no body. If `pieces` is there, the first.
+        pieces: What comes after `body`, of a length that nobody knows yet; None if nothing does.
+        is_head: Whether it answers HEAD: then nobody wants the pieces.
         status: The status code.
         headers: All but the length, which follows from the body.
     """
@@ -134,6 +141,8 @@ class Reply:
         self, body: bytes | None, status: int = 200, headers: dict[str, str] | None = None
     ) -> None:
         self.body = body
+        self.pieces: AsyncGenerator[bytes, None] | None = None
+        self.is_head = False
         self.status = status
         self.headers = {"Content-Type": JSON} if body is not None else {}
         if headers:
@@ -142,14 +151,45 @@ class Reply:
     def fields(self) -> list[tuple[bytes, bytes]]:
         """Return the headers as ASGI has them."""
         fields = [(name.encode(), value.encode("latin-1")) for name, value in self.headers.items()]
-        if self.body is not None:
+        if self.body is not None and self.pieces is None:
             fields.append((b"Content-Length", b"%d" % len(self.body)))
         return fields
 
+    @classmethod
+    async def in_pieces(cls, pieces: AsyncGenerator[bytes, None]) -> Self:
+        """Return a reply whose body comes in pieces; a short one is a reply like any other.
+
+        Raises whatever the first pieces do: those that are short enough to be waited for.
+        """
+        first = bytearray()
+        async for piece in pieces:
+            first += piece
+            if len(first) >= WHOLE_BYTES:
+                break
+        else:
+            return cls(bytes(first))
+        reply = cls(bytes(first))
+        reply.pieces = pieces
+        return reply
+
     async def send(self, send: Send) -> None:
-        """Send it over ASGI."""
+        """Send it over ASGI; each piece once the client has room for it.
+
+        Raises whatever the pieces do. Then the reply has no end, and whoever serves it cuts it.
+        """
         await send({"type": "http.response.start", "status": self.status, "headers": self.fields()})
-        await send({"type": "http.response.body", "body": self.body or b""})
+        if self.pieces is not None:
+            async with aclosing(self.pieces) as pieces:
+                await self._send_pieces(send, pieces)
+        else:
+            await send({"type": "http.response.body", "body": self.body or b""})
+
+    async def _send_pieces(self, send: Send, pieces: AsyncGenerator[bytes, None]) -> None:
+        if not self.is_head:
+            await send({"type": "http.response.body", "body": self.body, "more_body": True})
+            async for piece in pieces:
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
 
 
 def _joined(headers: list[tuple[bytes, bytes]]) -> dict[bytes, bytes]:

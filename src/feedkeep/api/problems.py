@@ -139,6 +139,13 @@ def reply_to(error: Exception, request: Request, route: Route | None) -> Reply:
     return refusal.reply()
 
 
+def log_cut(error: Exception, request: Request) -> None:
+    """Log that a reply ends in the middle, since what should come next could not be had."""
+    is_defect = not isinstance(error, StoreUnavailable)
+    known = {"exc_info": error} if is_defect else {"reason": str(error)}
+    _log.error("reply cut", request_id=request.id, **known)
+
+
 def _invalid(detail: str, allow: str) -> Refusal:
     headers = {"Allow": allow} if allow else {}
     return Refusal(METHOD_NOT_ALLOWED, INVALID, detail, headers)

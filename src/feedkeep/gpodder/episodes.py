@@ -6,8 +6,8 @@ from feedkeep.api.http import Reply, Request
 from feedkeep.api.wire import encode
 from feedkeep.gpodder.resource import Resource, admitted, parameter
 from feedkeep.gpodder.times import read_since
-from feedkeep.gpodder.wire import actions_reply, read_list, sent_actions, upload_reply
-from feedkeep.rules.episode_actions import SentAction, aggregated
+from feedkeep.gpodder.wire import actions_in_pieces, read_list, sent_actions, upload_reply
+from feedkeep.rules.episode_actions import SentAction
 from feedkeep.turns import LONG_BYTES, beside
 
 _TRUE = {"true", "1", "yes"}
@@ -31,14 +31,13 @@ async def tell_actions(resource: Resource, request: Request) -> Reply:
     An app that names a device is told what all have done: Music Assistant names one in what it
     asks, and none in what it sends.
     """
-    actions, timestamp = await resource.apps.actions(
+    told = await resource.apps.actions(
         admitted(request),
         read_since(parameter(request, "since")),
         parameter(request, "podcast"),
+        only_last=parameter(request, "aggregated").lower() in _TRUE,
     )
-    if parameter(request, "aggregated").lower() in _TRUE:
-        actions = aggregated(actions)
-    return Reply(encode(actions_reply(actions, timestamp)))
+    return await Reply.in_pieces(actions_in_pieces(told))
 
 
 async def receive_actions(resource: Resource, request: Request) -> Reply:

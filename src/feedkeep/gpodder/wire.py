@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType
 
-from feedkeep.api.wire import ANY, decode
+from feedkeep.action_pages import ToldActions
+from feedkeep.api.wire import ANY, decode, encode
 from feedkeep.apps import Uploaded
 from feedkeep.gpodder.times import read_time, write_time
 from feedkeep.model import EpisodeAction
@@ -146,9 +148,16 @@ def upload_reply(uploaded: Uploaded) -> UploadReply:
     return UploadReply(uploaded.timestamp, uploaded.update_urls)
 
 
-def actions_reply(actions: Sequence[EpisodeAction], timestamp: int) -> ActionsReply:
-    """Return episode actions."""
-    return ActionsReply([_action_reply(action) for action in actions], timestamp)
+async def actions_in_pieces(told: ToldActions) -> AsyncGenerator[bytes, None]:
+    """Yield an `ActionsReply` as JSON: what is before its actions, these, and what is after."""
+    before, after = encode(ActionsReply([], told.timestamp)).split(b"[]")
+    between = before + b"["
+    async with aclosing(told.pages) as pages:
+        async for actions in pages:
+            if actions:
+                yield between + encode([_action_reply(action) for action in actions])[1:-1]
+                between = b","
+    yield (b"" if between == b"," else between) + b"]" + after
 
 
 def _action_reply(action: EpisodeAction) -> ActionReply:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 
 from feedkeep.errors import InvalidFeedUrl
@@ -13,11 +14,12 @@ from feedkeep.model import (
     EpisodeAction,
     Guid,
     Second,
+    Stamp,
     Told,
     Value,
     replace,
 )
-from feedkeep.rules.clock import later, next_stamp
+from feedkeep.rules.clock import next_stamp
 from feedkeep.rules.devices import is_device_id
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.seconds import first_stamp, is_own, second_of
@@ -26,14 +28,10 @@ KINDS = {"download", "play", "delete", "new", "flattr"}
 """What can be done with an episode. On a reply with any other, mygpoclient gives up for good."""
 
 MAX_EPISODE_CHARACTERS = 8_192
-MAX_LISTED = 10_000
-"""How many actions a reply holds at most; the rest is told to whoever asks again."""
 
 _MAX_GUID_CHARACTERS = 1_024
 _NOT_TOLD = -1  # as the second in which something was done
 _MAX_NUMBER = 2**53 - 1
-_US_BETWEEN_STAMPS = 1_000
-"""So that no second has more than 1,000 actions, and every reply comes further than the last."""
 
 _BROKEN = re.compile(r"[\x00-\x20\x7f]")
 
@@ -124,23 +122,19 @@ def _stamped(snapshot: ActionSnapshot, actions: Iterable[EpisodeAction]) -> Acti
     clock = snapshot.last_stamp
     saved = []
     for action in actions:
-        clock = next_stamp(later(clock, _US_BETWEEN_STAMPS - 1), snapshot.now)
+        clock = next_stamp(clock, snapshot.now)
         saved.append(replace(action, revision=clock))
     return ActionDecision(saved, clock)
 
 
-def whole_seconds(
-    listed: Sequence[EpisodeAction], newest: Second
-) -> tuple[Sequence[EpisodeAction], Second]:
-    """Return as many actions as a reply holds, none of a second cut, and the second to tell.
+def among(actions: Iterable[EpisodeAction], revisions: Sequence[Stamp]) -> list[EpisodeAction]:
+    """Return the actions that have one of some revisions, which are in order."""
 
-    `listed` is in order, with one more than a reply holds if there are more.
-    """
-    if len(listed) <= MAX_LISTED:
-        return listed, newest
-    end = second_of(listed[-1].revision)
-    whole = [action for action in listed if action.revision < first_stamp(end)]
-    return whole, Second(end - 1)
+    def is_one(revision: Stamp) -> bool:
+        place = bisect_left(revisions, revision)
+        return place < len(revisions) and revisions[place] == revision
+
+    return [action for action in actions if is_one(action.revision)]
 
 
 def without_own(listed: Iterable[EpisodeAction], told: Told, since: Second) -> list[EpisodeAction]:
@@ -149,19 +143,6 @@ def without_own(listed: Iterable[EpisodeAction], told: Told, since: Second) -> l
     AntennaPod takes what comes for newer than what was played since.
     """
     return [action for action in listed if not is_own(told, "", since, action.revision)]
-
-
-def aggregated(actions: Iterable[EpisodeAction]) -> list[EpisodeAction]:
-    """Return only the last action of each episode, by when it was done, in order of their coming.
-
-    A device that was offline can send an older one later than another device a newer one.
-    """
-    last: dict[tuple[Guid, str], EpisodeAction] = {}
-    for action in actions:
-        episode = (action.podcast_guid, action.episode)
-        if episode not in last or last[episode].done <= action.done:
-            last[episode] = action
-    return sorted(last.values(), key=lambda action: action.revision)
 
 
 def spelled(actions: Iterable[EpisodeAction], feed_urls: Mapping[Guid, str]) -> list[EpisodeAction]:

@@ -147,6 +147,12 @@ class Store(Protocol):
     async def actions(self, account_id: AccountId, request: ActionRequest) -> list[EpisodeAction]:
         """Return episode actions by rising revision."""
 
+    async def last_of_each(self, account_id: AccountId, request: ActionRequest) -> Sequence[Stamp]:
+        """Return the revision of the last action of each episode, by when it was done; in order.
+
+        All of those wanted, however many: they are numbers, of eight bytes each.
+        """
+
     async def documents(self, account_id: AccountId, kind: str) -> Sequence[Document]:
         """Return all documents of a kind by name."""
 

@@ -178,6 +178,9 @@ class SqliteStore:
     async def actions(self, account_id: AccountId, request: ActionRequest) -> list[EpisodeAction]:
         return await self._scan(apps.actions, account_id, request)
 
+    async def last_of_each(self, account_id: AccountId, request: ActionRequest) -> Sequence[Stamp]:
+        return await self._scan(apps.last_of_each, account_id, request)
+
     async def documents(self, account_id: AccountId, kind: str) -> Sequence[Document]:
         return await self._scan(apps.documents, account_id, kind)
 
