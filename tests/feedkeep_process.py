@@ -8,6 +8,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -17,6 +18,7 @@ from itertools import count
 from pathlib import Path
 from typing import Self
 
+import commands
 import httpx
 
 from feedkeep.assembly import open_service
@@ -193,6 +195,8 @@ class FeedkeepProcess:
     def run(self, *arguments: str, stdin: str | bytes = "") -> subprocess.CompletedProcess[str]:
         """Run a command on the service's database."""
         data = stdin.encode() if isinstance(stdin, str) else stdin
+        if not {"PYTHONPATH", "RUN_FIRST"} & self.environment.keys():
+            return commands.run(arguments, self.environment, data)
         pipe = subprocess.PIPE
         with subprocess.Popen(
             [FEEDKEEP, *arguments], env=self.environment, stdin=pipe, stdout=pipe, stderr=pipe
@@ -235,6 +239,22 @@ class FeedkeepProcess:
             headers={"Authorization": f"Bearer {self.new_token(name)}"},
             timeout=30,
         )
+
+
+def wait_until_read(connection: socket.socket) -> None:
+    """Wait until the other end has taken from the kernel all that was sent on a connection."""
+    host, port = connection.getsockname()[:2]
+    address = f"{int.from_bytes(socket.inet_aton(host), 'little'):08X}:{port:04X}"
+    deadline = time.monotonic() + _START_SECONDS
+    while _unread_bytes(address):
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+
+
+def _unread_bytes(sender: str) -> int:
+    """Return how much of what a local address has sent its receiver has not read (proc(5))."""
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return sum(int(row[4].partition(":")[2], 16) for row in rows if row[2] == sender)
 
 
 def write_until_it_ends(client: httpx.Client, thread: int, acknowledged: list[str]) -> None:

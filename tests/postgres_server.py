@@ -100,15 +100,23 @@ class PostgresServer:
 
     def stop(self, number: int = signal.SIGINT) -> None:
         """End it: SIGINT breaks connections off and stops in order, SIGKILL is a crash of all."""
-        if self.process.poll() is None:
-            children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
-            backends = [int(pid) for pid in children.read_text().split()]
+        if self.process.poll() is not None:
+            return
+        if number != signal.SIGKILL:
             self.process.send_signal(number)
             self.process.wait(_START_SECONDS)
-            if number == signal.SIGKILL:  # or they answer until they notice
-                for backend in backends:
-                    with contextlib.suppress(ProcessLookupError):
-                        os.kill(backend, signal.SIGKILL)
+            return
+        self.process.send_signal(signal.SIGSTOP)  # so that it starts no other ones meanwhile
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
+        backends = [int(pid) for pid in children.read_text().split()]
+        for pid in (*backends, self.process.pid):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self.process.wait(_START_SECONDS)
+        deadline = time.monotonic() + _START_SECONDS
+        while any(_is_running(pid) for pid in backends):  # until then they may answer
+            assert time.monotonic() < deadline
+            time.sleep(0.001)
 
     def schema(self, database: str) -> list[str]:
         """Return a database's schema as statements."""
@@ -169,6 +177,14 @@ def with_connection(url: str, work: Callable[[asyncpg.Connection], Any]) -> Any:
 
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(asyncio.run, run()).result()
+
+
+def _is_running(pid: int) -> bool:
+    """Say whether a process is there, and is more than a name that nobody has asked for yet."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
 
 
 def _answers(url: str) -> bool:

@@ -119,8 +119,9 @@ def test_a_request_that_does_not_end_is_told_to_come_back_and_stores_nothing(
     assert httpx.get(f"{url}/livez").status_code == 200  # it does not only listen, it serves
     with socket.create_connection((url.host, url.port or 80), timeout=20) as connection:
         head = f"POST /subscriptions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
-        connection.sendall(f'{head}Content-Length: 99\r\n\r\n{{"subscriptions":[]'.encode())
-        time.sleep(0.3)
+        connection.sendall(f"{head}Expect: 100-continue\r\nContent-Length: 99\r\n\r\n".encode())
+        assert connection.recv(65_536).startswith(b"HTTP/1.1 100 ")  # it waits for the body
+        connection.sendall(b'{"subscriptions":[]')
         started = time.monotonic()
         assert own.stop() == 0
         assert time.monotonic() - started < 10
@@ -147,7 +148,7 @@ def test_while_the_database_is_locked_it_is_live_reads_and_says_503_to_writers(
     own: FeedkeepProcess,
 ) -> None:
     name = own.new_account()
-    with own.client(name) as client:
+    with own.client(name) as client, own.client(name) as reader:
         item = {"subscriptions": [{"feed_url": "https://a.example"}]}
         client.post("/subscriptions", json=item)
         blocker = sqlite3.connect(own.folder / "feedkeep.db", isolation_level=None)
@@ -157,9 +158,9 @@ def test_while_the_database_is_locked_it_is_live_reads_and_says_503_to_writers(
             target=lambda: refused.append(client.post("/subscriptions", json=item))
         )
         thread.start()
-        time.sleep(0.2)
-        assert httpx.get(f"{own.base_url}/livez").status_code == 200
-        assert client.get("/subscriptions").json()["total"] == 1
+        while thread.is_alive():
+            assert httpx.get(f"{own.base_url}/livez").status_code == 200
+            assert reader.get("/subscriptions").json()["total"] == 1
         not_ready = httpx.get(f"{own.base_url}/readyz", timeout=20)
         thread.join()
         blocker.execute("ROLLBACK")

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import gzip
 import socket
-import time
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from feedkeep_process import FeedkeepProcess
+from feedkeep_process import FeedkeepProcess, wait_until_read
 from names import G1, A, derived, entries
 
 ADD_A = f'{{"subscriptions": [{{"feed_url": "{A}"}}]}}'.encode()
@@ -297,7 +296,7 @@ def test_a_body_is_never_taken_for_a_second_request(
     with socket.create_connection((url.host, url.port or 80), timeout=10) as connection:
         middle = request.index(b"grade: h2c")
         connection.sendall(request[:middle])
-        time.sleep(0.2)
+        wait_until_read(connection)
         connection.sendall(request[middle:])
         reply = b"".join(iter(lambda: connection.recv(65_536), b""))
     assert reply.startswith(b"HTTP/1.1 400 Bad Request")
@@ -329,7 +328,7 @@ def talk_in_pieces(feedkeep: FeedkeepProcess, *pieces: bytes) -> bytes:
     with socket.create_connection((url.host, url.port or 80), timeout=10) as connection:
         for piece in pieces:
             connection.sendall(piece)
-            time.sleep(0.2)
+            wait_until_read(connection)
         return b"".join(iter(lambda: connection.recv(65_536), b""))
 
 

@@ -37,7 +37,7 @@ class Handler(BaseHTTPRequestHandler):
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Answering]:
     monkeypatch.setattr(asking, "_PAUSES_SECONDS", (0.0, 0.0))
     with Answering(("127.0.0.1", 0), Handler) as answering:
-        thread = threading.Thread(target=answering.serve_forever)
+        thread = threading.Thread(target=answering.serve_forever, args=(0.01,))
         thread.start()
         yield answering
         answering.shutdown()

@@ -111,7 +111,7 @@ def findings(household: Household, places: int) -> list[Finding]:
 def test_every_flipped_bit_is_noticed(
     start: Callable[..., FeedkeepProcess], amount: Callable[[int, int], int]
 ) -> None:
-    found = findings(Household(start("sqlite")), amount(5, 50))
+    found = findings(Household(start("sqlite")), amount(2, 50))
     assert all(finding.is_noticed for finding in found), found
     assert any(finding.is_refused for finding in found)
 

@@ -235,7 +235,7 @@ def test_no_bytes_make_a_server_error(
     start: Callable[..., FeedkeepProcess], store_kind: str, amount: Callable[[int, int], int]
 ) -> None:
     seed = time.time_ns() if IS_FULL else 7
-    found = prove(start(store_kind), amount(2_400, 100_000), seed)
+    found = prove(start(store_kind), amount(1_200, 100_000), seed)
     assert found == [], f"with the seed {seed}"
 
 

@@ -128,7 +128,7 @@ def test_requests_that_are_repeated_after_a_cut_double_nothing(
     start: Callable[..., FeedkeepProcess], store_kind: str, amount: Callable[[int, int], int]
 ) -> None:
     process = start(store_kind)
-    assert prove(process, amount(320, 10_000)) == []
+    assert prove(process, amount(128, 10_000)) == []
     assert process.use(_damages) == []
 
 

@@ -29,7 +29,7 @@ from feedkeep.rules import seconds
 from feedkeep.service import Service
 from feedkeep.settings import Settings
 
-RUNS = 3_000 if IS_FULL else 60
+RUNS = 3_000 if IS_FULL else 25
 CONTROL_RUNS = 300
 TURNS = 4
 FEEDS = "abcd"

@@ -241,7 +241,7 @@ def ask(client: httpx.Client, request: tuple[str, Any]) -> tuple[int, object, in
 def test_random_requests_of_two_accounts_never_meet(
     process: FeedkeepProcess, amount: Callable[[int, int], int]
 ) -> None:
-    assert leaks(process, amount(400, 10_000)) == []
+    assert leaks(process, amount(150, 10_000)) == []
 
 
 def app_leaks(process: FeedkeepProcess, count: int) -> list[str]:
@@ -263,7 +263,7 @@ def app_leaks(process: FeedkeepProcess, count: int) -> list[str]:
 def test_random_requests_of_two_accounts_apps_never_meet(
     process: FeedkeepProcess, amount: Callable[[int, int], int]
 ) -> None:
-    assert app_leaks(process, amount(300, 10_000)) == []
+    assert app_leaks(process, amount(150, 10_000)) == []
 
 
 def test_the_proof_notices_a_store_that_mixes_accounts(

@@ -111,7 +111,7 @@ def test_a_device_that_follows_the_list_misses_nothing(
     broken: list[str],
 ) -> None:
     process = start(store_kind, *broken)
-    assert prove(process, amount(3_000, 1_000_000)) == []
+    assert prove(process, amount(1_000, 1_000_000)) == []
 
 
 def test_the_proof_notices_stamps_that_are_drawn_without_a_lock(

@@ -94,7 +94,6 @@ def seconds_for_one_more(process: FeedkeepProcess, idle: int) -> float:
             for _ in range(idle):
                 _, writer = await asyncio.open_connection(url.host, url.port)
                 stack.push_async_callback(_cut, writer)
-            await asyncio.sleep(0.5)
             started = time.monotonic()
             headers = {"Authorization": f"Bearer {token}"}
             async with httpx.AsyncClient(base_url=url, headers=headers, timeout=5) as client:

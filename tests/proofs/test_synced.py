@@ -19,7 +19,7 @@ from writers import wrong_after_kills
 def test_nothing_acknowledged_is_lost_when_the_power_fails(
     start: Callable[..., FeedkeepProcess], amount: Callable[[int, int], int]
 ) -> None:
-    assert wrong_after_kills(start("sqlite", "unsynced_lost"), amount(10, 200)) == []
+    assert wrong_after_kills(start("sqlite", "unsynced_lost"), amount(5, 200)) == []
 
 
 def test_the_proof_notices_commits_that_are_not_synced(

@@ -7,6 +7,7 @@ from copy import deepcopy
 from typing import Any
 from unittest import mock
 
+from forms import IS_FULL
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
@@ -209,7 +210,9 @@ class CrowdedRules(Rules):
     most = Most(subscriptions=2, entries=5)
 
 
+RUNS = 20_000 if IS_FULL else 200
+
 TestRules = Rules.TestCase
-TestRules.settings = settings(max_examples=600, stateful_step_count=30, deadline=None)
+TestRules.settings = settings(max_examples=RUNS, stateful_step_count=30, deadline=None)
 TestCrowdedRules = CrowdedRules.TestCase
-TestCrowdedRules.settings = settings(max_examples=300, stateful_step_count=30, deadline=None)
+TestCrowdedRules.settings = TestRules.settings

@@ -269,11 +269,17 @@ def test_while_somebody_holds_an_account_others_go_on_and_it_can_be_read(databas
     run(database, work)
 
 
-def until_waiting(database: str) -> None:
-    """Return once a connection waits for a lock."""
-    waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
-    while not execute(database, waiting):
+def until_waiting(database: str) -> int:
+    """Return the process of a connection to the database that waits for a lock, once one does."""
+    waiting = "datname = current_database() AND wait_event_type = 'Lock'"
+    return until_one(database, waiting)
+
+
+def until_one(database: str, what: str) -> int:
+    """Return the process of a connection of which `what` is true, once there is one."""
+    while not (pid := execute(database, f"SELECT min(pid) FROM pg_stat_activity WHERE {what}")):
         time.sleep(0.01)
+    return int(pid)
 
 
 def test_a_look_up_by_key_does_not_wait_for_long_lists(database: str) -> None:
@@ -297,7 +303,7 @@ def test_who_waits_for_an_account_goes_on_as_soon_as_it_is_free(database: str) -
         await other.execute("BEGIN")
         await other.execute("UPDATE feedkeep.account SET last_stamp = 99 WHERE account_id = 7")
         changes = [asyncio.create_task(store.change(ALICE, [GUID], subscribe)) for _ in "123"]
-        await asyncio.sleep(0.2)
+        await asyncio.to_thread(until_waiting, database)
         await other.execute("COMMIT")
         assert await asyncio.gather(*changes) == [100, 101, 102]
         await other.close()
@@ -383,13 +389,8 @@ def test_a_statement_that_is_cancelled_before_its_commit_is_repeated(
         await other.execute("BEGIN")
         await other.execute("UPDATE feedkeep.account SET is_disabled = false WHERE account_id = 7")
         change = asyncio.create_task(store.change(ALICE, [GUID], subscribe))
-        await asyncio.sleep(0.2)
-        ended = await other.fetchval(
-            f"SELECT count({how}(pid)) FROM pg_stat_activity"
-            " WHERE datname = current_database() AND wait_event_type = 'Lock'"
-        )
-        assert ended == 1
-        await asyncio.sleep(0.1)
+        pid = await asyncio.to_thread(until_waiting, database)
+        assert await other.fetchval(f"SELECT {how}({pid})")
         await other.execute("COMMIT")
         assert await change == 1
         await other.close()
@@ -404,7 +405,7 @@ def test_a_connection_that_ends_in_the_commit_is_unavailable_and_never_repeated(
     for statement in (
         "CREATE SEQUENCE commits",
         "CREATE FUNCTION linger() RETURNS trigger LANGUAGE plpgsql AS"
-        " 'BEGIN PERFORM nextval(''commits''), pg_sleep(2); RETURN NULL; END'",
+        " 'BEGIN PERFORM nextval(''commits''), pg_sleep(30); RETURN NULL; END'",
         "CREATE CONSTRAINT TRIGGER linger AFTER INSERT ON feedkeep.entry"
         " DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION linger()",
     ):
@@ -412,13 +413,10 @@ def test_a_connection_that_ends_in_the_commit_is_unavailable_and_never_repeated(
 
     async def work(store: PostgresStore) -> None:
         change = asyncio.create_task(answers(store.change(ALICE, [GUID], subscribe)))
-        await asyncio.sleep(0.5)
+        committing = "datname = current_database() AND query = 'COMMIT' AND state = 'active'"
+        pid = await asyncio.to_thread(until_one, database, committing)
         other = await asyncpg.connect(database)
-        ended = await other.fetchval(
-            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
-            " WHERE datname = current_database() AND query = 'COMMIT' AND state = 'active'"
-        )
-        assert ended == 1
+        assert await other.fetchval(f"SELECT pg_terminate_backend({pid})")
         assert await change == [StoreUnavailable]
         assert await other.fetchval("SELECT last_value FROM commits") == 1
         await other.execute("DROP TRIGGER linger ON feedkeep.entry")
@@ -461,7 +459,7 @@ def test_a_caller_that_goes_away_leaves_no_transaction_open(database: str) -> No
         await other.execute("BEGIN")
         await other.execute("UPDATE feedkeep.account SET is_disabled = false WHERE account_id = 7")
         disabling = asyncio.create_task(store.set_disabled(ALICE, True))
-        await asyncio.sleep(0.2)
+        await asyncio.to_thread(until_waiting, database)
         disabling.cancel()
         await asyncio.gather(disabling, return_exceptions=True)
         await other.execute("COMMIT")
@@ -679,7 +677,7 @@ def test_a_stop_does_not_wait_for_a_database_that_does_not_answer(
         other = await asyncpg.connect(database)
         await other.execute("BEGIN; LOCK TABLE feedkeep.account")
         changing = asyncio.create_task(answers(store.change(ALICE, [GUID], subscribe)))
-        await asyncio.sleep(0.1)
+        await asyncio.to_thread(until_waiting, database)
         started = time.monotonic()
         await store.close()
         assert time.monotonic() - started < 1.7  # the lock would be waited for two seconds

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
+from forms import IS_FULL
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -51,6 +52,8 @@ from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.store.base import Store
 from feedkeep.store.postgres import PostgresStore
 from feedkeep.store.sqlite import SqliteStore
+
+RUNS = 1_000 if IS_FULL else 15
 
 T = TypeVar("T")
 
@@ -200,7 +203,7 @@ class EveryStore(Rules):
 def test_no_store_differs_from_the_rules_and_the_reference(stores: Stores) -> None:
     run_state_machine_as_test(
         lambda: EveryStore(stores),
-        settings=settings(max_examples=60, stateful_step_count=20, deadline=None),
+        settings=settings(max_examples=RUNS, stateful_step_count=20, deadline=None),
     )
 
 
@@ -319,5 +322,5 @@ class EveryAppStore(RuleBasedStateMachine):
 def test_no_store_keeps_anything_else_for_apps_than_the_others(stores: Stores) -> None:
     run_state_machine_as_test(
         lambda: EveryAppStore(stores),
-        settings=settings(max_examples=30, stateful_step_count=15, deadline=None),
+        settings=settings(max_examples=RUNS, stateful_step_count=15, deadline=None),
     )
