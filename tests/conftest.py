@@ -11,6 +11,11 @@ import pytest
 from feedkeep_process import FeedkeepProcess
 from postgres_server import PostgresServer, drop_database, new_database
 
+# httpx reads a hundred certificates for each client, which takes longer than what most tests ask of
+# it; none of them is needed here.
+os.environ.pop("SSL_CERT_FILE", None)
+os.environ["SSL_CERT_DIR"] = os.devnull
+
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[str]:

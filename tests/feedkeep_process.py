@@ -17,12 +17,15 @@ from collections.abc import Awaitable, Callable, Iterable
 from itertools import count
 from pathlib import Path
 from typing import Self
+from unittest import mock
 
 import commands
 import httpx
+from argon2 import PasswordHasher
 
 from feedkeep.assembly import open_service
 from feedkeep.model import T
+from feedkeep.security import passwords
 from feedkeep.service import Service
 from feedkeep.settings import Settings
 
@@ -34,6 +37,8 @@ NEVER_LOGGED = re.compile(
 
 SHORTEST_TO_SEARCH = 8
 """What is shorter may be in a database by chance."""
+
+_CHEAP_HASHER = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
 
 _START_SECONDS = 20
 _AT_THE_START = Path(__file__).parent / "proofs" / "at_the_start"
@@ -144,9 +149,9 @@ class FeedkeepProcess:
         return [pid for pid in found if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()]
 
     def wait_for_workers(self, count: int) -> None:
-        """Wait until so many processes serve, so that not the first one takes all connections."""
+        """Wait until so many processes serve; the kernel gives each its part of the connections."""
         deadline = time.monotonic() + _START_SECONDS
-        while sum(_has_a_loop(pid) for pid in self.workers()) < count:
+        while sum(_accepts(pid) for pid in self.workers()) < count:
             assert time.monotonic() < deadline, self.log.read_text()
             time.sleep(0.02)
         self._assert_ran_first(self.workers())
@@ -220,10 +225,15 @@ class FeedkeepProcess:
 
         return asyncio.run(run())
 
-    def new_account(self, password: str | None = None) -> str:
-        """Create an account with a name of its own; return the name."""
+    def new_account(self, password: str | None = None, *, is_costly: bool = False) -> str:
+        """Create an account with a name of its own; return the name.
+
+        Its password is hashed at no cost, unless `is_costly`: then as all are.
+        """
         name = f"User{next(_numbers)}"
-        self.use(lambda service: service.create_account(name, password))
+        hasher = passwords._HASHER if is_costly else _CHEAP_HASHER
+        with mock.patch.object(passwords, "_HASHER", hasher):
+            self.use(lambda service: service.create_account(name, password))
         self.passwords += [password] if password else []
         return name
 
@@ -291,10 +301,16 @@ def write_while(process: FeedkeepProcess, number: int) -> tuple[list[str], str, 
     return acknowledged, name, status
 
 
-def _has_a_loop(pid: int) -> bool:
-    """Say whether a process has come to its event loop."""
-    links = []
-    for link in Path(f"/proc/{pid}/fd").iterdir():
+def _accepts(pid: int) -> bool:
+    """Say whether a process waits for connections: that comes last, when it can serve (proc(5))."""
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    listening = {f"socket:[{row[9]}]" for row in rows if row[3] == "0A"}
+    process = Path(f"/proc/{pid}")
+    for descriptor in (process / "fd").iterdir():
         with contextlib.suppress(FileNotFoundError):
-            links.append(str(link.readlink()))
-    return "anon_inode:[eventpoll]" in links
+            if str(descriptor.readlink()) == "anon_inode:[eventpoll]":
+                polled = (process / "fdinfo" / descriptor.name).read_text()
+                for number in re.findall(r"^tfd:\s*(\d+)", polled, re.MULTILINE):
+                    if str((process / "fd" / number).readlink()) in listening:
+                        return True
+    return False
