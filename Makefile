@@ -25,17 +25,20 @@ help:
 serve: .venv/run
 	@$(BIN)/feedkeep serve --setup me $(ARGS)
 
+# One more test at a time than there are processors: many wait for another process.
+SIDE_BY_SIDE = -n $$(($$(nproc) + 1)) --dist worksteal
+
 # With COVERED=1, as CI calls it, it also tells which lines no test runs. What is seen of them is kept
 # in files, for which the proofs have no time.
 test: .venv/dev
 ifndef COVERED
-	$(BIN)/pytest -n auto --dist worksteal $(ARGS)
+	$(BIN)/pytest $(SIDE_BY_SIDE) $(ARGS)
 else
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest -n auto --dist worksteal --ignore=tests/proofs $(ARGS)
+	$(BIN)/coverage run -m pytest $(SIDE_BY_SIDE) --ignore=tests/proofs $(ARGS)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
-	$(BIN)/pytest -n auto --dist worksteal tests/proofs
+	$(BIN)/pytest $(SIDE_BY_SIDE) tests/proofs
 endif
 
 test-versions:
