@@ -20,7 +20,7 @@ from feedkeep_process import FEEDKEEP, FeedkeepProcess
 
 from feedkeep import logs
 
-MORE_THAN_FITS = 3_000
+MORE_THAN_FITS = 1_000
 """Requests whose lines are more than a pipe, a socket or a terminal holds."""
 
 

@@ -166,13 +166,3 @@ def test_what_it_removed_is_removed_everywhere(person: Person) -> None:
     api = person.interface()
     listed = ok(api.get("/subscriptions"))["subscriptions"]
     assert {entry["feed_url"]: entry["is_subscribed"] for entry in listed} == {A: True, B: False}
-
-
-def test_however_many_actions_there_are_one_reply_tells_all_of_them(person: Person) -> None:
-    """PinePods takes a short reply for the end, and goes on from its own clock."""
-    desk = Kasts(person)
-    for start in range(0, 10_500, 5_250):
-        sent = [play(A, f"{EPISODE}?{n}", n) for n in range(start, start + 5_250)]
-        desk.ask("POST", person.episodes, sent)
-    assert [action["position"] for action in desk.actions("false")] == list(range(10_500))
-    assert desk.actions("false") == []

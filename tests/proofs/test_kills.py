@@ -22,7 +22,7 @@ from writers import KILLS_OF_AN_ACCOUNT, WRITERS, Writers, wrong_after_kills
 def test_nothing_acknowledged_is_lost_when_the_service_is_killed(
     start: Callable[..., FeedkeepProcess], store_kind: str, amount: Callable[[int, int], int]
 ) -> None:
-    assert wrong_after_kills(start(store_kind), amount(8, 1_000)) == []
+    assert wrong_after_kills(start(store_kind), amount(4, 1_000)) == []
 
 
 @pytest.mark.parametrize(

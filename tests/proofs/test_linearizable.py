@@ -210,7 +210,7 @@ def test_operations_on_one_account_are_linearizable(
     start: Callable[..., FeedkeepProcess], store_kind: str, amount: Callable[[int, int], int]
 ) -> None:
     process = start(store_kind, STAMPED)
-    assert prove(process, amount(3, 500), amount(50, 200)) == []
+    assert prove(process, amount(2, 500), amount(40, 200)) == []
     assert process.log.read_text() == ""
 
 

@@ -210,7 +210,7 @@ class CrowdedRules(Rules):
     most = Most(subscriptions=2, entries=5)
 
 
-RUNS = 20_000 if IS_FULL else 200
+RUNS = 20_000 if IS_FULL else 120
 
 TestRules = Rules.TestCase
 TestRules.settings = settings(max_examples=RUNS, stateful_step_count=30, deadline=None)

@@ -53,7 +53,7 @@ from feedkeep.store.base import Store
 from feedkeep.store.postgres import PostgresStore
 from feedkeep.store.sqlite import SqliteStore
 
-RUNS = 1_000 if IS_FULL else 15
+RUNS = 1_000 if IS_FULL else 10
 
 T = TypeVar("T")
 
