@@ -111,7 +111,7 @@ def test_a_copy_holds_only_a_part_in_memory(tmp_path: Path) -> None:
         return most
 
     sizes = []
-    for accounts in (20, 80):
+    for accounts in (60, 240):
         (tmp_path / "source.db").unlink(missing_ok=True)
         fill(source, accounts, ENTRIES)
         sizes.append(asyncio.run(most_memory_bytes(accounts)))
