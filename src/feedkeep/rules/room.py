@@ -33,6 +33,11 @@ def most_of(max_subscriptions: int) -> Most:
     return Most(max_subscriptions, _ENTRIES_FOR_EACH * max_subscriptions)
 
 
+def has_room_for_one(counts: Counts, most: Most) -> bool:
+    """Say whether any one item fits, whatever is known of it: its guid's entry, and its URL's."""
+    return counts.subscribed < most.subscriptions and counts.entries + 2 <= most.entries
+
+
 def check_room(before: Counts, after: Counts, most: Most) -> None:
     """Check that what is added to a list fits into it. What makes it no larger always does.
 

@@ -23,7 +23,7 @@ from feedkeep.model import (
 from feedkeep.rules.draft import Draft
 from feedkeep.rules.feed_urls import FeedUrl, parse_feed_url
 from feedkeep.rules.guids import parse_guid
-from feedkeep.rules.room import EVERYONES, Most, check_room
+from feedkeep.rules.room import EVERYONES, Most, check_room, has_room_for_one
 
 MAX_POINTERS = 1_000
 """How many pointers may lead to one subscription."""
@@ -256,7 +256,8 @@ def _add_one(draft: Draft, item: Wanted) -> bool:
     by_url = _found_by_url(draft, item.url)
     by_guid = draft.find(item.guid) if item.guid else None
     found = by_guid or by_url
-    _check_room(draft, item, is_new=not any(f and f.is_subscribed for f in (found, by_url)))
+    if not has_room_for_one(draft.counts, draft.most):
+        _check_room(draft, item, is_new=not any(f and f.is_subscribed for f in (found, by_url)))
     if found is None:
         draft.create(item.guid or item.url.guid, item.url)
         return False
