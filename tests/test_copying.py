@@ -115,7 +115,7 @@ def test_a_copy_holds_only_a_part_in_memory(tmp_path: Path) -> None:
         (tmp_path / "source.db").unlink(missing_ok=True)
         fill(source, accounts, ENTRIES)
         sizes.append(asyncio.run(most_memory_bytes(accounts)))
-    assert sizes[1] < 1.5 * sizes[0]
+    assert sizes[1] < 2 * sizes[0]  # of four times as much
     assert sizes[1] < 8 * MIB
 
 

@@ -36,11 +36,17 @@ class RawClient:
         head = f"{method} {path} HTTP/1.1\r\n{self._headers}Content-Length: {len(content)}\r\n\r\n"
         return head.encode() + content
 
-    async def cut(self, message: bytes, seconds: float) -> None:
-        """Send a request, or a part of it, on a connection of its own, and cut that."""
-        _, writer = await asyncio.open_connection(*self._address)
+    async def cut(self, message: bytes, seconds: float | None) -> None:
+        """Send a request, or a part of it, on a connection of its own, and cut that.
+
+        With None, it is cut once the answer begins to come, which nobody reads.
+        """
+        reader, writer = await asyncio.open_connection(*self._address)
         writer.write(message)
-        await asyncio.sleep(seconds)
+        if seconds is None:
+            await reader.read(1)
+        else:
+            await asyncio.sleep(seconds)
         writer.transport.abort()
 
     async def __aenter__(self) -> Self:
