@@ -40,6 +40,9 @@ SHORTEST_TO_SEARCH = 8
 
 _CHEAP_HASHER = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
 
+_FROM_NOTHING = {"PYTHONPATH", "RUN_FIRST", "COVERAGE_PROCESS_CONFIG"}
+"""What has to be there when Python starts: a command that is forked would not see it."""
+
 _START_SECONDS = 20
 _AT_THE_START = Path(__file__).parent / "proofs" / "at_the_start"
 _numbers = count(1)
@@ -200,7 +203,7 @@ class FeedkeepProcess:
     def run(self, *arguments: str, stdin: str | bytes = "") -> subprocess.CompletedProcess[str]:
         """Run a command on the service's database."""
         data = stdin.encode() if isinstance(stdin, str) else stdin
-        if not {"PYTHONPATH", "RUN_FIRST"} & self.environment.keys():
+        if not _FROM_NOTHING & self.environment.keys():
             return commands.run(arguments, self.environment, data)
         pipe = subprocess.PIPE
         with subprocess.Popen(
