@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
+import hypothesis
 import pytest
 from feedkeep_process import FeedkeepProcess
 from postgres_server import PostgresServer, drop_database, new_database
@@ -15,6 +16,12 @@ from postgres_server import PostgresServer, drop_database, new_database
 # it; none of them is needed here.
 os.environ.pop("SSL_CERT_FILE", None)
 os.environ["SSL_CERT_DIR"] = os.devnull
+
+# How long an example takes says how busy the machine is.
+hypothesis.settings.register_profile(
+    "untimed", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("untimed")
 
 
 @pytest.fixture(scope="session")

@@ -31,7 +31,7 @@ UNITS = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=2_000 if IS_FULL else 8, deadline=None)
+@settings(max_examples=2_000 if IS_FULL else 8)
 @given(st.lists(UNITS, min_size=1, max_size=6), st.lists(UNITS, max_size=4))
 def test_what_repeats_anything_is_read_or_refused_in_time(
     before: list[bytes], repeated: list[bytes]

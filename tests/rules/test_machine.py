@@ -213,6 +213,6 @@ class CrowdedRules(Rules):
 RUNS = 20_000 if IS_FULL else 120
 
 TestRules = Rules.TestCase
-TestRules.settings = settings(max_examples=RUNS, stateful_step_count=30, deadline=None)
+TestRules.settings = settings(max_examples=RUNS, stateful_step_count=30)
 TestCrowdedRules = CrowdedRules.TestCase
 TestCrowdedRules.settings = TestRules.settings

@@ -203,7 +203,7 @@ class EveryStore(Rules):
 def test_no_store_differs_from_the_rules_and_the_reference(stores: Stores) -> None:
     run_state_machine_as_test(
         lambda: EveryStore(stores),
-        settings=settings(max_examples=RUNS, stateful_step_count=20, deadline=None),
+        settings=settings(max_examples=RUNS, stateful_step_count=20),
     )
 
 
@@ -322,5 +322,5 @@ class EveryAppStore(RuleBasedStateMachine):
 def test_no_store_keeps_anything_else_for_apps_than_the_others(stores: Stores) -> None:
     run_state_machine_as_test(
         lambda: EveryAppStore(stores),
-        settings=settings(max_examples=RUNS, stateful_step_count=15, deadline=None),
+        settings=settings(max_examples=RUNS, stateful_step_count=15),
     )
