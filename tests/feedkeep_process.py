@@ -256,18 +256,25 @@ class FeedkeepProcess:
 
 def wait_until_read(connection: socket.socket) -> None:
     """Wait until the other end has taken from the kernel all that was sent on a connection."""
-    host, port = connection.getsockname()[:2]
-    address = f"{int.from_bytes(socket.inet_aton(host), 'little'):08X}:{port:04X}"
+    own, other = _in_proc(*connection.getsockname()), _in_proc(*connection.getpeername())
     deadline = time.monotonic() + _START_SECONDS
-    while _unread_bytes(address):
+    while _unread_bytes(own, other):
         assert time.monotonic() < deadline
         time.sleep(0.001)
 
 
-def _unread_bytes(sender: str) -> int:
-    """Return how much of what a local address has sent its receiver has not read (proc(5))."""
+def _in_proc(host: str, port: int) -> str:
+    return f"{int.from_bytes(socket.inet_aton(host), 'little'):08X}:{port:04X}"
+
+
+def _unread_bytes(sender: str, receiver: str) -> int:
+    """Return how much of what was sent from one address to another is not read yet (proc(5)).
+
+    Of other receivers, one may never read what an earlier sender at the same address has sent.
+    """
     rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
-    return sum(int(row[4].partition(":")[2], 16) for row in rows if row[2] == sender)
+    ends = [receiver, sender]
+    return sum(int(row[4].partition(":")[2], 16) for row in rows if row[1:3] == ends)
 
 
 def write_until_it_ends(client: httpx.Client, thread: int, acknowledged: list[str]) -> None:
