@@ -10,7 +10,6 @@ from pathlib import Path
 
 import httpx
 
-from feedkeep.api.stamps import write_stamp
 from feedkeep.assembly import open_store
 from feedkeep.model import Account, AccountId, Owner, Records, Stamp, Subscription, Token
 from feedkeep.rules.clock import later
@@ -18,6 +17,7 @@ from feedkeep.rules.credentials import MAX_ACCOUNT_ID, SECRET_BYTES, token_hash,
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.seconds import second_of, settled
 from feedkeep.settings import Settings
+from feedkeep.stamps import write_stamp
 
 BEGUN = Stamp(1_700_000_000_000_000)
 """The stamp before the first one of each account."""

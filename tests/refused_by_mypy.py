@@ -5,12 +5,12 @@ Each is a slip that would reach a store, or a client, if the hand-over in betwee
 
 from __future__ import annotations
 
-from feedkeep.api.resources import SubscriptionResource
-from feedkeep.api.routing import Methods
-from feedkeep.api.stamps import write_stamp
+from feedkeep.http.routing import Methods
 from feedkeep.model import AccountId, Second, Stamp, Told
+from feedkeep.openpodcast.resources import SubscriptionResource
 from feedkeep.rules.clock import next_stamp
 from feedkeep.rules.seconds import first_second, is_own, settled
+from feedkeep.stamps import write_stamp
 from feedkeep.store.postgres import PostgresStore
 from feedkeep.store.postgres import accounts as postgres_accounts
 from feedkeep.store.postgres import apps as postgres_apps

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
-from feedkeep.api.routing import Route
-from feedkeep.app import edges
+from feedkeep.edges import edges
+from feedkeep.http.routing import Route
 from feedkeep.service import Service
 from feedkeep.settings import Settings
 

@@ -18,7 +18,7 @@ import msgspec
 import structlog
 
 from feedkeep import wall_clock
-from feedkeep.api.stamps import write_stamp
+from feedkeep.stamps import write_stamp
 
 _ENCODER = msgspec.json.Encoder(enc_hook=str)
 

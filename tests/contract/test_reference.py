@@ -24,10 +24,11 @@ from names import G1, A, derived, patch
 from route_table import all_routes, bare, choices
 
 import feedkeep
-from feedkeep.api import wire
-from feedkeep.api.reference import openapi_document
-from feedkeep.app import DOCUMENTED
+from feedkeep.edges import DOCUMENTED
 from feedkeep.gpodder import wire as gpodder_wire
+from feedkeep.http import health, json_bodies, sync_json
+from feedkeep.http.reference import openapi_document
+from feedkeep.openpodcast import wire
 from feedkeep.rules.devices import is_device_id
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.guids import parse_guid
@@ -198,7 +199,7 @@ def test_no_key_of_the_document_is_a_stray_sentence() -> None:
 
 def test_two_parts_of_the_document_cannot_define_the_same_thing() -> None:
     with pytest.raises(AssertionError, match="the same thing"):
-        openapi_document(["feedkeep.api", "feedkeep.gpodder", "feedkeep.gpodder"])
+        openapi_document(["feedkeep.openpodcast", "feedkeep.gpodder", "feedkeep.gpodder"])
 
 
 @pytest.mark.parametrize(
@@ -210,14 +211,14 @@ def test_two_parts_of_the_document_cannot_define_the_same_thing() -> None:
         ("Page", wire.PageReply),
         ("DeletedReply", wire.DeletedReply),
         ("DeletionReply", wire.DeletionReply),
-        ("Status", wire.StatusReply),
-        ("Error", wire.Problem),
+        ("Status", health.StatusReply),
+        ("Error", json_bodies.Problem),
         ("AddRequest", wire.AddRequest),
         ("UpdateRequest", wire.UpdateRequest),
-        ("UrlChanges", gpodder_wire.ChangesReply),
-        ("Uploaded", gpodder_wire.UploadReply),
-        ("EpisodeAction", gpodder_wire.ActionReply),
-        ("EpisodeActions", gpodder_wire.ActionsReply),
+        ("UrlChanges", sync_json.ChangesReply),
+        ("Uploaded", sync_json.UploadReply),
+        ("EpisodeAction", sync_json.ActionReply),
+        ("EpisodeActions", sync_json.ActionsReply),
         ("Device", gpodder_wire.DeviceReply),
         ("Podcast", gpodder_wire.PodcastReply),
         ("Updates", gpodder_wire.UpdatesReply),

@@ -12,9 +12,11 @@ import httpx
 import pytest
 from people import basic
 
-from feedkeep.api import resources
-from feedkeep.app import FeedkeepApp
-from feedkeep.gpodder import episodes, resource, subscriptions
+from feedkeep.edges import edges
+from feedkeep.gpodder import subscriptions
+from feedkeep.http import resource, syncing
+from feedkeep.http.application import Application
+from feedkeep.openpodcast import resources
 from feedkeep.service import Service
 from feedkeep.settings import Settings
 from feedkeep.store.sqlite import SqliteStore
@@ -30,7 +32,7 @@ def run(path: Path, work: Callable[[httpx.AsyncClient], Awaitable[None]]) -> Non
     async def go() -> None:
         service = Service(await SqliteStore.open(path))
         await service.create_account("alice", PASSWORD)
-        transport = httpx.ASGITransport(FeedkeepApp(service, Settings()))
+        transport = httpx.ASGITransport(Application(edges(service, Settings()), Settings()))
         headers = {"Authorization": basic("alice", PASSWORD)}
         async with httpx.AsyncClient(
             transport=transport, base_url="http://test", headers=headers
@@ -63,7 +65,7 @@ def long_ones(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         beside = module.beside
         monkeypatch.setattr(module, "beside", watched)
 
-    for module in (resources, resource, episodes, subscriptions):
+    for module in (resources, resource, syncing, subscriptions):
         watch(module)
     return done
 

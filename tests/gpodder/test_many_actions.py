@@ -17,15 +17,7 @@ from people import ok, play
 from postgres_server import drop_database, new_database
 
 from feedkeep.assembly import open_store
-from feedkeep.model import (
-    Account,
-    AccountId,
-    EpisodeAction,
-    Owner,
-    Records,
-    Stamp,
-    Token,
-)
+from feedkeep.model import Account, AccountId, EpisodeAction, Owner, Records, Stamp, Token
 from feedkeep.rules.credentials import SECRET_BYTES, token_hash, write_token
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.seconds import settled

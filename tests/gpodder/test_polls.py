@@ -8,7 +8,8 @@ from pathlib import Path
 import httpx
 from people import basic
 
-from feedkeep.app import FeedkeepApp
+from feedkeep.edges import edges
+from feedkeep.http.application import Application
 from feedkeep.service import Service
 from feedkeep.settings import Settings
 from feedkeep.store.sqlite import SqliteStore
@@ -34,7 +35,7 @@ def test_a_poll_with_a_password_asks_no_more_than_one_with_a_cookie(tmp_path: Pa
         store = await SqliteStore.open(tmp_path / "feedkeep.db")
         service = Service(store)
         await service.create_account("alice", PASSWORD)
-        transport = httpx.ASGITransport(FeedkeepApp(service, Settings()))
+        transport = httpx.ASGITransport(Application(edges(service, Settings()), Settings()))
         async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
 
             async def poll(**headers: str) -> httpx.Response:

@@ -6,14 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from feedkeep.model import ActionSnapshot, EpisodeAction, replace
-from feedkeep.rules.episode_actions import (
-    RefusedUrl,
-    SentAction,
-    among,
-    judge,
-    record,
-    spelled,
-)
+from feedkeep.rules.episode_actions import RefusedUrl, SentAction, among, judge, record, spelled
 
 NOW = 1_700_000_000_000_000
 PLAYED = SentAction(

@@ -9,13 +9,7 @@ from feedkeep.rules import url_lists
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.spellings import UNKNOWN, Spellings
 from feedkeep.rules.subscriptions import Added, Update, update, want
-from feedkeep.rules.url_lists import (
-    UrlChanges,
-    to_replace,
-    url_changes,
-    whole_list,
-    without_own,
-)
+from feedkeep.rules.url_lists import UrlChanges, to_replace, url_changes, whole_list, without_own
 
 A, B, C, D = (f"https://{letter}.example" for letter in "abcd")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import uvloop
 
-from feedkeep.api.http import Receive, Scope, Send
+from feedkeep.http.messages import Receive, Scope, Send
 from feedkeep.server import listen, run
 from feedkeep.settings import Settings
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from feedkeep.api.http import App, Receive, Reply, Scope, Send
-from feedkeep.api.problems import BodyTooSlow, NoRoom, refusal_of
+from feedkeep.http.messages import App, Receive, Reply, Scope, Send
+from feedkeep.http.problems import BodyTooSlow, NoRoom, refusal_of
 from feedkeep.server import in_flight
 from feedkeep.server.in_flight import PIECE_BYTES, InFlight
 

@@ -14,12 +14,12 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from feedkeep.api.stamps import write_stamp
 from feedkeep.assembly import open_service
 from feedkeep.errors import AccountError
 from feedkeep.model import Stamp, T
 from feedkeep.service import Service
 from feedkeep.settings import Settings, load_settings
+from feedkeep.stamps import write_stamp
 
 DatabaseOption = Annotated[
     str | None,

@@ -26,10 +26,10 @@ from feedkeep.cli.common import (
     with_service,
 )
 from feedkeep.errors import AccountError
-from feedkeep.gpodder.asking import RemoteError
-from feedkeep.gpodder.remote import DeviceThere, Remote
-from feedkeep.gpodder.wire import sent_actions
+from feedkeep.http.sync_json import sent_actions
 from feedkeep.model import Account, Admitted, T, replace
+from feedkeep.remote.asking import RemoteError
+from feedkeep.remote.other_servers import DeviceThere, Remote
 from feedkeep.rules.subscriptions import Added, Refused, want
 from feedkeep.service import Service
 

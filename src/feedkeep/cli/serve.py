@@ -12,9 +12,10 @@ import typer
 import uvloop
 
 from feedkeep import __version__
-from feedkeep.app import FeedkeepApp
 from feedkeep.assembly import open_service
 from feedkeep.cli.common import ConfigOption, DatabaseOption, say, settings
+from feedkeep.edges import edges
+from feedkeep.http.application import Application
 from feedkeep.logs import configure_logs
 from feedkeep.server import listen, run
 from feedkeep.service import Service
@@ -145,7 +146,7 @@ def _end_before_serving(*_: object) -> None:
 
 async def _serve(chosen: Settings, listener: socket.socket) -> None:
     async with open_service(chosen) as service:
-        await run(FeedkeepApp(service, chosen), listener, chosen)
+        await run(Application(edges(service, chosen), chosen), listener, chosen)
 
 
 async def _introduce(chosen: Settings, base: str, setup: str | None) -> None:

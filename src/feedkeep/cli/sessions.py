@@ -7,13 +7,7 @@ from typing import Annotated
 import typer
 
 from feedkeep.cli.accounts import NameArgument
-from feedkeep.cli.common import (
-    ConfigOption,
-    DatabaseOption,
-    say,
-    settings,
-    with_service,
-)
+from feedkeep.cli.common import ConfigOption, DatabaseOption, say, settings, with_service
 from feedkeep.cli.tokens import show_tokens
 
 app = typer.Typer(

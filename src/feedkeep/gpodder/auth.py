@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from feedkeep.api.http import Reply, Request
 from feedkeep.gpodder.door import take_back
-from feedkeep.gpodder.resource import Resource, admitted, done
+from feedkeep.http.messages import Reply, Request
+from feedkeep.http.resource import Resource, admitted, done
 
 
 class LoginResource(Resource):

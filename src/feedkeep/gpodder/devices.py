@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from feedkeep.api.http import Reply, Request
-from feedkeep.api.wire import encode
 from feedkeep.errors import InvalidInput
-from feedkeep.gpodder.resource import Resource, admitted, done, parameter
-from feedkeep.gpodder.wire import DeviceReply, text, texts
+from feedkeep.gpodder.wire import DeviceReply
+from feedkeep.http.json_bodies import encode, text, texts
+from feedkeep.http.messages import Reply, Request
+from feedkeep.http.resource import Resource, admitted, done, parameter
 from feedkeep.rules.feed_urls import parse_feed_url
 
 

@@ -5,10 +5,10 @@ Nobody's list is public here, so nobody's can be counted.
 
 from __future__ import annotations
 
-from feedkeep.api.http import Reply, Request
-from feedkeep.api.wire import encode
-from feedkeep.gpodder.resource import Resource
 from feedkeep.gpodder.subscriptions import written
+from feedkeep.http.json_bodies import encode
+from feedkeep.http.messages import Reply, Request
+from feedkeep.http.resource import Resource
 
 UPDATE_TIMEOUT_SECONDS = 604_800
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from feedkeep.api.auth import credential_of, is_basic
-from feedkeep.api.http import Request
 from feedkeep.errors import Forbidden, NotAuthorized
+from feedkeep.http.doors import credential_of, is_basic
+from feedkeep.http.messages import Request
 from feedkeep.logins import SESSION_DAYS
 from feedkeep.model import Admitted, replace
 from feedkeep.rules.credentials import name_key, read_session

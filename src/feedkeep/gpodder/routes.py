@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from feedkeep.api.routing import Methods
 from feedkeep.gpodder.auth import LoginResource, LogoutResource
 from feedkeep.gpodder.devices import (
     DeviceResource,
@@ -10,11 +9,7 @@ from feedkeep.gpodder.devices import (
     SettingsResource,
     SyncDevicesResource,
 )
-from feedkeep.gpodder.directory import (
-    ClientConfigResource,
-    NoPodcastsResource,
-    NothingResource,
-)
+from feedkeep.gpodder.directory import ClientConfigResource, NoPodcastsResource, NothingResource
 from feedkeep.gpodder.episodes import EpisodesResource
 from feedkeep.gpodder.subscriptions import (
     FORMATS,
@@ -23,6 +18,7 @@ from feedkeep.gpodder.subscriptions import (
     DeviceListResource,
     UpdatesResource,
 )
+from feedkeep.http.routing import Methods
 from feedkeep.service import Service
 from feedkeep.settings import Settings
 

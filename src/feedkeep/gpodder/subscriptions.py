@@ -8,21 +8,15 @@ from typing import Any
 
 import structlog
 
-from feedkeep.api.http import Reply, Request
-from feedkeep.api.wire import LIST, decode, encode
 from feedkeep.errors import InvalidInput
 from feedkeep.formats import opml
 from feedkeep.formats.feed_list import Format, read_urls, write_feed_list
-from feedkeep.gpodder.resource import Resource, admitted, done, parameter
-from feedkeep.gpodder.times import read_since
-from feedkeep.gpodder.wire import (
-    ChangesReply,
-    PodcastReply,
-    UpdatesReply,
-    text,
-    texts,
-    upload_reply,
-)
+from feedkeep.gpodder.wire import PodcastReply, UpdatesReply
+from feedkeep.http.json_bodies import LIST, decode, encode, text
+from feedkeep.http.messages import Reply, Request
+from feedkeep.http.resource import Resource, admitted, done, parameter
+from feedkeep.http.sync_times import read_since
+from feedkeep.http.syncing import device_of, receive_changes, tell_changes
 from feedkeep.model import Subscription
 from feedkeep.rules.devices import check_id
 from feedkeep.rules.url_lists import UrlChanges
@@ -60,7 +54,7 @@ class UpdatesResource(Resource):
     async def get(self, request: Request) -> Reply:
         """Tell what changed; of new episodes nothing is known here."""
         since = read_since(parameter(request, "since"))
-        changes, timestamp = await self.apps.changes(admitted(request), since, _device(request))
+        changes, timestamp = await self.apps.changes(admitted(request), since, device_of(request))
         request.hold(chain(changes.add, changes.remove))
         return Reply(await beside(len(changes.add) > LONG_LIST, _updates, changes, timestamp))
 
@@ -73,7 +67,7 @@ class WholeListResource(Resource):
         body = await self.body(request)
         urls = await beside(len(body) > LONG_BYTES, _read, body, request.parameters["format"])
         self.check_count(len(urls))
-        refused = await self.apps.replace(admitted(request), urls, _device(request))
+        refused = await self.apps.replace(admitted(request), urls, device_of(request))
         if refused:  # of which nothing is told: URLs are in no log
             _log.warning(
                 "a whole list had texts that are no feed URLs; so nothing was left",
@@ -112,24 +106,6 @@ class AccountListResource(WholeListResource):
         return await written(request, found, lambda: encode(_podcasts(s.feed_url for s in found)))
 
 
-async def tell_changes(resource: Resource, request: Request) -> Reply:
-    """Tell what was added and removed since a second."""
-    since = read_since(parameter(request, "since"))
-    changes, timestamp = await resource.apps.changes(admitted(request), since, _device(request))
-    request.hold(chain(changes.add, changes.remove))
-    reply = ChangesReply(changes.add, changes.remove, timestamp)
-    return Reply(await beside(len(changes.add) > LONG_LIST, encode, reply))
-
-
-async def receive_changes(resource: Resource, request: Request) -> Reply:
-    """Add and remove."""
-    wanted = await resource.json_object(request)
-    added, removed = texts(wanted.get("add")), texts(wanted.get("remove"))
-    resource.check_count(len(added) + len(removed))
-    uploaded = await resource.apps.upload(admitted(request), added, removed, _device(request))
-    return Reply(encode(upload_reply(uploaded)))
-
-
 async def written(
     request: Request, subscriptions: list[Subscription], as_json: Callable[[], bytes]
 ) -> Reply:
@@ -151,10 +127,6 @@ def _podcasts(urls: Iterable[str]) -> list[PodcastReply]:
 def _updates(changes: UrlChanges, timestamp: int) -> bytes:
     reply = UpdatesReply(_podcasts(changes.add), changes.remove, changes.remove, [], timestamp)
     return encode(reply)
-
-
-def _device(request: Request) -> str:
-    return request.parameters.get("device", "")
 
 
 def _read(body: bytes, kind: str) -> list[str]:

@@ -10,14 +10,13 @@ import hmac
 import secrets
 from urllib.parse import parse_qsl, urlencode
 
-from feedkeep.api.auth import log_refusal
-from feedkeep.api.body import read_body
-from feedkeep.api.http import Reply, Request
-from feedkeep.api.problems import FORBIDDEN, NoSuchRoute, refusal_of
-from feedkeep.api.wire import encode
 from feedkeep.errors import NotAuthorized, TooManyAttempts
-from feedkeep.gpodder.resource import Resource, parameter
-from feedkeep.gpodder.wire import read_object, text
+from feedkeep.http.body import read_body
+from feedkeep.http.doors import log_refusal
+from feedkeep.http.json_bodies import encode, read_object, text
+from feedkeep.http.messages import Reply, Request
+from feedkeep.http.problems import FORBIDDEN, NoSuchRoute, refusal_of
+from feedkeep.http.resource import Resource, parameter
 from feedkeep.model import Account
 from feedkeep.nextcloud import pages
 from feedkeep.rules.credentials import PasswordCredential

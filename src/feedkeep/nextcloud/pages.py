@@ -6,7 +6,7 @@ import base64
 import hashlib
 from html import escape
 
-from feedkeep.api.http import Reply
+from feedkeep.http.messages import Reply
 
 _STYLE = """
 body { font: 1rem/1.5 system-ui, sans-serif; max-width: 24rem; margin: 4rem auto; padding: 0 1rem;

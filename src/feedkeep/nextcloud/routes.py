@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from feedkeep.api.routing import Methods
+from feedkeep.http.routing import Methods
 from feedkeep.nextcloud.login import LOGIN, BeginResource, FlowResource, PollResource
 from feedkeep.nextcloud.sync import (
     EpisodeActionResource,

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from feedkeep.api.http import Reply, Request
-from feedkeep.gpodder.episodes import receive_actions, tell_actions
-from feedkeep.gpodder.resource import Resource
-from feedkeep.gpodder.subscriptions import receive_changes, tell_changes
+from feedkeep.http.messages import Reply, Request
+from feedkeep.http.resource import Resource
+from feedkeep.http.syncing import receive_actions, receive_changes, tell_actions, tell_changes
 
 
 class SubscriptionsResource(Resource):

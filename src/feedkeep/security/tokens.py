@@ -5,12 +5,7 @@ from __future__ import annotations
 import secrets
 
 from feedkeep.model import AccountId
-from feedkeep.rules.credentials import (
-    MAX_ACCOUNT_ID,
-    SECRET_BYTES,
-    SESSION_PREFIX,
-    write_token,
-)
+from feedkeep.rules.credentials import MAX_ACCOUNT_ID, SECRET_BYTES, SESSION_PREFIX, write_token
 
 
 def new_token(account_id: AccountId) -> str:

@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 
 import structlog
 
-from feedkeep.api.http import HOLD, App, Receive, Scope, Send
-from feedkeep.api.problems import NO_ROOM, BodyTooSlow, NoRoom
+from feedkeep.http.messages import HOLD, App, Receive, Scope, Send
+from feedkeep.http.problems import NO_ROOM, BodyTooSlow, NoRoom
 from feedkeep.server.refusals import reply_of
 
 PIECE_BYTES = 64 * 1024

@@ -16,8 +16,8 @@ from typing import Any, cast
 import structlog
 import uvicorn
 
-from feedkeep.api.http import App
 from feedkeep.errors import FeedkeepError
+from feedkeep.http.messages import App
 from feedkeep.server.accepting import BACKLOG, Doorway
 from feedkeep.server.in_flight import InFlight
 from feedkeep.server.protocol import KEEP_ALIVE_SECONDS, Protocol

@@ -13,8 +13,8 @@ import httptools
 from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from feedkeep.api.http import App
-from feedkeep.api.problems import (
+from feedkeep.http.messages import App
+from feedkeep.http.problems import (
     HEAD_TOO_LARGE,
     STOPPING,
     UNKNOWN_CODING,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from feedkeep.api.http import Reply
-from feedkeep.api.problems import Refusal
+from feedkeep.http.messages import Reply
+from feedkeep.http.problems import Refusal
 from feedkeep.server.writing import head_of
 
 _BODY_HEADERS = {b"content-length", b"transfer-encoding"}

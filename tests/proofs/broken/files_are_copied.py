@@ -1,7 +1,7 @@
 """Each client has a copy of the whole file, and whatever is written is kept until it is taken."""
 
-from feedkeep.api.http import Reply
-from feedkeep.api.reference import SharedReply
+from feedkeep.http.messages import Reply
+from feedkeep.http.reference import SharedReply
 from feedkeep.server import in_flight
 
 SharedReply.send = Reply.send

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
-import time
 
-from feedkeep.api import paging, wire
-from feedkeep.api.body import read_body
-from feedkeep.api.http import Reply, Request
 from feedkeep.errors import InvalidInput
+from feedkeep.http.body import read_body
+from feedkeep.http.json_bodies import decode, encode
+from feedkeep.http.messages import Reply, Request
 from feedkeep.model import AccountId, Admitted
+from feedkeep.openpodcast import paging, wire
 from feedkeep.rules.subscriptions import Refused, Wanted
 from feedkeep.service import Service
 from feedkeep.settings import Settings
@@ -41,7 +40,7 @@ class SubscriptionsResource:
             paging.next_url(base, asked, page),
             paging.previous_url(base, asked),
         )
-        return _reply_unless_known(request, wire.encode(reply))
+        return _reply_unless_known(request, encode(reply))
 
     async def post(self, request: Request) -> Reply:
         """Add feeds."""
@@ -49,10 +48,10 @@ class SubscriptionsResource:
         is_long = len(body) > LONG_BYTES
         wanted = await beside(is_long, self._wanted, body)
         results = await self._service.add(_account(request), wanted)
-        return Reply(await beside(is_long, lambda: wire.encode(wire.add_reply(results))))
+        return Reply(await beside(is_long, lambda: encode(wire.add_reply(results))))
 
     def _wanted(self, body: bytes) -> list[Wanted | Refused]:
-        wanted = wire.decode(wire.ADD_REQUEST, body)
+        wanted = decode(wire.ADD_REQUEST, body)
         if len(wanted.subscriptions) > self._max_items:
             raise InvalidInput(f"At most {self._max_items:,} subscriptions fit in one request.")
         return wire.items_wanted(wanted)
@@ -68,13 +67,13 @@ class SubscriptionResource:
     async def get(self, request: Request) -> Reply:
         """Read it."""
         view = self._service.read(_admitted(request), request.parameters["guid"])
-        return _reply_unless_known(request, wire.encode(wire.subscription_reply(view)))
+        return _reply_unless_known(request, encode(wire.subscription_reply(view)))
 
     async def patch(self, request: Request) -> Reply:
         """Change its feed URL, its guid, its status."""
         body = await read_body(request, self._max_body_bytes)
         is_long = len(body) > LONG_BYTES
-        wanted = await beside(is_long, wire.decode, wire.UPDATE_REQUEST, body)
+        wanted = await beside(is_long, decode, wire.UPDATE_REQUEST, body)
         updated = await self._service.update(
             _account(request),
             request.parameters["guid"],
@@ -82,12 +81,12 @@ class SubscriptionResource:
             new_guid=wire.sent(wanted.new_guid),
             is_subscribed=wire.sent(wanted.is_subscribed),
         )
-        return Reply(wire.encode(wire.update_reply(updated)))
+        return Reply(encode(wire.update_reply(updated)))
 
     async def delete(self, request: Request) -> Reply:
         """Delete it; a tombstone stays."""
         deletion = await self._service.delete(_account(request), request.parameters["guid"])
-        return Reply(wire.encode(wire.deleted_reply(deletion)), 202)
+        return Reply(encode(wire.deleted_reply(deletion)), 202)
 
 
 class DeletionResource:
@@ -100,41 +99,7 @@ class DeletionResource:
         """Read it."""
         number = paging.whole_number(request.parameters["deletion_id"], MAX_DELETION_ID)
         deletion = await self._service.deletion(_account(request), number)
-        return Reply(wire.encode(wire.deletion_reply(deletion)))
-
-
-class LiveResource:
-    """/livez: whether the process answers; it never touches the store."""
-
-    async def get(self, _request: Request) -> Reply:
-        """Answer."""
-        return Reply(wire.encode(wire.StatusReply("ok")))
-
-
-class ReadyResource:
-    """/readyz: whether the store can read and write.
-
-    Finding that out is a commit, and whoever likes may ask. So the store is asked once a second at
-    most, and all who come meanwhile share what it said.
-    """
-
-    def __init__(self, service: Service) -> None:
-        self._service = service
-        self._asked_at_seconds = 0.0
-        self._answer: asyncio.Future[None] | None = None
-
-    async def get(self, _request: Request) -> Reply:
-        """Answer, or say that the service is unavailable."""
-        await asyncio.shield(self._shared_answer())
-        return Reply(wire.encode(wire.StatusReply("ok")))
-
-    def _shared_answer(self) -> asyncio.Future[None]:
-        now_seconds = time.monotonic()
-        is_old = now_seconds - self._asked_at_seconds >= 1
-        if self._answer is None or (is_old and self._answer.done()):
-            self._asked_at_seconds = now_seconds
-            self._answer = asyncio.ensure_future(self._service.assert_ready())
-        return self._answer
+        return Reply(encode(wire.deletion_reply(deletion)))
 
 
 def _admitted(request: Request) -> Admitted:

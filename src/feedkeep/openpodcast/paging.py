@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from feedkeep.api.stamps import read_stamp, write_stamp
 from feedkeep.errors import InvalidInput
 from feedkeep.model import Page, PageRequest, Stamp, T
+from feedkeep.stamps import read_stamp, write_stamp
 
 MAX_PAGE = 10**9
 MAX_PER_PAGE = 1_000

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from feedkeep.api.http import Reply, Request
-from feedkeep.api.routing import Route
+from feedkeep.http.messages import Reply, Request
+from feedkeep.http.routing import Route
 
 _EXPOSED = "ETag, Retry-After, X-Request-Id"
 _KEPT_FOR_A_DAY = "86400"

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta, timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedkeep.api.paging import END
-from feedkeep.api.stamps import read_stamp, write_stamp
+from feedkeep.openpodcast.paging import END
+from feedkeep.stamps import read_stamp, write_stamp
 
 
 def test_a_stamp_is_written_in_utc_with_six_decimals_and_z() -> None:

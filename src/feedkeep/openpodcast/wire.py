@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from feedkeep.api.stamps import write_stamp
-from feedkeep.errors import InvalidInput
 from feedkeep.model import Deletion, Page, Pointer, Stamp, View
-from feedkeep.rules.json_bounds import check_json
 from feedkeep.rules.subscriptions import Added, Refused, Updated, Wanted, want
+from feedkeep.stamps import write_stamp
 
-Request = TypeVar("Request")
 Value = TypeVar("Value", str, bool)
 
 
@@ -110,68 +106,8 @@ class DeletionReply(Struct):
     message: str
 
 
-class StatusReply(Struct):
-    """The reply to /livez and /readyz when all is well."""
-
-    status: str
-
-
-class Problem(Struct):
-    """The body of every error: the status as text, and a message for people."""
-
-    code: str
-    message: str
-
-
-def _finite(text: str) -> float:
-    """Return the number that a JSON number with a fraction or an exponent is.
-
-    msgspec's own reading of some takes ten times as long, 1.2 seconds for a body full of them.
-    """
-    number = float(text)
-    if math.isinf(number):
-        raise ValueError("Number out of range")
-    return number
-
-
 ADD_REQUEST = msgspec.json.Decoder(AddRequest)
 UPDATE_REQUEST = msgspec.json.Decoder(UpdateRequest)
-
-ANY = msgspec.json.Decoder(Any, float_hook=_finite)
-LIST = msgspec.json.Decoder(list[Any], float_hook=_finite)
-
-_ENCODER = msgspec.json.Encoder()
-
-
-def encode(reply: object) -> bytes:
-    """Return a reply as JSON."""
-    return _ENCODER.encode(reply)
-
-
-def decode(decoder: msgspec.json.Decoder[Request], body: bytes) -> Request:
-    """Return what a body says.
-
-    Raises:
-        InvalidInput: It is not UTF-8, not JSON, too deep, too much, or not of the request's shape.
-    """
-    check_json(body)
-    try:
-        # msgspec skips fields that it does not know without looking whether they are UTF-8.
-        return _decode_text(decoder, body.decode())
-    except UnicodeDecodeError as error:
-        raise InvalidInput(f"The body is not UTF-8 at byte {error.start}.") from error
-    except msgspec.ValidationError as error:
-        raise InvalidInput(str(error).replace("`", "").replace(" - at ", " at ")) from error
-    except msgspec.DecodeError as error:
-        raise InvalidInput(f"The body is not valid JSON: {error}.") from error
-
-
-def _decode_text(decoder: msgspec.json.Decoder[Request], text: str) -> Request:
-    try:
-        return decoder.decode(text)
-    except msgspec.ValidationError:
-        # Of duplicate keys the last counts, and that one alone has to be valid.
-        return msgspec.convert(ANY.decode(text), decoder.type)
 
 
 def items_wanted(request: AddRequest) -> list[Wanted | Refused]:

@@ -1,96 +1,35 @@
-"""The ASGI application: all routes in one block, and what happens to every request."""
+"""The ASGI application: what happens to every request."""
 
 from __future__ import annotations
 
 import random
 import time
+from collections.abc import Collection, Iterable
 
 import structlog
 
-from feedkeep.api import problems
-from feedkeep.api.addresses import plain_address
-from feedkeep.api.auth import HeaderDoor, address_of, log_refusal
-from feedkeep.api.cors import Cors, is_cross_site
-from feedkeep.api.http import Receive, Reply, Request, Scope, Send
-from feedkeep.api.reference import (
-    DocsFileResource,
-    DocsResource,
-    OpenApiResource,
-    leading_to,
-    openapi_document,
-)
-from feedkeep.api.resources import (
-    DeletionResource,
-    LiveResource,
-    ReadyResource,
-    SubscriptionResource,
-    SubscriptionsResource,
-)
-from feedkeep.api.routing import Door, Edge, Methods, Route, Router
 from feedkeep.errors import Forbidden, NotAuthorized, TooManyAttempts
-from feedkeep.gpodder import SessionDoor, gpodder_routes
-from feedkeep.nextcloud import nextcloud_routes
-from feedkeep.service import Service
+from feedkeep.http import problems
+from feedkeep.http.addresses import plain_address
+from feedkeep.http.cors import Cors, is_cross_site
+from feedkeep.http.doors import log_refusal
+from feedkeep.http.messages import Receive, Reply, Request, Scope, Send
+from feedkeep.http.routing import Door, Edge, Route, Router
 from feedkeep.settings import Settings
-
-PREFIXES = ("", "/v1")
-"""Every route of the interface is served at the root and under /v1 (contract, section 1)."""
-
-DOCUMENTED = ("feedkeep.api", "feedkeep.gpodder", "feedkeep.nextcloud")
-"""The packages whose openapi.yaml tells of their routes."""
-
 
 _READING = {"GET", "HEAD"}
 
 
-def edges(service: Service, settings: Settings) -> list[Edge]:
-    """Return all routes, by protocol; a path that two have is the first one's."""
-    interface = interface_routes(service, settings)
-    return [
-        Edge(
-            gpodder_routes(service, settings),
-            SessionDoor(service),
-            problems.BAD_REQUEST,
-        ),
-        Edge(nextcloud_routes(service, settings), HeaderDoor(service), problems.BAD_REQUEST),
-        Edge(
-            {prefix + path: methods for prefix in PREFIXES for path, methods in interface.items()},
-            HeaderDoor(service),
-            problems.METHOD_NOT_ALLOWED,
-        ),
-    ]
+class Application:
+    """Answers the requests of all edges."""
 
-
-def interface_routes(service: Service, settings: Settings) -> dict[str, Methods]:
-    """Return what is at every route of the interface."""
-    many = SubscriptionsResource(service, settings)
-    one = SubscriptionResource(service, settings)
-    document = OpenApiResource(openapi_document(DOCUMENTED))
-    return {
-        "/subscriptions": Methods(get=many.get, post=many.post),
-        "/subscriptions/{guid}": Methods(get=one.get, patch=one.patch, delete=one.delete),
-        "/deletions/{deletion_id}": Methods(get=DeletionResource(service).get),
-        "/livez": Methods(get=LiveResource().get, is_public=True),
-        "/readyz": Methods(get=ReadyResource(service).get, is_public=True),
-        "/openapi.json": Methods(get=document.get, is_public=True),
-        "/": Methods(get=leading_to("docs"), is_public=True),
-        "/docs": Methods(get=DocsResource().get, is_public=True),
-        "/docs/": Methods(get=leading_to("../docs"), is_public=True),
-        "/docs/{name}": Methods(get=DocsFileResource().get, is_public=True),
-    }
-
-
-class FeedkeepApp:
-    """Serves a service over HTTP."""
-
-    def __init__(self, service: Service, settings: Settings) -> None:
-        self._service = service
+    def __init__(self, edges: Iterable[Edge], settings: Settings) -> None:
         self._trusted_proxies = frozenset(map(plain_address, settings.trusted_proxies))
         self._origins = frozenset(settings.cors_origins)
         self._public_url = settings.public_url
         self._cors = Cors(settings.cors_origins) if settings.cors_origins else None
         self._log = structlog.get_logger().bind()  # or it would be bound anew for each line
-        self._router = Router(edges(service, settings))
+        self._router = Router(edges)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, and log one line about it, without secrets and feed URLs."""
@@ -98,7 +37,7 @@ class FeedkeepApp:
         request = Request(scope, receive)
         request.id = f"{random.getrandbits(64):016x}"
         request.trusted_proxies = self._trusted_proxies
-        request.address = address_of(request, self._trusted_proxies)
+        request.address = _address_of(request, self._trusted_proxies)
         route = self._router.find(request)
         reply = await self._reply(request, route)
         if request.reply_headers:
@@ -157,3 +96,14 @@ class FeedkeepApp:
         except (NotAuthorized, TooManyAttempts) as error:
             log_refusal(request, error)
             raise
+
+
+def _address_of(request: Request, trusted_proxies: Collection[str]) -> str:
+    """Return the address of the client: of the last hop that is not a trusted proxy."""
+    address = request.peer
+    if address not in trusted_proxies:
+        return address
+    hops = request.header(b"x-forwarded-for").split(",")
+    while address in trusted_proxies and hops:
+        address = plain_address(hops.pop().strip()) or address
+    return address

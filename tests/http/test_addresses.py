@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from feedkeep.api.addresses import plain_address
+from feedkeep.http.addresses import plain_address
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from feedkeep.gpodder import asking, remote
-from feedkeep.gpodder.asking import RemoteError
-from feedkeep.gpodder.remote import MAX_OBJECTS, DeviceThere, Remote
+from feedkeep.remote import asking, other_servers
+from feedkeep.remote.asking import RemoteError
+from feedkeep.remote.other_servers import MAX_OBJECTS, DeviceThere, Remote
 
 
 class Answering(HTTPServer):
@@ -119,7 +119,7 @@ def test_more_than_an_account_can_have_is_not_parsed(
 def test_as_many_actions_as_a_reply_may_hold_are_read(
     server: Answering, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(remote, "MAX_OBJECTS", 101)
+    monkeypatch.setattr(other_servers, "MAX_OBJECTS", 101)
     server.body = b'{"timestamp":1,"actions":[' + b"{}," * 99 + b"{}]}"
     assert len(asked(server).episode_actions(0).actions or ()) == 100
 

@@ -7,8 +7,8 @@ from contextlib import aclosing
 from typing import Any, Self
 from urllib.parse import parse_qsl
 
-from feedkeep.api.addresses import plain_address
 from feedkeep.errors import InvalidInput
+from feedkeep.http.addresses import plain_address
 from feedkeep.model import Admitted
 
 JSON = "application/json"

@@ -14,8 +14,8 @@ from urllib.parse import quote
 import msgspec
 from msgspec import Meta, Struct
 
-from feedkeep.gpodder.asking import Asker, NotThere, RemoteError
 from feedkeep.model import T
+from feedkeep.remote.asking import Asker, NotThere, RemoteError
 from feedkeep.rules.devices import MAX_DOCUMENTS, is_device_id
 
 MAX_OBJECTS = 500_000

@@ -6,9 +6,6 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from feedkeep.api.http import Reply, Request
-from feedkeep.api.routing import Route
-from feedkeep.api.wire import Problem, encode
 from feedkeep.errors import (
     DeletedSubscription,
     FeedkeepError,
@@ -19,6 +16,9 @@ from feedkeep.errors import (
     TooManyAttempts,
     UnknownSubscription,
 )
+from feedkeep.http.json_bodies import Problem, encode
+from feedkeep.http.messages import Reply, Request
+from feedkeep.http.routing import Route
 
 CHALLENGE = 'Bearer realm="feedkeep", Basic realm="feedkeep", charset="UTF-8"'
 RETRY_AFTER_SECONDS = 2

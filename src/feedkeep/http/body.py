@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from feedkeep.api.http import Request
-from feedkeep.api.problems import BodyTooLarge, UnsupportedCoding
+from feedkeep.http.messages import Request
+from feedkeep.http.problems import BodyTooLarge, UnsupportedCoding
 
 
 async def read_body(request: Request, max_bytes: int) -> bytes:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-from feedkeep.api.http import Reply, Request
+from feedkeep.http.messages import Reply, Request
 from feedkeep.model import Admitted
 
 Handler: TypeAlias = Callable[[Request], Awaitable[Reply]]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from feedkeep.api.body import read_body
-from feedkeep.api.http import Reply, Request
 from feedkeep.errors import InvalidInput
-from feedkeep.gpodder.wire import read_object
+from feedkeep.http.body import read_body
+from feedkeep.http.json_bodies import read_object
+from feedkeep.http.messages import Reply, Request
 from feedkeep.model import Admitted
 from feedkeep.service import Service
 from feedkeep.settings import Settings

@@ -14,9 +14,9 @@ from typing import Any
 import openapi_ui_bundles
 import yaml
 
-from feedkeep.api.http import Reply, Request, Send
-from feedkeep.api.problems import NoSuchRoute
-from feedkeep.api.routing import Handler
+from feedkeep.http.messages import Reply, Request, Send
+from feedkeep.http.problems import NoSuchRoute
+from feedkeep.http.routing import Handler
 
 _HTML = "text/html; charset=utf-8"
 _SCRIPT = "text/javascript"

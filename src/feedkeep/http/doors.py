@@ -1,17 +1,15 @@
-"""Who is asking: the Authorization header, and the address that a request came from."""
+"""Who is asking: the Authorization header."""
 
 from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Collection
 from contextlib import suppress
 
 import structlog
 
-from feedkeep.api.addresses import plain_address
-from feedkeep.api.http import Request
 from feedkeep.errors import NotAuthorized, TooManyAttempts
+from feedkeep.http.messages import Request
 from feedkeep.model import Admitted
 from feedkeep.rules.credentials import Credential, read_basic, read_token
 from feedkeep.service import Service
@@ -68,14 +66,3 @@ def log_refusal(request: Request, error: Exception) -> None:
         credential=request.credential_kind,
         reason="too many attempts" if isinstance(error, TooManyAttempts) else "not valid",
     )
-
-
-def address_of(request: Request, trusted_proxies: Collection[str]) -> str:
-    """Return the address of the client: of the last hop that is not a trusted proxy."""
-    address = request.peer
-    if address not in trusted_proxies:
-        return address
-    hops = request.header(b"x-forwarded-for").split(",")
-    while address in trusted_proxies and hops:
-        address = plain_address(hops.pop().strip()) or address
-    return address

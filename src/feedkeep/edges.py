@@ -1,0 +1,37 @@
+"""All edges: the routes of each protocol, how those who ask are let in, and the one document."""
+
+from __future__ import annotations
+
+from feedkeep.gpodder import SessionDoor, gpodder_routes
+from feedkeep.http import problems
+from feedkeep.http.doors import HeaderDoor
+from feedkeep.http.reference import openapi_document
+from feedkeep.http.routing import Edge
+from feedkeep.nextcloud import nextcloud_routes
+from feedkeep.openpodcast import openpodcast_routes
+from feedkeep.service import Service
+from feedkeep.settings import Settings
+
+PREFIXES = ("", "/v1")
+"""Every route of the interface is served at the root and under /v1 (contract, section 1)."""
+
+DOCUMENTED = ("feedkeep.openpodcast", "feedkeep.gpodder", "feedkeep.nextcloud")
+"""The packages whose openapi.yaml tells of their routes."""
+
+
+def edges(service: Service, settings: Settings) -> list[Edge]:
+    """Return all routes, by protocol; a path that two have is the first one's."""
+    interface = openpodcast_routes(service, settings, openapi_document(DOCUMENTED))
+    return [
+        Edge(
+            gpodder_routes(service, settings),
+            SessionDoor(service),
+            problems.BAD_REQUEST,
+        ),
+        Edge(nextcloud_routes(service, settings), HeaderDoor(service), problems.BAD_REQUEST),
+        Edge(
+            {prefix + path: methods for prefix in PREFIXES for path, methods in interface.items()},
+            HeaderDoor(service),
+            problems.METHOD_NOT_ALLOWED,
+        ),
+    ]

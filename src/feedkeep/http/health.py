@@ -1,0 +1,52 @@
+"""Whether the service lives, and whether it can read and write."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from msgspec import Struct
+
+from feedkeep.http.json_bodies import encode
+from feedkeep.http.messages import Reply, Request
+from feedkeep.service import Service
+
+
+class StatusReply(Struct):
+    """The reply to /livez and /readyz when all is well."""
+
+    status: str
+
+
+class LiveResource:
+    """/livez: whether the process answers; it never touches the store."""
+
+    async def get(self, _request: Request) -> Reply:
+        """Answer."""
+        return Reply(encode(StatusReply("ok")))
+
+
+class ReadyResource:
+    """/readyz: whether the store can read and write.
+
+    Finding that out is a commit, and whoever likes may ask. So the store is asked once a second at
+    most, and all who come meanwhile share what it said.
+    """
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._asked_at_seconds = 0.0
+        self._answer: asyncio.Future[None] | None = None
+
+    async def get(self, _request: Request) -> Reply:
+        """Answer, or say that the service is unavailable."""
+        await asyncio.shield(self._shared_answer())
+        return Reply(encode(StatusReply("ok")))
+
+    def _shared_answer(self) -> asyncio.Future[None]:
+        now_seconds = time.monotonic()
+        is_old = now_seconds - self._asked_at_seconds >= 1
+        if self._answer is None or (is_old and self._answer.done()):
+            self._asked_at_seconds = now_seconds
+            self._answer = asyncio.ensure_future(self._service.assert_ready())
+        return self._answer

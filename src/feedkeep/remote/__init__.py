@@ -1,0 +1,1 @@
+"""Clients of other servers, whose subscriptions come over to this one."""
