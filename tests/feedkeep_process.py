@@ -236,12 +236,12 @@ class FeedkeepProcess:
         name = f"User{next(_numbers)}"
         hasher = passwords._HASHER if is_costly else _CHEAP_HASHER
         with mock.patch.object(passwords, "_HASHER", hasher):
-            self.use(lambda service: service.create_account(name, password))
+            self.use(lambda service: service.accounts.create(name, password))
         self.passwords += [password] if password else []
         return name
 
     def new_token(self, name: str, expires_days: int | None = None) -> str:
-        text, _ = self.use(lambda service: service.create_token(name, "test", expires_days))
+        text, _ = self.use(lambda service: service.tokens.create(name, "test", expires_days))
         self.tokens.append(text)
         return text
 

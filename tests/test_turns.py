@@ -63,12 +63,15 @@ def test_a_long_list_that_is_added_or_put_lets_others_have_their_turn(
 
     async def go() -> None:
         service = Service(await SqliteStore.open(tmp_path / "feedkeep.db"))
-        account = await service.create_account("alice", None)
+        account = await service.accounts.create("alice", None)
         items = [want(url, None) for url in urls]
         looked_up_and_saved = 2 * len(urls) // 20
-        assert await turns_of_others(service.add(account.id, items)) >= looked_up_and_saved
+        assert (
+            await turns_of_others(service.subscriptions.add(account.id, items))
+            >= looked_up_and_saved
+        )
         app = Admitted(account, "password")
-        assert await turns_of_others(service.apps.replace(app, [])) >= looked_up_and_saved
+        assert await turns_of_others(service.url_lists.replace(app, [])) >= looked_up_and_saved
         await service.close()
 
     asyncio.run(go())
@@ -82,11 +85,11 @@ def test_an_upload_of_many_actions_lets_others_have_their_turn(
 
     async def go() -> None:
         service = Service(await SqliteStore.open(tmp_path / "feedkeep.db"))
-        app = Admitted(await service.create_account("alice", None), "password")
+        app = Admitted(await service.accounts.create("alice", None), "password")
         judged = len(sent)
         looked_up_and_saved = 2 * len(sent) // 20
         least = judged + looked_up_and_saved
-        assert await turns_of_others(service.apps.record(app, sent)) >= least
+        assert await turns_of_others(service.episode_actions.record(app, sent)) >= least
         await service.close()
 
     asyncio.run(go())

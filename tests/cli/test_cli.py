@@ -139,7 +139,7 @@ def test_a_token_is_printed_alone_listed_and_revoked(feedkeep: FeedkeepProcess) 
     feedkeep.must("token", "revoke", name, "1")
     assert httpx.get(url, headers=headers).status_code == 401
     assert re.search(r"1 +revoked", feedkeep.must("token", "list", name))
-    feedkeep.use(lambda service: service.create_token(name, "old", 0))
+    feedkeep.use(lambda service: service.tokens.create(name, "old", 0))
     assert re.search(r"3 +expired", feedkeep.must("token", "list", name))
 
 

@@ -115,11 +115,11 @@ def kept(here: FeedkeepProcess) -> tuple[list[str], int, list[str]]:
     """Return the feeds, how many episode actions, and the devices of alice."""
 
     async def look(service: Any) -> tuple[list[str], int, list[str]]:
-        account = await service.account("alice")
-        feeds = [item.feed_url for item in await service.subscribed(account.id)]
-        told = await service.apps.actions(Admitted(account, "test"), 1)
+        account = await service.accounts.named("alice")
+        feeds = [item.feed_url for item in await service.subscriptions.subscribed(account.id)]
+        told = await service.episode_actions.since(Admitted(account, "test"), 1)
         actions = [action async for page in told.pages for action in page]
-        devices = [device.id for device in await service.apps.devices(account.id)]
+        devices = [device.id for device in await service.devices.all(account.id)]
         return feeds, len(actions), devices
 
     return here.use(look)
@@ -146,8 +146,8 @@ def test_what_was_left_here_after_the_first_run_stays_left(
     migrate(here, gpodder_net.url)
 
     async def leave(service: Any) -> None:
-        account = await service.account("alice")
-        await service.apps.upload(Admitted(account, "test"), [], [PODCAST])
+        account = await service.accounts.named("alice")
+        await service.url_lists.upload(Admitted(account, "test"), [], [PODCAST])
 
     here.use(leave)
     migrate(here, gpodder_net.url)

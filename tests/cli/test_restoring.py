@@ -34,7 +34,7 @@ def offline(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Feedkeep
 
 
 def account(process: FeedkeepProcess, name: str) -> Account:
-    return process.use(lambda service: service.account(name))
+    return process.use(lambda service: service.accounts.named(name))
 
 
 def assert_moved(found: Account) -> None:
@@ -49,7 +49,7 @@ def test_the_clocks_of_all_accounts_are_moved_where_other_means_restored_a_datab
     names = [f"user{number}" for number in range(ACCOUNTS)]
 
     async def create_all(service: Service) -> None:
-        await asyncio.gather(*(service.create_account(name, None) for name in names))
+        await asyncio.gather(*(service.accounts.create(name, None) for name in names))
 
     offline.use(create_all)
     told = offline.must("database", "restored")
@@ -58,7 +58,9 @@ def test_the_clocks_of_all_accounts_are_moved_where_other_means_restored_a_datab
     for name in (names[0], names[-1]):
         assert_moved(account(offline, name))
     before = account(offline, names[0])
-    [added] = offline.use(lambda service: service.add(before.id, [want("https://a.example", None)]))
+    [added] = offline.use(
+        lambda service: service.subscriptions.add(before.id, [want("https://a.example", None)])
+    )
     assert isinstance(added, Added)
     assert added.subscription.subscription_changed > before.last_stamp
 

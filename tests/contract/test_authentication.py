@@ -113,7 +113,7 @@ def test_revoking_takes_effect_with_the_next_request(
 ) -> None:
     token, other = feedkeep.new_token(name), feedkeep.new_token(name)
     assert ask(anyone, f"Bearer {token}").status_code == 200
-    feedkeep.use(lambda service: service.revoke_token(name, 1))
+    feedkeep.use(lambda service: service.tokens.revoke(name, 1))
     assert_refused(ask(anyone, f"Bearer {token}"))
     assert_refused(ask(anyone, basic(name, token)))
     assert ask(anyone, f"Bearer {other}").status_code == 200
@@ -132,10 +132,10 @@ def test_disabling_takes_effect_with_the_next_request_and_enabling_too(
     token = feedkeep.new_token(name)
     credentials = (f"Bearer {token}", basic(name, PASSWORD))
     assert [ask(anyone, c).status_code for c in credentials] == [200, 200]
-    feedkeep.use(lambda service: service.set_disabled(name, True))
+    feedkeep.use(lambda service: service.accounts.set_disabled(name, True))
     for credential in credentials:
         assert_refused(ask(anyone, credential))
-    feedkeep.use(lambda service: service.set_disabled(name, False))
+    feedkeep.use(lambda service: service.accounts.set_disabled(name, False))
     assert [ask(anyone, c).status_code for c in credentials] == [200, 200]
 
 
@@ -143,7 +143,7 @@ def test_a_new_password_takes_effect_with_the_next_request(
     feedkeep: FeedkeepProcess, anyone: httpx.Client, name: str
 ) -> None:
     assert ask(anyone, basic(name, PASSWORD)).status_code == 200
-    feedkeep.use(lambda service: service.set_password(name, "another one"))
+    feedkeep.use(lambda service: service.accounts.set_password(name, "another one"))
     assert_refused(ask(anyone, basic(name, PASSWORD)))
     assert ask(anyone, basic(name, "another one")).status_code == 200
 
@@ -152,7 +152,7 @@ def test_a_deleted_account_is_let_in_no_more(
     feedkeep: FeedkeepProcess, anyone: httpx.Client, name: str
 ) -> None:
     token = feedkeep.new_token(name)
-    feedkeep.use(lambda service: service.delete_account(name))
+    feedkeep.use(lambda service: service.accounts.delete(name))
     assert_refused(ask(anyone, f"Bearer {token}"))
     assert_refused(ask(anyone, basic(name, PASSWORD)))
 
@@ -166,7 +166,7 @@ def test_names_and_passwords_in_latin_1_let_in_too(
     feedkeep: FeedkeepProcess, anyone: httpx.Client
 ) -> None:
     name = f"{feedkeep.new_account()}-Ünïcode"
-    feedkeep.use(lambda service: service.create_account(name, PASSWORD))
+    feedkeep.use(lambda service: service.accounts.create(name, PASSWORD))
     token = feedkeep.new_token(name)
     for secret in (PASSWORD, token):
         for _ in range(4):  # in each process, and once it is remembered
@@ -187,9 +187,9 @@ def test_what_names_somebody_in_utf_8_is_not_read_as_latin_1(
 ) -> None:
     first = f"{feedkeep.new_account()}ê"
     second = first.encode().decode("latin-1")  # the same bytes
-    feedkeep.use(lambda service: service.create_account(second, "of the second"))
+    feedkeep.use(lambda service: service.accounts.create(second, "of the second"))
     assert ask(anyone, basic(first, "of the second")).status_code == 200
-    feedkeep.use(lambda service: service.create_account(first, PASSWORD))
+    feedkeep.use(lambda service: service.accounts.create(first, PASSWORD))
     assert ask(anyone, basic(first, PASSWORD)).status_code == 200
     assert_refused(ask(anyone, basic(first, "of the second")))
     assert ask(anyone, basic(second, "of the second")).status_code == 200

@@ -31,7 +31,7 @@ ACTION = {"podcast": URLS[0], "episode": URLS[0], "action": "play"}
 def run(path: Path, work: Callable[[httpx.AsyncClient], Awaitable[None]]) -> None:
     async def go() -> None:
         service = Service(await SqliteStore.open(path))
-        await service.create_account("alice", PASSWORD)
+        await service.accounts.create("alice", PASSWORD)
         transport = httpx.ASGITransport(Application(edges(service, Settings()), Settings()))
         headers = {"Authorization": basic("alice", PASSWORD)}
         async with httpx.AsyncClient(

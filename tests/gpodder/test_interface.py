@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from people import EPISODE, HTTP_A, A, B, Person, add, log_in, ok, play
 
-from feedkeep.apps import _name_of
 from feedkeep.service import Service
+from feedkeep.service.documents import short_name
 
 
 def test_all_devices_share_one_list_and_nothing_can_part_them(person: Person) -> None:
@@ -91,9 +91,9 @@ def test_settings_that_were_let_in_too_deep_are_told_and_give_way_to_the_next(
     deep = '{"a":' + "[" * 990 + "]" * 990 + "}"
 
     async def keep(service: Service) -> None:
-        account = await service.account(person.name)
+        account = await service.accounts.named(person.name)
         keep = service._store.change_document
-        await keep(account.id, "settings", _name_of("account"), lambda *_: deep)
+        await keep(account.id, "settings", short_name("account"), lambda *_: deep)
 
     person.process.use(keep)
     app, path = person.app(), f"/api/2/settings/{person.name}/account.json"

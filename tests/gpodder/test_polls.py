@@ -34,7 +34,7 @@ def test_a_poll_with_a_password_asks_no_more_than_one_with_a_cookie(tmp_path: Pa
     async def go() -> None:
         store = await SqliteStore.open(tmp_path / "feedkeep.db")
         service = Service(store)
-        await service.create_account("alice", PASSWORD)
+        await service.accounts.create("alice", PASSWORD)
         transport = httpx.ASGITransport(Application(edges(service, Settings()), Settings()))
         async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
 

@@ -31,7 +31,7 @@ def person(feedkeep: FeedkeepProcess) -> Iterator[Person]:
 
 
 def sessions(person: Person) -> list[Token]:
-    return list(person.process.use(lambda service: service.sessions(person.name)))
+    return list(person.process.use(lambda service: service.tokens.sessions_of(person.name)))
 
 
 def status(person: Person, client: httpx.Client) -> int:
@@ -42,7 +42,7 @@ def let_end(person: Person, text: str, expires: Stamp) -> None:
     """Set the end of a session in the store, as time would."""
 
     async def work(service: Service) -> None:
-        account = await service.account(person.name)
+        account = await service.accounts.named(person.name)
         found = await service._store.find_token(account.id, token_hash(text))
         assert found is not None
         await service._store.extend_token(account.id, found.token.id, expires)
@@ -123,7 +123,7 @@ def test_another_begins_where_the_shared_session_was_revoked(person: Person) -> 
     given = {show_password(person) for _ in range(8)}
     for session in sessions(person):
         number = session.id
-        person.process.use(lambda service, n=number: service.revoke_session(person.name, n))
+        person.process.use(lambda service, n=number: service.tokens.revoke_session(person.name, n))
     again = {show_password(person) for _ in range(8)}
     assert given.isdisjoint(again)
     assert len(again) <= processes(person)
@@ -145,7 +145,7 @@ def test_a_password_that_was_shown_before_is_refused_once_it_is_another(
         person = Person.new(feedkeep, stack, PASSWORD)
         app = person.app()
         given = {show_password(person) for _ in range(8)}
-        feedkeep.use(lambda service: service.set_password(person.name, "another one"))
+        feedkeep.use(lambda service: service.accounts.set_password(person.name, "another one"))
         for _ in range(8):
             app.cookies.clear()
             assert status(person, app) == 401
@@ -159,11 +159,11 @@ def test_a_password_that_was_shown_before_is_refused_while_the_account_is_disabl
 ) -> None:
     for _ in range(8):
         show_password(person)
-    person.process.use(lambda service: service.set_disabled(person.name, True))
+    person.process.use(lambda service: service.accounts.set_disabled(person.name, True))
     app = person.app()
     for _ in range(8):
         assert status(person, app) == 401
-    person.process.use(lambda service: service.set_disabled(person.name, False))
+    person.process.use(lambda service: service.accounts.set_disabled(person.name, False))
     assert status(person, app) == 200
 
 
@@ -192,10 +192,10 @@ def of_token(person: Person, *, log_in: bool, expires_days: int | None = None) -
 def test_the_sessions_of_a_token_end_when_it_is_revoked(person: Person, log_in: bool) -> None:
     client = of_token(person, log_in=log_in)
     assert status(person, client) == 200
-    (token,) = person.process.use(lambda service: service.tokens(person.name))
+    (token,) = person.process.use(lambda service: service.tokens.of(person.name))
     assert {session.of_token for session in sessions(person)} == {token.id}
     assert status(person, client) == 200
-    person.process.use(lambda service: service.revoke_token(person.name, token.id))
+    person.process.use(lambda service: service.tokens.revoke(person.name, token.id))
     assert status(person, client) == 401
     assert all(session.revoked for session in sessions(person))
 
@@ -213,7 +213,7 @@ def test_the_sessions_of_a_token_end_with_it_at_the_latest_and_no_use_moves_that
 
 
 def tokens_of(person: Person) -> Callable[[Service], Awaitable[Sequence[Token]]]:
-    return lambda service: service.tokens(person.name)
+    return lambda service: service.tokens.of(person.name)
 
 
 def test_what_one_phone_was_told_hides_nothing_from_another_with_the_same_token(
@@ -275,7 +275,7 @@ def test_sessions_are_listed_and_revoked_by_command_and_are_no_tokens(person: Pe
     assert "active" in listed
     assert "AntennaPod/3.9" in listed
     number = str(sessions(person)[0].id)
-    tokens = feedkeep.use(lambda service: service.tokens(person.name))
+    tokens = feedkeep.use(lambda service: service.tokens.of(person.name))
     assert number not in {str(token.id) for token in tokens}
     assert feedkeep.run("token", "revoke", person.name, number).returncode == 1
     assert status(person, client) == 200
@@ -290,9 +290,9 @@ def test_sessions_are_listed_and_revoked_by_command_and_are_no_tokens(person: Pe
 
 def test_a_disabled_account_is_let_in_by_no_session(person: Person) -> None:
     client = log_in(person)
-    person.process.use(lambda service: service.set_disabled(person.name, True))
+    person.process.use(lambda service: service.accounts.set_disabled(person.name, True))
     assert status(person, client) == 401
-    person.process.use(lambda service: service.set_disabled(person.name, False))
+    person.process.use(lambda service: service.accounts.set_disabled(person.name, False))
     assert status(person, client) == 200
 
 
@@ -368,7 +368,7 @@ def test_an_account_has_a_hundred_sessions_and_those_that_end_first_make_room(
     let_end(person, first.cookies["sessionid"], now() + DAY_US)
 
     async def many(service: Service) -> None:
-        account = await service.account(person.name)
+        account = await service.accounts.named(person.name)
         for number in range(99):
             admitted = Admitted(account, "password")
             await service.logins.begin_session(admitted, f"app {number % 5}")

@@ -54,7 +54,7 @@ def test_the_token_is_named_after_the_app_and_can_be_revoked(
     feedkeep = owner.process
     listed = feedkeep.must("token", "list", owner.name)
     number = re.findall(r"(\d+)\s.*active.*AntennaPod/3\.9\.0", listed)[-1]
-    feedkeep.use(lambda service: service.revoke_token(owner.name, int(number)))
+    feedkeep.use(lambda service: service.tokens.revoke(owner.name, int(number)))
     assert status(app, told["loginName"], told["appPassword"]) == 401
 
 
@@ -276,11 +276,11 @@ def test_a_login_that_was_granted_ends_with_the_password_and_while_the_account_i
     page = open_page(browser, login.page)
     assert submit(browser, page, name=owner.name, password=owner.password).reply.status_code == 200
     if is_disabled:
-        feedkeep.use(lambda service: service.set_disabled(owner.name, True))
+        feedkeep.use(lambda service: service.accounts.set_disabled(owner.name, True))
     else:
-        feedkeep.use(lambda service: service.set_password(owner.name, "another one"))
+        feedkeep.use(lambda service: service.accounts.set_password(owner.name, "another one"))
     assert login.is_waiting()
-    feedkeep.use(lambda service: service.set_disabled(owner.name, False))
+    feedkeep.use(lambda service: service.accounts.set_disabled(owner.name, False))
     assert login.is_waiting()
 
 
@@ -322,7 +322,7 @@ def test_an_account_that_is_gone_before_the_app_polls_is_404(
     page = open_page(browser, login.page)
     done = submit(browser, page, name=gone.name, password=gone.password)
     assert done.reply.status_code == 200
-    feedkeep.use(lambda service: service.delete_account(gone.name))
+    feedkeep.use(lambda service: service.accounts.delete(gone.name))
     assert login.poll().status_code == 404
 
 

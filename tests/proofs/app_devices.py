@@ -126,8 +126,8 @@ class Device:
             return
 
     async def _sync_feeds(self, losses: float) -> None:
-        apps, device = self.service.apps, "" if self.kind == "clock" else self.name
-        changes, timestamp = await apps.changes(await self._enter(), self.since, device)
+        lists, device = self.service.url_lists, "" if self.kind == "clock" else self.name
+        changes, timestamp = await lists.changes(await self._enter(), self.since, device)
         self._maybe_lose(losses)
         if self.kind == "upload" and self.since == 0:  # AntennaPod sends all it has the first time
             self.queued = dict.fromkeys(self.feeds, True) | self.queued
@@ -140,7 +140,7 @@ class Device:
         sent = dict(self.queued)
         added = [url for url, is_added in sent.items() if is_added]
         removed = [url for url, is_added in sent.items() if not is_added]
-        uploaded = await apps.upload(await self._enter(), added, removed, device)
+        uploaded = await lists.upload(await self._enter(), added, removed, device)
         self._maybe_lose(losses)
         self.queued = {url: to for url, to in self.queued.items() if sent.get(url) != to}
         self.since = self._next(timestamp, uploaded.timestamp)
@@ -157,8 +157,8 @@ class Device:
             self.played = {key: at for key, at in self.played.items() if f"/{feed}/" not in key[0]}
 
     async def _sync_actions(self, losses: float) -> None:
-        apps = self.service.apps
-        told = await apps.actions(await self._enter(), self.actions_since)
+        kept = self.service.episode_actions
+        told = await kept.since(await self._enter(), self.actions_since)
         actions = [action async for page in told.pages for action in page]
         timestamp = told.timestamp
         self._maybe_lose(losses)
@@ -171,7 +171,7 @@ class Device:
         if not sent:
             self.actions_since = self._next(timestamp, None)
             return
-        uploaded = await apps.record(await self._enter(), sent)
+        uploaded = await kept.record(await self._enter(), sent)
         self._maybe_lose(losses)
         self.queued_actions = self.queued_actions[len(sent) :]
         self.actions_since = self._next(timestamp, uploaded.timestamp)
@@ -193,4 +193,4 @@ class Device:
         """Show the session or token, as each request does."""
         credential = read_session(self.session) or read_token(self.session)
         assert credential is not None
-        return await self.service.authenticate(credential, "127.0.0.1")
+        return await self.service.authentication.admit(credential, "127.0.0.1")

@@ -22,12 +22,12 @@ from argon2 import PasswordHasher
 from postgres_server import drop_database, new_database
 
 from feedkeep.errors import FeedkeepError
-from feedkeep.logins import MAX_SESSIONS_OF_AN_APP
 from feedkeep.model import AccountId, Admitted, Owner, Record
 from feedkeep.rules.episode_actions import SentAction
 from feedkeep.rules.subscriptions import want
 from feedkeep.security import passwords
 from feedkeep.service import Service
+from feedkeep.service.logins import MAX_SESSIONS_OF_AN_APP
 from feedkeep.store.base import Store
 from feedkeep.store.postgres import PostgresStore, connections
 from feedkeep.store.sqlite import SqliteStore
@@ -133,15 +133,15 @@ def cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def add(service: Service, name: str) -> object:
     """Add one feed that is new, revive one, and let one absorb another."""
-    account = await service.account(name)
-    return await service.add(
+    account = await service.accounts.named(name)
+    return await service.subscriptions.add(
         account.id, [want("https://new.example", None), want(B, None), want(C, GUIDS[0])]
     )
 
 
 async def update(service: Service, name: str) -> object:
-    account = await service.account(name)
-    return await service.update(
+    account = await service.accounts.named(name)
+    return await service.subscriptions.update(
         account.id,
         GUIDS[0],
         new_guid=GUIDS[2],
@@ -151,19 +151,21 @@ async def update(service: Service, name: str) -> object:
 
 
 async def delete(service: Service, name: str) -> object:
-    account = await service.account(name)
-    return await service.delete(account.id, GUIDS[2])
+    account = await service.accounts.named(name)
+    return await service.subscriptions.delete(account.id, GUIDS[2])
 
 
 async def sync(service: Service, name: str) -> object:
     """Add a feed that is new, and unsubscribe from one that is there."""
-    return await service.apps.upload(await admitted(service, name), ["https://new.example"], [A, C])
+    return await service.url_lists.upload(
+        await admitted(service, name), ["https://new.example"], [A, C]
+    )
 
 
 async def record(service: Service, name: str) -> object:
     """Keep an action that is new, and one that is later than one that is there."""
     sent = [played("https://a.example/1.mp3", 2), played("https://a.example/2.mp3", 1)]
-    return await service.apps.record(await admitted(service, name), sent)
+    return await service.episode_actions.record(await admitted(service, name), sent)
 
 
 def played(episode: str, done: int) -> SentAction:
@@ -171,13 +173,13 @@ def played(episode: str, done: int) -> SentAction:
 
 
 async def describe(service: Service, name: str) -> None:
-    account = await service.account(name)
-    await service.apps.describe_device(account.id, "phone", "renamed", "mobile")
+    account = await service.accounts.named(name)
+    await service.devices.describe(account.id, "phone", "renamed", "mobile")
 
 
 async def set_first(service: Service, name: str) -> object:
-    account = await service.account(name)
-    return await service.apps.change_settings(account.id, "account", {"a": 1}, [])
+    account = await service.accounts.named(name)
+    return await service.devices.change_settings(account.id, "account", {"a": 1}, [])
 
 
 async def begin_session(service: Service, name: str) -> object:
@@ -187,11 +189,11 @@ async def begin_session(service: Service, name: str) -> object:
 
 async def set_password(service: Service, name: str) -> None:
     """Set a first password; the sessions end with the one before it."""
-    await service.set_password(name, "a new one")
+    await service.accounts.set_password(name, "a new one")
 
 
 async def admitted(service: Service, name: str) -> Admitted:
-    return Admitted(await service.account(name), "password")
+    return Admitted(await service.accounts.named(name), "password")
 
 
 @pytest.fixture(autouse=True)
@@ -211,11 +213,11 @@ OPERATIONS: list[Operation] = [
     set_first,
     begin_session,
     set_password,
-    lambda service, name: service.create_account(f"{name}-new", None),
-    lambda service, name: service.delete_account(name),
-    lambda service, name: service.create_token(name, "another", None),
-    lambda service, name: service.revoke_token(name, 1),
-    lambda service, name: service.set_disabled(name, True),
+    lambda service, name: service.accounts.create(f"{name}-new", None),
+    lambda service, name: service.accounts.delete(name),
+    lambda service, name: service.tokens.create(name, "another", None),
+    lambda service, name: service.tokens.revoke(name, 1),
+    lambda service, name: service.accounts.set_disabled(name, True),
 ]
 IDS = ["add", "update", "delete", "sync", "record", "describe_device", "change_settings",
        "begin_session", "set_password", "create_account", "delete_account", "create_token",
@@ -223,12 +225,16 @@ IDS = ["add", "update", "delete", "sync", "record", "describe_device", "change_s
 
 
 async def prepare(service: Service, name: str) -> None:
-    account = await service.create_account(name, None)
-    await service.create_token(name, "phone", None)
-    await service.add(account.id, [want(A, GUIDS[0]), want(B, GUIDS[1]), want(C, GUIDS[2])])
-    await service.delete(account.id, GUIDS[1])
-    await service.apps.record(Admitted(account, "password"), [played("https://a.example/1.mp3", 1)])
-    await service.apps.describe_device(account.id, "phone", "phone", "mobile")
+    account = await service.accounts.create(name, None)
+    await service.tokens.create(name, "phone", None)
+    await service.subscriptions.add(
+        account.id, [want(A, GUIDS[0]), want(B, GUIDS[1]), want(C, GUIDS[2])]
+    )
+    await service.subscriptions.delete(account.id, GUIDS[1])
+    await service.episode_actions.record(
+        Admitted(account, "password"), [played("https://a.example/1.mp3", 1)]
+    )
+    await service.devices.describe(account.id, "phone", "phone", "mobile")
     for _ in range(MAX_SESSIONS_OF_AN_APP):
         await service.logins.begin_session(Admitted(account, "password"), "app")
 

@@ -70,8 +70,10 @@ class Drill:
 
     def _missing(self, restored: FeedkeepProcess, before: set[str]) -> list[str]:
         async def look(service: Service) -> list[str]:
-            account = await service.account(self._name)
-            kept = {s.feed_url for s in await service.subscribed(AccountId(account.id))}
+            account = await service.accounts.named(self._name)
+            kept = {
+                s.feed_url for s in await service.subscriptions.subscribed(AccountId(account.id))
+            }
             damages = [damage async for damage in service.damages()]
             return damages + [f"{url} is missing" for url in before - kept]
 

@@ -166,7 +166,7 @@ def computations(
     file = process.folder / "computed"
     known, disabled = process.new_account(PASSWORD), process.new_account(PASSWORD)
     without = process.new_account()
-    process.use(lambda service: service.set_disabled(disabled, True))
+    process.use(lambda service: service.accounts.set_disabled(disabled, True))
     found: list[tuple[object, int]] = []
     for name, password in (
         ("nobody", PASSWORD), (known, "wrong"), (disabled, PASSWORD), (without, PASSWORD),

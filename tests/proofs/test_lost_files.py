@@ -84,8 +84,8 @@ class Clients:
     def lost(self) -> set[str]:
         async def look(service: Service) -> set[str]:
             assert [damage async for damage in service.damages()] == []
-            account = await service.account(self.name)
-            return {s.feed_url for s in await service.subscribed(account.id)}
+            account = await service.accounts.named(self.name)
+            return {s.feed_url for s in await service.subscriptions.subscribed(account.id)}
 
         return self.acknowledged - self.process.use(look)
 

@@ -87,7 +87,7 @@ class AppOfToday(Device):
 
 async def begin_session(device: AppOfToday) -> str:
     """Begin a session with the service that the device uses now."""
-    account = await device.service.account(NAME)
+    account = await device.service.accounts.named(NAME)
     text, _ = await device.service.logins.begin_session(Admitted(account, ""), device.kind)
     return text
 
@@ -100,8 +100,8 @@ class ListClient:
     entries: dict[str, View] = field(default_factory=dict)
 
     async def sync(self, service: Service) -> None:
-        account = await service.account(NAME)
-        page = await service.page(account, PageRequest(self.since, None, 1, 1_000))
+        account = await service.accounts.named(NAME)
+        page = await service.subscriptions.page(account, PageRequest(self.since, None, 1, 1_000))
         for view in page.views:
             self.entries[view.entry.guid] = view
             assert view.entry.revision is not None
@@ -124,7 +124,7 @@ class Household:
     async def live(self) -> str:
         """Return how a device differs at the end from what it should have; "" if none does."""
         async with open_service(self.settings) as service:
-            account = await service.create_account(NAME, None)
+            account = await service.accounts.create(NAME, None)
             self.devices = [self._new_device(kind, service) for kind in KINDS]
             for device in self.devices:
                 await device.sync(losses=0)  # or its next one may be a start from nothing, too
@@ -135,7 +135,7 @@ class Household:
         async with open_service(self.settings) as service:
             for device in self.devices:
                 device.service = service
-            restored = await service.account(NAME)
+            restored = await service.accounts.named(NAME)
             await self._turns(service)
             await self._sync_all(service)
             return await self._missed(service, restored) or await self._lost(service, account)
@@ -174,8 +174,10 @@ class Household:
 
     async def _missed(self, service: Service, restored: Account) -> str:
         """Compare what was changed since the restore with what each device has."""
-        account = await service.account(NAME)
-        page = await service.page(account, PageRequest(restored.last_stamp, None, 1, 1_000))
+        account = await service.accounts.named(NAME)
+        page = await service.subscriptions.page(
+            account, PageRequest(restored.last_stamp, None, 1, 1_000)
+        )
         for view in page.views:
             if self.client.entries.get(view.entry.guid) != view:
                 return f"the list: {self.client.entries.get(view.entry.guid)} instead of {view}"
@@ -194,7 +196,7 @@ class Household:
         everything = set().union(*(device.feeds for device in self.devices))
         for device in self.devices * 2:
             await device.start_anew()
-        right = {item.feed_url for item in await service.subscribed(account.id)}
+        right = {item.feed_url for item in await service.subscriptions.subscribed(account.id)}
         if not everything <= right:
             return f"{sorted(everything - right)} are lost"
         wrong = [device.kind for device in self.devices if device.feeds != right]
@@ -208,7 +210,7 @@ def _begun_or_left(entries: Sequence[Entry], after: int) -> dict[str, bool]:
 
 
 async def _positions(service: Service, account: Account, after: int) -> dict[tuple[str, str], Any]:
-    told = await service.apps.actions(Admitted(account, "test"), seconds.EVERYTHING)
+    told = await service.episode_actions.since(Admitted(account, "test"), seconds.EVERYTHING)
     listed = [action async for page in told.pages for action in page]
     return {
         (action.episode, action.device): action.position

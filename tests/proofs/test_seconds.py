@@ -18,12 +18,13 @@ import pytest
 from app_devices import Device, Feeds
 from forms import IS_FULL
 
-from feedkeep.apps import Apps, Uploaded
 from feedkeep.model import Account, AccountId, Admitted, Entry, Subscription, replace
 from feedkeep.rules import seconds, url_lists
 from feedkeep.rules.login_links import login_of
 from feedkeep.rules.url_lists import UrlChanges
 from feedkeep.service import Service
+from feedkeep.service.progress import Uploaded
+from feedkeep.service.url_lists import UrlLists
 from feedkeep.store.sqlite import SqliteStore
 
 RUNS = 10_000 if IS_FULL else 60
@@ -77,7 +78,7 @@ async def one_run(store: SqliteStore, seed: int, monkeypatch: pytest.MonkeyPatch
     chance = random.Random(seed)
     monkeypatch.setattr(time, "time_ns", ServerClock(chance))
     service = Service(Interleaved(store, chance))  # type: ignore[arg-type]  # by __getattr__
-    account = await service.create_account(f"run{seed}", None)
+    account = await service.accounts.create(f"run{seed}", None)
     world = Feeds({feed: [f"https://{feed}.example"] for feed in FEEDS})
     devices = [
         Device(
@@ -120,20 +121,22 @@ async def move_a_feed(
     service: Service, account_id: AccountId, world: Feeds, name: str, chance: random.Random
 ) -> None:
     """Give a feed a new URL, as its publisher does; sometimes the owner has apps told of it."""
-    if subscribed := await service.subscribed(account_id):
+    if subscribed := await service.subscriptions.subscribed(account_id):
         url, new_url = subscribed[0].feed_url, f"https://moved.example/{name}"
         world.moves(url, new_url)
         is_told = chance.random() < 0.3
-        await service.apps.move(account_id, url, new_url, is_told_to_apps=is_told)
+        await service.url_lists.move(account_id, url, new_url, is_told_to_apps=is_told)
 
 
 async def difference(service: Service, name: str, world: Feeds, devices: list[Device]) -> str:
-    account = await service.account(name)
+    account = await service.accounts.named(name)
     # Whether who removes one of two URLs leaves the feed can be in doubt: then it stays.
     doubtful = world.left & world.doubled
-    subscribed = {world.of(item.feed_url) for item in await service.subscribed(account.id)}
+    subscribed = {
+        world.of(item.feed_url) for item in await service.subscriptions.subscribed(account.id)
+    }
     right = sorted(subscribed - doubtful)
-    told = await service.apps.actions(Admitted(account, "test"), seconds.EVERYTHING)
+    told = await service.episode_actions.since(Admitted(account, "test"), seconds.EVERYTHING)
     listed = [action async for page in told.pages for action in page]
     everything = {(action.episode, action.device): action.position for action in listed}
     for device in devices:
@@ -178,14 +181,14 @@ def naive_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def the_time_of_the_upload(monkeypatch: pytest.MonkeyPatch) -> None:
     """Answer an upload with the second after it, as a server that forgets what it told would."""
-    upload = Apps.upload
+    upload = UrlLists.upload
 
-    async def uploaded(apps: Apps, app: Admitted, *urls: Any) -> Uploaded:
-        done = await upload(apps, app, *urls)
-        _, now = await apps.changes(replace(app, token=None), seconds.FROM_NOTHING)
+    async def uploaded(lists: UrlLists, admitted: Admitted, *urls: Any) -> Uploaded:
+        done = await upload(lists, admitted, *urls)
+        _, now = await lists.changes(replace(admitted, token=None), seconds.FROM_NOTHING)
         return replace(done, timestamp=now)
 
-    monkeypatch.setattr(Apps, "upload", uploaded)
+    monkeypatch.setattr(UrlLists, "upload", uploaded)
     monkeypatch.setattr(seconds, "first_second", lambda since, *_: since)
 
 

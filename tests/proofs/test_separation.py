@@ -62,19 +62,19 @@ def useless_credentials(process: FeedkeepProcess, name: str) -> dict[str, dict[s
     """Return headers that let nobody in; most of them belonged to the account of that name."""
     disabled = process.new_account(PASSWORD)
     token, revoked = process.new_token(name), process.new_token(name)
-    process.use(lambda service: service.revoke_token(name, 2))
+    process.use(lambda service: service.tokens.revoke(name, 2))
     of_disabled, session_of_disabled = (
         process.new_token(disabled),
         new_session_of(process, disabled),
     )
-    process.use(lambda service: service.set_disabled(disabled, True))
+    process.use(lambda service: service.accounts.set_disabled(disabled, True))
     gone = process.new_account()
     of_gone, session_of_gone = process.new_token(gone), new_session_of(process, gone)
-    process.use(lambda service: service.delete_account(gone))
+    process.use(lambda service: service.accounts.delete(gone))
     session, expired = (new_session_of(process, name) for _ in range(2))
     process.use(lambda service: end_session(service, name, 4))
     revoked_session = new_session_of(process, name)
-    process.use(lambda service: service.revoke_session(name, 5))
+    process.use(lambda service: service.tokens.revoke_session(name, 5))
     return {
         "none": {},
         "malformed": _bearer(token[:-1]),
@@ -97,7 +97,7 @@ def useless_credentials(process: FeedkeepProcess, name: str) -> dict[str, dict[s
 
 def new_session_of(process: FeedkeepProcess, name: str) -> str:
     async def begin(service: Service) -> tuple[str, Token]:
-        account = await service.account(name)
+        account = await service.accounts.named(name)
         return await service.logins.begin_session(Admitted(account, "password"), "test")
 
     text, _ = process.use(begin)
@@ -107,9 +107,9 @@ def new_session_of(process: FeedkeepProcess, name: str) -> str:
 
 async def end_session(service: Service, name: str, session_id: int) -> None:
     """Let a session expire, which takes half a year."""
-    account = await service.account(name)
+    account = await service.accounts.named(name)
     await service._store.extend_token(account.id, session_id, 1)
-    (ended,) = [one for one in await service.sessions(name) if one.id == session_id]
+    (ended,) = [one for one in await service.tokens.sessions_of(name) if one.id == session_id]
     assert ended.expires == 1
 
 
@@ -186,7 +186,7 @@ def test_a_path_of_another_user_is_403_whoever_that_is_and_however_one_logs_in(
                 assert theirs.status_code == 403, (method, path)
                 assert seen(theirs) == seen(nobodys), (method, path)
                 assert "Set-Cookie" not in theirs.headers
-    assert process.use(lambda service: service.sessions(owner)) == []
+    assert process.use(lambda service: service.tokens.sessions_of(owner)) == []
 
 
 def leaks(process: FeedkeepProcess, count: int) -> list[str]:

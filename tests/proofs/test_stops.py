@@ -89,8 +89,8 @@ def prove(process: FeedkeepProcess, stops: int) -> list[str]:
 
 
 async def _kept(service: Service, name: str) -> set[str]:
-    account = await service.account(name)
-    return {s.feed_url for s in await service.subscribed(AccountId(account.id))}
+    account = await service.accounts.named(name)
+    return {s.feed_url for s in await service.subscriptions.subscribed(AccountId(account.id))}
 
 
 def test_a_stop_under_load_cuts_nobody(

@@ -29,7 +29,7 @@ class Writers:
 
     def take_a_new_account(self) -> None:
         if self.name:
-            self.process.use(lambda service: service.delete_account(self.name))
+            self.process.use(lambda service: service.accounts.delete(self.name))
         self.name = self.process.new_account()
         self.token = self.process.new_token(self.name)
         self.acknowledged: set[str] = set()
@@ -66,8 +66,10 @@ class Writers:
         """Return a sentence for everything that was lost, is half there or damaged."""
 
         async def look(service: Service) -> tuple[set[str], list[str]]:
-            account = await service.account(self.name)
-            kept = {s.feed_url for s in await service.subscribed(AccountId(account.id))}
+            account = await service.accounts.named(self.name)
+            kept = {
+                s.feed_url for s in await service.subscriptions.subscribed(AccountId(account.id))
+            }
             return kept, [damage async for damage in service.damages()]
 
         kept, wrong = self.process.use(look)

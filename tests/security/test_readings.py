@@ -64,16 +64,16 @@ def test_every_refusal_looks_up_all_names_computes_once_and_counts_once(
         store = await Looking.open(tmp_path / "feedkeep.db")
         service = Service(store)
         for name in ("zoê", "zu\u00c3\u00aa", "disablê"):
-            await service.create_account(name, "a good passphrase")
-        await service.set_disabled("disablê", True)
+            await service.accounts.create(name, "a good passphrase")
+        await service.accounts.set_disabled("disablê", True)
         monkeypatch.setattr(passwords, "_matches", matches)
-        begin = service._throttle.begin
+        begin = service.authentication._throttle.begin
 
         def counting(name_key: str, *others: Any) -> Any:
             counted.append(name_key)
             return begin(name_key, *others)
 
-        monkeypatch.setattr(service._throttle, "begin", counting)
+        monkeypatch.setattr(service.authentication._throttle, "begin", counting)
         for number, name in enumerate(("zoê", "zuê", "nobodê", "disablê")):
             looked_up.clear()
             computed.clear()
@@ -81,7 +81,7 @@ def test_every_refusal_looks_up_all_names_computes_once_and_counts_once(
             shown = read_basic(f"{name}:wrong".encode())
             assert shown is not None
             with pytest.raises(NotAuthorized):
-                await service.authenticate(shown, f"192.0.2.{number}")
+                await service.authentication.admit(shown, f"192.0.2.{number}")
             assert (len(looked_up), len(computed), len(counted)) == (2, 1, 1), name
         await service.close()
 

@@ -47,7 +47,7 @@ def create(
     password = ask_password(password_stdin)
     chosen = settings(database, config)
     account = with_service(
-        chosen, lambda service: service.create_account(name, password), may_create=True
+        chosen, lambda service: service.accounts.create(name, password), may_create=True
     )
     how = "" if password else ", without a password: make a token for it"
     say(f"Created account {account.name} in {shown(chosen.database)}{how}.")
@@ -58,7 +58,7 @@ def create(
 @app.command("list")
 def list_accounts(database: DatabaseOption = None, config: ConfigOption = None) -> None:
     """List all accounts."""
-    found = with_service(settings(database, config), lambda service: service.accounts())
+    found = with_service(settings(database, config), lambda service: service.accounts.all())
     rows = [
         [
             account.name,
@@ -84,7 +84,9 @@ def password(
         raise AccountError(
             "No password was given; use --password-stdin where there is no terminal."
         )
-    with_service(settings(database, config), lambda service: service.set_password(name, new))
+    with_service(
+        settings(database, config), lambda service: service.accounts.set_password(name, new)
+    )
     say(f"Changed the password of {name}.")
 
 
@@ -93,7 +95,9 @@ def disable(
     name: NameArgument, database: DatabaseOption = None, config: ConfigOption = None
 ) -> None:
     """Let an account in no more, at once. Its list and its tokens stay."""
-    with_service(settings(database, config), lambda service: service.set_disabled(name, True))
+    with_service(
+        settings(database, config), lambda service: service.accounts.set_disabled(name, True)
+    )
     say(f"Disabled {name}.")
 
 
@@ -102,7 +106,9 @@ def enable(
     name: NameArgument, database: DatabaseOption = None, config: ConfigOption = None
 ) -> None:
     """Let a disabled account in again."""
-    with_service(settings(database, config), lambda service: service.set_disabled(name, False))
+    with_service(
+        settings(database, config), lambda service: service.accounts.set_disabled(name, False)
+    )
     say(f"Enabled {name}.")
 
 
@@ -120,5 +126,5 @@ def delete(
         )
     if not yes:
         typer.confirm(f"Delete {name} and its whole list for good?", abort=True)
-    with_service(settings(database, config), lambda service: service.delete_account(name))
+    with_service(settings(database, config), lambda service: service.accounts.delete(name))
     say(f"Deleted {name}.")

@@ -54,7 +54,7 @@ def restored(database: DatabaseOption = None, config: ConfigOption = None) -> No
     these, before the service starts.
     """
     chosen = settings(database, config)
-    with_service(chosen, lambda service: service.move_clocks())
+    with_service(chosen, lambda service: service.accounts.move_clocks())
     _tell_what_to_do_now(chosen)
 
 

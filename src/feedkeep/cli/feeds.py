@@ -88,8 +88,8 @@ def export_feeds(
     """Write the feeds that an account is subscribed to, in a form that `import` reads back."""
 
     async def export(service: Service) -> bytes:
-        account = await service.account(name)
-        return write_feed_list(await service.subscribed(account.id), kind)
+        account = await service.accounts.named(name)
+        return write_feed_list(await service.subscriptions.subscribed(account.id), kind)
 
     data = with_service(settings(database, config), export)
     if output is None or str(output) == "-":
@@ -124,8 +124,8 @@ def move_feed(
     """
 
     async def move(service: Service) -> None:
-        account = await service.account(name)
-        await service.apps.move(account.id, old_url, new_url, is_told_to_apps=tell_apps)
+        account = await service.accounts.named(name)
+        await service.url_lists.move(account.id, old_url, new_url, is_told_to_apps=tell_apps)
 
     with_service(settings(database, config), move)
     say("Moved; apps are told." if tell_apps else "Moved; apps go on with the URL that they have.")
@@ -154,14 +154,14 @@ def _refuse_what_names_no_feed(file: str, feeds: Sequence[ListedFeed]) -> None:
 
 
 async def _import(service: Service, name: str, feeds: Sequence[ListedFeed]) -> _Tally:
-    account = await service.account(name)
+    account = await service.accounts.named(name)
     tally = _Tally()
     with progress_bar() as progress:
         task = progress.add_task("Importing", total=len(feeds))
         for start in range(0, len(feeds), FEEDS_AT_ONCE):
             some = feeds[start : start + FEEDS_AT_ONCE]
             items = [want(feed.feed_url, feed.guid) for feed in some]
-            results = await service.add(account.id, items)
+            results = await service.subscriptions.add(account.id, items)
             for feed, result in zip(some, results, strict=True):
                 if not isinstance(result, Added):
                     url = shortened(feed.feed_url)

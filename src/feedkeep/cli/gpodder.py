@@ -72,7 +72,7 @@ def migrate_from(
     remote = Remote(url, remote_name, _password(url, remote_name, from_stdin))
 
     async def migrate(service: Service) -> None:
-        account = await service.account(name)
+        account = await service.accounts.named(name)
         with progress_bar() as progress:
             devices = await _devices(service, account, remote)
             where = f"{url} {remote_name}"
@@ -85,7 +85,7 @@ def migrate_from(
 async def _devices(service: Service, account: Account, remote: Remote) -> list[DeviceThere]:
     found = await _ask(remote.devices)
     for device in found:
-        await service.apps.describe_device(
+        await service.devices.describe(
             account.id, device.id, device.caption or "", device.type or ""
         )
     say(f"{len(found)} devices.")
@@ -100,20 +100,20 @@ async def _subscriptions(
     where: str,
 ) -> None:
     """Add what is new there since the last run: what came then may have been left here since."""
-    so_far = await service.apps.migrated(account.id, where)
+    so_far = await service.migrations.so_far(account.id, where)
     feeds = await _ask(partial(remote.subscriptions, devices))
     known = set(so_far.feeds)
     new_there = [feed for feed in feeds if feed not in known]
     results = [
         result
         for start in range(0, len(new_there), FEEDS_AT_ONCE)
-        for result in await service.add(
+        for result in await service.subscriptions.add(
             account.id, [want(feed, None) for feed in new_there[start : start + FEEDS_AT_ONCE]]
         )
     ]
     refused = {result.feed_url for result in results if isinstance(result, Refused)}
     here = [feed for feed in feeds if feed not in refused]
-    await service.apps.note_migrated(account.id, where, replace(so_far, feeds=here))
+    await service.migrations.note(account.id, where, replace(so_far, feeds=here))
     added = sum(isinstance(result, Added) and not result.was_subscribed for result in results)
     there, bad = len(here) - added, len(refused)
     say(f"Subscriptions: {added} added, {there} already there, {bad} refused.")
@@ -124,7 +124,7 @@ async def _episode_actions(
 ) -> None:
     """Fetch page after page; where the last one ended is kept, so that the next run goes on."""
     app = Admitted(account, "command")
-    so_far = await service.apps.migrated(account.id, where)
+    so_far = await service.migrations.so_far(account.id, where)
     count, refused = 0, 0
     task = progress.add_task("Episode actions", total=None)
     for _ in range(MAX_PAGES):
@@ -133,13 +133,13 @@ async def _episode_actions(
         progress.update(task, total=count + len(actions))
         for start in range(0, len(actions), _ACTIONS_AT_ONCE):
             some = [asdict(one) for one in actions[start : start + _ACTIONS_AT_ONCE]]
-            uploaded = await service.apps.record(app, sent_actions(some))
+            uploaded = await service.episode_actions.record(app, sent_actions(some))
             refused += len(uploaded.update_urls)
             progress.advance(task, len(some))
         count += len(actions)
         is_last = not actions or page.timestamp <= so_far.until
         so_far = replace(so_far, until=page.timestamp)
-        await service.apps.note_migrated(account.id, where, so_far)
+        await service.migrations.note(account.id, where, so_far)
         if is_last:
             say(f"{count} episode actions; {refused} URLs refused.")
             return

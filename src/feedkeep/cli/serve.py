@@ -155,7 +155,7 @@ async def _introduce(chosen: Settings, base: str, setup: str | None) -> None:
         say(f"feedkeep {__version__}")
         say(f"Database:  {shown(chosen.database)}")
         say(f"Listening: {base} (for people: {base}/docs); stop with Ctrl-C")
-        if not await service.has_accounts():
+        if not await service.accounts.are_there():
             await _welcome(service, base, setup)
 
 
@@ -163,8 +163,8 @@ async def _welcome(service: Service, base: str, setup: str | None) -> None:
     if setup is None:
         say("There is no account yet: see `feedkeep account create --help`.")
         return
-    account = await service.create_account(setup, None)
-    token, _ = await service.create_token(account.name, "setup", None)
+    account = await service.accounts.create(setup, None)
+    token, _ = await service.tokens.create(account.name, "setup", None)
     body = json.dumps({"subscriptions": [{"feed_url": EXAMPLE_FEED}]})
     say(f"Account:   {account.name}, made just now")
     say(f"Token:     {token} (shown this once)")

@@ -22,7 +22,9 @@ def list_sessions(
     name: NameArgument, database: DatabaseOption = None, config: ConfigOption = None
 ) -> None:
     """List the sessions of an account that are still known, ended ones too."""
-    found = with_service(settings(database, config), lambda service: service.sessions(name))
+    found = with_service(
+        settings(database, config), lambda service: service.tokens.sessions_of(name)
+    )
     show_tokens(["ID", "STATE", "BEGAN", "ENDS", "APP"], found)
 
 
@@ -37,7 +39,7 @@ def revoke(
 ) -> None:
     """Let a session end now. An app that stored the password, or a token, begins another one."""
     with_service(
-        settings(database, config), lambda service: service.revoke_session(name, session_id)
+        settings(database, config), lambda service: service.tokens.revoke_session(name, session_id)
     )
     say(
         f"Revoked session {session_id} of {name}. An app that stored the password logs in again by"

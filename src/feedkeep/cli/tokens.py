@@ -52,7 +52,7 @@ def create(
     """Print a new token, and nothing else. It is shown this once and kept nowhere."""
     text, _ = with_service(
         settings(database, config),
-        lambda service: service.create_token(name, label, expires_days),
+        lambda service: service.tokens.create(name, label, expires_days),
     )
     say(text)
 
@@ -62,7 +62,7 @@ def list_tokens(
     name: NameArgument, database: DatabaseOption = None, config: ConfigOption = None
 ) -> None:
     """List the tokens of an account, ended ones too."""
-    found = with_service(settings(database, config), lambda service: service.tokens(name))
+    found = with_service(settings(database, config), lambda service: service.tokens.of(name))
     show_tokens(["ID", "STATE", "CREATED", "EXPIRES", "LABEL"], found)
 
 
@@ -76,7 +76,7 @@ def revoke(
     config: ConfigOption = None,
 ) -> None:
     """Let a token end now."""
-    with_service(settings(database, config), lambda service: service.revoke_token(name, token_id))
+    with_service(settings(database, config), lambda service: service.tokens.revoke(name, token_id))
     say(f"Revoked token {token_id} of {name}.")
 
 

@@ -16,7 +16,7 @@ class DevicesResource(Resource):
     async def get(self, request: Request) -> Reply:
         """List them."""
         account = admitted(request).account
-        found = await self.apps.devices(account.id)
+        found = await self.service.devices.all(account.id)
         count = account.counts.subscribed
         return Reply(encode([DeviceReply(d.id, d.caption, d.type, count) for d in found]))
 
@@ -27,7 +27,7 @@ class DeviceResource(Resource):
     async def post(self, request: Request) -> Reply:
         """Describe it; one that was not known is made."""
         told = await self.json_object(request, may_be_empty=True)
-        await self.apps.describe_device(
+        await self.service.devices.describe(
             admitted(request).account.id,
             request.parameters["device"],
             text(told.get("caption")),
@@ -45,7 +45,7 @@ class SyncDevicesResource(Resource):
 
     async def get(self, request: Request) -> Reply:
         """Tell that all of them do."""
-        ids = [device.id for device in await self.apps.devices(admitted(request).account.id)]
+        ids = [device.id for device in await self.service.devices.all(admitted(request).account.id)]
         together = [ids] if len(ids) > 1 else []
         alone = [] if together else ids
         return Reply(encode({"synchronized": together, "not-synchronized": alone}))
@@ -61,14 +61,14 @@ class SettingsResource(Resource):
 
     async def get(self, request: Request) -> Reply:
         """Tell what is kept under a scope."""
-        found = await self.apps.settings(admitted(request).account.id, _scope(request))
+        found = await self.service.devices.settings(admitted(request).account.id, _scope(request))
         return Reply(found.encode())
 
     async def post(self, request: Request) -> Reply:
         """Set and remove; tell what is kept then."""
         told = await self.json_object(request)
         wanted = told.get("set")
-        changed = await self.apps.change_settings(
+        changed = await self.service.devices.change_settings(
             admitted(request).account.id,
             _scope(request),
             wanted if isinstance(wanted, dict) else {},

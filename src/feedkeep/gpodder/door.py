@@ -5,10 +5,10 @@ from __future__ import annotations
 from feedkeep.errors import Forbidden, NotAuthorized
 from feedkeep.http.doors import credential_of, is_basic
 from feedkeep.http.messages import Request
-from feedkeep.logins import SESSION_DAYS
 from feedkeep.model import Admitted, replace
 from feedkeep.rules.credentials import name_key, read_session
 from feedkeep.service import Service
+from feedkeep.service.logins import SESSION_DAYS
 
 _COOKIE = "sessionid"
 _NOT_THEIRS = "The resource is another account's."
@@ -40,7 +40,7 @@ class SessionDoor:
             return None
         request.credential_kind = credential.kind
         try:
-            admitted = await self._service.authenticate(credential, request.address)
+            admitted = await self._service.authentication.admit(credential, request.address)
             assert admitted.token is not None
             if admitted.token.is_shared:  # so this client keeps cookies
                 return await self._begin_session(request, admitted)
@@ -92,7 +92,7 @@ class SessionDoor:
                 raise Forbidden(_NOT_THEIRS) from None
             raise
         request.credential_kind = credential.kind
-        admitted = await self._service.authenticate(credential, request.address)
+        admitted = await self._service.authentication.admit(credential, request.address)
         _check_is_theirs(request, admitted)
         return admitted
 

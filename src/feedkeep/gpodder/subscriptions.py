@@ -54,7 +54,9 @@ class UpdatesResource(Resource):
     async def get(self, request: Request) -> Reply:
         """Tell what changed; of new episodes nothing is known here."""
         since = read_since(parameter(request, "since"))
-        changes, timestamp = await self.apps.changes(admitted(request), since, device_of(request))
+        changes, timestamp = await self.service.url_lists.changes(
+            admitted(request), since, device_of(request)
+        )
         request.hold(chain(changes.add, changes.remove))
         return Reply(await beside(len(changes.add) > LONG_LIST, _updates, changes, timestamp))
 
@@ -67,7 +69,7 @@ class WholeListResource(Resource):
         body = await self.body(request)
         urls = await beside(len(body) > LONG_BYTES, _read, body, request.parameters["format"])
         self.check_count(len(urls))
-        refused = await self.apps.replace(admitted(request), urls, device_of(request))
+        refused = await self.service.url_lists.replace(admitted(request), urls, device_of(request))
         if refused:  # of which nothing is told: URLs are in no log
             _log.warning(
                 "a whole list had texts that are no feed URLs; so nothing was left",
@@ -86,7 +88,7 @@ class DeviceListResource(WholeListResource):
 
     async def get(self, request: Request) -> Reply:
         """Write the list."""
-        found = await self.service.subscribed(admitted(request).account.id)
+        found = await self.service.subscriptions.subscribed(admitted(request).account.id)
         return await written(request, found, lambda: encode([item.feed_url for item in found]))
 
     async def put(self, request: Request) -> Reply:
@@ -102,7 +104,7 @@ class AccountListResource(WholeListResource):
 
     async def get(self, request: Request) -> Reply:
         """Write the list."""
-        found = await self.service.subscribed(admitted(request).account.id)
+        found = await self.service.subscriptions.subscribed(admitted(request).account.id)
         return await written(request, found, lambda: encode(_podcasts(s.feed_url for s in found)))
 
 

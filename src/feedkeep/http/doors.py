@@ -30,7 +30,7 @@ class HeaderDoor:
         credential = credential_of(request)
         request.credential_kind = credential.kind
         guid = request.parameters.get("guid") if request.method in _READING else None
-        return await self._service.authenticate(credential, request.address, guid)
+        return await self._service.authentication.admit(credential, request.address, guid)
 
 
 def credential_of(request: Request) -> Credential:

@@ -19,7 +19,6 @@ class Resource:
 
     def __init__(self, service: Service, settings: Settings) -> None:
         self.service = service
-        self.apps = service.apps
         self.public_url = settings.public_url.rstrip("/")
         self._max_body_bytes = settings.max_body_bytes
         self._max_items = settings.max_items
@@ -38,7 +37,7 @@ class Resource:
     async def meet_device(self, request: Request) -> None:
         """Make the device that the path names known, if it is not."""
         account_id = admitted(request).account.id
-        await self.apps.meet_device(account_id, request.parameters["device"])
+        await self.service.devices.meet(account_id, request.parameters["device"])
 
     def check_count(self, count: int) -> None:
         """Check how many things are in one request.

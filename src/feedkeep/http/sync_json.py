@@ -9,12 +9,12 @@ from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType
 
-from feedkeep.action_pages import ToldActions
-from feedkeep.apps import Uploaded
 from feedkeep.http.json_bodies import encode, text
 from feedkeep.http.sync_times import read_time, write_time
 from feedkeep.model import EpisodeAction
 from feedkeep.rules.episode_actions import SentAction
+from feedkeep.service.action_pages import ToldActions
+from feedkeep.service.progress import Uploaded
 
 _DIGITS = re.compile(r"[0-9]{1,15}")
 

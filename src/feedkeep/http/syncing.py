@@ -18,7 +18,9 @@ _TRUE = {"true", "1", "yes"}
 async def tell_changes(resource: Resource, request: Request) -> Reply:
     """Tell what was added and removed since a second."""
     since = read_since(parameter(request, "since"))
-    changes, timestamp = await resource.apps.changes(admitted(request), since, device_of(request))
+    changes, timestamp = await resource.service.url_lists.changes(
+        admitted(request), since, device_of(request)
+    )
     request.hold(chain(changes.add, changes.remove))
     reply = ChangesReply(changes.add, changes.remove, timestamp)
     return Reply(await beside(len(changes.add) > LONG_LIST, encode, reply))
@@ -29,7 +31,9 @@ async def receive_changes(resource: Resource, request: Request) -> Reply:
     wanted = await resource.json_object(request)
     added, removed = texts(wanted.get("add")), texts(wanted.get("remove"))
     resource.check_count(len(added) + len(removed))
-    uploaded = await resource.apps.upload(admitted(request), added, removed, device_of(request))
+    uploaded = await resource.service.url_lists.upload(
+        admitted(request), added, removed, device_of(request)
+    )
     return Reply(encode(upload_reply(uploaded)))
 
 
@@ -39,7 +43,7 @@ async def tell_actions(resource: Resource, request: Request) -> Reply:
     An app that names a device is told what all have done: Music Assistant names one in what it
     asks, and none in what it sends.
     """
-    told = await resource.apps.actions(
+    told = await resource.service.episode_actions.since(
         admitted(request),
         read_since(parameter(request, "since")),
         parameter(request, "podcast"),
@@ -52,7 +56,7 @@ async def receive_actions(resource: Resource, request: Request) -> Reply:
     """Keep actions."""
     body = await resource.body(request)
     sent = await beside(len(body) > LONG_BYTES, _sent, resource, body)
-    uploaded = await resource.apps.record(admitted(request), sent)
+    uploaded = await resource.service.episode_actions.record(admitted(request), sent)
     return Reply(encode(upload_reply(uploaded)))
 
 

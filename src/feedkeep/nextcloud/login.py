@@ -77,7 +77,7 @@ class FlowResource(Resource):
         request.credential_kind = PasswordCredential.kind
         credential = PasswordCredential(form.get("name", ""), form.get("password", ""))
         try:
-            request.admitted = await self.service.authenticate(credential, request.address)
+            request.admitted = await self.service.authentication.admit(credential, request.address)
             is_granted = await self._grant(request, request.admitted.account)
         except (NotAuthorized, TooManyAttempts) as error:
             log_refusal(request, error)

@@ -31,7 +31,7 @@ class SubscriptionsResource:
     async def get(self, request: Request) -> Reply:
         """List what changed after a stamp."""
         asked = paging.page_request(request.query())
-        page = await self._service.page(_admitted(request).account, asked)
+        page = await self._service.subscriptions.page(_admitted(request).account, asked)
         base = (self._public_url or request.base_url) + request.path
         reply = wire.page_reply(
             page,
@@ -47,7 +47,7 @@ class SubscriptionsResource:
         body = await read_body(request, self._max_body_bytes)
         is_long = len(body) > LONG_BYTES
         wanted = await beside(is_long, self._wanted, body)
-        results = await self._service.add(_account(request), wanted)
+        results = await self._service.subscriptions.add(_account(request), wanted)
         return Reply(await beside(is_long, lambda: encode(wire.add_reply(results))))
 
     def _wanted(self, body: bytes) -> list[Wanted | Refused]:
@@ -66,7 +66,7 @@ class SubscriptionResource:
 
     async def get(self, request: Request) -> Reply:
         """Read it."""
-        view = self._service.read(_admitted(request), request.parameters["guid"])
+        view = self._service.subscriptions.read(_admitted(request), request.parameters["guid"])
         return _reply_unless_known(request, encode(wire.subscription_reply(view)))
 
     async def patch(self, request: Request) -> Reply:
@@ -74,7 +74,7 @@ class SubscriptionResource:
         body = await read_body(request, self._max_body_bytes)
         is_long = len(body) > LONG_BYTES
         wanted = await beside(is_long, decode, wire.UPDATE_REQUEST, body)
-        updated = await self._service.update(
+        updated = await self._service.subscriptions.update(
             _account(request),
             request.parameters["guid"],
             new_feed_url=wire.sent(wanted.new_feed_url),
@@ -85,7 +85,9 @@ class SubscriptionResource:
 
     async def delete(self, request: Request) -> Reply:
         """Delete it; a tombstone stays."""
-        deletion = await self._service.delete(_account(request), request.parameters["guid"])
+        deletion = await self._service.subscriptions.delete(
+            _account(request), request.parameters["guid"]
+        )
         return Reply(encode(wire.deleted_reply(deletion)), 202)
 
 
@@ -98,7 +100,7 @@ class DeletionResource:
     async def get(self, request: Request) -> Reply:
         """Read it."""
         number = paging.whole_number(request.parameters["deletion_id"], MAX_DELETION_ID)
-        deletion = await self._service.deletion(_account(request), number)
+        deletion = await self._service.subscriptions.deletion(_account(request), number)
         return Reply(encode(wire.deletion_reply(deletion)))
 
 

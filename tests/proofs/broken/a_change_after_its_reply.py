@@ -3,12 +3,12 @@
 import asyncio
 from typing import Any
 
-from feedkeep.service import Service
+from feedkeep.service.subscriptions import Subscriptions
 
-_update = Service.update
+_update = Subscriptions.update
 
 
-async def update(self: Service, *what: Any, **change: Any) -> Any:
+async def update(self: Subscriptions, *what: Any, **change: Any) -> Any:
     done = await _update(self, *what, **change)
     if change.get("is_subscribed") is not None:
         back = not change["is_subscribed"]
@@ -18,4 +18,4 @@ async def update(self: Service, *what: Any, **change: Any) -> Any:
     return done
 
 
-Service.update = update
+Subscriptions.update = update

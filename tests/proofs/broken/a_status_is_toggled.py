@@ -3,16 +3,16 @@
 from typing import Any
 
 from feedkeep.model import AccountId, Guid
-from feedkeep.service import Service
+from feedkeep.service.subscriptions import Subscriptions
 
-_update = Service.update
+_update = Subscriptions.update
 
 
-async def update(self: Service, account_id: AccountId, guid: str, **change: Any) -> Any:
+async def update(self: Subscriptions, account_id: AccountId, guid: str, **change: Any) -> Any:
     if change.get("is_subscribed") is not None:
         view = await self._store.view(account_id, Guid(guid))
         change["is_subscribed"] = view is not None and not view.subscription.is_subscribed
     return await _update(self, account_id, guid, **change)
 
 
-Service.update = update
+Subscriptions.update = update

@@ -2,11 +2,11 @@
 
 from typing import NoReturn
 
-from feedkeep.service import Service
+from feedkeep.service.accounts import Accounts
 
 
-async def accounts(_self: Service) -> NoReturn:
+async def fail(_self: Accounts) -> NoReturn:
     raise ZeroDivisionError("x")
 
 
-Service.accounts = accounts
+Accounts.all = fail

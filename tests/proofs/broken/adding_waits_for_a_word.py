@@ -7,19 +7,19 @@ from pathlib import Path
 
 from feedkeep.model import AccountId
 from feedkeep.rules.subscriptions import Added, Refused, Wanted
-from feedkeep.service import Service
+from feedkeep.service.subscriptions import Subscriptions
 
 FOLDER = Path(os.environ["RAN_FIRST"]).parent
 
-add_at_once = Service.add
+add_at_once = Subscriptions.add
 
 
 async def add(
-    service: Service, account_id: AccountId, items: Sequence[Wanted | Refused]
+    listed: Subscriptions, account_id: AccountId, items: Sequence[Wanted | Refused]
 ) -> list[Added | Refused]:
     await asyncio.to_thread((FOLDER / "begun").write_text, "")  # returns when somebody reads
     await asyncio.to_thread((FOLDER / "go").read_text)  # and when somebody writes
-    return await add_at_once(service, account_id, items)
+    return await add_at_once(listed, account_id, items)
 
 
-Service.add = add
+Subscriptions.add = add

@@ -5,7 +5,7 @@ import os
 from typing import NoReturn
 
 from feedkeep import errors
-from feedkeep.service import Service
+from feedkeep.service.subscriptions import Subscriptions
 
 _name = os.environ["DEFECT"]
 _error = getattr(errors, _name, None) or getattr(builtins, _name)
@@ -15,4 +15,4 @@ async def page(*_: object) -> NoReturn:
     raise _error("the details")
 
 
-Service.page = page
+Subscriptions.page = page

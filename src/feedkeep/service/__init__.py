@@ -1,0 +1,76 @@
+"""What feedkeep does, whoever asks: the only door to the rules and the store for every edge."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+from feedkeep.errors import StoreDamaged
+from feedkeep.rules.invariants import violations
+from feedkeep.rules.room import MAX_SUBSCRIPTIONS, most_of
+from feedkeep.security.passwords import Passwords
+from feedkeep.service.accounts import Accounts
+from feedkeep.service.authentication import Authentication
+from feedkeep.service.devices import Devices
+from feedkeep.service.episode_actions import EpisodeActions
+from feedkeep.service.logins import Logins
+from feedkeep.service.migrations import Migrations
+from feedkeep.service.progress import Progress
+from feedkeep.service.subscriptions import Subscriptions
+from feedkeep.service.tokens import Tokens
+from feedkeep.service.url_lists import UrlLists
+from feedkeep.store.base import Store
+
+
+class Service:
+    """A use case is a method of one of these.
+
+    Attributes:
+        authentication: Who is asking.
+        accounts: Accounts.
+        tokens: Their tokens and sessions, for those who own them.
+        subscriptions: The list, by guids.
+        url_lists: The list, by URLs, as podcast apps sync it.
+        episode_actions: What was played, and how far.
+        devices: The devices of podcast apps, and what they keep for themselves.
+        logins: How podcast apps are let in.
+        migrations: What came from other servers.
+    """
+
+    def __init__(
+        self, store: Store, workers: int = 1, max_subscriptions: int = MAX_SUBSCRIPTIONS
+    ) -> None:
+        """Serve a store, as one of so many processes of this machine."""
+        most, progress = most_of(max_subscriptions), Progress(store)
+        self._store = store
+        self._passwords = Passwords(workers)
+        self.authentication = Authentication(store, self._passwords)
+        self.accounts = Accounts(store, self._passwords)
+        self.tokens = Tokens(store, self.accounts)
+        self.subscriptions = Subscriptions(store, most)
+        self.url_lists = UrlLists(store, most, progress)
+        self.episode_actions = EpisodeActions(store, progress)
+        self.devices = Devices(store)
+        self.logins = Logins(store)
+        self.migrations = Migrations(store)
+
+    async def close(self) -> None:
+        """Finish what was accepted, and let go of the store."""
+        await self._store.close()
+        self._passwords.close()
+
+    async def assert_ready(self) -> None:
+        """Return if requests can be served now; else raise `StoreUnavailable`."""
+        await self._store.assert_ready()
+
+    async def damages(self) -> AsyncIterator[str]:
+        """Yield a sentence for everything wrong with what is stored, by database and contract."""
+        for damage in await self._store.damages():
+            yield damage
+        for account in await self._store.accounts():
+            try:
+                snapshot = await self._store.whole(account.id)
+            except StoreDamaged:
+                yield f"account {account.name}: not all of its list can be read"
+                continue
+            for violation in violations(snapshot):
+                yield f"account {account.name}: {violation}"

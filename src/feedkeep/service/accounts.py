@@ -1,0 +1,86 @@
+"""Accounts: making, changing and deleting them, and their clocks after a restore."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from feedkeep import wall_clock
+from feedkeep.errors import AccountError
+from feedkeep.model import Account, AccountId, Clock, Stamp
+from feedkeep.rules import credentials
+from feedkeep.rules.clock import after_restore
+from feedkeep.security.passwords import Passwords
+from feedkeep.security.tokens import new_account_id
+from feedkeep.store.base import Store
+
+_CLOCKS_AT_ONCE = 256
+
+
+class Accounts:
+    """All accounts."""
+
+    def __init__(self, store: Store, passwords: Passwords) -> None:
+        self._store = store
+        self._passwords = passwords
+
+    async def all(self) -> Sequence[Account]:
+        """Return all accounts by name."""
+        return await self._store.accounts()
+
+    async def are_there(self) -> bool:
+        """Say whether there is any account."""
+        return await self._store.has_accounts()
+
+    async def named(self, name: str) -> Account:
+        """Return the account of that name, written in any case.
+
+        Raises:
+            AccountError: There is none.
+        """
+        found = await self._store.find_account(credentials.name_key(name))
+        if found is None:
+            raise AccountError(f'There is no account "{name}"; `feedkeep account list` shows all.')
+        return found
+
+    async def create(self, name: str, password: str | None) -> Account:
+        """Make an account; without a password it is reached by tokens only.
+
+        Raises:
+            AccountError: The name or the password is not acceptable, or the name is taken.
+        """
+        key = credentials.name_key(credentials.check_name(name))
+        password_hash = None if password is None else await self._hash(password)
+        account = Account(new_account_id(), name, password_hash, False, wall_clock.now())
+        await self._store.create_account(account, key)
+        return account
+
+    async def set_password(self, name: str, password: str) -> None:
+        """Replace a password; the old one stops working with the next request."""
+        account = await self.named(name)
+        await self._store.set_password(account.id, await self._hash(password))
+
+    async def set_disabled(self, name: str, is_disabled: bool) -> None:
+        """Let an account in nowhere, or let it in again."""
+        account = await self.named(name)
+        await self._store.set_disabled(account.id, is_disabled)
+
+    async def delete(self, name: str) -> None:
+        """Remove an account with its list and its tokens."""
+        account = await self.named(name)
+        await self._store.delete_account(account.id)
+
+    async def move_clocks(self) -> None:
+        """Move the clocks of all accounts past what they may have given out since a backup."""
+        now = wall_clock.now()
+        accounts = await self._store.accounts()
+        for start in range(0, len(accounts), _CLOCKS_AT_ONCE):
+            some = accounts[start : start + _CLOCKS_AT_ONCE]
+            await asyncio.gather(*(self._move_clocks_of(account.id, now) for account in some))
+
+    async def _move_clocks_of(self, account_id: AccountId, now: Stamp) -> None:
+        for clock in Clock:
+            await self._store.advance(account_id, clock, lambda last: after_restore(last, now))
+
+    async def _hash(self, password: str) -> str:
+        return await self._passwords.hash(credentials.check_password(password))

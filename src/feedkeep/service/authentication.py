@@ -1,0 +1,90 @@
+"""Who is asking: a token, a session, or a name and a password (contract, section 2)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from feedkeep import wall_clock
+from feedkeep.errors import NotAuthorized
+from feedkeep.model import Account, Admitted, Guid
+from feedkeep.rules import credentials
+from feedkeep.rules.credentials import Credential, PasswordCredential, TokenCredential
+from feedkeep.rules.guids import guid_or_none
+from feedkeep.security.passwords import Passwords
+from feedkeep.security.throttle import Throttle
+from feedkeep.store.base import Store
+
+
+class Authentication:
+    """Finds out who asks; who guesses passwords has to wait."""
+
+    def __init__(self, store: Store, passwords: Passwords) -> None:
+        self._store = store
+        self._passwords = passwords
+        self._throttle = Throttle()
+
+    async def admit(
+        self, credential: Credential, address: str, guid: str | None = None
+    ) -> Admitted:
+        """Return the account that the credential lets in, as it is at this moment.
+
+        With `guid`, also the entry that `Subscriptions.read` is to give: a token and an entry are
+        found with one query, which takes little longer than that for the token.
+
+        Raises:
+            NotAuthorized: It lets nobody in; there is no telling why.
+            TooManyAttempts: Too many wrong passwords came for this name or from this address.
+        """
+        wanted = None if guid is None else guid_or_none(guid)
+        if isinstance(credential, TokenCredential):
+            return await self._authenticate_token(credential, wanted)
+        account = await self._authenticate_password(credential, address)
+        view = None if wanted is None else await self._store.view(account.id, wanted)
+        return Admitted(account, credential.kind, view)
+
+    async def _authenticate_token(
+        self, credential: TokenCredential, wanted: Guid | None
+    ) -> Admitted:
+        found = await self._store.find_token(credential.account_id, credential.hash, wanted)
+        if found is None:
+            raise NotAuthorized
+        account = found.account
+        if not credentials.is_named(account, credential):
+            raise NotAuthorized
+        if not credentials.admits(account, found.token, wall_clock.now()):
+            raise NotAuthorized
+        return Admitted(account, credential.kind, found.view, found.token)
+
+    async def _authenticate_password(self, credential: PasswordCredential, address: str) -> Account:
+        counted_key = credentials.name_key(credential.name)
+        shown, account = await self._named_account(credential)
+        key = credentials.name_key(shown.name)
+        password = credentials.normal_password(shown.password)
+        stored_hash = account.password_hash if account and not account.is_disabled else None
+        if account and self._passwords.remembers(key, password, stored_hash):
+            return account
+
+        def count_attempt() -> Callable[[], None]:
+            attempt = self._throttle.begin(counted_key, address, time.monotonic())
+            return lambda: self._throttle.forgive(attempt)
+
+        is_right = await self._passwords.verify(key, password, stored_hash, count_attempt)
+        if account is None or not is_right:
+            raise NotAuthorized
+        return account
+
+    async def _named_account(
+        self, shown: PasswordCredential
+    ) -> tuple[PasswordCredential, Account | None]:
+        """Return the first reading of what was shown that names an account, and that account.
+
+        All are looked up, and attempts are counted by the first: neither time nor count tells
+        whether there is such a name.
+        """
+        account = await self._store.find_account(credentials.name_key(shown.name))
+        if shown.otherwise is not None:
+            other = await self._named_account(shown.otherwise)
+            if account is None and other[1] is not None:
+                return other
+        return shown, account

@@ -1,0 +1,92 @@
+"""The devices of podcast apps, and the settings that these keep for themselves."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from feedkeep.errors import InvalidInput
+from feedkeep.model import AccountId
+from feedkeep.rules import devices
+from feedkeep.rules.devices import Device
+from feedkeep.service.documents import as_json, short_name
+from feedkeep.store.base import Store
+
+MAX_SETTINGS_BYTES = 65_536
+
+_DEVICE = msgspec.json.Decoder(Device)
+_SETTINGS = msgspec.json.Decoder(dict[str, object])
+
+
+class Devices:
+    """The devices of all accounts, which are labels only: all have the same list."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def all(self, account_id: AccountId) -> list[Device]:
+        """Return all devices by id."""
+        found = await self._store.documents(account_id, "device")
+        return [_DEVICE.decode(document.body) for document in found]
+
+    async def describe(
+        self, account_id: AccountId, device_id: str, caption: str = "", kind: str = ""
+    ) -> None:
+        """Make a device known, or describe it anew; an empty text leaves a thing as it is.
+
+        Raises:
+            InvalidInput: The id is none, or there are too many.
+        """
+
+        def decide(body: str | None, others: int) -> str:
+            devices.check_room(others)
+            known = _DEVICE.decode(body) if body else None
+            return as_json(devices.described(device_id, known, caption, kind))
+
+        devices.check_id(device_id)
+        await self._store.change_document(account_id, "device", device_id, decide)
+
+    async def meet(self, account_id: AccountId, device_id: str) -> None:
+        """Make a device known that nobody has described yet, if there is room.
+
+        It is only a label, so a lack of room is no reason to refuse what it sent.
+        """
+        if await self._store.document(account_id, "device", device_id) is None:
+            with contextlib.suppress(InvalidInput):
+                await self.describe(account_id, device_id)
+
+    async def settings(self, account_id: AccountId, scope: str) -> str:
+        """Return what apps keep under a scope, as JSON; how deep that is does not matter here."""
+        return await self._store.document(account_id, "settings", short_name(scope)) or "{}"
+
+    async def change_settings(
+        self,
+        account_id: AccountId,
+        scope: str,
+        wanted: Mapping[str, object],
+        removed: Sequence[str],
+    ) -> str:
+        """Set and remove what apps keep under a scope; return all of it, as JSON.
+
+        Raises:
+            InvalidInput: It is too much.
+        """
+
+        def decide(body: str | None, others: int) -> str:
+            devices.check_room(others)
+            changed = as_json(devices.with_settings(_settings_of(body), wanted, removed))
+            if len(changed.encode()) > MAX_SETTINGS_BYTES:
+                raise InvalidInput(f"At most {MAX_SETTINGS_BYTES:,} bytes of settings are kept.")
+            return changed
+
+        name = short_name(scope)
+        return await self._store.change_document(account_id, "settings", name, decide)
+
+
+def _settings_of(body: str | None) -> dict[str, object]:
+    try:
+        return _SETTINGS.decode(body) if body else {}
+    except RecursionError:  # it was let in before there was a bound on the depth, and gives way now
+        return {}

@@ -1,0 +1,71 @@
+"""Episode actions: telling apps what was played and how far, and keeping what they send."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from feedkeep.model import ActionRequest, Admitted, Clock, EpisodeAction, Guid, Second
+from feedkeep.rules import episode_actions, seconds
+from feedkeep.rules.episode_actions import RefusedUrl, SentAction
+from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.service.action_pages import LISTED_AT_ONCE, ActionPages, ToldActions
+from feedkeep.service.progress import Progress, Uploaded, told_of
+from feedkeep.store.base import Store
+from feedkeep.turns import Turn
+
+
+class EpisodeActions:
+    """The episode actions of all accounts."""
+
+    def __init__(self, store: Store, progress: Progress) -> None:
+        self._store = store
+        self._progress = progress
+
+    async def since(
+        self, admitted: Admitted, since: Second, podcast: str = "", *, only_last: bool = False
+    ) -> ToldActions:
+        """Tell the actions that came since a second, however many, and the second to ask for next.
+
+        Of one podcast, if it is named; of all devices, since these are labels only. With
+        `only_last`, the last of each episode.
+        """
+        clock = await self._progress.settle(
+            admitted, Clock.ACTIONS, admitted.account.last_action_stamp
+        )
+        told = told_of(admitted, Clock.ACTIONS)
+        second = seconds.second_of(clock)
+        first = seconds.first_second(since, second, told)
+        stamp = seconds.first_stamp(first)
+        wanted = ActionRequest(stamp, _podcast_guid(podcast), LISTED_AT_ONCE, clock)
+        not_own = partial(episode_actions.without_own, told=told, since=since)
+        is_everything = first <= seconds.EVERYTHING
+        listed = ActionPages(
+            self._store, admitted.account.id, wanted, list if is_everything else not_own
+        )
+        if first < second:
+            await listed.begin(only_last=only_last)
+        if not podcast:  # else it was not told all
+            await self._progress.note(
+                admitted, Clock.ACTIONS, seconds.after_reply(since, second, told)
+            )
+        return ToldActions(listed.pages(), second)
+
+    async def record(self, admitted: Admitted, sent: Sequence[SentAction]) -> Uploaded:
+        """Keep actions; those that are none are left out, and a bad URL is told."""
+        judged, turn = [], Turn()
+        for action in sent:
+            judged.append(episode_actions.judge(action))
+            await turn.end_if_long()
+        kept = [action for action in judged if isinstance(action, EpisodeAction)]
+        until = partial(seconds.clock_after_upload, told_of(admitted, Clock.ACTIONS))
+        began, ended = await self._store.record(
+            admitted.account.id, kept, episode_actions.record, until
+        )
+        refused = dict.fromkeys(item.url for item in judged if isinstance(item, RefusedUrl))
+        timestamp = await self._progress.note_upload(admitted, Clock.ACTIONS, "", began, ended)
+        return Uploaded(timestamp, [(url, "") for url in refused])
+
+
+def _podcast_guid(podcast: str) -> Guid | None:
+    return parse_feed_url(podcast).guid if podcast else None

@@ -1,0 +1,64 @@
+"""How far each podcast app has been told what changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from feedkeep.model import Admitted, Clock, Second, Stamp, Told, Value
+from feedkeep.rules import seconds
+from feedkeep.store.base import Store
+
+
+class Uploaded(Value, frozen=True):
+    """What became of an upload.
+
+    Attributes:
+        timestamp: What the app may ask for changes since: no more than what it was told.
+        update_urls: Each URL that is not kept as it was sent, with how it is kept; "" for not.
+    """
+
+    timestamp: Second
+    update_urls: Sequence[tuple[str, str]]
+
+
+class Progress:
+    """Remembers how far an app was told, with the token or session that it shows."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def settle(self, admitted: Admitted, clock: Clock, now: Stamp) -> Stamp:
+        """Return a stamp of an account's clock before which nothing more will come."""
+        if seconds.is_settled(now):
+            return now
+        return await self._store.advance(admitted.account.id, clock, seconds.settled)
+
+    async def note_upload(
+        self, admitted: Admitted, clock: Clock, device: str, began: Stamp, ended: Stamp
+    ) -> Second:
+        """Remember that an app has got what it was told, and what it sent.
+
+        Returns the second that it may go on from.
+        """
+        after = seconds.after_upload(told_of(admitted, clock), device, began, ended)
+        await self.note(admitted, clock, after)
+        return seconds.EVERYTHING if after.told is None else after.told
+
+    async def note(self, admitted: Admitted, clock: Clock, told: Told) -> None:
+        """Remember how far an app was told, if that has changed."""
+        before = told_of(admitted, clock)
+        if admitted.token and told != before:
+            await self._store.note_told(admitted.account.id, admitted.token.id, clock, told)
+
+
+def told_of(admitted: Admitted, clock: Clock) -> Told:
+    """Return how far an app knows what changed, if it has a token or session of its own."""
+    token = admitted.token
+    if token is None:
+        return Told()
+    is_alone = token.is_granted or token.is_session
+    if clock is Clock.SUBSCRIPTIONS:
+        known = (token.told_subscriptions, token.heard_subscriptions, token.own_subscriptions)
+    else:
+        known = (token.told_actions, token.heard_actions, token.own_actions)
+    return Told(*known, is_alone)

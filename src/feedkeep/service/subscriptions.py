@@ -1,0 +1,118 @@
+"""The account's list, as the interface and the command line see it (contract, sections 5 and 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from feedkeep.errors import UnknownSubscription
+from feedkeep.model import (
+    Account,
+    AccountId,
+    Admitted,
+    Deletion,
+    Page,
+    PageRequest,
+    Subscription,
+    View,
+)
+from feedkeep.rules import subscriptions
+from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.rules.guids import parse_guid
+from feedkeep.rules.room import Most
+from feedkeep.rules.subscriptions import Added, Refused, Update, Updated, Wanted
+from feedkeep.store.base import Store
+from feedkeep.turns import LONG_LIST, beside
+
+
+class Subscriptions:
+    """Adds, reads, changes, deletes and lists subscriptions."""
+
+    def __init__(self, store: Store, most: Most) -> None:
+        self._store = store
+        self._most = most
+
+    async def add(
+        self, account_id: AccountId, items: Sequence[Wanted | Refused]
+    ) -> list[Added | Refused]:
+        """Add all items in one step; each is accepted or refused on its own."""
+        return await self._store.change(
+            account_id,
+            subscriptions.guids_wanted(items),
+            lambda snapshot: subscriptions.add(snapshot, items, self._most),
+        )
+
+    def read(self, admitted: Admitted, guid: str) -> View:
+        """Return one entry, the one that `authenticate` was given the guid of.
+
+        Raises:
+            InvalidInput: `guid` is none.
+            UnknownSubscription: There is no such entry.
+            DeletedSubscription: There was one.
+        """
+        parse_guid(guid)
+        return subscriptions.read(admitted.view)
+
+    async def update(
+        self,
+        account_id: AccountId,
+        guid: str,
+        *,
+        new_feed_url: str | None = None,
+        new_guid: str | None = None,
+        is_subscribed: bool | None = None,
+    ) -> Updated:
+        """Change a subscription in one step, or not at all; None leaves a thing as it is.
+
+        Raises:
+            InvalidInput: Something sent is not valid, or the URL belongs to another subscription.
+            UnknownSubscription: There is none, or it was deleted.
+        """
+        present = parse_guid(guid)
+        wanted = Update(
+            None if new_feed_url is None else parse_feed_url(new_feed_url),
+            None if new_guid is None else parse_guid(new_guid),
+            is_subscribed,
+        )
+        return await self._store.change(
+            account_id,
+            [present, *wanted.guids()],
+            lambda snapshot: subscriptions.update(snapshot, present, wanted, self._most),
+        )
+
+    async def delete(self, account_id: AccountId, guid: str) -> Deletion:
+        """Delete a subscription; its tombstone stays.
+
+        Raises:
+            InvalidInput: `guid` is none.
+            UnknownSubscription: There is none, or it was deleted already.
+        """
+        present = parse_guid(guid)
+        return await self._store.change(
+            account_id, [present], lambda snapshot: subscriptions.delete(snapshot, present)
+        )
+
+    async def deletion(self, account_id: AccountId, deletion_id: int) -> Deletion:
+        """Return a deletion that was carried out.
+
+        Raises:
+            UnknownSubscription: The account has none of that id.
+        """
+        found = await self._store.deletion(account_id, deletion_id)
+        if found is None:
+            raise UnknownSubscription
+        return found
+
+    async def page(self, account: Account, request: PageRequest) -> Page:
+        """Return one page of the entries that changed after a stamp.
+
+        Where the account's clock, which came with the credential, shows that there are none, the
+        store is not asked.
+        """
+        if request.since >= account.last_stamp:
+            return Page(0, (), has_more=False)
+        return await self._store.page(account.id, request)
+
+    async def subscribed(self, account_id: AccountId) -> list[Subscription]:
+        """Return every subscription that the account is subscribed to, oldest change first."""
+        whole = await self._store.whole(account_id)
+        return await beside(len(whole.entries) > LONG_LIST, subscriptions.subscribed, whole)

@@ -1,0 +1,203 @@
+"""The list as podcast apps sync it: URLs to add and to remove, whole lists, and feeds that move."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+
+import msgspec
+
+from feedkeep.errors import InvalidInput, UnknownSubscription
+from feedkeep.model import AccountId, ActionRequest, Admitted, Clock, Guid, Second, Stamp
+from feedkeep.rules import devices, episode_actions, seconds, spellings, url_lists
+from feedkeep.rules.clock import later
+from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.rules.room import Most
+from feedkeep.rules.spellings import UNKNOWN, Spellings
+from feedkeep.rules.subscriptions import Added, Refused, Wanted, guids_wanted, want
+from feedkeep.rules.url_lists import Synced, UrlChanges
+from feedkeep.service.documents import as_json
+from feedkeep.service.progress import Progress, Uploaded, told_of
+from feedkeep.store.base import Store
+from feedkeep.turns import LONG_LIST, beside
+
+_STAMPED_AT_ONCE = 1_000
+
+_SPELLINGS = msgspec.json.Decoder(Spellings)
+
+
+class UrlLists:
+    """Tells apps what changed, and takes what they send."""
+
+    def __init__(self, store: Store, most: Most, progress: Progress) -> None:
+        self._store = store
+        self._most = most
+        self._progress = progress
+
+    async def changes(
+        self, admitted: Admitted, since: Second, device: str = ""
+    ) -> tuple[UrlChanges, Second]:
+        """Return what to add and to remove since a second, and the second to ask for next.
+
+        Where nothing changed, that costs no more than finding out who asks.
+        """
+        clock = await self._progress.settle(
+            admitted, Clock.SUBSCRIPTIONS, admitted.account.last_stamp
+        )
+        told = told_of(admitted, Clock.SUBSCRIPTIONS)
+        second = seconds.second_of(clock)
+        first = seconds.first_second(since, second, told)
+        changes = url_lists.NO_CHANGES
+        if first < second:
+            changes = await self._changes(admitted, since, first, device)
+        await self._progress.note(
+            admitted, Clock.SUBSCRIPTIONS, seconds.after_reply(since, second, told)
+        )
+        return changes, second
+
+    async def _changes(
+        self, admitted: Admitted, since: Second, first: Second, device: str
+    ) -> UrlChanges:
+        told, stamp = told_of(admitted, Clock.SUBSCRIPTIONS), seconds.first_stamp(first)
+        entries = await self._store.changed(admitted.account.id, stamp)
+        known = await self._spellings(admitted, device) if url_lists.has_moved(entries) else UNKNOWN
+        is_from_nothing = since == seconds.FROM_NOTHING and told.heard is None
+
+        def judge() -> UrlChanges:
+            news = entries
+            if first > seconds.EVERYTHING:
+                news = url_lists.without_own(entries, told, device, since)
+            return url_lists.url_changes(news, stamp, known, is_from_nothing=is_from_nothing)
+
+        changes = await beside(len(entries) > LONG_LIST, judge)
+        await self._learn(admitted, device, known, changes.app)
+        return changes
+
+    async def upload(
+        self, admitted: Admitted, added: Sequence[str], removed: Sequence[str], device: str = ""
+    ) -> Uploaded:
+        """Subscribe to URLs, and unsubscribe from others, in one step; a bad one is left out."""
+        is_long = len(added) + len(removed) > LONG_LIST
+        items = await beside(is_long, lambda: [want(url, None) for url in added])
+        left, refused = await beside(is_long, url_lists.parsed, removed)
+        guids = dict.fromkeys([*guids_wanted(items), *(url.guid for url in left)])
+        told = told_of(admitted, Clock.SUBSCRIPTIONS)
+        known = await self._spellings(admitted, device)
+        synced = await self._store.change(
+            admitted.account.id,
+            list(guids),
+            lambda snapshot: url_lists.upload(snapshot, items, left, known, told, self._most),
+        )
+        timestamp = await self._note_list(admitted, device, known, synced)
+        update_urls = [
+            *(_kept(item, result) for item, result in zip(items, synced.results, strict=True)),
+            *((url, "") for url in refused),
+        ]
+        return Uploaded(timestamp, [pair for pair in update_urls if pair[0] != pair[1]])
+
+    async def replace(self, admitted: Admitted, urls: Sequence[str], device: str = "") -> int:
+        """Subscribe to exactly these URLs; what is subscribed already is left as it is.
+
+        Returns how many of them are no feed URLs. Unless there are none, no feed is left: nobody
+        knows which one was meant.
+
+        Raises:
+            InvalidInput: None of them is a URL.
+        """
+        wanted = await beside(len(urls) > LONG_LIST, url_lists.whole_list, urls)
+        told = told_of(admitted, Clock.SUBSCRIPTIONS)
+        known = await self._spellings(admitted, device)
+        synced = await self._store.change(
+            admitted.account.id,
+            None,
+            lambda snapshot: url_lists.replace_list(snapshot, wanted, known, told, self._most),
+        )
+        await self._note_list(admitted, device, known, synced)
+        return wanted.refused_count
+
+    async def _note_list(
+        self, admitted: Admitted, device: str, known: Spellings, synced: Synced
+    ) -> Second:
+        """Remember what an app has shown of itself; return the second to ask for next."""
+        await self._learn(admitted, device, known, synced.app)
+        clock = Clock.SUBSCRIPTIONS
+        return await self._progress.note_upload(admitted, clock, device, synced.began, synced.ended)
+
+    async def _spellings(self, admitted: Admitted, device: str) -> Spellings:
+        """Return by which URLs an app has the feeds that moved."""
+        body = await self._store.document(
+            admitted.account.id, "spellings", _app_name(admitted, device)
+        )
+        return _SPELLINGS.decode(body) if body else UNKNOWN
+
+    async def _learn(
+        self, admitted: Admitted, device: str, before: Spellings, after: Spellings
+    ) -> None:
+        """Remember what was learned of an app, with what its other requests showed meanwhile.
+
+        Of more apps than an account has room for, nothing is remembered.
+        """
+
+        def decide(body: str | None, others: int) -> str:
+            devices.check_room(others)
+            kept = _SPELLINGS.decode(body) if body else UNKNOWN
+            return as_json(spellings.merged(kept, before, after))
+
+        if after != before:
+            name = _app_name(admitted, device)
+            with contextlib.suppress(InvalidInput):
+                await self._store.change_document(admitted.account.id, "spellings", name, decide)
+
+    async def move(
+        self, account_id: AccountId, old_url: str, new_url: str, *, is_told_to_apps: bool
+    ) -> None:
+        """Give a feed another URL; with `is_told_to_apps`, have apps give up the old one, too.
+
+        They lose what they have of the feed with that. So its episode actions get new stamps, and
+        come to every app once more, under the new URL.
+
+        Raises:
+            InvalidInput: One of the URLs is none, the new one is another subscription's, or the
+                account has no feed by the old one.
+        """
+        old, new = parse_feed_url(old_url), parse_feed_url(new_url)
+        try:
+            guids = await self._store.change(
+                account_id,
+                [old.guid, new.guid],
+                lambda snapshot: url_lists.move(
+                    snapshot, old, new, is_told=is_told_to_apps, most=self._most
+                ),
+            )
+        except UnknownSubscription:
+            raise InvalidInput("The account has no feed with the old URL.") from None
+        if is_told_to_apps:
+            for guid in guids:
+                await self._tell_actions_anew(account_id, guid)
+
+    async def _tell_actions_anew(self, account_id: AccountId, podcast_guid: Guid) -> None:
+        newest = await self._store.advance(account_id, Clock.ACTIONS, seconds.settled)
+        first = Stamp(0)
+        while True:
+            request = ActionRequest(first, podcast_guid, _STAMPED_AT_ONCE)
+            listed = await self._store.actions(account_id, request)
+            old = [action for action in listed if action.revision <= newest]
+            if not old:
+                return
+            await self._store.record(account_id, old, episode_actions.stamped_anew, max)
+            first = later(old[-1].revision, 1)
+
+
+def _app_name(admitted: Admitted, device: str) -> str:
+    """Return what tells an app from others: its device, or else a token of its own.
+
+    Sessions do not: AntennaPod begins one with each sync.
+    """
+    if device:
+        return f"device {device}"
+    return f"token {admitted.token.id}" if admitted.token and not admitted.token.is_session else ""
+
+
+def _kept(item: Wanted | Refused, result: Added | Refused) -> tuple[str, str]:
+    sent = item.sent if isinstance(item, Wanted) else item.feed_url
+    return sent, result.subscription.feed_url if isinstance(result, Added) else ""
