@@ -6,7 +6,7 @@ Pure: frozen values; no I/O, no JSON, no decisions.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from enum import Enum
+from enum import Enum, StrEnum
 from typing import ClassVar, Generic, NewType, TypeAlias, TypeVar
 
 import msgspec
@@ -352,6 +352,16 @@ class Found(Value, frozen=True):
     view: View | None = None
 
 
+class CredentialKind(StrEnum):
+    """What somebody showed to be let in, as the log calls it."""
+
+    TOKEN = "token"  # noqa: S105 - a name of it
+    SESSION = "session"
+    PASSWORD = "password"  # noqa: S105 - as above
+    COMMAND = "command"
+    NONE = "none or malformed"
+
+
 class Admitted(Value, frozen=True):
     """Who was let in.
 
@@ -363,7 +373,7 @@ class Admitted(Value, frozen=True):
     """
 
     account: Account
-    credential_kind: str
+    credential_kind: CredentialKind
     view: View | None = None
     token: Token | None = None
 
@@ -458,8 +468,24 @@ class ActionRequest(Value, frozen=True):
     last: Stamp = Stamp(2**63 - 1)
 
 
+class DocumentKind(StrEnum):
+    """What a document is, as it is stored.
+
+    Attributes:
+        DEVICE: A device of an app, by its id.
+        SETTINGS: What apps keep under a scope.
+        SPELLINGS: By which URLs an app has the feeds that moved.
+        MIGRATION: What came from another server so far.
+    """
+
+    DEVICE = "device"
+    SETTINGS = "settings"
+    SPELLINGS = "spellings"
+    MIGRATION = "migration"
+
+
 class Document(Value, frozen=True):
-    """A small text that an app keeps here: a device, or its settings.
+    """A small text that is kept for an app.
 
     Attributes:
         kind: What it is.
@@ -467,7 +493,7 @@ class Document(Value, frozen=True):
         body: JSON.
     """
 
-    kind: str
+    kind: DocumentKind
     name: str
     body: str
 

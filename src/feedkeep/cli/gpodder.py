@@ -27,7 +27,7 @@ from feedkeep.cli.common import (
 )
 from feedkeep.errors import AccountError
 from feedkeep.http.sync_json import sent_actions
-from feedkeep.model import Account, Admitted, T, replace
+from feedkeep.model import Account, Admitted, CredentialKind, T, replace
 from feedkeep.remote.asking import RemoteError
 from feedkeep.remote.other_servers import DeviceThere, Remote
 from feedkeep.rules.subscriptions import Added, Refused, want
@@ -123,7 +123,7 @@ async def _episode_actions(
     service: Service, account: Account, remote: Remote, where: str, progress: Progress
 ) -> None:
     """Fetch page after page; where the last one ended is kept, so that the next run goes on."""
-    app = Admitted(account, "command")
+    app = Admitted(account, CredentialKind.COMMAND)
     so_far = await service.migrations.so_far(account.id, where)
     count, refused = 0, 0
     task = progress.add_task("Episode actions", total=None)

@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl
 
 from feedkeep.errors import InvalidInput
 from feedkeep.http.addresses import plain_address
-from feedkeep.model import Admitted
+from feedkeep.model import Admitted, CredentialKind
 
 JSON = "application/json"
 
@@ -41,7 +41,7 @@ class Request:
     parameters: dict[str, str]
     id: str
     address: str
-    credential_kind: str = "none or malformed"
+    credential_kind: CredentialKind = CredentialKind.NONE
     admitted: Admitted | None = None
     trusted_proxies: Collection[str] = ()
 

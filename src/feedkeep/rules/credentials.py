@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import ClassVar, TypeAlias
 
 from feedkeep.errors import AccountError
-from feedkeep.model import Account, AccountId, Stamp, Token, Value, replace
+from feedkeep.model import Account, AccountId, CredentialKind, Stamp, Token, Value, replace
 
 TOKEN_PREFIX = "fk_"  # noqa: S105 - what all tokens start with
 SESSION_PREFIX = "fs_"
@@ -49,14 +49,14 @@ class TokenCredential(Value, frozen=True):
     hash: bytes
     names: Sequence[str] = ()
 
-    kind: ClassVar[str] = "token"
+    kind: ClassVar[CredentialKind] = CredentialKind.TOKEN
     hidden: ClassVar[frozenset[str]] = frozenset({"hash"})
 
 
 class SessionCredential(TokenCredential, frozen=True):
     """A session that somebody shows, as a cookie: a token of another kind."""
 
-    kind: ClassVar[str] = "session"
+    kind: ClassVar[CredentialKind] = CredentialKind.SESSION
 
 
 class PasswordCredential(Value, frozen=True):
@@ -72,7 +72,7 @@ class PasswordCredential(Value, frozen=True):
     password: str
     otherwise: PasswordCredential | None = None
 
-    kind: ClassVar[str] = "password"
+    kind: ClassVar[CredentialKind] = CredentialKind.PASSWORD
     hidden: ClassVar[frozenset[str]] = frozenset({"password"})
 
 

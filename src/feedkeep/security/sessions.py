@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Coroutine
 from typing import Any, ClassVar
 
-from feedkeep.model import AccountId, Value
+from feedkeep.model import AccountId, CredentialKind, Value
 
 MAX_REMEMBERED = 10_000
 """How many sessions are remembered; whose was not asked for the longest gets a new one."""
@@ -27,7 +27,7 @@ class SharedSession(Value, frozen=True):
     """
 
     account_id: AccountId
-    credential_kind: str
+    credential_kind: CredentialKind
     text: str
     hash: bytes
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from feedkeep.model import AccountId, Second, Value
+from feedkeep.model import AccountId, DocumentKind, Second, Value
 from feedkeep.rules import seconds
 from feedkeep.service.documents import as_json, short_name
 from feedkeep.store.base import Store
@@ -35,12 +35,12 @@ class Migrations:
 
     async def so_far(self, account_id: AccountId, where: str) -> Migrated:
         """Return what came from another server so far."""
-        body = await self._store.document(account_id, "migration", short_name(where))
+        body = await self._store.document(account_id, DocumentKind.MIGRATION, short_name(where))
         return _MIGRATED.decode(body) if body else Migrated()
 
     async def note(self, account_id: AccountId, where: str, so_far: Migrated) -> None:
         """Remember what came from another server so far."""
         body = as_json(so_far)
         await self._store.change_document(
-            account_id, "migration", short_name(where), lambda *_: body
+            account_id, DocumentKind.MIGRATION, short_name(where), lambda *_: body
         )

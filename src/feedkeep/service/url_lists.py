@@ -8,7 +8,16 @@ from collections.abc import Sequence
 import msgspec
 
 from feedkeep.errors import InvalidInput, UnknownSubscription
-from feedkeep.model import AccountId, ActionRequest, Admitted, Clock, Guid, Second, Stamp
+from feedkeep.model import (
+    AccountId,
+    ActionRequest,
+    Admitted,
+    Clock,
+    DocumentKind,
+    Guid,
+    Second,
+    Stamp,
+)
 from feedkeep.rules import devices, episode_actions, seconds, spellings, url_lists
 from feedkeep.rules.clock import later
 from feedkeep.rules.feed_urls import parse_feed_url
@@ -126,7 +135,7 @@ class UrlLists:
     async def _spellings(self, admitted: Admitted, device: str) -> Spellings:
         """Return by which URLs an app has the feeds that moved."""
         body = await self._store.document(
-            admitted.account.id, "spellings", _app_name(admitted, device)
+            admitted.account.id, DocumentKind.SPELLINGS, _app_name(admitted, device)
         )
         return _SPELLINGS.decode(body) if body else UNKNOWN
 
@@ -146,7 +155,9 @@ class UrlLists:
         if after != before:
             name = _app_name(admitted, device)
             with contextlib.suppress(InvalidInput):
-                await self._store.change_document(admitted.account.id, "spellings", name, decide)
+                await self._store.change_document(
+                    admitted.account.id, DocumentKind.SPELLINGS, name, decide
+                )
 
     async def move(
         self, account_id: AccountId, old_url: str, new_url: str, *, is_told_to_apps: bool

@@ -21,6 +21,7 @@ from feedkeep.model import (
     Decision,
     Deletion,
     Document,
+    DocumentKind,
     Entry,
     EpisodeAction,
     Found,
@@ -153,16 +154,16 @@ class Store(Protocol):
         All of those wanted, however many: they are numbers, of eight bytes each.
         """
 
-    async def documents(self, account_id: AccountId, kind: str) -> Sequence[Document]:
+    async def documents(self, account_id: AccountId, kind: DocumentKind) -> Sequence[Document]:
         """Return all documents of a kind by name."""
 
-    async def document(self, account_id: AccountId, kind: str, name: str) -> str | None:
+    async def document(self, account_id: AccountId, kind: DocumentKind, name: str) -> str | None:
         """Return the body of a document."""
 
     async def change_document(
         self,
         account_id: AccountId,
-        kind: str,
+        kind: DocumentKind,
         name: str,
         decide: Callable[[str | None, int], str],
     ) -> str:

@@ -17,6 +17,7 @@ from feedkeep.model import (
     ActionSnapshot,
     Clock,
     Document,
+    DocumentKind,
     Entry,
     EpisodeAction,
     Stamp,
@@ -95,7 +96,7 @@ SELECT coalesce(string_agg(l.revision::text, ',' ORDER BY l.revision), '') FROM 
 ) l WHERE l.n = 1
 """
 _DOCUMENTS = """
-SELECT d.kind, d.name, d.body FROM feedkeep.document d
+SELECT d.name, d.body FROM feedkeep.document d
 WHERE d.account_id = $1 AND d.kind = $2 ORDER BY d.name
 """
 _DOCUMENT = """
@@ -192,13 +193,16 @@ async def last_of_each(
     return cast("Sequence[Stamp]", array("q", numbers))
 
 
-async def documents(connections: Connections, account_id: AccountId, kind: str) -> list[Document]:
+async def documents(
+    connections: Connections, account_id: AccountId, kind: DocumentKind
+) -> list[Document]:
     """Return all documents of a kind by name."""
-    return [Document(*row) for row in await connections.fetch(_DOCUMENTS, account_id, kind)]
+    rows = await connections.fetch(_DOCUMENTS, account_id, kind)
+    return [Document(kind, *row) for row in rows]
 
 
 async def document(
-    connections: Connections, account_id: AccountId, kind: str, name: str
+    connections: Connections, account_id: AccountId, kind: DocumentKind, name: str
 ) -> str | None:
     """Return the body of a document."""
     rows = await connections.fetch(_DOCUMENT, account_id, kind, name)
@@ -208,7 +212,7 @@ async def document(
 async def change_document(
     connection: asyncpg.Connection,
     account_id: AccountId,
-    kind: str,
+    kind: DocumentKind,
     name: str,
     decide: Callable[[str | None, int], str],
 ) -> str:

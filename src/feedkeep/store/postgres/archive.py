@@ -8,7 +8,7 @@ from typing import Any
 import asyncpg
 
 from feedkeep.errors import StoreUnusable
-from feedkeep.model import AccountId, Document, Owner, Record, Records
+from feedkeep.model import AccountId, Document, DocumentKind, Owner, Record, Records
 from feedkeep.store.base import RECORDS_AT_ONCE, Check
 from feedkeep.store.postgres.rows import ROWS
 from feedkeep.store.rows import (
@@ -71,7 +71,7 @@ _KINDS: tuple[tuple[str, Callable[[Sequence[Any]], Record]], ...] = (
     (
         f"SELECT account_id, {columns(DOCUMENT)} FROM feedkeep.document"
         " ORDER BY account_id, kind, name",
-        lambda row: Document(*row[1:]),
+        lambda row: Document(DocumentKind(row[1]), *row[2:]),
     ),
 )
 

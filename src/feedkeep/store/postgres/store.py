@@ -20,6 +20,7 @@ from feedkeep.model import (
     Decision,
     Deletion,
     Document,
+    DocumentKind,
     Entry,
     EpisodeAction,
     Found,
@@ -180,16 +181,16 @@ class PostgresStore:
     async def last_of_each(self, account_id: AccountId, request: ActionRequest) -> Sequence[Stamp]:
         return await self._scan(apps.last_of_each, account_id, request)
 
-    async def documents(self, account_id: AccountId, kind: str) -> Sequence[Document]:
+    async def documents(self, account_id: AccountId, kind: DocumentKind) -> Sequence[Document]:
         return await self._scan(apps.documents, account_id, kind)
 
-    async def document(self, account_id: AccountId, kind: str, name: str) -> str | None:
+    async def document(self, account_id: AccountId, kind: DocumentKind, name: str) -> str | None:
         return await self._read(apps.document, account_id, kind, name)
 
     async def change_document(
         self,
         account_id: AccountId,
-        kind: str,
+        kind: DocumentKind,
         name: str,
         decide: Callable[[str | None, int], str],
     ) -> str:

@@ -16,6 +16,7 @@ from feedkeep.model import (
     ActionSnapshot,
     Clock,
     Document,
+    DocumentKind,
     Entry,
     EpisodeAction,
     Stamp,
@@ -83,7 +84,7 @@ SELECT revision FROM (
     WHERE account_id = ?1 AND revision BETWEEN ?2 AND ?3 AND ifnull(podcast_guid = ?4, TRUE)
 ) WHERE n = 1 ORDER BY revision
 """
-_DOCUMENTS = "SELECT kind, name, body FROM document WHERE account_id = ? AND kind = ? ORDER BY name"
+_DOCUMENTS = "SELECT name, body FROM document WHERE account_id = ? AND kind = ? ORDER BY name"
 _DOCUMENT = "SELECT body FROM document WHERE account_id = ? AND kind = ? AND name = ?"
 _COUNT_DOCUMENTS = "SELECT count(*) FROM document WHERE account_id = ? AND kind = ?"
 _SAVE_DOCUMENT = """
@@ -183,13 +184,16 @@ def last_of_each(
     return cast("Sequence[Stamp]", array("q", (row[0] for row in rows)))
 
 
-def documents(connection: apsw.Connection, account_id: AccountId, kind: str) -> list[Document]:
+def documents(
+    connection: apsw.Connection, account_id: AccountId, kind: DocumentKind
+) -> list[Document]:
     """Return all documents of a kind by name."""
-    return [Document(*row) for row in connection.execute(_DOCUMENTS, (account_id, kind))]
+    rows = connection.execute(_DOCUMENTS, (account_id, kind))
+    return [Document(kind, *row) for row in rows]
 
 
 def document(
-    connection: apsw.Connection, account_id: AccountId, kind: str, name: str
+    connection: apsw.Connection, account_id: AccountId, kind: DocumentKind, name: str
 ) -> str | None:
     """Return the body of a document."""
     body: str | None = connection.execute(_DOCUMENT, (account_id, kind, name)).get
@@ -199,7 +203,7 @@ def document(
 def change_document(
     connection: apsw.Connection,
     account_id: AccountId,
-    kind: str,
+    kind: DocumentKind,
     name: str,
     decide: Callable[[str | None, int], str],
 ) -> str:

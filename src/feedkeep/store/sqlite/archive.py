@@ -8,7 +8,7 @@ from typing import Any
 import apsw
 
 from feedkeep.errors import StoreUnusable
-from feedkeep.model import AccountId, Document, Record, Records
+from feedkeep.model import AccountId, Document, DocumentKind, Record, Records
 from feedkeep.store.base import RECORDS_AT_ONCE, Check
 from feedkeep.store.rows import (
     ACTION,
@@ -52,7 +52,7 @@ _KINDS: tuple[tuple[str, Callable[[Sequence[Any]], Record]], ...] = (
     ),
     (
         f"SELECT account_id, {columns(DOCUMENT)} FROM document ORDER BY account_id, kind, name",
-        lambda row: Document(*row[1:]),
+        lambda row: Document(DocumentKind(row[1]), *row[2:]),
     ),
 )
 

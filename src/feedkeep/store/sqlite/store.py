@@ -21,6 +21,7 @@ from feedkeep.model import (
     Decision,
     Deletion,
     Document,
+    DocumentKind,
     Entry,
     EpisodeAction,
     Found,
@@ -181,17 +182,17 @@ class SqliteStore:
     async def last_of_each(self, account_id: AccountId, request: ActionRequest) -> Sequence[Stamp]:
         return await self._scan(apps.last_of_each, account_id, request)
 
-    async def documents(self, account_id: AccountId, kind: str) -> Sequence[Document]:
+    async def documents(self, account_id: AccountId, kind: DocumentKind) -> Sequence[Document]:
         return await self._scan(apps.documents, account_id, kind)
 
-    async def document(self, account_id: AccountId, kind: str, name: str) -> str | None:
+    async def document(self, account_id: AccountId, kind: DocumentKind, name: str) -> str | None:
         with self._translating:
             return apps.document(self._reader, account_id, kind, name)
 
     async def change_document(
         self,
         account_id: AccountId,
-        kind: str,
+        kind: DocumentKind,
         name: str,
         decide: Callable[[str | None, int], str],
     ) -> str:
