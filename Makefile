@@ -8,11 +8,13 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 BIN = .venv/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help serve test test-versions prove fuzz bench bench-quick audit lint lock clean
+.PHONY: help serve test test-fast check hook unhook test-versions prove fuzz bench bench-quick audit lint lock clean
 
 help:
 	@echo "make serve   start the service on the embedded store"
 	@echo "make test    run every test"
+	@echo "make test-fast  run the rules, one store and a sample over HTTP, in less than 40 seconds"
+	@echo "make check   lint, and test-fast; make hook has git run it before each commit"
 	@echo "make test-versions  run the most telling tests with the lowest versions, and on each Python"
 	@echo "make prove   run the proofs of tests/proofs in their full form, which takes hours"
 	@echo "make fuzz    send mutated requests, 100,000 to each store, another set each time"
@@ -40,6 +42,23 @@ else
 	$(BIN)/coverage report
 	$(BIN)/pytest $(SIDE_BY_SIDE) tests/proofs
 endif
+
+# The rules, one store, and a sample over HTTP: what a change is most likely to break.
+FAST = tests/rules tests/formats tests/security tests/http tests/store tests/contract/test_add.py \
+	tests/contract/test_update.py tests/contract/test_list.py tests/gpodder/test_whole_lists.py
+
+test-fast: .venv/dev
+	$(BIN)/pytest $(SIDE_BY_SIDE) $(FAST) -k "not postgres and not hostile" $(ARGS)
+
+check: lint test-fast
+
+# git runs `make check` before each commit from then on; `make unhook` ends that.
+hook:
+	printf '#!/bin/sh\nexec make check\n' > "$$(git rev-parse --git-path hooks)/pre-commit"
+	chmod +x "$$(git rev-parse --git-path hooks)/pre-commit"
+
+unhook:
+	rm -f "$$(git rev-parse --git-path hooks)/pre-commit"
 
 test-versions:
 	@.ci/versions
