@@ -5,7 +5,7 @@ Each is a slip that would reach a store, or a client, if the hand-over in betwee
 
 from __future__ import annotations
 
-from feedkeep.http.routing import Methods
+from feedkeep.http.routing import Route
 from feedkeep.model import AccountId, Second, Stamp, Told
 from feedkeep.openpodcast.resources import SubscriptionResource
 from feedkeep.rules.clock import next_stamp
@@ -33,11 +33,11 @@ async def an_argument_is_dropped(sqlite: SqliteStore, postgres: PostgresStore) -
     await postgres._read(postgres_apps.changed, ID)  # type: ignore[call-arg]
 
 
-def a_handler_is_misspelled(resource: SubscriptionResource) -> tuple[Methods, Methods, Methods]:
+def a_handler_is_misspelled(resource: SubscriptionResource) -> tuple[Route, Route, Route]:
     return (
-        Methods(ptach=resource.patch),  # type: ignore[call-arg]
-        Methods(patch=resource.ptach),  # type: ignore[attr-defined]
-        Methods(get=resource),  # type: ignore[arg-type]
+        Route("/", ptach=resource.patch),  # type: ignore[call-arg]
+        Route("/", patch=resource.ptach),  # type: ignore[attr-defined]
+        Route("/", get=resource),  # type: ignore[arg-type]
     )
 
 

@@ -7,18 +7,16 @@ from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 from feedkeep.edges import edges
-from feedkeep.http.routing import Route
+from feedkeep.http.routing import Target, targets
 from feedkeep.service import Service
 from feedkeep.settings import Settings
 
 _NAME = re.compile(r"{(\w+)(?::((?:[^{}]|{[0-9]+})+))?}")
 
 
-def all_routes() -> Iterator[Route]:
+def all_routes() -> Iterator[Target]:
     """Yield every route; none of them can be asked, since there is no store."""
-    for edge in edges(Service(cast("Any", None)), Settings()):
-        for template, methods in edge.routes.items():
-            yield Route(template, methods, edge)
+    return targets(edges(Service(cast("Any", None)), Settings()))
 
 
 def bare(template: str) -> str:

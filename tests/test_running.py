@@ -127,7 +127,7 @@ def test_a_request_that_does_not_end_is_told_to_come_back_and_stores_nothing(
         assert time.monotonic() - started < 10
         reply = b"".join(iter(lambda: connection.recv(65_536), b""))
     assert reply.startswith(b"HTTP/1.1 503 ")
-    assert b"Retry-After: 5" in reply
+    assert b"retry-after: 5" in reply
     assert b'{"code":"503",' in reply
 
 

@@ -29,9 +29,5 @@ def edges(service: Service, settings: Settings) -> list[Edge]:
             problems.BAD_REQUEST,
         ),
         Edge(nextcloud_routes(service, settings), HeaderDoor(service), problems.BAD_REQUEST),
-        Edge(
-            {prefix + path: methods for prefix in PREFIXES for path, methods in interface.items()},
-            HeaderDoor(service),
-            problems.METHOD_NOT_ALLOWED,
-        ),
+        Edge(interface, HeaderDoor(service), problems.METHOD_NOT_ALLOWED, PREFIXES),
     ]

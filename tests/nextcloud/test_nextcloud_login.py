@@ -116,7 +116,7 @@ def test_each_page_has_a_secret_of_its_own_in_a_cookie_that_no_other_site_sends(
         secret = page.fields["secret"]
         cookie = page.reply.headers["Set-Cookie"]
         assert f"={secret};" in cookie
-        assert {"HttpOnly", "SameSite=Strict"} <= set(cookie.split("; "))
+        assert {"HttpOnly", "SameSite=strict"} <= set(cookie.split("; "))
         secrets.append(secret)
     assert len(set(secrets)) == 3
 

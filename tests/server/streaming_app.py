@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 import uvloop
+from starlette.types import Receive, Scope, Send
 
-from feedkeep.http.messages import Receive, Scope, Send
 from feedkeep.server import listen, run
 from feedkeep.settings import Settings
 

@@ -10,8 +10,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from feedkeep.http.messages import App, Receive, Reply, Scope, Send
 from feedkeep.http.problems import BodyTooSlow, NoRoom, refusal_of
 from feedkeep.server import in_flight
 from feedkeep.server.in_flight import PIECE_BYTES, InFlight
@@ -61,20 +62,20 @@ async def app(scope: Scope, receive: Receive, send: Send) -> None:
         while event["more_body"]:
             event = await receive()
     except (NoRoom, BodyTooSlow) as error:
-        await refusal_of(error, "").reply().send(send)
+        await refusal_of(error, "").response()(scope, receive, send)
     else:
-        await Reply(b"x" * int(scope["path"])).send(send)
+        await Response(b"x" * int(scope["path"]))(scope, receive, send)
 
 
 class Traffic:
     """Requests under way."""
 
-    def __init__(self, app: App = app) -> None:
+    def __init__(self, app: ASGIApp = app) -> None:
         self.bounded = InFlight(app, ROOM)
 
     def begin(self, size: int, *, posts: bool = False) -> tuple[Client, asyncio.Task[None]]:
         client = Client()
-        scope = {"method": "POST" if posts else "GET", "path": str(size)}
+        scope = {"type": "http", "method": "POST" if posts else "GET", "path": str(size)}
         return client, asyncio.create_task(self.bounded(scope, client.receive, client.send))
 
     async def get(self, size: int) -> Client:
@@ -162,7 +163,7 @@ async def test_who_waits_for_room_too_long_is_told_to_come_back(
     await traffic.unread(ROOM)
     client = await traffic.get(1)
     assert client.status == 503
-    assert dict(client.sent[0]["headers"])[b"Retry-After"] == b"5"
+    assert dict(client.sent[0]["headers"])[b"retry-after"] == b"5"
     assert client.is_complete
     assert traffic.bounded.held_bytes == ROOM
 
@@ -274,7 +275,7 @@ async def test_a_body_that_takes_too_long_is_408_however_much_of_it_comes_now_an
     traffic.bounded.cut_the_slow()
     await task
     assert client.status == 408
-    assert dict(client.sent[0]["headers"])[b"Connection"] == b"close"
+    assert dict(client.sent[0]["headers"])[b"connection"] == b"close"
 
 
 @run

@@ -14,7 +14,7 @@ def body_of(reply: bytes) -> bytes:
 
 def test_a_body_without_a_length_is_sent_in_chunks(served: Served) -> None:
     reply = served.reply("/streamed")
-    assert b"Transfer-Encoding: chunked\r\n" in reply
+    assert b"transfer-encoding: chunked\r\n" in reply
     assert body_of(reply) == b"5\r\none, \r\n5\r\ntwo, \r\n5\r\nthree\r\n0\r\n\r\n"
 
 

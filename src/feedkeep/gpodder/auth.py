@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from starlette.responses import Response
+
 from feedkeep.gpodder.door import take_back
-from feedkeep.http.messages import Reply, Request
-from feedkeep.http.resource import Resource, admitted, done
+from feedkeep.http.requests import AdmittedRequest
+from feedkeep.http.resource import Resource, done
 
 
 class LoginResource(Resource):
     """/api/2/auth/{user}/login.json: the door has begun the session already."""
 
-    async def post(self, _request: Request) -> Reply:
+    async def post(self, _request: AdmittedRequest) -> Response:
         """Say that all is well."""
         return done()
 
@@ -18,9 +20,9 @@ class LoginResource(Resource):
 class LogoutResource(Resource):
     """/api/2/auth/{user}/logout.json: the end of a session."""
 
-    async def post(self, request: Request) -> Reply:
+    async def post(self, request: AdmittedRequest) -> Response:
         """End the session that was shown."""
-        app = admitted(request)
+        app = request.admitted
         if app.token is not None and app.token.is_session:
             await self.service.logins.end_session(app.account.id, app.token)
         take_back(request)

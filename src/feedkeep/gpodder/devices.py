@@ -2,40 +2,43 @@
 
 from __future__ import annotations
 
+from starlette.responses import Response
+
 from feedkeep.errors import InvalidInput
 from feedkeep.gpodder.wire import DeviceReply
 from feedkeep.http.json_bodies import encode, text, texts
-from feedkeep.http.messages import Reply, Request
-from feedkeep.http.resource import Resource, admitted, done, parameter
+from feedkeep.http.requests import AdmittedRequest
+from feedkeep.http.resource import Resource, done
+from feedkeep.http.responses import JsonResponse
 from feedkeep.rules.feed_urls import parse_feed_url
 
 
 class DevicesResource(Resource):
     """/api/2/devices/{user}.json: all devices of the account."""
 
-    async def get(self, request: Request) -> Reply:
+    async def get(self, request: AdmittedRequest) -> Response:
         """List them."""
-        account = admitted(request).account
+        account = request.admitted.account
         found = await self.service.devices.all(account.id)
         count = account.counts.subscribed
-        return Reply(encode([DeviceReply(d.id, d.caption, d.type, count) for d in found]))
+        return JsonResponse(encode([DeviceReply(d.id, d.caption, d.type, count) for d in found]))
 
 
 class DeviceResource(Resource):
     """/api/2/devices/{user}/{device}.json: one device."""
 
-    async def post(self, request: Request) -> Reply:
+    async def post(self, request: AdmittedRequest) -> Response:
         """Describe it; one that was not known is made."""
         told = await self.json_object(request, may_be_empty=True)
         await self.service.devices.describe(
-            admitted(request).account.id,
+            request.admitted.account.id,
             request.parameters["device"],
             text(told.get("caption")),
             text(told.get("type")),
         )
         return done()
 
-    async def put(self, request: Request) -> Reply:
+    async def put(self, request: AdmittedRequest) -> Response:
         """Do as POST does: old versions of mygpoclient send this."""
         return await self.post(request)
 
@@ -43,14 +46,14 @@ class DeviceResource(Resource):
 class SyncDevicesResource(Resource):
     """/api/2/sync-devices/{user}.json: which devices share a list, which here all do."""
 
-    async def get(self, request: Request) -> Reply:
+    async def get(self, request: AdmittedRequest) -> Response:
         """Tell that all of them do."""
-        ids = [device.id for device in await self.service.devices.all(admitted(request).account.id)]
+        ids = [device.id for device in await self.service.devices.all(request.admitted.account.id)]
         together = [ids] if len(ids) > 1 else []
         alone = [] if together else ids
-        return Reply(encode({"synchronized": together, "not-synchronized": alone}))
+        return JsonResponse(encode({"synchronized": together, "not-synchronized": alone}))
 
-    async def post(self, request: Request) -> Reply:
+    async def post(self, request: AdmittedRequest) -> Response:
         """Take what an app wants to share, and tell what is."""
         await self.body(request)
         return await self.get(request)
@@ -59,25 +62,25 @@ class SyncDevicesResource(Resource):
 class SettingsResource(Resource):
     """/api/2/settings/{user}/{scope}.json: what apps keep for themselves."""
 
-    async def get(self, request: Request) -> Reply:
+    async def get(self, request: AdmittedRequest) -> Response:
         """Tell what is kept under a scope."""
-        found = await self.service.devices.settings(admitted(request).account.id, _scope(request))
-        return Reply(found.encode())
+        found = await self.service.devices.settings(request.admitted.account.id, _scope(request))
+        return JsonResponse(found.encode())
 
-    async def post(self, request: Request) -> Reply:
+    async def post(self, request: AdmittedRequest) -> Response:
         """Set and remove; tell what is kept then."""
         told = await self.json_object(request)
         wanted = told.get("set")
         changed = await self.service.devices.change_settings(
-            admitted(request).account.id,
+            request.admitted.account.id,
             _scope(request),
             wanted if isinstance(wanted, dict) else {},
             texts(told.get("remove")),
         )
-        return Reply(changed.encode())
+        return JsonResponse(changed.encode())
 
 
-def _scope(request: Request) -> str:
+def _scope(request: AdmittedRequest) -> str:
     """Return what settings belong to: the account, or a device, a podcast or an episode of it.
 
     Raises:
@@ -93,8 +96,8 @@ def _scope(request: Request) -> str:
     return f"{scope} {podcast} {episode}"
 
 
-def _named(request: Request, name: str) -> str:
-    value = parameter(request, name)
+def _named(request: AdmittedRequest, name: str) -> str:
+    value = request.query(name)
     if not value:
         raise InvalidInput(f"The query has to name the {name}.")
     return value

@@ -5,10 +5,13 @@ Nobody's list is public here, so nobody's can be counted.
 
 from __future__ import annotations
 
+from starlette.responses import Response
+
 from feedkeep.gpodder.subscriptions import written
 from feedkeep.http.json_bodies import encode
-from feedkeep.http.messages import Reply, Request
+from feedkeep.http.requests import Request
 from feedkeep.http.resource import Resource
+from feedkeep.http.responses import JsonResponse
 
 UPDATE_TIMEOUT_SECONDS = 604_800
 
@@ -16,24 +19,23 @@ UPDATE_TIMEOUT_SECONDS = 604_800
 class NoPodcastsResource(Resource):
     """/toplist, /search, /suggestions: no podcasts, in any format."""
 
-    async def get(self, request: Request) -> Reply:
+    async def get(self, request: Request) -> Response:
         """Write the empty list."""
-        request.parameters.setdefault("format", "json")
         return await written(request, [], lambda: encode([]))
 
 
 class NothingResource(Resource):
     """Favourites and lists of an account, and everybody's tags: none."""
 
-    async def get(self, _request: Request) -> Reply:
+    async def get(self, _request: Request) -> Response:
         """Write the empty list."""
-        return Reply(encode([]))
+        return JsonResponse(encode([]))
 
 
 class ClientConfigResource(Resource):
     """/clientconfig.json: where the API is."""
 
-    async def get(self, request: Request) -> Reply:
+    async def get(self, request: Request) -> Response:
         """Tell it."""
         base = {"baseurl": f"{self.public_url or request.base_url}/"}
         config = {
@@ -41,4 +43,4 @@ class ClientConfigResource(Resource):
             "mygpo-feedservice": base,
             "update_timeout": UPDATE_TIMEOUT_SECONDS,
         }
-        return Reply(encode(config))
+        return JsonResponse(encode(config))

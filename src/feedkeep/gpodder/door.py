@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from feedkeep.errors import Forbidden, NotAuthorized
 from feedkeep.http.doors import credential_of, is_basic
-from feedkeep.http.messages import Request
+from feedkeep.http.requests import Request
 from feedkeep.model import Admitted, replace
 from feedkeep.rules.credentials import name_key, read_session
 from feedkeep.service import Service
@@ -28,7 +28,7 @@ class SessionDoor:
 
     async def admit(self, request: Request) -> Admitted:
         """Return who asks, with the session that they have from now on."""
-        shown = request.cookies().get(_COOKIE)
+        shown = request.http.cookies.get(_COOKIE)
         admitted = await self._admit_session(request, shown) if shown else None
         if admitted is None or not _is_theirs(request, admitted):
             admitted = await self._admit_header(request, admitted)
@@ -60,7 +60,7 @@ class SessionDoor:
 
     async def _begin_session(self, request: Request, admitted: Admitted) -> Admitted:
         """Give a client a session of its own, so that it can be remembered what it was told."""
-        label = request.header(b"user-agent")
+        label = request.header("user-agent")
         text, session = await self._service.logins.begin_session(admitted, label)
         _give(request, text)
         return replace(admitted, token=session)
@@ -71,8 +71,8 @@ class SessionDoor:
         Kasts keeps none and shows the password with each request: a new session each time would be
         a write each time, and push out those of others.
         """
-        logins, label = self._service.logins, request.header(b"user-agent")
-        shown = request.header(b"authorization")
+        logins, label = self._service.logins, request.header("user-agent")
+        shown = request.header("authorization")
         found = await logins.find_shared(shown, label)
         if found is None:
             admitted = await self._authenticate(request, other)
@@ -98,16 +98,18 @@ class SessionDoor:
 
 
 def _give(request: Request, text: str) -> None:
-    """Let the reply set the cookie: for all paths, and only for HTTPS if it came by that."""
-    request.reply_headers["Set-Cookie"] = (
+    """Let the response set the cookie: for all paths, and only for HTTPS if it came by that."""
+    request.response_headers["Set-Cookie"] = (
         f"{_COOKIE}={text}; Path=/; Max-Age={SESSION_DAYS * _SECONDS_PER_DAY}; HttpOnly;"
         f" SameSite=Lax{'; Secure' if request.is_secure else ''}"
     )
 
 
 def take_back(request: Request) -> None:
-    """Let the reply make the client forget its cookie."""
-    request.reply_headers["Set-Cookie"] = f"{_COOKIE}=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax"
+    """Let the response make the client forget its cookie."""
+    request.response_headers["Set-Cookie"] = (
+        f"{_COOKIE}=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax"
+    )
 
 
 def _check_is_theirs(request: Request, admitted: Admitted) -> None:

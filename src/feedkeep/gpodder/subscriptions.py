@@ -7,16 +7,18 @@ from itertools import chain
 from typing import Any
 
 import structlog
+from starlette.responses import Response
 
 from feedkeep.errors import InvalidInput
 from feedkeep.formats import opml
 from feedkeep.formats.feed_list import Format, read_urls, write_feed_list
 from feedkeep.gpodder.wire import PodcastReply, UpdatesReply
 from feedkeep.http.json_bodies import LIST, decode, encode, text
-from feedkeep.http.messages import Reply, Request
-from feedkeep.http.resource import Resource, admitted, done, parameter
+from feedkeep.http.requests import AdmittedRequest, Request
+from feedkeep.http.resource import Resource, done
+from feedkeep.http.responses import JsonResponse
 from feedkeep.http.sync_times import read_since
-from feedkeep.http.syncing import device_of, receive_changes, tell_changes
+from feedkeep.http.syncing import Syncing, device_of
 from feedkeep.model import Subscription
 from feedkeep.rules.devices import check_id
 from feedkeep.rules.url_lists import UrlChanges
@@ -33,43 +35,45 @@ _CONTENT_TYPES = {
 }
 
 
-class ChangesResource(Resource):
+class ChangesResource(Syncing):
     """/api/2/subscriptions/{user}/{device}.json: what changed, and what is to change."""
 
-    async def get(self, request: Request) -> Reply:
+    async def get(self, request: AdmittedRequest) -> Response:
         """Tell what was added and removed since a second."""
-        return await tell_changes(self, request)
+        return await self.tell_changes(request)
 
-    async def post(self, request: Request) -> Reply:
+    async def post(self, request: AdmittedRequest) -> Response:
         """Add and remove."""
         check_id(request.parameters["device"])
-        reply = await receive_changes(self, request)
+        response = await self.receive_changes(request)
         await self.meet_device(request)
-        return reply
+        return response
 
 
 class UpdatesResource(Resource):
     """/api/2/updates/{user}/{device}.json: what changed, with what is known of each podcast."""
 
-    async def get(self, request: Request) -> Reply:
+    async def get(self, request: AdmittedRequest) -> Response:
         """Tell what changed; of new episodes nothing is known here."""
-        since = read_since(parameter(request, "since"))
+        since = read_since(request.query("since"))
         changes, timestamp = await self.service.url_lists.changes(
-            admitted(request), since, device_of(request)
+            request.admitted, since, device_of(request)
         )
         request.hold(chain(changes.add, changes.remove))
-        return Reply(await beside(len(changes.add) > LONG_LIST, _updates, changes, timestamp))
+        return JsonResponse(
+            await beside(len(changes.add) > LONG_LIST, _updates, changes, timestamp)
+        )
 
 
 class WholeListResource(Resource):
     """A whole list, which can be replaced."""
 
-    async def put(self, request: Request) -> Reply:
+    async def put(self, request: AdmittedRequest) -> Response:
         """Let the list be exactly this one."""
         body = await self.body(request)
         urls = await beside(len(body) > LONG_BYTES, _read, body, request.parameters["format"])
         self.check_count(len(urls))
-        refused = await self.service.url_lists.replace(admitted(request), urls, device_of(request))
+        refused = await self.service.url_lists.replace(request.admitted, urls, device_of(request))
         if refused:  # of which nothing is told: URLs are in no log
             _log.warning(
                 "a whole list had texts that are no feed URLs; so nothing was left",
@@ -78,7 +82,7 @@ class WholeListResource(Resource):
             )
         return done()
 
-    async def post(self, request: Request) -> Reply:
+    async def post(self, request: AdmittedRequest) -> Response:
         """Do as PUT does, for apps that cannot send that."""
         return await self.put(request)
 
@@ -86,40 +90,42 @@ class WholeListResource(Resource):
 class DeviceListResource(WholeListResource):
     """/subscriptions/{user}/{device}.{format}: the whole list, the same for each device."""
 
-    async def get(self, request: Request) -> Reply:
+    async def get(self, request: AdmittedRequest) -> Response:
         """Write the list."""
-        found = await self.service.subscriptions.subscribed(admitted(request).account.id)
+        found = await self.service.subscriptions.subscribed(request.admitted.account.id)
         return await written(request, found, lambda: encode([item.feed_url for item in found]))
 
-    async def put(self, request: Request) -> Reply:
+    async def put(self, request: AdmittedRequest) -> Response:
         """Let the list be exactly this one."""
         check_id(request.parameters["device"])
-        reply = await super().put(request)
+        response = await super().put(request)
         await self.meet_device(request)
-        return reply
+        return response
 
 
 class AccountListResource(WholeListResource):
     """/subscriptions/{user}.{format}: the whole list, with what is known of each podcast."""
 
-    async def get(self, request: Request) -> Reply:
+    async def get(self, request: AdmittedRequest) -> Response:
         """Write the list."""
-        found = await self.service.subscriptions.subscribed(admitted(request).account.id)
+        found = await self.service.subscriptions.subscribed(request.admitted.account.id)
         return await written(request, found, lambda: encode(_podcasts(s.feed_url for s in found)))
 
 
 async def written(
     request: Request, subscriptions: list[Subscription], as_json: Callable[[], bytes]
-) -> Reply:
+) -> Response:
     """Return a list as JSON, OPML or text, as the path asks."""
     is_long = len(subscriptions) > LONG_LIST
     request.hold(item.feed_url for item in subscriptions)
-    name = request.parameters["format"]
+    name = request.parameters.get("format", "json")
     if name == "json":
-        return Reply(await beside(is_long, as_json))
+        return JsonResponse(await beside(is_long, as_json))
     kind = Format.OPML if name == "opml" else Format.URLS
     headers = {"Content-Type": _CONTENT_TYPES[name]}
-    return Reply(await beside(is_long, write_feed_list, subscriptions, kind), headers=headers)
+    return JsonResponse(
+        await beside(is_long, write_feed_list, subscriptions, kind), headers=headers
+    )
 
 
 def _podcasts(urls: Iterable[str]) -> list[PodcastReply]:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import random
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 
 import structlog
+from starlette.requests import ClientDisconnect
+from starlette.requests import Request as HTTPRequest
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from feedkeep.errors import Forbidden, NotAuthorized, TooManyAttempts
 from feedkeep.http import problems
 from feedkeep.http.addresses import plain_address
 from feedkeep.http.cors import Cors, is_cross_site
 from feedkeep.http.doors import log_refusal
-from feedkeep.http.messages import Receive, Reply, Request, Scope, Send
-from feedkeep.http.routing import Door, Edge, Route, Router
+from feedkeep.http.requests import Request
+from feedkeep.http.routing import Edge, Router, Target
 from feedkeep.settings import Settings
 
 _READING = {"GET", "HEAD"}
@@ -34,76 +37,52 @@ class Application:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, and log one line about it, without secrets and feed URLs."""
         started_ns = time.perf_counter_ns()
-        request = Request(scope, receive)
-        request.id = f"{random.getrandbits(64):016x}"
-        request.trusted_proxies = self._trusted_proxies
-        request.address = _address_of(request, self._trusted_proxies)
-        route = self._router.find(request)
-        reply = await self._reply(request, route)
-        if request.reply_headers:
-            reply.headers |= request.reply_headers
-        reply.headers["X-Request-Id"] = request.id
-        reply.headers["X-Content-Type-Options"] = "nosniff"
-        reply.headers.setdefault("Cache-Control", "no-store")
-        reply.is_head = request.method == "HEAD"
+        request = Request(HTTPRequest(scope, receive, send), self._trusted_proxies)
+        target, response = await self._response(request)
+        headers = response.headers
+        if request.response_headers:
+            headers.update(request.response_headers)
+        headers.append("X-Request-Id", request.id)
+        headers.append("X-Content-Type-Options", "nosniff")
+        headers.setdefault("Cache-Control", "no-store")
         if self._cors:
-            self._cors.allow(request, reply)
-        admitted = request.admitted
+            self._cors.allow(request, response)
+        asker = request.asker
         self._log.info(
             "request",
             request_id=request.id,
             method=request.method,
-            route=route and route.template,
-            status=reply.status,
+            route=target and target.path,
+            status=response.status_code,
             duration_us=(time.perf_counter_ns() - started_ns) // 1_000,
             address=request.address,
-            account=admitted and admitted.account.name,
-            credential=admitted and admitted.credential_kind,
+            account=asker and asker.account.name,
+            credential=asker and asker.credential_kind,
         )
         try:
-            await reply.send(send)
-        except ConnectionError:
-            raise
+            await response(scope, receive, send)
+        except (ConnectionError, ClientDisconnect):
+            raise ConnectionResetError("The client has left.") from None
         except Exception as error:  # noqa: BLE001 - it has begun: no other answer can be given
             problems.log_cut(error, request)
 
-    async def _reply(self, request: Request, route: Route | None) -> Reply:
+    async def _response(self, request: Request) -> tuple[Target | None, Response]:
+        target = None
         try:
-            return await self._answer(request, route)
+            target = self._router.find(request)
+            return target, await self._answer(request, target)
         except Exception as error:  # noqa: BLE001 - every request gets an answer
-            return problems.reply_to(error, request, route)
+            return target, problems.response_to(error, request, target)
 
-    async def _answer(self, request: Request, route: Route | None) -> Reply:
-        """Find out who asks, and only then look at the method (contract, section 2)."""
-        if route is None:
-            raise problems.NoSuchRoute
+    async def _answer(self, request: Request, target: Target) -> Response:
         if self._cors and self._cors.is_preflight(request):
-            return self._cors.preflight_reply(request, route)
+            return self._cors.preflight_response(request, target.route.allow)
         is_reading = request.method in _READING
         if not is_reading and is_cross_site(request, self._origins, self._public_url):
             raise Forbidden("A web page of another origin may not do that.")
-        if not route.is_public:
-            await self._log_in(request, route.edge.door)
-        reply = await route.answer(request)
-        if reply is None:
-            raise problems.NoSuchMethod
-        return reply
-
-    async def _log_in(self, request: Request, door: Door) -> None:
-        """Find out who asks. Of whom was let in, the line of the request tells."""
         try:
-            request.admitted = await door.admit(request)
+            return await target.answer(request)
         except (NotAuthorized, TooManyAttempts) as error:
-            log_refusal(request, error)
+            if request.asker is None:  # who was let in is told of in the line of the request
+                log_refusal(request, error)
             raise
-
-
-def _address_of(request: Request, trusted_proxies: Collection[str]) -> str:
-    """Return the address of the client: of the last hop that is not a trusted proxy."""
-    address = request.peer
-    if address not in trusted_proxies:
-        return address
-    hops = request.header(b"x-forwarded-for").split(",")
-    while address in trusted_proxies and hops:
-        address = plain_address(hops.pop().strip()) or address
-    return address

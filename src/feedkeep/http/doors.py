@@ -9,7 +9,7 @@ from contextlib import suppress
 import structlog
 
 from feedkeep.errors import NotAuthorized, TooManyAttempts
-from feedkeep.http.messages import Request
+from feedkeep.http.requests import Request
 from feedkeep.model import Admitted
 from feedkeep.rules.credentials import Credential, read_basic, read_token
 from feedkeep.service import Service
@@ -39,7 +39,7 @@ def credential_of(request: Request) -> Credential:
     Raises:
         NotAuthorized: There is none, or it is malformed.
     """
-    scheme, _, value = request.header(b"authorization").partition(" ")
+    scheme, _, value = request.header("authorization").partition(" ")
     credential: Credential | None = None
     if scheme.lower() == "bearer":
         credential = read_token(value.strip())
@@ -53,7 +53,7 @@ def credential_of(request: Request) -> Credential:
 
 def is_basic(request: Request) -> bool:
     """Say whether a name and a password are shown, or should be."""
-    scheme, _, _ = request.header(b"authorization").partition(" ")
+    scheme, _, _ = request.header("authorization").partition(" ")
     return scheme.lower() == "basic"
 
 

@@ -8,12 +8,13 @@ import time
 from msgspec import Struct
 
 from feedkeep.http.json_bodies import encode
-from feedkeep.http.messages import Reply, Request
+from feedkeep.http.requests import Request
+from feedkeep.http.responses import JsonResponse
 from feedkeep.service import Service
 
 
 class StatusReply(Struct):
-    """The reply to /livez and /readyz when all is well."""
+    """What is said to /livez and /readyz when all is well."""
 
     status: str
 
@@ -21,9 +22,9 @@ class StatusReply(Struct):
 class LiveResource:
     """/livez: whether the process answers; it never touches the store."""
 
-    async def get(self, _request: Request) -> Reply:
+    async def get(self, _request: Request) -> JsonResponse:
         """Answer."""
-        return Reply(encode(StatusReply("ok")))
+        return JsonResponse(encode(StatusReply("ok")))
 
 
 class ReadyResource:
@@ -38,10 +39,10 @@ class ReadyResource:
         self._asked_at_seconds = 0.0
         self._answer: asyncio.Future[None] | None = None
 
-    async def get(self, _request: Request) -> Reply:
+    async def get(self, _request: Request) -> JsonResponse:
         """Answer, or say that the service is unavailable."""
         await asyncio.shield(self._shared_answer())
-        return Reply(encode(StatusReply("ok")))
+        return JsonResponse(encode(StatusReply("ok")))
 
     def _shared_answer(self) -> asyncio.Future[None]:
         now_seconds = time.monotonic()

@@ -1,4 +1,4 @@
-"""Errors as replies: the one place that knows status codes (contract, section 7)."""
+"""Errors as responses: the one place that knows status codes (contract, section 7)."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from feedkeep.errors import (
     UnknownSubscription,
 )
 from feedkeep.http.json_bodies import Problem, encode
-from feedkeep.http.messages import Reply, Request
-from feedkeep.http.routing import Route
+from feedkeep.http.requests import BodyTooLarge, Request, UnsupportedCoding
+from feedkeep.http.responses import JsonResponse
+from feedkeep.http.routing import NoSuchMethod, NoSuchRoute, Target
 
 CHALLENGE = 'Bearer realm="feedkeep", Basic realm="feedkeep", charset="UTF-8"'
 RETRY_AFTER_SECONDS = 2
@@ -29,28 +30,12 @@ INVALID = "The input could not be validated."
 _log = structlog.get_logger()
 
 
-class BodyTooLarge(FeedkeepError):
-    """A request body is larger than what is read; `str()` of it says how large it may be."""
-
-
-class UnsupportedCoding(FeedkeepError):
-    """A request body has a content coding; `str()` of it says what to send instead."""
-
-
 class NoRoom(FeedkeepError):
-    """Other requests hold all the memory that there is for bodies and replies."""
+    """Other requests hold all the memory that there is for bodies and responses."""
 
 
 class BodyTooSlow(FeedkeepError):
     """A client took too long to send a body."""
-
-
-class NoSuchRoute(FeedkeepError):
-    """Nothing is at the path of a request."""
-
-
-class NoSuchMethod(FeedkeepError):
-    """A route does not have the method of a request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +47,11 @@ class Refusal:
     detail: str = ""
     headers: dict[str, str] = field(default_factory=dict)
 
-    def reply(self) -> Reply:
+    def response(self) -> JsonResponse:
         """Return the one shape that all errors have."""
         message = f"{self.text} {self.detail}" if self.detail else self.text
-        return Reply(encode(Problem(str(self.status), message)), self.status, self.headers)
+        body = encode(Problem(str(self.status), message))
+        return JsonResponse(body, self.status, self.headers)
 
 
 HEAD_TOO_LARGE = Refusal(
@@ -128,19 +114,21 @@ def refusal_of(error: Exception, allow: str, invalid_status: int = METHOD_NOT_AL
             return Refusal(INTERNAL_ERROR, "An internal error occurred.")
 
 
-def reply_to(error: Exception, request: Request, route: Route | None) -> Reply:
+def response_to(error: Exception, request: Request, target: Target | None) -> JsonResponse:
     """Answer any error that a request ended in; log those that are not the client's."""
-    told = (route.allow, route.edge.invalid_status) if route else ("",)
-    refusal = refusal_of(error, *told)
+    if target is None:
+        refusal = refusal_of(error, "")
+    else:
+        refusal = refusal_of(error, target.route.allow, target.edge.invalid_status)
     if isinstance(error, StoreUnavailable):
         _log.error("store unavailable", request_id=request.id, reason=str(error))
     elif refusal.status == INTERNAL_ERROR:
         _log.error("internal error", request_id=request.id, exc_info=error)
-    return refusal.reply()
+    return refusal.response()
 
 
 def log_cut(error: Exception, request: Request) -> None:
-    """Log that a reply ends in the middle, since what should come next could not be had."""
+    """Log that a response ends in the middle, since what should come next could not be had."""
     is_defect = not isinstance(error, StoreUnavailable)
     known = {"exc_info": error} if is_defect else {"reason": str(error)}
     _log.error("reply cut", request_id=request.id, **known)

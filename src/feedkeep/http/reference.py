@@ -13,18 +13,14 @@ from typing import Any
 
 import openapi_ui_bundles
 import yaml
+from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 
-from feedkeep.http.messages import Reply, Request, Send
-from feedkeep.http.problems import NoSuchRoute
-from feedkeep.http.routing import Handler
+from feedkeep.http.requests import Request
+from feedkeep.http.responses import JsonResponse, shared
+from feedkeep.http.routing import Handler, NoSuchRoute
 
-_HTML = "text/html; charset=utf-8"
-_SCRIPT = "text/javascript"
-_TEXT = "text/plain; charset=utf-8"
-_STYLE = "text/css"
 # libyaml's, with which PyYAML's wheels are built: without it, a third of each start is this.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_PIECE_BYTES = 64 * 1024
 _CACHED_FOR_A_DAY = "public, max-age=86400"
 _PAGE = """<!doctype html>
 <html lang="en">
@@ -48,19 +44,6 @@ _POLICY = (
     "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:;"
     " object-src 'none'; base-uri 'none'; frame-ancestors 'none'"
 )
-
-
-class SharedReply(Reply):
-    """A reply with a body that all clients share: none of them ever has all of it for itself."""
-
-    async def send(self, send: Send) -> None:
-        """Send it over ASGI, in pieces."""
-        body = self.body or b""
-        await send({"type": "http.response.start", "status": self.status, "headers": self.fields()})
-        for first in range(0, len(body), _PIECE_BYTES):
-            piece = body[first : first + _PIECE_BYTES]
-            await send({"type": "http.response.body", "body": piece, "more_body": True})
-        await send({"type": "http.response.body", "body": b""})
 
 
 def openapi_document(packages: Sequence[str]) -> dict[str, Any]:
@@ -91,25 +74,24 @@ class OpenApiResource:
     def __init__(self, document: Mapping[str, Any]) -> None:
         self._body = json.dumps(document).encode()
 
-    async def get(self, _request: Request) -> Reply:
+    async def get(self, _request: Request) -> Response:
         """Answer with the document."""
-        return SharedReply(self._body)
+        return shared(self._body, {"Content-Type": JsonResponse.media_type})
 
 
 class DocsResource:
     """/docs: a page that shows the document."""
 
-    async def get(self, _request: Request) -> Reply:
+    async def get(self, _request: Request) -> Response:
         """Answer with the page."""
-        headers = {"Content-Type": _HTML, "Content-Security-Policy": _POLICY}
-        return Reply(_PAGE.encode(), headers=headers)
+        return HTMLResponse(_PAGE, headers={"Content-Security-Policy": _POLICY})
 
 
-def leading_to(place: str) -> Handler:
+def leading_to(place: str) -> Handler[Request]:
     """Return what leads people to a place beside the path that they asked for."""
 
-    async def lead(_request: Request) -> Reply:
-        return Reply(b"", 302, {"Content-Type": _TEXT, "Location": place})
+    async def lead(_request: Request) -> Response:
+        return RedirectResponse(place, 302)
 
     return lead
 
@@ -119,17 +101,14 @@ class DocsFileResource:
 
     def __init__(self) -> None:
         folder = Path(openapi_ui_bundles.swagger_ui.static_path)
-        self._files = {
-            "start.js": (_SCRIPT, _START.encode()),
-            "swagger-ui-bundle.js": (_SCRIPT, (folder / "swagger-ui-bundle.js").read_bytes()),
-            "swagger-ui.css": (_STYLE, (folder / "swagger-ui.css").read_bytes()),
-        }
+        self._files = {name: folder / name for name in ("swagger-ui-bundle.js", "swagger-ui.css")}
 
-    async def get(self, request: Request) -> Reply:
+    async def get(self, request: Request) -> Response:
         """Answer with one file."""
         name = request.parameters["name"]
+        headers = {"Cache-Control": _CACHED_FOR_A_DAY}
+        if name == "start.js":
+            return Response(_START, headers=headers, media_type="text/javascript")
         if name not in self._files:
             raise NoSuchRoute
-        kind, content = self._files[name]
-        headers = {"Content-Type": kind, "Cache-Control": _CACHED_FOR_A_DAY}
-        return SharedReply(content, headers=headers)
+        return FileResponse(self._files[name], headers=headers)

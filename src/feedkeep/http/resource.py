@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from starlette.responses import Response
+
 from feedkeep.errors import InvalidInput
-from feedkeep.http.body import read_body
 from feedkeep.http.json_bodies import read_object
-from feedkeep.http.messages import Reply, Request
-from feedkeep.model import Admitted
+from feedkeep.http.requests import AdmittedRequest, Request
 from feedkeep.service import Service
 from feedkeep.settings import Settings
 from feedkeep.turns import LONG_BYTES, beside
@@ -24,8 +24,8 @@ class Resource:
         self._max_items = settings.max_items
 
     async def body(self, request: Request) -> bytes:
-        """Return the body of a request; raises as `read_body` does."""
-        return await read_body(request, self._max_body_bytes)
+        """Return the body of a request; raises as `Request.body` does."""
+        return await request.body(self._max_body_bytes)
 
     async def json_object(self, request: Request, *, may_be_empty: bool = False) -> dict[str, Any]:
         """Return the JSON object in a body; raises as `body` and `read_object` do."""
@@ -34,9 +34,9 @@ class Resource:
             return {}
         return await beside(len(body) > LONG_BYTES, read_object, body)
 
-    async def meet_device(self, request: Request) -> None:
+    async def meet_device(self, request: AdmittedRequest) -> None:
         """Make the device that the path names known, if it is not."""
-        account_id = admitted(request).account.id
+        account_id = request.admitted.account.id
         await self.service.devices.meet(account_id, request.parameters["device"])
 
     def check_count(self, count: int) -> None:
@@ -49,18 +49,6 @@ class Resource:
             raise InvalidInput(f"At most {self._max_items:,} fit in one request.")
 
 
-def admitted(request: Request) -> Admitted:
-    """Return who asks."""
-    assert request.admitted is not None, "a resource that is not public was reached"
-    return request.admitted
-
-
-def parameter(request: Request, name: str) -> str:
-    """Return the last value of a parameter of the query; "" if there is none."""
-    values = request.query().get(name)
-    return values[-1] if values else ""
-
-
-def done() -> Reply:
-    """Return an empty reply: to mygpoclient, any other is a failure."""
-    return Reply(b"", headers={"Content-Type": "text/plain"})
+def done() -> Response:
+    """Return an empty response: to mygpoclient, any other is a failure."""
+    return Response(headers={"Content-Type": "text/plain"})

@@ -1,45 +1,86 @@
-"""Finding what answers a request: the route of its path, and the handler of its method."""
+"""The table of routes, and finding in it what answers a request."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Generic, Protocol, TypeAlias, TypeVar
 
-from feedkeep.http.messages import Reply, Request
+from starlette.responses import Response
+
+from feedkeep.errors import FeedkeepError
+from feedkeep.http.requests import AdmittedRequest, Request
 from feedkeep.model import Admitted
 
-Handler: TypeAlias = Callable[[Request], Awaitable[Reply]]
+R = TypeVar("R", bound=Request)
+
+Handler: TypeAlias = Callable[[R], Awaitable[Response]]
 """What answers the requests of one method at one route."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Methods:
-    """What is at a route: a handler for each method that it has, HEAD wherever GET is.
+class NoSuchRoute(FeedkeepError):
+    """Nothing is at the path of a request."""
+
+
+class NoSuchMethod(FeedkeepError):
+    """A route does not have the method of a request."""
+
+
+class AnyRoute(Generic[R]):
+    """A path with names, such as /subscriptions/{guid}, and a handler for each method it has.
+
+    A name can say what it stands for, as in {format:json|txt}; else it is all up to a slash. HEAD
+    is answered wherever GET is.
 
     Attributes:
-        is_public: Whether it answers whoever asks.
+        path: The path.
+        methods: The handler of each method.
+        allow: The methods as the Allow header lists them.
     """
 
-    get: Handler | None = None
-    post: Handler | None = None
-    put: Handler | None = None
-    patch: Handler | None = None
-    delete: Handler | None = None
-    is_public: bool = False
-
-    def by_name(self) -> dict[str, Handler]:
-        """Return the handlers that there are, as HTTP names the methods."""
-        handlers = {
-            "GET": self.get,
-            "HEAD": self.get,
-            "POST": self.post,
-            "PUT": self.put,
-            "PATCH": self.patch,
-            "DELETE": self.delete,
+    def __init__(
+        self,
+        path: str,
+        *,
+        get: Handler[R] | None = None,
+        post: Handler[R] | None = None,
+        put: Handler[R] | None = None,
+        patch: Handler[R] | None = None,
+        delete: Handler[R] | None = None,
+    ) -> None:
+        named = {
+            "GET": get,
+            "HEAD": get,
+            "POST": post,
+            "PUT": put,
+            "PATCH": patch,
+            "DELETE": delete,
         }
-        return {name: handler for name, handler in handlers.items() if handler is not None}
+        self.path = path
+        self.methods: dict[str, Handler[R]] = {
+            method: handler for method, handler in named.items() if handler is not None
+        }
+        self.allow = ", ".join(self.methods)
+
+    def handler(self, method: str) -> Handler[R]:
+        """Return what answers a method.
+
+        Raises:
+            NoSuchMethod: The route does not have it.
+        """
+        try:
+            return self.methods[method]
+        except KeyError:
+            raise NoSuchMethod from None
+
+
+class Route(AnyRoute[AdmittedRequest]):
+    """A route for those who were let in; its handlers are given who that is."""
+
+
+class PublicRoute(AnyRoute[Request]):
+    """A route that answers whoever asks; its handlers know nobody."""
 
 
 class Door(Protocol):
@@ -60,84 +101,97 @@ class Edge:
     """The routes of one protocol.
 
     Attributes:
-        routes: What is at each template.
+        routes: What there is; of two routes that a path matches, the first one counts.
         door: How those who ask for what is not public show who they are.
         invalid_status: What an input that is not valid is answered with.
+        prefixes: What each route's path is served under.
     """
 
-    routes: Mapping[str, Methods]
+    routes: Sequence[Route | PublicRoute]
     door: Door
     invalid_status: int
+    prefixes: Sequence[str] = ("",)
 
 
-class Route:
-    """A template such as /subscriptions/{guid}, and what is there.
-
-    A name in it can say what it stands for, as in {format:json|txt}; else it is all up to a slash.
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a request leads to.
 
     Attributes:
-        template: The template.
+        path: The route's path, with its prefix.
+        route: The route.
         edge: What it is a part of.
-        is_public: Whether it answers whoever asks.
-        methods: The handler of each method.
-        allow: The methods as the Allow header lists them.
     """
 
-    def __init__(self, template: str, methods: Methods, edge: Edge) -> None:
-        self.template = template
-        self.edge = edge
-        self.is_public = methods.is_public
-        self.methods = methods.by_name()
-        self.allow = ", ".join(self.methods)
+    path: str
+    route: Route | PublicRoute
+    edge: Edge
 
-    async def answer(self, request: Request) -> Reply | None:
-        """Answer a request; None if the route does not have its method."""
-        handler = self.methods.get(request.method)
-        return None if handler is None else await handler(request)
+    async def answer(self, request: Request) -> Response:
+        """Find out who asks, and only then look at the method (contract, section 2).
+
+        Raises whatever the door or the handler does, and `NoSuchMethod`.
+        """
+        if isinstance(self.route, PublicRoute):
+            return await self.route.handler(request.method)(request)
+        admitted = await self.edge.door.admit(request)
+        own = AdmittedRequest(request, admitted)
+        request.asker = admitted
+        return await self.route.handler(request.method)(own)
 
 
 class Router:
-    """All routes."""
+    """The routes of all edges, compiled."""
 
     def __init__(self, edges: Iterable[Edge]) -> None:
-        """Take edges; of two templates that a path matches, the first one counts."""
-        found = [
-            Route(template, methods, edge)
-            for edge in edges
-            for template, methods in edge.routes.items()
-        ]
-        self._exact = {route.template: route for route in found if "{" not in route.template}
-        self._patterns: dict[str, list[tuple[re.Pattern[str], bool, Route]]] = {}
-        for route in found:
-            if "{" in route.template:
-                first = _first_segment(route.template)
+        """Take edges; of two routes that a path matches, the first one counts."""
+        self._exact: dict[str, Target] = {}
+        self._patterns: dict[str, list[tuple[re.Pattern[str], bool, Target]]] = {}
+        for target in targets(edges):
+            path = target.path
+            if "{" not in path:
+                self._exact[path] = target
+            else:
+                first = _first_segment(path)
                 several = self._patterns.setdefault("" if "{" in first else first, [])
-                several.append((_pattern(route.template), "}." in route.template, route))
+                several.append((_pattern(path), "}." in path, target))
 
-    def find(self, request: Request) -> Route | None:
-        """Return the route of a request, and give the request what stands in its path."""
+    def find(self, request: Request) -> Target:
+        """Return what a request leads to, and give the request what stands in its path.
+
+        Raises:
+            NoSuchRoute: Nothing is there.
+        """
         request.parameters = {}
         if request.path.startswith("//"):  # of Cardo, given an address with a slash at its end
             request.path = "/" + request.path.lstrip("/")
-        if route := self._exact.get(request.path):
-            return route
+        if target := self._exact.get(request.path):
+            return target
         first = _first_segment(request.path)
         has_dot = "." in request.path  # few paths have: it spares them two patterns of three
-        for pattern, has_ending, route in self._patterns.get(first) or self._patterns.get("", []):
+        for pattern, has_ending, target in self._patterns.get(first) or self._patterns.get("", []):
             if has_ending and not has_dot:
                 continue
             if match := pattern.fullmatch(request.path):
                 request.parameters = match.groupdict()
-                return route
-        return None
+                return target
+        raise NoSuchRoute
+
+
+def targets(edges: Iterable[Edge]) -> Iterator[Target]:
+    """Yield what there is at each path."""
+    for edge in edges:
+        for prefix in edge.prefixes:
+            for route in edge.routes:
+                yield Target(prefix + route.path, route, edge)
 
 
 def _first_segment(path: str) -> str:
     return path.split("/", 2)[1] if path.startswith("/") else ""
 
 
-def _pattern(template: str) -> re.Pattern[str]:
-    parts = _NAME.split(template)  # text, then a name and what it stands for, and so on
+def _pattern(path: str) -> re.Pattern[str]:
+    parts = _NAME.split(path)  # text, then a name and what it stands for, and so on
     pattern = re.escape(parts[0])
     for name, stands_for, text in zip(parts[1::3], parts[2::3], parts[3::3], strict=True):
         pattern += f"(?P<{name}>{stands_for or '[^/]+'}){re.escape(text)}"

@@ -87,7 +87,7 @@ def upload_reply(uploaded: Uploaded) -> UploadReply:
     return UploadReply(uploaded.timestamp, uploaded.update_urls)
 
 
-async def actions_in_pieces(told: ToldActions) -> AsyncGenerator[bytes, None]:
+async def actions_in_chunks(told: ToldActions) -> AsyncGenerator[bytes, None]:
     """Yield an `ActionsReply` as JSON: what is before its actions, these, and what is after."""
     before, after = encode(ActionsReply([], told.timestamp)).split(b"[]")
     between = before + b"["

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from itertools import chain
 
+from starlette.responses import Response
+
 from feedkeep.http.json_bodies import encode, read_list, texts
-from feedkeep.http.messages import Reply, Request
-from feedkeep.http.resource import Resource, admitted, parameter
-from feedkeep.http.sync_json import ChangesReply, actions_in_pieces, sent_actions, upload_reply
+from feedkeep.http.requests import AdmittedRequest
+from feedkeep.http.resource import Resource
+from feedkeep.http.responses import JsonResponse, streamed
+from feedkeep.http.sync_json import ChangesReply, actions_in_chunks, sent_actions, upload_reply
 from feedkeep.http.sync_times import read_since
 from feedkeep.rules.episode_actions import SentAction
 from feedkeep.turns import LONG_BYTES, LONG_LIST, beside
@@ -15,57 +18,56 @@ from feedkeep.turns import LONG_BYTES, LONG_LIST, beside
 _TRUE = {"true", "1", "yes"}
 
 
-async def tell_changes(resource: Resource, request: Request) -> Reply:
-    """Tell what was added and removed since a second."""
-    since = read_since(parameter(request, "since"))
-    changes, timestamp = await resource.service.url_lists.changes(
-        admitted(request), since, device_of(request)
-    )
-    request.hold(chain(changes.add, changes.remove))
-    reply = ChangesReply(changes.add, changes.remove, timestamp)
-    return Reply(await beside(len(changes.add) > LONG_LIST, encode, reply))
+class Syncing(Resource):
+    """The four things that apps of both protocols do; each is a handler."""
+
+    async def tell_changes(self, request: AdmittedRequest) -> Response:
+        """Tell what was added and removed since a second."""
+        since = read_since(request.query("since"))
+        changes, timestamp = await self.service.url_lists.changes(
+            request.admitted, since, device_of(request)
+        )
+        request.hold(chain(changes.add, changes.remove))
+        reply = ChangesReply(changes.add, changes.remove, timestamp)
+        return JsonResponse(await beside(len(changes.add) > LONG_LIST, encode, reply))
+
+    async def receive_changes(self, request: AdmittedRequest) -> Response:
+        """Add and remove."""
+        wanted = await self.json_object(request)
+        added, removed = texts(wanted.get("add")), texts(wanted.get("remove"))
+        self.check_count(len(added) + len(removed))
+        uploaded = await self.service.url_lists.upload(
+            request.admitted, added, removed, device_of(request)
+        )
+        return JsonResponse(encode(upload_reply(uploaded)))
+
+    async def tell_actions(self, request: AdmittedRequest) -> Response:
+        """Tell what came since a second; of one podcast, if it is named.
+
+        An app that names a device is told what all have done: Music Assistant names one in what it
+        asks, and none in what it sends.
+        """
+        told = await self.service.episode_actions.since(
+            request.admitted,
+            read_since(request.query("since")),
+            request.query("podcast"),
+            only_last=request.query("aggregated").lower() in _TRUE,
+        )
+        return await streamed(actions_in_chunks(told), is_head=request.method == "HEAD")
+
+    async def receive_actions(self, request: AdmittedRequest) -> Response:
+        """Keep actions."""
+        body = await self.body(request)
+        sent = await beside(len(body) > LONG_BYTES, self._sent, body)
+        uploaded = await self.service.episode_actions.record(request.admitted, sent)
+        return JsonResponse(encode(upload_reply(uploaded)))
+
+    def _sent(self, body: bytes) -> list[SentAction]:
+        items = read_list(body)
+        self.check_count(len(items))
+        return sent_actions(items)
 
 
-async def receive_changes(resource: Resource, request: Request) -> Reply:
-    """Add and remove."""
-    wanted = await resource.json_object(request)
-    added, removed = texts(wanted.get("add")), texts(wanted.get("remove"))
-    resource.check_count(len(added) + len(removed))
-    uploaded = await resource.service.url_lists.upload(
-        admitted(request), added, removed, device_of(request)
-    )
-    return Reply(encode(upload_reply(uploaded)))
-
-
-async def tell_actions(resource: Resource, request: Request) -> Reply:
-    """Tell what came since a second; of one podcast, if it is named.
-
-    An app that names a device is told what all have done: Music Assistant names one in what it
-    asks, and none in what it sends.
-    """
-    told = await resource.service.episode_actions.since(
-        admitted(request),
-        read_since(parameter(request, "since")),
-        parameter(request, "podcast"),
-        only_last=parameter(request, "aggregated").lower() in _TRUE,
-    )
-    return await Reply.in_pieces(actions_in_pieces(told))
-
-
-async def receive_actions(resource: Resource, request: Request) -> Reply:
-    """Keep actions."""
-    body = await resource.body(request)
-    sent = await beside(len(body) > LONG_BYTES, _sent, resource, body)
-    uploaded = await resource.service.episode_actions.record(admitted(request), sent)
-    return Reply(encode(upload_reply(uploaded)))
-
-
-def _sent(resource: Resource, body: bytes) -> list[SentAction]:
-    items = read_list(body)
-    resource.check_count(len(items))
-    return sent_actions(items)
-
-
-def device_of(request: Request) -> str:
+def device_of(request: AdmittedRequest) -> str:
     """Return the device that the path names; "" if it names none."""
     return request.parameters.get("device", "")

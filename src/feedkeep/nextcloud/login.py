@@ -10,13 +10,16 @@ import hmac
 import secrets
 from urllib.parse import parse_qsl, urlencode
 
+from starlette.responses import Response
+
 from feedkeep.errors import NotAuthorized, TooManyAttempts
-from feedkeep.http.body import read_body
 from feedkeep.http.doors import log_refusal
 from feedkeep.http.json_bodies import encode, read_object, text
-from feedkeep.http.messages import Reply, Request
-from feedkeep.http.problems import FORBIDDEN, NoSuchRoute, refusal_of
-from feedkeep.http.resource import Resource, parameter
+from feedkeep.http.problems import FORBIDDEN, refusal_of
+from feedkeep.http.requests import Request
+from feedkeep.http.resource import Resource
+from feedkeep.http.responses import JsonResponse
+from feedkeep.http.routing import NoSuchRoute
 from feedkeep.model import Account
 from feedkeep.nextcloud import pages
 from feedkeep.rules.credentials import PasswordCredential
@@ -34,14 +37,14 @@ _MAX_APP_CHARACTERS = 100
 class BeginResource(Resource):
     """/index.php/login/v2: the beginning of a login."""
 
-    async def post(self, request: Request) -> Reply:
+    async def post(self, request: Request) -> Response:
         """Tell the app what to poll with, and where to send its owner."""
         base = (self.public_url or request.base_url) + _PATH
         secret = self.service.logins.begin_login()
-        app = request.header(b"user-agent")[:_MAX_APP_CHARACTERS]
+        app = request.header("user-agent")[:_MAX_APP_CHARACTERS]
         query = urlencode({"begun": begun_at(secret), "app": app})
         poll = {"token": secret, "endpoint": f"{base}/poll"}
-        return Reply(
+        return JsonResponse(
             encode({"poll": poll, "login": f"{base}/flow/{login_of(secret).hex()}?{query}"})
         )
 
@@ -49,67 +52,68 @@ class BeginResource(Resource):
 class PollResource(Resource):
     """/index.php/login/v2/poll: whether the owner has let the app in."""
 
-    async def post(self, request: Request) -> Reply:
+    async def post(self, request: Request) -> Response:
         """Give the app its token, once; 404 until then, and after that."""
-        body = await read_body(request, MAX_FORM_BYTES)
+        body = await request.body(MAX_FORM_BYTES)
         fetched = await self.service.logins.fetch_login(_polled_with(body))
         if fetched is None:
             raise NoSuchRoute
         name, token = fetched
         server = self.public_url or request.base_url
-        return Reply(encode({"server": server, "loginName": name, "appPassword": token}))
+        return JsonResponse(encode({"server": server, "loginName": name, "appPassword": token}))
 
 
 class FlowResource(Resource):
     """/index.php/login/v2/flow/{login}: the page on which the owner logs in and lets the app in."""
 
-    async def get(self, request: Request) -> Reply:
+    async def get(self, request: Request) -> Response:
         """Show the form, unless it would be of no use."""
-        return self._page(request) if self._is_open(request) else pages.reply(pages.too_old())
+        return self._page(request) if self._is_open(request) else pages.response(pages.too_old())
 
-    async def post(self, request: Request) -> Reply:
+    async def post(self, request: Request) -> Response:
         """Check name and password, and let the app in."""
         if not self._is_open(request):
-            return pages.reply(pages.too_old(), FORBIDDEN)
-        form = _form(await read_body(request, MAX_FORM_BYTES))
+            return pages.response(pages.too_old(), FORBIDDEN)
+        form = _form(await request.body(MAX_FORM_BYTES))
         if not _is_from_our_page(request, form):
             return self._page(request, "That form was too old. Please try again.", FORBIDDEN)
         request.credential_kind = PasswordCredential.kind
         credential = PasswordCredential(form.get("name", ""), form.get("password", ""))
         try:
-            request.admitted = await self.service.authentication.admit(credential, request.address)
-            is_granted = await self._grant(request, request.admitted.account)
+            request.asker = await self.service.authentication.admit(credential, request.address)
+            is_granted = await self._grant(request, request.asker.account)
         except (NotAuthorized, TooManyAttempts) as error:
             log_refusal(request, error)
             return self._refused(request, error)
         if not is_granted:
-            return pages.reply(pages.used(), FORBIDDEN)
-        return pages.reply(pages.granted(_app(request)))
+            return pages.response(pages.used(), FORBIDDEN)
+        return pages.response(pages.granted(_app(request)))
 
     def _is_open(self, request: Request) -> bool:
-        return self.service.logins.is_link_open(parameter(request, "begun"))
+        return self.service.logins.is_link_open(request.query("begun"))
 
     async def _grant(self, request: Request, account: Account) -> bool:
         login = bytes.fromhex(request.parameters["login"])
         return await self.service.logins.grant_login(account, login, _app(request))
 
-    def _refused(self, request: Request, error: Exception) -> Reply:
+    def _refused(self, request: Request, error: Exception) -> Response:
         refusal = refusal_of(error, "")
         if isinstance(error, TooManyAttempts):
-            reply = self._page(request, "Too many attempts. Please wait a while.", refusal.status)
-            reply.headers |= refusal.headers
-            return reply
+            response = self._page(
+                request, "Too many attempts. Please wait a while.", refusal.status
+            )
+            response.headers.update(refusal.headers)
+            return response
         return self._page(request, "The name or the password is not right.", FORBIDDEN)
 
-    def _page(self, request: Request, problem: str = "", status: int = 200) -> Reply:
+    def _page(self, request: Request, problem: str = "", status: int = 200) -> Response:
         """Return the form, with a secret that only a page of ours can send back."""
         secret = secrets.token_urlsafe(16)
-        reply = pages.reply(pages.form(_app(request), secret, problem), status)
-        secure = "; Secure" if request.is_secure else ""
-        reply.headers["Set-Cookie"] = (
-            f"{_COOKIE}={secret}; Path=/; HttpOnly; SameSite=Strict{secure}"
+        response = pages.response(pages.form(_app(request), secret, problem), status)
+        response.set_cookie(
+            _COOKIE, secret, secure=request.is_secure, httponly=True, samesite="strict"
         )
-        return reply
+        return response
 
 
 def _polled_with(body: bytes) -> str:
@@ -120,13 +124,13 @@ def _polled_with(body: bytes) -> str:
 
 
 def _is_from_our_page(request: Request, form: dict[str, str]) -> bool:
-    shown = request.cookies().get(_COOKIE, "")
+    shown = request.http.cookies.get(_COOKIE, "")
     return bool(shown) and hmac.compare_digest(shown.encode(), form.get("secret", "").encode())
 
 
 def _app(request: Request) -> str:
     """Return what the app calls itself, which anybody can have written into the address."""
-    told = parameter(request, "app")
+    told = request.query("app")
     return "".join(filter(str.isprintable, told)).strip()[:_MAX_APP_CHARACTERS] or _UNKNOWN_APP
 
 

@@ -6,7 +6,7 @@ import base64
 import hashlib
 from html import escape
 
-from feedkeep.http.messages import Reply
+from starlette.responses import HTMLResponse
 
 _STYLE = """
 body { font: 1rem/1.5 system-ui, sans-serif; max-width: 24rem; margin: 4rem auto; padding: 0 1rem;
@@ -56,7 +56,6 @@ the app, if it is logged in, and begin again there.</p>"""
 # No script, nothing from elsewhere, no frame around it; this one style by its hash.
 _STYLE_HASH = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
 _HEADERS = {
-    "Content-Type": "text/html; charset=utf-8",
     "Content-Security-Policy": (
         f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; form-action 'self';"
         " base-uri 'none'; frame-ancestors 'none'"
@@ -86,6 +85,6 @@ def used() -> str:
     return _USED
 
 
-def reply(body: str, status: int = 200) -> Reply:
-    """Return a page as a reply."""
-    return Reply(_PAGE.format(style=_STYLE, body=body).encode(), status, dict(_HEADERS))
+def response(body: str, status: int = 200) -> HTMLResponse:
+    """Return a page as a response."""
+    return HTMLResponse(_PAGE.format(style=_STYLE, body=body), status, _HEADERS)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
+
+from starlette.datastructures import QueryParams
 
 from feedkeep.errors import InvalidInput
 from feedkeep.model import Page, PageRequest, Stamp, T
@@ -20,7 +22,7 @@ END = Stamp(253_402_300_799_999_999)
 _WHOLE_NUMBER = re.compile(r"[0-9]{1,18}")
 
 
-def page_request(query: Mapping[str, Sequence[str]]) -> PageRequest:
+def page_request(query: QueryParams) -> PageRequest:
     """Return which page a query asks for.
 
     `after` stands in `next` links only: a page that is counted off from `since` would skip an entry
@@ -63,9 +65,9 @@ def whole_number(text: str, greatest: int) -> int:
     return number
 
 
-def _one(query: Mapping[str, Sequence[str]], name: str, read: Callable[[str], T], default: T) -> T:
-    values = query.get(name)
-    if values is None:
+def _one(query: QueryParams, name: str, read: Callable[[str], T], default: T) -> T:
+    values = query.getlist(name)
+    if not values:
         return default
     if len(values) > 1:
         raise InvalidInput(f"The query has {name} more than once.")

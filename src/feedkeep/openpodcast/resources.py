@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 
+from starlette.responses import Response
+
 from feedkeep.errors import InvalidInput
-from feedkeep.http.body import read_body
 from feedkeep.http.json_bodies import decode, encode
-from feedkeep.http.messages import Reply, Request
-from feedkeep.model import AccountId, Admitted
+from feedkeep.http.requests import AdmittedRequest, Request
+from feedkeep.http.responses import JsonResponse
 from feedkeep.openpodcast import paging, wire
 from feedkeep.rules.subscriptions import Refused, Wanted
 from feedkeep.service import Service
@@ -28,10 +29,10 @@ class SubscriptionsResource:
         self._max_items = settings.max_items
         self._public_url = settings.public_url.rstrip("/")
 
-    async def get(self, request: Request) -> Reply:
+    async def get(self, request: AdmittedRequest) -> Response:
         """List what changed after a stamp."""
-        asked = paging.page_request(request.query())
-        page = await self._service.subscriptions.page(_admitted(request).account, asked)
+        asked = paging.page_request(request.http.query_params)
+        page = await self._service.subscriptions.page(request.admitted.account, asked)
         base = (self._public_url or request.base_url) + request.path
         reply = wire.page_reply(
             page,
@@ -40,15 +41,15 @@ class SubscriptionsResource:
             paging.next_url(base, asked, page),
             paging.previous_url(base, asked),
         )
-        return _reply_unless_known(request, encode(reply))
+        return _response_unless_known(request, encode(reply))
 
-    async def post(self, request: Request) -> Reply:
+    async def post(self, request: AdmittedRequest) -> Response:
         """Add feeds."""
-        body = await read_body(request, self._max_body_bytes)
+        body = await request.body(self._max_body_bytes)
         is_long = len(body) > LONG_BYTES
         wanted = await beside(is_long, self._wanted, body)
-        results = await self._service.subscriptions.add(_account(request), wanted)
-        return Reply(await beside(is_long, lambda: encode(wire.add_reply(results))))
+        results = await self._service.subscriptions.add(request.admitted.account.id, wanted)
+        return JsonResponse(await beside(is_long, lambda: encode(wire.add_reply(results))))
 
     def _wanted(self, body: bytes) -> list[Wanted | Refused]:
         wanted = decode(wire.ADD_REQUEST, body)
@@ -64,31 +65,31 @@ class SubscriptionResource:
         self._service = service
         self._max_body_bytes = settings.max_body_bytes
 
-    async def get(self, request: Request) -> Reply:
+    async def get(self, request: AdmittedRequest) -> Response:
         """Read it."""
-        view = self._service.subscriptions.read(_admitted(request), request.parameters["guid"])
-        return _reply_unless_known(request, encode(wire.subscription_reply(view)))
+        view = self._service.subscriptions.read(request.admitted, request.parameters["guid"])
+        return _response_unless_known(request, encode(wire.subscription_reply(view)))
 
-    async def patch(self, request: Request) -> Reply:
+    async def patch(self, request: AdmittedRequest) -> Response:
         """Change its feed URL, its guid, its status."""
-        body = await read_body(request, self._max_body_bytes)
+        body = await request.body(self._max_body_bytes)
         is_long = len(body) > LONG_BYTES
         wanted = await beside(is_long, decode, wire.UPDATE_REQUEST, body)
         updated = await self._service.subscriptions.update(
-            _account(request),
+            request.admitted.account.id,
             request.parameters["guid"],
             new_feed_url=wire.sent(wanted.new_feed_url),
             new_guid=wire.sent(wanted.new_guid),
             is_subscribed=wire.sent(wanted.is_subscribed),
         )
-        return Reply(encode(wire.update_reply(updated)))
+        return JsonResponse(encode(wire.update_reply(updated)))
 
-    async def delete(self, request: Request) -> Reply:
+    async def delete(self, request: AdmittedRequest) -> Response:
         """Delete it; a tombstone stays."""
         deletion = await self._service.subscriptions.delete(
-            _account(request), request.parameters["guid"]
+            request.admitted.account.id, request.parameters["guid"]
         )
-        return Reply(encode(wire.deleted_reply(deletion)), 202)
+        return JsonResponse(encode(wire.deleted_reply(deletion)), 202)
 
 
 class DeletionResource:
@@ -97,27 +98,18 @@ class DeletionResource:
     def __init__(self, service: Service) -> None:
         self._service = service
 
-    async def get(self, request: Request) -> Reply:
+    async def get(self, request: AdmittedRequest) -> Response:
         """Read it."""
         number = paging.whole_number(request.parameters["deletion_id"], MAX_DELETION_ID)
-        deletion = await self._service.subscriptions.deletion(_account(request), number)
-        return Reply(encode(wire.deletion_reply(deletion)))
+        deletion = await self._service.subscriptions.deletion(request.admitted.account.id, number)
+        return JsonResponse(encode(wire.deletion_reply(deletion)))
 
 
-def _admitted(request: Request) -> Admitted:
-    assert request.admitted is not None, "a resource that is not public was reached"
-    return request.admitted
-
-
-def _account(request: Request) -> AccountId:
-    return _admitted(request).account.id
-
-
-def _reply_unless_known(request: Request, body: bytes) -> Reply:
+def _response_unless_known(request: Request, body: bytes) -> Response:
     """Answer with the body and its ETag, or with 304 if the client has exactly this body."""
     etag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
     headers = {"ETag": etag, "Cache-Control": "private, no-cache", "Vary": "Authorization"}
-    known = request.header(b"if-none-match")
+    known = request.header("if-none-match")
     if known and (known.strip() == "*" or etag in known):
-        return Reply(None, 304, headers)
-    return Reply(body, headers=headers)
+        return Response(None, 304, headers)
+    return JsonResponse(body, headers=headers)

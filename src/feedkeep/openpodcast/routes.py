@@ -7,7 +7,7 @@ from typing import Any
 
 from feedkeep.http.health import LiveResource, ReadyResource
 from feedkeep.http.reference import DocsFileResource, DocsResource, OpenApiResource, leading_to
-from feedkeep.http.routing import Methods
+from feedkeep.http.routing import PublicRoute, Route
 from feedkeep.openpodcast.resources import (
     DeletionResource,
     SubscriptionResource,
@@ -19,20 +19,20 @@ from feedkeep.settings import Settings
 
 def openpodcast_routes(
     service: Service, settings: Settings, openapi: Mapping[str, Any]
-) -> dict[str, Methods]:
+) -> list[Route | PublicRoute]:
     """Return what is at every route."""
     many = SubscriptionsResource(service, settings)
     one = SubscriptionResource(service, settings)
     document = OpenApiResource(openapi)
-    return {
-        "/subscriptions": Methods(get=many.get, post=many.post),
-        "/subscriptions/{guid}": Methods(get=one.get, patch=one.patch, delete=one.delete),
-        "/deletions/{deletion_id}": Methods(get=DeletionResource(service).get),
-        "/livez": Methods(get=LiveResource().get, is_public=True),
-        "/readyz": Methods(get=ReadyResource(service).get, is_public=True),
-        "/openapi.json": Methods(get=document.get, is_public=True),
-        "/": Methods(get=leading_to("docs"), is_public=True),
-        "/docs": Methods(get=DocsResource().get, is_public=True),
-        "/docs/": Methods(get=leading_to("../docs"), is_public=True),
-        "/docs/{name}": Methods(get=DocsFileResource().get, is_public=True),
-    }
+    return [
+        Route("/subscriptions", get=many.get, post=many.post),
+        Route("/subscriptions/{guid}", get=one.get, patch=one.patch, delete=one.delete),
+        Route("/deletions/{deletion_id}", get=DeletionResource(service).get),
+        PublicRoute("/livez", get=LiveResource().get),
+        PublicRoute("/readyz", get=ReadyResource(service).get),
+        PublicRoute("/openapi.json", get=document.get),
+        PublicRoute("/", get=leading_to("docs")),
+        PublicRoute("/docs", get=DocsResource().get),
+        PublicRoute("/docs/", get=leading_to("../docs")),
+        PublicRoute("/docs/{name}", get=DocsFileResource().get),
+    ]

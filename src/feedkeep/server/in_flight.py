@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable
 from typing import Any, TypeVar
 
 import structlog
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from feedkeep.http.messages import HOLD, App, Receive, Scope, Send
 from feedkeep.http.problems import NO_ROOM, BodyTooSlow, NoRoom
-from feedkeep.server.refusals import reply_of
+from feedkeep.http.requests import HOLD
+from feedkeep.server.refusals import response_of
 
 PIECE_BYTES = 64 * 1024
 """How much of a reply is handed to the server at once."""
@@ -29,6 +30,10 @@ WAIT_SECONDS = 5.0
 """How long a request waits for room before it is refused."""
 
 _log = structlog.get_logger()
+
+# In this version of ASGI, `send` may raise when the client has left. With an older one Starlette
+# listens for that beside a response, which would be a second task in here.
+_ASGI = {"version": "3.0", "spec_version": "2.4"}
 
 T = TypeVar("T")
 
@@ -54,7 +59,7 @@ class InFlight:
         held_bytes: What all requests hold.
     """
 
-    def __init__(self, app: App, most_bytes: int) -> None:
+    def __init__(self, app: ASGIApp, most_bytes: int) -> None:
         self._app = app
         self._most_bytes = most_bytes
         self._freed = asyncio.Event()
@@ -68,11 +73,11 @@ class InFlight:
         try:
             if self.is_full():
                 await self.room()
-            scope = {**scope, HOLD: request.hold_for_reply}
+            scope = {**scope, "asgi": _ASGI, HOLD: request.hold_for_reply}
             await self._app(scope, request.receive, request.send)
         except NoRoom:
             _log.warning("no room for a request", in_flight_bytes=self.held_bytes)
-            await reply_of(NO_ROOM).send(send)
+            await response_of(NO_ROOM)(scope, receive, send)
         except ClientTooSlow:
             pass  # the reply has no end, so that the server cuts the connection
         finally:
@@ -126,7 +131,7 @@ class InFlight:
 class _Request:
     """A request under way."""
 
-    _start: Mapping[str, Any] | None = None
+    _start: Message | None = None
     _body_bytes = 0
     _held_bytes = 0
     _waits_for = _waited_for = NOTHING
@@ -140,7 +145,7 @@ class _Request:
         self._receive = receive
         self._send = send
 
-    async def receive(self) -> Mapping[str, Any]:
+    async def receive(self) -> Message:
         """Take a piece of the body."""
         if self._body_bytes and self._in_flight.is_full():
             await self._wait(ROOM, self._in_flight.room())
@@ -149,7 +154,7 @@ class _Request:
         self.hold(self._body_bytes)
         return event
 
-    async def send(self, message: Mapping[str, Any]) -> None:
+    async def send(self, message: Message) -> None:
         """Send the start of a reply, which leaves with its body, or a piece of it, of any size."""
         if message["type"] == "http.response.start":
             self._start = message
@@ -215,7 +220,7 @@ class _Request:
         assert self._task is not None
         self._task.cancel()
 
-    async def _send_in_pieces(self, body: bytes, message: Mapping[str, Any]) -> None:
+    async def _send_in_pieces(self, body: bytes, message: Message) -> None:
         last = (len(body) - 1) // PIECE_BYTES * PIECE_BYTES
         for first in range(0, last, PIECE_BYTES):
             piece = {**message, "body": body[first : first + PIECE_BYTES], "more_body": True}

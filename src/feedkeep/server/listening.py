@@ -15,9 +15,9 @@ from typing import Any, cast
 
 import structlog
 import uvicorn
+from starlette.types import ASGIApp
 
 from feedkeep.errors import FeedkeepError
-from feedkeep.http.messages import App
 from feedkeep.server.accepting import BACKLOG, Doorway
 from feedkeep.server.in_flight import InFlight
 from feedkeep.server.protocol import KEEP_ALIVE_SECONDS, Protocol
@@ -95,7 +95,7 @@ def _bound(family: int, address: Any, *, is_shared: bool) -> socket.socket:
     return listener
 
 
-async def run(app: App, listener: socket.socket, settings: Settings) -> None:
+async def run(app: ASGIApp, listener: socket.socket, settings: Settings) -> None:
     """Serve until SIGTERM or Ctrl-C, then answer what was accepted, and return."""
     in_flight = InFlight(app, settings.max_in_flight_bytes)
     server = _Server(in_flight, listener, _tls(settings))

@@ -10,10 +10,10 @@ from itertools import chain
 from typing import Any, cast
 
 import httptools
+from starlette.types import ASGIApp
 from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from feedkeep.http.messages import App
 from feedkeep.http.problems import (
     HEAD_TOO_LARGE,
     STOPPING,
@@ -22,7 +22,7 @@ from feedkeep.http.problems import (
     UNREADABLE,
 )
 from feedkeep.server import in_flight
-from feedkeep.server.refusals import has_body, is_only_chunked, reply_of, written
+from feedkeep.server.refusals import has_body, is_only_chunked, response_of, written
 from feedkeep.server.writing import ReplyWriter, reset
 
 KEEP_ALIVE_SECONDS = 75
@@ -133,12 +133,12 @@ class Protocol(HttpToolsProtocol):
         async def answer(scope: Any, receive: Any, _send: Any) -> None:
             writer = ReplyWriter(cycle)
             try:
-                await cast("App", app)(scope, receive, writer.send)
+                await cast("ASGIApp", app)(scope, receive, writer.send)
             except ConnectionError:
                 pass  # the client has left, and is told nothing any more
             except asyncio.CancelledError:  # by the server, which stops and has waited long enough
                 with contextlib.suppress(RuntimeError, ConnectionError):  # answered, or left
-                    await reply_of(STOPPING).send(writer.send)
+                    await response_of(STOPPING)(scope, receive, writer.send)
             finally:
                 writer.cut_if_incomplete()
 

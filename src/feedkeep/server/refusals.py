@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from feedkeep.http.messages import Reply
 from feedkeep.http.problems import Refusal
+from feedkeep.http.responses import JsonResponse
 from feedkeep.server.writing import head_of
 
 _BODY_HEADERS = {b"content-length", b"transfer-encoding"}
@@ -29,12 +29,12 @@ def is_only_chunked(headers: Iterable[tuple[bytes, bytes]]) -> bool:
 
 def written(refusal: Refusal) -> bytes:
     """Return a refusal as the bytes of an HTTP message."""
-    reply = reply_of(refusal)
-    return head_of(reply.status, reply.fields()) + (reply.body or b"")
+    response = response_of(refusal)
+    return head_of(response.status_code, response.raw_headers) + bytes(response.body)
 
 
-def reply_of(refusal: Refusal) -> Reply:
-    """Return a refusal with what every reply carries; the connection ends with it."""
-    reply = refusal.reply()
-    reply.headers |= _HEADERS
-    return reply
+def response_of(refusal: Refusal) -> JsonResponse:
+    """Return a refusal with what every response carries; the connection ends with it."""
+    response = refusal.response()
+    response.headers.update(_HEADERS)
+    return response

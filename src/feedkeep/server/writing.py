@@ -86,15 +86,15 @@ class ReplyWriter:
     def _head(self, *, is_last: bool) -> bytes:
         cycle = self._cycle
         headers = [*cycle.default_headers, *self._start["headers"]]
-        if not is_last and not any(name.lower() == b"content-length" for name, _ in headers):
+        if not is_last and not any(name == b"content-length" for name, _ in headers):
             self._is_chunked = cycle.scope["http_version"] != "1.0"
             cycle.keep_alive = cycle.keep_alive and self._is_chunked
         if self._is_chunked:
-            headers.append((b"Transfer-Encoding", b"chunked"))
-        if (b"Connection", b"close") in headers:
+            headers.append((b"transfer-encoding", b"chunked"))
+        if (b"connection", b"close") in headers:
             cycle.keep_alive = False
         elif not cycle.keep_alive:
-            headers.append((b"Connection", b"close"))
+            headers.append((b"connection", b"close"))
         return head_of(self._start["status"], headers)
 
 

@@ -1,8 +1,17 @@
 """Each client has a copy of the whole file, and whatever is written is kept until it is taken."""
 
-from feedkeep.http.messages import Reply
-from feedkeep.http.reference import SharedReply
+from pathlib import Path
+
+from starlette.responses import Response
+
+from feedkeep.http import reference
 from feedkeep.server import in_flight
 
-SharedReply.send = Reply.send
+
+def whole(path: Path, headers: dict[str, str]) -> Response:
+    """Return a file as one body."""
+    return Response(path.read_bytes(), headers=headers)
+
+
+vars(reference)["FileResponse"] = whole
 in_flight.PIECE_BYTES = 2**30

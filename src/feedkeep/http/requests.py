@@ -1,0 +1,146 @@
+"""A request as every edge sees it: Starlette's, with what this service knows of who sent it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection, Iterable, Mapping
+
+from starlette.requests import ClientDisconnect
+from starlette.requests import Request as HTTPRequest
+
+from feedkeep.errors import FeedkeepError, InvalidInput
+from feedkeep.http.addresses import plain_address
+from feedkeep.model import Admitted, CredentialKind
+
+HOLD = "feedkeep.hold"
+"""Where a scope may have a function that counts the bytes that a request takes from the memory."""
+
+
+class BodyTooLarge(FeedkeepError):
+    """A request body is larger than what is read; `str()` of it says how large it may be."""
+
+
+class UnsupportedCoding(FeedkeepError):
+    """A request body has a content coding; `str()` of it says what to send instead."""
+
+
+class Request:
+    """One request.
+
+    Attributes:
+        http: The request itself, by Starlette's documented door.
+        method: In capital letters.
+        path: The path, percent-decoded, without the query.
+        parameters: What stands in the path where the route has names.
+        id: What the log and the response call it.
+        address: The address of the client: of the last hop that is not a trusted proxy.
+        credential_kind: What kind of credential came with it, as far as that is known.
+        asker: Who is asking, as far as the log can tell.
+        response_headers: Headers that the response is to have, whatever it is.
+    """
+
+    parameters: Mapping[str, str]
+    credential_kind: CredentialKind = CredentialKind.NONE
+    asker: Admitted | None = None
+
+    def __init__(self, http: HTTPRequest, trusted_proxies: Collection[str] = ()) -> None:
+        self.http = http
+        self.method: str = http.scope["method"]
+        self.path: str = http.scope["path"]
+        self.id = f"{random.getrandbits(64):016x}"
+        self.response_headers: dict[str, str] = {}
+        self.address = self._peer = _peer_of(http)
+        self._is_proxied = self._peer in trusted_proxies
+        if self._is_proxied:
+            self.address = _client_behind(
+                self._peer, self.header("x-forwarded-for"), trusted_proxies
+            )
+
+    def header(self, name: str) -> str:
+        """Return a header; "" if there is none.
+
+        One that came more than once is the list of what came (RFC 9110, section 5.3).
+        """
+        return ", ".join(self.http.headers.getlist(name))
+
+    @property
+    def base_url(self) -> str:
+        """How the client reached this service: scheme and host."""
+        scheme = "https" if self.is_secure else "http"
+        host, port = self.http.scope["server"]
+        return f"{scheme}://{self.header('host') or f'{host}:{port}'}"
+
+    @property
+    def is_secure(self) -> bool:
+        """Whether the client came by HTTPS, to this service or to a proxy that is trusted."""
+        if self._is_proxied:
+            return self.header("x-forwarded-proto").strip().lower() == "https"
+        return bool(self.http.scope["scheme"] == "https")
+
+    def query(self, name: str) -> str:
+        """Return the last value of a parameter of the query; "" if there is none."""
+        return self.http.query_params.get(name, "")
+
+    def hold(self, texts: Iterable[str]) -> None:
+        """Count texts that the response will be made of, which may be long together.
+
+        Raises:
+            NoRoom: Others take all the memory that there is for responses.
+        """
+        if hold := self.http.scope.get(HOLD):
+            hold(sum(map(len, texts)))
+
+    async def body(self, max_bytes: int) -> bytes:
+        """Return the whole body.
+
+        Raises:
+            UnsupportedCoding: It is compressed or otherwise coded.
+            BodyTooLarge: It is larger than `max_bytes`; no more than that was kept.
+            InvalidInput: The connection was cut in the middle of it.
+        """
+        if self.header("content-encoding").strip().lower() not in {"", "identity"}:
+            raise UnsupportedCoding("Send the body as it is, without a Content-Encoding.")
+        announced = self.header("content-length")
+        count = int(announced) if announced.isdigit() else 0
+        body = bytearray()
+        try:
+            if count <= max_bytes:
+                async for chunk in self.http.stream():
+                    body += chunk
+                    count = len(body)
+                    if count > max_bytes:
+                        break
+        except ClientDisconnect as error:
+            raise InvalidInput("The body ended early.") from error
+        if count > max_bytes:
+            raise BodyTooLarge(f"At most {max_bytes:,} bytes are read.")
+        return bytes(body)
+
+
+class AdmittedRequest(Request):
+    """A request of somebody who was let in.
+
+    Attributes:
+        admitted: Who that is.
+    """
+
+    def __init__(self, request: Request, admitted: Admitted) -> None:
+        vars(self).update(vars(request))
+        self.admitted = self.asker = admitted
+
+
+def _peer_of(http: HTTPRequest) -> str:
+    """Return the address at the other end of the connection."""
+    client = http.scope.get("client")
+    return plain_address(client[0]) if client else "127.0.0.1"
+
+
+def _client_behind(proxy: str, forwarded_for: str, trusted_proxies: Collection[str]) -> str:
+    """Return the address of the last hop that is not a trusted proxy.
+
+    What stands before it in the header, the client itself may have written.
+    """
+    address, hops = proxy, forwarded_for.split(",")
+    while address in trusted_proxies and hops:
+        address = plain_address(hops.pop().strip()) or address
+    return address

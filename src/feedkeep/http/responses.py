@@ -1,0 +1,57 @@
+"""Responses that Starlette has not: encoded JSON, and bodies in chunks that fail aloud."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+
+from starlette.responses import Response, StreamingResponse
+
+WHOLE_BYTES = 262_144
+"""How many bytes of a body that comes in chunks are waited for before the response begins."""
+
+_CHUNK_BYTES = 64 * 1024
+
+
+class JsonResponse(Response):
+    """JSON; its content is the bytes of it."""
+
+    media_type = "application/json"
+
+
+async def streamed(chunks: AsyncGenerator[bytes, None], *, is_head: bool) -> Response:
+    """Return JSON whose chunks are made while it is sent; a short one is a response like any other.
+
+    For HEAD nothing is made that nobody wants. Raises whatever the first chunks do: those that are
+    short enough to be waited for. If a later one fails, the response has no end, and whoever serves
+    it cuts the connection: a client must not take half a list for all of it.
+    """
+    first = bytearray()
+    async for chunk in chunks:
+        first += chunk
+        if len(first) >= WHOLE_BYTES:
+            break
+    else:
+        return JsonResponse(bytes(first))
+    if is_head:
+        await chunks.aclose()
+    return StreamingResponse(_with_first(bytes(first), chunks), media_type=JsonResponse.media_type)
+
+
+async def _with_first(
+    first: bytes, others: AsyncGenerator[bytes, None]
+) -> AsyncGenerator[bytes, None]:
+    async with aclosing(others):
+        yield first
+        async for chunk in others:
+            yield chunk
+
+
+def shared(body: bytes, headers: dict[str, str]) -> Response:
+    """Return a body that all clients share: none of them ever has all of it for itself."""
+    return StreamingResponse(_slices(body), headers=headers | {"Content-Length": str(len(body))})
+
+
+async def _slices(body: bytes) -> AsyncIterator[bytes]:
+    for first in range(0, len(body), _CHUNK_BYTES):
+        yield body[first : first + _CHUNK_BYTES]
