@@ -16,6 +16,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 
 from feedkeep.http.problems import (
     HEAD_TOO_LARGE,
+    NO_ROOM,
     STOPPING,
     UNKNOWN_CODING,
     UNKNOWN_METHOD,
@@ -30,6 +31,9 @@ KEEP_ALIVE_SECONDS = 75
 
 MAX_HEAD_BYTES = 16 * 1024
 """The size of the largest request line and headers together that are read."""
+
+MAX_WAITING = 16
+"""How many requests of one connection may wait for the one that is being answered."""
 
 _VERSIONS = {"1.0", "1.1"}
 _UPGRADE = re.compile(rb"\n([uU][pP][gG][rR][aA][dD][eE])(?=[ \t]*:)")
@@ -159,6 +163,9 @@ class Protocol(HttpToolsProtocol):
             raise ValueError("the head is too large")  # which makes httptools refuse
         if self.parser.get_http_version() not in _VERSIONS:
             raise ValueError("not a version of HTTP that is spoken here")
+        if len(self.pipeline) >= MAX_WAITING:  # a read has room for 8,000, of some kilobytes each
+            self._refusal = NO_ROOM
+            raise ValueError("too many requests are sent ahead")
         names = [name for name, _ in self.headers]
         if names.count(b"host") > 1:
             raise ValueError("which host is meant cannot be told (RFC 9112, section 3.2)")
