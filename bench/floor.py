@@ -8,7 +8,7 @@ from typing import Any
 import uvicorn
 import uvloop
 
-from feedkeep.server.listening import SERVER_SETTINGS
+from feedkeep.http.serving.listening import SERVER_SETTINGS
 
 BODY = b'{"answer":"' + b"x" * 187 + b'"}'
 START = {

@@ -182,7 +182,7 @@ def test_a_huge_body_is_refused_without_being_kept(feedkeep: FeedkeepProcess) ->
 def test_few_requests_of_a_connection_wait_for_the_one_that_is_answered(
     feedkeep: FeedkeepProcess,
 ) -> None:
-    # Each that waits takes some kilobytes: who sent thousands at once, and read nothing, took 80 MB.
+    # Each that waits takes some kilobytes: who sent thousands, and read nothing, took 80 MB.
     reply = reply_to(feedkeep, (HEAD + b"\r\n") * 5_000)
     assert reply.count(b"HTTP/1.1 200 ") < 100
     assert reply.count(b"HTTP/1.1 503 ") <= 1  # a client that sends on may see the end alone

@@ -16,11 +16,11 @@ from feedkeep.assembly import open_service
 from feedkeep.cli.common import ConfigOption, DatabaseOption, say, settings
 from feedkeep.edges import edges
 from feedkeep.http.application import Application
+from feedkeep.http.serving import listen, run
+from feedkeep.http.serving.workers import Workers
 from feedkeep.logs import configure_logs
-from feedkeep.server import listen, run
 from feedkeep.service import Service
 from feedkeep.settings import Settings, check_workers, shown
-from feedkeep.workers import Workers
 
 EXAMPLE_FEED = "https://podnews.net/rss"
 

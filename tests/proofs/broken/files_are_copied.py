@@ -5,7 +5,7 @@ from pathlib import Path
 from starlette.responses import Response
 
 from feedkeep.http import reference
-from feedkeep.server import in_flight
+from feedkeep.http.serving import in_flight
 
 
 def whole(path: Path, headers: dict[str, str]) -> Response:

@@ -1,5 +1,5 @@
 """No connection goes when there is no place for another."""
 
-from feedkeep.server.accepting import Doorway
+from feedkeep.http.serving.accepting import Doorway
 
 Doorway._make_room = lambda _self: False

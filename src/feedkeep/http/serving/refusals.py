@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from feedkeep.http.problems import Refusal
 from feedkeep.http.responses import JsonResponse
-from feedkeep.server.writing import head_of
+from feedkeep.http.serving.writing import head_of
 
 _BODY_HEADERS = {b"content-length", b"transfer-encoding"}
 _HEADERS = {

@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from feedkeep.http.problems import NO_ROOM, BodyTooSlow, NoRoom
 from feedkeep.http.requests import HOLD
-from feedkeep.server.refusals import response_of
+from feedkeep.http.serving.refusals import response_of
 
 PIECE_BYTES = 64 * 1024
 """How much of a reply is handed to the server at once."""

@@ -9,7 +9,7 @@ from typing import Any
 import uvloop
 from starlette.types import Receive, Scope, Send
 
-from feedkeep.server import listen, run
+from feedkeep.http.serving import listen, run
 from feedkeep.settings import Settings
 
 PIECE = b"x" * 65_536

@@ -14,8 +14,8 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from feedkeep.http.problems import BodyTooSlow, NoRoom, refusal_of
-from feedkeep.server import in_flight
-from feedkeep.server.in_flight import PIECE_BYTES, InFlight
+from feedkeep.http.serving import in_flight
+from feedkeep.http.serving.in_flight import PIECE_BYTES, InFlight
 
 ROOM = 1_000_000
 LARGE = 900_000

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from feedkeep import workers
+from feedkeep.http.serving import workers
 from feedkeep.settings import Settings
 
 

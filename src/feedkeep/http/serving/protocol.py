@@ -22,9 +22,9 @@ from feedkeep.http.problems import (
     UNKNOWN_METHOD,
     UNREADABLE,
 )
-from feedkeep.server import in_flight
-from feedkeep.server.refusals import has_body, is_only_chunked, response_of, written
-from feedkeep.server.writing import ReplyWriter, reset
+from feedkeep.http.serving import in_flight
+from feedkeep.http.serving.refusals import has_body, is_only_chunked, response_of, written
+from feedkeep.http.serving.writing import ReplyWriter, reset
 
 KEEP_ALIVE_SECONDS = 75
 """How long a connection may be idle between two requests."""

@@ -14,9 +14,9 @@ from heapq import nsmallest
 
 import structlog
 
-from feedkeep.server import in_flight
-from feedkeep.server.protocol import Protocol
-from feedkeep.server.writing import reset
+from feedkeep.http.serving import in_flight
+from feedkeep.http.serving.protocol import Protocol
+from feedkeep.http.serving.writing import reset
 
 BACKLOG = 2_048
 """How many connections the kernel accepts before we take them in."""

@@ -18,9 +18,9 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from feedkeep.errors import FeedkeepError
-from feedkeep.server.accepting import BACKLOG, Doorway
-from feedkeep.server.in_flight import InFlight
-from feedkeep.server.protocol import KEEP_ALIVE_SECONDS, Protocol
+from feedkeep.http.serving.accepting import BACKLOG, Doorway
+from feedkeep.http.serving.in_flight import InFlight
+from feedkeep.http.serving.protocol import KEEP_ALIVE_SECONDS, Protocol
 from feedkeep.settings import Settings
 
 GRACE_SECONDS = 8
