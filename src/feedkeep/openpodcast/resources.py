@@ -16,6 +16,8 @@ from feedkeep.service import Service
 from feedkeep.settings import Settings
 from feedkeep.turns import LONG_BYTES, beside
 
+_KEPT_BY_ITS_OWNER = ((b"cache-control", b"private, no-cache"), (b"vary", b"Authorization"))
+
 MAX_DELETION_ID = 2**53 - 1
 """The greatest whole number that every JSON parser reads exactly."""
 
@@ -108,8 +110,10 @@ class DeletionResource:
 def _response_unless_known(request: Request, body: bytes) -> Response:
     """Answer with the body and its ETag, or with 304 if the client has exactly this body."""
     etag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
-    headers = {"ETag": etag, "Cache-Control": "private, no-cache", "Vary": "Authorization"}
     known = request.header("if-none-match")
     if known and (known.strip() == "*" or etag in known):
-        return Response(None, 304, headers)
-    return JsonResponse(body, headers=headers)
+        response = Response(status_code=304)
+    else:
+        response = JsonResponse(body)
+    response.raw_headers += ((b"etag", etag.encode()), *_KEPT_BY_ITS_OWNER)
+    return response

@@ -34,7 +34,7 @@ def _end_list(self: Protocol) -> None:
     _end(self)
 
 
-Protocol.on_message_begin = _begin_list  # type: ignore[method-assign]
-Protocol.on_response_complete = _end_list  # type: ignore[method-assign]
+Protocol.on_message_begin = _begin_list
+Protocol.on_response_complete = _end_list
 sys.setprofile(_note)
 threading.setprofile(_note)
