@@ -7,8 +7,7 @@ former URLs lead to it.
 
 from __future__ import annotations
 
-from collections import defaultdict
-
+from feedkeep.entry_index import EntryIndex
 from feedkeep.model import (
     Alias,
     Decision,
@@ -39,35 +38,28 @@ class Draft:
     def __init__(self, snapshot: Snapshot, most: Most = EVERYONES) -> None:
         self.counts = snapshot.counts
         self.most = most
-        self._snapshot = snapshot
-        self._entries: dict[Guid, Entry] = {}
-        self._pointers: defaultdict[Guid, set[Guid]] = defaultdict(set)
+        self._now = snapshot.now
         self._last_stamp = snapshot.last_stamp
-        self._touched: dict[Guid, None] = {}  # a set that keeps its order
-        for guid, entry in snapshot.entries.items():
-            self._set(guid, entry)
+        self._index = EntryIndex(snapshot.entries)
+        self._before: dict[Guid, Entry | None] = {}  # what was changed, as it was at first
 
     def find(self, guid: Guid) -> Subscription | None:
         """Return the subscription that `guid` is the present guid of, or leads to; deleted too."""
-        entry = self._entries.get(guid)
-        if isinstance(entry, Pointer):
-            entry = self._entries[entry.new_guid]
-            assert isinstance(entry, Subscription), "a pointer leads to another pointer"
-        return entry
+        return self._index.find(guid)
 
     def pointer_count(self, subscription: Subscription) -> int:
         """Return how many pointers lead to the subscription."""
-        return len(self._pointers[subscription.guid])
+        return self._index.pointer_count(subscription.guid)
 
     def former_urls(self, subscription: Subscription) -> dict[Guid, Alias]:
         """Return the URLs that lead to the subscription besides its present one, by their guids."""
-        guids = [subscription.guid, *self._pointers[subscription.guid]]
-        aliases = {guid: self._entries[guid].alias for guid in guids}
+        guids = [subscription.guid, *self._index.pointers_to(subscription.guid)]
+        aliases = {guid: self._index[guid].alias for guid in guids}
         return {guid: alias for guid, alias in aliases.items() if alias is not None}
 
     def tick(self) -> Stamp:
         """Return the next stamp of the account (contract, section 4)."""
-        self._last_stamp = next_stamp(self._last_stamp, self._snapshot.now)
+        self._last_stamp = next_stamp(self._last_stamp, self._now)
         return self._last_stamp
 
     def put(self, subscription: Subscription) -> Subscription:
@@ -77,7 +69,7 @@ class Draft:
 
     def create(self, guid: Guid, url: FeedUrl) -> Subscription:
         """Add a subscription that is subscribed, and let its URL lead to it."""
-        self._take_over(self._entries.get(guid))
+        self._take_over(self._index.get(guid))
         created = self.put(Subscription(guid, url.text, True, subscription_changed=Stamp(0)))
         if url.guid != guid:
             self.lead(url.guid, created, alias=None)
@@ -90,7 +82,7 @@ class Draft:
         An announced pointer that led to another one is stamped; leading it to a newer guid of the
         same one is no change of it (contract, section 4).
         """
-        entry = self._entries.get(guid)
+        entry = self._index.get(guid)
         if isinstance(entry, Subscription):
             assert entry.guid == subscription.guid, "the guid is another subscription's own"
             self._put(replace(entry, alias=alias))
@@ -108,7 +100,7 @@ class Draft:
         """
         if guid == subscription.guid:
             return subscription
-        own = self._entries.get(guid)
+        own = self._index.get(guid)
         self._put(Pointer(subscription.guid, guid, self.tick(), subscription.alias))
         renamed = self.put(replace(subscription, guid=guid, alias=own.alias if own else None))
         self._redirect(subscription.guid, guid)
@@ -120,10 +112,10 @@ class Draft:
         No guid and no URL is lost, and the result is subscribed if either was. The caller stamps
         the result. Moves of `other` are not `kept`'s to undo, so its URLs stay for good.
         """
-        for guid in self._pointers[other.guid].copy():
+        for guid in self._index.pointers_to(other.guid):
             self._disown_alias(guid)
         self._disown_alias(other.guid)
-        absorbed = self._entries[other.guid]
+        absorbed = self._index[other.guid]
         self._put(Pointer(other.guid, kept.guid, self.tick(), absorbed.alias))
         self._redirect(other.guid, kept.guid)
         url = parse_feed_url(other.feed_url)
@@ -152,45 +144,44 @@ class Draft:
     def retire_urls(self, subscription: Subscription, stamp: Stamp) -> Subscription:
         """Note that apps are told from `stamp` on to give the former URLs up."""
         for guid, alias in self.former_urls(subscription).items():
-            self._put(replace(self._entries[guid], alias=replace(alias, retired=stamp)))
+            self._put(replace(self._index[guid], alias=replace(alias, retired=stamp)))
         return self._present(subscription)
 
     def decision(self, outcome: T, deletion: Deletion | None = None) -> Decision[T]:
         """Return what has to change for this draft to hold, with the outcome for the caller."""
-        known = self._snapshot.entries
-        now = {guid: self._entries.get(guid) for guid in self._touched}
+        changed = [(guid, old, self._index.get(guid)) for guid, old in self._before.items()]
         return Decision(
             outcome=outcome,
-            saved=[entry for guid, entry in now.items() if entry and entry != known.get(guid)],
-            forgotten=[guid for guid, entry in now.items() if entry is None and guid in known],
+            saved=[new for _, old, new in changed if new and new != old],
+            forgotten=[guid for guid, old, new in changed if old and new is None],
             last_stamp=self._last_stamp,
             counts=self.counts,
             deletion=deletion,
         )
 
     def _present(self, subscription: Subscription) -> Subscription:
-        entry = self._entries[subscription.guid]
+        entry = self._index[subscription.guid]
         assert isinstance(entry, Subscription)
         return entry
 
     def _has_moved_away(self, subscription: Subscription, url: FeedUrl) -> bool:
         found = self.find(url.guid)
-        alias = self._entries[url.guid].alias if found else None
+        alias = self._index[url.guid].alias if found else None
         return found == subscription and alias is not None and alias.moved_away
 
     def _is_unannounced(self, guid: Guid) -> bool:
-        entry = self._entries[guid]
+        entry = self._index[guid]
         return isinstance(entry, Pointer) and entry.guid_changed is None
 
     def _disown_alias(self, guid: Guid) -> None:
-        entry = self._entries[guid]
+        entry = self._index[guid]
         if entry.alias and entry.alias.moved_away:
             self._put(replace(entry, alias=replace(entry.alias, moved_away=False)))
 
     def _redirect(self, old: Guid, new: Guid) -> None:
         """Lead all pointers to `old` straight to `new`; that is not a change of them."""
-        for guid in self._pointers[old].copy():
-            pointer = self._entries[guid]
+        for guid in self._index.pointers_to(old):
+            pointer = self._index[guid]
             assert isinstance(pointer, Pointer)
             self._put(replace(pointer, new_guid=new))
 
@@ -202,8 +193,8 @@ class Draft:
         """
         if not isinstance(taken, Pointer) or taken.guid_changed is None:
             return
-        for guid in sorted(self._pointers[taken.new_guid] - {taken.guid}):
-            pointer = self._entries[guid]
+        for guid in sorted(self._index.pointers_to(taken.new_guid)):
+            pointer = self._index[guid]
             assert isinstance(pointer, Pointer)
             if pointer.guid_changed is not None and pointer.guid_changed < taken.guid_changed:
                 self._put(replace(pointer, guid_changed=self.tick()))
@@ -212,19 +203,9 @@ class Draft:
         self._put_or_forget(entry.guid, entry)
 
     def _put_or_forget(self, guid: Guid, entry: Entry | None) -> None:
-        self._touched[guid] = None
-        self.counts = counted(self.counts, self._entries.get(guid), entry)
-        self._set(guid, entry)
-
-    def _set(self, guid: Guid, entry: Entry | None) -> None:
-        """Change entries and the index of pointers together; everything goes through here."""
-        old = self._entries.pop(guid, None)
-        if isinstance(old, Pointer):
-            self._pointers[old.new_guid].discard(guid)
-        if entry is not None:
-            self._entries[guid] = entry
-        if isinstance(entry, Pointer):
-            self._pointers[entry.new_guid].add(guid)
+        old = self._index.set(guid, entry)
+        self._before.setdefault(guid, old)
+        self.counts = counted(self.counts, old, entry)
 
 
 def _moved(subscription: Subscription, feed_url: str) -> Subscription:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
+from feedkeep.entry_index import led_to
 from feedkeep.errors import InvalidFeedUrl
 from feedkeep.model import Entry, Guid, Pointer, Snapshot, Subscription
 from feedkeep.rules.counts import count
@@ -41,8 +42,7 @@ def _subscription_violations(
         yield f"what is kept as the feed URL of {subscription.guid} is none"
         return
     found = known.get(derived)
-    target = found.new_guid if isinstance(found, Pointer) else derived
-    if found is None or target != subscription.guid:
+    if found is None or led_to(found) != subscription.guid:
         yield f"the feed URL of {subscription.guid} does not lead to it"
     if found is not None and found.alias is not None:
         yield f"the present feed URL of {subscription.guid} is kept as a former one, too"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from feedkeep.entry_index import led_to
 from feedkeep.errors import InvalidFeedUrl, InvalidInput
 from feedkeep.model import (
     Alias,
@@ -146,7 +147,7 @@ def _former_urls(entries: Iterable[Entry]) -> dict[Guid, dict[Guid, Alias]]:
     former: dict[Guid, dict[Guid, Alias]] = {}
     for entry in entries:
         if entry.alias:
-            former.setdefault(_led_to(entry), {})[entry.guid] = entry.alias
+            former.setdefault(led_to(entry), {})[entry.guid] = entry.alias
     return former
 
 
@@ -212,13 +213,9 @@ def move(
     """
     decision = update(snapshot, old.guid, Update(new, is_told_to_apps=is_told), most)
     after = {**snapshot.entries, **{entry.guid: entry for entry in decision.saved}}
-    moved = _led_to(after[new.guid])
-    guids = [guid for guid, entry in after.items() if _led_to(entry) == moved]
+    moved = led_to(after[new.guid])
+    guids = [guid for guid, entry in after.items() if led_to(entry) == moved]
     return decision.telling(guids)
-
-
-def _led_to(entry: Entry) -> Guid:
-    return entry.new_guid if isinstance(entry, Pointer) else entry.guid
 
 
 def parsed(urls: Iterable[str]) -> tuple[list[FeedUrl], list[str]]:
@@ -298,7 +295,8 @@ def to_replace(
     snapshot: Snapshot, wanted: Sequence[FeedUrl]
 ) -> tuple[Sequence[FeedUrl], Sequence[FeedUrl]]:
     """Return which URLs to add and which to leave, so that a whole account has the wanted ones."""
-    kept = {_present(snapshot, url): url for url in wanted}
+    known = snapshot.entries
+    kept = {led_to(known[url.guid]) if url.guid in known else url.guid: url for url in wanted}
     subscribed = {
         entry.guid: entry
         for entry in snapshot.entries.values()
@@ -307,8 +305,3 @@ def to_replace(
     add = [url for guid, url in kept.items() if guid not in subscribed]
     leave = [parse_feed_url(s.feed_url) for guid, s in subscribed.items() if guid not in kept]
     return add, leave
-
-
-def _present(snapshot: Snapshot, url: FeedUrl) -> str:
-    entry = snapshot.entries.get(url.guid)
-    return entry.new_guid if isinstance(entry, Pointer) else url.guid

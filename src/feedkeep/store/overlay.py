@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable
 
+from feedkeep.entry_index import EntryIndex
 from feedkeep.model import (
     AccountId,
     Counts,
@@ -12,7 +12,6 @@ from feedkeep.model import (
     Deletion,
     Entry,
     Guid,
-    Pointer,
     Snapshot,
     Stamp,
     T,
@@ -48,14 +47,11 @@ class Overlay:
         self.saved: dict[Guid, Entry] = {}
         self.forgotten: set[Guid] = set()
         self.deletions: list[Deletion] = []
-        self._entries: dict[Guid, Entry] = {}
-        self._pointers: defaultdict[Guid, set[Guid]] = defaultdict(set)
-        for entry in entries:
-            self.load(entry)
+        self._index = EntryIndex({entry.guid: entry for entry in entries})
 
     def load(self, entry: Entry) -> None:
         """Add an entry as it is stored."""
-        self._set(entry.guid, entry)
+        self._index.set(entry.guid, entry)
 
     def run(
         self, guids: Iterable[Guid] | None, decide: Callable[[Snapshot], Decision[T]], now: Stamp
@@ -66,16 +62,16 @@ class Overlay:
 
         Raises whatever `decide` raises; nothing is kept then.
         """
-        given = dict(self._entries) if guids is None else self._closure(guids)
+        given = self._index.whole() if guids is None else self._index.closure(guids)
         decision = decide(Snapshot(given, self.last_stamp, now, self.counts))
         if not decision.saved and not decision.forgotten:
             return decision.outcome
         for entry in decision.saved:
-            self._set(entry.guid, entry)
+            self._index.set(entry.guid, entry)
             self.saved[entry.guid] = entry
             self.forgotten.discard(entry.guid)
         for guid in decision.forgotten:
-            self._set(guid, None)
+            self._index.set(guid, None)
             self.saved.pop(guid, None)
             self.forgotten.add(guid)
         if decision.deletion:
@@ -83,22 +79,3 @@ class Overlay:
         self.last_stamp = decision.last_stamp
         self.counts = decision.counts
         return decision.outcome
-
-    def _closure(self, guids: Iterable[Guid]) -> dict[Guid, Entry]:
-        """Return the entries of `guids`, what they lead to, and all pointers to that."""
-        found = [self._entries[guid] for guid in guids if guid in self._entries]
-        targets = {e.new_guid if isinstance(e, Pointer) else e.guid for e in found}
-        closure = {guid: self._entries[guid] for guid in targets}
-        for target in targets:
-            closure |= {guid: self._entries[guid] for guid in self._pointers[target]}
-        return closure
-
-    def _set(self, guid: Guid, entry: Entry | None) -> None:
-        """Change entries and the index of pointers together; everything goes through here."""
-        old = self._entries.pop(guid, None)
-        if isinstance(old, Pointer):
-            self._pointers[old.new_guid].discard(guid)
-        if entry is not None:
-            self._entries[guid] = entry
-        if isinstance(entry, Pointer):
-            self._pointers[entry.new_guid].add(guid)
