@@ -47,6 +47,7 @@ def read_feed_list(data: bytes) -> FeedList:
     Raises:
         InvalidInput: It is none of the formats, broken, or hostile.
     """
+    # UTF-16 has a zero byte beside each ASCII character.
     start = data[:_ENOUGH_BYTES].replace(b"\0", b"").lstrip(_BYTE_ORDER_MARKS + b" \t\r\n")
     if start.startswith(b"{"):
         return FeedList(_read_json(data))

@@ -41,6 +41,7 @@ _BYTE_ORDER_MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
+    # Without a mark, the first "<" shows it.
     b"<\0": "utf-16-le",
     b"\0<": "utf-16-be",
 }
@@ -140,6 +141,8 @@ def _salvaged(text: str) -> list[ListedFeed]:
 
 
 def _refuse_declarations(_name: str, _system: str | None, _public: str | None, own: bool) -> None:
+    # Entities can expand a billion times, or name a file of this machine. A document type that is
+    # only referred to is never fetched, and does no harm.
     if own:
         raise InvalidInput(
             "The XML declares entities or attributes of its own, which no feed list needs;"
@@ -151,6 +154,7 @@ def _decoded(data: bytes) -> str:
     marks = (codec for mark, codec in _BYTE_ORDER_MARKS.items() if data.startswith(mark))
     codec = next(marks, None) or _declared(data[:_HEAD_BYTES])
     try:
+        # XML allows no white space before its declaration; that is no reason to refuse a list.
         return data.decode(codec).lstrip()
     except UnicodeError as error:
         raise InvalidInput(f'The XML is not in the encoding "{codec}": {error}.') from error

@@ -93,6 +93,8 @@ def read_basic(text: bytes) -> Credential | None:
         readings.append((name.decode(), password.decode()))
     if not text.isascii():
         readings.append((name.decode("latin-1"), password.decode("latin-1")))
+    # Apps have a field for a password and none for a token, so a token is taken in its place. It is
+    # ASCII, and therefore the same in both readings.
     if (token := read_token(readings[0][1])) is not None:
         return replace(token, names=[name for name, _ in readings])
     shown = None
@@ -141,6 +143,7 @@ def name_key(name: str) -> str:
     """
     if len(name) > MAX_NAME_CHARACTERS:
         return _NEVER_NORMAL + name[:MAX_NAME_CHARACTERS].replace("\0", "\ufffd")
+    # Case folding can leave a text that is not normalised.
     folded = unicodedata.normalize("NFKC", name).casefold()
     return unicodedata.normalize("NFKC", folded).replace("\0", "\ufffd")
 
@@ -215,6 +218,7 @@ def is_named(account: Account, shown: TokenCredential) -> bool:
 
 def admits(account: Account, token: Token, now: Stamp) -> bool:
     """Say whether a token of an account lets its bearer in at the moment `now`."""
+    # Judged anew with each request, so that revoking takes effect with the next one.
     is_alive = token.expires is None or now < token.expires
     return is_alive and token.revoked is None and not account.is_disabled
 

@@ -13,6 +13,7 @@ MAX_DOCUMENTS = 1_000
 
 MAX_CAPTION_CHARACTERS = 200
 TYPES = ("desktop", "laptop", "mobile", "server", "other")
+"""The types that gPodder knows; any other type becomes the last of them."""
 
 _ID = re.compile(r"[\w.-]{1,64}")
 

@@ -69,6 +69,8 @@ class Draft:
 
     def create(self, guid: Guid, url: FeedUrl) -> Subscription:
         """Add a subscription that is subscribed, and let its URL lead to it."""
+        # A new subscription can take over the guid of a deleted one's former URL, which devices may
+        # still follow. Without this they could end at the wrong feed; the random test found it.
         self._take_over(self._index.get(guid))
         created = self.put(Subscription(guid, url.text, True, subscription_changed=Stamp(0)))
         if url.guid != guid:
@@ -84,9 +86,12 @@ class Draft:
         """
         entry = self._index.get(guid)
         if isinstance(entry, Subscription):
+            # Some protocols know feeds by URL only, so the text of a former URL is kept even where
+            # the guid derived from it is the present one, and has no pointer.
             assert entry.guid == subscription.guid, "the guid is another subscription's own"
             self._put(replace(entry, alias=alias))
             return
+        # Devices were told where this pointer led, and have to learn where it leads now.
         stamp = entry.guid_changed if entry else None
         if entry and stamp is not None and entry.new_guid != subscription.guid:
             self._take_over(entry)
@@ -100,6 +105,7 @@ class Draft:
         """
         if guid == subscription.guid:
             return subscription
+        # An alias stays with the guid that is derived from its URL, whichever guid is present.
         own = self._index.get(guid)
         self._put(Pointer(subscription.guid, guid, self.tick(), subscription.alias))
         renamed = self.put(replace(subscription, guid=guid, alias=own.alias if own else None))
@@ -112,6 +118,9 @@ class Draft:
         No guid and no URL is lost, and the result is subscribed if either was. The caller stamps
         the result. Moves of `other` are not `kept`'s to undo, so its URLs stay for good.
         """
+        # The error for a URL that is taken tells clients to merge and then to move. If that move
+        # counted as an undo, it would drop the URL it leaves, and an old device that still has this
+        # URL would subscribe to the feed a second time.
         for guid in self._index.pointers_to(other.guid):
             self._disown_alias(guid)
         self._disown_alias(other.guid)
@@ -131,10 +140,11 @@ class Draft:
         """
         left = parse_feed_url(subscription.feed_url)
         moved = self.put(_moved(subscription, url.text))
-        if left.guid == url.guid:
+        if left.guid == url.guid:  # from http to https, for example: still the same feed
             return moved
-        is_undo = may_undo and self._has_moved_away(moved, url)
+        is_undo = may_undo and self._has_moved_away(moved, url)  # `lead` drops the alias
         self.lead(url.guid, moved, alias=None)
+        # Devices know a guid that was announced, so it stays even if the move is undone.
         if is_undo and self._is_unannounced(left.guid):
             self._put_or_forget(left.guid, None)
         else:
@@ -210,6 +220,7 @@ class Draft:
 
 def _moved(subscription: Subscription, feed_url: str) -> Subscription:
     """Return a subscription with another feed URL; apps go on with the one that they were told."""
+    # AntennaPod and Kasts would take a move for a removal, and delete downloads and play states.
     is_told = subscription.app_url is None or subscription.app_url_until is not None
     app_url = subscription.feed_url if is_told else subscription.app_url
     return _known_as(replace(subscription, feed_url=feed_url), app_url, None)

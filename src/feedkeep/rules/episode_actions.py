@@ -81,6 +81,7 @@ def judge(sent: SentAction) -> EpisodeAction | RefusedUrl | None:
     guid = sent.episode_guid or None
     if guid and (len(guid) > _MAX_GUID_CHARACTERS or "\0" in guid):
         guid = None
+    # mygpoclient gives up for good on a reply with a start but no position.
     numbers = (_number(sent.started), _number(sent.position), _number(sent.total))
     if kind != "play" or numbers[1] is None:
         numbers = (None, None, None)
@@ -114,7 +115,10 @@ def record(snapshot: ActionSnapshot, sent: Sequence[EpisodeAction]) -> ActionDec
 
 
 def stamped_anew(snapshot: ActionSnapshot, _: Sequence[EpisodeAction]) -> ActionDecision:
-    """Let all apps be told actions once more, which they may have lost, in the same order."""
+    """Give actions new stamps, in the same order, so that all apps get them once more.
+
+    AntennaPod loses a feed's play states when it is told that the feed moved.
+    """
     return _stamped(snapshot, sorted(snapshot.known.values(), key=lambda action: action.revision))
 
 
@@ -146,7 +150,10 @@ def without_own(listed: Iterable[EpisodeAction], told: Told, since: Second) -> l
 
 
 def spelled(actions: Iterable[EpisodeAction], feed_urls: Mapping[Guid, str]) -> list[EpisodeAction]:
-    """Return actions with the URLs that their podcasts have in the list now."""
+    """Return actions with the URLs that their podcasts have in the list now.
+
+    gPodder finds an episode by the URL of its podcast.
+    """
     return [
         replace(action, podcast=feed_urls.get(action.podcast_guid, action.podcast))
         for action in actions
@@ -156,9 +163,11 @@ def spelled(actions: Iterable[EpisodeAction], feed_urls: Mapping[Guid, str]) -> 
 def _is_news(action: EpisodeAction, kept: EpisodeAction | None) -> bool:
     if kept is None:
         return True
+    # Otherwise a device whose clock was a day ahead is ignored for a day after it was corrected.
     was_clock_right = first_stamp(Second(kept.done)) <= kept.revision
     if _NOT_TOLD < action.done < kept.done and was_clock_right:
         return False
+    # Apps repeat an upload when its reply was lost; only what differs is news to the others.
     done = kept.done if action.done == _NOT_TOLD else action.done
     return replace(action, done=done, revision=kept.revision, podcast=kept.podcast) != kept
 

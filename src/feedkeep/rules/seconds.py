@@ -16,7 +16,10 @@ FROM_NOTHING = Second(0)
 """What an app asks with that has nothing yet; it is never told."""
 
 EVERYTHING = Second(1)
-"""What an app is told that can have missed anything."""
+"""What an app is told that may have missed any change.
+
+It is not 0: an app that asks since 0 starts from nothing, and is sent no removals.
+"""
 
 NOTHING = Told()
 """Of an app of which nothing is known."""
@@ -55,14 +58,18 @@ def first_second(since: Second, newest: Second, app: Told) -> Second:
     everything, if nothing is known of it: no second after `newest + 1` can be ours.
     """
     if app.told is None:
+        # Plus one, since Kasts asks since the second after the one it was told.
         return since if since <= newest + 1 else EVERYTHING
     if has_heard(since, app):
         return since
+    # After an upload, AntennaPod with Nextcloud asks since the time of the phone's clock. That is
+    # later than what others changed between its poll and its upload.
     return min(since, Second((app.heard or FROM_NOTHING) + 1))
 
 
 def has_heard(since: Second, app: Told) -> bool:
     """Say whether `since` shows that the last reply came."""
+    # gPodder and AntennaPod ask since the second that they were told, Kasts since the next one.
     return app.told is not None and since in {app.told, app.told + 1}
 
 
@@ -78,6 +85,7 @@ def after_reply(since: Second, newest: Second, app: Told) -> Told:
 
 def knows_all(app: Told, clock: Stamp) -> bool:
     """Say whether an app was told all that changed up to where a clock stands."""
+    # Two phones may share a token: what one of them was told says nothing about the other.
     return app.is_alone and is_settled(clock) and second_of(clock) == app.told
 
 
@@ -95,6 +103,8 @@ def after_upload(app: Told, device: str, began: Stamp, ended: Stamp) -> Told:
 
     Apps send nothing before they have got what they asked, and need not be told what they sent.
     """
+    # AntennaPod asks next since the timestamp of its upload. The present second would make it miss
+    # what others changed since its poll; so it gets a later one only if nobody changed anything.
     told = second_of(ended) if knows_all(app, began) else app.told
     known = second_of(began) if app.told is None else app.told
     own = _with(app.own, OwnUpload(device, known, began, ended)) if ended > began else app.own
@@ -108,6 +118,8 @@ def is_own(app: Told, device: str, since: Second, stamp: Stamp) -> bool:
     that has forgotten it: a phone that was restored from a backup. Where several apps share what is
     known, their devices tell them apart, if they say which they are.
     """
+    # AntennaPod would overwrite what was played since with its own older action, and gPodder would
+    # offer to add again what its owner has just removed.
     can_tell = app.is_alone or device != ""
     return can_tell and any(
         own.device == device and own.known <= since and own.began < stamp <= own.ended

@@ -57,6 +57,8 @@ def is_left(removed: Guid, present: Guid, former: Mapping[Guid, Alias], app: Spe
     """
     if app.known & ({present, *former} - {removed}):
         return False  # it has the feed by another URL still, and clears away a double
+    # AntennaPod follows a redirect and renames the feed by itself, without an upload. So it can
+    # remove the present URL although it was never sent that.
     if removed == present or removed in app.known:
         return True
     if removed in app.gone or app.is_full:
@@ -75,6 +77,7 @@ def after_adding(
     If nothing was known of it and this feed, it may have begun before the move, and have the feed
     by one of its former URLs, too.
     """
+    # Without this, an app that has both URLs and removes the new one would unsubscribe its owner.
     is_new_here = app.known.isdisjoint({present, *former}) and app.gone.isdisjoint(former)
     if is_new_here:
         app = app.with_known([guid for guid, alias in former.items() if alias.moved_away])

@@ -169,6 +169,7 @@ def update(
 
     stamp = draft.tick()
     if wanted.is_told_to_apps:
+        # To apps that know only URLs, this is a new subscription: they are told of nothing else.
         subscription = draft.retire_urls(subscription, stamp)
         subscription = replace(subscription, status_changed=stamp, app_url=None, app_url_until=None)
     if wanted.is_subscribed is not None:
@@ -215,6 +216,8 @@ def delete(snapshot: Snapshot, guid: Guid) -> Decision[Deletion]:
 def with_status(subscription: Subscription, is_subscribed: bool, stamp: Stamp) -> Subscription:
     """Return a subscription that is subscribed, or is not; if that is a change, apps are told."""
     if subscription.is_subscribed == is_subscribed:
+        # AntennaPod uploads its whole list with its first sync. What was subscribed already is no
+        # news to other apps.
         return subscription
     changed = replace(subscription, is_subscribed=is_subscribed, status_changed=stamp)
     if is_subscribed and subscription.app_url is not None:
@@ -255,17 +258,25 @@ def _add_one(draft: Draft, item: Wanted) -> bool:
     """
     by_url = _found_by_url(draft, item.url)
     by_guid = draft.find(item.guid) if item.guid else None
+    # The guid sent is authoritative, not the URL beside it (contract, section 5).
     found = by_guid or by_url
+    # Counted near the limit only: doing it for each item slowed down a POST of a hundred feeds.
     if not has_room_for_one(draft.counts, draft.most):
         _check_room(draft, item, is_new=not any(f and f.is_subscribed for f in (found, by_url)))
     if found is None:
         draft.create(item.guid or item.url.guid, item.url)
         return False
 
+    # A guid that the account knows renames nothing: it may be a former one, sent by a device that
+    # was offline for a long time.
     is_renamed = item.guid is not None and by_guid is None
+    # Two subscriptions merge by a guid that was sent, never by a URL alone: an app that mistakes a
+    # login page for a moved feed would fold thirty feeds into one.
     absorbed = by_url if by_url and by_url.guid != found.guid else None
-    # Judged before any of it is done, which can be a thousand pointers to move.
+    # Checked before anything is changed: a draft has no way back, and the next items go on with it.
+    # Moving a thousand pointers for each item that is then refused also held up all other writers.
     led_to = draft.find(item.url.guid)
+    # A URL that already leads here needs no new pointer, so sending it again never fails.
     is_led_here = led_to is not None and led_to in (found, absorbed)
     gained = 1 if is_renamed or not is_led_here else 0
     gained += draft.pointer_count(absorbed) + 1 if absorbed else 0
@@ -278,10 +289,14 @@ def _add_one(draft: Draft, item: Wanted) -> bool:
         subscription = draft.absorb(found, absorbed)
     was_subscribed = subscription.is_subscribed
     if subscription.deleted is not None:
+        # A client that adds a feed knows nothing of its moves: this undoes none, and drops no URL.
         subscription = draft.move(subscription, item.url, may_undo=False)
+    # The feed never moved away from a URL that was only sent beside its guid. Moving to it later is
+    # a new move, not an undo, and drops no URL.
     if draft.find(item.url.guid) != subscription:
         draft.lead(item.url.guid, subscription, Alias(item.url.text, moved_away=False))
 
+    # Drawn last: pointers are stamped before the subscription they lead to (contract, section 4).
     stamp = draft.tick()
     draft.put(
         replace(
@@ -317,6 +332,7 @@ def _is_present(subscription: Subscription, url_guid: Guid) -> bool:
 
 
 def _at_the_end(draft: Draft, item: Wanted, was_subscribed: bool) -> Added:
+    # A later item of the same request may have renamed or absorbed this one's subscription.
     subscription = draft.find(item.url.guid)
     assert subscription is not None, "an accepted URL leads to its subscription"
     return Added(item.url.text, subscription, was_subscribed)
@@ -325,6 +341,7 @@ def _at_the_end(draft: Draft, item: Wanted, was_subscribed: bool) -> Added:
 def _take_guid(draft: Draft, subscription: Subscription, guid: Guid) -> tuple[Subscription, bool]:
     """Let `guid` be the present guid; return the subscription and whether it absorbed another."""
     other = draft.find(guid)
+    # Deleted or not: a rename over another subscription's guid would lose that one.
     has_merged = other is not None and other.guid != subscription.guid
     if other is not None and has_merged:
         subscription = draft.absorb(subscription, other)
@@ -335,10 +352,13 @@ def _take_feed_url(draft: Draft, subscription: Subscription, url: FeedUrl) -> Su
     other = draft.find(url.guid)
     if other is not None and other.guid != subscription.guid:
         if other.deleted is None:
+            # Never merged by a URL alone: an app that mistakes a login page for a moved feed sends
+            # that one URL for many feeds.
             raise InvalidInput(
                 f"The feed URL belongs to another subscription; to merge the two,"
                 f" send its guid {other.guid} as new_guid."
             )
+        # Of a former URL of the deleted one, only that URL comes over; the tombstone stays.
         if _is_present(other, url.guid):
             subscription = draft.absorb(subscription, other)
     return draft.move(subscription, url, may_undo=True)

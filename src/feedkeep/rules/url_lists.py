@@ -131,6 +131,7 @@ def _told(
     """Return by which URLs a feed is added, and by which it is removed."""
     is_news = feed.status_changed >= first
     if not feed.is_subscribed:
+        # AntennaPod removes a podcast by the exact text of its URL; nobody knows which URL it has.
         urls = [feed.feed_url, *filter(None, [feed.app_url]), *(a.url for a in former.values())]
         return [], urls if is_news and not is_from_nothing else []
     url = feed.feed_url
@@ -169,6 +170,8 @@ def upload(
     nothing, so sending it again does no harm.
     """
     draft = Draft(snapshot, most)
+    # AntennaPod renames a feed by itself when its old URL redirects. An app that says so removes
+    # the old URL and adds the new one, and has not unsubscribed.
     found = [draft.find(item.url.guid) for item in items if isinstance(item, Wanted)]
     wanted = {feed.guid for feed in found if feed is not None}
     for url in left:
@@ -193,6 +196,8 @@ def _leave(draft: Draft, url: FeedUrl, app: Spellings, wanted: Collection[Guid])
     if not is_kept and is_left(url.guid, _guid_of(feed.feed_url), former, app):
         stamp = draft.tick()
         draft.put(replace(with_status(feed, False, stamp), subscription_changed=stamp))
+    # Whatever it meant, the app no longer has this URL. A feed that never moved has only one, so
+    # there is nothing to remember.
     return app.with_gone([url.guid]) if former else app
 
 
@@ -271,12 +276,16 @@ def replace_list(
         InvalidInput: There is no room for one of them; then nothing is changed.
     """
     added, left = to_replace(snapshot, wanted.urls)
+    # A text that is not a URL may have meant any feed of the account, and gPodder's button "Upload
+    # local subscriptions" would unsubscribe that feed everywhere.
     if wanted.refused_count:
         left = []
     app = _after_replacing(snapshot, {url.guid for url in wanted.urls}, app)
     decision = upload(snapshot, [want(url.text, None) for url in added], left, app, told, most)
     for result in decision.outcome.results:
         if isinstance(result, Refused):
+            # mygpoclient takes every reply but an empty one for a failure, so a reply cannot say
+            # that the list was stored in part.
             raise InvalidInput(f"{result.message} So nothing was changed.")
     return decision
 

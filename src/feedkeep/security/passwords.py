@@ -51,6 +51,7 @@ class Passwords:
     """
 
     def __init__(self, workers: int = 1) -> None:
+        # Strangers decide how many logins come at once; 64 MiB for each would take all memory.
         at_once = max(1, AT_ONCE // workers)
         self._threads = ThreadPoolExecutor(at_once, thread_name_prefix="argon2")
         self._key = secrets.token_bytes(32)
@@ -92,7 +93,7 @@ class Passwords:
             check = asyncio.ensure_future(self._check(shown, password, count_attempt))
             self._checking[shown] = check
             check.add_done_callback(lambda _: self._checking.pop(shown))
-        return await asyncio.shield(check)
+        return await asyncio.shield(check)  # others may wait for it when this caller goes
 
     async def _check(
         self,
@@ -103,6 +104,7 @@ class Passwords:
         fingerprint, stored_hash = shown
         forgive = count_attempt()
         loop = asyncio.get_running_loop()
+        # A quick reply would tell strangers that a name is unknown, or has no password.
         candidate = stored_hash or _NOBODYS_HASH
         is_right = await loop.run_in_executor(self._threads, _matches, candidate, password)
         if not is_right or stored_hash is None:

@@ -37,6 +37,9 @@ class SharedSession(Value, frozen=True):
 class SharedSessions:
     """Remembers sessions by what was shown, under a keyed hash, in this process's memory only.
 
+    Kasts keeps no cookies and sends the password with each request. A new session for each would be
+    a durable write for each.
+
     What is remembered lets nobody in. The store is asked each time whether the session still does,
     and that ends together with the password or the token (contract, section 2).
     """

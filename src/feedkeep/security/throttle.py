@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from feedkeep.errors import TooManyAttempts
 
 WINDOW_SECONDS = 300
+# Against one machine that guesses one password, one that tries many accounts, and many machines
+# that guess the password of one account.
 PER_ACCOUNT_AND_ADDRESS = 10
 PER_ADDRESS = 50
 PER_ACCOUNT = 100
@@ -71,6 +73,7 @@ class Throttle:
     def forgive(self, attempt: Attempt) -> None:
         """Take an attempt back: its password was right, or was never checked."""
         for key, _ in attempt.keys:
+            # The attempt may be forgotten by now, if many others came while it was checked.
             times = self._attempts.get(key)
             if times is not None and attempt.at_seconds in times:
                 times.remove(attempt.at_seconds)
@@ -102,4 +105,5 @@ def _network(address: str) -> str:
         return address
     if isinstance(parsed, ipaddress.IPv4Address):
         return address
+    # A client with one of these addresses has 2**64, and could guess from another one each time.
     return str(ipaddress.IPv6Network((int(parsed) >> 64 << 64, 64)))

@@ -83,7 +83,8 @@ class Batcher(Generic[Job, T]):
                     _answer(answer, outcome)
         finally:
             del self._queues[key], self._workers[key]
-            for _, answer in (*batch, *queue):  # nobody may wait for ever
+            # A defect in `run` ends here, too; without this its callers would wait for ever.
+            for _, answer in (*batch, *queue):
                 _answer(answer, self._unanswered())
 
     def _unanswered(self) -> Exception:
@@ -94,6 +95,7 @@ class Batcher(Generic[Job, T]):
     def _next_batch(
         self, queue: deque[tuple[Job, asyncio.Future[T]]]
     ) -> list[tuple[Job, asyncio.Future[T]]]:
+        # The first job is taken whatever it weighs: one above the limit would never run.
         batch = [queue.popleft()]
         weight = self._weigh(batch[0][0])
         while queue and (weight := weight + self._weigh(queue[0][0])) <= self._max_weight:
@@ -104,8 +106,11 @@ class Batcher(Generic[Job, T]):
         try:
             return await self._run(jobs)
         except FailedBeforeCommit:
+            # A deadlock or a broken connection may be over; a job that is at fault now fails alone.
             return await self._one_by_one(jobs)
         except Exception as error:  # noqa: BLE001 - every caller has to get an answer
+            # The commit may have been carried out although its answer never came. Running the jobs
+            # again could do them twice; whether to send them again is for their clients to decide.
             return [error] * len(jobs)
 
     async def _one_by_one(self, jobs: Sequence[Job]) -> Sequence[Outcome[T]]:
