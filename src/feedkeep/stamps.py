@@ -32,9 +32,9 @@ def write_stamp(stamp: Stamp) -> str:
 
 @lru_cache(4_096)
 def _day(days: int) -> str:
-    """Return a day, counted from the epoch; with these kept, a stamp takes half as long to write.
+    """Return a day, counted from the epoch; with this cache, a stamp takes half as long to write.
 
-    A page of a list has 50 of them, which is a quarter of what it takes to answer with one.
+    A page of a list has 50 stamps, which took a quarter of the time of a reply.
     """
     return date.fromordinal(_EPOCH_DAY + days).isoformat()
 
@@ -45,7 +45,7 @@ def read_stamp(text: str) -> Stamp:
     Any offset is taken, also where it leads out of the years 0 to 9999.
 
     Raises:
-        InvalidInput: `text` is none.
+        InvalidInput: `text` is not a date-time.
     """
     match = _DATE_TIME.fullmatch(text)
     seconds = _seconds(match) if match else None

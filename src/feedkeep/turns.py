@@ -1,4 +1,4 @@
-"""Letting others have their turn: what takes long is done in parts, or beside the event loop."""
+"""Letting other tasks run: work that takes long is done in parts, or beside the event loop."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any, ParamSpec, TypeAlias, TypeVar
 from feedkeep.model import T
 
 LONG_BYTES = 16_384
-"""From how many bytes on a body is read, or written, beside the loop: some milliseconds' worth."""
+"""From how many bytes on a body is decoded or encoded beside the loop: it takes milliseconds."""
 
 LONG_LIST = 200
-"""From how many feeds on a list is."""
+"""From how many feeds on a list is computed beside the loop."""
 
 LONGEST_SECONDS = 0.001
-"""After how long others have their turn, where work is done in parts."""
+"""How long a part of some work may take before other tasks have their turn."""
 
 _AT_ONCE = 2
 
@@ -25,9 +25,9 @@ P = ParamSpec("P")
 S = TypeVar("S")
 
 Turns: TypeAlias = Generator[Callable[[], Any] | None, Any, S]
-"""Work that may take long: it yields wherever others may have their turn, and returns its value.
+"""Work that may take long: it yields wherever other tasks may run, and returns its value.
 
-Where it yields a computation, that is done beside the loop, and it is sent what came of that.
+If it yields a computation, that is done beside the loop, and its result is sent back in.
 """
 
 _threads = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="beside")
@@ -36,7 +36,7 @@ _threads = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="beside")
 async def beside(is_long: bool, work: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
     """Return what `work` computes: at once if that is not long, else in one of a few threads.
 
-    It shares nothing with anybody while it computes. Raises whatever it raises.
+    While it computes, nothing else may use the objects that it uses. Raises what `work` raises.
     """
     if not is_long:
         return work(*arguments, **named)
@@ -45,14 +45,14 @@ async def beside(is_long: bool, work: Callable[P, T], *arguments: P.args, **name
 
 
 class Turn:
-    """The time since others had theirs."""
+    """The time since other tasks had their turn."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._begun = self._loop.time()
 
     async def end_if_long(self) -> None:
-        """Let all others have their turn, if this one has taken long enough."""
+        """Let all other tasks run, if this one has run for long enough."""
         if self._loop.time() - self._begun > LONGEST_SECONDS:
             await asyncio.sleep(0)
             self._begun = self._loop.time()

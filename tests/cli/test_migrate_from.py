@@ -169,7 +169,7 @@ def test_what_came_before_a_failure_stays_and_the_next_run_brings_the_rest(
     here: FeedkeepProcess, gpodder_net: GpodderNet
 ) -> None:
     gpodder_net.failures = [400]
-    assert "The other server answers 400" in migrate(here, gpodder_net.url)
+    assert "The other server answered 400" in migrate(here, gpodder_net.url)
     assert kept(here) == ([PODCAST, "https://b.example"], 0, ["phone"])
     migrate(here, gpodder_net.url)
     assert kept(here)[1] == 2_500
@@ -192,14 +192,16 @@ def test_a_redirect_is_told_and_not_followed(
 ) -> None:
     gpodder_net.failures = [301]
     told = migrate(here, gpodder_net.url)
-    assert "The other server is at https://elsewhere.example; give that." in told
+    assert "The other server redirects to https://elsewhere.example; use that address." in told
 
 
 @pytest.mark.parametrize(
     "url", ["gpodder.net", "ftp://gpodder.net", "https://", "https://[", "file:///etc"]
 )
 def test_an_address_that_is_none_is_told(here: FeedkeepProcess, url: str) -> None:
-    assert "The address has to be like https://gpodder.net." in migrate(here, url)
+    assert "The address is not valid; it should look like https://gpodder.net." in migrate(
+        here, url
+    )
 
 
 def test_without_a_terminal_the_password_has_to_come_on_standard_input(

@@ -220,14 +220,14 @@ def test_a_list_is_as_long_as_is_configured_and_says_so_when_it_is_full(tmp_path
             reply = client.post("/subscriptions", json=items)
             added, (refused,) = reply.json()["success"], reply.json()["failure"]
             assert (reply.status_code, len(added), refused["feed_url"]) == (200, 2, c)
-            assert refused["message"].startswith("This account has 2 subscriptions, the most")
+            assert refused["message"].startswith("This account has 2 subscriptions, which is")
 
             path = f"/subscriptions/{added[0]['guid']}"
             client.patch(path, json={"is_subscribed": False})
             client.post("/subscriptions", json={"subscriptions": [{"feed_url": c}]})
             again = client.patch(path, json={"is_subscribed": True})
             assert again.status_code == 405
-            assert "This account has 2 subscriptions, the most" in again.json()["message"]
+            assert "This account has 2 subscriptions, which is" in again.json()["message"]
 
             sent = client.post(f"/api/2/subscriptions/{name}/phone.json", json={"add": [a]})
             assert (sent.status_code, sent.json()["update_urls"]) == (200, [[a, ""]])
@@ -236,7 +236,7 @@ def test_a_list_is_as_long_as_is_configured_and_says_so_when_it_is_full(tmp_path
             assert "So nothing was changed." in put.json()["message"]
         printed = process.must("import", name, "-", stdin=f"{b}\n{a}\n").splitlines()
         assert printed[0] == "0 added, 1 already there, 1 refused."
-        assert printed[1].startswith("line 2: This account has 2 subscriptions, the most")
+        assert printed[1].startswith("line 2: This account has 2 subscriptions, which is")
 
 
 @pytest.mark.parametrize(

@@ -180,7 +180,7 @@ def test_opml_keeps_the_guid_only_where_the_url_does_not_give_it() -> None:
 
 def test_a_url_that_xml_cannot_hold_is_told() -> None:
     odd = [subscription("https://a.example/\uffff")]
-    with pytest.raises(InvalidInput, match="XML cannot hold; export as json or urls"):
+    with pytest.raises(InvalidInput, match="XML does not allow; export as json or urls"):
         write_feed_list(odd, Format.OPML)
     assert len(read_feed_list(write_feed_list(odd, Format.JSON)).feeds) == 1
 

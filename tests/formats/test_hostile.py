@@ -57,7 +57,9 @@ def test_every_encoding_that_is_read_is_one_of_pythons() -> None:
 )
 def test_an_encoding_that_browsers_do_not_know_is_refused_with_what_to_do(label: str) -> None:
     data = f'<?xml version="1.0" encoding="{label}"?><opml/>'.encode()
-    with pytest.raises(InvalidInput, match=f'encoding "{label}", which is not read; use UTF-8'):
+    with pytest.raises(
+        InvalidInput, match=f'encoding "{label}", which is not supported; use UTF-8'
+    ):
         read_feed_list(data)
 
 

@@ -26,11 +26,11 @@ def whole(entries: list[Entry], last_stamp: int) -> Snapshot:
         ([SOUND, Pointer(DERIVED, OTHER, 5)], "stamp 5 is used 2 times"),
         ([SOUND, Pointer(DERIVED, OTHER, 99)], "stamp 99 is after the clock"),
         ([SOUND], f"the feed URL of {OTHER} does not lead to it"),
-        ([Subscription(OTHER, "\0", True, 5)], f"what is kept as the feed URL of {OTHER} is none"),
+        ([Subscription(OTHER, "\0", True, 5)], f"the feed URL of {OTHER} is not valid"),
         ([Pointer(DERIVED, OTHER)], f"pointer {DERIVED} does not lead to a subscription"),
         (
             [SOUND, Pointer(DERIVED, OTHER, alias=Alias(URL, True))],
-            f"the present feed URL of {OTHER} is kept as a former one, too",
+            f"the present feed URL of {OTHER} is stored as a former one, too",
         ),
         (
             [Subscription(DERIVED, URL, True, 5, deleted=6)],
@@ -64,6 +64,6 @@ def test_nothing_is_said_of_sound_entries() -> None:
 def test_a_size_that_is_not_the_lists_is_told() -> None:
     miscounted = replace(whole([SOUND, Pointer(DERIVED, OTHER)], 5), counts=Counts(1, 2, 2))
     assert list(violations(miscounted)) == [
-        "what is kept as the size of the list is Counts(subscribed=1, announced=2, entries=2),"
-        " but it is Counts(subscribed=1, announced=1, entries=2)"
+        "the stored counts of the list are Counts(subscribed=1, announced=2, entries=2),"
+        " but it has Counts(subscribed=1, announced=1, entries=2)"
     ]

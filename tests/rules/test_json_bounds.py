@@ -50,10 +50,10 @@ def test_what_is_nested_deeper_than_may_be_is_refused_and_nothing_else(
 @pytest.mark.parametrize("unit", [b"[],", b"{},", b"0,", b'"",', b'{"":0},'])
 def test_what_has_more_parts_than_may_be_is_refused(unit: bytes) -> None:
     parts = sum(unit.count(sign) for sign in (b"[", b"]", b"{", b"}", b",", b":"))
-    most = (MAX_JSON_PARTS - 2) // parts
-    check_json(b"[" + unit * most + b"]")
+    limit = (MAX_JSON_PARTS - 2) // parts
+    check_json(b"[" + unit * limit + b"]")
     with pytest.raises(InvalidInput, match=r"more than 400,000 parts"):
-        check_json(b"[" + unit * (most + 1) + b"]")
+        check_json(b"[" + unit * (limit + 1) + b"]")
 
 
 def test_what_stands_in_texts_does_not_count() -> None:

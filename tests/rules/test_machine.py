@@ -19,7 +19,7 @@ from feedkeep.rules import subscriptions
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.guids import parse_guid
 from feedkeep.rules.invariants import violations
-from feedkeep.rules.room import EVERYONES, Most
+from feedkeep.rules.room import DEFAULT_LIMITS, Limits
 from feedkeep.rules.subscriptions import MAX_POINTERS, Added, Update, guids_wanted, want
 
 URL_TEXTS = ["http://a.example/", "https://a.example", "http://b.example", "https://c.example/x"]
@@ -34,8 +34,8 @@ CLOCK = st.integers(0, 50)
 class Rules(RuleBasedStateMachine):
     """One account, kept by the rules and by the reference at once, and a device that follows it."""
 
-    most_pointers = MAX_POINTERS
-    most = EVERYONES
+    max_pointers = MAX_POINTERS
+    limits = DEFAULT_LIMITS
 
     def __init__(self) -> None:
         super().__init__()
@@ -43,7 +43,7 @@ class Rules(RuleBasedStateMachine):
         self.last_stamp = 0
         self.counts = Counts()
         self.reference = Account()
-        self.limit = mock.patch.object(subscriptions, "MAX_POINTERS", self.most_pointers)
+        self.limit = mock.patch.object(subscriptions, "MAX_POINTERS", self.max_pointers)
         self.limit.start()
         self.copy: dict[Guid, Entry] = {}
         self.followed_to = -1
@@ -57,7 +57,7 @@ class Rules(RuleBasedStateMachine):
         outcome = self.decide(
             now,
             guids_wanted(wanted),
-            lambda snapshot: subscriptions.add(snapshot, wanted, self.most),
+            lambda snapshot: subscriptions.add(snapshot, wanted, self.limits),
         )
         for (url, guid), item in zip(items, outcome, strict=True):
             was_added = self.attempt(lambda u=url, g=guid: self.reference.add(u, g))
@@ -86,7 +86,7 @@ class Rules(RuleBasedStateMachine):
             self.decide(
                 now,
                 [Guid(guid), *change.guids()],
-                lambda snapshot: subscriptions.update(snapshot, Guid(guid), change, self.most),
+                lambda snapshot: subscriptions.update(snapshot, Guid(guid), change, self.limits),
             )
             was_done = True
         except (UnknownSubscription, InvalidInput):
@@ -189,12 +189,10 @@ class Rules(RuleBasedStateMachine):
         before = deepcopy(self.reference.feeds)
         subscribed, entries = self.reference.size()
         is_done = change()
-        is_done = is_done and all(
-            len(f.aliases) <= self.most_pointers for f in self.reference.feeds
-        )
+        is_done = is_done and all(len(f.aliases) <= self.max_pointers for f in self.reference.feeds)
         now_subscribed, now_entries = self.reference.size()
-        is_done = is_done and now_subscribed <= max(subscribed, self.most.subscriptions)
-        is_done = is_done and now_entries <= max(entries, self.most.entries)
+        is_done = is_done and now_subscribed <= max(subscribed, self.limits.subscriptions)
+        is_done = is_done and now_entries <= max(entries, self.limits.entries)
         self.reference.feeds = self.reference.feeds if is_done else before
         return is_done
 
@@ -206,8 +204,8 @@ class Rules(RuleBasedStateMachine):
 class CrowdedRules(Rules):
     """The same, where the limits on pointers, on entries and on subscriptions are soon reached."""
 
-    most_pointers = 3
-    most = Most(subscriptions=2, entries=5)
+    max_pointers = 3
+    limits = Limits(subscriptions=2, entries=5)
 
 
 RUNS = 20_000 if IS_FULL else 120

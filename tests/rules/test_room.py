@@ -9,16 +9,15 @@ from feedkeep.errors import InvalidInput
 from feedkeep.model import Guid
 from feedkeep.rules import subscriptions, url_lists
 from feedkeep.rules.feed_urls import parse_feed_url
-from feedkeep.rules.room import Most, most_of
+from feedkeep.rules.room import Limits, limits_for
 from feedkeep.rules.subscriptions import Added, Refused, Update, want
 from feedkeep.rules.url_lists import whole_list
 
 A, B, C, D = (f"https://{letter}.example" for letter in "abcd")
 GUID = Guid("00000000-0000-4000-8000-000000000001")
-TWO = Most(subscriptions=2, entries=10)
+TWO = Limits(subscriptions=2, entries=10)
 FULL = (
-    "This account has 2 subscriptions, the most that this service keeps."
-    " Unsubscribe from others first."
+    "This account has 2 subscriptions, which is the maximum. Unsubscribe from another feed first."
 )
 
 
@@ -26,13 +25,13 @@ def guid(url: str) -> Guid:
     return parse_feed_url(url).guid
 
 
-def added(account: Account, *urls: str, most: Most = TWO) -> list[Added | Refused]:
+def added(account: Account, *urls: str, limits: Limits = TWO) -> list[Added | Refused]:
     items = [want(url, None) for url in urls]
-    return account.keep(subscriptions.add(account.snapshot(), items, most))
+    return account.keep(subscriptions.add(account.snapshot(), items, limits))
 
 
-def update(account: Account, url: str, change: Update, most: Most = TWO) -> None:
-    account.keep(subscriptions.update(account.snapshot(), guid(url), change, most))
+def update(account: Account, url: str, change: Update, limits: Limits = TWO) -> None:
+    account.keep(subscriptions.update(account.snapshot(), guid(url), change, limits))
 
 
 def test_items_that_find_no_room_fail_each_with_a_clear_reason_and_the_others_are_added() -> None:
@@ -48,7 +47,7 @@ def test_who_unsubscribes_or_deletes_has_room_again() -> None:
     added(account, A, B)
     update(account, A, Update(is_subscribed=False))
     assert isinstance(added(account, C)[0], Added)
-    with pytest.raises(InvalidInput, match="has 2 subscriptions, the most"):
+    with pytest.raises(InvalidInput, match="has 2 subscriptions, which is the maximum"):
         update(account, A, Update(is_subscribed=True))
     account.delete(guid(C))
     update(account, A, Update(is_subscribed=True))
@@ -57,7 +56,7 @@ def test_who_unsubscribes_or_deletes_has_room_again() -> None:
 
 def test_a_list_that_is_longer_than_it_may_be_can_still_be_changed_but_not_grow() -> None:
     account = Account()
-    added(account, A, B, C, most=most_of(3))
+    added(account, A, B, C, limits=limits_for(3))
     update(account, A, Update(new_feed_url=parse_feed_url(D)))
     update(account, B, Update(is_subscribed=True))
     assert isinstance(added(account, C)[0], Added)
@@ -72,7 +71,7 @@ def test_who_adds_and_deletes_for_ever_comes_to_an_end() -> None:
         account.delete(guid(url))
     (refused,) = added(account, A)
     assert isinstance(refused, Refused)
-    assert refused.message.startswith("This account's list has 10 entries, with all that was")
+    assert refused.message.startswith("This account's list has 10 entries, including those")
     assert isinstance(added(account, "https://a.example/3")[0], Added)  # one that it knows
 
 
@@ -95,23 +94,23 @@ def test_an_upload_leaves_first_so_that_there_is_room_for_what_it_adds() -> None
     account = Account()
     added(account, A, B)
     items, left = [want(url, None) for url in (C, D)], [parse_feed_url(A)]
-    synced = account.keep(url_lists.upload(account.snapshot(), items, left, most=TWO))
+    synced = account.keep(url_lists.upload(account.snapshot(), items, left, limits=TWO))
     assert [type(one) for one in synced.results] == [Added, Refused]
 
 
 def test_a_whole_list_that_finds_no_room_is_refused_whole() -> None:
     account = Account()
     added(account, A, B)
-    with pytest.raises(InvalidInput, match=r"the most that .* So nothing was changed\."):
-        url_lists.replace_list(account.snapshot(), whole_list([B, C, D]), most=TWO)
-    account.keep(url_lists.replace_list(account.snapshot(), whole_list([C, D]), most=TWO))
+    with pytest.raises(InvalidInput, match=r"is the maximum.* So nothing was changed\."):
+        url_lists.replace_list(account.snapshot(), whole_list([B, C, D]), limits=TWO)
+    account.keep(url_lists.replace_list(account.snapshot(), whole_list([C, D]), limits=TWO))
     assert account.counts.subscribed == 2
 
 
 def test_a_move_finds_room_or_is_refused() -> None:
     account = Account()
-    added(account, A, most=most_of(1))
+    added(account, A, limits=limits_for(1))
     old, new = parse_feed_url(A), parse_feed_url(B)
     with pytest.raises(InvalidInput, match="list has 1 entries"):
-        url_lists.move(account.snapshot(), old, new, is_told=False, most=Most(1, 1))
-    url_lists.move(account.snapshot(), old, new, is_told=False, most=Most(1, 2))
+        url_lists.move(account.snapshot(), old, new, is_told=False, limits=Limits(1, 1))
+    url_lists.move(account.snapshot(), old, new, is_told=False, limits=Limits(1, 2))

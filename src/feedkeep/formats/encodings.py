@@ -1,15 +1,15 @@
-"""The encodings that a file may say it is in: those that browsers know (WHATWG, Encoding, 4.2).
+"""The encodings that a file may declare: those that browsers know (WHATWG, Encoding, 4.2).
 
-Python knows more, and some of these are traps: what `punycode` decodes takes a time that grows with
-the square of its length.
+Python knows more, and some of those are traps: decoding `punycode` takes time that grows with the
+square of the length.
 """
 
 from __future__ import annotations
 
 _LABELS = {
     "utf-8": "utf-8 utf8 unicode-1-1-utf-8 unicode11utf8 unicode20utf8 x-unicode20utf8",
-    # Whoever can read the declaration in single bytes is not looking at these, whatever it says:
-    # .NET writes "utf-16" into files that it then saves as UTF-8.
+    # A declaration that can be read as single bytes is not in one of these, whatever it says: .NET
+    # writes "utf-16" into files that it then saves as UTF-8.
     "utf-8-sig": "utf-16 utf-16le utf-16be utf-32 utf-32le utf-32be ucs-2 iso-10646-ucs-2 unicode",
     "latin-1": "iso-8859-1 iso8859-1 iso88591 iso_8859-1 iso-ir-100 csisolatin1 latin1 l1 ascii"
     " us-ascii cp819 ibm819",
@@ -57,5 +57,5 @@ _CODECS = {label: codec for codec, labels in _LABELS.items() for label in labels
 
 
 def codec_of(label: str) -> str | None:
-    """Return the codec that reads what is in the encoding of that name; None if none is to."""
+    """Return the codec for the name of an encoding; None if the encoding is not supported."""
     return _CODECS.get(label.strip().lower())

@@ -1,4 +1,4 @@
-"""A feed list in any of the formats: which one a file is in, and writing it in one."""
+"""Reading a feed list in any of the formats, and writing it in one of them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from feedkeep.model import Subscription
 from feedkeep.rules.feed_urls import parse_feed_url
 
 MAX_LINES = 400_000
-"""How many lines a text may have; no list of feeds comes near."""
+"""The maximum number of lines of a text; no list of feeds has nearly as many."""
 
 _ENOUGH_BYTES = 1_024
 _BYTE_ORDER_MARKS = b"\xef\xbb\xbf\xff\xfe"
@@ -42,10 +42,10 @@ class _JsonList(msgspec.Struct):
 
 
 def read_feed_list(data: bytes) -> FeedList:
-    """Return the feeds that a file lists, in its order; whether they are accepted is not said.
+    """Return the feeds that a file lists, in its order; their URLs and guids are not checked.
 
     Raises:
-        InvalidInput: It is none of the formats, broken, or hostile.
+        InvalidInput: It has another format, is broken, or is hostile.
     """
     # UTF-16 has a zero byte beside each ASCII character.
     start = data[:_ENOUGH_BYTES].replace(b"\0", b"").lstrip(_BYTE_ORDER_MARKS + b" \t\r\n")
@@ -59,10 +59,10 @@ def read_feed_list(data: bytes) -> FeedList:
 def write_feed_list(subscriptions: Sequence[Subscription], kind: Format) -> bytes:
     """Return the list in a format that `read_feed_list` reads back.
 
-    A guid that the URL does not give by itself goes along, except in `URLS`, which has no room.
+    A guid that is not the one derived from the URL is written, too, except in the format `URLS`.
 
     Raises:
-        InvalidInput: OPML cannot hold one of the URLs.
+        InvalidInput: One of the URLs cannot be written in OPML.
     """
     feeds = [
         ListedFeed("", item.feed_url, None if _is_derived(item) else item.guid)
@@ -97,7 +97,7 @@ def read_urls(data: bytes) -> list[ListedFeed]:
     """Return the feeds of a text with one URL a line; lines that start with # are comments.
 
     Raises:
-        InvalidInput: It is not UTF-8, nor UTF-16 with a byte order mark, or has too many lines.
+        InvalidInput: It is neither UTF-8 nor UTF-16 with a byte order mark, or has too many lines.
     """
     encoding = "utf-16" if data.startswith(_WIDE_BYTE_ORDER_MARKS) else "utf-8-sig"
     try:

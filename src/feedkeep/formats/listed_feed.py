@@ -1,4 +1,4 @@
-"""A list of feeds as a file has it."""
+"""A list of feeds as it stands in a file."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ListedFeed:
-    """A feed as a file has it; nothing is checked yet.
+    """A feed as it stands in a file; nothing is checked yet.
 
     Attributes:
-        place: Where in the file it stands, for messages: "line 12".
-        feed_url: The text given as its URL.
-        guid: The text given as its guid, if there is one.
+        place: Where it stands in the file, for messages: "line 12".
+        feed_url: The text of its URL.
+        guid: The text of its guid, if there is one.
     """
 
     place: str

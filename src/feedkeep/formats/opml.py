@@ -1,6 +1,6 @@
 """OPML 1.0 and 2.0: reading without trusting the file, and writing.
 
-A guid that a feed's URL does not give by itself travels in the attribute `podcast:guid`.
+A guid that is not the one derived from the feed's URL is in the attribute `podcast:guid`.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from feedkeep.formats.listed_feed import FeedList, ListedFeed
 MAX_TAGS = 400_000
 MAX_TAG_CHARACTERS = 200_000
 MAX_BARE_AMPERSANDS = 100_000
-"""How much of each may be in a file; no list of feeds comes near.
+"""The maximum of each in a file; no list of feeds has nearly as many.
 
-A tag with all its attributes is read in one step, in which the process does nothing else.
+A tag with all its attributes is read in one step, and the process does nothing else meanwhile.
 """
 
 _HEAD_BYTES = 1_024
@@ -30,7 +30,7 @@ _DECLARED = re.compile(rb"""<\?xml[^>]*?encoding\s*=\s*["']([A-Za-z][A-Za-z0-9._
 _NAME = "(?:amp|lt|gt|quot|apos|#[0-9]+|#x[0-9A-Fa-f]+)"
 _REFERENCE = re.compile(f"&{_NAME};")
 _BARE_AMPERSAND = re.compile(f"&(?!{_NAME};)")
-# Bounded, so that quotes which never end cost no more than they are worth.
+# Bounded, so that many quotes that never end do not take quadratic time.
 _XML_URL = re.compile(r"""\bxmlurl\s{0,9}=\s{0,9}(["'])(.{0,9000}?)\1""", re.IGNORECASE | re.DOTALL)
 _NOT_IN_XML = re.compile("[\ufffe\uffff]")
 
@@ -50,12 +50,12 @@ _BYTE_ORDER_MARKS = {
 def read(data: bytes) -> FeedList:
     """Return the feeds of an OPML file, from all levels of its outline.
 
-    Any encoding that browsers know is taken, and so are ampersands that were not escaped. A file
-    with declarations of its own, entities above all, is refused: only hostile ones have them. From
-    a file that is broken otherwise, as some apps write them, what can be found is taken.
+    Any encoding that browsers know is accepted, and so are ampersands that were not escaped. A file
+    that declares entities or attributes is refused: only hostile files do. From a file that is
+    broken in another way, as some apps write them, every feed that can be found is returned.
 
     Raises:
-        InvalidInput: It is not well-formed XML, not OPML, declares something, or is too much.
+        InvalidInput: It is not well-formed XML, is not OPML, declares something, or is too large.
     """
     text = _escaped(_decoded(data))
     try:
@@ -64,7 +64,7 @@ def read(data: bytes) -> FeedList:
         feeds = _salvaged(text) if "<opml" in text.lower() else []
         if not feeds:
             raise
-        return FeedList(feeds, f"{broken} Every xmlUrl found in it was taken, without guids.")
+        return FeedList(feeds, f"{broken} Every xmlUrl found in it was used, without guids.")
 
 
 def read_whole(data: bytes) -> Sequence[ListedFeed]:
@@ -80,7 +80,7 @@ def write(feeds: Iterable[ListedFeed]) -> bytes:
     """Return the feeds as an OPML 2.0 file in UTF-8.
 
     Raises:
-        InvalidInput: A URL has a character that XML cannot hold.
+        InvalidInput: A URL has a character that XML does not allow.
     """
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
@@ -128,9 +128,9 @@ class _Reader:
 
 
 def _salvaged(text: str) -> list[ListedFeed]:
-    """Return what stands in `xmlUrl` attributes, wherever they are.
+    """Return the values of all `xmlUrl` attributes, wherever they are.
 
-    Real exports have markup and quotes in their descriptions, unescaped; no parser reads them.
+    Real exports have unescaped markup and quotes in their descriptions, which no parser reads.
     """
     feeds, line, last = [], 1, 0
     for match in _XML_URL.finditer(text):
@@ -167,15 +167,17 @@ def _declared(head: bytes) -> str:
         return "utf-8"
     codec = codec_of(label := declared[1].decode())
     if codec is None:
-        raise InvalidInput(f'The XML is in the encoding "{label}", which is not read; use UTF-8.')
+        raise InvalidInput(
+            f'The XML is in the encoding "{label}", which is not supported; use UTF-8.'
+        )
     return codec
 
 
 def _escaped(text: str) -> str:
     """Return the text with its bare ampersands escaped: apps write titles like "Q & A".
 
-    That leaves no entity to expand, either. It is done piece by piece, so that others have their
-    turn, and each piece is one tag with the text after it.
+    After that, there is no entity to expand, either. It is done piece by piece, so that other
+    threads can run; each piece is a tag with the text after it.
     """
     if text.count("<") > MAX_TAGS:
         raise InvalidInput(f"There are more than {MAX_TAGS:,} tags in the XML.")
@@ -197,7 +199,7 @@ def _escaped(text: str) -> str:
 def _outline(feed: ListedFeed) -> str:
     if _NOT_IN_XML.search(feed.feed_url):
         raise InvalidInput(
-            "One of the URLs has a character that XML cannot hold; export as json or urls."
+            "One of the URLs has a character that XML does not allow; export as json or urls."
         )
     url = quoteattr(feed.feed_url)
     guid = f" podcast:guid={quoteattr(feed.guid)}" if feed.guid else ""

@@ -1,4 +1,4 @@
-"""Asking another server over HTTP as its account, and telling in a sentence what went wrong."""
+"""HTTP requests to another server in the name of an account there, with errors for people."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ _UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND, _TOO_MANY, _FAULT = 401, 403, 404, 429, 5
 
 
 class RemoteError(FeedkeepError):
-    """The other server cannot be asked, or says no; `str()` of it says what to do.
+    """A request to the other server failed or was refused; `str()` of it says what to do.
 
-    It can hold what that server said, so it is to be shown as foreign text.
+    It can contain text from that server, so it has to be shown as untrusted text.
     """
 
 
 class NotThere(RemoteError):
-    """The other server has nothing at a path."""
+    """The other server has no such path."""
 
 
 class Asker:
-    """Gets what is at a path of a server, with an account's name and password."""
+    """Gets paths of a server, with an account's name and password."""
 
     def __init__(self, url: str, name: str, password: str) -> None:
         """Ask the server at `url`, which starts with https:// or http://.
 
         Raises:
-            RemoteError: It is no such URL.
+            RemoteError: It is not such a URL.
         """
         try:
             parts = urllib.parse.urlsplit(url)
@@ -47,7 +47,7 @@ class Asker:
         except ValueError:
             is_address = False
         if not is_address:
-            raise RemoteError("The address has to be like https://gpodder.net.")
+            raise RemoteError("The address is not valid; it should look like https://gpodder.net.")
         self._base = url.rstrip("/")
         self._login = f"/api/2/auth/{urllib.parse.quote(name, safe='')}/login.json"
         credential = base64.b64encode(f"{name}:{password}".encode()).decode()
@@ -56,11 +56,11 @@ class Asker:
         self._opener = urllib.request.build_opener(_NoRedirects, cookies)
 
     def get(self, path: str, max_bytes: int) -> bytearray:
-        """Return the body of a reply; of one that is longer than `max_bytes`, a little more.
+        """Return the body of a reply; if it is longer than `max_bytes`, only a little more of it.
 
         Raises:
-            NotThere: There is nothing at the path.
-            RemoteError: The server cannot be asked, now or at all.
+            NotThere: The server has no such path.
+            RemoteError: The request failed, for now or for good.
         """
         reason = ""
         for pause_seconds in (0.0, *_PAUSES_SECONDS):
@@ -70,11 +70,11 @@ class Asker:
             except urllib.error.HTTPError as error:
                 if error.code != _TOO_MANY and error.code < _FAULT:
                     raise _refusal(error) from error
-                reason = f"it answers {error.code}"
+                reason = f"it answered {error.code}"
             except (OSError, http.client.HTTPException) as error:
                 reason = str(getattr(error, "reason", error)) or type(error).__name__
         reason = reason[:_SHOWN_CHARACTERS]
-        raise RemoteError(f"The other server cannot be asked: {reason}. Try again later.")
+        raise RemoteError(f"The request to the other server failed: {reason}. Try again later.")
 
     def _get(self, path: str, max_bytes: int) -> bytearray:
         try:
@@ -99,7 +99,7 @@ class Asker:
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """Follows no redirect: the password would go where nobody meant to send it."""
+    """Follows no redirect: it would send the password to a server that its owner did not name."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
@@ -116,5 +116,7 @@ def _refusal(error: urllib.error.HTTPError) -> RemoteError:
     location = error.headers.get("Location")
     if location and error.code in _REDIRECTS:
         parts = urllib.parse.urlsplit(location[:_SHOWN_CHARACTERS])
-        return RemoteError(f"The other server is at {parts.scheme}://{parts.netloc}; give that.")
-    return RemoteError(f"The other server answers {error.code}.")
+        return RemoteError(
+            f"The other server redirects to {parts.scheme}://{parts.netloc}; use that address."
+        )
+    return RemoteError(f"The other server answered {error.code}.")

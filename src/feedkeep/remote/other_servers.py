@@ -1,8 +1,8 @@
-"""Another server that keeps podcasts: asking it for what an account has there.
+"""Clients of other podcast servers: what an account has there.
 
-It speaks gpodder.net's API, as mygpo, oPodSync, gpodder2go, goPodder, podsync, PinePods and other
-feedkeeps do, or Nextcloud's gpoddersync alone. Nothing that it says is believed: a reply is bounded
-before it is read, and again before it is parsed, and is of the shape that is asked for.
+Such a server speaks gpodder.net's API, as mygpo, oPodSync, gpodder2go, goPodder, podsync, PinePods
+and feedkeep itself do, or only Nextcloud's gpoddersync. No reply is trusted: its size is limited
+before it is read, its parts are limited before it is parsed, and it must have the expected shape.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from feedkeep.remote.asking import Asker, NotThere, RemoteError
 from feedkeep.rules.devices import MAX_DOCUMENTS, is_device_id
 
 MAX_OBJECTS = 500_000
-"""How many things a reply may hold: five years of somebody who plays 250 episodes a day."""
+"""The maximum number of objects in a reply: five years of 250 episodes a day."""
 
 MAX_QUOTES = 1_000_000
-"""How many quotation marks a list of feeds may hold: two for each text in it."""
+"""The maximum number of quotation marks in a list of feeds: two for each string in it."""
 
 _MIB = 1024 * 1024
 _SHOWN_BYTES = 120
@@ -40,7 +40,7 @@ class DeviceThere(Struct):
 
 
 class ActionThere(Struct):
-    """An episode action, of which an app may have written anything."""
+    """An episode action; each field may be of any type, as apps wrote it."""
 
     podcast: _Whatever = None
     episode: _Whatever = None
@@ -54,32 +54,32 @@ class ActionThere(Struct):
 
 
 class ActionsThere(Struct):
-    """Episode actions, and the second to ask for next; Go writes null for an empty list."""
+    """Episode actions, and the next `since`; servers in Go write null for an empty list."""
 
     actions: list[ActionThere] | None
     timestamp: _Second
 
 
 class _Changes(Struct):
-    """What changed since the beginning, so that `add` is what is subscribed to."""
+    """All changes since the beginning, so `add` has all subscriptions."""
 
     add: list[str] | None
 
 
 class _Feed(Struct):
-    """A feed in a whole list: mygpo names its URL so, oPodSync `feed`."""
+    """A feed in a whole list: its URL is `url` in mygpo's, and `feed` in oPodSync's."""
 
     url: str = ""
     feed: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse what is neither; it becomes a `ValidationError`."""
+        """Refuse an object with neither; msgspec makes a `ValidationError` of it."""
         if not self.url and not self.feed:
             raise ValueError
 
 
 class _Question(Generic[T]):
-    """What a reply is to be like, and how much of it is read."""
+    """The shape of a reply, and its limits."""
 
     def __init__(self, what: str, shape: type[T], max_bytes: int, max_quotes: int) -> None:
         self.what = what
@@ -88,14 +88,14 @@ class _Question(Generic[T]):
         self._decoder = msgspec.json.Decoder(shape)
 
     def answer(self, body: bytearray) -> T:
-        """Return what a reply says; raises `RemoteError` if that is not what was asked for."""
+        """Return the decoded reply; raise `RemoteError` if it is too large or of another shape."""
         is_too_long = len(body) > self.max_bytes
         if is_too_long or body.count(b"{") > MAX_OBJECTS or body.count(b'"') > self._max_quotes:
-            raise RemoteError(f"The other server's {self.what} are more than can be read.")
+            raise RemoteError(f"The other server sent more {self.what} than can be read.")
         try:
             return self._decoder.decode(body)
         except msgspec.ValidationError:
-            reason = "not what they should be"
+            reason = "not in the expected format"
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             reason = "not JSON"
         shown = body[:_SHOWN_BYTES].decode(errors="replace")
@@ -115,14 +115,14 @@ class Remote:
         """Ask the server at `url`, which starts with https:// or http://.
 
         Raises:
-            RemoteError: It is no such URL.
+            RemoteError: It is not such a URL.
         """
         self._asker = Asker(url, name, password)
         self._name = quote(name, safe="")
         self._is_nextcloud = False
 
     def devices(self) -> list[DeviceThere]:
-        """Return the devices; Nextcloud's gpoddersync, which is told by that, has none."""
+        """Return the devices. Nextcloud's gpoddersync has none, and is recognised by that."""
         try:
             found = self._ask(_DEVICES, f"/api/2/devices/{self._name}.json")
         except NotThere:
@@ -133,8 +133,8 @@ class Remote:
     def subscriptions(self, devices: Sequence[DeviceThere]) -> list[str]:
         """Return the URLs of all feeds that are subscribed to on any device.
 
-        They are asked for by device, since the whole list of oPodSync holds removed feeds too, and
-        that of gpodder2go is no JSON.
+        They are read device by device, since the whole list of oPodSync has removed feeds, too, and
+        that of gpodder2go is not JSON.
         """
         if self._is_nextcloud:
             return self._subscribed("/index.php/apps/gpoddersync/subscriptions")
@@ -151,7 +151,7 @@ class Remote:
         except NotThere:  # podsync has no such list; without a device, it has no feeds
             return []
         if any(isinstance(item, _Feed) and item.feed for item in found):  # oPodSync's
-            return self._subscribed_on("default")  # any will do
+            return self._subscribed_on("default")  # any device has the whole list
         return [item if isinstance(item, str) else item.url for item in found]
 
     def _subscribed_on(self, device_id: str) -> list[str]:
@@ -161,7 +161,7 @@ class Remote:
         return self._ask(_CHANGES, f"{path}?since=0").add or []
 
     def episode_actions(self, since: int) -> ActionsThere:
-        """Return the actions since a second, and the second to ask for next."""
+        """Return the actions since a second, and the next `since`."""
         path = (
             "/index.php/apps/gpoddersync/episode_action"
             if self._is_nextcloud

@@ -5,11 +5,11 @@ from __future__ import annotations
 from feedkeep.model import Stamp
 
 RESTORED_AHEAD_US = 86_400_000_000
-"""A day: as far as a wall clock is off that keeps another zone's time, or was set by hand."""
+"""A day: the error of a wall clock that shows another time zone, or that was set by hand."""
 
 
 def later(stamp: Stamp, us: int) -> Stamp:
-    """Return the moment so many microseconds after another; before it, if they are less than 0."""
+    """Return the stamp `us` microseconds after another, or before it if `us` is negative."""
     return Stamp(stamp + us)
 
 
@@ -22,10 +22,10 @@ def next_stamp(last: Stamp, now: Stamp) -> Stamp:
 
 
 def after_restore(last: Stamp, now: Stamp) -> Stamp:
-    """Return where a clock goes that comes from a backup: past all it has given out since.
+    """Return where to set a clock that comes from a backup: past every stamp given out since then.
 
-    What it had given out is in the database that was lost, and nowhere else. It was ahead of the
-    wall clock by seconds, or by as much as that was wrong; so the margin is on top of both. An app
-    that heard of a later time, and goes on from there, then misses nothing that is changed now.
+    Those stamps are in the database that was lost, and nowhere else. The clock was ahead of the
+    wall clock by seconds, or by as much as the wall clock was wrong; the margin covers both. An app
+    that was given one of those stamps, and goes on from there, then misses no later change.
     """
     return Stamp(max(last, now) + RESTORED_AHEAD_US)

@@ -1,4 +1,4 @@
-"""How much is in an account's list, kept up with each change of it. Pure."""
+"""The counts of an account's list, updated with each change. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from feedkeep.model import Counts, Entry, Subscription
 
 
 def counted(counts: Counts, old: Entry | None, new: Entry | None) -> Counts:
-    """Return how much is in a list once `new` stands where `old` stood."""
+    """Return the counts of a list after `old` was replaced by `new`."""
     return Counts(
         counts.subscribed + _is_subscribed(new) - _is_subscribed(old),
         counts.announced + _is_announced(new) - _is_announced(old),
@@ -17,7 +17,7 @@ def counted(counts: Counts, old: Entry | None, new: Entry | None) -> Counts:
 
 
 def count(entries: Iterable[Entry]) -> Counts:
-    """Return how much is in a list, by looking at all of it."""
+    """Return the counts of a list by going through all of it."""
     counts = Counts()
     for entry in entries:
         counts = counted(counts, None, entry)

@@ -26,8 +26,9 @@ MAX_PASSWORD_CHARACTERS = 1_024
 
 MAX_ACCOUNT_ID = 2**63 - 1
 
-# Normalising takes a time that grows with the square of marks in a row: what is longer than any
-# account's is not normalised. It begins with what never is, so that nothing normal is equal to it.
+# Normalising takes time that grows with the square of the number of combining marks in a row, so a
+# text that is too long for any account is not normalised. It gets this prefix, which no normalised
+# text has, and so it equals none.
 _NEVER_NORMAL = "e\u0301"
 
 _ID_BYTES = 8
@@ -37,12 +38,12 @@ _SECRET = re.compile(r"f[ks]_[A-Za-z0-9_-]{44}")
 
 
 class TokenCredential(Value, frozen=True):
-    """A token that somebody shows; well formed, and nothing more is known of it yet.
+    """A token that a client sent: well formed, but not verified yet.
 
     Attributes:
         account_id: The account that the token says it belongs to.
         hash: SHA-256 of the token's text.
-        names: What the account may be called, if the token came as the password of a name.
+        names: The possible names of the account, if the token was sent as a name's password.
     """
 
     account_id: AccountId
@@ -54,18 +55,18 @@ class TokenCredential(Value, frozen=True):
 
 
 class SessionCredential(TokenCredential, frozen=True):
-    """A session that somebody shows, as a cookie: a token of another kind."""
+    """A session that a client sent as a cookie: a token of another kind."""
 
     kind: ClassVar[CredentialKind] = CredentialKind.SESSION
 
 
 class PasswordCredential(Value, frozen=True):
-    """A name and a password that somebody shows.
+    """A name and a password that a client sent.
 
     Attributes:
         name: The name.
         password: The password.
-        otherwise: What they are if nobody has that name: the same bytes, in another encoding.
+        otherwise: The same bytes in another encoding, in case no account has this name.
     """
 
     name: str
@@ -80,10 +81,10 @@ Credential: TypeAlias = TokenCredential | PasswordCredential
 
 
 def read_basic(text: bytes) -> Credential | None:
-    """Return what is shown by Basic (RFC 7617), or None if that is nothing.
+    """Return the credential of a Basic header (RFC 7617), or None if there is no valid one.
 
-    Names and passwords are UTF-8, as we say; but OkHttp sends Latin-1, whatever we say, and with it
-    most apps on Android. The password can be a token.
+    Names and passwords should be UTF-8, as the challenge says; but OkHttp, and with it most apps on
+    Android, always sends Latin-1. The password can be a token.
     """
     name, colon, password = text.partition(b":")
     if not colon:
@@ -107,7 +108,7 @@ def check_name(name: str) -> str:
     """Return `name` if an account can have it.
 
     Raises:
-        AccountError: It is too long, or has a character that would be trouble in a header or path.
+        AccountError: It is too long, or has a character that causes trouble in a header or path.
     """
     if not _NAME.fullmatch(name) or len(name) > MAX_NAME_CHARACTERS:
         raise AccountError(
@@ -136,10 +137,10 @@ def apps_that_refuse(name: str) -> list[str]:
 
 
 def name_key(name: str) -> str:
-    """Return what two spellings of one name have in common: names compare without case.
+    """Return the key that all spellings of a name share: names compare without case.
 
-    A name that is too long has a key that is no account's. No key has a U+0000, which not every
-    store can be asked for.
+    The key of a name that is too long belongs to no account. No key contains U+0000, which
+    PostgreSQL cannot store or look up.
     """
     if len(name) > MAX_NAME_CHARACTERS:
         return _NEVER_NORMAL + name[:MAX_NAME_CHARACTERS].replace("\0", "\ufffd")
@@ -152,7 +153,7 @@ def check_password(password: str) -> str:
     """Return `password` in the form that is hashed, if an account can have it.
 
     Raises:
-        AccountError: It is short enough to be guessed, or absurdly long.
+        AccountError: It is too short, and easy to guess, or too long.
     """
     if len(password) > MAX_PASSWORD_CHARACTERS:
         raise AccountError(f"A password has at most {MAX_PASSWORD_CHARACTERS:,} characters.")
@@ -166,9 +167,9 @@ def check_password(password: str) -> str:
 
 
 def normal_password(password: str) -> str:
-    """Return the form of a password that is hashed: RFC 8265, so that all keyboards agree.
+    """Return the form of a password that is hashed (RFC 8265): the same from every keyboard.
 
-    One that is too long becomes one that is no account's.
+    A password that is too long becomes one that no account has.
     """
     if len(password) > MAX_PASSWORD_CHARACTERS:
         return _NEVER_NORMAL + password[:MAX_PASSWORD_CHARACTERS]
@@ -183,13 +184,13 @@ def write_token(account_id: AccountId, secret: bytes, prefix: str = TOKEN_PREFIX
 
 
 def read_token(text: str) -> TokenCredential | None:
-    """Return what a token's text says, or None if it is none: a typing error is noticed here."""
+    """Return the token of a text, or None if it is not valid: this notices a typing error."""
     account_id = _account_of(text, TOKEN_PREFIX)
     return None if account_id is None else TokenCredential(account_id, token_hash(text))
 
 
 def read_session(text: str) -> SessionCredential | None:
-    """Return what a session's text says, or None if it is none."""
+    """Return the session of a text, or None if it is not valid."""
     account_id = _account_of(text, SESSION_PREFIX)
     return None if account_id is None else SessionCredential(account_id, token_hash(text))
 
@@ -206,12 +207,12 @@ def _account_of(text: str, prefix: str) -> AccountId | None:
 
 
 def token_hash(text: str) -> bytes:
-    """Return what is stored of a token: 160 random bits need no slow hash."""
+    """Return the hash of a token that is stored: 160 random bits need no slow hash."""
     return hashlib.sha256(text.encode()).digest()
 
 
 def is_named(account: Account, shown: TokenCredential) -> bool:
-    """Say whether a token came by itself, or with the name of the account that it belongs to."""
+    """Say whether a token was sent without a name, or with the name of its own account."""
     key = name_key(account.name)
     return not shown.names or any(name_key(name) == key for name in shown.names)
 

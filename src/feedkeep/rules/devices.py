@@ -9,7 +9,7 @@ from feedkeep.errors import InvalidInput
 from feedkeep.model import Value
 
 MAX_DOCUMENTS = 1_000
-"""How many devices an account has at most; and how many sets of settings."""
+"""The maximum number of devices of an account, and of its sets of settings."""
 
 MAX_CAPTION_CHARACTERS = 200
 TYPES = ("desktop", "laptop", "mobile", "server", "other")
@@ -35,17 +35,17 @@ def check_id(text: str) -> None:
     """Check that a text can name a device.
 
     Raises:
-        InvalidInput: It cannot.
+        InvalidInput: It is not valid as an id.
     """
     if not is_device_id(text):
-        raise InvalidInput("A device id has letters, digits, `_`, `.` and `-`, at most 64.")
+        raise InvalidInput("A device id must have 1 to 64 letters, digits, `_`, `.` or `-`.")
 
 
 def described(device_id: str, known: Device | None, caption: str, kind: str) -> Device:
-    """Return a device as it is described now; an empty text leaves a thing as it is.
+    """Return a device with a new caption and type; an empty text leaves the present one.
 
     Raises:
-        InvalidInput: The id is none.
+        InvalidInput: The id is not valid.
     """
     check_id(device_id)
     known = known or Device(device_id, device_id, "other")
@@ -59,7 +59,7 @@ def described(device_id: str, known: Device | None, caption: str, kind: str) -> 
 def with_settings(
     known: Mapping[str, object], wanted: Mapping[str, object], removed: Iterable[str]
 ) -> dict[str, object]:
-    """Return settings with some set, and some removed."""
+    """Return settings after the `wanted` ones were set and the `removed` ones deleted."""
     settings = {**known, **wanted}
     for name in removed:
         settings.pop(name, None)
@@ -70,7 +70,9 @@ def check_room(others: int) -> None:
     """Check that there is room for one more device or set of settings.
 
     Raises:
-        InvalidInput: There is none.
+        InvalidInput: There is no room.
     """
     if others >= MAX_DOCUMENTS:
-        raise InvalidInput(f"An account keeps at most {MAX_DOCUMENTS:,} of these.")
+        raise InvalidInput(
+            f"An account can have at most {MAX_DOCUMENTS:,} devices, and as many sets of settings."
+        )

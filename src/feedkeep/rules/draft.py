@@ -24,24 +24,24 @@ from feedkeep.model import (
 from feedkeep.rules.clock import next_stamp
 from feedkeep.rules.counts import counted
 from feedkeep.rules.feed_urls import FeedUrl, parse_feed_url
-from feedkeep.rules.room import EVERYONES, Most
+from feedkeep.rules.room import DEFAULT_LIMITS, Limits
 
 
 class Draft:
     """A snapshot with one operation's changes on top; `decision` says what came of them.
 
     Attributes:
-        counts: How much is in the account's list by now.
-        most: How much may be in it.
+        counts: The counts of the account's list, with the changes so far.
+        limits: The limits of the list.
     """
 
-    def __init__(self, snapshot: Snapshot, most: Most = EVERYONES) -> None:
+    def __init__(self, snapshot: Snapshot, limits: Limits = DEFAULT_LIMITS) -> None:
         self.counts = snapshot.counts
-        self.most = most
+        self.limits = limits
         self._now = snapshot.now
         self._last_stamp = snapshot.last_stamp
         self._index = EntryIndex(snapshot.entries)
-        self._before: dict[Guid, Entry | None] = {}  # what was changed, as it was at first
+        self._before: dict[Guid, Entry | None] = {}  # the changed entries, as they were at first
 
     def find(self, guid: Guid) -> Subscription | None:
         """Return the subscription that `guid` is the present guid of, or leads to; deleted too."""
@@ -79,10 +79,10 @@ class Draft:
         return self.put(replace(created, subscription_changed=stamp, status_changed=stamp))
 
     def lead(self, guid: Guid, subscription: Subscription, alias: Alias | None) -> None:
-        """Let `guid`, which `alias` tells the URL of, lead to the subscription.
+        """Let `guid` lead to the subscription; `alias` is the URL that the guid is derived from.
 
-        An announced pointer that led to another one is stamped; leading it to a newer guid of the
-        same one is no change of it (contract, section 4).
+        An announced pointer that led to another subscription is stamped. Leading it to a newer guid
+        of the same subscription is not a change of it (contract, section 4).
         """
         entry = self._index.get(guid)
         if isinstance(entry, Subscription):
@@ -101,7 +101,7 @@ class Draft:
     def rename(self, subscription: Subscription, guid: Guid) -> Subscription:
         """Give the subscription another present guid; the old one becomes an announced pointer.
 
-        `guid` is unknown, or a pointer to this very subscription.
+        `guid` has to be unknown, or a pointer to this subscription.
         """
         if guid == subscription.guid:
             return subscription
@@ -112,47 +112,47 @@ class Draft:
         self._redirect(subscription.guid, guid)
         return renamed
 
-    def absorb(self, kept: Subscription, other: Subscription) -> Subscription:
-        """Merge `other` into `kept` (contract, section 3: Merging).
+    def absorb(self, subscription: Subscription, other: Subscription) -> Subscription:
+        """Merge `other` into the subscription (contract, section 3: Merging).
 
         No guid and no URL is lost, and the result is subscribed if either was. The caller stamps
-        the result. Moves of `other` are not `kept`'s to undo, so its URLs stay for good.
+        the result. Moves of `other` cannot be undone afterwards.
         """
         # The error for a URL that is taken tells clients to merge and then to move. If that move
-        # counted as an undo, it would drop the URL it leaves, and an old device that still has this
-        # URL would subscribe to the feed a second time.
+        # counted as an undo, it would drop the old URL, and an old device that still has this URL
+        # would subscribe to the feed a second time.
         for guid in self._index.pointers_to(other.guid):
             self._disown_alias(guid)
         self._disown_alias(other.guid)
         absorbed = self._index[other.guid]
-        self._put(Pointer(other.guid, kept.guid, self.tick(), absorbed.alias))
-        self._redirect(other.guid, kept.guid)
+        self._put(Pointer(other.guid, subscription.guid, self.tick(), absorbed.alias))
+        self._redirect(other.guid, subscription.guid)
         url = parse_feed_url(other.feed_url)
-        kept = self.put(_with_status_of_both(kept, other))
-        self.lead(url.guid, kept, Alias(url.text, moved_away=False))
-        return self._present(kept)
+        merged = self.put(_with_status_of_both(subscription, other))
+        self.lead(url.guid, merged, Alias(url.text, moved_away=False))
+        return self._present(merged)
 
     def move(self, subscription: Subscription, url: FeedUrl, *, may_undo: bool) -> Subscription:
-        """Give the subscription another feed URL; the one it leaves still leads to it.
+        """Give the subscription another feed URL; the old one still leads to it.
 
-        With `may_undo`, going back to a former URL of its own undoes a move: the URL left leads
-        nowhere again, unless its guid was ever announced (contract, section 5).
+        With `may_undo`, going back to a former URL of its own undoes a move: the old URL no longer
+        leads anywhere, unless its guid was ever announced (contract, section 5).
         """
-        left = parse_feed_url(subscription.feed_url)
+        old = parse_feed_url(subscription.feed_url)
         moved = self.put(_moved(subscription, url.text))
-        if left.guid == url.guid:  # from http to https, for example: still the same feed
+        if old.guid == url.guid:  # from http to https, for example: still the same feed
             return moved
         is_undo = may_undo and self._has_moved_away(moved, url)  # `lead` drops the alias
         self.lead(url.guid, moved, alias=None)
         # Devices know a guid that was announced, so it stays even if the move is undone.
-        if is_undo and self._is_unannounced(left.guid):
-            self._put_or_forget(left.guid, None)
+        if is_undo and self._is_unannounced(old.guid):
+            self._put_or_forget(old.guid, None)
         else:
-            self.lead(left.guid, self._present(moved), Alias(left.text, moved_away=True))
+            self.lead(old.guid, self._present(moved), Alias(old.text, moved_away=True))
         return self._present(moved)
 
     def retire_urls(self, subscription: Subscription, stamp: Stamp) -> Subscription:
-        """Note that apps are told from `stamp` on to give the former URLs up."""
+        """Note that from `stamp` on, apps are told to remove the former URLs."""
         for guid, alias in self.former_urls(subscription).items():
             self._put(replace(self._index[guid], alias=replace(alias, retired=stamp)))
         return self._present(subscription)
@@ -189,17 +189,17 @@ class Draft:
             self._put(replace(entry, alias=replace(entry.alias, moved_away=False)))
 
     def _redirect(self, old: Guid, new: Guid) -> None:
-        """Lead all pointers to `old` straight to `new`; that is not a change of them."""
+        """Let all pointers to `old` lead straight to `new`; this does not change their stamps."""
         for guid in self._index.pointers_to(old):
             pointer = self._index[guid]
             assert isinstance(pointer, Pointer)
             self._put(replace(pointer, new_guid=new))
 
     def _take_over(self, taken: Entry | None) -> None:
-        """Stamp the pointers that devices may reach their subscription by only through `taken`.
+        """Stamp the pointers that a device may follow through `taken` to their subscription.
 
-        A device that was told "this guid leads to `taken`" follows it on from there. Once `taken`
-        names something else, it has to be told the way anew (contract, section 8).
+        A device that was told "this guid leads to `taken`" follows `taken` from there. Once `taken`
+        belongs to another subscription, that device needs to be told anew (contract, section 8).
         """
         if not isinstance(taken, Pointer) or taken.guid_changed is None:
             return
@@ -219,23 +219,24 @@ class Draft:
 
 
 def _moved(subscription: Subscription, feed_url: str) -> Subscription:
-    """Return a subscription with another feed URL; apps go on with the one that they were told."""
+    """Return a subscription with another feed URL; apps go on with the URL that they know."""
     # AntennaPod and Kasts would take a move for a removal, and delete downloads and play states.
     is_told = subscription.app_url is None or subscription.app_url_until is not None
     app_url = subscription.feed_url if is_told else subscription.app_url
     return _known_as(replace(subscription, feed_url=feed_url), app_url, None)
 
 
-def _with_status_of_both(kept: Subscription, other: Subscription) -> Subscription:
-    """Return what stays of a merge: subscribed if either was, and known to apps as that one was.
+def _with_status_of_both(subscription: Subscription, other: Subscription) -> Subscription:
+    """Return the result of a merge: subscribed if either was, with the URL that apps know.
 
     Apps are not told of a merge; those that have both feeds go on having both.
     """
-    if kept.is_subscribed:
-        return kept
+    if subscription.is_subscribed:
+        return subscription
     if not other.is_subscribed:
-        return replace(kept, status_changed=max(kept.status_changed, other.status_changed))
-    known = replace(kept, is_subscribed=True, status_changed=other.status_changed)
+        latest = max(subscription.status_changed, other.status_changed)
+        return replace(subscription, status_changed=latest)
+    known = replace(subscription, is_subscribed=True, status_changed=other.status_changed)
     return _known_as(known, other.app_url or other.feed_url, other.app_url_until)
 
 

@@ -1,4 +1,4 @@
-"""Episode actions: which are acceptable, which is the latest, and what to list of them. Pure."""
+"""Episode actions: which are valid, which is the latest, and which of them to list. Pure."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.seconds import first_stamp, is_own, second_of
 
 KINDS = {"download", "play", "delete", "new", "flattr"}
-"""What can be done with an episode. On a reply with any other, mygpoclient gives up for good."""
+"""The kinds of actions. On a reply with any other kind, mygpoclient gives up for good."""
 
 MAX_EPISODE_CHARACTERS = 8_192
 
 _MAX_GUID_CHARACTERS = 1_024
-_NOT_TOLD = -1  # as the second in which something was done
+_NO_TIME = -1  # the `done` of an action that was sent without a time
 _MAX_NUMBER = 2**53 - 1
 
 _BROKEN = re.compile(r"[\x00-\x20\x7f]")
@@ -40,8 +40,8 @@ class SentAction(Value, frozen=True):
     """An episode action as an app sent it.
 
     Attributes:
-        done: When it was done, in seconds since 1970 by the app's clock; None if it does not say,
-            or nothing that can be read.
+        done: When it was done, in seconds since 1970 by the app's clock; None if no valid time was
+            sent.
     """
 
     podcast: str
@@ -56,16 +56,16 @@ class SentAction(Value, frozen=True):
 
 
 class RefusedUrl(Value, frozen=True):
-    """A URL, of a podcast or an episode, that is none."""
+    """The URL of a podcast or an episode that is not valid."""
 
     url: str
 
 
 def judge(sent: SentAction) -> EpisodeAction | RefusedUrl | None:
-    """Return what is to be kept of an action, or the URL that is none, or None for no action.
+    """Return the action to store, or the URL that is not valid, or None for an unknown kind.
 
-    White space around URLs is cut off. Numbers that make no sense are left out, and so is where
-    playing began if it is not told where it ended.
+    White space around URLs is removed. Numbers that make no sense are dropped, and so is the
+    position where playing began, if the one where it ended is missing.
     """
     kind = sent.kind.strip().lower()
     if kind not in KINDS:
@@ -92,26 +92,26 @@ def judge(sent: SentAction) -> EpisodeAction | RefusedUrl | None:
         episode,
         device,
         kind,
-        _NOT_TOLD if sent.done is None else sent.done,
+        _NO_TIME if sent.done is None else sent.done,
         *numbers,
         guid,
     )
 
 
 def record(snapshot: ActionSnapshot, sent: Sequence[EpisodeAction]) -> ActionDecision:
-    """Keep the latest of each episode, device and kind, stamped with when the server got it.
+    """Store the latest action of each episode, device and kind, with a stamp of when it came.
 
-    What was sent before changes nothing. Of one device the later one counts by the device's own
-    clock, unless that was wrong when it said so: then the one that came later.
+    An action that was sent before changes nothing. Of one device, the action that is later by the
+    device's own clock counts; if that clock was wrong, the one that came later.
     """
-    kept = dict(snapshot.known)
+    stored = dict(snapshot.known)
     changed: dict[bytes, None] = {}
     for action in sent:
-        if _is_news(action, kept.get(action.key)):
-            done = second_of(snapshot.now) if action.done == _NOT_TOLD else action.done
-            kept[action.key] = replace(action, done=done, revision=snapshot.now)
+        if _is_news(action, stored.get(action.key)):
+            done = second_of(snapshot.now) if action.done == _NO_TIME else action.done
+            stored[action.key] = replace(action, done=done, revision=snapshot.now)
             changed[action.key] = None
-    return _stamped(snapshot, [kept[key] for key in changed])
+    return _stamped(snapshot, [stored[key] for key in changed])
 
 
 def stamped_anew(snapshot: ActionSnapshot, _: Sequence[EpisodeAction]) -> ActionDecision:
@@ -132,25 +132,25 @@ def _stamped(snapshot: ActionSnapshot, actions: Iterable[EpisodeAction]) -> Acti
 
 
 def among(actions: Iterable[EpisodeAction], revisions: Sequence[Stamp]) -> list[EpisodeAction]:
-    """Return the actions that have one of some revisions, which are in order."""
+    """Return the actions that have one of the `revisions`, which are sorted."""
 
-    def is_one(revision: Stamp) -> bool:
+    def is_among(revision: Stamp) -> bool:
         place = bisect_left(revisions, revision)
         return place < len(revisions) and revisions[place] == revision
 
-    return [action for action in actions if is_one(action.revision)]
+    return [action for action in actions if is_among(action.revision)]
 
 
 def without_own(listed: Iterable[EpisodeAction], told: Told, since: Second) -> list[EpisodeAction]:
     """Return actions without those that an app itself has sent, and nobody has changed since.
 
-    AntennaPod takes what comes for newer than what was played since.
+    AntennaPod takes every action that it is sent for newer than what was played since.
     """
     return [action for action in listed if not is_own(told, "", since, action.revision)]
 
 
 def spelled(actions: Iterable[EpisodeAction], feed_urls: Mapping[Guid, str]) -> list[EpisodeAction]:
-    """Return actions with the URLs that their podcasts have in the list now.
+    """Return actions with the present feed URLs of their podcasts.
 
     gPodder finds an episode by the URL of its podcast.
     """
@@ -160,16 +160,16 @@ def spelled(actions: Iterable[EpisodeAction], feed_urls: Mapping[Guid, str]) -> 
     ]
 
 
-def _is_news(action: EpisodeAction, kept: EpisodeAction | None) -> bool:
-    if kept is None:
+def _is_news(action: EpisodeAction, stored: EpisodeAction | None) -> bool:
+    if stored is None:
         return True
     # Otherwise a device whose clock was a day ahead is ignored for a day after it was corrected.
-    was_clock_right = first_stamp(Second(kept.done)) <= kept.revision
-    if _NOT_TOLD < action.done < kept.done and was_clock_right:
+    was_clock_right = first_stamp(Second(stored.done)) <= stored.revision
+    if _NO_TIME < action.done < stored.done and was_clock_right:
         return False
     # Apps repeat an upload when its reply was lost; only what differs is news to the others.
-    done = kept.done if action.done == _NOT_TOLD else action.done
-    return replace(action, done=done, revision=kept.revision, podcast=kept.podcast) != kept
+    done = stored.done if action.done == _NO_TIME else action.done
+    return replace(action, done=done, revision=stored.revision, podcast=stored.podcast) != stored
 
 
 def _key(podcast_guid: Guid, episode: str, device: str, kind: str) -> bytes:

@@ -30,7 +30,7 @@ class FeedUrl(Value, frozen=True):
 
     Attributes:
         text: The URL as it was sent, without the ASCII white space around it.
-        guid: The guid that it has by itself; equal guids mean the same feed.
+        guid: The guid derived from it; two URLs with the same guid name the same feed.
     """
 
     text: str
@@ -48,7 +48,7 @@ def parse_feed_url(text: str) -> FeedUrl:
     """
     url = text.strip(_ASCII_WHITE_SPACE)
     if len(url) > MAX_CHARACTERS:
-        raise InvalidFeedUrl(f"URL too long: at most {MAX_CHARACTERS:,} characters are kept.")
+        raise InvalidFeedUrl(f"URL too long: it can have at most {MAX_CHARACTERS:,} characters.")
     if _FORBIDDEN.search(url):
         raise InvalidFeedUrl("White space or a control character inside the URL: remove it.")
     scheme = _scheme(url)
@@ -69,7 +69,7 @@ def _scheme(url: str) -> str:
         raise InvalidFeedUrl('No protocol present: start the URL with "https://" or "http://".')
     scheme = match.group(1)
     if scheme.lower() not in DEFAULT_PORTS:
-        raise InvalidFeedUrl(f'Unsupported protocol "{scheme}": only "https" and "http" are kept.')
+        raise InvalidFeedUrl(f'Unsupported protocol "{scheme}": use "https" or "http".')
     return scheme
 
 

@@ -28,7 +28,7 @@ def parse_guid(text: str) -> Guid:
     Any version and variant is accepted, in any case.
 
     Raises:
-        InvalidInput: `text` has another form.
+        InvalidInput: `text` is not a guid.
     """
     guid = guid_or_none(text)
     if guid is None:
@@ -40,7 +40,7 @@ def parse_guid(text: str) -> Guid:
 
 
 def guid_or_none(text: str) -> Guid | None:
-    """Return the canonical form of `text`, as `parse_guid` does, or None if it is no guid."""
-    # Folding only ASCII: a letter like U+212A would otherwise become one of ours.
+    """Return the canonical form of `text`, as `parse_guid` does, or None if it is not a guid."""
+    # Only ASCII is lowered, since some other letters, such as U+212A, have an ASCII lower case.
     lowered = text.lower() if text.isascii() else text
     return Guid(lowered) if _CANONICAL.fullmatch(lowered) else None

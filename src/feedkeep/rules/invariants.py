@@ -14,10 +14,10 @@ from feedkeep.rules.subscriptions import MAX_POINTERS
 
 
 def violations(whole: Snapshot) -> Iterator[str]:
-    """Yield a sentence for everything that is wrong with the entries of one account."""
+    """Yield a sentence for each thing that is wrong with the entries of an account."""
     known = whole.entries
     if whole.counts != (found := count(known.values())):
-        yield f"what is kept as the size of the list is {whole.counts}, but it is {found}"
+        yield f"the stored counts of the list are {whole.counts}, but it has {found}"
     revisions = Counter(entry.revision for entry in known.values() if entry.revision is not None)
     pointers = Counter(entry.new_guid for entry in known.values() if isinstance(entry, Pointer))
     yield from (f"stamp {stamp} is used {n} times" for stamp, n in revisions.items() if n > 1)
@@ -39,13 +39,13 @@ def _subscription_violations(
     try:
         derived = parse_feed_url(subscription.feed_url).guid
     except InvalidFeedUrl:
-        yield f"what is kept as the feed URL of {subscription.guid} is none"
+        yield f"the feed URL of {subscription.guid} is not valid"
         return
     found = known.get(derived)
     if found is None or led_to(found) != subscription.guid:
         yield f"the feed URL of {subscription.guid} does not lead to it"
     if found is not None and found.alias is not None:
-        yield f"the present feed URL of {subscription.guid} is kept as a former one, too"
+        yield f"the present feed URL of {subscription.guid} is stored as a former one, too"
     if subscription.deleted is not None and subscription.is_subscribed:
         yield f"{subscription.guid} is deleted and subscribed"
     if subscription.status_changed > subscription.revision:

@@ -1,4 +1,4 @@
-"""How deep and how many JSON may be that others send: known before any of it is decoded. Pure."""
+"""How deep and how large JSON from clients may be, checked before it is decoded. Pure."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from feedkeep.errors import InvalidInput
 
 MAX_JSON_DEPTH = 64
 MAX_JSON_PARTS = 400_000
-"""How many brackets, braces, commas and colons may be outside of texts.
+"""The maximum number of brackets, braces, commas and colons outside of strings.
 
-Ten thousand episode actions have half of that. What is decoded takes far more time and memory than
-the text of it, and meanwhile the process does nothing else.
+Ten thousand episode actions have half of that. Decoding takes far more time and memory than the
+text itself, and the process does nothing else meanwhile.
 """
 
 _AT_ONCE_BYTES = 65_536
@@ -21,14 +21,14 @@ _STEPS = bytes(1 if byte in b"[{" else 255 if byte in b"]}" else 0 for byte in r
 
 
 def check_json(data: bytes) -> None:
-    """Check that JSON is neither too deep nor too much. Whether it is JSON is not looked at.
+    """Check that JSON is neither too deep nor too large; whether it is valid is not checked.
 
     Raises:
-        InvalidInput: It is one of these.
+        InvalidInput: It is too deep or too large.
     """
     if len(data) <= MAX_JSON_PARTS and data.count(b"[") + data.count(b"{") <= MAX_JSON_DEPTH:
         return
-    plain = data.replace(rb"\\", b"").replace(rb"\"", b"")  # now each quote begins or ends a text
+    plain = data.replace(rb"\\", b"").replace(rb"\"", b"")  # now each quote begins or ends a string
     is_in_text, depth, parts = False, 0, 0
     for start in range(0, len(plain), _AT_ONCE_BYTES):
         pieces = plain[start : start + _AT_ONCE_BYTES].split(b'"')
@@ -39,4 +39,6 @@ def check_json(data: bytes) -> None:
         if max(depths) > MAX_JSON_DEPTH:
             raise InvalidInput(f"The JSON is nested deeper than {MAX_JSON_DEPTH} levels.")
         if parts > MAX_JSON_PARTS:
-            raise InvalidInput(f"The JSON has more than {MAX_JSON_PARTS:,} parts; send less.")
+            raise InvalidInput(
+                f"The JSON has more than {MAX_JSON_PARTS:,} parts; send it in several requests."
+            )

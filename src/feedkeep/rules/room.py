@@ -1,4 +1,4 @@
-"""How much an account's list may hold: subscriptions, and what is remembered besides. Pure."""
+"""How many subscriptions and other entries an account's list may have. Pure."""
 
 from __future__ import annotations
 
@@ -10,47 +10,47 @@ MAX_SUBSCRIPTIONS = 20_000
 _ENTRIES_FOR_EACH = 5
 
 
-class Most(Value, frozen=True):
-    """How much a list may hold.
+class Limits(Value, frozen=True):
+    """The limits of an account's list.
 
     Attributes:
-        subscriptions: How many feeds an account may be subscribed to.
-        entries: How many entries there may be, with those of feeds that were left or deleted, and
-            of guids and URLs that feeds had. They stay, for devices that were away for a year; so
-            who adds and deletes for ever comes to an end here.
+        subscriptions: The maximum number of feeds that an account is subscribed to.
+        entries: The maximum number of entries, including unsubscribed and deleted feeds and former
+            guids and URLs. These stay for devices that were offline for a year, so an account that
+            adds and deletes without end reaches this limit.
     """
 
     subscriptions: int = MAX_SUBSCRIPTIONS
     entries: int = _ENTRIES_FOR_EACH * MAX_SUBSCRIPTIONS
 
 
-EVERYONES = Most()
-"""How much where nobody has set something else."""
+DEFAULT_LIMITS = Limits()
+"""The limits where no setting says otherwise."""
 
 
-def most_of(max_subscriptions: int) -> Most:
-    """Return how much a list may hold where an account may have so many subscriptions."""
-    return Most(max_subscriptions, _ENTRIES_FOR_EACH * max_subscriptions)
+def limits_for(max_subscriptions: int) -> Limits:
+    """Return the limits of a list for a maximum number of subscriptions."""
+    return Limits(max_subscriptions, _ENTRIES_FOR_EACH * max_subscriptions)
 
 
-def has_room_for_one(counts: Counts, most: Most) -> bool:
-    """Say whether any one item fits, whatever is known of it: its guid's entry, and its URL's."""
-    return counts.subscribed < most.subscriptions and counts.entries + 2 <= most.entries
+def has_room_for_one(counts: Counts, limits: Limits) -> bool:
+    """Say whether any item fits, even one that adds an entry for its guid and one for its URL."""
+    return counts.subscribed < limits.subscriptions and counts.entries + 2 <= limits.entries
 
 
-def check_room(before: Counts, after: Counts, most: Most) -> None:
-    """Check that what is added to a list fits into it. What makes it no larger always does.
+def check_room(before: Counts, after: Counts, limits: Limits) -> None:
+    """Check a list that has grown against its limits; what makes it no larger is always allowed.
 
     Raises:
-        InvalidInput: It does not.
+        InvalidInput: A limit is exceeded.
     """
-    if after.subscribed > max(before.subscribed, most.subscriptions):
+    if after.subscribed > max(before.subscribed, limits.subscriptions):
         raise InvalidInput(
-            f"This account has {before.subscribed:,} subscriptions, the most that this service"
-            " keeps. Unsubscribe from others first."
+            f"This account has {before.subscribed:,} subscriptions, which is the maximum."
+            " Unsubscribe from another feed first."
         )
-    if after.entries > max(before.entries, most.entries):
+    if after.entries > max(before.entries, limits.entries):
         raise InvalidInput(
-            f"This account's list has {before.entries:,} entries, with all that was deleted or"
-            " renamed: the most that this service keeps. Take the subscriptions to a new account."
+            f"This account's list has {before.entries:,} entries, including those that were deleted"
+            " or renamed, which is the maximum. Move the subscriptions to a new account."
         )

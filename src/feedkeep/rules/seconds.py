@@ -1,9 +1,10 @@
 """Whole seconds for apps that know no finer time, so that no change is lost. Pure.
 
-docs/gpodder.md works it out. An account's clock counts microseconds. An app is told a second T when
-its list is read, and asks for what changed since T, or since T + 1. So once T was told, no change
-may get a stamp before the second T + 1, and none that was read may have one from T on. A clock that
-promises that is *settled*: it stands on the last microsecond of T, and every stamp comes after it.
+docs/gpodder.md explains it. An account's clock counts microseconds. An app that asks for changes is
+given a second T with the reply, and next asks for changes since T, or since T + 1. So after that
+reply no change may get a stamp before the second T + 1, and no change in the reply may have a stamp
+in T or later. A clock that guarantees this is *settled*: it stands on the last microsecond of T,
+and all later stamps come after it.
 """
 
 from __future__ import annotations
@@ -13,35 +14,35 @@ from collections.abc import Sequence
 from feedkeep.model import OwnUpload, Second, Stamp, Told, replace
 
 FROM_NOTHING = Second(0)
-"""What an app asks with that has nothing yet; it is never told."""
+"""The `since` of an app that has nothing yet; no reply ever gives it."""
 
 EVERYTHING = Second(1)
-"""What an app is told that may have missed any change.
+"""The timestamp for an app that may have missed any change.
 
 It is not 0: an app that asks since 0 starts from nothing, and is sent no removals.
 """
 
 NOTHING = Told()
-"""Of an app of which nothing is known."""
+"""What is known of an app that is unknown."""
 
 MAX_OWN_UPLOADS = 16
-"""How many uploads of one app are remembered, between which others changed something."""
+"""The maximum number of uploads of an app that are remembered, with changes by others between."""
 
 _SECOND = 1_000_000
 
 
 def is_settled(clock: Stamp) -> bool:
-    """Say whether a clock stands on the end of a second."""
+    """Say whether a clock stands on the last microsecond of a second."""
     return clock % _SECOND == _SECOND - 1
 
 
 def settled(clock: Stamp) -> Stamp:
-    """Return where a clock has to stand for the second after its last stamp to be told."""
+    """Return where to set a clock before the second after its last stamp is given to an app."""
     return clock if is_settled(clock) else Stamp((clock // _SECOND + 2) * _SECOND - 1)
 
 
 def second_of(stamp: Stamp) -> Second:
-    """Return the second that a stamp is in; of a settled clock, the one to tell."""
+    """Return the second of a stamp; of a settled clock, this is the one to give to apps."""
     return Second(stamp // _SECOND)
 
 
@@ -51,11 +52,12 @@ def first_stamp(second: Second) -> Stamp:
 
 
 def first_second(since: Second, newest: Second, app: Told) -> Second:
-    """Return the second from which on an app needs to be told what changed.
+    """Return the second since which an app has to be sent all changes.
 
-    `newest` is the second that it is told now. An app can say a `since` that it was never told: the
-    time of its upload, or its own clock. Then it is told what came after all that it has heard; or
-    everything, if nothing is known of it: no second after `newest + 1` can be ours.
+    `newest` is the second of the present reply. An app can ask with a `since` that it never got
+    from here: the time of its upload, or of its own clock. Then it is sent all changes after the
+    last reply that it surely got. If nothing is known of it, it is sent everything, as no reply has
+    given a second after `newest + 1`.
     """
     if app.told is None:
         # Plus one, since Kasts asks since the second after the one it was told.
@@ -68,15 +70,15 @@ def first_second(since: Second, newest: Second, app: Told) -> Second:
 
 
 def has_heard(since: Second, app: Told) -> bool:
-    """Say whether `since` shows that the last reply came."""
+    """Say whether `since` shows that the app got the last reply."""
     # gPodder and AntennaPod ask since the second that they were told, Kasts since the next one.
     return app.told is not None and since in {app.told, app.told + 1}
 
 
 def after_reply(since: Second, newest: Second, app: Told) -> Told:
-    """Return how far an app knows what changed, once it is told `newest`.
+    """Return what is known of an app after a reply that gives it the second `newest`.
 
-    Where that is no news, nothing has to be remembered.
+    If it had that second already, there is nothing new to store.
     """
     if newest == app.told:
         return app
@@ -84,7 +86,7 @@ def after_reply(since: Second, newest: Second, app: Told) -> Told:
 
 
 def knows_all(app: Told, clock: Stamp) -> bool:
-    """Say whether an app was told all that changed up to where a clock stands."""
+    """Say whether an app was sent all changes up to the present stand of a clock."""
     # Two phones may share a token: what one of them was told says nothing about the other.
     return app.is_alone and is_settled(clock) and second_of(clock) == app.told
 
@@ -92,16 +94,16 @@ def knows_all(app: Told, clock: Stamp) -> bool:
 def clock_after_upload(app: Told, began: Stamp, ended: Stamp) -> Stamp:
     """Return where a clock has to stand after an upload that took it from `began` to `ended`.
 
-    If nobody else changed anything since the app was told, it is settled at once: so the app knows
-    all up to there, and can go on from after its own upload.
+    If nobody else changed anything since the app's last poll, the clock is settled at once. Then
+    the app knows everything up to there, and can go on from after its own upload.
     """
     return settled(ended) if ended > began and knows_all(app, began) else ended
 
 
 def after_upload(app: Told, device: str, began: Stamp, ended: Stamp) -> Told:
-    """Return how far an app knows what changed after an upload that took the clock so far.
+    """Return what is known of an app after an upload that took the clock from `began` to `ended`.
 
-    Apps send nothing before they have got what they asked, and need not be told what they sent.
+    Apps upload only after they got the reply to their poll, and need not be sent their own upload.
     """
     # AntennaPod asks next since the timestamp of its upload. The present second would make it miss
     # what others changed since its poll; so it gets a later one only if nobody changed anything.
@@ -112,11 +114,11 @@ def after_upload(app: Told, device: str, began: Stamp, ended: Stamp) -> Told:
 
 
 def is_own(app: Told, device: str, since: Second, stamp: Stamp) -> bool:
-    """Say whether a change is what an app sent itself, and nobody has changed since.
+    """Say whether a change came from an app itself, and nobody has changed it again since.
 
-    No two changes of an account share a stamp. An app that asks for what changed before it sent
-    that has forgotten it: a phone that was restored from a backup. Where several apps share what is
-    known, their devices tell them apart, if they say which they are.
+    No two changes of an account share a stamp. An app that asks since a second before its own
+    upload has forgotten it, as a phone does that was restored from a backup. Where several apps
+    share a session or token, they are told apart by their devices, if they send them.
     """
     # AntennaPod would overwrite what was played since with its own older action, and gPodder would
     # offer to add again what its owner has just removed.
@@ -128,9 +130,9 @@ def is_own(app: Told, device: str, since: Second, stamp: Stamp) -> bool:
 
 
 def _with(known: Sequence[OwnUpload], own: OwnUpload) -> Sequence[OwnUpload]:
-    """Return the last uploads with one more.
+    """Return the last uploads with one more; uploads that follow one another count as one.
 
-    AntennaPod sends its actions thirty at a time; those that follow one another count as one.
+    AntennaPod uploads its actions thirty at a time.
     """
     if known and (known[-1].device, known[-1].ended) == (own.device, own.began):
         return (*known[:-1], replace(known[-1], ended=own.ended))

@@ -1,9 +1,10 @@
-"""What apps call feeds that moved, and what it means when one removes such a URL. Pure.
+"""Which URLs apps have for feeds that moved, and what it means when one is removed. Pure.
 
-Apps of gpodder.net's kind know a feed by a URL alone, and delete what they have of it, play states
-too, when they are told to remove that URL. So a move is never told to them: an app goes on with the
-URL that it has (docs/gpodder.md). What its removal of a URL means depends on what else it has: with
-another URL of the same feed it clears away a double, and its owner has unsubscribed from nothing.
+Apps that use gpodder.net's API know a feed by its URL only. When they are told to remove a URL,
+they delete the feed's downloads and play states. So they are never told of a move: an app goes on
+with the URL that it has (docs/gpodder.md). What it means when an app removes a URL depends on what
+else the app has: if it also has another URL of the same feed, it removes a duplicate, and its owner
+has not unsubscribed.
 """
 
 from __future__ import annotations
@@ -13,18 +14,18 @@ from collections.abc import Collection, Mapping
 from feedkeep.model import Alias, Guid, Value, replace
 
 MAX_SPELLINGS = 2_000
-"""How many spellings are remembered of one app: 50 KB. After that, what it means is in doubt."""
+"""The maximum number of URLs remembered of an app: 50 KB. Beyond it, removals are in doubt."""
 
 
 class Spellings(Value, frozen=True):
-    """Which URLs of moved feeds an app has, as far as that is known; by the guids they derive.
+    """Which URLs of moved feeds an app has, as far as that is known, as their derived guids.
 
-    Of a URL that is in neither, nothing is known: the app may have it from before the move.
+    Nothing is known of any other URL: the app may have it from before the move.
 
     Attributes:
-        known: Those that it was told, or has sent.
-        gone: Those that it was told to remove, or has removed.
-        is_full: Whether there was more to remember; then of none of them enough is known.
+        known: The URLs that the app was sent, or has sent.
+        gone: The URLs that it was told to remove, or has removed.
+        is_full: Whether there were more than `MAX_SPELLINGS`, so that some are missing here.
     """
 
     known: frozenset[Guid] = frozenset()
@@ -32,39 +33,41 @@ class Spellings(Value, frozen=True):
     is_full: bool = False
 
     def with_known(self, guids: Collection[Guid]) -> Spellings:
-        """Return the same, where the app has these."""
+        """Return the same, except that the app has these URLs."""
         return Spellings(self.known.union(guids), self.gone.difference(guids), self.is_full)
 
     def with_gone(self, guids: Collection[Guid]) -> Spellings:
-        """Return the same, where the app does not have these."""
+        """Return the same, except that the app does not have these URLs."""
         return Spellings(self.known.difference(guids), self.gone.union(guids), self.is_full)
 
 
 UNKNOWN = Spellings()
-"""Of an app of which nothing is known, or where no feed moved."""
+"""Nothing is known of the app, or no feed of the account moved."""
 
 
-def is_left(removed: Guid, present: Guid, former: Mapping[Guid, Alias], app: Spellings) -> bool:
-    """Say whether an app that removes a URL of a feed has unsubscribed from it.
+def has_unsubscribed(
+    removed: Guid, present: Guid, former: Mapping[Guid, Alias], app: Spellings
+) -> bool:
+    """Say whether an app that removes a URL of a feed has unsubscribed from the feed.
 
-    In doubt nobody is unsubscribed.
+    In doubt it has not.
 
     Args:
-        removed: What the URL derives.
-        present: What the feed's present URL derives.
-        former: The feed's other URLs, by what they derive.
+        removed: The derived guid of the URL.
+        present: The derived guid of the feed's present URL.
+        former: The feed's former URLs, by their derived guids.
         app: What is known of the app.
     """
     if app.known & ({present, *former} - {removed}):
-        return False  # it has the feed by another URL still, and clears away a double
+        return False  # it still has the feed by another URL, and removes a duplicate
     # AntennaPod follows a redirect and renames the feed by itself, without an upload. So it can
     # remove the present URL although it was never sent that.
     if removed == present or removed in app.known:
         return True
     if removed in app.gone or app.is_full:
         return False  # AntennaPod sends back what it was told to remove
-    # Before a move everybody had the feed by that URL alone. One that came by a merge was a feed
-    # of its own, and an app may have both.
+    # Before a move, every app had the feed by that URL only. A URL that came from a merge was a
+    # feed of its own, and an app may have both feeds.
     alias = former.get(removed)
     return alias is not None and alias.moved_away
 
@@ -72,10 +75,10 @@ def is_left(removed: Guid, present: Guid, former: Mapping[Guid, Alias], app: Spe
 def after_adding(
     added: Guid, present: Guid, former: Mapping[Guid, Alias], app: Spellings
 ) -> Spellings:
-    """Return what is known of an app once it has sent a URL of a feed that moved.
+    """Return what is known of an app after it has added a URL of a feed that moved.
 
-    If nothing was known of it and this feed, it may have begun before the move, and have the feed
-    by one of its former URLs, too.
+    If nothing was known of the app and this feed, the app may be older than the move, and have the
+    feed by a former URL, too.
     """
     # Without this, an app that has both URLs and removes the new one would unsubscribe its owner.
     is_new_here = app.known.isdisjoint({present, *former}) and app.gone.isdisjoint(former)
@@ -84,15 +87,15 @@ def after_adding(
     return app.with_known([added])
 
 
-def merged(kept: Spellings, before: Spellings, after: Spellings) -> Spellings:
-    """Return what is kept of an app, with the changes from `before` to `after` made to it.
+def merged(stored: Spellings, before: Spellings, after: Spellings) -> Spellings:
+    """Return what is stored of an app, with the changes from `before` to `after` made to it.
 
-    Two requests of one app can come at the same time; neither forgets what the other one learned.
+    Two requests of an app can run at the same time, and neither may undo the changes of the other.
     """
-    known = kept.known - (before.known - after.known)
-    gone = kept.gone - (before.gone - after.gone)
-    changed = Spellings(known, gone, kept.is_full)
+    known = stored.known - (before.known - after.known)
+    gone = stored.gone - (before.gone - after.gone)
+    changed = Spellings(known, gone, stored.is_full)
     changed = changed.with_known(after.known - before.known).with_gone(after.gone - before.gone)
     if len(changed.known) + len(changed.gone) > MAX_SPELLINGS:
-        return replace(kept, is_full=True)
+        return replace(stored, is_full=True)
     return changed

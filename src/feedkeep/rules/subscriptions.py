@@ -23,18 +23,18 @@ from feedkeep.model import (
 from feedkeep.rules.draft import Draft
 from feedkeep.rules.feed_urls import FeedUrl, parse_feed_url
 from feedkeep.rules.guids import parse_guid
-from feedkeep.rules.room import EVERYONES, Most, check_room, has_room_for_one
+from feedkeep.rules.room import DEFAULT_LIMITS, Limits, check_room, has_room_for_one
 
 MAX_POINTERS = 1_000
 """How many pointers may lead to one subscription."""
 
 
 class Wanted(Value, frozen=True):
-    """An item to add that is valid by itself: a feed URL and, if one was sent, a guid.
+    """A valid item to add: a feed URL and, if one was sent, a guid.
 
     Attributes:
         sent: The URL exactly as it was sent.
-        url: What it says.
+        url: The parsed URL.
         guid: The guid that was sent with it, if one was.
     """
 
@@ -48,7 +48,7 @@ class Added(Value, frozen=True):
 
     Attributes:
         feed_url: The URL as it was sent, trimmed.
-        subscription: The subscription that it stands for at the end of the request.
+        subscription: The item's subscription, as it is at the end of the request.
         was_subscribed: Whether the account was subscribed to it already.
     """
 
@@ -65,12 +65,12 @@ class Refused(Value, frozen=True):
 
 
 class Update(Value, frozen=True):
-    """What to change of a subscription; None leaves a thing as it is.
+    """What to change of a subscription; a field that is None changes nothing.
 
     Attributes:
-        is_told_to_apps: Whether apps that know only URLs are told to give up the former ones for
-            the present one. They lose what they have of the feed; so only the owner says it, where
-            the old URL is dead.
+        is_told_to_apps: Whether apps that know only URLs are told to replace the former URLs by the
+            present one. They lose downloads and play states of the feed, so only the owner asks for
+            this, when the old URL is dead.
     """
 
     new_feed_url: FeedUrl | None = None
@@ -79,7 +79,7 @@ class Update(Value, frozen=True):
     is_told_to_apps: bool = False
 
     def guids(self) -> list[Guid]:
-        """Return the guids, besides the subscription's own, that this update may meet."""
+        """Return the guids, besides the subscription's own, that this update may read or change."""
         return [
             *([self.new_guid] if self.new_guid else []),
             *([self.new_feed_url.guid] if self.new_feed_url else []),
@@ -87,7 +87,7 @@ class Update(Value, frozen=True):
 
 
 class Updated(Value, frozen=True):
-    """What an update did; None where it had nothing to do with a thing."""
+    """The fields that an update changed; the others are None."""
 
     new_feed_url: str | None = None
     is_subscribed: bool | None = None
@@ -97,7 +97,7 @@ class Updated(Value, frozen=True):
 
 
 def want(feed_url: str, guid: str | None) -> Wanted | Refused:
-    """Judge one item by itself: refuse a URL that is none, or a guid text that is none."""
+    """Return an item to add; refuse it if its URL or its guid is not valid."""
     try:
         url = parse_feed_url(feed_url)
         return Wanted(feed_url, url, None if guid is None else parse_guid(guid))
@@ -106,7 +106,7 @@ def want(feed_url: str, guid: str | None) -> Wanted | Refused:
 
 
 def guids_wanted(items: Sequence[Wanted | Refused]) -> list[Guid]:
-    """Return the guids that adding these items may meet, each once."""
+    """Return the guids that adding these items may read or change, each once."""
     wanted = [item for item in items if isinstance(item, Wanted)]
     guids = dict.fromkeys(item.url.guid for item in wanted)
     guids.update(dict.fromkeys(item.guid for item in wanted if item.guid))
@@ -114,15 +114,15 @@ def guids_wanted(items: Sequence[Wanted | Refused]) -> list[Guid]:
 
 
 def add(
-    snapshot: Snapshot, items: Sequence[Wanted | Refused], most: Most = EVERYONES
+    snapshot: Snapshot, items: Sequence[Wanted | Refused], limits: Limits = DEFAULT_LIMITS
 ) -> Decision[list[Added | Refused]]:
     """Add each item in turn; each sees those before it, and one that is refused changes nothing."""
-    draft = Draft(snapshot, most)
+    draft = Draft(snapshot, limits)
     return draft.decision(add_items(draft, items))
 
 
 def add_items(draft: Draft, items: Sequence[Wanted | Refused]) -> list[Added | Refused]:
-    """Do the same within a longer operation; return what became of each item at its end."""
+    """Do the same within a longer operation; return the result of each item at its end."""
     results = [
         _add_or_refuse(draft, item) if isinstance(item, Wanted) else (item, False) for item in items
     ]
@@ -136,7 +136,7 @@ def read(view: View | None) -> View:
     """Return the entry that was read, if its subscription is there.
 
     Raises:
-        UnknownSubscription: There is none.
+        UnknownSubscription: There is no such subscription.
         DeletedSubscription: It was deleted, or the pointer leads to a deleted one.
     """
     if view is None:
@@ -147,16 +147,16 @@ def read(view: View | None) -> View:
 
 
 def update(
-    snapshot: Snapshot, guid: Guid, wanted: Update, most: Most = EVERYONES
+    snapshot: Snapshot, guid: Guid, wanted: Update, limits: Limits = DEFAULT_LIMITS
 ) -> Decision[Updated]:
-    """Change the guid, the feed URL and the status of a subscription in one step, or nothing.
+    """Change the guid, the feed URL and the status of a subscription: all of it, or nothing.
 
     Raises:
-        UnknownSubscription: `guid` leads to none, or to a deleted one.
+        UnknownSubscription: `guid` leads to no subscription, or to a deleted one.
         InvalidInput: The URL leads to another subscription, there would be too many pointers, or
             the list has no room.
     """
-    draft = Draft(snapshot, most)
+    draft = Draft(snapshot, limits)
     found = _live(draft, guid)
     if wanted == Update():
         return draft.decision(Updated())
@@ -186,7 +186,7 @@ def update(
             guid_changed=stamp if is_renamed else subscription.guid_changed,
         )
     )
-    check_room(snapshot.counts, draft.counts, most)
+    check_room(snapshot.counts, draft.counts, limits)
     is_told = has_new_status or wanted.new_feed_url is not None
     return draft.decision(
         Updated(
@@ -203,7 +203,7 @@ def delete(snapshot: Snapshot, guid: Guid) -> Decision[Deletion]:
     """Leave a tombstone where a subscription was (contract, section 6).
 
     Raises:
-        UnknownSubscription: `guid` leads to none, or to one that is deleted already.
+        UnknownSubscription: `guid` leads to no subscription, or to a deleted one.
     """
     draft = Draft(snapshot)
     subscription = _live(draft, guid)
@@ -214,14 +214,14 @@ def delete(snapshot: Snapshot, guid: Guid) -> Decision[Deletion]:
 
 
 def with_status(subscription: Subscription, is_subscribed: bool, stamp: Stamp) -> Subscription:
-    """Return a subscription that is subscribed, or is not; if that is a change, apps are told."""
+    """Return a subscription with the status `is_subscribed`; apps are told only of a change."""
     if subscription.is_subscribed == is_subscribed:
         # AntennaPod uploads its whole list with its first sync. What was subscribed already is no
         # news to other apps.
         return subscription
     changed = replace(subscription, is_subscribed=is_subscribed, status_changed=stamp)
     if is_subscribed and subscription.app_url is not None:
-        # Who has not heard yet that it was left goes on with the URL that it has.
+        # An app that does not know yet that it was unsubscribed goes on with the URL that it has.
         changed = replace(changed, app_url_until=subscription.status_changed)
     return changed
 
@@ -261,7 +261,7 @@ def _add_one(draft: Draft, item: Wanted) -> bool:
     # The guid sent is authoritative, not the URL beside it (contract, section 5).
     found = by_guid or by_url
     # Counted near the limit only: doing it for each item slowed down a POST of a hundred feeds.
-    if not has_room_for_one(draft.counts, draft.most):
+    if not has_room_for_one(draft.counts, draft.limits):
         _check_room(draft, item, is_new=not any(f and f.is_subscribed for f in (found, by_url)))
     if found is None:
         draft.create(item.guid or item.url.guid, item.url)
@@ -316,7 +316,7 @@ def _check_room(draft: Draft, item: Wanted, *, is_new: bool) -> None:
     after = replace(
         counts, subscribed=counts.subscribed + is_new, entries=counts.entries + len(unknown)
     )
-    check_room(counts, after, draft.most)
+    check_room(counts, after, draft.limits)
 
 
 def _found_by_url(draft: Draft, url: FeedUrl) -> Subscription | None:
@@ -368,5 +368,5 @@ def _check_pointers(draft: Draft, subscription: Subscription, gained: int = 0) -
     if draft.pointer_count(subscription) + gained > MAX_POINTERS:
         raise InvalidInput(
             f"Too many guids and URLs lead to the subscription {subscription.guid}:"
-            f" at most {MAX_POINTERS:,} are kept. Delete it and add the feed anew."
+            f" there can be at most {MAX_POINTERS:,}. Delete it and add the feed again."
         )

@@ -1,7 +1,6 @@
-"""A list as protocols see it that know feeds by URL only: what is told, and what an upload means.
+"""The list for protocols that know feeds by URL only: what to send, what an upload means. Pure.
 
-Pure. Apps are told when a feed was subscribed to or left, and nothing of a feed that moved
-(`spellings`).
+Apps are told when a feed was subscribed or unsubscribed, and never that a feed moved (`spellings`).
 """
 
 from __future__ import annotations
@@ -26,9 +25,9 @@ from feedkeep.model import (
 )
 from feedkeep.rules.draft import Draft
 from feedkeep.rules.feed_urls import FeedUrl, parse_feed_url
-from feedkeep.rules.room import EVERYONES, Most
+from feedkeep.rules.room import DEFAULT_LIMITS, Limits
 from feedkeep.rules.seconds import NOTHING, clock_after_upload, is_own
-from feedkeep.rules.spellings import UNKNOWN, Spellings, after_adding, is_left
+from feedkeep.rules.spellings import UNKNOWN, Spellings, after_adding, has_unsubscribed
 from feedkeep.rules.subscriptions import (
     Added,
     Refused,
@@ -41,16 +40,16 @@ from feedkeep.rules.subscriptions import (
 )
 
 LOCAL = "antennapod_local:"
-"""What AntennaPod calls folders on the phone; they are in its list, and no feeds."""
+"""How AntennaPod names a folder on the phone, which is in its list, but is not a feed."""
 
 
 class UrlChanges(Value, frozen=True):
-    """What an app has to do for its list to be the account's; no URL is in both.
+    """What an app has to change for its list to be the account's; no URL is in both lists.
 
     Attributes:
         add: The URLs to add.
         remove: The URLs to remove.
-        app: What is known of the app once it was told that.
+        app: What is known of the app once it was sent these.
     """
 
     add: Sequence[str]
@@ -62,10 +61,10 @@ NO_CHANGES = UrlChanges((), (), UNKNOWN)
 
 
 class Synced(Value, frozen=True):
-    """What became of an upload.
+    """The result of an upload.
 
     Attributes:
-        results: What became of each item, in order.
+        results: The result of each item, in order.
         app: What is known of the app after it.
         began: The account's clock before it.
         ended: The account's clock after it.
@@ -78,12 +77,12 @@ class Synced(Value, frozen=True):
 
 
 def has_moved(entries: Iterable[Entry]) -> bool:
-    """Say whether any of the feeds has, or had, another URL."""
+    """Say whether any of the feeds ever had another URL."""
     return any(entry.alias for entry in entries)
 
 
 def without_own(entries: Iterable[Entry], told: Told, device: str, since: Second) -> list[Entry]:
-    """Return entries without the feeds that an app itself has added or left, and nobody since."""
+    """Return entries without the changes by the app itself that nobody has changed again since."""
     return [
         entry
         for entry in entries
@@ -94,12 +93,12 @@ def without_own(entries: Iterable[Entry], told: Told, device: str, since: Second
 def url_changes(
     entries: Iterable[Entry], first: Stamp, app: Spellings, *, is_from_nothing: bool = False
 ) -> UrlChanges:
-    """Return what entries that changed, with all former URLs of them, mean to an app.
+    """Return the changes for an app that result from entries, which include all former URLs.
 
-    Only what was subscribed to, or left, from the stamp `first` on counts. What was left is removed
-    by each URL that it had. An app that starts from nothing gets each feed by its present
-    URL, and has nothing of ours to remove: what it has is its owner's, and removing that would
-    delete their files.
+    Only what was subscribed or unsubscribed at the stamp `first` or later counts. An unsubscribed
+    feed is removed by every URL that it had. An app that starts from nothing gets each feed by its
+    present URL, and no removals: what it has was added by its owner, and removing it would delete
+    their files.
     """
     entries = list(entries)
     former = _former_urls(entries)
@@ -110,17 +109,17 @@ def url_changes(
     gone: list[Guid] = []
     for feed in sorted(feeds, key=lambda feed: feed.status_changed):
         aliases = former.get(feed.guid, {})
-        added, removed = _told(feed, aliases, first, app, is_from_nothing=is_from_nothing)
+        added, removed = _changes_of(feed, aliases, first, app, is_from_nothing=is_from_nothing)
         add |= dict.fromkeys(added)
         remove |= dict.fromkeys(removed)
         if aliases:
             gone += [_guid_of(url) for url in removed]
             known += [_guid_of(url) for url in added]
-    told = (UNKNOWN if is_from_nothing else app).with_gone(gone).with_known(known)
-    return UrlChanges(list(add), [url for url in remove if url not in add], told)
+    after = (UNKNOWN if is_from_nothing else app).with_gone(gone).with_known(known)
+    return UrlChanges(list(add), [url for url in remove if url not in add], after)
 
 
-def _told(
+def _changes_of(
     feed: Subscription,
     former: Mapping[Guid, Alias],
     first: Stamp,
@@ -128,14 +127,14 @@ def _told(
     *,
     is_from_nothing: bool,
 ) -> tuple[list[str], list[str]]:
-    """Return by which URLs a feed is added, and by which it is removed."""
+    """Return the URLs by which an app adds a feed, and those by which it removes it."""
     is_news = feed.status_changed >= first
     if not feed.is_subscribed:
         # AntennaPod removes a podcast by the exact text of its URL; nobody knows which URL it has.
         urls = [feed.feed_url, *filter(None, [feed.app_url]), *(a.url for a in former.values())]
         return [], urls if is_news and not is_from_nothing else []
     url = feed.feed_url
-    # Who has the former one goes on so; unless it was told the present one, or is told that now.
+    # An app that has a former URL goes on with it, unless it was sent the present one, too.
     has_former = feed.app_url_until is None or first <= feed.app_url_until
     if not is_from_nothing and has_former and _guid_of(feed.feed_url) not in app.known:
         url = feed.app_url or feed.feed_url
@@ -144,7 +143,7 @@ def _told(
 
 
 def _former_urls(entries: Iterable[Entry]) -> dict[Guid, dict[Guid, Alias]]:
-    """Return the former URLs of each feed that has any, by what they derive."""
+    """Return the former URLs of each feed that has any, by their derived guids."""
     former: dict[Guid, dict[Guid, Alias]] = {}
     for entry in entries:
         if entry.alias:
@@ -159,23 +158,23 @@ def _guid_of(url: str) -> Guid:
 def upload(
     snapshot: Snapshot,
     items: Sequence[Wanted | Refused],
-    left: Sequence[FeedUrl],
+    removed: Sequence[FeedUrl],
     app: Spellings = UNKNOWN,
     told: Told = NOTHING,
-    most: Most = EVERYONES,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> Decision[Synced]:
-    """Unsubscribe from the URLs that an app left, and add each item in turn.
+    """Unsubscribe from the URLs that an app removed, and add each item in turn.
 
-    A feed that is both left and wanted is wanted. Leaving a feed that is not subscribed changes
-    nothing, so sending it again does no harm.
+    A feed that is both removed and added stays subscribed. Removing a feed that is not subscribed
+    changes nothing, so an upload can be sent again.
     """
-    draft = Draft(snapshot, most)
+    draft = Draft(snapshot, limits)
     # AntennaPod renames a feed by itself when its old URL redirects. An app that says so removes
     # the old URL and adds the new one, and has not unsubscribed.
     found = [draft.find(item.url.guid) for item in items if isinstance(item, Wanted)]
     wanted = {feed.guid for feed in found if feed is not None}
-    for url in left:
-        app = _leave(draft, url, app, wanted)
+    for url in removed:
+        app = _remove(draft, url, app, wanted)
     results = add_items(draft, items)
     for item in results:
         if isinstance(item, Added):
@@ -186,14 +185,14 @@ def upload(
     return replace(decision, last_stamp=ended).telling(synced)
 
 
-def _leave(draft: Draft, url: FeedUrl, app: Spellings, wanted: Collection[Guid]) -> Spellings:
-    """Unsubscribe from a URL, if that is what it means; return what is known of the app then."""
+def _remove(draft: Draft, url: FeedUrl, app: Spellings, wanted: Collection[Guid]) -> Spellings:
+    """Unsubscribe from a feed if removing its URL means that; return what is known of the app."""
     feed = draft.find(url.guid)
     if feed is None:
         return app
     former = draft.former_urls(feed)
-    is_kept = not feed.is_subscribed or feed.guid in wanted
-    if not is_kept and is_left(url.guid, _guid_of(feed.feed_url), former, app):
+    can_change = feed.is_subscribed and feed.guid not in wanted
+    if can_change and has_unsubscribed(url.guid, _guid_of(feed.feed_url), former, app):
         stamp = draft.tick()
         draft.put(replace(with_status(feed, False, stamp), subscription_changed=stamp))
     # Whatever it meant, the app no longer has this URL. A feed that never moved has only one, so
@@ -210,13 +209,18 @@ def _after_adding(draft: Draft, added: Added, app: Spellings) -> Spellings:
 
 
 def move(
-    snapshot: Snapshot, old: FeedUrl, new: FeedUrl, *, is_told: bool, most: Most = EVERYONES
+    snapshot: Snapshot,
+    old: FeedUrl,
+    new: FeedUrl,
+    *,
+    is_told: bool,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> Decision[list[Guid]]:
-    """Give a feed another URL, as `update` does; return what all its URLs derive then.
+    """Give a feed another URL, as `update` does; return the derived guids of all its URLs.
 
-    Raises as `update` does.
+    Raises what `update` raises.
     """
-    decision = update(snapshot, old.guid, Update(new, is_told_to_apps=is_told), most)
+    decision = update(snapshot, old.guid, Update(new, is_told_to_apps=is_told), limits)
     after = {**snapshot.entries, **{entry.guid: entry for entry in decision.saved}}
     moved = led_to(after[new.guid])
     guids = [guid for guid, entry in after.items() if led_to(entry) == moved]
@@ -224,7 +228,7 @@ def move(
 
 
 def parsed(urls: Iterable[str]) -> tuple[list[FeedUrl], list[str]]:
-    """Return the URLs that are accepted, and the texts that are none."""
+    """Return the valid feed URLs, and the texts that are not valid."""
     accepted, refused = [], []
     for url in urls:
         try:
@@ -238,9 +242,8 @@ class WholeList(Value, frozen=True):
     """A list that is to replace an account's.
 
     Attributes:
-        urls: The URLs that are accepted.
-        refused_count: How many things are in it that are no feed URLs, but may have been meant to
-            be some.
+        urls: The valid feed URLs.
+        refused_count: The number of texts that are not valid, but may have been meant as feed URLs.
     """
 
     urls: Sequence[FeedUrl]
@@ -248,15 +251,18 @@ class WholeList(Value, frozen=True):
 
 
 def whole_list(urls: Iterable[str]) -> WholeList:
-    """Return what a list that is to replace an account's holds.
+    """Return the parsed form of a list that is to replace an account's.
 
     Raises:
-        InvalidInput: There are things in it, and no URL: then it is no list, and all that the
-            account has would be unsubscribed.
+        InvalidInput: It is not empty, but has no valid URL. Such a list would unsubscribe the
+            account from everything.
     """
     accepted, refused = parsed(urls)
     if refused and not accepted:
-        raise InvalidInput("None of what was sent is a feed URL, so nothing was changed.")
+        raise InvalidInput(
+            "No valid feed URL was sent, so nothing was changed. To unsubscribe from all feeds,"
+            " send an empty list."
+        )
     return WholeList(accepted, sum(not url.startswith(LOCAL) for url in refused))
 
 
@@ -265,23 +271,23 @@ def replace_list(
     wanted: WholeList,
     app: Spellings = UNKNOWN,
     told: Told = NOTHING,
-    most: Most = EVERYONES,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> Decision[Synced]:
-    """Let a whole account be subscribed to exactly these; what is there already stays as it is.
+    """Subscribe a whole account to exactly these feeds; what is subscribed already is not changed.
 
-    Nobody knows which feeds were meant by what was refused. So then none is left: feeds are added
-    only.
+    If the list has texts that are not valid, feeds are only added: nobody knows which feeds these
+    texts were meant to be.
 
     Raises:
-        InvalidInput: There is no room for one of them; then nothing is changed.
+        InvalidInput: There is no room for one of the feeds; then nothing is changed.
     """
-    added, left = to_replace(snapshot, wanted.urls)
+    added, removed = to_replace(snapshot, wanted.urls)
     # A text that is not a URL may have meant any feed of the account, and gPodder's button "Upload
     # local subscriptions" would unsubscribe that feed everywhere.
     if wanted.refused_count:
-        left = []
+        removed = []
     app = _after_replacing(snapshot, {url.guid for url in wanted.urls}, app)
-    decision = upload(snapshot, [want(url.text, None) for url in added], left, app, told, most)
+    decision = upload(snapshot, [want(url.text, None) for url in added], removed, app, told, limits)
     for result in decision.outcome.results:
         if isinstance(result, Refused):
             # mygpoclient takes every reply but an empty one for a failure, so a reply cannot say
@@ -291,7 +297,7 @@ def replace_list(
 
 
 def _after_replacing(snapshot: Snapshot, sent: Collection[Guid], app: Spellings) -> Spellings:
-    """Return what is known of an app that has told its whole list."""
+    """Return what is known of an app that has sent its whole list."""
     spellings: set[Guid] = set()
     for guid, former in _former_urls(snapshot.entries.values()).items():
         feed = snapshot.entries[guid]
@@ -303,14 +309,14 @@ def _after_replacing(snapshot: Snapshot, sent: Collection[Guid], app: Spellings)
 def to_replace(
     snapshot: Snapshot, wanted: Sequence[FeedUrl]
 ) -> tuple[Sequence[FeedUrl], Sequence[FeedUrl]]:
-    """Return which URLs to add and which to leave, so that a whole account has the wanted ones."""
+    """Return the URLs to add and to remove, so that a whole account has exactly the wanted ones."""
     known = snapshot.entries
-    kept = {led_to(known[url.guid]) if url.guid in known else url.guid: url for url in wanted}
+    by_guid = {led_to(known[url.guid]) if url.guid in known else url.guid: url for url in wanted}
     subscribed = {
         entry.guid: entry
         for entry in snapshot.entries.values()
         if isinstance(entry, Subscription) and entry.is_subscribed
     }
-    add = [url for guid, url in kept.items() if guid not in subscribed]
-    leave = [parse_feed_url(s.feed_url) for guid, s in subscribed.items() if guid not in kept]
-    return add, leave
+    add = [url for guid, url in by_guid.items() if guid not in subscribed]
+    remove = [parse_feed_url(s.feed_url) for guid, s in subscribed.items() if guid not in by_guid]
+    return add, remove

@@ -1,1 +1,1 @@
-"""Secrets: hashing passwords, making tokens, slowing down those who guess."""
+"""Secrets: hashing passwords, making tokens, slowing down guessing."""

@@ -18,10 +18,10 @@ from argon2.low_level import ARGON2_VERSION
 from feedkeep.errors import TooManyAttempts
 
 AT_ONCE = 4
-"""How many hashes all workers compute at the same time; each takes 64 MiB while it lasts."""
+"""How many hashes all workers compute at the same time; each takes 64 MiB meanwhile."""
 
 MAX_WAITING = 128
-"""How many passwords may wait to be checked; at a tenth of a second each, that is some seconds."""
+"""How many passwords may wait to be checked; at a tenth of a second each, a few seconds' worth."""
 
 RETRY_AFTER_SECONDS = 5
 MAX_REMEMBERED = 10_000
@@ -30,7 +30,7 @@ _HASHER = PasswordHasher(time_cost=3, memory_cost=64 * 1024, parallelism=4)
 
 
 def _nobodys_hash() -> str:
-    """Return a hash that is well formed and no password's; computing one would take a while."""
+    """Return a well-formed hash that no password matches, without computing one, which is slow."""
     salt, digest = (
         base64.b64encode(secrets.token_bytes(size)).decode().rstrip("=")
         for size in (_HASHER.salt_len, _HASHER.hash_len)
@@ -39,7 +39,7 @@ def _nobodys_hash() -> str:
     return f"$argon2id$v={ARGON2_VERSION}${cost}${salt}${digest}"
 
 
-# What is checked when there is nothing to check, for equal time.
+# Checked where there is no stored hash, so that it takes the same time.
 _NOBODYS_HASH = _nobodys_hash()
 
 
@@ -47,7 +47,7 @@ class Passwords:
     """Computes and checks hashes, and remembers which passwords were right.
 
     A right password is remembered under a keyed hash, with the stored hash that it matched, in
-    memory only. It counts while the account still has that stored hash (contract, section 2).
+    memory only. It is valid as long as the account has that stored hash (contract, section 2).
     """
 
     def __init__(self, workers: int = 1) -> None:
@@ -77,13 +77,14 @@ class Passwords:
         stored_hash: str | None,
         count_attempt: Callable[[], Callable[[], None]],
     ) -> bool:
-        """Check a password with exactly one computation, also where there is no hash to match.
+        """Check a password with exactly one computation, even if there is no hash to match.
 
-        Requests that show the same password at the same time share the computation, and count as
-        one attempt: `count_attempt` is called before it, and what that returns if it was right.
+        Requests that send the same password at the same time share the computation, and count as
+        one attempt. `count_attempt` is called before it; it returns a function that is called if
+        the password was right.
 
         Raises:
-            TooManyAttempts: From `count_attempt`, or too many passwords wait to be checked.
+            TooManyAttempts: `count_attempt` raised it, or too many passwords wait to be checked.
         """
         shown = (self._fingerprint(name_key, password), stored_hash)
         check = self._checking.get(shown)
@@ -114,7 +115,7 @@ class Passwords:
         return True
 
     def close(self) -> None:
-        """Let go of the threads."""
+        """Stop the threads."""
         self._threads.shutdown()
 
     def _remember(self, fingerprint: bytes, stored_hash: str) -> None:
@@ -131,5 +132,5 @@ class Passwords:
 def _matches(stored_hash: str, password: str) -> bool:
     try:
         return _HASHER.verify(stored_hash, password)
-    except VerifyMismatchError:  # anything else is a fault of ours, and says nothing of passwords
+    except VerifyMismatchError:  # any other error is the server's, not a wrong password
         return False

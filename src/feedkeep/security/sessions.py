@@ -1,4 +1,4 @@
-"""Which session is shared by all clients that show the same secret and no cookie."""
+"""The session shared by all clients that send the same secret and no cookie."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from feedkeep.model import AccountId, CredentialKind, Value
 
 MAX_REMEMBERED = 10_000
-"""How many sessions are remembered; whose was not asked for the longest gets a new one."""
+"""How many sessions are remembered; beyond that, the one unused for longest is forgotten."""
 
 
 class SharedSession(Value, frozen=True):
@@ -35,13 +35,13 @@ class SharedSession(Value, frozen=True):
 
 
 class SharedSessions:
-    """Remembers sessions by what was shown, under a keyed hash, in this process's memory only.
+    """Remembers sessions by the secret that was sent, as a keyed hash, in this process only.
 
     Kasts keeps no cookies and sends the password with each request. A new session for each would be
     a durable write for each.
 
-    What is remembered lets nobody in. The store is asked each time whether the session still does,
-    and that ends together with the password or the token (contract, section 2).
+    A remembered session by itself lets nobody in. The store is asked each time whether it is still
+    valid; it ends together with the password or the token (contract, section 2).
     """
 
     def __init__(self) -> None:
@@ -50,28 +50,28 @@ class SharedSessions:
         self._beginning: dict[bytes, asyncio.Future[SharedSession]] = {}
 
     def mark(self, shown: str, label: str) -> bytes:
-        """Return what stands for a header that shows a secret, and for the app that sends it."""
+        """Return the mark of a header with a secret and of the app that sends it: a keyed hash."""
         message = f"{len(shown)} {shown}{label}"
         return hmac.digest(self._key, message.encode(), hashlib.sha256)
 
     def find(self, mark: bytes) -> SharedSession | None:
-        """Return the session that was begun last."""
+        """Return the newest session of a mark."""
         found = self._remembered.get(mark)
         if found is not None:
             self._remembered.move_to_end(mark)
         return found
 
     def forget(self, mark: bytes, ended: SharedSession) -> None:
-        """Forget a session, unless a newer one was begun already."""
+        """Forget a session that has ended, unless there is a newer one already."""
         if self._remembered.get(mark) is ended:
             del self._remembered[mark]
 
     async def begun(
         self, mark: bytes, begin: Callable[[], Coroutine[Any, Any, SharedSession]]
     ) -> SharedSession:
-        """Return the session of who was let in: one, however many come at once.
+        """Return the session of a client that was let in; requests at the same time share one.
 
-        Raises whatever `begin` does.
+        Raises what `begin` raises.
         """
         found = self.find(mark)
         if found is not None:

@@ -19,10 +19,10 @@ PER_ACCOUNT_AND_ADDRESS = 10
 PER_ADDRESS = 50
 PER_ACCOUNT = 100
 MAX_KEYS = 20_000
-"""How many names and addresses are watched at once; beyond it, the quietest go.
+"""How many names and addresses are watched; beyond that, those quiet for longest are forgotten.
 
-Together they take less than 24 MB, however long the names are that somebody claims: 16 bytes stand
-for a name, and each has at most 100 times of 8 bytes.
+Together they take less than 24 MB, however long the names in requests are: 16 bytes stand for a
+name, and each has at most 100 times of 8 bytes.
 """
 
 _KEY_BYTES = 16
@@ -81,7 +81,7 @@ class Throttle:
                 self._attempts.pop(key, None)
 
     def _key(self, *parts: str) -> bytes:
-        """Return what stands for a name, an address or both: of one size, and telling nothing."""
+        """Return a keyed hash of a name, an address or both: of a fixed size, and not readable."""
         text = "\0".join(parts).encode(errors="surrogatepass")
         return hashlib.blake2b(text, digest_size=_KEY_BYTES, key=self._secret).digest()
 
@@ -91,14 +91,14 @@ class Throttle:
 
     def _forget_what_is_over(self, now_seconds: float) -> None:
         while self._attempts:
-            key, times = next(iter(self._attempts.items()))  # the one that was quiet the longest
+            key, times = next(iter(self._attempts.items()))  # quiet for longest
             if times[-1] + WINDOW_SECONDS > now_seconds:
                 break
             del self._attempts[key]
 
 
 def _network(address: str) -> str:
-    """Return what one client has to itself: an IPv4 address, or 64 bits of an IPv6 address."""
+    """Return the addresses of one client: an IPv4 address, or 64 bits of an IPv6 address."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:

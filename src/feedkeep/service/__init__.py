@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 from feedkeep.errors import StoreDamaged
 from feedkeep.rules.invariants import violations
-from feedkeep.rules.room import MAX_SUBSCRIPTIONS, most_of
+from feedkeep.rules.room import MAX_SUBSCRIPTIONS, limits_for
 from feedkeep.security.passwords import Passwords
 from feedkeep.service.accounts import Accounts
 from feedkeep.service.authentication import Authentication
@@ -40,7 +40,7 @@ class Service:
         self, store: Store, workers: int = 1, max_subscriptions: int = MAX_SUBSCRIPTIONS
     ) -> None:
         """Serve a store, as one of so many processes of this machine."""
-        most, progress = most_of(max_subscriptions), Progress(store)
+        most, progress = limits_for(max_subscriptions), Progress(store)
         self._store = store
         self._passwords = Passwords(workers)
         self.authentication = Authentication(store, self._passwords)

@@ -18,7 +18,7 @@ from feedkeep.model import (
 from feedkeep.rules import subscriptions
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.guids import parse_guid
-from feedkeep.rules.room import Most
+from feedkeep.rules.room import Limits
 from feedkeep.rules.subscriptions import Added, Refused, Update, Updated, Wanted
 from feedkeep.store.base import Store
 from feedkeep.turns import LONG_LIST, beside
@@ -27,7 +27,7 @@ from feedkeep.turns import LONG_LIST, beside
 class Subscriptions:
     """Adds, reads, changes, deletes and lists subscriptions."""
 
-    def __init__(self, store: Store, most: Most) -> None:
+    def __init__(self, store: Store, most: Limits) -> None:
         self._store = store
         self._most = most
 

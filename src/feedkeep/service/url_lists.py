@@ -21,7 +21,7 @@ from feedkeep.model import (
 from feedkeep.rules import devices, episode_actions, seconds, spellings, url_lists
 from feedkeep.rules.clock import later
 from feedkeep.rules.feed_urls import parse_feed_url
-from feedkeep.rules.room import Most
+from feedkeep.rules.room import Limits
 from feedkeep.rules.spellings import UNKNOWN, Spellings
 from feedkeep.rules.subscriptions import Added, Refused, Wanted, guids_wanted, want
 from feedkeep.rules.url_lists import Synced, UrlChanges
@@ -38,7 +38,7 @@ _SPELLINGS = msgspec.json.Decoder(Spellings)
 class UrlLists:
     """Tells apps what changed, and takes what they send."""
 
-    def __init__(self, store: Store, most: Most, progress: Progress) -> None:
+    def __init__(self, store: Store, most: Limits, progress: Progress) -> None:
         self._store = store
         self._most = most
         self._progress = progress
@@ -177,7 +177,7 @@ class UrlLists:
                 account_id,
                 [old.guid, new.guid],
                 lambda snapshot: url_lists.move(
-                    snapshot, old, new, is_told=is_told_to_apps, most=self._most
+                    snapshot, old, new, is_told=is_told_to_apps, limits=self._most
                 ),
             )
         except UnknownSubscription:

@@ -36,7 +36,7 @@ class FailedBeforeCommit(Exception):
 
 
 class Batcher(Generic[Job, T]):
-    """Runs jobs in batches, one at a time for each key, and gives each caller its job's outcome."""
+    """Runs jobs in batches, one batch at a time for each key, and gives each caller its outcome."""
 
     def __init__(
         self,
@@ -46,9 +46,9 @@ class Batcher(Generic[Job, T]):
     ) -> None:
         """Take `run`, which runs jobs in one transaction and returns an outcome for each.
 
-        It raises `FailedBeforeCommit` if the transaction failed for a reason that may have passed,
-        or that may be one job's fault: each job is then repeated once, alone. Whatever else it
-        raises fails them all. The jobs of a batch weigh `max_weight` together at most, or are one.
+        It raises `FailedBeforeCommit` if the transaction failed for a reason that may be over, or
+        that may be the fault of one job: each job is then repeated once, alone. Any other exception
+        fails all jobs. A batch is one job, or several that together weigh at most `max_weight`.
         """
         self._run = run
         self._max_weight = max_weight
@@ -132,10 +132,9 @@ def reader(
     max_weight: int,
     weigh: Callable[[Job], int] = lambda _: 1,
 ) -> Batcher[Job, T]:
-    """Return what joins concurrent reads of one kind.
+    """Return a batcher for concurrent reads of one kind.
 
-    A read never joins one that has begun before it came: it could miss what was acknowledged in
-    between.
+    A read never joins a batch that has begun already: it could miss what was acknowledged since.
     """
 
     async def run(wanted: Sequence[Job]) -> Sequence[Outcome[T]]:
@@ -145,7 +144,7 @@ def reader(
 
 
 def _answer(answer: asyncio.Future[T], outcome: Outcome[T]) -> None:
-    if answer.done():  # the caller is gone; the work is done all the same
+    if answer.done():  # the caller is gone; the job was done all the same
         return
     if isinstance(outcome, Done):
         answer.set_result(outcome.value)

@@ -1,4 +1,4 @@
-"""An account's entries while a batch changes them: each job sees what those before it did. Pure."""
+"""An account's entries while a batch changes them: each job sees the changes before it. Pure."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from feedkeep.model import (
 
 
 class Overlay:
-    """What was loaded of one account, with the decisions of a batch on top.
+    """The loaded entries of one account, with the decisions of a batch on top.
 
-    What was loaded is, for all guids of all jobs: the entries, the subscriptions that they lead to,
-    and all pointers to these. Decisions keep that closed, since they change only what they are
-    given; so every job can be given its snapshot without another query.
+    For all guids of all jobs, these are their entries, the subscriptions that they lead to, and all
+    pointers to these. They stay complete, since a decision changes only the entries that it was
+    given. So every job can be given its snapshot without another query.
 
     Attributes:
-        account_id: Whose entries they are.
-        last_stamp: The account's clock.
-        counts: How much is in the account's list.
+        account_id: The account.
+        last_stamp: Its clock.
+        counts: The counts of its list.
         saved: The entries to save, as they are at the end.
-        forgotten: The guids whose entries go away.
+        forgotten: The guids whose entries are to be deleted.
         deletions: The deletions to remember.
     """
 
@@ -56,11 +56,11 @@ class Overlay:
     def run(
         self, guids: Iterable[Guid] | None, decide: Callable[[Snapshot], Decision[T]], now: Stamp
     ) -> T:
-        """Give `decide` what its guids name, and keep what it decided; return its outcome.
+        """Give `decide` the entries of its guids, and apply its decision; return its outcome.
 
-        None names every entry, all of which were loaded then.
+        `guids` is None for all entries, which must all have been loaded.
 
-        Raises whatever `decide` raises; nothing is kept then.
+        Raises what `decide` raises; nothing is changed then.
         """
         given = self._index.whole() if guids is None else self._index.closure(guids)
         decision = decide(Snapshot(given, self.last_stamp, now, self.counts))
