@@ -134,7 +134,7 @@ def test_text_that_is_not_utf_8_is_refused() -> None:
         read_feed_list("https://ü.example".encode("latin-1"))
 
 
-def test_nothing_lists_nothing() -> None:
+def test_an_empty_file_lists_nothing() -> None:
     assert read_feed_list(b"").feeds == []
     assert read_feed_list(b"\xef\xbb\xbf").feeds == []
 
@@ -178,14 +178,14 @@ def test_opml_keeps_the_guid_only_where_the_url_does_not_give_it() -> None:
     assert b"podcast:guid" not in written
 
 
-def test_a_url_that_xml_cannot_hold_is_told() -> None:
+def test_a_url_that_xml_does_not_allow_is_refused() -> None:
     odd = [subscription("https://a.example/\uffff")]
     with pytest.raises(InvalidInput, match="XML does not allow; export as json or urls"):
         write_feed_list(odd, Format.OPML)
     assert len(read_feed_list(write_feed_list(odd, Format.JSON)).feeds) == 1
 
 
-def test_from_xml_that_real_apps_break_every_feed_is_taken_and_a_person_is_told() -> None:
+def test_from_xml_that_real_apps_break_every_feed_is_read_with_a_warning() -> None:
     data = """<?xml version='1.0' encoding='UTF-8' ?>
 <opml version="1.0"><body>
 <outline description="By <a href="https://x.example">us</a>." xmlUrl="https://a.example/?x=1&y=2" />

@@ -33,7 +33,7 @@ UNITS = st.sampled_from(
 
 @settings(max_examples=2_000 if IS_FULL else 8)
 @given(st.lists(UNITS, min_size=1, max_size=6), st.lists(UNITS, max_size=4))
-def test_what_repeats_anything_is_read_or_refused_in_time(
+def test_a_file_that_repeats_anything_is_read_or_refused_in_time(
     before: list[bytes], repeated: list[bytes]
 ) -> None:
     unit = b"".join(repeated or before)
@@ -63,6 +63,6 @@ def test_an_encoding_that_browsers_do_not_know_is_refused_with_what_to_do(label:
         read_feed_list(data)
 
 
-def test_what_is_said_to_be_utf_16_and_can_be_read_is_utf_8() -> None:
+def test_a_readable_declaration_of_utf_16_means_utf_8() -> None:
     data = '<?xml version="1.0" encoding="utf-16"?><opml><outline xmlUrl="ü"/></opml>'.encode()
     assert [feed.feed_url for feed in read_feed_list(data).feeds] == ["ü"]

@@ -48,13 +48,13 @@ def asked(server: Answering) -> Remote:
     return Remote(f"http://127.0.0.1:{server.server_port}", "alice", "secret")
 
 
-def test_a_reply_that_is_no_json_is_told(server: Answering) -> None:
+def test_a_reply_that_is_not_json_is_reported(server: Answering) -> None:
     server.body = b"<html>"
     with pytest.raises(RemoteError, match="not JSON"):
         asked(server).devices()
 
 
-def test_a_server_that_does_not_speak_the_protocols_is_told(server: Answering) -> None:
+def test_a_server_without_the_protocols_is_reported(server: Answering) -> None:
     server.status = 404
     other = asked(server)
     assert other.devices() == []
@@ -62,13 +62,13 @@ def test_a_server_that_does_not_speak_the_protocols_is_told(server: Answering) -
         other.subscriptions([])
 
 
-def test_a_fault_that_does_not_pass_is_told(server: Answering) -> None:
+def test_a_fault_that_lasts_is_reported(server: Answering) -> None:
     server.status = 502
     with pytest.raises(RemoteError, match="failed: it answered 502"):
         asked(server).devices()
 
 
-def test_a_server_that_is_away_is_told(server: Answering) -> None:
+def test_a_server_that_is_away_is_reported(server: Answering) -> None:
     with HTTPServer(("127.0.0.1", 0), Handler) as closed:
         port = closed.server_port
     with pytest.raises(RemoteError, match="refused"):
@@ -76,7 +76,7 @@ def test_a_server_that_is_away_is_told(server: Answering) -> None:
 
 
 @pytest.mark.parametrize("body", [b"[]", b"{}", b'{"actions": [], "timestamp": "now"}'])
-def test_episode_actions_that_are_none_are_told(server: Answering, body: bytes) -> None:
+def test_episode_actions_that_are_not_valid_are_reported(server: Answering, body: bytes) -> None:
     server.body = body
     with pytest.raises(RemoteError, match="not in the expected format"):
         asked(server).episode_actions(0)
@@ -125,7 +125,7 @@ def test_as_many_actions_as_a_reply_may_hold_are_read(
 
 
 @pytest.mark.parametrize("timestamp", ["-1", "1e3", "9" * 5_000, "null"])
-def test_a_second_that_is_none_is_told(server: Answering, timestamp: str) -> None:
+def test_a_second_that_is_not_valid_is_reported(server: Answering, timestamp: str) -> None:
     server.body = b'{"actions": [], "timestamp": %s}' % timestamp.encode()
     with pytest.raises(RemoteError, match="not in the expected format"):
         asked(server).episode_actions(0)

@@ -63,10 +63,10 @@ class Account:
             other = self.leads(derive(url))
             if other and other is not feed and derive(url) in (other.guid, derive(other.url)):
                 self.absorb(feed, other)
-            left, is_undo = derive(feed.url), derive(url) in feed.moved_from
+            old, is_undo = derive(feed.url), derive(url) in feed.moved_from
             self.move(feed, url)
-            if is_undo and feed.aliases.get(left) is False:
-                self.take(left)
+            if is_undo and feed.aliases.get(old) is False:
+                self.take(old)
         feed.on = feed.on if on is None else on
         return True
 

@@ -32,14 +32,14 @@ IDS = st.integers(1, MAX_ACCOUNT_ID).map(AccountId)
 @pytest.mark.parametrize(
     "name", ["a", "Alice", "josé", "bob.smith+tv@example.org", "名前", "x" * 64]
 )
-def test_these_names_can_be_had(name: str) -> None:
+def test_these_names_are_accepted(name: str) -> None:
     assert check_name(name) == name
 
 
 @pytest.mark.parametrize(
     "name", ["", "x" * 65, "a b", "a:b", "a/b", "-a", ".a", "a\n", "a\x00", "a%"]
 )
-def test_a_name_that_would_be_trouble_in_a_header_or_path_is_refused(name: str) -> None:
+def test_a_name_that_causes_trouble_in_a_header_or_path_is_refused(name: str) -> None:
     with pytest.raises(AccountError, match="letters, digits"):
         check_name(name)
 
@@ -74,7 +74,7 @@ def test_nothing_is_normalised_that_is_longer_than_a_name_or_a_password_can_be(
     assert sizes == [64, 64, 1_024]
 
 
-def test_what_is_too_long_for_any_account_is_nobodys_however_it_could_be_shortened() -> None:
+def test_a_text_too_long_for_any_account_matches_none_however_it_could_be_shortened() -> None:
     assert name_key("e\u0301" * 64) != name_key("é" * 64)
     assert normal_password("e\u0301" * 1_024) != check_password("é" * 1_024)
     assert name_key("x" * 65) != name_key("x" * 64)
@@ -133,12 +133,12 @@ def test_a_typing_error_is_noticed_without_asking_the_store(place: int, letter: 
         TEXT + "\n",
     ],
 )
-def test_what_has_not_the_form_of_a_token_is_none(text: str) -> None:
+def test_a_text_without_the_form_of_a_token_is_not_one(text: str) -> None:
     assert read_token(text) is None
 
 
 @pytest.mark.parametrize("account_id", [0, 2**63, 2**64 - 1])
-def test_a_token_of_an_account_that_no_store_could_hold_is_none(account_id: int) -> None:
+def test_a_token_of_an_account_that_no_store_could_hold_is_not_valid(account_id: int) -> None:
     assert read_token(write_token(AccountId(account_id), SECRET)) is None
 
 

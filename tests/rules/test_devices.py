@@ -8,11 +8,11 @@ from feedkeep.rules.devices import MAX_DOCUMENTS, Device, check_room, described,
 PHONE = Device("phone", "My phone", "mobile")
 
 
-def test_a_device_that_nobody_described_is_called_by_its_id() -> None:
+def test_a_device_without_a_caption_is_called_by_its_id() -> None:
     assert described("phone", None, "", "") == Device("phone", "phone", "other")
 
 
-def test_an_empty_text_leaves_a_thing_as_it_is() -> None:
+def test_an_empty_text_changes_nothing() -> None:
     assert described("phone", PHONE, "", "") == PHONE
     assert described("phone", PHONE, "Old phone", "") == Device("phone", "Old phone", "mobile")
 
@@ -27,7 +27,7 @@ def test_a_caption_is_one_line_of_bounded_length() -> None:
 
 
 @pytest.mark.parametrize("device_id", ["", "a b", "a/b", "x" * 65, "a\n"])
-def test_an_id_that_is_none_is_refused(device_id: str) -> None:
+def test_an_id_that_is_not_valid_is_refused(device_id: str) -> None:
     with pytest.raises(InvalidInput):
         described(device_id, None, "", "")
 

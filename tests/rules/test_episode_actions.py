@@ -20,7 +20,7 @@ def action(**changed: object) -> EpisodeAction:
     return judged
 
 
-class Kept:
+class Stored:
     """The actions of an account."""
 
     def __init__(self) -> None:
@@ -34,28 +34,28 @@ class Kept:
         return list(decision.saved)
 
 
-def test_an_action_is_kept_as_it_was_sent() -> None:
-    kept = action(kind=" PLAY ", podcast=" https://a.example ")
-    assert (kept.podcast, kept.kind, kept.device) == ("https://a.example", "play", "phone")
-    assert (kept.done, kept.started, kept.position, kept.total) == (1_000, 0, 9, 60)
+def test_an_action_is_stored_as_it_was_sent() -> None:
+    stored = action(kind=" PLAY ", podcast=" https://a.example ")
+    assert (stored.podcast, stored.kind, stored.device) == ("https://a.example", "play", "phone")
+    assert (stored.done, stored.started, stored.position, stored.total) == (1_000, 0, 9, 60)
 
 
 def test_only_playing_has_positions() -> None:
-    kept = action(kind="download")
-    assert (kept.started, kept.position, kept.total) == (None, None, None)
+    stored = action(kind="download")
+    assert (stored.started, stored.position, stored.total) == (None, None, None)
 
 
-def test_numbers_that_make_no_sense_are_left_out() -> None:
-    kept = action(started=-1, position=9, total=2**60)
-    assert (kept.started, kept.position, kept.total) == (None, 9, None)
+def test_numbers_that_make_no_sense_are_dropped() -> None:
+    stored = action(started=-1, position=9, total=2**60)
+    assert (stored.started, stored.position, stored.total) == (None, 9, None)
 
 
-def test_where_playing_began_is_nothing_without_where_it_ended() -> None:
-    kept = action(position=None)
-    assert (kept.started, kept.position, kept.total) == (None, None, None)
+def test_a_start_without_a_position_is_dropped() -> None:
+    stored = action(position=None)
+    assert (stored.started, stored.position, stored.total) == (None, None, None)
 
 
-def test_what_the_feed_calls_it_is_kept_if_it_can_be() -> None:
+def test_the_feeds_guid_of_an_episode_is_stored_if_it_can_be() -> None:
     assert action(episode_guid="https://a.example/?p=1").episode_guid == "https://a.example/?p=1"
     assert action(episode_guid="").episode_guid is None
     assert action(episode_guid="x\0").episode_guid is None
@@ -63,17 +63,17 @@ def test_what_the_feed_calls_it_is_kept_if_it_can_be() -> None:
 
 
 def test_without_a_time_it_was_done_when_it_came() -> None:
-    (kept,) = Kept().record(action(done=None))
-    assert kept.done == NOW // 1_000_000
+    (stored,) = Stored().record(action(done=None))
+    assert stored.done == NOW // 1_000_000
 
 
-def test_a_url_that_is_none_is_told() -> None:
+def test_a_url_that_is_not_valid_is_reported() -> None:
     assert judge(replace(PLAYED, podcast="antennapod_local:1")) == RefusedUrl("antennapod_local:1")
     for broken in ("", "a b", "x\0", "y" * 9_000):
         assert judge(replace(PLAYED, episode=broken)) == RefusedUrl(broken)
 
 
-def test_what_is_no_action_is_left_out() -> None:
+def test_an_unknown_kind_of_action_is_ignored() -> None:
     assert judge(replace(PLAYED, kind="")) is None
     assert judge(replace(PLAYED, kind="pause")) is None
 
@@ -94,45 +94,45 @@ def test_podcast_episode_device_and_kind_tell_actions_apart_and_spelling_does_no
 
 
 def test_a_resend_changes_nothing() -> None:
-    kept = Kept()
-    kept.record(action(), action(kind="download"))
-    before = dict(kept.actions), kept.last_stamp
-    assert kept.record(action(kind="download"), action(), now=NOW + 5_000_000) == []
-    assert (kept.actions, kept.last_stamp) == before
+    stored = Stored()
+    stored.record(action(), action(kind="download"))
+    before = dict(stored.actions), stored.last_stamp
+    assert stored.record(action(kind="download"), action(), now=NOW + 5_000_000) == []
+    assert (stored.actions, stored.last_stamp) == before
 
 
 def test_a_resend_without_a_time_changes_nothing() -> None:
-    kept = Kept()
-    kept.record(action(done=None))
-    assert kept.record(action(done=None), now=NOW + 5_000_000) == []
-    assert kept.record(action(done=None, position=10), now=NOW + 5_000_000) != []
+    stored = Stored()
+    stored.record(action(done=None))
+    assert stored.record(action(done=None), now=NOW + 5_000_000) == []
+    assert stored.record(action(done=None, position=10), now=NOW + 5_000_000) != []
 
 
 def test_an_older_action_that_comes_late_does_not_replace_a_newer_one() -> None:
-    kept = Kept()
-    kept.record(action(done=1_000, position=50))
-    assert kept.record(action(done=999, position=10)) == []
-    assert kept.record(action(done=1_001, position=10)) != []
+    stored = Stored()
+    stored.record(action(done=1_000, position=50))
+    assert stored.record(action(done=999, position=10)) == []
+    assert stored.record(action(done=1_001, position=10)) != []
 
 
-def test_a_device_whose_clock_was_ahead_is_heard_again_once_it_is_right() -> None:
-    kept = Kept()
-    kept.record(action(done=NOW // 1_000_000 + 86_400, position=50))
-    assert [item.position for item in kept.record(action(done=2_000, position=60))] == [60]
+def test_actions_count_again_once_a_clock_that_was_ahead_is_right() -> None:
+    stored = Stored()
+    stored.record(action(done=NOW // 1_000_000 + 86_400, position=50))
+    assert [item.position for item in stored.record(action(done=2_000, position=60))] == [60]
 
 
 def test_the_last_of_several_in_a_batch_counts() -> None:
-    kept = Kept()
-    saved = kept.record(action(done=1, position=1), action(done=2, position=2))
+    stored = Stored()
+    saved = stored.record(action(done=1, position=1), action(done=2, position=2))
     assert [item.position for item in saved] == [2]
 
 
 @given(st.lists(st.integers(0, 5_000_000), min_size=1, max_size=30))
 def test_stamps_rise_by_a_millisecond_at_least(jumps: list[int]) -> None:
-    kept, stamps = Kept(), []
+    stored, stamps = Stored(), []
     for number, jump in enumerate(jumps):
         sent = (action(episode=f"{number}"), action(episode=f"{number}b"))
-        stamps += [item.revision for item in kept.record(*sent, now=NOW + jump)]
+        stamps += [item.revision for item in stored.record(*sent, now=NOW + jump)]
     assert all(later > earlier for earlier, later in pairwise(stamps))
 
 
@@ -142,7 +142,7 @@ def test_only_the_actions_of_some_revisions_are_chosen() -> None:
     assert among(actions, []) == []
 
 
-def test_actions_are_told_with_the_url_that_the_podcast_has_in_the_list() -> None:
+def test_actions_have_the_present_url_of_their_podcast() -> None:
     known, unknown = action(), action(podcast="https://b.example")
     feed_urls = {known.podcast_guid: "https://moved.example"}
     assert [item.podcast for item in spelled([known, unknown], feed_urls)] == [

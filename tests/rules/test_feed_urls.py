@@ -87,7 +87,7 @@ def test_only_the_host_is_lowered_not_the_user_information() -> None:
         "https://example.com/" + "a" * (8_192 - 20),
     ],
 )
-def test_the_url_is_kept_as_it_was_sent(url: str) -> None:
+def test_the_url_is_stored_as_it_was_sent(url: str) -> None:
     assert parse_feed_url(f"  {url} ").text == url
 
 
@@ -133,7 +133,7 @@ def test_the_url_is_kept_as_it_was_sent(url: str) -> None:
         ("https://example.com/" + "a" * (8_193 - 20), "URL too long"),
     ],
 )
-def test_a_refused_url_is_told_the_reason_first(url: str, reason: str) -> None:
+def test_the_message_for_a_refused_url_starts_with_the_reason(url: str, reason: str) -> None:
     with pytest.raises(InvalidFeedUrl) as refused:
         parse_feed_url(url)
     assert str(refused.value).startswith(reason)

@@ -53,15 +53,15 @@ def whole(entries: list[Entry], last_stamp: int) -> Snapshot:
         ),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_told(entries: list[Entry], violation: str) -> None:
+def test_each_violation_is_reported(entries: list[Entry], violation: str) -> None:
     assert violation in list(violations(whole(entries, last_stamp=50)))
 
 
-def test_nothing_is_said_of_sound_entries() -> None:
+def test_sound_entries_have_no_violations() -> None:
     assert list(violations(whole([SOUND, Pointer(DERIVED, OTHER, 6)], last_stamp=6))) == []
 
 
-def test_a_size_that_is_not_the_lists_is_told() -> None:
+def test_wrong_counts_are_reported() -> None:
     miscounted = replace(whole([SOUND, Pointer(DERIVED, OTHER)], 5), counts=Counts(1, 2, 2))
     assert list(violations(miscounted)) == [
         "the stored counts of the list are Counts(subscribed=1, announced=2, entries=2),"

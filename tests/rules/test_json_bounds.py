@@ -36,7 +36,7 @@ def is_refused(data: bytes) -> bool:
 
 
 @given(VALUES, st.integers(0, 70), st.booleans(), st.sampled_from([16, 65_536]))
-def test_what_is_nested_deeper_than_may_be_is_refused_and_nothing_else(
+def test_json_nested_too_deep_is_refused_and_no_other(
     value: Any, more: int, is_ascii: bool, at_once: int
 ) -> None:
     for number in range(more):
@@ -48,7 +48,7 @@ def test_what_is_nested_deeper_than_may_be_is_refused_and_nothing_else(
 
 
 @pytest.mark.parametrize("unit", [b"[],", b"{},", b"0,", b'"",', b'{"":0},'])
-def test_what_has_more_parts_than_may_be_is_refused(unit: bytes) -> None:
+def test_json_with_too_many_parts_is_refused(unit: bytes) -> None:
     parts = sum(unit.count(sign) for sign in (b"[", b"]", b"{", b"}", b",", b":"))
     limit = (MAX_JSON_PARTS - 2) // parts
     check_json(b"[" + unit * limit + b"]")
@@ -56,5 +56,5 @@ def test_what_has_more_parts_than_may_be_is_refused(unit: bytes) -> None:
         check_json(b"[" + unit * (limit + 1) + b"]")
 
 
-def test_what_stands_in_texts_does_not_count() -> None:
+def test_what_is_in_strings_does_not_count() -> None:
     check_json(b'["' + rb"[{\\\",:" * 200_000 + b'"]')

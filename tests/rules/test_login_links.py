@@ -20,14 +20,14 @@ def test_a_secret_says_when_its_login_was_begun_and_its_link_does_not_give_it_aw
     "text",
     ["", "5", RANDOM, f".{RANDOM}", f"5.{RANDOM} ", "5.x", f"\u0665.{RANDOM}", f"-5.{RANDOM}"],
 )
-def test_what_is_no_secret_says_nothing(text: str) -> None:
+def test_a_text_that_is_not_a_secret_has_no_second(text: str) -> None:
     assert begun_at(text) is None
 
 
 @pytest.mark.parametrize(
     ("text", "second"), [("5", 5), ("", None), ("\u0665", None), ("9" * 13, None)]
 )
-def test_a_link_names_a_second_or_none(text: str, second: int | None) -> None:
+def test_a_link_has_a_second_or_is_not_valid(text: str, second: int | None) -> None:
     assert read_begun(text) == second
 
 

@@ -32,7 +32,7 @@ CLOCK = st.integers(0, 50)
 
 
 class Rules(RuleBasedStateMachine):
-    """One account, kept by the rules and by the reference at once, and a device that follows it."""
+    """One account, changed by the rules and by the reference, and a device that follows it."""
 
     max_pointers = MAX_POINTERS
     limits = DEFAULT_LIMITS
@@ -142,7 +142,7 @@ class Rules(RuleBasedStateMachine):
             e.guid for e in self.entries.values() if isinstance(e, Pointer) and e.guid_changed
         }
         assert announced == {
-            g for f in self.reference.feeds for g, told in f.aliases.items() if told
+            g for f in self.reference.feeds for g, is_announced in f.aliases.items() if is_announced
         }
         for feed in self.reference.feeds:
             entry = self.entries[Guid(feed.guid)]
@@ -185,7 +185,7 @@ class Rules(RuleBasedStateMachine):
         return {g: e for g, e in self.entries.items() if self.target(g) in targets}
 
     def attempt(self, change: Callable[[], bool]) -> bool:
-        """Change the reference, unless more would be in it, or lead to one feed, than may."""
+        """Change the reference, unless the change would exceed a limit."""
         before = deepcopy(self.reference.feeds)
         subscribed, entries = self.reference.size()
         is_done = change()

@@ -42,7 +42,7 @@ def test_items_that_find_no_room_fail_each_with_a_clear_reason_and_the_others_ar
     assert account.counts.subscribed == 2
 
 
-def test_who_unsubscribes_or_deletes_has_room_again() -> None:
+def test_after_unsubscribing_or_deleting_there_is_room_again() -> None:
     account = Account()
     added(account, A, B)
     update(account, A, Update(is_subscribed=False))
@@ -63,7 +63,7 @@ def test_a_list_that_is_longer_than_it_may_be_can_still_be_changed_but_not_grow(
     assert isinstance(added(account, "https://e.example")[0], Refused)
 
 
-def test_who_adds_and_deletes_for_ever_comes_to_an_end() -> None:
+def test_adding_and_deleting_without_end_reaches_a_limit() -> None:
     account = Account()
     for number in range(10):
         url = f"https://a.example/{number}"
@@ -75,7 +75,7 @@ def test_who_adds_and_deletes_for_ever_comes_to_an_end() -> None:
     assert isinstance(added(account, "https://a.example/3")[0], Added)  # one that it knows
 
 
-def test_who_renames_and_moves_for_ever_comes_to_an_end() -> None:
+def test_renaming_and_moving_without_end_reaches_a_limit() -> None:
     account = Account()
     added(account, A)
     for number in range(1, 10):
@@ -93,8 +93,8 @@ def test_who_renames_and_moves_for_ever_comes_to_an_end() -> None:
 def test_an_upload_leaves_first_so_that_there_is_room_for_what_it_adds() -> None:
     account = Account()
     added(account, A, B)
-    items, left = [want(url, None) for url in (C, D)], [parse_feed_url(A)]
-    synced = account.keep(url_lists.upload(account.snapshot(), items, left, limits=TWO))
+    items, removed = [want(url, None) for url in (C, D)], [parse_feed_url(A)]
+    synced = account.keep(url_lists.upload(account.snapshot(), items, removed, limits=TWO))
     assert [type(one) for one in synced.results] == [Added, Refused]
 
 

@@ -98,7 +98,7 @@ def test_leading_an_old_pointer_to_a_newer_guid_is_not_a_change_of_it() -> None:
     assert account.pointer(G1) == Pointer(G1, G3, before)
 
 
-def test_a_pointer_that_a_new_subscription_takes_from_a_deleted_one_is_told_anew() -> None:
+def test_a_pointer_that_a_new_subscription_takes_from_a_deleted_one_is_stamped_again() -> None:
     account = Account()
     account.add((A, None))
     account.update(guid(A), Update(new_guid=G1))
@@ -112,7 +112,7 @@ def test_a_pointer_that_a_new_subscription_takes_from_a_deleted_one_is_told_anew
 
 
 @pytest.mark.parametrize("revive_with", [None, G3])
-def test_pointers_that_devices_follow_through_a_guid_that_is_taken_over_are_told_anew(
+def test_pointers_that_devices_follow_through_a_guid_that_is_taken_over_are_stamped_again(
     revive_with: Guid | None,
 ) -> None:
     account = Account()
@@ -196,7 +196,9 @@ def test_an_update_that_makes_too_many_pointers_is_refused_and_changes_nothing(
         subscriptions.update(account.snapshot(), G1, change)
 
 
-def test_a_pointer_keeps_the_text_of_a_url_that_was_left_or_absorbed_or_sent_beside() -> None:
+def test_a_pointer_has_the_text_of_a_url_that_is_former_or_absorbed_or_was_sent_beside_a_guid() -> (
+    None
+):
     account = Account()
     account.add((A, G1), (B, G2))
     account.move(G1, "https://a.example/new")
@@ -270,7 +272,7 @@ def test_only_what_is_subscribed_is_exported_oldest_change_first() -> None:
     assert [item.guid for item in subscriptions.subscribed(account.snapshot())] == [G1]
 
 
-def test_what_is_not_there_and_what_was_deleted_cannot_be_read() -> None:
+def test_an_unknown_and_a_deleted_subscription_cannot_be_read() -> None:
     account = Account()
     account.add((A, G1))
     account.delete(G1)

@@ -34,7 +34,7 @@ class App:
         self.first = 0
 
     def poll(self, *, is_from_nothing: bool = False) -> tuple[list[str], list[str]]:
-        """Return what it is told to add and to remove since it asked last."""
+        """Return what it has to add and to remove since it asked last."""
         found = url_changes(
             self.account.entries.values(),
             self.first,
@@ -48,10 +48,10 @@ class App:
         self.first = 0
         return self.poll(is_from_nothing=True)
 
-    def send(self, added: list[str], left: list[str]) -> list[str]:
-        """Add and leave URLs; return what each that was added is kept as, or why not."""
+    def send(self, added: list[str], removed: list[str]) -> list[str]:
+        """Upload changes; return the stored URL of each that was added, or why it was refused."""
         items = [want(url, None) for url in added]
-        urls = [parse_feed_url(url) for url in left]
+        urls = [parse_feed_url(url) for url in removed]
         synced = self.account.decide(
             lambda snapshot: url_lists.upload(snapshot, items, urls, self.spellings)
         )
@@ -75,38 +75,38 @@ def move(account: Account, old: str, new: str, *, is_told: bool = False) -> None
     account.decide(lambda snapshot: update(snapshot, guid(old), change))
 
 
-def merge(account: Account, kept: str, other: str) -> None:
-    account.update((guid(kept), {"new_guid": guid(other)}))
+def merge(account: Account, into: str, other: str) -> None:
+    account.update((guid(into), {"new_guid": guid(other)}))
 
 
-def sync(account: Account, added: list[str], left: list[str]) -> list[str]:
-    return App(account).send(added, left)
+def sync(account: Account, added: list[str], removed: list[str]) -> list[str]:
+    return App(account).send(added, removed)
 
 
 def whole(account: Account) -> Snapshot:
     return Snapshot(account.entries, account.last_stamp, 0, account.counts)
 
 
-def told(account: Account) -> tuple[list[str], list[str]]:
+def changes(account: Account) -> tuple[list[str], list[str]]:
     return App(account).poll()
 
 
 def subscribed(account: Account) -> list[str]:
-    """Return what somebody new is told."""
+    """Return the URLs that a new app is sent."""
     return App(account).begin()[0]
 
 
-# What apps are told
+# What apps are sent
 
 
 def test_subscribed_is_added_and_unsubscribed_and_deleted_are_removed() -> None:
     account = account_with(A, B, C)
     sync(account, [], [B])
     account.delete(guid(C))
-    assert told(account) == ([A], [B, C])
+    assert changes(account) == ([A], [B, C])
 
 
-def test_a_move_is_told_to_nobody_who_has_the_feed() -> None:
+def test_an_app_that_has_the_feed_is_not_told_of_a_move() -> None:
     account = account_with(A)
     phone = App(account)
     phone.begin()
@@ -115,7 +115,7 @@ def test_a_move_is_told_to_nobody_who_has_the_feed() -> None:
     assert phone.poll() == ([], [])
 
 
-def test_who_begins_after_a_move_gets_the_present_url_and_goes_on_with_it() -> None:
+def test_an_app_that_starts_after_a_move_gets_the_present_url_and_goes_on_with_it() -> None:
     account = account_with(A)
     move(account, A, B)
     phone = App(account)
@@ -124,21 +124,21 @@ def test_who_begins_after_a_move_gets_the_present_url_and_goes_on_with_it() -> N
     assert phone.poll() == ([B], [])
 
 
-def test_who_may_have_a_feed_from_before_a_move_is_told_it_by_the_url_it_had() -> None:
+def test_an_app_that_may_be_older_than_a_move_is_sent_the_url_from_before_it() -> None:
     account = account_with(A)
     move(account, A, B)
     move(account, B, C)
-    assert told(account) == ([A], [])
+    assert changes(account) == ([A], [])
 
 
-def test_a_feed_that_is_told_again_after_its_move_was_undone_has_its_first_url() -> None:
+def test_a_feed_that_is_sent_again_after_its_move_was_undone_has_its_first_url() -> None:
     account = account_with(A)
     move(account, A, B)
     move(account, B, A)
-    assert told(account) == ([A], [])
+    assert changes(account) == ([A], [])
 
 
-def test_unsubscribing_is_told_as_a_removal_of_every_url_and_subscribing_again_adds_one() -> None:
+def test_unsubscribing_removes_every_url_and_subscribing_again_adds_one() -> None:
     account = account_with(A)
     phone = App(account)
     phone.begin()
@@ -149,7 +149,9 @@ def test_unsubscribing_is_told_as_a_removal_of_every_url_and_subscribing_again_a
     assert phone.poll() == ([B], [])
 
 
-def test_who_has_not_heard_that_a_feed_was_left_and_taken_again_goes_on_with_what_it_has() -> None:
+def test_an_app_that_missed_unsubscribing_and_subscribing_again_goes_on_with_the_url_it_has() -> (
+    None
+):
     account = account_with(A)
     phone = App(account)
     phone.begin()
@@ -166,7 +168,7 @@ def test_deleting_a_feed_that_moved_removes_every_url() -> None:
     move(account, A, "https://a.example/")  # the same feed, but another text: apps compare these
     move(account, A, B)
     account.delete(guid(A))
-    assert told(account) == ([], ["http://a.example", "https://a.example/", B])
+    assert changes(account) == ([], ["http://a.example", "https://a.example/", B])
 
 
 def test_a_move_that_apps_are_told_adds_the_new_url_and_removes_every_old_one() -> None:
@@ -178,7 +180,7 @@ def test_a_move_that_apps_are_told_adds_the_new_url_and_removes_every_old_one() 
     assert phone.poll() == ([C], [A, B])
     assert phone.poll() == ([], [])
     assert App(account).begin() == ([C], [])
-    phone.send([], [A, B])  # AntennaPod sends back what it was told
+    phone.send([], [A, B])  # AntennaPod sends back what it was sent
     assert subscribed(account) == [C]
 
 
@@ -192,7 +194,7 @@ def test_apps_can_be_told_of_a_move_that_was_made_before() -> None:
     assert phone.poll() == ([B], [A])
 
 
-def test_a_merge_is_told_to_nobody() -> None:
+def test_no_app_is_told_of_a_merge() -> None:
     account = account_with(A, B)
     phone = App(account)
     phone.begin()
@@ -200,21 +202,21 @@ def test_a_merge_is_told_to_nobody() -> None:
     assert phone.poll() == ([], [])
 
 
-@pytest.mark.parametrize(("left", "known_as"), [(A, B), (B, A)])
-def test_a_merge_with_a_feed_that_was_left_goes_on_by_the_url_of_the_other(
-    left: str, known_as: str
+@pytest.mark.parametrize(("removed", "known_as"), [(A, B), (B, A)])
+def test_after_a_merge_with_an_unsubscribed_feed_apps_go_on_with_the_url_of_the_other(
+    removed: str, known_as: str
 ) -> None:
     account = account_with(A, B)
     phone = App(account)
     phone.begin()
-    phone.send([], [left])
+    phone.send([], [removed])
     phone.poll()
     merge(account, A, B)
     assert phone.poll() == ([], [])
-    assert told(account) == ([known_as], [])
+    assert changes(account) == ([known_as], [])
 
 
-def test_a_merge_of_two_feeds_that_were_left_removes_both() -> None:
+def test_a_merge_of_two_unsubscribed_feeds_removes_both() -> None:
     account = account_with(A, B)
     phone = App(account)
     phone.begin()
@@ -225,7 +227,7 @@ def test_a_merge_of_two_feeds_that_were_left_removes_both() -> None:
     assert phone.poll() == ([], [A, B])
 
 
-def test_subscribing_once_more_is_no_news() -> None:
+def test_subscribing_to_a_subscribed_feed_is_not_a_change() -> None:
     account = account_with(A)
     phone = App(account)
     phone.begin()
@@ -233,13 +235,13 @@ def test_subscribing_once_more_is_no_news() -> None:
     assert phone.poll() == ([], [])
 
 
-def test_who_starts_from_nothing_has_nothing_to_remove() -> None:
+def test_an_app_that_starts_from_nothing_has_nothing_to_remove() -> None:
     account = account_with(A, B)
     sync(account, [], [B])
     assert App(account).begin() == ([A], [])
 
 
-def test_an_app_is_not_told_what_it_sent_itself_unless_somebody_changed_it_since() -> None:
+def test_an_app_is_not_sent_its_own_changes_unless_they_were_changed_again_since() -> None:
     account = account_with(A, B)
     began = account.last_stamp
     sync(account, [C], [B])
@@ -256,16 +258,16 @@ def test_an_app_is_not_told_what_it_sent_itself_unless_somebody_changed_it_since
     assert told_since(5) == ([B], [])
 
 
-# What apps send
+# What apps upload
 
 
-def test_a_url_is_left_in_whatever_spelling_names_the_same_feed() -> None:
+def test_any_spelling_of_a_url_unsubscribes_from_its_feed() -> None:
     account = account_with("https://a.example/feed/")
     sync(account, [], ["http://A.example/feed#top"])
-    assert told(account) == ([], ["https://a.example/feed/"])
+    assert changes(account) == ([], ["https://a.example/feed/"])
 
 
-def test_who_only_ever_knew_a_feed_by_its_former_url_unsubscribes_by_it() -> None:
+def test_an_app_that_knows_a_feed_by_its_former_url_only_unsubscribes_with_it() -> None:
     account = account_with(A)
     phone, tablet = App(account), App(account)
     phone.begin()
@@ -276,7 +278,9 @@ def test_who_only_ever_knew_a_feed_by_its_former_url_unsubscribes_by_it() -> Non
     assert tablet.poll() == ([], [A, B])
 
 
-def test_who_was_told_the_present_url_and_removes_the_former_one_clears_away_a_double() -> None:
+def test_an_app_that_was_sent_the_present_url_and_removes_the_former_one_removes_a_duplicate() -> (
+    None
+):
     account = account_with(A)
     move(account, A, B)
     phone = App(account)
@@ -289,7 +293,7 @@ def test_who_was_told_the_present_url_and_removes_the_former_one_clears_away_a_d
 
 
 @pytest.mark.parametrize("first", [A, B])
-def test_who_has_a_feed_by_both_urls_can_remove_either_and_unsubscribes_with_the_other(
+def test_an_app_that_has_both_urls_can_remove_either_and_unsubscribes_with_the_other(
     first: str,
 ) -> None:
     account = account_with(A)
@@ -303,7 +307,7 @@ def test_who_has_a_feed_by_both_urls_can_remove_either_and_unsubscribes_with_the
     assert subscribed(account) == []
 
 
-def test_who_removes_both_urls_at_once_has_unsubscribed() -> None:
+def test_removing_both_urls_at_once_unsubscribes() -> None:
     account = account_with(A)
     phone = App(account)
     phone.begin()
@@ -313,7 +317,7 @@ def test_who_removes_both_urls_at_once_has_unsubscribed() -> None:
     assert subscribed(account) == []
 
 
-def test_who_renames_a_feed_by_itself_and_tells_so_stays_subscribed() -> None:
+def test_an_app_that_renames_a_feed_by_itself_and_uploads_that_stays_subscribed() -> None:
     account = account_with(A)
     phone = App(account)
     phone.begin()
@@ -324,7 +328,7 @@ def test_who_renames_a_feed_by_itself_and_tells_so_stays_subscribed() -> None:
     assert subscribed(account) == []
 
 
-def test_who_renamed_a_feed_by_itself_and_told_nothing_unsubscribes_by_its_present_url() -> None:
+def test_an_app_that_renamed_a_feed_by_itself_silently_unsubscribes_with_the_present_url() -> None:
     account = account_with(A)
     phone = App(account)
     phone.begin()
@@ -333,7 +337,7 @@ def test_who_renamed_a_feed_by_itself_and_told_nothing_unsubscribes_by_its_prese
     assert subscribed(account) == []
 
 
-def test_what_an_app_was_told_to_remove_and_sends_back_unsubscribes_nobody() -> None:
+def test_a_removal_that_an_app_was_sent_and_sends_back_unsubscribes_from_nothing() -> None:
     account = account_with(A)
     phone = App(account)
     phone.begin()
@@ -345,7 +349,7 @@ def test_what_an_app_was_told_to_remove_and_sends_back_unsubscribes_nobody() -> 
     assert subscribed(account) == [B]
 
 
-def test_after_a_merge_a_removal_of_the_other_url_clears_away_a_double() -> None:
+def test_after_a_merge_removing_the_other_url_removes_a_duplicate() -> None:
     account = account_with(A, B)
     phone = App(account)
     phone.begin()
@@ -356,7 +360,7 @@ def test_after_a_merge_a_removal_of_the_other_url_clears_away_a_double() -> None
     assert subscribed(account) == []
 
 
-def test_a_guid_that_a_url_derives_by_chance_leaves_nothing() -> None:
+def test_a_url_whose_derived_guid_is_a_pointer_by_chance_unsubscribes_from_nothing() -> None:
     account = account_with(A)
     account.update((guid(A), {"new_guid": guid(B)}))
     account.update((guid(B), {"new_guid": guid(C)}))
@@ -364,7 +368,7 @@ def test_a_guid_that_a_url_derives_by_chance_leaves_nothing() -> None:
     assert subscribed(account) == [A]
 
 
-def test_leaving_what_is_not_subscribed_or_not_known_changes_nothing() -> None:
+def test_removing_what_is_not_subscribed_or_not_known_changes_nothing() -> None:
     account = account_with(A)
     sync(account, [], [A])
     before = account.last_stamp
@@ -372,17 +376,17 @@ def test_leaving_what_is_not_subscribed_or_not_known_changes_nothing() -> None:
     assert account.last_stamp == before
 
 
-def test_a_url_that_is_both_added_and_left_is_added() -> None:
+def test_a_url_that_is_both_added_and_removed_is_added() -> None:
     account = account_with(A)
     sync(account, [A, B], [A, B])
-    assert told(account) == ([A, B], [])
+    assert changes(account) == ([A, B], [])
 
 
-def test_a_bad_url_leaves_the_others_of_a_batch_alone() -> None:
+def test_a_bad_url_does_not_affect_the_others_of_a_batch() -> None:
     account = account_with()
-    kept = sync(account, ["antennapod_local:1", A], [])
-    assert kept[1] == A
-    assert told(account) == ([A], [])
+    stored = sync(account, ["antennapod_local:1", A], [])
+    assert stored[1] == A
+    assert changes(account) == ([A], [])
 
 
 def test_nothing_is_remembered_of_an_app_where_no_feed_moved() -> None:
@@ -397,35 +401,35 @@ def test_nothing_is_remembered_of_an_app_where_no_feed_moved() -> None:
 # Whole lists
 
 
-def test_what_replaces_a_list_touches_only_what_differs() -> None:
+def test_replacing_a_list_changes_only_what_differs() -> None:
     account = account_with(A, B)
     move(account, B, C)
     wanted = [parse_feed_url(url) for url in ("http://a.example", D)]
-    added, left = to_replace(whole(account), wanted)
+    added, removed = to_replace(whole(account), wanted)
     assert [url.text for url in added] == [D]
-    assert [url.text for url in left] == [C]
+    assert [url.text for url in removed] == [C]
 
 
-def test_a_list_that_replaces_is_none_without_a_good_url() -> None:
+def test_a_whole_list_needs_a_valid_url_unless_it_is_empty() -> None:
     assert [url.text for url in whole_list([A, "nonsense"]).urls] == [A]
     assert whole_list([]).urls == []
     with pytest.raises(InvalidInput, match="nothing was changed"):
         whole_list(["nonsense", ""])
 
 
-def test_a_refused_url_in_a_list_that_replaces_may_have_meant_any_feed_so_none_is_left() -> None:
+def test_a_refused_url_in_a_whole_list_may_have_meant_any_feed_so_nothing_is_unsubscribed() -> None:
     account = account_with(A, B)
     App(account).put(C, "b.example")
     assert subscribed(account) == [A, B, C]
 
 
-def test_a_folder_on_the_phone_in_a_list_that_replaces_means_no_feed() -> None:
+def test_a_folder_on_the_phone_in_a_whole_list_is_not_a_feed() -> None:
     account = account_with(A, B)
     App(account).put(A, "antennapod_local:content://music")
     assert subscribed(account) == [A]
 
 
-def test_a_former_url_in_a_list_that_replaces_stands_for_the_feed() -> None:
+def test_a_former_url_in_a_whole_list_stands_for_the_feed() -> None:
     account = account_with(A)
     move(account, A, B)
     account.update((guid(A), {"new_guid": "00000000-0000-4000-8000-000000000001"}))

@@ -24,7 +24,7 @@ STAMPS = st.integers(0, 10**16)
 
 
 @given(last=STAMPS, now=STAMPS)
-def test_what_was_read_is_before_the_second_told_and_what_comes_later_after_it(
+def test_changes_in_a_reply_are_before_its_second_and_later_ones_after_it(
     last: int, now: int
 ) -> None:
     clock = settled(last)
@@ -48,30 +48,28 @@ def test_the_first_stamp_of_a_second_is_in_it() -> None:
     assert second_of(first_stamp(7) - 1) == 6
 
 
-def test_an_app_of_which_nothing_is_known_is_believed_unless_it_was_never_told_that() -> None:
+def test_an_unknown_app_is_trusted_unless_no_reply_ever_had_its_second() -> None:
     assert [first_second(since, 10, Told()) for since in (0, 5, 10, 11)] == [0, 5, 10, 11]
     assert first_second(12, 10, Told()) == EVERYTHING
 
 
-def test_an_app_that_asks_with_what_it_was_told_has_heard_it() -> None:
+def test_an_app_that_asks_since_the_second_of_a_reply_has_received_that_reply() -> None:
     app = Told(told=10, heard=3)
     assert [first_second(since, 20, app) for since in (10, 11)] == [10, 11]
     assert after_reply(10, 20, app) == after_reply(11, 20, app) == Told(20, 10)
 
 
-def test_an_app_that_asks_with_anything_later_is_told_what_came_after_it_heard() -> None:
+def test_an_app_that_asks_since_any_later_second_is_sent_all_after_the_reply_it_received() -> None:
     assert [first_second(since, 20, Told(10, 3)) for since in (2, 3, 4, 12, 99)] == [2, 3, 4, 4, 4]
     assert first_second(99, 20, Told(10)) == EVERYTHING
     assert after_reply(99, 20, Told(10, 3)) == Told(20, 3)
 
 
-def test_an_upload_shows_that_the_last_reply_came() -> None:
+def test_an_upload_shows_that_the_last_reply_was_received() -> None:
     assert after_upload(Told(10, 3), "", 5, 5) == Told(10, 10)
 
 
-def test_an_app_goes_past_its_own_upload_if_nobody_else_changed_anything_since_it_was_told() -> (
-    None
-):
+def test_an_app_skips_its_own_upload_if_nobody_else_changed_anything_since_its_poll() -> None:
     app, began = Told(10, 3, is_alone=True), settled(9_000_000)
     assert second_of(began) == 10
     ended = clock_after_upload(app, began, began + 7)
@@ -92,7 +90,7 @@ def test_an_app_goes_past_its_own_upload_if_nobody_else_changed_anything_since_i
         (Told(None, None, is_alone=True), 10_999_999),
     ],
 )
-def test_an_app_that_can_have_missed_anything_does_not_go_past_its_own_upload(
+def test_an_app_that_may_have_missed_a_change_does_not_skip_its_own_upload(
     app: Told, began: int
 ) -> None:
     assert clock_after_upload(app, began, began + 7) == began + 7
@@ -114,7 +112,7 @@ def test_what_an_app_sent_is_its_own_until_it_shows_that_it_has_forgotten_it() -
     assert not any(is_own(app, "phone", 10, stamp) for stamp in stamps)
 
 
-def test_who_shares_a_token_is_told_apart_by_the_device_alone() -> None:
+def test_apps_that_share_a_token_are_told_apart_by_their_devices_only() -> None:
     app = after_upload(after_upload(Told(10, 10), "", 1, 3), "phone", 3, 5)
     assert [is_own(app, device, 10, 4) for device in ("phone", "tablet")] == [True, False]
     assert not is_own(app, "", 10, 2)
@@ -133,5 +131,5 @@ def test_uploads_that_follow_one_another_count_as_one_and_only_the_last_are_reme
     assert app.own[-1] == OwnUpload("phone", 10, 398, 399)
 
 
-def test_a_reply_without_news_leaves_nothing_to_remember() -> None:
+def test_after_a_reply_without_changes_there_is_nothing_to_store() -> None:
     assert after_reply(10, 10, Told(10, 3)) == Told(10, 3)

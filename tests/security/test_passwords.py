@@ -63,7 +63,7 @@ def test_a_hash_is_argon2id_with_64_mib_and_three_passes_over_four_lanes() -> No
     run(work)
 
 
-def test_every_check_computes_exactly_once_whoever_is_asked_for(computed: list[str]) -> None:
+def test_every_check_computes_exactly_once_for_any_name(computed: list[str]) -> None:
     async def work(checked: Passwords) -> None:
         hashed = await checked.hash("right")
         attempts = Attempts()
@@ -76,7 +76,7 @@ def test_every_check_computes_exactly_once_whoever_is_asked_for(computed: list[s
     run(work)
 
 
-def test_a_fault_of_the_server_is_not_told_as_a_wrong_password() -> None:
+def test_a_fault_of_the_server_is_not_reported_as_a_wrong_password() -> None:
     async def work(checked: Passwords) -> None:
         with pytest.raises(InvalidHashError):
             await checked.verify("me", "right", "a damaged hash", Attempts())
@@ -129,7 +129,7 @@ def test_a_caller_that_goes_away_does_not_take_the_check_from_the_others() -> No
     run(work)
 
 
-def test_beyond_a_bound_nobody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_beyond_a_limit_no_password_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(passwords, "MAX_WAITING", 3)
 
     async def work(checked: Passwords) -> None:
@@ -142,7 +142,7 @@ def test_beyond_a_bound_nobody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     run(work)
 
 
-def test_what_is_remembered_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_remembered_passwords_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(passwords, "MAX_REMEMBERED", 2)
     monkeypatch.setattr(passwords, "_matches", lambda *_: True)
 

@@ -35,7 +35,7 @@ def run(work: Callable[[SharedSessions], Awaitable[None]]) -> None:
     asyncio.run(go())
 
 
-def test_who_shows_the_same_has_one_mark_and_nobody_else_has_it() -> None:
+def test_the_same_secret_has_one_mark_and_no_other_has_it() -> None:
     shared = SharedSessions()
     shown = {("Basic a", "app"), ("Basic a", "ap"), ("Basic", " aapp"), ("Basic aa", "pp")}
     assert len({shared.mark(*one) for one in shown}) == len(shown)
@@ -43,7 +43,7 @@ def test_who_shows_the_same_has_one_mark_and_nobody_else_has_it() -> None:
     assert shared.mark("Basic a", "app") != SharedSessions().mark("Basic a", "app")
 
 
-def test_many_at_once_begin_one_session_and_those_after_them_none() -> None:
+def test_many_at_once_begin_one_session_and_later_requests_find_it() -> None:
     async def work(shared: SharedSessions) -> None:
         begin = Begun()
         found = await asyncio.gather(*(shared.begun(b"a", begin) for _ in range(9)))
@@ -54,7 +54,7 @@ def test_many_at_once_begin_one_session_and_those_after_them_none() -> None:
     run(work)
 
 
-def test_what_failed_is_begun_anew_and_who_went_away_takes_it_from_nobody() -> None:
+def test_a_failure_is_repeated_and_a_client_that_leaves_takes_the_session_from_no_other() -> None:
     async def work(shared: SharedSessions) -> None:
         begin = Begun(NotAuthorized())
         with pytest.raises(NotAuthorized):
@@ -81,7 +81,7 @@ def test_only_the_session_that_ended_is_forgotten() -> None:
     run(work)
 
 
-def test_what_was_not_asked_for_the_longest_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_session_unused_for_longest_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sessions, "MAX_REMEMBERED", 2)
 
     async def work(shared: SharedSessions) -> None:

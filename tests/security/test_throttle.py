@@ -41,7 +41,7 @@ def test_a_hundred_attempts_for_one_account_from_everywhere() -> None:
     assert held_up(watched, "me", "198.51.100.1") > 0
 
 
-def test_whoever_has_64_bits_of_ipv6_addresses_is_one_address() -> None:
+def test_64_bits_of_ipv6_addresses_count_as_one_address() -> None:
     watched = Throttle()
     for number in range(10):
         assert held_up(watched, "me", f"2001:db8::{number}") == 0
@@ -49,7 +49,7 @@ def test_whoever_has_64_bits_of_ipv6_addresses_is_one_address() -> None:
     assert held_up(watched, "me", "2001:db8:0:1::1") == 0
 
 
-def test_an_address_that_is_none_is_taken_as_it_is() -> None:
+def test_an_address_that_is_not_valid_counts_as_it_is() -> None:
     watched = Throttle()
     assert [held_up(watched, "me", "a socket") for _ in range(11)][-1] > 0
 
@@ -80,14 +80,14 @@ def test_an_attempt_may_be_taken_back_after_it_was_forgotten() -> None:
     assert held_up(watched, "me", "192.0.2.1", now=1_000) > 0
 
 
-def test_only_as_many_attempts_are_kept_as_can_matter() -> None:
+def test_only_as_many_attempts_are_stored_as_can_matter() -> None:
     watched = Throttle()
     for number in range(1_000):
         assert held_up(watched, "me", "192.0.2.1", now=number * 31) == 0
     assert sorted(len(times) for times in watched._attempts.values()) == [10, 50, 100]
 
 
-def test_after_the_window_nothing_is_kept() -> None:
+def test_after_the_window_nothing_is_stored() -> None:
     watched = Throttle()
     for number in range(30):
         held_up(watched, f"user{number}", f"192.0.2.{number}", now=number)
@@ -97,7 +97,7 @@ def test_after_the_window_nothing_is_kept() -> None:
     assert len(watched._attempts) == 3
 
 
-def test_what_is_kept_of_a_name_has_one_size_and_does_not_tell_it() -> None:
+def test_a_names_key_has_a_fixed_size_and_does_not_reveal_the_name() -> None:
     watched, another = Throttle(), Throttle()
     name = "a password typed as a name" * 1_000
     for process in (watched, another):
@@ -128,7 +128,9 @@ def test_all_that_is_watched_takes_less_than_24_mb() -> None:
     assert 16_000_000 < taken_bytes < 24_000_000
 
 
-def test_what_is_watched_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_watched_names_and_addresses_is_limited(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(throttle, "MAX_KEYS", 30)
     watched = Throttle()
     for number in range(100):

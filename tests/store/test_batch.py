@@ -114,7 +114,7 @@ def test_a_store_that_is_away_is_not_waited_for_by_each_job_in_turn() -> None:
     assert transactions.batches == [[1, 2, 3], [1]]
 
 
-def test_a_heavy_job_leaves_less_room_in_its_batch_and_none_is_too_heavy_to_run() -> None:
+def test_a_heavy_job_leaves_less_room_in_its_batch_and_no_job_is_too_heavy_to_run() -> None:
     transactions = Transactions()
 
     async def go() -> None:
@@ -163,7 +163,7 @@ def test_a_defect_leaves_nobody_waiting_and_the_next_job_runs() -> None:
     asyncio.run(go())
 
 
-def test_an_error_that_cannot_be_handed_over_is_told_as_a_defect() -> None:
+def test_an_error_that_no_future_can_carry_is_reported_as_a_defect() -> None:
     async def transaction(_: Sequence[int]) -> Sequence[Outcome[int]]:
         return [StopIteration()]
 
