@@ -362,19 +362,25 @@ class CredentialKind(StrEnum):
     NONE = "none or malformed"
 
 
+class NotLookedUp(Enum):
+    """What stands for an entry that nobody looked for: it may be there or not."""
+
+    NOBODY_LOOKED = "nobody looked"
+
+
 class Admitted(Value, frozen=True):
     """Who was let in.
 
     Attributes:
         account: The account.
         credential_kind: What let them in.
-        view: The entry that was looked up on the way, if one was and there is one.
+        view: The entry that was looked up on the way; None if there is none.
         token: The token or session that let them in, if it was one.
     """
 
     account: Account
     credential_kind: CredentialKind
-    view: View | None = None
+    view: View | NotLookedUp | None = NotLookedUp.NOBODY_LOOKED
     token: Token | None = None
 
 

@@ -11,6 +11,7 @@ from feedkeep.model import (
     Decision,
     Entry,
     Guid,
+    NotLookedUp,
     Pointer,
     Snapshot,
     Subscription,
@@ -270,6 +271,11 @@ def test_only_what_is_subscribed_is_exported_oldest_change_first() -> None:
     assert [item.guid for item in subscriptions.subscribed(account.snapshot())] == [G3, G1]
     account.delete(G3)
     assert [item.guid for item in subscriptions.subscribed(account.snapshot())] == [G1]
+
+
+def test_what_nobody_looked_for_is_a_defect_and_never_told_as_missing() -> None:
+    with pytest.raises(LookupError):
+        subscriptions.read(NotLookedUp.NOBODY_LOOKED)
 
 
 def test_an_unknown_and_a_deleted_subscription_cannot_be_read() -> None:

@@ -13,6 +13,7 @@ from feedkeep.model import (
     Decision,
     Deletion,
     Guid,
+    NotLookedUp,
     Snapshot,
     Stamp,
     Subscription,
@@ -132,13 +133,17 @@ def add_items(draft: Draft, items: Sequence[Wanted | Refused]) -> list[Added | R
     ]
 
 
-def read(view: View | None) -> View:
+def read(view: View | NotLookedUp | None) -> View:
     """Return the entry that was read, if its subscription is there.
 
     Raises:
+        LookupError: Nobody looked for it. That is a defect, and must not be told as "there is
+            none": apps delete a feed on a 404.
         UnknownSubscription: There is no such subscription.
         DeletedSubscription: It was deleted, or the pointer leads to a deleted one.
     """
+    if view is NotLookedUp.NOBODY_LOOKED:
+        raise LookupError("Nobody looked for the entry that is to be read.")
     if view is None:
         raise UnknownSubscription
     if view.subscription.deleted is not None:

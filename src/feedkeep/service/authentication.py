@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from feedkeep import wall_clock
 from feedkeep.errors import NotAuthorized
-from feedkeep.model import Account, Admitted, Guid
+from feedkeep.model import Account, Admitted, Guid, NotLookedUp
 from feedkeep.rules import credentials
 from feedkeep.rules.credentials import Credential, PasswordCredential, TokenCredential
 from feedkeep.rules.guids import guid_or_none
@@ -40,7 +40,11 @@ class Authentication:
         if isinstance(credential, TokenCredential):
             return await self._authenticate_token(credential, wanted)
         account = await self._authenticate_password(credential, address)
-        view = None if wanted is None else await self._store.view(account.id, wanted)
+        view = (
+            NotLookedUp.NOBODY_LOOKED
+            if wanted is None
+            else await self._store.view(account.id, wanted)
+        )
         return Admitted(account, credential.kind, view)
 
     async def _authenticate_token(
@@ -54,7 +58,8 @@ class Authentication:
             raise NotAuthorized
         if not credentials.admits(account, found.token, wall_clock.now()):
             raise NotAuthorized
-        return Admitted(account, credential.kind, found.view, found.token)
+        view = NotLookedUp.NOBODY_LOOKED if wanted is None else found.view
+        return Admitted(account, credential.kind, view, found.token)
 
     async def _authenticate_password(self, credential: PasswordCredential, address: str) -> Account:
         counted_key = credentials.name_key(credential.name)
