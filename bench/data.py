@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 
 from feedkeep.assembly import open_store
-from feedkeep.model import Account, AccountId, Owner, Records, Stamp, Subscription, Token
+from feedkeep.model import Account, AccountId, Owner, Records, Stamp, Subscription, Token, TokenId
 from feedkeep.rules.clock import later
 from feedkeep.rules.credentials import MAX_ACCOUNT_ID, SECRET_BYTES, token_hash, write_token
 from feedkeep.rules.feed_urls import parse_feed_url
@@ -110,12 +110,16 @@ def _subscription(population: Population, account: int, number: int) -> Subscrip
 
 def _owner(population: Population, account_id: AccountId, name: str) -> Owner:
     clock = population.clock
-    return Owner(Account(account_id, name, None, False, BEGUN, clock, clock), name, last_token_id=1)
+    return Owner(
+        Account(account_id, name, None, False, BEGUN, clock, clock), name, last_token_id=TokenId(1)
+    )
 
 
 def _token(population: Population, text: str) -> Token:
     told = second_of(population.clock)
-    return Token(1, token_hash(text), "bench", BEGUN, told_subscriptions=told, told_actions=told)
+    return Token(
+        TokenId(1), token_hash(text), "bench", BEGUN, told_subscriptions=told, told_actions=told
+    )
 
 
 def write_etags(url: str, sample: Path, count: int = 2_000) -> Path:

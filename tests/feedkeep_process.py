@@ -241,7 +241,7 @@ class FeedkeepProcess:
         return name
 
     def new_token(self, name: str, expires_days: int | None = None) -> str:
-        text, _ = self.use(lambda service: service.tokens.create(name, "test", expires_days))
+        text = self.use(lambda service: service.tokens.create(name, "test", expires_days)).text
         self.tokens.append(text)
         return text
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
+from feedkeep import wall_clock
 from feedkeep.edges import edges
 from feedkeep.http.routing import Target, targets
 from feedkeep.service import Service
@@ -16,7 +17,7 @@ _NAME = re.compile(r"{(\w+)(?::((?:[^{}]|{[0-9]+})+))?}")
 
 def all_routes() -> Iterator[Target]:
     """Yield every route; none of them can be asked, since there is no store."""
-    return targets(edges(Service(cast("Any", None)), Settings()))
+    return targets(edges(Service(cast("Any", None), wall_clock.now), Settings()))
 
 
 def bare(template: str) -> str:

@@ -49,8 +49,8 @@ def exports(url: str) -> Iterator[bytes]:
     async def go() -> list[bytes]:
         store = await open_store(Settings(database=url))
         found = [
-            write_feed_list(subscribed(await store.whole(account.id)), Format.JSON)
-            for account in await store.accounts()
+            write_feed_list(subscribed(await store.entries.whole(account.id)), Format.JSON)
+            for account in await store.accounts.all()
         ]
         await store.close()
         return found

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from feedkeep import turns
+from feedkeep import turns, wall_clock
 from feedkeep.model import Admitted
 from feedkeep.rules.episode_actions import SentAction
 from feedkeep.rules.subscriptions import want
@@ -62,7 +62,7 @@ def test_a_long_list_that_is_added_or_put_lets_others_have_their_turn(
     urls = [f"https://a.example/{number}" for number in range(1_000)]
 
     async def go() -> None:
-        service = Service(await SqliteStore.open(tmp_path / "feedkeep.db"))
+        service = await opened(tmp_path)
         account = await service.accounts.create("alice", None)
         items = [want(url, None) for url in urls]
         looked_up_and_saved = 2 * len(urls) // 20
@@ -77,6 +77,11 @@ def test_a_long_list_that_is_added_or_put_lets_others_have_their_turn(
     asyncio.run(go())
 
 
+async def opened(folder: Path) -> Service:
+    store = await SqliteStore.open(folder / "feedkeep.db", wall_clock.now)
+    return Service(store, wall_clock.now)
+
+
 def test_an_upload_of_many_actions_lets_others_have_their_turn(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -84,7 +89,7 @@ def test_an_upload_of_many_actions_lets_others_have_their_turn(
     sent = [SentAction(A, f"https://cdn.example/{n}", "phone", "new", 5) for n in range(1_000)]
 
     async def go() -> None:
-        service = Service(await SqliteStore.open(tmp_path / "feedkeep.db"))
+        service = await opened(tmp_path)
         app = Admitted(await service.accounts.create("alice", None), "password")
         judged = len(sent)
         looked_up_and_saved = 2 * len(sent) // 20

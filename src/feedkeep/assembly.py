@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from feedkeep import wall_clock
 from feedkeep.errors import StoreUnusable
+from feedkeep.model import Now
 from feedkeep.rules.clock import after_restore
 from feedkeep.service import Service
 from feedkeep.settings import Settings, is_postgres, sqlite_path
@@ -20,20 +21,24 @@ if TYPE_CHECKING:
 
 
 @asynccontextmanager
-async def open_service(settings: Settings, *, may_create: bool = True) -> AsyncIterator[Service]:
+async def open_service(
+    settings: Settings, *, may_create: bool = True, now: Now = wall_clock.now
+) -> AsyncIterator[Service]:
     """Open the database that the settings name, brought up to date, and serve it until the end.
 
     Raises as `open_store` does.
     """
-    store = await open_store(settings, may_create=may_create)
-    service = Service(store, settings.workers, settings.max_subscriptions)
+    store = await open_store(settings, may_create=may_create, now=now)
+    service = Service(store, now, settings.workers, settings.max_subscriptions)
     try:
         yield service
     finally:
         await service.close()
 
 
-async def open_store(settings: Settings, *, may_create: bool = True) -> Store:
+async def open_store(
+    settings: Settings, *, may_create: bool = True, now: Now = wall_clock.now
+) -> Store:
     """Open the database that the settings name, brought up to date.
 
     Raises:
@@ -43,8 +48,8 @@ async def open_store(settings: Settings, *, may_create: bool = True) -> Store:
         StoreUnavailable: It is locked, full or away.
     """
     if is_postgres(settings.database):
-        return await open_postgres(settings, may_create=may_create)
-    return await SqliteStore.open(sqlite_path(settings.database), may_create=may_create)
+        return await open_postgres(settings, may_create=may_create, now=now)
+    return await SqliteStore.open(sqlite_path(settings.database), now, may_create=may_create)
 
 
 def back_up(settings: Settings, target: Path, *, believe_checksums: bool = True) -> None:
@@ -59,7 +64,7 @@ def back_up(settings: Settings, target: Path, *, believe_checksums: bool = True)
     copy_file(source, target, believe_checksums=believe_checksums)
 
 
-def restore(settings: Settings, source: Path) -> None:
+def restore(settings: Settings, source: Path, now: Now = wall_clock.now) -> None:
     """Make a backup the database, where there is none yet, with its clocks moved on.
 
     Raises as `back_up` does.
@@ -68,8 +73,8 @@ def restore(settings: Settings, source: Path) -> None:
         StoreUnusable: Also if the database is in use.
     """
     target = _sqlite_file(settings, "pg_restore fills it")
-    now = wall_clock.now()
-    restore_file(source, target, lambda last: after_restore(last, now))
+    restored = now()
+    restore_file(source, target, lambda last: after_restore(last, restored))
 
 
 def _sqlite_file(settings: Settings, otherwise: str) -> Path:
@@ -78,7 +83,9 @@ def _sqlite_file(settings: Settings, otherwise: str) -> Path:
     return sqlite_path(settings.database)
 
 
-async def open_postgres(settings: Settings, *, may_create: bool = True) -> PostgresStore:
+async def open_postgres(
+    settings: Settings, *, may_create: bool = True, now: Now = wall_clock.now
+) -> PostgresStore:
     """Open the PostgreSQL database that the settings name; raises as `open_store` does."""
     try:
         from feedkeep.store.postgres import PostgresStore  # noqa: PLC0415 - an optional extra
@@ -87,5 +94,5 @@ async def open_postgres(settings: Settings, *, may_create: bool = True) -> Postg
             'PostgreSQL needs one more package: pip install "feedkeep[postgres]".'
         ) from error
     return await PostgresStore.open(
-        settings.database, settings.postgres_connections, may_create=may_create
+        settings.database, settings.postgres_connections, now, may_create=may_create
     )

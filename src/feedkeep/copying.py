@@ -9,19 +9,9 @@ from dataclasses import dataclass
 import msgspec
 
 from feedkeep.errors import StoreUnusable
-from feedkeep.model import (
-    AccountId,
-    Deletion,
-    Document,
-    EpisodeAction,
-    Owner,
-    Pointer,
-    Record,
-    Records,
-    Subscription,
-    Token,
-)
+from feedkeep.model import AccountId, Records
 from feedkeep.store.base import Archive, Store
+from feedkeep.store.kinds import kind_of
 
 Advance = Callable[[int], None]
 """Is told how many more records are done."""
@@ -64,10 +54,11 @@ async def checksums(
     account_id, kind, count, digest = AccountId(0), "", 0, hashlib.sha256()
     async for some in records:
         for owner, record in some:
-            if (owner, _kind(record)) != (account_id, kind):
+            name = kind_of(record).name
+            if (owner, name) != (account_id, kind):
                 if count:
                     yield Checksum(account_id, kind, count, digest.hexdigest())
-                account_id, kind, count, digest = owner, _kind(record), 0, hashlib.sha256()
+                account_id, kind, count, digest = owner, name, 0, hashlib.sha256()
             count += 1
             digest.update(encoder.encode(record))
         advance(len(some))
@@ -96,21 +87,3 @@ def _told(checksum: Checksum | None) -> str:
         f"{checksum.count:,} {checksum.kind} of account {checksum.account_id}"
         f" (checksum {checksum.sha256[:12]})"
     )
-
-
-def _kind(record: Record) -> str:
-    match record:
-        case Owner():
-            return "accounts"
-        case Token():
-            return "tokens"
-        case Deletion():
-            return "deletions"
-        case Subscription():
-            return "subscriptions"
-        case Pointer():
-            return "pointers"
-        case EpisodeAction():
-            return "episode actions"
-        case Document():
-            return "devices and settings"

@@ -5,7 +5,7 @@ Pure: frozen values; no I/O, no JSON, no decisions.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum, StrEnum
 from typing import ClassVar, Generic, NewType, TypeAlias, TypeVar
 
@@ -23,6 +23,15 @@ Second = NewType("Second", int)
 
 AccountId = NewType("AccountId", int)
 """A random number from 1 to 2**63 - 1."""
+
+TokenId = NewType("TokenId", int)
+"""The number of a token or session within its account, from 1; never given out twice."""
+
+UNNUMBERED = TokenId(0)
+"""The number of a token that is to be added: it is given the next one of its account."""
+
+Now: TypeAlias = Callable[[], Stamp]
+"""Tells the present moment. Whoever builds a service gives it one: nothing else asks a clock."""
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -281,7 +290,7 @@ class Token(Value, frozen=True):
     """A token as it is remembered: never its text, only its hash.
 
     Attributes:
-        id: Its number within its account, from 1; never given out twice.
+        id: Its number within its account.
         hash: SHA-256 of its text.
         label: What its owner calls it.
         created: When it was made.
@@ -302,7 +311,7 @@ class Token(Value, frozen=True):
         own_actions: As `own_subscriptions`, of episode actions.
     """
 
-    id: int
+    id: TokenId
     hash: bytes
     label: str
     created: Stamp
@@ -310,7 +319,7 @@ class Token(Value, frozen=True):
     revoked: Stamp | None = None
     is_session: bool = False
     is_shared: bool = False
-    of_token: int | None = None
+    of_token: TokenId | None = None
     is_granted: bool = False
     told_subscriptions: Second | None = None
     heard_subscriptions: Second | None = None
@@ -320,6 +329,20 @@ class Token(Value, frozen=True):
     own_actions: Sequence[OwnUpload] = ()
 
     hidden: ClassVar[frozenset[str]] = frozenset({"hash"})
+
+
+class NewToken(Value, frozen=True):
+    """A token or session that was made just now.
+
+    Attributes:
+        text: Its text, which is kept nowhere.
+        token: What is kept of it.
+    """
+
+    text: str
+    token: Token
+
+    hidden: ClassVar[frozenset[str]] = frozenset({"text"})
 
 
 class Told(Value, frozen=True):
@@ -395,7 +418,7 @@ class Owner(Value, frozen=True):
 
     account: Account
     name_key: str
-    last_token_id: int
+    last_token_id: TokenId
 
 
 class Clock(Enum):
@@ -456,6 +479,18 @@ class ActionDecision(Value, frozen=True):
 
     saved: Sequence[EpisodeAction]
     last_stamp: Stamp
+
+
+class Recorded(Value, frozen=True):
+    """What recording episode actions did to the clock of actions.
+
+    Attributes:
+        began: Where it stood before.
+        ended: Where it stands now.
+    """
+
+    began: Stamp
+    ended: Stamp
 
 
 class ActionRequest(Value, frozen=True):

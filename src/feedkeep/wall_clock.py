@@ -1,4 +1,8 @@
-"""The wall clock: the one place that asks the system for the time of day."""
+"""The wall clock: the one place that asks the system for the time of day.
+
+Whoever builds a service gives it a clock; `assembly` gives it this one. Besides, only the log and
+the command line's own messages read it here.
+"""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ import httpx
 import pytest
 from people import basic
 
+from feedkeep import wall_clock
 from feedkeep.edges import edges
 from feedkeep.gpodder import subscriptions
 from feedkeep.http import resource, syncing
@@ -30,7 +31,7 @@ ACTION = {"podcast": URLS[0], "episode": URLS[0], "action": "play"}
 
 def run(path: Path, work: Callable[[httpx.AsyncClient], Awaitable[None]]) -> None:
     async def go() -> None:
-        service = Service(await SqliteStore.open(path))
+        service = Service(await SqliteStore.open(path, wall_clock.now), wall_clock.now)
         await service.accounts.create("alice", PASSWORD)
         transport = httpx.ASGITransport(Application(edges(service, Settings()), Settings()))
         headers = {"Authorization": basic("alice", PASSWORD)}

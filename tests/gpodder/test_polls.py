@@ -8,6 +8,7 @@ from pathlib import Path
 import httpx
 from people import basic
 
+from feedkeep import wall_clock
 from feedkeep.edges import edges
 from feedkeep.http.application import Application
 from feedkeep.service import Service
@@ -25,15 +26,16 @@ def statements_of(store: SqliteStore) -> list[str]:
         sent.append(statement)
         return True
 
-    for connection in (store._reader, store._scanner, store._writer):
+    runner = store._runner
+    for connection in (runner._reader, runner._scanner, runner._writer):
         connection.exec_trace = note
     return sent
 
 
 def test_a_poll_with_a_password_asks_no_more_than_one_with_a_cookie(tmp_path: Path) -> None:
     async def go() -> None:
-        store = await SqliteStore.open(tmp_path / "feedkeep.db")
-        service = Service(store)
+        store = await SqliteStore.open(tmp_path / "feedkeep.db", wall_clock.now)
+        service = Service(store, wall_clock.now)
         await service.accounts.create("alice", PASSWORD)
         transport = httpx.ASGITransport(Application(edges(service, Settings()), Settings()))
         async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:

@@ -127,7 +127,8 @@ class Device:
 
     async def _sync_feeds(self, losses: float) -> None:
         lists, device = self.service.url_lists, "" if self.kind == "clock" else self.name
-        changes, timestamp = await lists.changes(await self._enter(), self.since, device)
+        told = await lists.changes(await self._enter(), self.since, device)
+        changes, timestamp = told.changes, told.timestamp
         self._maybe_lose(losses)
         if self.kind == "upload" and self.since == 0:  # AntennaPod sends all it has the first time
             self.queued = dict.fromkeys(self.feeds, True) | self.queued

@@ -21,6 +21,7 @@ import pytest
 from argon2 import PasswordHasher
 from postgres_server import drop_database, new_database
 
+from feedkeep import wall_clock
 from feedkeep.errors import FeedkeepError
 from feedkeep.model import AccountId, Admitted, Owner, Record
 from feedkeep.rules.episode_actions import SentAction
@@ -31,6 +32,7 @@ from feedkeep.service.logins import MAX_SESSIONS_OF_AN_APP
 from feedkeep.store.base import Store
 from feedkeep.store.postgres import PostgresStore, connections
 from feedkeep.store.sqlite import SqliteStore
+from feedkeep.store.sqlite.runner import Runner
 
 A, B, C = "https://a.example", "https://b.example", "https://c.example"
 GUIDS = [f"00000000-0000-4000-8000-00000000000{digit}" for digit in range(3)]
@@ -63,7 +65,7 @@ class Opened(Protocol):
 def sqlite_opened(path: Path) -> Opened:
     @asynccontextmanager
     async def opened(faults: Faults) -> AsyncIterator[Store]:
-        store = await SqliteStore.open(path)
+        store = await SqliteStore.open(path, wall_clock.now)
 
         def fail(_cursor: object, statement: str, _bindings: object) -> bool:
             # The end of a transaction that failed needs no disk.
@@ -71,7 +73,8 @@ def sqlite_opened(path: Path) -> Opened:
                 raise apsw.IOError("the disk is gone")
             return True
 
-        for connection in (store._writer, store._reader, store._scanner):
+        runner = store._runner
+        for connection in (runner._writer, runner._reader, runner._scanner):
             connection.exec_trace = fail
         yield store
         await store.close()
@@ -106,7 +109,7 @@ def postgres_opened(url: str) -> Opened:
         network = await asyncio.start_server(connected, "127.0.0.1", 0)
         port = network.sockets[0].getsockname()[1]
         through = urlunsplit(parts._replace(netloc=f"{parts.username}@127.0.0.1:{port}"))
-        store = await PostgresStore.open(through, 8)
+        store = await PostgresStore.open(through, 8, wall_clock.now)
         yield store
         await store.close()
         network.close()
@@ -200,7 +203,7 @@ async def admitted(service: Service, name: str) -> Admitted:
 def one_action_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let an upload be taken in parts, of which each is looked up and saved by itself."""
     for store in ("sqlite", "postgres"):
-        monkeypatch.setattr(f"feedkeep.store.{store}.apps._AT_ONCE", 1)
+        monkeypatch.setattr(f"feedkeep.store.{store}.episode_actions._AT_ONCE", 1)
 
 
 OPERATIONS: list[Operation] = [
@@ -262,7 +265,7 @@ async def halves(opened: Opened, operation: Operation) -> list[str]:
     """Let the operation fail everywhere; return a sentence for each half that is found."""
     faults, wrong = Faults(), []
     async with opened(faults) as store:
-        service = Service(store)
+        service = Service(store, wall_clock.now)
 
         async def attempt(name: str, at: int, for_good: bool) -> tuple[bool, object, object]:
             await prepare(service, name)
@@ -299,7 +302,7 @@ def test_a_fault_before_any_statement_leaves_all_or_nothing(
 def test_the_proof_notices_statements_without_a_transaction(
     opened: Opened, monkeypatch: pytest.MonkeyPatch, operation: Operation
 ) -> None:
-    monkeypatch.setattr(SqliteStore, "_run_batch", SqliteStore._run_jobs)
-    monkeypatch.setattr(SqliteStore, "_through", lambda _, turn, work: turn.through(work))
+    monkeypatch.setattr(Runner, "_run_batch", Runner._run_jobs)
+    monkeypatch.setattr(Runner, "_through", lambda _, turn, work: turn.through(work))
     monkeypatch.setattr(connections, "_BEGIN", "SELECT 1;")
     assert asyncio.run(halves(opened, operation)) != []

@@ -17,7 +17,7 @@ from feedkeep_process import FeedkeepProcess
 from route_table import all_routes, path_of
 
 from feedkeep.http.routing import Route
-from feedkeep.model import AccountId, Admitted, Token
+from feedkeep.model import AccountId, Admitted, NewToken
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.security.tokens import new_session, new_token
 from feedkeep.service import Service
@@ -97,11 +97,11 @@ def useless_credentials(process: FeedkeepProcess, name: str) -> dict[str, dict[s
 
 
 def new_session_of(process: FeedkeepProcess, name: str) -> str:
-    async def begin(service: Service) -> tuple[str, Token]:
+    async def begin(service: Service) -> NewToken:
         account = await service.accounts.named(name)
         return await service.logins.begin_session(Admitted(account, "password"), "test")
 
-    text, _ = process.use(begin)
+    text = process.use(begin).text
     process.tokens.append(text)
     return text
 
@@ -109,7 +109,7 @@ def new_session_of(process: FeedkeepProcess, name: str) -> str:
 async def end_session(service: Service, name: str, session_id: int) -> None:
     """Let a session expire, which takes half a year."""
     account = await service.accounts.named(name)
-    await service._store.extend_token(account.id, session_id, 1)
+    await service._store.tokens.extend(account.id, session_id, 1)
     (ended,) = [one for one in await service.tokens.sessions_of(name) if one.id == session_id]
     assert ended.expires == 1
 
@@ -273,7 +273,10 @@ def test_the_proof_notices_a_store_that_mixes_accounts(
     assert leaks(start("sqlite", "accounts_are_mixed"), 400) != []
 
 
-@pytest.mark.parametrize("statement", ["_CHANGED", "_ACTIONS", "_DOCUMENT", "_DOCUMENTS"])
+@pytest.mark.parametrize(
+    "statement",
+    ["entries._CHANGED", "episode_actions._PAGE", "documents._BODY", "documents._OF_KIND"],
+)
 def test_the_proof_notices_a_statement_for_apps_that_mixes_accounts(
     start: Callable[..., FeedkeepProcess], monkeypatch: pytest.MonkeyPatch, statement: str
 ) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from feedkeep import wall_clock
 from feedkeep.errors import NotAuthorized
 from feedkeep.model import AccountId
 from feedkeep.rules.credentials import (
@@ -20,6 +21,7 @@ from feedkeep.rules.credentials import (
 from feedkeep.security import passwords
 from feedkeep.service import Service
 from feedkeep.store.sqlite import SqliteStore
+from feedkeep.store.sqlite.accounts import SqliteAccounts
 
 TOKEN = write_token(AccountId(7), bytes(21))
 
@@ -51,18 +53,20 @@ def test_every_refusal_looks_up_all_names_computes_once_and_counts_once(
     computed: list[str] = []
     counted: list[str] = []
 
-    class Looking(SqliteStore):
-        async def find_account(self, name_key: str) -> object:
-            looked_up.append(name_key)
-            return await super().find_account(name_key)
+    async def find(accounts: SqliteAccounts, name_key: str) -> object:
+        looked_up.append(name_key)
+        return await find_account(accounts, name_key)
+
+    find_account = SqliteAccounts.find
+    monkeypatch.setattr(SqliteAccounts, "find", find)
 
     def matches(stored_hash: str, password: str) -> bool:
         computed.append(password)
         return False
 
     async def go() -> None:
-        store = await Looking.open(tmp_path / "feedkeep.db")
-        service = Service(store)
+        store = await SqliteStore.open(tmp_path / "feedkeep.db", wall_clock.now)
+        service = Service(store, wall_clock.now)
         for name in ("zoê", "zu\u00c3\u00aa", "disablê"):
             await service.accounts.create(name, "a good passphrase")
         await service.accounts.set_disabled("disablê", True)

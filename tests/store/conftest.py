@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from postgres_server import drop_database, new_database
 
+from feedkeep import wall_clock
 from feedkeep.store.base import Store
 from feedkeep.store.postgres import PostgresStore
 from feedkeep.store.sqlite import SqliteStore
@@ -34,10 +35,10 @@ def open_store(request: pytest.FixtureRequest) -> OpenStore:
     """Opens a store on a database that is empty at first, as often as wanted."""
     if request.param == "sqlite":
         path: Path = request.getfixturevalue("path")
-        return _opening(lambda: SqliteStore.open(path))
+        return _opening(lambda: SqliteStore.open(path, wall_clock.now))
     url: str = request.getfixturevalue("database")
     one_account = request.param != "postgres"
-    return _opening(lambda: PostgresStore.open(url, 8, one_account=one_account))
+    return _opening(lambda: PostgresStore.open(url, 8, wall_clock.now, one_account=one_account))
 
 
 def _opening(open_store: Callable) -> OpenStore:

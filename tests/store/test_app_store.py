@@ -43,7 +43,7 @@ def derived(url: str) -> Guid:
 
 async def clocks(store: Store, account_id: AccountId = ALICE) -> tuple[Stamp, Stamp]:
     """Return an account's two clocks."""
-    (found,) = [one for one in await store.accounts() if one.id == account_id]
+    (found,) = [one for one in await store.accounts.all() if one.id == account_id]
     return found.last_stamp, found.last_action_stamp
 
 
@@ -56,18 +56,18 @@ def test_what_changed_is_told_from_a_stamp_on_with_the_former_urls_of_what_is_to
     async def work(store: Store) -> None:
         first, second = await add(store, (A, G1), (B, G2))
         await add(store, (A, None), to=BOB)
-        assert set(await store.changed(ALICE, 0)) == {
+        assert set(await store.entries.changed(ALICE, 0)) == {
             first,
             second,
         }  # no pointer from a present URL
-        assert list(await store.changed(ALICE, second.revision)) == [second]
-        assert list(await store.changed(ALICE, second.revision + 1)) == []
+        assert list(await store.entries.changed(ALICE, second.revision)) == [second]
+        assert list(await store.entries.changed(ALICE, second.revision + 1)) == []
 
         await update(store, G1, Update(new_feed_url=parse_feed_url("https://moved.example")))
         former = Pointer(derived(A), G1, None, Alias(A, moved_away=True))
-        moved = (await store.whole(ALICE)).entries[G1]
-        assert set(await store.changed(ALICE, second.revision + 1)) == {moved, former}
-        assert set(await store.changed(ALICE, 0)) == {second, moved, former}
+        moved = (await store.entries.whole(ALICE)).entries[G1]
+        assert set(await store.entries.changed(ALICE, second.revision + 1)) == {moved, former}
+        assert set(await store.entries.changed(ALICE, 0)) == {second, moved, former}
 
     run(open_store, work)
 
@@ -77,7 +77,7 @@ def test_a_guid_that_was_renamed_or_deleted_is_told_as_it_is_now(open_store: Cal
         await add(store, (A, G1), (B, G2))
         await update(store, G1, Update(new_guid=G3))
         await delete(store, G2)
-        told = {entry.guid: entry for entry in await store.changed(ALICE, 0)}
+        told = {entry.guid: entry for entry in await store.entries.changed(ALICE, 0)}
         assert set(told) == {G1, G2, G3}
         assert isinstance(told[G1], Pointer)
         deleted = told[G2]
@@ -95,16 +95,16 @@ def test_each_clock_of_an_account_is_set_by_itself_and_the_next_change_comes_aft
 ) -> None:
     async def work(store: Store) -> None:
         far = 2**53
-        assert await store.advance(ALICE, Clock.SUBSCRIPTIONS, lambda _: far) == far
-        assert await store.advance(ALICE, Clock.ACTIONS, lambda _: far + 10) == far + 10
+        assert await store.accounts.advance(ALICE, Clock.SUBSCRIPTIONS, lambda _: far) == far
+        assert await store.accounts.advance(ALICE, Clock.ACTIONS, lambda _: far + 10) == far + 10
         assert await clocks(store) == (far, far + 10)
         assert await clocks(store, BOB) == (0, 0)
-        found = await store.find_account("alice")
+        found = await store.accounts.find("alice")
         assert found == replace(account(), last_stamp=far, last_action_stamp=far + 10)
         (added,) = await add(store, (A, None))
         assert added.revision == far + 1
         assert await record(store, action(1)) == [far + 11]
-        assert await store.advance(ALICE, Clock.ACTIONS, lambda last: last) == far + 11
+        assert await store.accounts.advance(ALICE, Clock.ACTIONS, lambda last: last) == far + 11
 
     run(open_store, work)
 
@@ -115,7 +115,9 @@ def test_no_change_gets_a_stamp_that_the_clock_was_set_past_before(open_store: C
 
         async def advance() -> None:
             nonlocal promised
-            stamp = await store.advance(ALICE, Clock.SUBSCRIPTIONS, lambda last: last + 10**6)
+            stamp = await store.accounts.advance(
+                ALICE, Clock.SUBSCRIPTIONS, lambda last: last + 10**6
+            )
             promised = max(promised, stamp)
 
         async def change(number: int) -> None:
@@ -130,7 +132,9 @@ def test_no_change_gets_a_stamp_that_the_clock_was_set_past_before(open_store: C
                     for number in range(start, start + 10)
                 )
             )
-        revisions = [entry.revision for entry in (await store.whole(ALICE)).entries.values()]
+        revisions = [
+            entry.revision for entry in (await store.entries.whole(ALICE)).entries.values()
+        ]
         assert len(set(revisions)) == len(revisions) == 30
         assert (await clocks(store))[0] >= promised > 30 * 10**6
 
@@ -144,14 +148,14 @@ def test_how_far_a_token_knows_is_kept_by_clock_and_what_it_heard_never_goes_bac
     open_store: Callable,
 ) -> None:
     async def work(store: Store) -> None:
-        first = await store.add_token(ALICE, Token(0, b"\1" * 32, "", 0))
-        other = await store.add_token(ALICE, Token(0, b"\2" * 32, "", 0))
-        theirs = await store.add_token(BOB, Token(0, b"\1" * 32, "", 0))
+        first = await store.tokens.add(ALICE, Token(0, b"\1" * 32, "", 0))
+        other = await store.tokens.add(ALICE, Token(0, b"\2" * 32, "", 0))
+        theirs = await store.tokens.add(BOB, Token(0, b"\1" * 32, "", 0))
         assert first.told_actions is None
 
         async def note(clock: Clock, told: int | None, heard: int | None) -> Token:
-            await store.note_told(ALICE, first.id, clock, Told(told, heard))
-            found = await store.find_token(ALICE, first.hash)
+            await store.tokens.note_told(ALICE, first.id, clock, Told(told, heard))
+            found = await store.tokens.find(ALICE, first.hash)
             assert found is not None
             return found.token
 
@@ -164,10 +168,10 @@ def test_how_far_a_token_knows_is_kept_by_clock_and_what_it_heard_never_goes_bac
         assert await note(Clock.SUBSCRIPTIONS, 7, None) == expected
         expected = replace(expected, told_actions=2, heard_actions=1)
         assert await note(Clock.ACTIONS, 2, 1) == expected
-        assert await store.tokens(ALICE) == [expected, other]
-        await store.note_told(ALICE, 99, Clock.ACTIONS, Told(9, 9))  # which was revoked, say
-        assert await store.tokens(ALICE) == [expected, other]
-        assert await store.tokens(BOB) == [theirs]
+        assert await store.tokens.of(ALICE) == [expected, other]
+        await store.tokens.note_told(ALICE, 99, Clock.ACTIONS, Told(9, 9))  # which was revoked, say
+        assert await store.tokens.of(ALICE) == [expected, other]
+        assert await store.tokens.of(BOB) == [theirs]
 
     run(open_store, work)
 
@@ -194,14 +198,14 @@ async def record(store: Store, *actions: EpisodeAction, to: AccountId = ALICE) -
         stamped = [replace(a, revision=s) for a, s in zip(some, given, strict=True)]
         return ActionDecision(stamped, stamps[-1])
 
-    await store.record(to, actions, decide, max)
+    await store.episode_actions.record(to, actions, decide, max)
     return stamps
 
 
 async def listed(
     store: Store, first: Stamp = 0, podcast: Guid | None = None, most: int = 100
 ) -> list[EpisodeAction]:
-    return await store.actions(ALICE, ActionRequest(first, podcast, most))
+    return await store.episode_actions.page(ALICE, ActionRequest(first, podcast, most))
 
 
 def test_an_action_is_kept_to_the_last_field_and_replaced_by_a_later_one_of_its_key(
@@ -250,7 +254,7 @@ def test_a_rule_about_actions_is_given_those_that_it_asked_for_and_the_clocks(
             return ActionDecision([], 99)
 
         wanted = [action(1), action(3, 1), action(4), action(2, 1)]
-        await store.record(ALICE, wanted, look, max)
+        await store.episode_actions.record(ALICE, wanted, look, max)
         known = {one.key: one for one in (action(1, revision=1), action(3, 1, revision=3))}
         assert seen[0].known == known
         assert seen[0].last_stamp == 3
@@ -272,16 +276,16 @@ def test_a_rule_about_actions_that_refuses_changes_nothing(open_store: Callable)
         await record(store, action(1))
         others = [action(number) for number in range(2, 1_000)]
         refused, *_ = await asyncio.gather(
-            store.record(ALICE, others, refuse_the_last, max),
+            store.episode_actions.record(ALICE, others, refuse_the_last, max),
             record(store, action(2_000), to=BOB),
-            store.create_account(account(AccountId(3), "Carl"), "carl"),
+            store.accounts.create(account(AccountId(3), "Carl"), "carl"),
             return_exceptions=True,
         )
         assert isinstance(refused, InvalidInput)
         assert await listed(store) == [action(1, revision=1)]
         assert await clocks(store) == (0, 1)
         assert await clocks(store, BOB) == (0, 1)
-        assert await store.find_account("carl") is not None
+        assert await store.accounts.find("carl") is not None
 
     run(open_store, work)
 
@@ -303,15 +307,19 @@ def test_actions_are_listed_up_to_a_stamp_and_the_last_of_each_episode_by_when_i
         await record(store, action(7, episode=same, done=99), to=BOB)
 
         async def last(first: int, to: int, podcast: Guid | None = None) -> list[Stamp]:
-            return list(await store.last_of_each(ALICE, ActionRequest(first, podcast, 1, to)))
+            return list(
+                await store.episode_actions.last_of_each(
+                    ALICE, ActionRequest(first, podcast, 1, to)
+                )
+            )
 
         assert await last(0, 99) == [2, 4, 6]
         assert await last(0, 99, PODCASTS[0]) == [2, 6]
         assert await last(3, 5) == [3, 4, 5]
         assert await last(7, 99) == []
-        up_to = await store.actions(ALICE, ActionRequest(2, None, 99, 4))
+        up_to = await store.episode_actions.page(ALICE, ActionRequest(2, None, 99, 4))
         assert [one.revision for one in up_to] == [2, 3, 4]
-        up_to = await store.actions(ALICE, ActionRequest(2, PODCASTS[0], 99, 4))
+        up_to = await store.episode_actions.page(ALICE, ActionRequest(2, PODCASTS[0], 99, 4))
         assert [one.revision for one in up_to] == [2, 3]
 
     run(open_store, work)
@@ -330,7 +338,7 @@ def test_all_actions_of_one_upload_are_kept_in_order_and_see_those_before(
 
     async def work(store: Store) -> None:
         sent = [action(number % 700) for number in range(1_000)]
-        await store.record(ALICE, sent, count, max)
+        await store.episode_actions.record(ALICE, sent, count, max)
         found = await listed(store, most=2_000)
         assert [one.key for one in found] == [action(n % 700).key for n in range(300, 1_000)]
         assert [one.done for one in found] == [1] * 400 + [2] * 300
@@ -354,7 +362,7 @@ def test_concurrent_actions_see_one_another_and_no_stamp_is_given_twice(
         await asyncio.gather(
             *(record(store, action(number)) for number in range(30)),
             *(record(store, action(number), to=BOB) for number in range(10)),
-            *(store.record(ALICE, [same], count, max) for _ in range(20)),
+            *(store.episode_actions.record(ALICE, [same], count, max) for _ in range(20)),
         )
         found = await listed(store)
         assert len({one.revision for one in found}) == len(found) == 31
@@ -372,16 +380,16 @@ def test_documents_are_kept_by_kind_and_name_for_their_account_only(open_store: 
     async def work(store: Store) -> None:
         for kind, name in (("device", "é"), ("device", "a"), ("device", "B"), ("settings", "a")):
             body = f'{{"name":"{name} 🎧"}}'
-            saved = await store.change_document(ALICE, kind, name, lambda *_, body=body: body)
+            saved = await store.documents.change(ALICE, kind, name, lambda *_, body=body: body)
             assert saved == body
-        assert await store.documents(ALICE, "device") == [
+        assert await store.documents.of(ALICE, "device") == [
             Document("device", name, f'{{"name":"{name} 🎧"}}') for name in ("B", "a", "é")
         ]
-        assert await store.document(ALICE, "settings", "a") == '{"name":"a 🎧"}'
-        assert await store.document(ALICE, "settings", "B") is None
-        assert await store.documents(ALICE, "none") == []
-        assert await store.documents(BOB, "device") == []
-        assert await store.document(BOB, "device", "a") is None
+        assert await store.documents.body(ALICE, "settings", "a") == '{"name":"a 🎧"}'
+        assert await store.documents.body(ALICE, "settings", "B") is None
+        assert await store.documents.of(ALICE, "none") == []
+        assert await store.documents.of(BOB, "device") == []
+        assert await store.documents.body(BOB, "device", "a") is None
 
     run(open_store, work)
 
@@ -397,8 +405,8 @@ def test_who_changes_a_document_is_given_it_or_how_many_others_there_are(
             return f"{len(seen)}"
 
         for kind, name in (("device", "a"), ("settings", "x"), ("device", "b"), ("device", "a")):
-            await store.change_document(ALICE, kind, name, note)
-        await store.change_document(BOB, "device", "a", note)
+            await store.documents.change(ALICE, kind, name, note)
+        await store.documents.change(BOB, "device", "a", note)
         assert seen == [(None, 0), (None, 0), (None, 1), ("1", seen[3][1]), (None, 0)]
 
     run(open_store, work)
@@ -409,11 +417,11 @@ def test_whoever_refuses_to_change_a_document_leaves_it_as_it_is(open_store: Cal
         raise InvalidInput("no")
 
     async def work(store: Store) -> None:
-        await store.change_document(ALICE, "device", "a", lambda *_: "{}")
+        await store.documents.change(ALICE, "device", "a", lambda *_: "{}")
         for name in ("a", "b"):
             with pytest.raises(InvalidInput):
-                await store.change_document(ALICE, "device", name, refuse)
-        assert await store.documents(ALICE, "device") == [Document("device", "a", "{}")]
+                await store.documents.change(ALICE, "device", name, refuse)
+        assert await store.documents.of(ALICE, "device") == [Document("device", "a", "{}")]
 
     run(open_store, work)
 
@@ -430,10 +438,10 @@ def test_concurrent_changes_of_documents_see_one_another(open_store: Callable) -
             return "{}"
 
         await asyncio.gather(
-            *(store.change_document(ALICE, "settings", "n", count) for _ in range(20)),
-            *(store.change_document(ALICE, "device", f"d{number}", make) for number in range(20)),
+            *(store.documents.change(ALICE, "settings", "n", count) for _ in range(20)),
+            *(store.documents.change(ALICE, "device", f"d{number}", make) for number in range(20)),
         )
-        assert await store.document(ALICE, "settings", "n") == "20"
+        assert await store.documents.body(ALICE, "settings", "n") == "20"
         assert sorted(others[-20:]) == list(range(20))
 
     run(open_store, work)
@@ -445,15 +453,15 @@ def test_concurrent_changes_of_documents_see_one_another(open_store: Callable) -
 def test_a_grant_is_given_once_and_to_who_knows_its_login_alone(open_store: Callable) -> None:
     async def work(store: Store) -> None:
         grant = Grant(b"\1" * 32, ALICE, "AntennaPod 🎧", 5)
-        assert await store.save_grant(account(), grant, 0)
-        assert await store.find_grant(b"\2" * 32) is None
-        assert await store.find_grant(grant.login) == grant
+        assert await store.logins.save(account(), grant, 0)
+        assert await store.logins.find(b"\2" * 32) is None
+        assert await store.logins.find(grant.login) == grant
         tokens = [Token(0, bytes([number]) * 32, grant.label, 6) for number in range(4)]
-        fetched = await asyncio.gather(*(store.fetch_grant(grant, one, 6) for one in tokens))
+        fetched = await asyncio.gather(*(store.logins.fetch(grant, one, 6) for one in tokens))
         assert sorted(fetched, key=repr) == [account(), None, None, None]
-        (token,) = await store.tokens(ALICE)
+        (token,) = await store.tokens.of(ALICE)
         assert token == replace(tokens[fetched.index(account())], id=1)
-        assert await store.find_grant(grant.login) is None
+        assert await store.logins.find(grant.login) is None
 
     run(open_store, work)
 
@@ -464,19 +472,19 @@ def test_a_login_is_granted_once_by_one_account_also_after_it_was_fetched(
     async def work(store: Store) -> None:
         grants = [Grant(b"\1" * 32, of, f"app {of}", 5) for of in (ALICE, BOB)]
         granted = await asyncio.gather(
-            store.save_grant(account(), grants[0], 0),
-            store.save_grant(account(BOB, "Bob"), grants[1], 0),
+            store.logins.save(account(), grants[0], 0),
+            store.logins.save(account(BOB, "Bob"), grants[1], 0),
         )
         assert sorted(granted) == [False, True]
         kept = grants[granted.index(True)]
-        assert await store.find_grant(kept.login) == kept
+        assert await store.logins.find(kept.login) == kept
         for is_fetched in (False, True):
             if is_fetched:
-                assert await store.fetch_grant(kept, Token(0, b"\1" * 32, "", 6), 6)
-            assert not await store.save_grant(account(), grants[0], 0)
-            assert not await store.save_grant(account(BOB, "Bob"), grants[1], 5)
-        assert await store.save_grant(account(), grants[0], 6)  # the one before is forgotten
-        assert await store.find_grant(kept.login) == grants[0]
+                assert await store.logins.fetch(kept, Token(0, b"\1" * 32, "", 6), 6)
+            assert not await store.logins.save(account(), grants[0], 0)
+            assert not await store.logins.save(account(BOB, "Bob"), grants[1], 5)
+        assert await store.logins.save(account(), grants[0], 6)  # the one before is forgotten
+        assert await store.logins.find(kept.login) == grants[0]
 
     run(open_store, work)
 
@@ -484,9 +492,9 @@ def test_a_login_is_granted_once_by_one_account_also_after_it_was_fetched(
 @pytest.mark.parametrize(
     "end",
     [
-        lambda store: store.set_password(ALICE, "new"),
-        lambda store: store.set_disabled(ALICE, True),
-        lambda store: store.delete_account(ALICE),
+        lambda store: store.accounts.set_password(ALICE, "new"),
+        lambda store: store.accounts.set_disabled(ALICE, True),
+        lambda store: store.accounts.delete(ALICE),
     ],
     ids=["password", "disabled", "deleted"],
 )
@@ -496,17 +504,17 @@ def test_a_grant_ends_with_the_password_that_it_was_given_with_and_with_its_acco
     async def work(store: Store) -> None:
         theirs = Grant(b"\2" * 32, BOB, "", 5)
         fetched = Grant(b"\3" * 32, ALICE, "", 5)
-        await store.save_grant(account(BOB, "Bob"), theirs, 0)
-        await store.save_grant(account(), fetched, 0)
-        assert await store.fetch_grant(fetched, Token(0, b"\3" * 32, "", 6), 6) is not None
+        await store.logins.save(account(BOB, "Bob"), theirs, 0)
+        await store.logins.save(account(), fetched, 0)
+        assert await store.logins.fetch(fetched, Token(0, b"\3" * 32, "", 6), 6) is not None
         grant = Grant(b"\1" * 32, ALICE, "", 5)
-        assert await store.save_grant(account(), grant, 0)
+        assert await store.logins.save(account(), grant, 0)
         await end(store)
-        assert await store.fetch_grant(grant, Token(0, b"\4" * 32, "", 6), 6) is None
+        assert await store.logins.fetch(grant, Token(0, b"\4" * 32, "", 6), 6) is None
         with pytest.raises(NotAuthorized):  # whoever gave the password just before
-            await store.save_grant(account(), grant, 0)
-        assert await store.find_grant(theirs.login) == theirs
-        assert len(await store.tokens(ALICE)) <= 1
+            await store.logins.save(account(), grant, 0)
+        assert await store.logins.find(theirs.login) == theirs
+        assert len(await store.tokens.of(ALICE)) <= 1
 
     run(open_store, work)
 
@@ -517,15 +525,15 @@ def test_no_app_fetches_a_token_with_a_password_that_was_replaced_meanwhile(
     async def work(store: Store) -> None:
         for number in range(1, 9):
             now = replace(account(), password_hash=f"hash {number}")
-            await store.set_password(ALICE, now.password_hash or "")
+            await store.accounts.set_password(ALICE, now.password_hash or "")
             grant = Grant(bytes([number]) * 32, ALICE, "", 5)
             granted, _ = await asyncio.gather(
-                store.save_grant(now, grant, 0),
-                store.set_password(ALICE, "newer"),
+                store.logins.save(now, grant, 0),
+                store.accounts.set_password(ALICE, "newer"),
                 return_exceptions=True,
             )
             assert granted is True or isinstance(granted, NotAuthorized)
-            assert await store.find_grant(grant.login) is None
+            assert await store.logins.find(grant.login) is None
 
     run(open_store, work)
 
@@ -540,22 +548,22 @@ def session(number: int, expires: Stamp) -> Token:
 async def begin(
     store: Store, number: int, expires: Stamp, *, most: int = 5, of: AccountId = ALICE
 ) -> Token:
-    return await store.add_session(account(of), session(number, expires), most, most)
+    return await store.tokens.add_session(account(of), session(number, expires), most, most)
 
 
 async def labels(store: Store) -> list[str]:
-    return [token.label for token in await store.tokens(ALICE)]
+    return [token.label for token in await store.tokens.of(ALICE)]
 
 
 def test_a_session_is_a_token_with_the_next_number(open_store: Callable) -> None:
     async def work(store: Store) -> None:
-        token = await store.add_token(ALICE, Token(0, b"\1" * 32, "", 0))
+        token = await store.tokens.add(ALICE, Token(0, b"\1" * 32, "", 0))
         added = await begin(store, 2, 9)
         assert added == replace(session(2, 9), id=2)
-        found = await store.find_token(ALICE, added.hash)
+        found = await store.tokens.find(ALICE, added.hash)
         assert found is not None
         assert found.token == added
-        assert await store.tokens(ALICE) == [token, added]
+        assert await store.tokens.of(ALICE) == [token, added]
 
     run(open_store, work)
 
@@ -564,16 +572,16 @@ def test_sessions_that_end_first_make_room_and_revoked_ones_before_them(
     open_store: Callable,
 ) -> None:
     async def work(store: Store) -> None:
-        await store.add_token(ALICE, Token(0, b"\xff" * 32, "a token", 0, 1))
+        await store.tokens.add(ALICE, Token(0, b"\xff" * 32, "a token", 0, 1))
         theirs = await begin(store, 1, 1, most=1, of=BOB)
         for number, expires in ((1, 30), (2, 10), (3, 20)):
             await begin(store, number, expires, most=3)
         await begin(store, 4, 40, most=3)
         assert await labels(store) == ["a token", "app 1", "app 3", "app 4"]
-        await store.revoke_token(ALICE, 5, 5)  # the one that would end last
+        await store.tokens.revoke(ALICE, 5, 5)  # the one that would end last
         await begin(store, 5, 50, most=3)
         assert await labels(store) == ["a token", "app 1", "app 3", "app 5"]
-        assert await store.tokens(BOB) == [theirs]
+        assert await store.tokens.of(BOB) == [theirs]
 
     run(open_store, work)
 
@@ -581,12 +589,12 @@ def test_sessions_that_end_first_make_room_and_revoked_ones_before_them(
 def test_sessions_of_one_label_make_room_for_one_another(open_store: Callable) -> None:
     async def work(store: Store) -> None:
         await begin(store, 1, 10)
-        await store.add_session(account(BOB), replace(session(2, 1), label="same"), 5, 2)
+        await store.tokens.add_session(account(BOB), replace(session(2, 1), label="same"), 5, 2)
         for number in (2, 3, 4):
             alike = replace(session(number, 10 * number), label="same")
-            await store.add_session(account(), alike, 5, 2)
-        assert [token.id for token in await store.tokens(ALICE)] == [1, 3, 4]
-        assert len(await store.tokens(BOB)) == 1
+            await store.tokens.add_session(account(), alike, 5, 2)
+        assert [token.id for token in await store.tokens.of(ALICE)] == [1, 3, 4]
+        assert len(await store.tokens.of(BOB)) == 1
 
     run(open_store, work)
 
@@ -596,7 +604,7 @@ def test_a_new_session_is_never_the_one_that_makes_room(open_store: Callable) ->
         for number in range(3):
             await begin(store, number, 50 + number, most=3)
         new = await begin(store, 9, 10, most=3)
-        assert await store.find_token(ALICE, new.hash) is not None
+        assert await store.tokens.find(ALICE, new.hash) is not None
         assert await labels(store) == ["app 1", "app 2", "app 9"]
 
     run(open_store, work)
@@ -607,11 +615,11 @@ def test_a_session_lives_on_unless_it_was_revoked(open_store: Callable) -> None:
         first = await begin(store, 1, 10)
         second = await begin(store, 2, 10)
         theirs = await begin(store, 1, 10, of=BOB)
-        await store.extend_token(ALICE, first.id, 99)
-        revoked = await store.revoke_token(ALICE, second.id, 5)
-        await store.extend_token(ALICE, second.id, 99)
-        assert await store.tokens(ALICE) == [replace(first, expires=99), revoked]
-        assert await store.tokens(BOB) == [theirs]
+        await store.tokens.extend(ALICE, first.id, 99)
+        revoked = await store.tokens.revoke(ALICE, second.id, 5)
+        await store.tokens.extend(ALICE, second.id, 99)
+        assert await store.tokens.of(ALICE) == [replace(first, expires=99), revoked]
+        assert await store.tokens.of(BOB) == [theirs]
 
     run(open_store, work)
 
@@ -620,16 +628,16 @@ def test_a_new_password_ends_the_sessions_of_its_account_and_no_token(
     open_store: Callable,
 ) -> None:
     async def work(store: Store) -> None:
-        token = await store.add_token(ALICE, Token(0, b"\1" * 32, "", 0))
+        token = await store.tokens.add(ALICE, Token(0, b"\1" * 32, "", 0))
         await begin(store, 2, 9)
         theirs = await begin(store, 2, 9, of=BOB)
-        await store.set_password(ALICE, "new")
-        assert await store.tokens(ALICE) == [token]
-        assert await store.tokens(BOB) == [theirs]
+        await store.accounts.set_password(ALICE, "new")
+        assert await store.tokens.of(ALICE) == [token]
+        assert await store.tokens.of(BOB) == [theirs]
         with pytest.raises(NotAuthorized):  # whoever was let in by the old one just before
             await begin(store, 3, 9)
         changed = replace(account(), password_hash="new")
-        third = await store.add_session(changed, session(3, 9), 5, 5)
+        third = await store.tokens.add_session(changed, session(3, 9), 5, 5)
         assert third.id == 3  # the number of the one that ended is not given again
 
     run(open_store, work)
@@ -639,25 +647,25 @@ def test_a_session_of_a_token_ends_when_the_token_is_revoked_and_not_before(
     open_store: Callable,
 ) -> None:
     async def work(store: Store) -> None:
-        token = await store.add_token(ALICE, Token(0, b"\1" * 32, "", 0, is_granted=True))
-        other = await store.add_token(ALICE, Token(0, b"\2" * 32, "", 0))
+        token = await store.tokens.add(ALICE, Token(0, b"\1" * 32, "", 0, is_granted=True))
+        other = await store.tokens.add(ALICE, Token(0, b"\2" * 32, "", 0))
         of_token = replace(session(3, 99), of_token=token.id)
         of_other = replace(session(4, 99), of_token=other.id, is_shared=True)
-        first = await store.add_session(account(), of_token, 9, 9)
-        second = await store.add_session(account(), of_other, 9, 9)
-        theirs = await store.add_token(BOB, Token(0, b"\1" * 32, "", 0))
-        bobs = await store.add_session(account(BOB), of_token, 9, 9)
-        await store.set_password(ALICE, "new")
-        assert await store.tokens(ALICE) == [token, other, first, second]
+        first = await store.tokens.add_session(account(), of_token, 9, 9)
+        second = await store.tokens.add_session(account(), of_other, 9, 9)
+        theirs = await store.tokens.add(BOB, Token(0, b"\1" * 32, "", 0))
+        bobs = await store.tokens.add_session(account(BOB), of_token, 9, 9)
+        await store.accounts.set_password(ALICE, "new")
+        assert await store.tokens.of(ALICE) == [token, other, first, second]
 
         revoked = replace(token, revoked=5)
-        assert await store.revoke_token(ALICE, token.id, 5) == revoked
+        assert await store.tokens.revoke(ALICE, token.id, 5) == revoked
         ended = replace(first, revoked=5)
-        assert await store.tokens(ALICE) == [revoked, other, ended, second]
-        assert await store.revoke_token(ALICE, second.id, 6) == replace(second, revoked=6)
-        assert await store.tokens(ALICE) == [revoked, other, ended, replace(second, revoked=6)]
-        assert await store.revoke_token(ALICE, 99, 7) is None
-        assert await store.tokens(BOB) == [theirs, bobs]
+        assert await store.tokens.of(ALICE) == [revoked, other, ended, second]
+        assert await store.tokens.revoke(ALICE, second.id, 6) == replace(second, revoked=6)
+        assert await store.tokens.of(ALICE) == [revoked, other, ended, replace(second, revoked=6)]
+        assert await store.tokens.revoke(ALICE, 99, 7) is None
+        assert await store.tokens.of(BOB) == [theirs, bobs]
 
     run(open_store, work)
 
@@ -665,21 +673,23 @@ def test_a_session_of_a_token_ends_when_the_token_is_revoked_and_not_before(
 def test_no_session_begins_with_a_token_that_was_revoked_meanwhile(open_store: Callable) -> None:
     async def work(store: Store) -> None:
         for number in range(1, 9):
-            token = await store.add_token(ALICE, Token(0, bytes([number]) * 32, "", 0))
+            token = await store.tokens.add(ALICE, Token(0, bytes([number]) * 32, "", 0))
             of_token = replace(session(100 + number, 99), of_token=token.id)
             begun, _ = await asyncio.gather(
-                store.add_session(account(), of_token, 99, 99),
-                store.revoke_token(ALICE, token.id, 5),
+                store.tokens.add_session(account(), of_token, 99, 99),
+                store.tokens.revoke(ALICE, token.id, 5),
                 return_exceptions=True,
             )
-            found = await store.find_token(ALICE, of_token.hash)
+            found = await store.tokens.find(ALICE, of_token.hash)
             if isinstance(begun, NotAuthorized):
                 assert found is None
             else:
                 assert found is not None
                 assert found.token.revoked == 5
             with pytest.raises(NotAuthorized):
-                await store.add_session(account(), replace(of_token, hash=b"\xff" * 32), 9, 9)
+                await store.tokens.add_session(
+                    account(), replace(of_token, hash=b"\xff" * 32), 9, 9
+                )
 
     run(open_store, work)
 
@@ -693,22 +703,22 @@ def test_an_account_goes_with_what_its_apps_kept_and_nothing_is_written_for_it_a
     async def work(store: Store) -> None:
         await record(store, action(1))
         await record(store, action(1), to=BOB)
-        await store.change_document(ALICE, "device", "a", lambda *_: "{}")
+        await store.documents.change(ALICE, "device", "a", lambda *_: "{}")
         await begin(store, 1, 9)
-        await store.delete_account(ALICE)
+        await store.accounts.delete(ALICE)
         assert await listed(store) == []
-        assert await store.documents(ALICE, "device") == []
-        assert await store.tokens(ALICE) == []
-        assert list(await store.changed(ALICE, 0)) == []
+        assert await store.documents.of(ALICE, "device") == []
+        assert await store.tokens.of(ALICE) == []
+        assert list(await store.entries.changed(ALICE, 0)) == []
         for refused in (
-            store.advance(ALICE, Clock.ACTIONS, lambda last: last + 1),
-            store.change_document(ALICE, "device", "a", lambda *_: "{}"),
+            store.accounts.advance(ALICE, Clock.ACTIONS, lambda last: last + 1),
+            store.documents.change(ALICE, "device", "a", lambda *_: "{}"),
             record(store, action(2)),
         ):
             with pytest.raises(NotAuthorized):
                 await refused
-        await store.note_told(ALICE, 1, Clock.ACTIONS, Told(1, 1))
-        await store.extend_token(ALICE, 1, 99)
+        await store.tokens.note_told(ALICE, 1, Clock.ACTIONS, Told(1, 1))
+        await store.tokens.extend(ALICE, 1, 99)
         async with store.archive() as archive:
             owners = {owner async for some in archive.records() for owner, _ in some}
         assert owners == {BOB}

@@ -27,14 +27,14 @@ def test_what_is_put_in_comes_out_to_the_last_field_and_in_order(open_store: Cal
                 assert await flat(archive.records()) == wanted
                 assert await flat(archive.records()) == wanted
                 assert await archive.count() == len(wanted)
-            accounts = await store.accounts()
+            accounts = await store.accounts.all()
             assert len(accounts) == 30
             for account in accounts:
-                whole = await store.whole(account.id)
+                whole = await store.entries.whole(account.id)
                 assert list(violations(whole)) == []
-                assert await store.find_account(account.name.casefold()) == account
-            tokens = await store.tokens(accounts[0].id)
-            assert await store.find_token(accounts[0].id, tokens[1].hash) == Found(
+                assert await store.accounts.find(account.name.casefold()) == account
+            tokens = await store.tokens.of(accounts[0].id)
+            assert await store.tokens.find(accounts[0].id, tokens[1].hash) == Found(
                 accounts[0], tokens[1]
             )
             assert await store.damages() == []
@@ -60,9 +60,9 @@ def test_an_archive_is_of_one_moment(open_store: Callable) -> None:
             await store.fill(library(2, 10))
             async with store.archive() as archive:
                 before = await archive.count()
-                first, second = await store.accounts()
-                await store.delete_account(first.id)
-                await store.set_password(second.id, "new")
+                first, second = await store.accounts.all()
+                await store.accounts.delete(first.id)
+                await store.accounts.set_password(second.id, "new")
                 assert await archive.count() == before
                 assert await flat(archive.records()) == await flat(library(2, 10))
             async with store.archive() as archive:
@@ -77,7 +77,7 @@ def test_a_store_that_has_accounts_is_not_filled(open_store: Callable) -> None:
             await store.fill(library(1, 5))
             with pytest.raises(StoreUnusable, match="accounts in it already"):
                 await store.fill(library(2, 5))
-            assert len(await store.accounts()) == 1
+            assert len(await store.accounts.all()) == 1
 
     asyncio.run(go())
 
@@ -92,11 +92,13 @@ def test_a_store_that_cannot_be_filled_wholly_stays_empty(open_store: Callable) 
         async with open_store() as store:
             with pytest.raises(FeedkeepError, match="went away"):
                 await store.fill(broken())
-            assert not await store.has_accounts()
+            assert not await store.accounts.are_there()
             async with store.archive() as archive:
                 assert await archive.count() == 0
             await store.fill(library(1, 5))
-            page = await store.page((await store.accounts())[0].id, PageRequest(-1, None, 1, 50))
+            page = await store.entries.page(
+                (await store.accounts.all())[0].id, PageRequest(-1, None, 1, 50)
+            )
             assert page.total == 4
 
     asyncio.run(go())

@@ -15,6 +15,7 @@ import apsw
 import pytest
 from library import library
 
+from feedkeep import wall_clock
 from feedkeep.errors import StoreDamaged, StoreUnavailable, StoreUnusable
 from feedkeep.model import AccountId, Decision, Guid, Snapshot, Subscription
 from feedkeep.rules.counts import counted
@@ -35,7 +36,7 @@ CACHE_BYTES = 2_000 * 1_024
 
 def fill(path: Path, accounts: int = 2, entries: int = 10) -> None:
     async def go() -> None:
-        store = await SqliteStore.open(path)
+        store = await SqliteStore.open(path, wall_clock.now)
         await store.fill(library(accounts, entries))
         await store.close()
 
@@ -50,7 +51,7 @@ def without_extension(*lines: str) -> None:
 
 def contents(path: Path) -> list[object]:
     async def go() -> list[object]:
-        store = await SqliteStore.open(path)
+        store = await SqliteStore.open(path, wall_clock.now)
         async with store.archive() as archive:
             found: list[object] = [item async for some in archive.records() for item in some]
         await store.close()
@@ -99,9 +100,9 @@ def test_a_copy_made_while_others_write_has_all_that_was_stored_before(
 
     async def write() -> None:
         nonlocal stored
-        store = await SqliteStore.open(path)
+        store = await SqliteStore.open(path, wall_clock.now)
         while not is_over.is_set():
-            await asyncio.gather(*(store.change(ACCOUNT, [], subscribe) for _ in range(16)))
+            await asyncio.gather(*(store.entries.change(ACCOUNT, [], subscribe) for _ in range(16)))
             stored += 16
         await store.close()
 
@@ -302,7 +303,7 @@ def test_nothing_is_restored_where_a_store_is_open(path: Path, tmp_path: Path) -
             restore_file(tmp_path / "copy.db", path, lambda last: last)
 
     async def go() -> None:
-        store = await SqliteStore.open(path)
+        store = await SqliteStore.open(path, wall_clock.now)
         restore_over_it()
         await store.close()
 

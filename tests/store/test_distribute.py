@@ -14,6 +14,7 @@ import pytest
 from feedkeep_process import FeedkeepProcess
 from postgres_server import execute, with_connection
 
+from feedkeep import wall_clock
 from feedkeep.model import Account, AccountId, Decision, Guid, Snapshot
 from feedkeep.store.postgres import PostgresStore, connections, migration
 
@@ -120,7 +121,7 @@ def test_a_newer_program_splits_the_tables_that_it_adds(
 
 
 async def opened(database: str, *, split: bool = False) -> None:
-    store = await PostgresStore.open(database, 2)
+    store = await PostgresStore.open(database, 2, wall_clock.now)
     if split:
         assert [told async for told in store.distribute()] != []
     await store.close()
@@ -164,23 +165,24 @@ def test_once_split_a_batch_holds_one_account_and_many_run_side_by_side(
     batches: list[set[AccountId]] = []
 
     async def go() -> None:
-        store = await PostgresStore.open(database, 4)
+        store = await PostgresStore.open(database, 4, wall_clock.now)
         for account_id in accounts:
             name = f"user{account_id}"
-            await store.create_account(Account(account_id, name, None, False, 0), name)
-        change = store._entries.change
+            await store.accounts.create(Account(account_id, name, None, False, 0), name)
+        making = store.entries._making
+        make = making.make
 
         async def noted(connection: Any, changes: Any, *, may_wait: bool) -> Any:
             batches.append({change.account_id for change in changes})
-            return await change(connection, changes, may_wait=may_wait)
+            return await make(connection, changes, may_wait=may_wait)
 
-        monkeypatch.setattr(store._entries, "change", noted)
+        monkeypatch.setattr(making, "make", noted)
 
         def nothing(snapshot: Snapshot) -> Decision[None]:
             return Decision(None, [], [], snapshot.last_stamp, snapshot.counts)
 
         await asyncio.gather(
-            *(store.change(account_id, [guid], nothing) for account_id in accounts * 5)
+            *(store.entries.change(account_id, [guid], nothing) for account_id in accounts * 5)
         )
         await store.close()
 
@@ -203,8 +205,8 @@ def test_once_split_the_machines_are_told_to_wait_for_their_disks(
         seen.append(await connection.fetchval("SHOW citus.propagate_set_commands"))
 
     async def go() -> None:
-        store = await PostgresStore.open(database, 4)
-        await store._connections.transact(look)
+        store = await PostgresStore.open(database, 4, wall_clock.now)
+        await store._runner.connections.transact(look)
         await store.close()
 
     asyncio.run(go())

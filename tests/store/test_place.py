@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from test_sqlite import ALICE, GUID, run
 
+from feedkeep import wall_clock
 from feedkeep.errors import StoreUnavailable, StoreUnusable
 from feedkeep.model import Decision, Snapshot, Subscription
 from feedkeep.rules.counts import count
@@ -44,21 +45,21 @@ def test_nothing_is_acknowledged_while_a_file_is_not_in_its_place(
     file = Path(f"{path}{ending}")
 
     async def work(store: SqliteStore) -> None:
-        await store.change(ALICE, [GUID], subscribe)
+        await store.entries.change(ALICE, [GUID], subscribe)
         lose(file)
         for refused in (
-            store.change(ALICE, [GUID], subscribe),
-            store.view(ALICE, GUID),
-            store.whole(ALICE),
+            store.entries.change(ALICE, [GUID], subscribe),
+            store.entries.view(ALICE, GUID),
+            store.entries.whole(ALICE),
             store.assert_ready(),
         ):
             with pytest.raises(StoreUnavailable, match="deleted, renamed or replaced"):
                 await refused
         put_back(file)
-        monkeypatch.setattr(store._place, "_next_look", 0.0)  # a second later
+        monkeypatch.setattr(store._runner._place, "_next_look", 0.0)  # a second later
         await store.assert_ready()
-        stamp = await store.change(ALICE, [GUID], subscribe)
-        view = await store.view(ALICE, GUID)
+        stamp = await store.entries.change(ALICE, [GUID], subscribe)
+        view = await store.entries.view(ALICE, GUID)
         assert view is not None
         assert view.subscription.subscription_changed == stamp
 
@@ -66,7 +67,7 @@ def test_nothing_is_acknowledged_while_a_file_is_not_in_its_place(
 
     async def look(store: SqliteStore) -> None:
         assert list(await store.damages()) == []
-        assert (await store.whole(ALICE)).entries != {}
+        assert (await store.entries.whole(ALICE)).entries != {}
 
     run(path, look)
 
@@ -78,7 +79,7 @@ def test_a_database_behind_a_link_has_its_log_beside_the_file(path: Path) -> Non
     async def work(store: SqliteStore) -> None:
         renamed(real.with_name("real.db-wal"))
         with pytest.raises(StoreUnavailable, match="deleted, renamed or replaced"):
-            await store.change(ALICE, [GUID], subscribe)
+            await store.entries.change(ALICE, [GUID], subscribe)
 
     run(path, work)
 
@@ -89,13 +90,13 @@ def test_whoever_only_reads_notices_within_a_second(
     async def work(store: SqliteStore) -> None:
         now = 1_000.0
         monkeypatch.setattr(place.time, "monotonic", lambda: now)
-        await store.change(ALICE, [GUID], subscribe)
+        await store.entries.change(ALICE, [GUID], subscribe)
         renamed(path)
         now += 0.99
-        assert await store.view(ALICE, GUID) is not None
+        assert await store.entries.view(ALICE, GUID) is not None
         now += 0.02
         with pytest.raises(StoreUnavailable, match="deleted, renamed or replaced"):
-            await store.view(ALICE, GUID)
+            await store.entries.view(ALICE, GUID)
 
     run(path, work)
 
@@ -114,7 +115,7 @@ def test_what_is_in_use_is_not_restored(path: Path) -> None:
 
 def test_what_is_being_restored_is_not_opened(path: Path) -> None:
     async def open_it() -> None:
-        await SqliteStore.open(path)
+        await SqliteStore.open(path, wall_clock.now)
 
     with lock.alone(path), pytest.raises(StoreUnusable, match="is being restored"):
         asyncio.run(open_it())
@@ -128,7 +129,7 @@ def test_two_use_a_database_and_a_third_that_fails_leaves_it(path: Path) -> None
         pass
     path.write_bytes(b"a letter to my aunt" * 100)
     with pytest.raises(StoreUnusable, match="Cannot use"):
-        asyncio.run(SqliteStore.open(path))
+        asyncio.run(SqliteStore.open(path, wall_clock.now))
     os.close(second)
     with lock.alone(path):
         pass

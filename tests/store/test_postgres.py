@@ -16,6 +16,7 @@ from library import library
 from postgres_server import PostgresServer, drop_database, execute, new_database, with_connection
 from transaction_pooler import Pooler
 
+from feedkeep import wall_clock
 from feedkeep.errors import InvalidInput, StoreUnavailable, StoreUnusable
 from feedkeep.model import (
     Account,
@@ -31,7 +32,7 @@ from feedkeep.model import (
     Token,
 )
 from feedkeep.rules.counts import count
-from feedkeep.store.postgres import PostgresStore, connections, migration
+from feedkeep.store.postgres import PostgresStore, connections, migration, runner
 from feedkeep.store.postgres import store as store_module
 
 ALICE, BOB = AccountId(7), AccountId(3)
@@ -45,11 +46,11 @@ def run(url: str, work: Work, most_connections: int = 8) -> None:
     """Run `work` on a store with two accounts."""
 
     async def go() -> None:
-        store = await PostgresStore.open(url, most_connections)
+        store = await PostgresStore.open(url, most_connections, wall_clock.now)
         try:
-            if not await store.has_accounts():
-                await store.create_account(Account(ALICE, "alice", None, False, 0), "alice")
-                await store.create_account(Account(BOB, "bob", None, False, 0), "bob")
+            if not await store.accounts.are_there():
+                await store.accounts.create(Account(ALICE, "alice", None, False, 0), "alice")
+                await store.accounts.create(Account(BOB, "bob", None, False, 0), "bob")
             await work(store)
         finally:
             await store.close()
@@ -94,7 +95,7 @@ def test_ten_that_start_at_once_bring_the_database_up_to_date_once(postgres: str
 
 
 async def opened(url: str) -> None:
-    await (await PostgresStore.open(url, 2)).close()
+    await (await PostgresStore.open(url, 2, wall_clock.now)).close()
 
 
 def test_a_step_that_fails_leaves_nothing_of_itself(
@@ -134,13 +135,13 @@ def test_a_database_of_an_older_program_is_brought_up_to_date_with_all_that_is_i
         execute(database, f"WITH done AS ({statement} RETURNING 1) SELECT * FROM done")
 
     async def look() -> None:
-        store = await PostgresStore.open(database, 2)
-        whole = await store.whole(ALICE)
+        store = await PostgresStore.open(database, 2, wall_clock.now)
+        whole = await store.entries.whole(ALICE)
         assert len(whole.entries) == 4
         assert whole.counts == count(whole.entries.values()) == Counts(1, 3, 4)
         alice = Account(ALICE, "alice", None, False, 0, 1, counts=whole.counts)
-        assert await store.find_account("alice") == alice
-        assert await store.tokens(ALICE) == [Token(1, b"\1" * 32, "phone", 5)]
+        assert await store.accounts.find("alice") == alice
+        assert await store.tokens.of(ALICE) == [Token(1, b"\1" * 32, "phone", 5)]
         await store.close()
 
     asyncio.run(look())
@@ -157,13 +158,13 @@ def test_a_database_of_a_newer_program_is_refused_and_left_alone(database: str) 
 
 def test_for_a_page_from_the_start_nobody_counts_all_entries(database: str) -> None:
     async def work(store: PostgresStore) -> None:
-        await store.change(ALICE, [GUID], subscribe)
+        await store.entries.change(ALICE, [GUID], subscribe)
         await asyncio.to_thread(
             execute, database, "UPDATE feedkeep.account SET announced_count = 9"
         )
         first, after = (PageRequest(since, None, 1, 50) for since in (0, 1))
-        assert (await store.page(ALICE, first)).total == 9
-        assert (await store.page(ALICE, after)).total == 0
+        assert (await store.entries.page(ALICE, first)).total == 9
+        assert (await store.entries.page(ALICE, after)).total == 0
 
     run(database, work)
 
@@ -179,14 +180,14 @@ def test_tables_of_other_programs_beside_the_schema_do_no_harm(database: str) ->
     execute(database, "CREATE TABLE account (theirs int)")
 
     async def work(store: PostgresStore) -> None:
-        assert await store.change(ALICE, [GUID], subscribe) == 1
+        assert await store.entries.change(ALICE, [GUID], subscribe) == 1
 
     run(database, work)
 
 
 def test_the_database_itself_refuses_rows_that_no_rule_would_write(database: str) -> None:
     async def work(store: PostgresStore) -> None:
-        await store.change(ALICE, [GUID], subscribe)
+        await store.entries.change(ALICE, [GUID], subscribe)
 
     run(database, work)
     for change in (
@@ -249,22 +250,25 @@ def test_while_somebody_holds_an_account_others_go_on_and_it_can_be_read(databas
         return answer, time.monotonic() - started
 
     async def work(store: PostgresStore) -> None:
-        await store.change(ALICE, [GUID], subscribe)
+        await store.entries.change(ALICE, [GUID], subscribe)
         other = await asyncpg.connect(database)
         await other.execute("BEGIN")
         await other.execute("UPDATE feedkeep.account SET last_stamp = 99 WHERE account_id = 7")
-        held = [asyncio.create_task(timed(store.change(ALICE, [GUID], subscribe))) for _ in "12345"]
-        free = await timed(store.change(BOB, [GUID], subscribe))
+        held = [
+            asyncio.create_task(timed(store.entries.change(ALICE, [GUID], subscribe)))
+            for _ in "12345"
+        ]
+        free = await timed(store.entries.change(BOB, [GUID], subscribe))
         assert free[0] == 1
         assert free[1] < 0.8  # it waited for nobody
         refused = await asyncio.gather(*held)
         assert [answer for answer, _ in refused] == [StoreUnavailable] * 5
         assert max(seconds for _, seconds in refused) < 3  # they waited together
-        assert await store.view(ALICE, GUID) is not None
-        assert (await store.page(ALICE, PageRequest(-1, None, 1, 50))).total == 1
-        assert (await store.whole(ALICE)).last_stamp == 1
+        assert await store.entries.view(ALICE, GUID) is not None
+        assert (await store.entries.page(ALICE, PageRequest(-1, None, 1, 50))).total == 1
+        assert (await store.entries.whole(ALICE)).last_stamp == 1
         await other.close()
-        assert await store.change(ALICE, [GUID], subscribe) == 2
+        assert await store.entries.change(ALICE, [GUID], subscribe) == 2
 
     run(database, work)
 
@@ -286,11 +290,11 @@ def test_a_look_up_by_key_does_not_wait_for_long_lists(database: str) -> None:
     async def work(store: PostgresStore) -> None:
         other = await asyncpg.connect(database)
         await other.execute("BEGIN; LOCK TABLE feedkeep.entry")
-        lists = [asyncio.create_task(store.whole(ALICE)) for _ in "12345"]
+        lists = [asyncio.create_task(store.entries.whole(ALICE)) for _ in "12345"]
         async with asyncio.timeout(30):
             await asyncio.to_thread(until_waiting, database)
-            assert await store.document(BOB, "device", "phone") is None
-            assert await store.find_account("nobody") is None
+            assert await store.documents.body(BOB, "device", "phone") is None
+            assert await store.accounts.find("nobody") is None
         await other.close()
         await asyncio.gather(*lists)
 
@@ -302,7 +306,9 @@ def test_who_waits_for_an_account_goes_on_as_soon_as_it_is_free(database: str) -
         other = await asyncpg.connect(database)
         await other.execute("BEGIN")
         await other.execute("UPDATE feedkeep.account SET last_stamp = 99 WHERE account_id = 7")
-        changes = [asyncio.create_task(store.change(ALICE, [GUID], subscribe)) for _ in "123"]
+        changes = [
+            asyncio.create_task(store.entries.change(ALICE, [GUID], subscribe)) for _ in "123"
+        ]
         await asyncio.to_thread(until_waiting, database)
         await other.execute("COMMIT")
         assert await asyncio.gather(*changes) == [100, 101, 102]
@@ -338,12 +344,15 @@ def test_what_passes_is_repeated_once_and_what_stays_is_unavailable(
         execute(database, statement)
 
     async def work(store: PostgresStore) -> None:
-        changes = (store.change(ALICE, [GUID], subscribe), store.change(BOB, [GUID], subscribe))
+        changes = (
+            store.entries.change(ALICE, [GUID], subscribe),
+            store.entries.change(BOB, [GUID], subscribe),
+        )
         assert await answers(*changes) == [1, 1]
         execute(database, "UPDATE failing SET times = 1000")
         with pytest.raises(StoreUnavailable, match=what):
-            await store.change(ALICE, [GUID], subscribe)
-        assert (await store.whole(ALICE)).last_stamp == 1
+            await store.entries.change(ALICE, [GUID], subscribe)
+        assert (await store.entries.whole(ALICE)).last_stamp == 1
 
     run(database, work)
 
@@ -369,12 +378,12 @@ def test_that_another_machine_of_a_cluster_is_away_costs_nobody_else_a_connectio
         )
 
     async def work(store: PostgresStore) -> None:
-        await asyncio.gather(store.view(ALICE, GUID), store.find_account("bob"))
+        await asyncio.gather(store.entries.view(ALICE, GUID), store.accounts.find("bob"))
         before = sessions()
         assert len(before) > 1
         with pytest.raises(StoreUnavailable, match="remote node"):
-            await store.change(BOB, [GUID], subscribe)
-        assert await store.change(ALICE, [GUID], subscribe) == 1
+            await store.entries.change(BOB, [GUID], subscribe)
+        assert await store.entries.change(ALICE, [GUID], subscribe) == 1
         assert sessions() == before
 
     run(database, work)
@@ -388,7 +397,7 @@ def test_a_statement_that_is_cancelled_before_its_commit_is_repeated(
         other = await asyncpg.connect(database)
         await other.execute("BEGIN")
         await other.execute("UPDATE feedkeep.account SET is_disabled = false WHERE account_id = 7")
-        change = asyncio.create_task(store.change(ALICE, [GUID], subscribe))
+        change = asyncio.create_task(store.entries.change(ALICE, [GUID], subscribe))
         pid = await asyncio.to_thread(until_waiting, database)
         assert await other.fetchval(f"SELECT {how}({pid})")
         await other.execute("COMMIT")
@@ -412,7 +421,7 @@ def test_a_connection_that_ends_in_the_commit_is_unavailable_and_never_repeated(
         execute(database, statement)
 
     async def work(store: PostgresStore) -> None:
-        change = asyncio.create_task(answers(store.change(ALICE, [GUID], subscribe)))
+        change = asyncio.create_task(answers(store.entries.change(ALICE, [GUID], subscribe)))
         committing = "datname = current_database() AND query = 'COMMIT' AND state = 'active'"
         pid = await asyncio.to_thread(until_one, database, committing)
         other = await asyncpg.connect(database)
@@ -421,7 +430,7 @@ def test_a_connection_that_ends_in_the_commit_is_unavailable_and_never_repeated(
         assert await other.fetchval("SELECT last_value FROM commits") == 1
         await other.execute("DROP TRIGGER linger ON feedkeep.entry")
         await other.close()
-        assert await store.change(ALICE, [GUID], subscribe) == 1
+        assert await store.entries.change(ALICE, [GUID], subscribe) == 1
 
     run(database, work)
 
@@ -433,7 +442,7 @@ def test_a_transaction_that_postgres_ends_by_itself_is_not_taken_for_done(databa
 
     async def work(store: PostgresStore) -> None:
         with pytest.raises(StoreUnavailable, match="ROLLBACK"):
-            await store._connections.transact(swallow)
+            await store._runner.connections.transact(swallow)
 
     run(database, work)
 
@@ -445,10 +454,11 @@ def test_a_change_that_the_commit_refuses_fails_alone(database: str) -> None:
 
     async def work(store: PostgresStore) -> None:
         results = await answers(
-            store.change(BOB, [GUID], dangle), store.change(ALICE, [GUID], subscribe)
+            store.entries.change(BOB, [GUID], dangle),
+            store.entries.change(ALICE, [GUID], subscribe),
         )
         assert results == [asyncpg.ForeignKeyViolationError, 1]
-        assert (await store.whole(BOB)).entries == {}
+        assert (await store.entries.whole(BOB)).entries == {}
 
     run(database, work)
 
@@ -458,14 +468,14 @@ def test_a_caller_that_goes_away_leaves_no_transaction_open(database: str) -> No
         other = await asyncpg.connect(database)
         await other.execute("BEGIN")
         await other.execute("UPDATE feedkeep.account SET is_disabled = false WHERE account_id = 7")
-        disabling = asyncio.create_task(store.set_disabled(ALICE, True))
+        disabling = asyncio.create_task(store.accounts.set_disabled(ALICE, True))
         await asyncio.to_thread(until_waiting, database)
         disabling.cancel()
         await asyncio.gather(disabling, return_exceptions=True)
         await other.execute("COMMIT")
         await other.close()
-        await store.set_disabled(ALICE, False)
-        assert await store.change(ALICE, [GUID], subscribe) == 1
+        await store.accounts.set_disabled(ALICE, False)
+        assert await store.entries.change(ALICE, [GUID], subscribe) == 1
 
     run(database, work, most_connections=1)
 
@@ -475,23 +485,23 @@ def test_a_caller_that_goes_away_leaves_no_transaction_open(database: str) -> No
 
 def test_a_server_that_restarts_is_used_again_at_once(server: PostgresServer) -> None:
     async def work(store: PostgresStore) -> None:
-        await answers(*(store.change(ALICE, [GUID], subscribe) for _ in range(5)))
+        await answers(*(store.entries.change(ALICE, [GUID], subscribe) for _ in range(5)))
         for number in (signal.SIGINT, signal.SIGKILL):
             server.stop(number)
             results = await answers(
-                *(store.change(ALICE, [GUID], subscribe) for _ in range(5)),
-                store.view(ALICE, GUID),
-                store.page(ALICE, PageRequest(-1, None, 1, 50)),
-                store.find_token(ALICE, b"\1" * 32),
-                store.find_account("alice"),
-                store.set_disabled(ALICE, False),
+                *(store.entries.change(ALICE, [GUID], subscribe) for _ in range(5)),
+                store.entries.view(ALICE, GUID),
+                store.entries.page(ALICE, PageRequest(-1, None, 1, 50)),
+                store.tokens.find(ALICE, b"\1" * 32),
+                store.accounts.find("alice"),
+                store.accounts.set_disabled(ALICE, False),
                 store.assert_ready(),
             )
             assert results == [StoreUnavailable] * 11
             await asyncio.to_thread(server.start)
             await store.assert_ready()
-            assert await store.view(ALICE, GUID) is not None
-        assert await store.change(ALICE, [GUID], subscribe) == 6
+            assert await store.entries.view(ALICE, GUID) is not None
+        assert await store.entries.change(ALICE, [GUID], subscribe) == 6
 
     run(server.url, work)
 
@@ -500,14 +510,18 @@ def test_connections_that_a_restart_broke_are_noticed_and_the_request_is_repeate
     server: PostgresServer,
 ) -> None:
     async def work(store: PostgresStore) -> None:
-        read = store.view(ALICE, GUID), store.find_account("alice"), store.find_token(ALICE, b"")
-        await asyncio.gather(*read, store.change(ALICE, [GUID], subscribe))
+        read = (
+            store.entries.view(ALICE, GUID),
+            store.accounts.find("alice"),
+            store.tokens.find(ALICE, b""),
+        )
+        await asyncio.gather(*read, store.entries.change(ALICE, [GUID], subscribe))
         # Nobody told the event loop yet that the connections ended.
         server.stop()
         server.start()
-        assert await store.change(ALICE, [GUID], subscribe) == 2
-        assert await store.view(ALICE, GUID) is not None
-        assert await store.find_account("alice") is not None
+        assert await store.entries.change(ALICE, [GUID], subscribe) == 2
+        assert await store.entries.view(ALICE, GUID) is not None
+        assert await store.accounts.find("alice") is not None
 
     run(server.url, work)
 
@@ -517,14 +531,16 @@ def test_another_server_takes_over(server: PostgresServer) -> None:
         both = f"{server.url.rpartition('/')[0]},127.0.0.1:{standby.port}/postgres"
 
         async def work(store: PostgresStore) -> None:
-            assert await store.change(ALICE, [GUID], subscribe) == 1
+            assert await store.entries.change(ALICE, [GUID], subscribe) == 1
             await asyncio.to_thread(standby.wait_for, server)
             server.stop(signal.SIGKILL)
-            assert await answers(store.change(ALICE, [GUID], subscribe)) == [StoreUnavailable]
+            assert await answers(store.entries.change(ALICE, [GUID], subscribe)) == [
+                StoreUnavailable
+            ]
             assert await answers(store.assert_ready()) == [StoreUnavailable]
             execute(standby.url, "SELECT pg_promote()")
             await store.assert_ready()
-            assert await store.change(ALICE, [GUID], subscribe) == 2
+            assert await store.entries.change(ALICE, [GUID], subscribe) == 2
 
         run(both, work)
 
@@ -542,7 +558,7 @@ def test_a_host_that_does_not_answer_does_not_keep_the_next_one_from_being_asked
         async def work(store: PostgresStore) -> None:
             started = time.monotonic()
             assert await asyncio.gather(
-                store.change(ALICE, [GUID], subscribe), store.view(BOB, GUID)
+                store.entries.change(ALICE, [GUID], subscribe), store.entries.view(BOB, GUID)
             ) == [1, None]
             assert time.monotonic() - started < 1.4  # it is known which one answers
 
@@ -562,10 +578,12 @@ def test_a_server_without_a_free_connection_is_unavailable_until_it_has_one() ->
                 " WHERE usename = 'plain'",
             )
             taken = [await asyncpg.connect(url) for _ in range(3)]
-            assert await answers(store.change(ALICE, [GUID], subscribe)) == [StoreUnavailable]
+            assert await answers(store.entries.change(ALICE, [GUID], subscribe)) == [
+                StoreUnavailable
+            ]
             for connection in taken:
                 await connection.close()
-            assert await store.change(ALICE, [GUID], subscribe) == 1
+            assert await store.entries.change(ALICE, [GUID], subscribe) == 1
 
         run(url, work, most_connections=1)
 
@@ -576,9 +594,9 @@ def test_a_pool_whose_connections_are_all_in_use_is_unavailable(
     monkeypatch.setattr(connections, "CONNECT_SECONDS", 0.1)
 
     async def work(store: PostgresStore) -> None:
-        async with store._connections.reading():
-            assert await answers(store.view(ALICE, GUID)) == [StoreUnavailable]
-        assert await store.view(ALICE, GUID) is None
+        async with store._runner.connections.reading():
+            assert await answers(store.entries.view(ALICE, GUID)) == [StoreUnavailable]
+        assert await store.entries.view(ALICE, GUID) is None
 
     run(database, work, most_connections=1)
 
@@ -587,21 +605,23 @@ def test_a_database_that_became_read_only_refuses_writes_and_is_not_ready(
     database: str, postgres: str
 ) -> None:
     async def work(store: PostgresStore) -> None:
-        await store.change(ALICE, [GUID], subscribe)
+        await store.entries.change(ALICE, [GUID], subscribe)
         name = database.rpartition("/")[2]
         execute(database, f"ALTER DATABASE {name} SET default_transaction_read_only = on")
-        await store._connections._pool.expire_connections()
-        results = await answers(store.change(ALICE, [GUID], subscribe), store.assert_ready())
+        await store._runner.connections._pool.expire_connections()
+        results = await answers(
+            store.entries.change(ALICE, [GUID], subscribe), store.assert_ready()
+        )
         assert results == [StoreUnavailable] * 2
         execute(postgres, f"ALTER DATABASE {name} RESET default_transaction_read_only")
-        assert await store.change(ALICE, [GUID], subscribe) == 2
+        assert await store.entries.change(ALICE, [GUID], subscribe) == 2
 
     run(database, work)
 
 
 def test_a_damaged_table_is_unavailable(server: PostgresServer) -> None:
     async def fill(store: PostgresStore) -> None:
-        await store.change(ALICE, [GUID], subscribe)
+        await store.entries.change(ALICE, [GUID], subscribe)
 
     run(server.url, fill)
     file = server.data / execute(server.url, "SELECT pg_relation_filepath('feedkeep.entry')")
@@ -614,11 +634,11 @@ def test_a_damaged_table_is_unavailable(server: PostgresServer) -> None:
 
     async def look(store: PostgresStore) -> None:
         with pytest.raises(StoreUnavailable, match="invalid page"):
-            await store.view(ALICE, GUID)
+            await store.entries.view(ALICE, GUID)
         with pytest.raises(StoreUnavailable):
-            await store.change(ALICE, [GUID], subscribe)
+            await store.entries.change(ALICE, [GUID], subscribe)
         with pytest.raises(StoreUnavailable):
-            await store.whole(ALICE)
+            await store.entries.whole(ALICE)
 
     run(server.url, look)
 
@@ -668,15 +688,15 @@ def test_a_database_that_does_not_answer_is_not_ready(
 def test_a_stop_does_not_wait_for_a_database_that_does_not_answer(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store_module, "CLOSE_SECONDS", 0.2)
+    monkeypatch.setattr(runner, "CLOSE_SECONDS", 0.2)
     monkeypatch.setattr(connections, "CLOSE_SECONDS", 0.2)
 
     async def go() -> None:
-        store = await PostgresStore.open(database, 4)
-        await store.create_account(Account(ALICE, "alice", None, False, 0), "alice")
+        store = await PostgresStore.open(database, 4, wall_clock.now)
+        await store.accounts.create(Account(ALICE, "alice", None, False, 0), "alice")
         other = await asyncpg.connect(database)
         await other.execute("BEGIN; LOCK TABLE feedkeep.account")
-        changing = asyncio.create_task(answers(store.change(ALICE, [GUID], subscribe)))
+        changing = asyncio.create_task(answers(store.entries.change(ALICE, [GUID], subscribe)))
         await asyncio.to_thread(until_waiting, database)
         started = time.monotonic()
         await store.close()
@@ -693,7 +713,7 @@ def test_a_stop_does_not_wait_for_a_connection_that_is_in_use(
     monkeypatch.setattr(connections, "CLOSE_SECONDS", 0.2)
 
     async def go() -> None:
-        store = await PostgresStore.open(database, 4)
+        store = await PostgresStore.open(database, 4, wall_clock.now)
         async with store.archive():
             await store.close()
 
@@ -710,9 +730,9 @@ def test_a_connection_that_cannot_end_its_transaction_is_not_used_again(
 
     async def work(store: PostgresStore) -> None:
         with pytest.raises(InvalidInput):
-            await store._connections.transact(refuse)
+            await store._runner.connections.transact(refuse)
         monkeypatch.undo()
-        assert await store.change(ALICE, [GUID], subscribe) == 1
+        assert await store.entries.change(ALICE, [GUID], subscribe) == 1
 
     run(database, work, most_connections=1)
 
@@ -738,11 +758,11 @@ def test_a_fill_that_breaks_off_is_unavailable_and_leaves_nothing(server: Postgr
         server.stop()
 
     async def go() -> None:
-        store = await PostgresStore.open(server.url, 4)
+        store = await PostgresStore.open(server.url, 4, wall_clock.now)
         with pytest.raises(StoreUnavailable):
             await store.fill(breaking())
         server.start()
-        assert not await store.has_accounts()
+        assert not await store.accounts.are_there()
         await store.close()
 
     asyncio.run(go())
@@ -759,8 +779,8 @@ def test_a_connection_that_cannot_be_given_back_does_not_undo_what_was_done(
 
     async def work(store: PostgresStore) -> None:
         monkeypatch.setattr(asyncpg.pool.Pool, "release", failing)
-        assert await store.change(ALICE, [GUID], subscribe) == 1
-        assert await store.view(ALICE, GUID) is not None
+        assert await store.entries.change(ALICE, [GUID], subscribe) == 1
+        assert await store.entries.view(ALICE, GUID) is not None
         monkeypatch.undo()
 
     run(database, work)
@@ -779,7 +799,7 @@ def test_a_commit_waits_for_the_disk_whatever_the_database_is_set_to(database: s
             seen.append(await connection.fetchval("SHOW synchronous_commit"))
 
         async def work(store: PostgresStore, look: Callable = look) -> None:
-            await store._connections.transact(look)
+            await store._runner.connections.transact(look)
 
         run(database, work)
         assert seen == [kept]
@@ -793,24 +813,24 @@ def test_behind_a_pooler_in_transaction_mode_everything_works(database: str) -> 
         asyncio.get_running_loop()
         pooler = Pooler(database)
         async with pooler.running() as url:
-            store = await PostgresStore.open(url, 4)
-            await store.create_account(Account(ALICE, "alice", "hash", False, 0), "alice")
+            store = await PostgresStore.open(url, 4, wall_clock.now)
+            await store.accounts.create(Account(ALICE, "alice", "hash", False, 0), "alice")
             for number in range(30):
                 stamps = await asyncio.gather(
-                    *(store.change(ALICE, [GUID], subscribe) for _ in range(3))
+                    *(store.entries.change(ALICE, [GUID], subscribe) for _ in range(3))
                 )
                 assert stamps == [3 * number + 1, 3 * number + 2, 3 * number + 3]
                 view, page, _ = await asyncio.gather(
-                    store.view(ALICE, GUID),
-                    store.page(ALICE, PageRequest(-1, None, 1, 50)),
-                    store.find_account("alice"),
+                    store.entries.view(ALICE, GUID),
+                    store.entries.page(ALICE, PageRequest(-1, None, 1, 50)),
+                    store.accounts.find("alice"),
                 )
                 assert view is not None
                 assert view.subscription.revision == stamps[-1]
                 assert [view.entry for view in page.views] == [view.entry]
-            await store.add_token(ALICE, Token(0, b"\1" * 32, "", 0))
-            assert await store.find_token(ALICE, b"\1" * 32) is not None
-            assert len((await store.whole(ALICE)).entries) == 1
+            await store.tokens.add(ALICE, Token(0, b"\1" * 32, "", 0))
+            assert await store.tokens.find(ALICE, b"\1" * 32) is not None
+            assert len((await store.entries.whole(ALICE)).entries) == 1
             await store.close()
         assert pooler.transactions > 100
 
@@ -826,8 +846,8 @@ def test_nothing_that_a_request_sets_outlives_its_transaction(database: str) -> 
 
     async def work(store: PostgresStore) -> None:
         before = with_connection(database, settings)
-        await store.change(ALICE, [GUID], subscribe)
-        async with store._connections.reading() as connection:
+        await store.entries.change(ALICE, [GUID], subscribe)
+        async with store._runner.connections.reading() as connection:
             assert await settings(connection) == before
 
     run(database, work, most_connections=1)
@@ -837,14 +857,14 @@ def test_when_a_pooler_is_found_out_nobody_who_waits_is_refused(database: str) -
     async def go() -> None:
         async with Pooler(database).running() as url:
             for _ in range(3):
-                store = await PostgresStore.open(url, 2)
+                store = await PostgresStore.open(url, 2, wall_clock.now)
                 requests = (
                     request
                     for number in range(40)
                     for request in (
-                        store.find_account(f"user{number}"),
-                        store.view(ALICE, GUID),
-                        store.deletion(ALICE, number),
+                        store.accounts.find(f"user{number}"),
+                        store.entries.view(ALICE, GUID),
+                        store.entries.deletion(ALICE, number),
                     )
                 )
                 assert await asyncio.gather(*requests) == [None] * 120
@@ -859,12 +879,12 @@ def test_a_read_that_comes_after_a_write_was_answered_sees_it(database: str) -> 
 
         async def read_on() -> None:
             while not is_over:
-                await store.view(ALICE, GUID)
+                await store.entries.view(ALICE, GUID)
 
         reading = [asyncio.create_task(read_on()) for _ in range(10)]
         for _ in range(200):
-            stamp = await store.change(ALICE, [GUID], subscribe)
-            view = await store.view(ALICE, GUID)
+            stamp = await store.entries.change(ALICE, [GUID], subscribe)
+            view = await store.entries.view(ALICE, GUID)
             assert view is not None
             assert view.subscription.revision >= stamp
         is_over = True

@@ -14,6 +14,7 @@ import apsw
 import pytest
 from library import library
 
+from feedkeep import wall_clock
 from feedkeep.errors import StoreDamaged, StoreUnavailable, StoreUnusable
 from feedkeep.model import (
     Account,
@@ -28,7 +29,7 @@ from feedkeep.model import (
     Token,
 )
 from feedkeep.rules.counts import count
-from feedkeep.store.sqlite import SqliteStore, connection, entries
+from feedkeep.store.sqlite import SqliteStore, changes, connection, entries
 from feedkeep.store.sqlite.connection import (
     APPLICATION_ID,
     _verifying_vfs,
@@ -46,10 +47,10 @@ def run(path: Path, work: Callable[[SqliteStore], Awaitable[None]]) -> None:
     """Run `work` on a store with one account."""
 
     async def go() -> None:
-        store = await SqliteStore.open(path)
+        store = await SqliteStore.open(path, wall_clock.now)
         try:
-            if not await store.accounts():
-                await store.create_account(Account(ALICE, "alice", None, False, 0), "alice")
+            if not await store.accounts.all():
+                await store.accounts.create(Account(ALICE, "alice", None, False, 0), "alice")
             await work(store)
         finally:
             await store.close()
@@ -95,7 +96,7 @@ def test_the_file_is_the_owners_alone(tmp_path: Path) -> None:
 
 def test_closing_folds_the_write_ahead_log_into_the_file(path: Path) -> None:
     async def work(store: SqliteStore) -> None:
-        await store.change(ALICE, [GUID], subscribe)
+        await store.entries.change(ALICE, [GUID], subscribe)
 
     run(path, work)
     assert [file.name for file in path.parent.glob(f"{path.name}*")] == [path.name]
@@ -160,12 +161,12 @@ def test_a_file_of_an_older_program_is_brought_up_to_date_with_all_that_is_in_it
             )
 
     async def look() -> None:
-        store = await SqliteStore.open(path)
-        whole = await store.whole(ALICE)
+        store = await SqliteStore.open(path, wall_clock.now)
+        whole = await store.entries.whole(ALICE)
         assert len(whole.entries) == 4
         assert whole.counts == count(whole.entries.values()) == Counts(1, 3, 4)
         alice = Account(ALICE, "alice", None, False, 0, 1, counts=whole.counts)
-        assert await store.find_account("alice") == alice
+        assert await store.accounts.find("alice") == alice
         await store.close()
 
     asyncio.run(look())
@@ -177,7 +178,7 @@ def steps_of(work: Callable[[apsw.Connection], object], entries: int, path: Path
     file = path.with_name(f"{entries}.db")
 
     async def fill() -> None:
-        store = await SqliteStore.open(file)
+        store = await SqliteStore.open(file, wall_clock.now)
         await store.fill(library(1, entries))
         await store.close()
 
@@ -197,7 +198,7 @@ def steps_of(work: Callable[[apsw.Connection], object], entries: int, path: Path
 
 def test_what_a_write_costs_does_not_grow_with_the_account(path: Path) -> None:
     def find_pointers(opened: apsw.Connection) -> None:
-        found = opened.execute(entries._POINTERS, (2**62, to_bytes(GUID))).fetchall()
+        found = opened.execute(changes._POINTERS, (2**62, to_bytes(GUID))).fetchall()
         assert len(found) == 2
 
     def delete_account(opened: apsw.Connection) -> None:
@@ -210,7 +211,7 @@ def test_what_a_write_costs_does_not_grow_with_the_account(path: Path) -> None:
 
 def test_what_a_page_from_the_start_costs_does_not_grow_with_the_account(path: Path) -> None:
     def read_page(opened: apsw.Connection) -> None:
-        page = entries.page(opened, AccountId(2**62), PageRequest(-1, None, 1, 50))
+        page = entries.read_page(opened, AccountId(2**62), PageRequest(-1, None, 1, 50))
         assert len(page.views) == 50
         totals.append(page.total)
 
@@ -222,15 +223,15 @@ def test_what_a_page_from_the_start_costs_does_not_grow_with_the_account(path: P
 
 def test_what_is_found_quickly_does_not_wait_for_long_lists(path: Path) -> None:
     async def work(store: SqliteStore) -> None:
-        await store.change(ALICE, [GUID], subscribe)
+        await store.entries.change(ALICE, [GUID], subscribe)
         is_over = threading.Event()
-        store._scanning.submit(is_over.wait)
+        store._runner._scanning.submit(is_over.wait)
         try:
             async with asyncio.timeout(30):
-                assert await store.document(ALICE, "device", "phone") is None
-                assert await store.deletion(ALICE, 1) is None
-                assert len(await store.changed(ALICE, 0)) == 1
-                assert (await store.page(ALICE, PageRequest(-1, None, 1, 50))).total == 1
+                assert await store.documents.body(ALICE, "device", "phone") is None
+                assert await store.entries.deletion(ALICE, 1) is None
+                assert len(await store.entries.changed(ALICE, 0)) == 1
+                assert (await store.entries.page(ALICE, PageRequest(-1, None, 1, 50))).total == 1
         finally:
             is_over.set()
 
@@ -277,28 +278,29 @@ def test_a_locked_database_cannot_be_brought_up_to_date_now(
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("feedkeep.store.sqlite.store.WRITER_PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr("feedkeep.store.sqlite.runner.WRITER_PATIENCE_SECONDS", 0.05)
 
 
 @pytest.mark.usefixtures("impatient")
 def test_while_another_process_writes_readers_go_on_and_writers_are_refused(path: Path) -> None:
     async def work(store: SqliteStore) -> None:
-        await store.change(ALICE, [GUID], subscribe)
+        await store.entries.change(ALICE, [GUID], subscribe)
         other = connect(path, 1)
         other.execute("BEGIN IMMEDIATE")
         other.execute("UPDATE account SET last_stamp = 99")
         results = await asyncio.gather(
-            *(store.change(ALICE, [GUID], subscribe) for _ in range(5)), return_exceptions=True
+            *(store.entries.change(ALICE, [GUID], subscribe) for _ in range(5)),
+            return_exceptions=True,
         )
         assert [type(result) for result in results] == [StoreUnavailable] * 5
         with pytest.raises(StoreUnavailable, match="locked"):
             await store.assert_ready()
-        assert await store.view(ALICE, GUID) is not None
-        page = await store.page(ALICE, PageRequest(-1, None, 1, 50))
+        assert await store.entries.view(ALICE, GUID) is not None
+        page = await store.entries.page(ALICE, PageRequest(-1, None, 1, 50))
         assert page.total == 1
-        assert (await store.whole(ALICE)).last_stamp == 1
+        assert (await store.entries.whole(ALICE)).last_stamp == 1
         other.execute("ROLLBACK")
-        await store.change(ALICE, [GUID], subscribe)
+        await store.entries.change(ALICE, [GUID], subscribe)
         await store.assert_ready()
 
     run(path, work)
@@ -308,8 +310,8 @@ def test_a_full_disk_refuses_writes_whole_and_takes_them_again_when_there_is_roo
     path: Path,
 ) -> None:
     async def work(store: SqliteStore) -> None:
-        pages = store._writer.pragma("page_count")
-        store._writer.pragma("max_page_count", pages)
+        pages = store._runner._writer.pragma("page_count")
+        store._runner._writer.pragma("max_page_count", pages)
 
         def big(snapshot: Snapshot) -> Decision[None]:
             stamp = snapshot.last_stamp + 1
@@ -321,11 +323,11 @@ def test_a_full_disk_refuses_writes_whole_and_takes_them_again_when_there_is_roo
             return Decision(None, entries, [], stamp + 100, count(entries))
 
         with pytest.raises(StoreUnavailable, match="full"):
-            await store.change(ALICE, [GUID], big)
-        assert (await store.whole(ALICE)).entries == {}
-        store._writer.pragma("max_page_count", 1_000_000)
-        await store.change(ALICE, [GUID], big)
-        assert len((await store.whole(ALICE)).entries) == 100
+            await store.entries.change(ALICE, [GUID], big)
+        assert (await store.entries.whole(ALICE)).entries == {}
+        store._runner._writer.pragma("max_page_count", 1_000_000)
+        await store.entries.change(ALICE, [GUID], big)
+        assert len((await store.entries.whole(ALICE)).entries) == 100
 
     run(path, work)
 
@@ -339,15 +341,16 @@ def test_a_commit_that_fails_is_unavailable_for_the_whole_batch_and_tried_once(p
             commits += 1
             raise apsw.IOError("the disk is gone")
 
-        store._writer.set_commit_hook(refuse)
+        store._runner._writer.set_commit_hook(refuse)
         results = await asyncio.gather(
-            *(store.change(ALICE, [GUID], subscribe) for _ in range(3)), return_exceptions=True
+            *(store.entries.change(ALICE, [GUID], subscribe) for _ in range(3)),
+            return_exceptions=True,
         )
         assert [type(result) for result in results] == [StoreUnavailable] * 3
         assert commits == 1
-        store._writer.set_commit_hook(None)
-        assert (await store.whole(ALICE)).entries == {}
-        await store.change(ALICE, [GUID], subscribe)
+        store._runner._writer.set_commit_hook(None)
+        assert (await store.entries.whole(ALICE)).entries == {}
+        await store.entries.change(ALICE, [GUID], subscribe)
 
     run(path, work)
 
@@ -360,12 +363,12 @@ def test_a_change_that_the_commit_refuses_fails_alone(path: Path) -> None:
 
     async def work(store: SqliteStore) -> None:
         results = await asyncio.gather(
-            store.change(ALICE, [GUID], dangle),
-            store.change(ALICE, [GUID], subscribe),
+            store.entries.change(ALICE, [GUID], dangle),
+            store.entries.change(ALICE, [GUID], subscribe),
             return_exceptions=True,
         )
         assert [type(result) for result in results] == [apsw.ConstraintError, type(None)]
-        assert set((await store.whole(ALICE)).entries) == {GUID}
+        assert set((await store.entries.whole(ALICE)).entries) == {GUID}
 
     run(path, work)
 
@@ -374,7 +377,7 @@ def damage(path: Path, text: bytes) -> None:
     """Store a subscription, and flip a bit of a text that is in the file then."""
 
     async def fill(store: SqliteStore) -> None:
-        await store.change(ALICE, [GUID], subscribe)
+        await store.entries.change(ALICE, [GUID], subscribe)
 
     run(path, fill)
     content = bytearray(path.read_bytes())
@@ -389,12 +392,12 @@ def test_a_damaged_file_is_noticed(path: Path) -> None:
         await store.assert_ready()
         assert await store.damages() != []
         with pytest.raises(StoreDamaged, match=r"docs/operations\.md"):
-            await store.view(ALICE, GUID)
+            await store.entries.view(ALICE, GUID)
         with pytest.raises(StoreDamaged):
-            await store.change(ALICE, [GUID], subscribe)
+            await store.entries.change(ALICE, [GUID], subscribe)
         with pytest.raises(StoreDamaged):
             await store.assert_ready()
-        await store.add_token(ALICE, Token(0, b"x" * 32, "", 0))  # what is whole is served
+        await store.tokens.add(ALICE, Token(0, b"x" * 32, "", 0))  # what is whole is served
 
     run(path, look)
 
@@ -403,7 +406,7 @@ def test_damage_to_what_the_planner_reads_costs_no_list(path: Path) -> None:
     damage(path, b"entry_by_revision1000000")
 
     async def look(store: SqliteStore) -> None:
-        assert set((await store.whole(ALICE)).entries) == {GUID}
+        assert set((await store.entries.whole(ALICE)).entries) == {GUID}
         assert await store.damages() != []
 
     run(path, look)
@@ -435,18 +438,18 @@ def test_a_check_that_cannot_be_made_now_is_no_damage(path: Path) -> None:
         def fail(*_: object) -> bool:
             raise apsw.BusyError("another process has it")
 
-        store._scanner.exec_trace = fail
+        store._runner._scanner.exec_trace = fail
         with pytest.raises(StoreUnavailable) as told:
             await store.damages()
         assert not isinstance(told.value, StoreDamaged)
-        store._scanner.exec_trace = None
+        store._runner._scanner.exec_trace = None
 
     run(path, work)
 
 
 def test_a_row_that_refers_to_nothing_is_noticed(path: Path) -> None:
     async def work(store: SqliteStore) -> None:
-        await store.change(ALICE, [GUID], subscribe)
+        await store.entries.change(ALICE, [GUID], subscribe)
         other = apsw.Connection(str(path))
         other.execute("DELETE FROM account")
         assert await store.damages() == [
@@ -458,7 +461,7 @@ def test_a_row_that_refers_to_nothing_is_noticed(path: Path) -> None:
 
 def test_the_database_itself_refuses_rows_that_no_rule_would_write(path: Path) -> None:
     async def work(store: SqliteStore) -> None:
-        await store.change(ALICE, [GUID], subscribe)
+        await store.entries.change(ALICE, [GUID], subscribe)
 
     run(path, work)
     opened = connect(path, 1)

@@ -14,6 +14,7 @@ from library import library
 from postgres_server import with_connection
 from sqlglot import exp
 
+from feedkeep import wall_clock
 from feedkeep.errors import NotAuthorized
 from feedkeep.model import (
     Account,
@@ -65,10 +66,10 @@ def statements_of(
             self.add_query_logger(lambda logged: sent.add(logged.query))
 
     async def go() -> None:
-        await (await PostgresStore.open(database, 8)).close()
+        await (await PostgresStore.open(database, 8, wall_clock.now)).close()
         monkeypatch.setattr(connections, "Connection", Recording)
         monkeypatch.setattr(migration, "is_distributed", is_distributed)
-        store = await PostgresStore.open(database, 8)
+        store = await PostgresStore.open(database, 8, wall_clock.now)
         await work(store)
         await store.close()
 
@@ -90,11 +91,11 @@ def account_of(account_id: AccountId, name: str) -> Account:
 
 async def every_request(store: PostgresStore) -> None:
     for account_id, name in ((ALICE, "alice"), (BOB, "bob")):
-        await store.create_account(account_of(account_id, name), name)
+        await store.accounts.create(account_of(account_id, name), name)
     items = [want(URL, None), want("https://b.example", None)]
 
     async def add(account_id: AccountId) -> None:
-        await store.change(
+        await store.entries.change(
             account_id, guids_wanted(items), lambda given: subscriptions.add(given, items)
         )
 
@@ -102,26 +103,28 @@ async def every_request(store: PostgresStore) -> None:
     guid, moved = parse_feed_url(URL).guid, parse_feed_url("https://c.example")
     for url in (moved, parse_feed_url(URL)):  # there, and back: a pointer is forgotten
         update = Update(new_feed_url=url)
-        await store.change(
+        await store.entries.change(
             ALICE,
             [guid, url.guid],
             lambda given, update=update: subscriptions.update(given, guid, update),
         )
-    deletion = await store.change(ALICE, [guid], lambda given: subscriptions.delete(given, guid))
-    await asyncio.gather(store.view(ALICE, guid), store.view(BOB, guid))
-    await store.page(ALICE, PageRequest(-1, None, 1, 50))
-    await store.deletion(ALICE, deletion.id)
-    await store.whole(ALICE)
-    await store.find_account("alice")
-    assert await store.has_accounts()
-    token = await store.add_token(ALICE, Token(0, b"\1" * 32, "", 0))
-    await store.find_token(ALICE, token.hash, guid)
-    await store.tokens(ALICE)
-    await store.revoke_token(ALICE, token.id, 1)
+    deletion = await store.entries.change(
+        ALICE, [guid], lambda given: subscriptions.delete(given, guid)
+    )
+    await asyncio.gather(store.entries.view(ALICE, guid), store.entries.view(BOB, guid))
+    await store.entries.page(ALICE, PageRequest(-1, None, 1, 50))
+    await store.entries.deletion(ALICE, deletion.id)
+    await store.entries.whole(ALICE)
+    await store.accounts.find("alice")
+    assert await store.accounts.are_there()
+    token = await store.tokens.add(ALICE, Token(0, b"\1" * 32, "", 0))
+    await store.tokens.find(ALICE, token.hash, guid)
+    await store.tokens.of(ALICE)
+    await store.tokens.revoke(ALICE, token.id, 1)
     await every_request_of_apps(store)
-    await store.set_password(ALICE, "other")
-    await store.set_disabled(ALICE, True)
-    await store.delete_account(ALICE)
+    await store.accounts.set_password(ALICE, "other")
+    await store.accounts.set_disabled(ALICE, True)
+    await store.accounts.delete(ALICE)
 
 
 async def every_request_of_apps(store: PostgresStore) -> None:
@@ -129,27 +132,27 @@ async def every_request_of_apps(store: PostgresStore) -> None:
     account = account_of(ALICE, "alice")
     of_token = replace(session, hash=b"\5" * 32, of_token=1)
     with contextlib.suppress(NotAuthorized):  # since the token is revoked
-        await store.add_session(account, of_token, 1, 1)
-    session = await store.add_session(account, session, 1, 1)
-    await store.extend_token(ALICE, session.id, 10)
+        await store.tokens.add_session(account, of_token, 1, 1)
+    session = await store.tokens.add_session(account, session, 1, 1)
+    await store.tokens.extend(ALICE, session.id, 10)
     guid = parse_feed_url(URL).guid
     action = EpisodeAction(b"\3" * 16, guid, URL, URL, "phone", "play", 1)
     for clock in Clock:
-        await store.advance(ALICE, clock, lambda stamp: stamp + 1)
-        await store.note_told(ALICE, session.id, clock, Told(1))
-    await store.changed(ALICE, 0)
-    await store.record(ALICE, [action], lambda *_: ActionDecision([action], 1), max)
+        await store.accounts.advance(ALICE, clock, lambda stamp: stamp + 1)
+        await store.tokens.note_told(ALICE, session.id, clock, Told(1))
+    await store.entries.changed(ALICE, 0)
+    await store.episode_actions.record(ALICE, [action], lambda *_: ActionDecision([action], 1), max)
     for podcast_guid in (None, guid):
-        await store.actions(ALICE, ActionRequest(0, podcast_guid, 1))
-        await store.last_of_each(ALICE, ActionRequest(0, podcast_guid, 1))
+        await store.episode_actions.page(ALICE, ActionRequest(0, podcast_guid, 1))
+        await store.episode_actions.last_of_each(ALICE, ActionRequest(0, podcast_guid, 1))
     for body in ("{}", '{"a":1}'):
-        await store.change_document(ALICE, "device", "phone", lambda _, __, body=body: body)
-    await store.documents(ALICE, "device")
-    await store.document(ALICE, "device", "phone")
+        await store.documents.change(ALICE, "device", "phone", lambda _, __, body=body: body)
+    await store.documents.of(ALICE, "device")
+    await store.documents.body(ALICE, "device", "phone")
     grant = Grant(b"\4" * 32, ALICE, "", 1)
-    await store.save_grant(account, grant, 0)
-    await store.find_grant(grant.login)
-    await store.fetch_grant(grant, Token(0, b"\6" * 32, "", 0), 1)
+    await store.logins.save(account, grant, 0)
+    await store.logins.find(grant.login)
+    await store.logins.fetch(grant, Token(0, b"\6" * 32, "", 0), 1)
 
 
 def strays(statement: str, allowed: set[str]) -> list[str]:
@@ -226,8 +229,8 @@ def test_a_new_password_is_written_on_the_one_machine_that_has_the_account(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def lock_out(store: PostgresStore) -> None:
-        await store.set_password(ALICE, "other")
-        await store.set_disabled(ALICE, True)
+        await store.accounts.set_password(ALICE, "other")
+        await store.accounts.set_disabled(ALICE, True)
 
     sent = statements_of(lock_out, database, monkeypatch, one_account=True)
     writes = re.compile(r"(INSERT INTO|UPDATE|DELETE FROM) feedkeep\.(\w+)")
@@ -297,7 +300,7 @@ def test_every_key_of_the_schema_starts_with_the_account(database: str) -> None:
         return [(row[0].removeprefix("feedkeep."), row[1], row[2]) for row in rows]
 
     async def create() -> None:
-        await (await PostgresStore.open(database, 1)).close()
+        await (await PostgresStore.open(database, 1, wall_clock.now)).close()
 
     asyncio.run(create())
     found = with_connection(database, keys)

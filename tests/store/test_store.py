@@ -45,8 +45,8 @@ def run(open_store: Callable, work: Callable[[Store], Awaitable[None]]) -> None:
 
     async def go() -> None:
         async with open_store() as store:
-            await store.create_account(account(), "alice")
-            await store.create_account(account(BOB, "Bob"), "bob")
+            await store.accounts.create(account(), "alice")
+            await store.accounts.create(account(BOB, "Bob"), "bob")
             await work(store)
 
     asyncio.run(go())
@@ -56,14 +56,14 @@ async def add(
     store: Store, *items: tuple[str, str | None], to: AccountId = ALICE
 ) -> list[Subscription]:
     wanted = [want(url, guid) for url, guid in items]
-    results = await store.change(
+    results = await store.entries.change(
         to, guids_wanted(wanted), lambda snapshot: subscriptions.add(snapshot, wanted)
     )
     return [item.subscription for item in results if isinstance(item, Added)]
 
 
 async def update(store: Store, guid: Guid, change: Update) -> subscriptions.Updated:
-    return await store.change(
+    return await store.entries.change(
         ALICE,
         [guid, *change.guids()],
         lambda snapshot: subscriptions.update(snapshot, guid, change),
@@ -71,7 +71,9 @@ async def update(store: Store, guid: Guid, change: Update) -> subscriptions.Upda
 
 
 async def delete(store: Store, guid: Guid) -> Deletion:
-    return await store.change(ALICE, [guid], lambda snapshot: subscriptions.delete(snapshot, guid))
+    return await store.entries.change(
+        ALICE, [guid], lambda snapshot: subscriptions.delete(snapshot, guid)
+    )
 
 
 def since(stamp: int, **more: int) -> PageRequest:
@@ -88,7 +90,7 @@ def test_what_was_saved_is_loaded_again_to_the_last_field(open_store: Callable) 
         await update(store, G1, Update(new_feed_url=parse_feed_url("https://new.example")))
         await update(store, G1, Update(new_guid=G2))
         await delete(store, G3)
-        whole = await store.whole(ALICE)
+        whole = await store.entries.whole(ALICE)
         entries = whole.entries
         assert whole.last_stamp == max(entry.revision or 0 for entry in entries.values())
         merged = entries[G2]
@@ -120,9 +122,9 @@ def test_a_change_is_given_the_entries_their_subscriptions_and_all_pointers_to_t
             seen.append(snapshot)
             return Decision(None, [], [], snapshot.last_stamp, snapshot.counts)
 
-        await store.change(ALICE, [parse_feed_url(A).guid, G3], look)
+        await store.entries.change(ALICE, [parse_feed_url(A).guid, G3], look)
         assert set(seen[0].entries) == {G1, parse_feed_url(A).guid, parse_feed_url(B).guid}
-        assert seen[0].last_stamp == (await store.whole(ALICE)).last_stamp
+        assert seen[0].last_stamp == (await store.entries.whole(ALICE)).last_stamp
         assert seen[0].now >= seen[0].last_stamp
 
     run(open_store, work)
@@ -140,10 +142,10 @@ def test_a_change_of_a_whole_account_is_given_every_entry_of_it_and_what_goes_be
             seen.append(snapshot)
             return Decision(None, [], [], snapshot.last_stamp, snapshot.counts)
 
-        await asyncio.gather(delete(store, G1), store.change(ALICE, None, look))
-        assert seen[0] == replace(await store.whole(ALICE), now=seen[0].now)
+        await asyncio.gather(delete(store, G1), store.entries.change(ALICE, None, look))
+        assert seen[0] == replace(await store.entries.whole(ALICE), now=seen[0].now)
         with pytest.raises(NotAuthorized):
-            await store.change(AccountId(7), None, look)
+            await store.entries.change(AccountId(7), None, look)
 
     run(open_store, work)
 
@@ -158,7 +160,7 @@ def test_what_takes_long_to_decide_is_decided_beside_the_event_loop(open_store: 
 
         many = [parse_feed_url(f"https://a.example/{number}").guid for number in range(101)]
         for guids in (many[:100], many, None):
-            await store.change(ALICE, guids, decide)
+            await store.entries.change(ALICE, guids, decide)
         assert [thread == loop for thread in threads] == [True, False, False]
 
     run(open_store, work)
@@ -172,18 +174,18 @@ def test_a_long_change_that_is_refused_changes_nothing_and_the_next_one_goes_on(
 
     async def work(store: Store) -> None:
         await add(store, (A, G1))
-        before = (await store.whole(ALICE)).entries
+        before = (await store.entries.whole(ALICE)).entries
         items = [(f"https://a.example/{number}", None) for number in range(1_500)]
         with pytest.raises(InvalidInput):
-            await store.change(ALICE, None, refuse)
-        assert (await store.whole(ALICE)).entries == before
+            await store.entries.change(ALICE, None, refuse)
+        assert (await store.entries.whole(ALICE)).entries == before
         await add(store, *items)
-        whole = await store.whole(ALICE)
+        whole = await store.entries.whole(ALICE)
         assert whole.counts.subscribed == 1_501
         assert list(violations(whole)) == []
         wanted = url_lists.whole_list([A])
-        await store.change(ALICE, None, lambda given: url_lists.replace_list(given, wanted))
-        whole = await store.whole(ALICE)
+        await store.entries.change(ALICE, None, lambda given: url_lists.replace_list(given, wanted))
+        whole = await store.entries.whole(ALICE)
         assert whole.counts.subscribed == 1
         assert list(violations(whole)) == []
 
@@ -194,7 +196,7 @@ def test_of_very_many_deletions_the_oldest_are_forgotten(
     open_store: Callable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in ("sqlite", "postgres"):
-        forgetting = f"feedkeep.store.{module}.entries.MAX_DELETIONS"
+        forgetting = f"feedkeep.store.{module}.changes.MAX_DELETIONS"
         monkeypatch.setattr(forgetting, 3)
 
     async def work(store: Store) -> None:
@@ -202,7 +204,7 @@ def test_of_very_many_deletions_the_oldest_are_forgotten(
         for _ in range(5):
             await add(store, (A, G1))
             deletions.append(await delete(store, G1))
-        found = [await store.deletion(ALICE, deletion.id) for deletion in deletions]
+        found = [await store.entries.deletion(ALICE, deletion.id) for deletion in deletions]
         assert found == [None, None, *deletions[2:]]
 
     run(open_store, work)
@@ -216,7 +218,7 @@ def test_what_was_committed_is_there_when_the_store_is_opened_again(open_store: 
 
     async def again() -> None:
         async with open_store() as store:
-            view = await store.view(ALICE, parse_feed_url(A).guid)
+            view = await store.entries.view(ALICE, parse_feed_url(A).guid)
             assert view is not None
             assert view.subscription.feed_url == A
 
@@ -226,12 +228,12 @@ def test_what_was_committed_is_there_when_the_store_is_opened_again(open_store: 
 def test_a_rule_that_refuses_changes_nothing(open_store: Callable) -> None:
     async def work(store: Store) -> None:
         await add(store, (A, G1), (B, G2))
-        before = await store.whole(ALICE)
+        before = await store.entries.whole(ALICE)
         with pytest.raises(InvalidInput):
             await update(store, G1, Update(new_feed_url=parse_feed_url(B)))
         with pytest.raises(UnknownSubscription):
             await delete(store, G3)
-        after = await store.whole(ALICE)
+        after = await store.entries.whole(ALICE)
         assert (after.entries, after.last_stamp) == (before.entries, before.last_stamp)
 
     run(open_store, work)
@@ -248,9 +250,9 @@ def test_concurrent_changes_see_one_another_and_no_stamp_is_given_twice(
             *(add(store, ("https://same.example", None)) for _ in range(20)),
         )
         stamps = [item.subscription_changed for items in found for item in items[:1]]
-        whole = await store.whole(ALICE)
+        whole = await store.entries.whole(ALICE)
         assert len(whole.entries) == 301
-        assert len((await store.whole(BOB)).entries) == 50
+        assert len((await store.entries.whole(BOB)).entries) == 50
         revisions = [entry.revision for entry in whole.entries.values()]
         assert len(set(revisions)) == 301
         assert max(revisions) == whole.last_stamp == max(stamps[:300] + stamps[350:])
@@ -268,14 +270,14 @@ def test_one_request_that_fails_in_a_batch_fails_alone(open_store: Callable) -> 
     async def work(store: Store) -> None:
         results = await asyncio.gather(
             add(store, (A, None)),
-            store.change(ALICE, [G1], defect),
+            store.entries.change(ALICE, [G1], defect),
             delete(store, G1),
             add(store, (B, None)),
             return_exceptions=True,
         )
         kinds = [type(result) for result in results]
         assert kinds == [list, ZeroDivisionError, UnknownSubscription, list]
-        assert len((await store.whole(ALICE)).entries) == 2
+        assert len((await store.entries.whole(ALICE)).entries) == 2
 
     run(open_store, work)
 
@@ -283,12 +285,12 @@ def test_one_request_that_fails_in_a_batch_fails_alone(open_store: Callable) -> 
 def test_a_view_shows_a_pointer_with_its_subscription(open_store: Callable) -> None:
     async def work(store: Store) -> None:
         (subscription,) = await add(store, (A, G1))
-        view = await store.view(ALICE, parse_feed_url(A).guid)
+        view = await store.entries.view(ALICE, parse_feed_url(A).guid)
         assert view is not None
         assert view.entry == Pointer(parse_feed_url(A).guid, G1)
         assert view.subscription == subscription
-        assert await store.view(ALICE, G3) is None
-        assert await store.view(BOB, G1) is None
+        assert await store.entries.view(ALICE, G3) is None
+        assert await store.entries.view(BOB, G1) is None
 
     run(open_store, work)
 
@@ -299,15 +301,15 @@ def test_a_page_lists_what_was_announced_after_a_stamp_by_rising_revision(
     async def work(store: Store) -> None:
         first, second, third = await add(store, (A, G1), (B, None), ("https://c.example", None))
         await update(store, G1, Update(new_guid=G2))
-        everything = await store.page(ALICE, since(-1))
+        everything = await store.entries.page(ALICE, since(-1))
         assert guids(everything) == [second.guid, third.guid, G1, G2]
         assert (everything.total, everything.has_more) == (4, False)
-        changed = await store.page(ALICE, since(third.revision))
+        changed = await store.entries.page(ALICE, since(third.revision))
         assert guids(changed) == [G1, G2]
         pointer = changed.views[0]
         assert isinstance(pointer.entry, Pointer)
         assert pointer.subscription.guid == G2
-        assert (await store.page(BOB, since(-1))).total == 0
+        assert (await store.entries.page(BOB, since(-1))).total == 0
         assert first.guid == G1
 
     run(open_store, work)
@@ -317,14 +319,14 @@ def test_pages_are_counted_off_from_since_or_go_on_after_a_stamp(open_store: Cal
     async def work(store: Store) -> None:
         added = await add(store, *((f"https://{i}.example", None) for i in range(5)))
         expected = [item.guid for item in added]
-        second = await store.page(ALICE, since(-1, page=2, per_page=2))
+        second = await store.entries.page(ALICE, since(-1, page=2, per_page=2))
         assert (guids(second), second.total, second.has_more) == (expected[2:4], 5, True)
-        last = await store.page(ALICE, since(-1, page=3, per_page=2))
+        last = await store.entries.page(ALICE, since(-1, page=3, per_page=2))
         assert (guids(last), last.has_more) == (expected[4:], False)
-        beyond = await store.page(ALICE, since(-1, page=10**9, per_page=1_000))
+        beyond = await store.entries.page(ALICE, since(-1, page=10**9, per_page=1_000))
         assert (guids(beyond), beyond.total, beyond.has_more) == ([], 5, False)
         after = added[2].revision
-        going_on = await store.page(ALICE, since(-1, after=after, page=7, per_page=1))
+        going_on = await store.entries.page(ALICE, since(-1, after=after, page=7, per_page=1))
         assert (guids(going_on), going_on.total, going_on.has_more) == (expected[3:4], 5, True)
 
     run(open_store, work)
@@ -334,22 +336,22 @@ def test_a_deletion_is_remembered_for_its_account_only(open_store: Callable) -> 
     async def work(store: Store) -> None:
         await add(store, (A, G1))
         deletion = await delete(store, parse_feed_url(A).guid)
-        assert await store.deletion(ALICE, deletion.id) == Deletion(deletion.id, G1)
-        assert await store.deletion(BOB, deletion.id) is None
-        assert await store.deletion(ALICE, deletion.id + 1) is None
+        assert await store.entries.deletion(ALICE, deletion.id) == Deletion(deletion.id, G1)
+        assert await store.entries.deletion(BOB, deletion.id) is None
+        assert await store.entries.deletion(ALICE, deletion.id + 1) is None
 
     run(open_store, work)
 
 
 def test_an_account_is_found_by_the_key_of_its_name(open_store: Callable) -> None:
     async def work(store: Store) -> None:
-        assert await store.find_account("alice") == account()
-        assert await store.find_account("carol") is None
-        assert [found.name for found in await store.accounts()] == ["Alice", "Bob"]
-        assert await store.has_accounts()
-        await store.delete_account(ALICE)
-        await store.delete_account(BOB)
-        assert not await store.has_accounts()
+        assert await store.accounts.find("alice") == account()
+        assert await store.accounts.find("carol") is None
+        assert [found.name for found in await store.accounts.all()] == ["Alice", "Bob"]
+        assert await store.accounts.are_there()
+        await store.accounts.delete(ALICE)
+        await store.accounts.delete(BOB)
+        assert not await store.accounts.are_there()
 
     run(open_store, work)
 
@@ -357,24 +359,24 @@ def test_an_account_is_found_by_the_key_of_its_name(open_store: Callable) -> Non
 def test_a_name_is_given_to_one_account_only(open_store: Callable) -> None:
     async def work(store: Store) -> None:
         with pytest.raises(AccountError, match="There is an account Alice already"):
-            await store.create_account(account(AccountId(3), "ALICE"), "alice")
-        assert len(await store.accounts()) == 2
+            await store.accounts.create(account(AccountId(3), "ALICE"), "alice")
+        assert len(await store.accounts.all()) == 2
 
     run(open_store, work)
 
 
 def test_password_and_state_of_an_account_change(open_store: Callable) -> None:
     async def work(store: Store) -> None:
-        await store.set_password(ALICE, "new hash")
-        await store.set_disabled(ALICE, True)
-        found = await store.find_account("alice")
+        await store.accounts.set_password(ALICE, "new hash")
+        await store.accounts.set_disabled(ALICE, True)
+        found = await store.accounts.find("alice")
         assert found is not None
         assert (found.password_hash, found.is_disabled) == ("new hash", True)
-        await store.set_disabled(ALICE, False)
-        found = await store.find_account("alice")
+        await store.accounts.set_disabled(ALICE, False)
+        found = await store.accounts.find("alice")
         assert found is not None
         assert not found.is_disabled
-        assert await store.find_account("bob") == account(BOB, "Bob")
+        assert await store.accounts.find("bob") == account(BOB, "Bob")
 
     run(open_store, work)
 
@@ -384,38 +386,38 @@ def test_an_account_goes_with_everything_that_was_kept_for_it(open_store: Callab
         await add(store, (A, G1))
         await add(store, (A, G1), to=BOB)
         deletion = await delete(store, G1)
-        await store.add_token(ALICE, Token(0, b"\1" * 32, "", 0))
-        await store.delete_account(ALICE)
-        assert await store.find_account("alice") is None
-        assert await store.find_token(ALICE, b"\1" * 32) is None
-        assert await store.view(ALICE, G1) is None
-        assert await store.deletion(ALICE, deletion.id) is None
-        assert await store.view(BOB, G1) is not None
+        await store.tokens.add(ALICE, Token(0, b"\1" * 32, "", 0))
+        await store.accounts.delete(ALICE)
+        assert await store.accounts.find("alice") is None
+        assert await store.tokens.find(ALICE, b"\1" * 32) is None
+        assert await store.entries.view(ALICE, G1) is None
+        assert await store.entries.deletion(ALICE, deletion.id) is None
+        assert await store.entries.view(BOB, G1) is not None
         with pytest.raises(NotAuthorized):
-            await store.whole(ALICE)
+            await store.entries.whole(ALICE)
 
     run(open_store, work)
 
 
 def test_nothing_is_written_for_an_account_that_is_gone(open_store: Callable) -> None:
     async def work(store: Store) -> None:
-        await store.delete_account(ALICE)
+        await store.accounts.delete(ALICE)
         with pytest.raises(NotAuthorized):
             await add(store, (A, None))
         with pytest.raises(AccountError, match="gone"):
-            await store.add_token(ALICE, Token(0, b"\1" * 32, "", 0))
-        assert await store.view(ALICE, parse_feed_url(A).guid) is None
+            await store.tokens.add(ALICE, Token(0, b"\1" * 32, "", 0))
+        assert await store.entries.view(ALICE, parse_feed_url(A).guid) is None
 
     run(open_store, work)
 
 
 def test_a_token_is_found_by_its_hash_within_its_account(open_store: Callable) -> None:
     async def work(store: Store) -> None:
-        token = await store.add_token(ALICE, Token(99, b"\1" * 32, "phone", 5, expires=6))
+        token = await store.tokens.add(ALICE, Token(99, b"\1" * 32, "phone", 5, expires=6))
         assert token == Token(1, b"\1" * 32, "phone", 5, expires=6)
-        assert await store.find_token(ALICE, b"\1" * 32) == Found(account(), token)
-        assert await store.find_token(BOB, b"\1" * 32) is None
-        assert await store.find_token(ALICE, b"\2" * 32) is None
+        assert await store.tokens.find(ALICE, b"\1" * 32) == Found(account(), token)
+        assert await store.tokens.find(BOB, b"\1" * 32) is None
+        assert await store.tokens.find(ALICE, b"\2" * 32) is None
 
     run(open_store, work)
 
@@ -424,18 +426,18 @@ def test_a_revoked_token_stays_revoked_and_its_number_is_not_given_again(
     open_store: Callable,
 ) -> None:
     async def work(store: Store) -> None:
-        await store.add_token(ALICE, Token(0, b"\1" * 32, "", 5))
-        revoked = await store.revoke_token(ALICE, 1, now=7)
+        await store.tokens.add(ALICE, Token(0, b"\1" * 32, "", 5))
+        revoked = await store.tokens.revoke(ALICE, 1, now=7)
         assert revoked is not None
         assert revoked.revoked == 7
-        again = await store.revoke_token(ALICE, 1, now=9)
+        again = await store.tokens.revoke(ALICE, 1, now=9)
         assert again is not None
         assert again.revoked == 7
-        assert await store.revoke_token(BOB, 1, now=9) is None
-        second = await store.add_token(ALICE, Token(0, b"\2" * 32, "", 8))
+        assert await store.tokens.revoke(BOB, 1, now=9) is None
+        second = await store.tokens.add(ALICE, Token(0, b"\2" * 32, "", 8))
         assert second.id == 2
-        assert await store.tokens(ALICE) == [revoked, second]
-        assert await store.tokens(BOB) == []
+        assert await store.tokens.of(ALICE) == [revoked, second]
+        assert await store.tokens.of(BOB) == []
 
     run(open_store, work)
 

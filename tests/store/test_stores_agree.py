@@ -26,6 +26,7 @@ from hypothesis.stateful import (
 from postgres_server import drop_database, new_database
 from test_machine import CLOCK, GUIDS, KNOWN, URLS, Rules
 
+from feedkeep import wall_clock
 from feedkeep.errors import FeedkeepError, NotAuthorized
 from feedkeep.model import (
     Account,
@@ -84,10 +85,10 @@ def stores(path: Path, database: str, postgres: str) -> Iterator[Stores]:
     other = new_database(postgres)
     with asyncio.Runner() as runner:
         opened: dict[str, Store] = {
-            "SQLite": runner.run(SqliteStore.open(path)),
-            "PostgreSQL": runner.run(PostgresStore.open(database, 8)),
+            "SQLite": runner.run(SqliteStore.open(path, wall_clock.now)),
+            "PostgreSQL": runner.run(PostgresStore.open(database, 8, wall_clock.now)),
             "PostgreSQL, split by account": runner.run(
-                PostgresStore.open(other, 8, one_account=True)
+                PostgresStore.open(other, 8, wall_clock.now, one_account=True)
             ),
         }
         yield Stores(runner, opened)
@@ -125,7 +126,7 @@ class EveryStore(Rules):
         self.waiting: list[Request] | None = None
         name = f"name{self.account_id}"
         account = Account(self.account_id, name, None, False, 0)
-        stores.on_each(lambda store: store.create_account(account, name))
+        stores.on_each(lambda store: store.accounts.create(account, name))
 
     @rule(operations=st.lists(OPERATIONS, min_size=2, max_size=6))
     def at_once(self, operations: list[tuple[Any, ...]]) -> None:
@@ -159,7 +160,7 @@ class EveryStore(Rules):
     def ask(self, requests: Sequence[Request]) -> None:
         async def ask(store: Store) -> list[object]:
             outcomes = await asyncio.gather(
-                *(store.change(self.account_id, r.guids, r.decide) for r in requests),
+                *(store.entries.change(self.account_id, r.guids, r.decide) for r in requests),
                 return_exceptions=True,
             )
             return [answer_of(outcome) for outcome in outcomes]
@@ -171,13 +172,18 @@ class EveryStore(Rules):
     @invariant()
     def every_store_has_what_the_rules_have(self) -> None:
         async def look(store: Store) -> tuple[object, list[Page], Page, list[View | None]]:
-            whole = await store.whole(self.account_id)
-            first = await store.page(self.account_id, PageRequest(-1, None, 1, 50))
+            whole = await store.entries.whole(self.account_id)
+            first = await store.entries.page(self.account_id, PageRequest(-1, None, 1, 50))
             stamps = [view.entry.revision or 0 for view in first.views]
-            later = [await store.page(self.account_id, PageRequest(s, None, 1, 50)) for s in stamps]
+            later = [
+                await store.entries.page(self.account_id, PageRequest(s, None, 1, 50))
+                for s in stamps
+            ]
             middle = PageRequest(5, None, 2, 2)
-            views = [await store.view(self.account_id, guid) for guid in sorted(self.entries)]
-            page = await store.page(self.account_id, middle)
+            views = [
+                await store.entries.view(self.account_id, guid) for guid in sorted(self.entries)
+            ]
+            page = await store.entries.page(self.account_id, middle)
             kept = (whole.entries, whole.last_stamp, whole.counts)
             return kept, [first, *later], page, views
 
@@ -233,7 +239,7 @@ class EveryAppStore(RuleBasedStateMachine):
         self.sessions = 0
         name = f"name{self.account_id}"
         self.account = Account(self.account_id, name, None, False, 0)
-        stores.on_each(lambda store: store.create_account(self.account, name))
+        stores.on_each(lambda store: store.accounts.create(self.account, name))
 
     def on_each(self, work: Callable[[Store], Coroutine[None, None, object]]) -> None:
         """Do the same with each store; each has to answer the same."""
@@ -251,19 +257,23 @@ class EveryAppStore(RuleBasedStateMachine):
         decision = decide(ActionSnapshot(known, self.last_stamp, now), actions)
         self.known |= {one.key: one for one in decision.saved}
         self.last_stamp = decision.last_stamp if decision.saved else self.last_stamp
-        self.on_each(lambda store: store.record(self.account_id, actions, decide, max))
+        self.on_each(
+            lambda store: store.episode_actions.record(self.account_id, actions, decide, max)
+        )
 
     @rule(clock=st.sampled_from(Clock), step=st.integers(0, 9))
     def advance(self, clock: Clock, step: int) -> None:
         self.last_stamp += step if clock is Clock.ACTIONS else 0
-        self.on_each(lambda store: store.advance(self.account_id, clock, lambda at: at + step))
+        self.on_each(
+            lambda store: store.accounts.advance(self.account_id, clock, lambda at: at + step)
+        )
 
     @rule(kind=st.sampled_from(["device", "settings"]), name=NAMES)
     def change_document(self, kind: str, name: str) -> None:
         def decide(body: str | None, others: int) -> str:
             return f"{body or others} and more"
 
-        self.on_each(lambda store: store.change_document(self.account_id, kind, name, decide))
+        self.on_each(lambda store: store.documents.change(self.account_id, kind, name, decide))
 
     @rule(
         expires=st.integers(1, 9),
@@ -277,7 +287,7 @@ class EveryAppStore(RuleBasedStateMachine):
 
         async def begin(store: Store) -> Token | None:
             with contextlib.suppress(NotAuthorized):  # where there is no such token any more
-                return await store.add_session(self.account, token, 4, 2)
+                return await store.tokens.add_session(self.account, token, 4, 2)
             return None
 
         self.on_each(begin)
@@ -286,28 +296,34 @@ class EveryAppStore(RuleBasedStateMachine):
     def use_session(self, token_id: int, number: int, clock: Clock) -> None:
         async def use(store: Store) -> None:
             told = Told(number, None if number % 3 else number - 1)
-            await store.note_told(self.account_id, token_id, clock, told)
-            await store.extend_token(self.account_id, token_id, number)
+            await store.tokens.note_told(self.account_id, token_id, clock, told)
+            await store.tokens.extend(self.account_id, token_id, number)
 
         self.on_each(use)
 
     @rule(token_id=st.integers(1, 6))
     def end_session(self, token_id: int) -> None:
-        self.on_each(lambda store: store.revoke_token(self.account_id, token_id, 5))
+        self.on_each(lambda store: store.tokens.revoke(self.account_id, token_id, 5))
 
     @invariant()
     def every_store_has_the_same_and_the_actions_that_the_rules_have(self) -> None:
         async def look(store: Store) -> tuple[list[EpisodeAction], object]:
-            actions = await store.actions(self.account_id, ActionRequest(0, None, 100))
-            of_one = await store.actions(self.account_id, ActionRequest(2, derived, 2))
+            actions = await store.episode_actions.page(self.account_id, ActionRequest(0, None, 100))
+            of_one = await store.episode_actions.page(self.account_id, ActionRequest(2, derived, 2))
             last = [
-                list(await store.last_of_each(self.account_id, ActionRequest(1, podcast, 1, 10**9)))
+                list(
+                    await store.episode_actions.last_of_each(
+                        self.account_id, ActionRequest(1, podcast, 1, 10**9)
+                    )
+                )
                 for podcast in (None, derived)
             ]
             of_one = [*of_one, *last]
-            account = await store.find_account(f"name{self.account_id}")
-            documents = [await store.documents(self.account_id, k) for k in ("device", "settings")]
-            tokens = await store.tokens(self.account_id)
+            account = await store.accounts.find(f"name{self.account_id}")
+            documents = [
+                await store.documents.of(self.account_id, k) for k in ("device", "settings")
+            ]
+            tokens = await store.tokens.of(self.account_id)
             hashes = [token.hash for token in tokens]
             return actions, (of_one, account, documents, tokens, hashes)
 

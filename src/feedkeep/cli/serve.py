@@ -164,7 +164,7 @@ async def _welcome(service: Service, base: str, setup: str | None) -> None:
         say("There is no account yet: see `feedkeep account create --help`.")
         return
     account = await service.accounts.create(setup, None)
-    token, _ = await service.tokens.create(account.name, "setup", None)
+    token = (await service.tokens.create(account.name, "setup", None)).text
     body = json.dumps({"subscriptions": [{"feed_url": EXAMPLE_FEED}]})
     say(f"Account:   {account.name}, made just now")
     say(f"Token:     {token} (shown this once)")

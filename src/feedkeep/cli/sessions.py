@@ -9,6 +9,7 @@ import typer
 from feedkeep.cli.accounts import NameArgument
 from feedkeep.cli.common import ConfigOption, DatabaseOption, say, settings, with_service
 from feedkeep.cli.tokens import show_tokens
+from feedkeep.model import TokenId
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -39,7 +40,8 @@ def revoke(
 ) -> None:
     """Let a session end now. An app that stored the password, or a token, begins another one."""
     with_service(
-        settings(database, config), lambda service: service.tokens.revoke_session(name, session_id)
+        settings(database, config),
+        lambda service: service.tokens.revoke_session(name, TokenId(session_id)),
     )
     say(
         f"Revoked session {session_id} of {name}. An app that stored the password logs in again by"

@@ -18,7 +18,7 @@ from feedkeep.cli.common import (
     show_table,
     with_service,
 )
-from feedkeep.model import Stamp, Token
+from feedkeep.model import Stamp, Token, TokenId
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -50,11 +50,11 @@ def create(
     config: ConfigOption = None,
 ) -> None:
     """Print a new token, and nothing else. It is shown this once and kept nowhere."""
-    text, _ = with_service(
+    made = with_service(
         settings(database, config),
         lambda service: service.tokens.create(name, label, expires_days),
     )
-    say(text)
+    say(made.text)
 
 
 @app.command("list")
@@ -76,7 +76,10 @@ def revoke(
     config: ConfigOption = None,
 ) -> None:
     """Let a token end now."""
-    with_service(settings(database, config), lambda service: service.tokens.revoke(name, token_id))
+    with_service(
+        settings(database, config),
+        lambda service: service.tokens.revoke(name, TokenId(token_id)),
+    )
     say(f"Revoked token {token_id} of {name}.")
 
 

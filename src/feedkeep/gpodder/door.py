@@ -61,9 +61,9 @@ class SessionDoor:
     async def _begin_session(self, request: Request, admitted: Admitted) -> Admitted:
         """Give a client a session of its own, so that it can be remembered what it was told."""
         label = request.header("user-agent")
-        text, session = await self._service.logins.begin_session(admitted, label)
-        _give(request, text)
-        return replace(admitted, token=session)
+        begun = await self._service.logins.begin_session(admitted, label)
+        _give(request, begun.text)
+        return replace(admitted, token=begun.token)
 
     async def _share_session(self, request: Request, other: Admitted | None) -> Admitted:
         """Give a client the session of all that show the same, until it shows that it keeps it.
@@ -78,7 +78,7 @@ class SessionDoor:
             admitted = await self._authenticate(request, other)
             text = await logins.share_session(shown, label, admitted)
         else:
-            text, admitted = found
+            text, admitted = found.text, found.admitted
             request.credential_kind = admitted.credential_kind
             _check_is_theirs(request, admitted)
         _give(request, text)

@@ -24,11 +24,10 @@ class Syncing(Resource):
     async def tell_changes(self, request: AdmittedRequest) -> Response:
         """Tell what was added and removed since a second."""
         since = read_since(request.query("since"))
-        changes, timestamp = await self.service.url_lists.changes(
-            request.admitted, since, device_of(request)
-        )
+        told = await self.service.url_lists.changes(request.admitted, since, device_of(request))
+        changes = told.changes
         request.hold(chain(changes.add, changes.remove))
-        reply = ChangesReply(changes.add, changes.remove, timestamp)
+        reply = ChangesReply(changes.add, changes.remove, told.timestamp)
         return JsonResponse(await beside(len(changes.add) > LONG_LIST, encode, reply))
 
     async def receive_changes(self, request: AdmittedRequest) -> Response:

@@ -58,9 +58,10 @@ class PollResource(Resource):
         fetched = await self.service.logins.fetch_login(_polled_with(body))
         if fetched is None:
             raise NoSuchRoute
-        name, token = fetched
         server = self.public_url or request.base_url
-        return JsonResponse(encode({"server": server, "loginName": name, "appPassword": token}))
+        return JsonResponse(
+            encode({"server": server, "loginName": fetched.name, "appPassword": fetched.text})
+        )
 
 
 class FlowResource(Resource):

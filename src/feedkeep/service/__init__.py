@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 from feedkeep.errors import StoreDamaged
+from feedkeep.model import Now
 from feedkeep.rules.invariants import violations
 from feedkeep.rules.room import MAX_SUBSCRIPTIONS, limits_for
 from feedkeep.security.passwords import Passwords
@@ -37,20 +38,24 @@ class Service:
     """
 
     def __init__(
-        self, store: Store, workers: int = 1, max_subscriptions: int = MAX_SUBSCRIPTIONS
+        self,
+        store: Store,
+        now: Now,
+        workers: int = 1,
+        max_subscriptions: int = MAX_SUBSCRIPTIONS,
     ) -> None:
         """Serve a store, as one of so many processes of this machine."""
         most, progress = limits_for(max_subscriptions), Progress(store)
         self._store = store
         self._passwords = Passwords(workers)
-        self.authentication = Authentication(store, self._passwords)
-        self.accounts = Accounts(store, self._passwords)
-        self.tokens = Tokens(store, self.accounts)
+        self.authentication = Authentication(store, self._passwords, now)
+        self.accounts = Accounts(store, self._passwords, now)
+        self.tokens = Tokens(store, self.accounts, now)
         self.subscriptions = Subscriptions(store, most)
         self.url_lists = UrlLists(store, most, progress)
         self.episode_actions = EpisodeActions(store, progress)
         self.devices = Devices(store)
-        self.logins = Logins(store)
+        self.logins = Logins(store, now)
         self.migrations = Migrations(store)
 
     async def close(self) -> None:
@@ -66,9 +71,9 @@ class Service:
         """Yield a sentence for everything wrong with what is stored, by database and contract."""
         for damage in await self._store.damages():
             yield damage
-        for account in await self._store.accounts():
+        for account in await self._store.accounts.all():
             try:
-                snapshot = await self._store.whole(account.id)
+                snapshot = await self._store.entries.whole(account.id)
             except StoreDamaged:
                 yield f"account {account.name}: not all of its list can be read"
                 continue

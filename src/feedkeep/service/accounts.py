@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from feedkeep import wall_clock
 from feedkeep.errors import AccountError
-from feedkeep.model import Account, AccountId, Clock, Stamp
+from feedkeep.model import Account, AccountId, Clock, Now, Stamp
 from feedkeep.rules import credentials
 from feedkeep.rules.clock import after_restore
 from feedkeep.security.passwords import Passwords
@@ -20,17 +19,18 @@ _CLOCKS_AT_ONCE = 256
 class Accounts:
     """All accounts."""
 
-    def __init__(self, store: Store, passwords: Passwords) -> None:
+    def __init__(self, store: Store, passwords: Passwords, now: Now) -> None:
         self._store = store
         self._passwords = passwords
+        self._now = now
 
     async def all(self) -> Sequence[Account]:
         """Return all accounts by name."""
-        return await self._store.accounts()
+        return await self._store.accounts.all()
 
     async def are_there(self) -> bool:
         """Say whether there is any account."""
-        return await self._store.has_accounts()
+        return await self._store.accounts.are_there()
 
     async def named(self, name: str) -> Account:
         """Return the account of that name, written in any case.
@@ -38,7 +38,7 @@ class Accounts:
         Raises:
             AccountError: There is none.
         """
-        found = await self._store.find_account(credentials.name_key(name))
+        found = await self._store.accounts.find(credentials.name_key(name))
         if found is None:
             raise AccountError(f'There is no account "{name}"; `feedkeep account list` shows all.')
         return found
@@ -51,36 +51,38 @@ class Accounts:
         """
         key = credentials.name_key(credentials.check_name(name))
         password_hash = None if password is None else await self._hash(password)
-        account = Account(new_account_id(), name, password_hash, False, wall_clock.now())
-        await self._store.create_account(account, key)
+        account = Account(new_account_id(), name, password_hash, False, self._now())
+        await self._store.accounts.create(account, key)
         return account
 
     async def set_password(self, name: str, password: str) -> None:
         """Replace a password; the old one stops working with the next request."""
         account = await self.named(name)
-        await self._store.set_password(account.id, await self._hash(password))
+        await self._store.accounts.set_password(account.id, await self._hash(password))
 
     async def set_disabled(self, name: str, is_disabled: bool) -> None:
         """Let an account in nowhere, or let it in again."""
         account = await self.named(name)
-        await self._store.set_disabled(account.id, is_disabled)
+        await self._store.accounts.set_disabled(account.id, is_disabled)
 
     async def delete(self, name: str) -> None:
         """Remove an account with its list and its tokens."""
         account = await self.named(name)
-        await self._store.delete_account(account.id)
+        await self._store.accounts.delete(account.id)
 
     async def move_clocks(self) -> None:
         """Move the clocks of all accounts past what they may have given out since a backup."""
-        now = wall_clock.now()
-        accounts = await self._store.accounts()
+        now = self._now()
+        accounts = await self._store.accounts.all()
         for start in range(0, len(accounts), _CLOCKS_AT_ONCE):
             some = accounts[start : start + _CLOCKS_AT_ONCE]
             await asyncio.gather(*(self._move_clocks_of(account.id, now) for account in some))
 
     async def _move_clocks_of(self, account_id: AccountId, now: Stamp) -> None:
         for clock in Clock:
-            await self._store.advance(account_id, clock, lambda last: after_restore(last, now))
+            await self._store.accounts.advance(
+                account_id, clock, lambda last: after_restore(last, now)
+            )
 
     async def _hash(self, password: str) -> str:
         return await self._passwords.hash(credentials.check_password(password))

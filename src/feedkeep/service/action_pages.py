@@ -57,9 +57,11 @@ class ActionPages:
         With `only_last`, only the last action of each episode is wanted. Which ones these are is
         remembered by their revisions.
         """
-        self._first = await self._store.actions(self._account_id, self._wanted)
+        self._first = await self._store.episode_actions.page(self._account_id, self._wanted)
         if only_last:
-            self._last_of_each = await self._store.last_of_each(self._account_id, self._wanted)
+            self._last_of_each = await self._store.episode_actions.last_of_each(
+                self._account_id, self._wanted
+            )
 
     async def pages(self) -> AsyncGenerator[Sequence[EpisodeAction], None]:
         """Yield all pages, each with the URLs that the podcasts have in the list then."""
@@ -69,7 +71,7 @@ class ActionPages:
             if len(some) < self._wanted.most:
                 return
             wanted = replace(self._wanted, first=later(some[-1].revision, 1))
-            some = await self._store.actions(self._account_id, wanted)
+            some = await self._store.episode_actions.page(self._account_id, wanted)
 
     def _chosen(self, some: Sequence[EpisodeAction]) -> Sequence[EpisodeAction]:
         if self._last_of_each is not None:
@@ -80,7 +82,9 @@ class ActionPages:
         """Return actions with the URLs of the list: gPodder finds an episode by them."""
         feed_urls: dict[Guid, str] = {}
         guids = list({action.podcast_guid for action in some})
-        views = await asyncio.gather(*(self._store.view(self._account_id, guid) for guid in guids))
+        views = await asyncio.gather(
+            *(self._store.entries.view(self._account_id, guid) for guid in guids)
+        )
         for guid, view in zip(guids, views, strict=True):
             if view is not None:
                 feed_urls[guid] = view.subscription.feed_url

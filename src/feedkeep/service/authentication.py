@@ -5,9 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from feedkeep import wall_clock
 from feedkeep.errors import NotAuthorized
-from feedkeep.model import Account, Admitted, Guid, NotLookedUp
+from feedkeep.model import Account, Admitted, Guid, NotLookedUp, Now
 from feedkeep.rules import credentials
 from feedkeep.rules.credentials import Credential, PasswordCredential, TokenCredential
 from feedkeep.rules.guids import guid_or_none
@@ -19,9 +18,10 @@ from feedkeep.store.base import Store
 class Authentication:
     """Finds out who asks; who guesses passwords has to wait."""
 
-    def __init__(self, store: Store, passwords: Passwords) -> None:
+    def __init__(self, store: Store, passwords: Passwords, now: Now) -> None:
         self._store = store
         self._passwords = passwords
+        self._now = now
         self._throttle = Throttle()
 
     async def admit(
@@ -43,20 +43,20 @@ class Authentication:
         view = (
             NotLookedUp.NOBODY_LOOKED
             if wanted is None
-            else await self._store.view(account.id, wanted)
+            else await self._store.entries.view(account.id, wanted)
         )
         return Admitted(account, credential.kind, view)
 
     async def _authenticate_token(
         self, credential: TokenCredential, wanted: Guid | None
     ) -> Admitted:
-        found = await self._store.find_token(credential.account_id, credential.hash, wanted)
+        found = await self._store.tokens.find(credential.account_id, credential.hash, wanted)
         if found is None:
             raise NotAuthorized
         account = found.account
         if not credentials.is_named(account, credential):
             raise NotAuthorized
-        if not credentials.admits(account, found.token, wall_clock.now()):
+        if not credentials.admits(account, found.token, self._now()):
             raise NotAuthorized
         view = NotLookedUp.NOBODY_LOOKED if wanted is None else found.view
         return Admitted(account, credential.kind, view, found.token)
@@ -87,7 +87,7 @@ class Authentication:
         All are looked up, and attempts are counted by the first: neither time nor count tells
         whether there is such a name.
         """
-        account = await self._store.find_account(credentials.name_key(shown.name))
+        account = await self._store.accounts.find(credentials.name_key(shown.name))
         if shown.otherwise is not None:
             other = await self._named_account(shown.otherwise)
             if account is None and other[1] is not None:

@@ -28,7 +28,7 @@ class Devices:
 
     async def all(self, account_id: AccountId) -> list[Device]:
         """Return all devices by id."""
-        found = await self._store.documents(account_id, DocumentKind.DEVICE)
+        found = await self._store.documents.of(account_id, DocumentKind.DEVICE)
         return [_DEVICE.decode(document.body) for document in found]
 
     async def describe(
@@ -46,21 +46,22 @@ class Devices:
             return as_json(devices.described(device_id, known, caption, kind))
 
         devices.check_id(device_id)
-        await self._store.change_document(account_id, DocumentKind.DEVICE, device_id, decide)
+        await self._store.documents.change(account_id, DocumentKind.DEVICE, device_id, decide)
 
     async def meet(self, account_id: AccountId, device_id: str) -> None:
         """Make a device known that nobody has described yet, if there is room.
 
         It is only a label, so a lack of room is no reason to refuse what it sent.
         """
-        if await self._store.document(account_id, DocumentKind.DEVICE, device_id) is None:
+        if await self._store.documents.body(account_id, DocumentKind.DEVICE, device_id) is None:
             with contextlib.suppress(InvalidInput):
                 await self.describe(account_id, device_id)
 
     async def settings(self, account_id: AccountId, scope: str) -> str:
         """Return what apps keep under a scope, as JSON; how deep that is does not matter here."""
         return (
-            await self._store.document(account_id, DocumentKind.SETTINGS, short_name(scope)) or "{}"
+            await self._store.documents.body(account_id, DocumentKind.SETTINGS, short_name(scope))
+            or "{}"
         )
 
     async def change_settings(
@@ -84,7 +85,7 @@ class Devices:
             return changed
 
         name = short_name(scope)
-        return await self._store.change_document(account_id, DocumentKind.SETTINGS, name, decide)
+        return await self._store.documents.change(account_id, DocumentKind.SETTINGS, name, decide)
 
 
 def _settings_of(body: str | None) -> dict[str, object]:

@@ -59,11 +59,13 @@ class EpisodeActions:
             await turn.end_if_long()
         kept = [action for action in judged if isinstance(action, EpisodeAction)]
         until = partial(seconds.clock_after_upload, told_of(admitted, Clock.ACTIONS))
-        began, ended = await self._store.record(
+        recorded = await self._store.episode_actions.record(
             admitted.account.id, kept, episode_actions.record, until
         )
         refused = dict.fromkeys(item.url for item in judged if isinstance(item, RefusedUrl))
-        timestamp = await self._progress.note_upload(admitted, Clock.ACTIONS, "", began, ended)
+        timestamp = await self._progress.note_upload(
+            admitted, Clock.ACTIONS, "", recorded.began, recorded.ended
+        )
         return Uploaded(timestamp, [(url, "") for url in refused])
 
 

@@ -3,9 +3,21 @@
 from __future__ import annotations
 
 import secrets
+from typing import ClassVar
 
-from feedkeep import wall_clock
-from feedkeep.model import Account, AccountId, Admitted, Grant, Stamp, Token
+from feedkeep.model import (
+    UNNUMBERED,
+    Account,
+    AccountId,
+    Admitted,
+    Grant,
+    NewToken,
+    Now,
+    Stamp,
+    Token,
+    TokenId,
+    Value,
+)
 from feedkeep.rules import credentials, login_links
 from feedkeep.rules.clock import later
 from feedkeep.security.sessions import SharedSession, SharedSessions
@@ -28,27 +40,56 @@ _DAY_US = 1_440 * _MINUTE_US
 _MAX_LABEL_CHARACTERS = 200
 
 
+class FoundSession(Value, frozen=True):
+    """A session that all share who send the same.
+
+    Attributes:
+        text: Its text.
+        admitted: Who they are.
+    """
+
+    text: str
+    admitted: Admitted
+
+    hidden: ClassVar[frozenset[str]] = frozenset({"text"})
+
+
+class FetchedLogin(Value, frozen=True):
+    """What an app gets for a login that was granted.
+
+    Attributes:
+        name: The name of the account.
+        text: The text of a token of its own.
+    """
+
+    name: str
+    text: str
+
+    hidden: ClassVar[frozenset[str]] = frozenset({"text"})
+
+
 class Logins:
     """Sessions begin, live on and end; logins are granted and fetched."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, now: Now) -> None:
         self._store = store
+        self._now = now
         self._shared = SharedSessions()
 
     async def begin_session(
         self, admitted: Admitted, label: str, *, is_shared: bool = False
-    ) -> tuple[str, Token]:
-        """Begin a session; return its text, which is kept nowhere, and what is kept of it.
+    ) -> NewToken:
+        """Begin a session.
 
         It ends with the password that let in, or with the token that did in place of one.
 
         Raises:
             NotAuthorized: That has ended in the meantime.
         """
-        text, now = new_session(admitted.account.id), wall_clock.now()
+        text, now = new_session(admitted.account.id), self._now()
         expires, of_token = _end_of_session(admitted.token, now)
         session = Token(
-            0,
+            UNNUMBERED,
             credentials.token_hash(text),
             _label(label),
             now,
@@ -57,11 +98,12 @@ class Logins:
             is_shared=is_shared,
             of_token=of_token,
         )
-        return text, await self._store.add_session(
+        kept = await self._store.tokens.add_session(
             admitted.account, session, MAX_SESSIONS, MAX_SESSIONS_OF_AN_APP
         )
+        return NewToken(text, kept)
 
-    async def find_shared(self, shown: str, label: str) -> tuple[str, Admitted] | None:
+    async def find_shared(self, shown: str, label: str) -> FoundSession | None:
         """Return the session that all share who send this header and no cookie, and who they are.
 
         None if there is none yet, or it lets nobody in any more. It takes one query: a client that
@@ -71,19 +113,20 @@ class Logins:
         session = self._shared.find(mark)
         if session is None:
             return None
-        found = await self._store.find_token(session.account_id, session.hash)
-        if found is None or not credentials.admits(found.account, found.token, wall_clock.now()):
+        found = await self._store.tokens.find(session.account_id, session.hash)
+        if found is None or not credentials.admits(found.account, found.token, self._now()):
             self._shared.forget(mark, session)
             return None
         await self.keep_session(session.account_id, found.token)
-        return session.text, Admitted(found.account, session.credential_kind)
+        return FoundSession(session.text, Admitted(found.account, session.credential_kind))
 
     async def share_session(self, shown: str, label: str, admitted: Admitted) -> str:
         """Return the session to share of who was just let in; begin it if there is none."""
 
         async def begin() -> SharedSession:
-            text, session = await self.begin_session(admitted, label, is_shared=True)
-            return SharedSession(admitted.account.id, admitted.credential_kind, text, session.hash)
+            begun = await self.begin_session(admitted, label, is_shared=True)
+            kind, token_hash = admitted.credential_kind, begun.token.hash
+            return SharedSession(admitted.account.id, kind, begun.text, token_hash)
 
         session = await self._shared.begun(self._shared.mark(shown, label), begin)
         return session.text
@@ -94,25 +137,25 @@ class Logins:
         It is moved once a day at most, so that a request seldom has to write. One that belongs to a
         token is left as it is, so that it never outlives that.
         """
-        expires = later(wall_clock.now(), SESSION_DAYS * _DAY_US)
+        expires = later(self._now(), SESSION_DAYS * _DAY_US)
         if not session.is_session or session.of_token is not None or session.expires is None:
             return False
         if expires - session.expires < _DAY_US:
             return False
-        await self._store.extend_token(account_id, session.id, expires)
+        await self._store.tokens.extend(account_id, session.id, expires)
         return True
 
     async def end_session(self, account_id: AccountId, session: Token) -> None:
         """Let a session end now."""
-        await self._store.revoke_token(account_id, session.id, wall_clock.now())
+        await self._store.tokens.revoke(account_id, session.id, self._now())
 
     def begin_login(self) -> str:
         """Return what an app that begins a login keeps to itself. Nothing is kept of it here."""
-        return login_links.new_secret(secrets.token_urlsafe(32), wall_clock.now() // _SECOND_US)
+        return login_links.new_secret(secrets.token_urlsafe(32), self._now() // _SECOND_US)
 
     def is_link_open(self, begun: str) -> bool:
         """Say whether a login can be granted whose link says that it was begun then."""
-        return login_links.is_open(login_links.read_begun(begun), wall_clock.now() // _SECOND_US)
+        return login_links.is_open(login_links.read_begun(begun), self._now() // _SECOND_US)
 
     async def grant_login(self, account: Account, login: bytes, label: str) -> bool:
         """Let the app in that began a login and knows what `login` is the SHA-256 of.
@@ -122,26 +165,26 @@ class Logins:
         Raises:
             NotAuthorized: The account's password has changed just now, or the account is disabled.
         """
-        now = wall_clock.now()
+        now = self._now()
         grant = Grant(login, account.id, _label(label), now)
         forgotten_before = later(now, -login_links.REMEMBERED_SECONDS * _SECOND_US)
-        return await self._store.save_grant(account, grant, forgotten_before)
+        return await self._store.logins.save(account, grant, forgotten_before)
 
-    async def fetch_login(self, secret: str) -> tuple[str, str] | None:
+    async def fetch_login(self, secret: str) -> FetchedLogin | None:
         """Return the name and a new token of who granted a login, once; else None."""
-        now = wall_clock.now()
+        now = self._now()
         if not login_links.is_open(login_links.begun_at(secret), now // _SECOND_US):
             return None
-        grant = await self._store.find_grant(login_links.login_of(secret))
+        grant = await self._store.logins.find(login_links.login_of(secret))
         if grant is None:
             return None
         text = new_token(grant.account_id)
-        token = Token(0, credentials.token_hash(text), grant.label, now, is_granted=True)
-        account = await self._store.fetch_grant(grant, token, now)
-        return (account.name, text) if account else None
+        token = Token(UNNUMBERED, credentials.token_hash(text), grant.label, now, is_granted=True)
+        account = await self._store.logins.fetch(grant, token, now)
+        return FetchedLogin(account.name, text) if account else None
 
 
-def _end_of_session(shown: Token | None, now: Stamp) -> tuple[Stamp, int | None]:
+def _end_of_session(shown: Token | None, now: Stamp) -> tuple[Stamp, TokenId | None]:
     """Return when a session ends, and with which token, that begins for who showed a token.
 
     None for a password.

@@ -35,12 +35,14 @@ class Migrations:
 
     async def so_far(self, account_id: AccountId, where: str) -> Migrated:
         """Return what came from another server so far."""
-        body = await self._store.document(account_id, DocumentKind.MIGRATION, short_name(where))
+        body = await self._store.documents.body(
+            account_id, DocumentKind.MIGRATION, short_name(where)
+        )
         return _MIGRATED.decode(body) if body else Migrated()
 
     async def note(self, account_id: AccountId, where: str, so_far: Migrated) -> None:
         """Remember what came from another server so far."""
         body = as_json(so_far)
-        await self._store.change_document(
+        await self._store.documents.change(
             account_id, DocumentKind.MIGRATION, short_name(where), lambda *_: body
         )

@@ -31,7 +31,7 @@ class Progress:
         """Return a stamp of an account's clock before which nothing more will come."""
         if seconds.is_settled(now):
             return now
-        return await self._store.advance(admitted.account.id, clock, seconds.settled)
+        return await self._store.accounts.advance(admitted.account.id, clock, seconds.settled)
 
     async def note_upload(
         self, admitted: Admitted, clock: Clock, device: str, began: Stamp, ended: Stamp
@@ -48,7 +48,7 @@ class Progress:
         """Remember how far an app was told, if that has changed."""
         before = told_of(admitted, clock)
         if admitted.token and told != before:
-            await self._store.note_told(admitted.account.id, admitted.token.id, clock, told)
+            await self._store.tokens.note_told(admitted.account.id, admitted.token.id, clock, told)
 
 
 def told_of(admitted: Admitted, clock: Clock) -> Told:

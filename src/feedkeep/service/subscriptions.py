@@ -35,7 +35,7 @@ class Subscriptions:
         self, account_id: AccountId, items: Sequence[Wanted | Refused]
     ) -> list[Added | Refused]:
         """Add all items in one step; each is accepted or refused on its own."""
-        return await self._store.change(
+        return await self._store.entries.change(
             account_id,
             subscriptions.guids_wanted(items),
             lambda snapshot: subscriptions.add(snapshot, items, self._most),
@@ -73,7 +73,7 @@ class Subscriptions:
             None if new_guid is None else parse_guid(new_guid),
             is_subscribed,
         )
-        return await self._store.change(
+        return await self._store.entries.change(
             account_id,
             [present, *wanted.guids()],
             lambda snapshot: subscriptions.update(snapshot, present, wanted, self._most),
@@ -87,7 +87,7 @@ class Subscriptions:
             UnknownSubscription: There is none, or it was deleted already.
         """
         present = parse_guid(guid)
-        return await self._store.change(
+        return await self._store.entries.change(
             account_id, [present], lambda snapshot: subscriptions.delete(snapshot, present)
         )
 
@@ -97,7 +97,7 @@ class Subscriptions:
         Raises:
             UnknownSubscription: The account has none of that id.
         """
-        found = await self._store.deletion(account_id, deletion_id)
+        found = await self._store.entries.deletion(account_id, deletion_id)
         if found is None:
             raise UnknownSubscription
         return found
@@ -110,9 +110,9 @@ class Subscriptions:
         """
         if request.since >= account.last_stamp:
             return Page(0, (), has_more=False)
-        return await self._store.page(account.id, request)
+        return await self._store.entries.page(account.id, request)
 
     async def subscribed(self, account_id: AccountId) -> list[Subscription]:
         """Return every subscription that the account is subscribed to, oldest change first."""
-        whole = await self._store.whole(account_id)
+        whole = await self._store.entries.whole(account_id)
         return await beside(len(whole.entries) > LONG_LIST, subscriptions.subscribed, whole)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from feedkeep import wall_clock
 from feedkeep.errors import AccountError
-from feedkeep.model import Token
+from feedkeep.model import UNNUMBERED, NewToken, Now, Token, TokenId
 from feedkeep.rules import credentials
 from feedkeep.rules.clock import later
 from feedkeep.security.tokens import new_token
@@ -19,17 +18,18 @@ _MICROSECONDS_PER_DAY = 86_400_000_000
 class Tokens:
     """The tokens and sessions of all accounts."""
 
-    def __init__(self, store: Store, accounts: Accounts) -> None:
+    def __init__(self, store: Store, accounts: Accounts, now: Now) -> None:
         self._store = store
         self._accounts = accounts
+        self._now = now
 
-    async def create(self, name: str, label: str, expires_days: int | None) -> tuple[str, Token]:
-        """Make a token; return its text, which is kept nowhere, and what is kept of it."""
+    async def create(self, name: str, label: str, expires_days: int | None) -> NewToken:
+        """Make a token."""
         account = await self._accounts.named(name)
-        text, now = new_token(account.id), wall_clock.now()
+        text, now = new_token(account.id), self._now()
         expires = None if expires_days is None else later(now, expires_days * _MICROSECONDS_PER_DAY)
-        token = Token(0, credentials.token_hash(text), label, now, expires)
-        return text, await self._store.add_token(account.id, token)
+        token = Token(UNNUMBERED, credentials.token_hash(text), label, now, expires)
+        return NewToken(text, await self._store.tokens.add(account.id, token))
 
     async def of(self, name: str) -> Sequence[Token]:
         """Return all tokens of an account, ended ones too."""
@@ -39,7 +39,7 @@ class Tokens:
         """Return all sessions of an account that are kept, ended ones too."""
         return [token for token in await self._kept_tokens(name) if token.is_session]
 
-    async def revoke(self, name: str, token_id: int) -> None:
+    async def revoke(self, name: str, token_id: TokenId) -> None:
         """Let a token end now.
 
         Raises:
@@ -47,19 +47,19 @@ class Tokens:
         """
         await self._revoke(name, token_id, await self.of(name), "token")
 
-    async def revoke_session(self, name: str, session_id: int) -> None:
+    async def revoke_session(self, name: str, session_id: TokenId) -> None:
         """Let a session end now; raises as `revoke` does."""
         await self._revoke(name, session_id, await self.sessions_of(name), "session")
 
     async def _kept_tokens(self, name: str) -> Sequence[Token]:
         account = await self._accounts.named(name)
-        return await self._store.tokens(account.id)
+        return await self._store.tokens.of(account.id)
 
-    async def _revoke(self, name: str, number: int, kept: Sequence[Token], kind: str) -> None:
+    async def _revoke(self, name: str, number: TokenId, kept: Sequence[Token], kind: str) -> None:
         account = await self._accounts.named(name)
         if number not in {item.id for item in kept}:
             raise AccountError(
                 f"{account.name} has no {kind} {number};"
                 f" `feedkeep {kind} list {account.name}` shows all."
             )
-        await self._store.revoke_token(account.id, number, wall_clock.now())
+        await self._store.tokens.revoke(account.id, number, self._now())

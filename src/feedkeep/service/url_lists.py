@@ -17,6 +17,7 @@ from feedkeep.model import (
     Guid,
     Second,
     Stamp,
+    Value,
 )
 from feedkeep.rules import devices, episode_actions, seconds, spellings, url_lists
 from feedkeep.rules.clock import later
@@ -35,6 +36,18 @@ _STAMPED_AT_ONCE = 1_000
 _SPELLINGS = msgspec.json.Decoder(Spellings)
 
 
+class ToldChanges(Value, frozen=True):
+    """What an app is told of the list.
+
+    Attributes:
+        changes: What to add and to remove.
+        timestamp: The second to ask for next.
+    """
+
+    changes: UrlChanges
+    timestamp: Second
+
+
 class UrlLists:
     """Tells apps what changed, and takes what they send."""
 
@@ -43,9 +56,7 @@ class UrlLists:
         self._most = most
         self._progress = progress
 
-    async def changes(
-        self, admitted: Admitted, since: Second, device: str = ""
-    ) -> tuple[UrlChanges, Second]:
+    async def changes(self, admitted: Admitted, since: Second, device: str = "") -> ToldChanges:
         """Return what to add and to remove since a second, and the second to ask for next.
 
         Where nothing changed, that costs no more than finding out who asks.
@@ -62,13 +73,13 @@ class UrlLists:
         await self._progress.note(
             admitted, Clock.SUBSCRIPTIONS, seconds.after_reply(since, second, told)
         )
-        return changes, second
+        return ToldChanges(changes, second)
 
     async def _changes(
         self, admitted: Admitted, since: Second, first: Second, device: str
     ) -> UrlChanges:
         told, stamp = told_of(admitted, Clock.SUBSCRIPTIONS), seconds.first_stamp(first)
-        entries = await self._store.changed(admitted.account.id, stamp)
+        entries = await self._store.entries.changed(admitted.account.id, stamp)
         known = await self._spellings(admitted, device) if url_lists.has_moved(entries) else UNKNOWN
         is_from_nothing = since == seconds.FROM_NOTHING and told.heard is None
 
@@ -92,7 +103,7 @@ class UrlLists:
         guids = dict.fromkeys([*guids_wanted(items), *(url.guid for url in left)])
         told = told_of(admitted, Clock.SUBSCRIPTIONS)
         known = await self._spellings(admitted, device)
-        synced = await self._store.change(
+        synced = await self._store.entries.change(
             admitted.account.id,
             list(guids),
             lambda snapshot: url_lists.upload(snapshot, items, left, known, told, self._most),
@@ -116,7 +127,7 @@ class UrlLists:
         wanted = await beside(len(urls) > LONG_LIST, url_lists.whole_list, urls)
         told = told_of(admitted, Clock.SUBSCRIPTIONS)
         known = await self._spellings(admitted, device)
-        synced = await self._store.change(
+        synced = await self._store.entries.change(
             admitted.account.id,
             None,
             lambda snapshot: url_lists.replace_list(snapshot, wanted, known, told, self._most),
@@ -134,7 +145,7 @@ class UrlLists:
 
     async def _spellings(self, admitted: Admitted, device: str) -> Spellings:
         """Return by which URLs an app has the feeds that moved."""
-        body = await self._store.document(
+        body = await self._store.documents.body(
             admitted.account.id, DocumentKind.SPELLINGS, _app_name(admitted, device)
         )
         return _SPELLINGS.decode(body) if body else UNKNOWN
@@ -155,7 +166,7 @@ class UrlLists:
         if after != before:
             name = _app_name(admitted, device)
             with contextlib.suppress(InvalidInput):
-                await self._store.change_document(
+                await self._store.documents.change(
                     admitted.account.id, DocumentKind.SPELLINGS, name, decide
                 )
 
@@ -173,7 +184,7 @@ class UrlLists:
         """
         old, new = parse_feed_url(old_url), parse_feed_url(new_url)
         try:
-            guids = await self._store.change(
+            guids = await self._store.entries.change(
                 account_id,
                 [old.guid, new.guid],
                 lambda snapshot: url_lists.move(
@@ -187,15 +198,17 @@ class UrlLists:
                 await self._tell_actions_anew(account_id, guid)
 
     async def _tell_actions_anew(self, account_id: AccountId, podcast_guid: Guid) -> None:
-        newest = await self._store.advance(account_id, Clock.ACTIONS, seconds.settled)
+        newest = await self._store.accounts.advance(account_id, Clock.ACTIONS, seconds.settled)
         first = Stamp(0)
         while True:
             request = ActionRequest(first, podcast_guid, _STAMPED_AT_ONCE)
-            listed = await self._store.actions(account_id, request)
+            listed = await self._store.episode_actions.page(account_id, request)
             old = [action for action in listed if action.revision <= newest]
             if not old:
                 return
-            await self._store.record(account_id, old, episode_actions.stamped_anew, max)
+            await self._store.episode_actions.record(
+                account_id, old, episode_actions.stamped_anew, max
+            )
             first = later(old[-1].revision, 1)
 
 

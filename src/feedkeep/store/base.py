@@ -1,4 +1,4 @@
-"""The Store protocol: all that the service asks of a database.
+"""The Store protocol: all that the service asks of a database, topic by topic.
 
 A store loads entries by guid, saves what a rule decided, lists what changed, and finds credentials.
 Every method can raise `StoreUnavailable`: the store is locked, full, away or damaged, and nothing
@@ -29,11 +29,13 @@ from feedkeep.model import (
     Guid,
     Page,
     PageRequest,
+    Recorded,
     Records,
     Snapshot,
     Stamp,
     T,
     Token,
+    TokenId,
     Told,
     View,
 )
@@ -41,35 +43,18 @@ from feedkeep.model import (
 RECORDS_AT_ONCE = 1_000
 """How many records are in memory at once while everything is read or written."""
 
-
 MAX_DELETIONS = 10_000
 """How many deletions of an account can be asked for by their ids; the oldest make room."""
-
-
-class Archive(Protocol):
-    """Everything that a store keeps, as it is at one moment."""
-
-    async def count(self) -> int:
-        """Return how many records there are."""
-
-    def records(self) -> AsyncIterator[Records]:
-        """Yield all records, at most `RECORDS_AT_ONCE` at a time, as often as it is called.
-
-        First owners, then tokens, deletions, subscriptions, pointers, episode actions, documents:
-        what others refer to comes before them. Each kind is ordered by account, and then by what is
-        its key there.
-        """
-
 
 DecideActions: TypeAlias = Callable[[ActionSnapshot, Sequence[EpisodeAction]], ActionDecision]
 """A rule about episode actions: says what is to be kept of some that were sent."""
 
-Check: TypeAlias = Callable[[Archive], Awaitable[None]]
-"""Looks at what was put into a store, and raises if it is not what it should be."""
+DecideDocument: TypeAlias = Callable[[str | None, int], str]
+"""Makes a document's new body of its old one, or None and how many others of its kind there are."""
 
 
-class Store(Protocol):
-    """One database, shared by all requests of a process."""
+class Entries(Protocol):
+    """The entries of all lists: subscriptions, and the pointers that lead to them."""
 
     async def change(
         self,
@@ -112,19 +97,9 @@ class Store(Protocol):
         With each subscription in it come all pointers to it that have an alias.
         """
 
-    async def advance(
-        self, account_id: AccountId, clock: Clock, to: Callable[[Stamp], Stamp]
-    ) -> Stamp:
-        """Set a clock to what `to` makes of it, after every change before, and return that.
 
-        Raises:
-            NotAuthorized: The account is gone.
-        """
-
-    async def note_told(
-        self, account_id: AccountId, token_id: int, clock: Clock, told: Told
-    ) -> None:
-        """Remember how far a token's bearer knows what changed; what it heard never goes back."""
+class EpisodeActions(Protocol):
+    """The episode actions of all accounts."""
 
     async def record(
         self,
@@ -132,20 +107,21 @@ class Store(Protocol):
         sent: Sequence[EpisodeAction],
         decide: DecideActions,
         until: Callable[[Stamp, Stamp], Stamp],
-    ) -> tuple[Stamp, Stamp]:
+    ) -> Recorded:
         """Keep what `decide` makes of episode actions, in one step, however many they are.
 
-        Returns where the clock of actions stood before, and where it stands now: where `until` puts
-        it, which is given where it stood and where the last of the actions took it.
+        Afterwards the clock of actions stands where `until` puts it, which is given where it stood,
+        and where the last of the actions took it.
 
         They are taken in order, some at a time: `decide` is given those that are there with the
-        same keys, and those that were sent. It sees what was decided before. Otherwise as `change`.
+        same keys, and those that were sent. It sees what was decided before. Otherwise as
+        `Entries.change`.
 
         Raises:
             NotAuthorized: The account is gone.
         """
 
-    async def actions(self, account_id: AccountId, request: ActionRequest) -> list[EpisodeAction]:
+    async def page(self, account_id: AccountId, request: ActionRequest) -> list[EpisodeAction]:
         """Return episode actions by rising revision."""
 
     async def last_of_each(self, account_id: AccountId, request: ActionRequest) -> Sequence[Stamp]:
@@ -154,29 +130,31 @@ class Store(Protocol):
         All of those wanted, however many: they are numbers, of eight bytes each.
         """
 
-    async def documents(self, account_id: AccountId, kind: DocumentKind) -> Sequence[Document]:
+
+class Documents(Protocol):
+    """Small texts that are kept for apps."""
+
+    async def of(self, account_id: AccountId, kind: DocumentKind) -> Sequence[Document]:
         """Return all documents of a kind by name."""
 
-    async def document(self, account_id: AccountId, kind: DocumentKind, name: str) -> str | None:
+    async def body(self, account_id: AccountId, kind: DocumentKind, name: str) -> str | None:
         """Return the body of a document."""
 
-    async def change_document(
-        self,
-        account_id: AccountId,
-        kind: DocumentKind,
-        name: str,
-        decide: Callable[[str | None, int], str],
+    async def change(
+        self, account_id: AccountId, kind: DocumentKind, name: str, decide: DecideDocument
     ) -> str:
         """Load a document, save what `decide` makes of it, and return that.
-
-        `decide` is given the body, or None and how many others of the kind there are.
 
         Raises:
             NotAuthorized: The account is gone.
             FeedkeepError: Whatever `decide` raises; nothing is changed then.
         """
 
-    async def save_grant(self, account: Account, grant: Grant, forgotten_before: Stamp) -> bool:
+
+class Logins(Protocol):
+    """What accounts' owners have granted: that the app which began a login is let in."""
+
+    async def save(self, account: Account, grant: Grant, forgotten_before: Stamp) -> bool:
         """Remember a grant; say whether that was done: a login is granted once, by one account.
 
         Also where it was fetched. Those that were made before a stamp are forgotten.
@@ -186,33 +164,29 @@ class Store(Protocol):
                 is gone.
         """
 
-    async def find_grant(self, login: bytes) -> Grant | None:
+    async def find(self, login: bytes) -> Grant | None:
         """Return the grant of a login, unless it was fetched. That writes nothing."""
 
-    async def fetch_grant(self, grant: Grant, token: Token, now: Stamp) -> Account | None:
+    async def fetch(self, grant: Grant, token: Token, now: Stamp) -> Account | None:
         """Remember the token that an app gets for a grant, and that it was fetched, in one step.
 
         Return whose it is; None if it was fetched before, or is not there any more.
         """
 
-    async def find_token(
-        self, account_id: AccountId, token_hash: bytes, guid: Guid | None = None
-    ) -> Found | None:
-        """Return the token of that hash with its account, as they are now.
 
-        With `guid`, also its entry in that account, as `view` does, in the same query.
-        """
+class Accounts(Protocol):
+    """All accounts, and their clocks."""
 
-    async def find_account(self, name_key: str) -> Account | None:
+    async def find(self, name_key: str) -> Account | None:
         """Return the account whose name has that key, as it is now."""
 
-    async def accounts(self) -> Sequence[Account]:
+    async def all(self) -> Sequence[Account]:
         """Return all accounts by name."""
 
-    async def has_accounts(self) -> bool:
+    async def are_there(self) -> bool:
         """Say whether there is any account."""
 
-    async def create_account(self, account: Account, name_key: str) -> None:
+    async def create(self, account: Account, name_key: str) -> None:
         """Add an account without entries.
 
         Raises:
@@ -228,16 +202,40 @@ class Store(Protocol):
     async def set_disabled(self, account_id: AccountId, is_disabled: bool) -> None:
         """Disable or enable an account; logins that were granted but not fetched end with it."""
 
-    async def delete_account(self, account_id: AccountId) -> None:
+    async def delete(self, account_id: AccountId) -> None:
         """Remove an account and all that is kept for it."""
 
-    async def add_token(self, account_id: AccountId, token: Token) -> Token:
+    async def advance(
+        self, account_id: AccountId, clock: Clock, to: Callable[[Stamp], Stamp]
+    ) -> Stamp:
+        """Set a clock to what `to` makes of it, after every change before, and return that.
+
+        Raises:
+            NotAuthorized: The account is gone.
+        """
+
+
+class Tokens(Protocol):
+    """The tokens and sessions of all accounts, and how far their bearers know what changed."""
+
+    async def find(
+        self, account_id: AccountId, token_hash: bytes, guid: Guid | None = None
+    ) -> Found | None:
+        """Return the token of that hash with its account, as they are now.
+
+        With `guid`, also its entry in that account, as `Entries.view` does, in the same query.
+        """
+
+    async def of(self, account_id: AccountId) -> Sequence[Token]:
+        """Return all tokens of an account by number, sessions and revoked ones too."""
+
+    async def add(self, account_id: AccountId, token: Token) -> Token:
         """Remember a token; return it under the account's next number, whatever id it came with."""
 
     async def add_session(
         self, account: Account, token: Token, most: int, most_alike: int
     ) -> Token:
-        """Remember a session as `add_token` does; forget others but those that end last.
+        """Remember a session as `add` does; forget others but those that end last.
 
         So many stay, and so many of those with one label; the new one is always among them.
 
@@ -246,17 +244,66 @@ class Store(Protocol):
                 another password by now than `account`, or is gone.
         """
 
-    async def extend_token(self, account_id: AccountId, token_id: int, expires: Stamp) -> None:
+    async def extend(self, account_id: AccountId, token_id: TokenId, expires: Stamp) -> None:
         """Let a token that is not revoked end at another time."""
 
-    async def tokens(self, account_id: AccountId) -> Sequence[Token]:
-        """Return all tokens of an account by number, sessions and revoked ones too."""
-
-    async def revoke_token(self, account_id: AccountId, token_id: int, now: Stamp) -> Token | None:
+    async def revoke(self, account_id: AccountId, token_id: TokenId, now: Stamp) -> Token | None:
         """Let a token end now, unless it ended before, and every session that belongs to it.
 
         Return it, or None if there is none.
         """
+
+    async def note_told(
+        self, account_id: AccountId, token_id: TokenId, clock: Clock, told: Told
+    ) -> None:
+        """Remember how far a token's bearer knows what changed; what it heard never goes back."""
+
+
+class Archive(Protocol):
+    """Everything that a store keeps, as it is at one moment."""
+
+    async def count(self) -> int:
+        """Return how many records there are."""
+
+    def records(self) -> AsyncIterator[Records]:
+        """Yield all records, at most `RECORDS_AT_ONCE` at a time, as often as it is called.
+
+        First owners, then tokens, deletions, subscriptions, pointers, episode actions, documents:
+        what others refer to comes before them. Each kind is ordered by account, and then by what is
+        its key there.
+        """
+
+
+Check: TypeAlias = Callable[[Archive], Awaitable[None]]
+"""Looks at what was put into a store, and raises if it is not what it should be."""
+
+
+class Store(Protocol):
+    """One database, shared by all requests of a process."""
+
+    @property
+    def entries(self) -> Entries:
+        """The entries of all lists."""
+
+    @property
+    def episode_actions(self) -> EpisodeActions:
+        """Episode actions."""
+
+    @property
+    def documents(self) -> Documents:
+        """What is kept for apps."""
+
+    @property
+    def logins(self) -> Logins:
+        """Logins that were granted."""
+
+    @property
+    def accounts(self) -> Accounts:
+        """Accounts."""
+
+    @property
+    def tokens(self) -> Tokens:
+        """Tokens and sessions."""
 
     async def assert_ready(self) -> None:
         """Return if the store can read and write now; else raise `StoreUnavailable`."""

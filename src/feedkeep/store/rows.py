@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 from msgspec.structs import astuple
@@ -14,7 +14,6 @@ from feedkeep.model import (
     Alias,
     Counts,
     Deletion,
-    Document,
     Entry,
     EpisodeAction,
     Found,
@@ -22,80 +21,13 @@ from feedkeep.model import (
     Owner,
     OwnUpload,
     Pointer,
-    Record,
     Subscription,
     Token,
     View,
 )
+from feedkeep.store.tables import ACCOUNT, ENTRY, NEW_TOKEN, TOKEN
 
-COUNTS = ("subscribed_count", "announced_count", "entry_count")
-"""The columns of an account that say how much is in its list."""
-
-ACCOUNT = (
-    "name",
-    "password_hash",
-    "is_disabled",
-    "created",
-    "last_stamp",
-    "last_action_stamp",
-    *COUNTS,
-)
-OWNER = (*ACCOUNT, "name_key", "last_token_id")
-TOKEN = (
-    "id",
-    "hash",
-    "label",
-    "created",
-    "expires",
-    "revoked",
-    "is_session",
-    "is_shared",
-    "of_token",
-    "is_granted",
-    "told_subscriptions",
-    "heard_subscriptions",
-    "told_actions",
-    "heard_actions",
-    "own_subscriptions",
-    "own_actions",
-)
-NEW_TOKEN = TOKEN[: TOKEN.index("told_subscriptions")]
-"""The columns of a token whose bearer has not been told anything yet."""
-
-DELETION = ("id", "guid")
-ENTRY = (
-    "guid",
-    "new_guid",
-    "feed_url",
-    "is_subscribed",
-    "subscription_changed",
-    "guid_changed",
-    "deleted",
-    "alias_url",
-    "alias_moved_away",
-    "alias_retired",
-    "status_changed",
-    "app_url",
-    "app_url_until",
-)
-"""The columns of an entry, but for the account and the revision."""
-
-SAVED_ENTRY = (*ENTRY, "revision")
-ACTION = (
-    "key",
-    "podcast_guid",
-    "podcast",
-    "episode",
-    "device",
-    "kind",
-    "done",
-    "started",
-    "position",
-    "total",
-    "episode_guid",
-    "revision",
-)
-DOCUMENT = ("kind", "name", "body")
+Row: TypeAlias = Sequence[Any]
 
 _OWN = msgspec.json.Decoder(tuple[OwnUpload, ...])
 _TOLD = len(NEW_TOKEN)
@@ -104,29 +36,7 @@ _ACCOUNT_END = 1 + len(ACCOUNT)
 _TOKEN_END = _ACCOUNT_END + len(TOKEN)
 
 
-def columns(names: Sequence[str], alias: str = "") -> str:
-    """Return columns as a statement lists them, of the table that it calls `alias`."""
-    return ", ".join(f"{alias}.{name}" if alias else name for name in names)
-
-
-def table_of(record: Record) -> tuple[str, Sequence[str]]:
-    """Return the table that keeps a record, and its columns but for the account's id."""
-    match record:
-        case Owner():
-            return "account", OWNER
-        case Token():
-            return "token", TOKEN
-        case Deletion():
-            return "deletion", DELETION
-        case Subscription() | Pointer():
-            return "entry", SAVED_ENTRY
-        case EpisodeAction():
-            return "episode_action", ACTION
-        case Document():
-            return "document", DOCUMENT
-
-
-def account_of(row: Sequence[Any]) -> Account:
+def account_of(row: Row) -> Account:
     """Return the account whose id and `ACCOUNT` columns a row has."""
     number, name, password_hash, is_disabled, created, last_stamp, last_action, *counts = row
     clocks = (last_stamp, last_action)
@@ -135,7 +45,7 @@ def account_of(row: Sequence[Any]) -> Account:
     return Account(AccountId(number), name, password_hash, is_out, created, *clocks, kept)
 
 
-def token_of(row: Sequence[Any]) -> Token:
+def token_of(row: Row) -> Token:
     """Return the token whose `TOKEN` columns a row has."""
     number, token_hash, label, created, expires, revoked, *kind = row[:_TOLD]
     session, shared, of_token, granted = kind
@@ -154,9 +64,26 @@ def _own_of(text: str | None) -> Sequence[OwnUpload]:
     return _OWN.decode(text) if text else ()
 
 
-def new_token_row(token: Token) -> tuple[Any, ...]:
+def owner_of(row: Row) -> Owner:
+    """Return the owner whose id and columns a row has."""
+    return Owner(account_of(row[:_ACCOUNT_END]), *row[_ACCOUNT_END:])
+
+
+def owner_row(owner: Owner) -> Row:
+    """Return the columns of an owner."""
+    *told, counts = astuple(owner.account)[1:]
+    return (*told, *astuple(counts), owner.name_key, owner.last_token_id)
+
+
+def new_token_row(token: Token) -> Row:
     """Return the `NEW_TOKEN` columns of a token."""
     return astuple(token)[:_TOLD]
+
+
+def token_row(token: Token) -> Row:
+    """Return the `TOKEN` columns of a token."""
+    *others, own_subscriptions, own_actions = astuple(token)
+    return (*others, own_row(own_subscriptions), own_row(own_actions))
 
 
 class Rows:
@@ -166,7 +93,7 @@ class Rows:
         self._write = write_guid
         self._read = read_guid
 
-    def entry_of(self, row: Sequence[Any]) -> Entry:
+    def entry_of(self, row: Row) -> Entry:
         """Return the entry whose `ENTRY` columns a row has."""
         guid, new_guid, url, is_subscribed, changed, guid_changed, deleted, *others = row
         alias_url, moved, retired, *told = others
@@ -184,7 +111,7 @@ class Rows:
             *told,
         )
 
-    def view_of(self, row: Sequence[Any]) -> View:
+    def view_of(self, row: Row) -> View:
         """Return the view whose entry, and then its subscription unless it is one, a row has."""
         entry = self.entry_of(row[:_WIDTH])
         if isinstance(entry, Subscription):
@@ -193,14 +120,14 @@ class Rows:
         assert isinstance(subscription, Subscription)
         return View(entry, subscription)
 
-    def found_of(self, row: Sequence[Any]) -> Found:
+    def found_of(self, row: Row) -> Found:
         """Return what a token leads to, of an account's, a token's and a view's columns."""
         account, token = account_of(row[:_ACCOUNT_END]), token_of(row[_ACCOUNT_END:_TOKEN_END])
         is_there = row[_TOKEN_END] is not None
         return Found(account, token, self.view_of(row[_TOKEN_END:]) if is_there else None)
 
-    def row_of(self, entry: Entry) -> tuple[Any, ...]:
-        """Return the `SAVED_ENTRY` columns of an entry."""
+    def entry_row(self, entry: Entry) -> Row:
+        """Return the columns of an entry as they are written."""
         alias = astuple(entry.alias) if entry.alias else (None, None, None)
         guid, changed = self._write(entry.guid), entry.guid_changed
         if isinstance(entry, Pointer):
@@ -221,39 +148,20 @@ class Rows:
             entry.revision,
         )
 
-    def deletion_of(self, row: Sequence[Any]) -> Deletion:
-        """Return the deletion whose `DELETION` columns a row has."""
+    def deletion_of(self, row: Row) -> Deletion:
+        """Return the deletion whose columns a row has."""
         return Deletion(row[0], self._read(row[1]))
 
-    def record_row(self, account_id: AccountId, record: Record) -> tuple[Any, ...]:
-        """Return the account's id and then the columns of a record."""
-        match record:
-            case Owner(account, name_key, last_token_id):
-                *told, counts = astuple(account)[1:]
-                return (account_id, *told, *astuple(counts), name_key, last_token_id)
-            case Token():
-                *others, own_subscriptions, own_actions = astuple(record)
-                return (account_id, *others, own_row(own_subscriptions), own_row(own_actions))
-            case Document():
-                return (account_id, *astuple(record))
-            case Deletion(number, guid):
-                return (account_id, number, self._write(guid))
-            case Subscription() | Pointer():
-                return (account_id, *self.row_of(record))
-            case EpisodeAction():
-                return (account_id, *self.action_row(record))
+    def deletion_row(self, deletion: Deletion) -> Row:
+        """Return the columns of a deletion."""
+        return (deletion.id, self._write(deletion.guid))
 
-    def action_of(self, row: Sequence[Any]) -> EpisodeAction:
+    def action_of(self, row: Row) -> EpisodeAction:
         """Return the episode action whose `ACTION` columns a row has."""
         key, podcast_guid, *rest = row
         return EpisodeAction(key, self._read(podcast_guid), *rest)
 
-    def action_row(self, action: EpisodeAction) -> tuple[Any, ...]:
+    def action_row(self, action: EpisodeAction) -> Row:
         """Return the `ACTION` columns of an episode action."""
         key, podcast_guid, *rest = astuple(action)
         return (key, self._write(podcast_guid), *rest)
-
-
-def owner_of(row: Sequence[Any]) -> Owner:
-    """Return the owner whose id and `OWNER` columns a row has."""
-    return Owner(account_of(row[:_ACCOUNT_END]), *row[_ACCOUNT_END:])

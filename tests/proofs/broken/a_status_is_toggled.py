@@ -10,7 +10,7 @@ _update = Subscriptions.update
 
 async def update(self: Subscriptions, account_id: AccountId, guid: str, **change: Any) -> Any:
     if change.get("is_subscribed") is not None:
-        view = await self._store.view(account_id, Guid(guid))
+        view = await self._store.entries.view(account_id, Guid(guid))
         change["is_subscribed"] = view is not None and not view.subscription.is_subscribed
     return await _update(self, account_id, guid, **change)
 

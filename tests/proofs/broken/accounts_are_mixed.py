@@ -1,19 +1,23 @@
 """A guid finds what any account has under it."""
 
+from feedkeep import wall_clock
 from feedkeep.model import AccountId, Found, Guid
-from feedkeep.store.sqlite import SqliteStore
+from feedkeep.store.sqlite.accounts import SqliteAccounts
+from feedkeep.store.sqlite.entries import SqliteEntries
+from feedkeep.store.sqlite.tokens import SqliteTokens
 
-_find_token = SqliteStore.find_token
+_find = SqliteTokens.find
 
 
-async def find_token(
-    self: SqliteStore, account_id: AccountId, token_hash: bytes, guid: Guid | None = None
+async def find(
+    self: SqliteTokens, account_id: AccountId, token_hash: bytes, guid: Guid | None = None
 ) -> Found | None:
-    found = await _find_token(self, account_id, token_hash, guid)
-    for account in await self.accounts() if found and guid else ():
-        if found and guid and (view := await self.view(account.id, guid)):
+    found = await _find(self, account_id, token_hash, guid)
+    accounts, entries = SqliteAccounts(self._runner), SqliteEntries(self._runner, wall_clock.now)
+    for account in await accounts.all() if found and guid else ():
+        if found and guid and (view := await entries.view(account.id, guid)):
             return Found(found.account, found.token, view)
     return found
 
 
-SqliteStore.find_token = find_token
+SqliteTokens.find = find

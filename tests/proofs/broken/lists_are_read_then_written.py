@@ -17,14 +17,14 @@ async def replace(
 ) -> int:
     wanted = url_lists.whole_list(urls)
     store = lists._store
-    read = await store.whole(admitted.account.id)
+    read = await store.entries.whole(admitted.account.id)
     added, left = url_lists.to_replace(read, wanted.urls)
 
     def decide(snapshot: Snapshot) -> Decision[Synced]:
         items = [want(url.text, None) for url in added]
         return url_lists.upload(snapshot, items, left)
 
-    synced = await store.change(admitted.account.id, None, decide)
+    synced = await store.entries.change(admitted.account.id, None, decide)
     await lists._note_list(admitted, device, UNKNOWN, synced)
     return 0
 

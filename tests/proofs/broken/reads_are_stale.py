@@ -3,22 +3,22 @@
 import time
 
 from feedkeep.model import AccountId, Found, Guid
-from feedkeep.store.postgres import PostgresStore
+from feedkeep.store.postgres.tokens import PostgresTokens
 
-_find_token = PostgresStore.find_token
+_find = PostgresTokens.find
 _seen: dict[object, tuple[float, Found | None]] = {}
 
 
-async def find_token(
-    self: PostgresStore, account_id: AccountId, token_hash: bytes, guid: Guid | None = None
+async def find(
+    self: PostgresTokens, account_id: AccountId, token_hash: bytes, guid: Guid | None = None
 ) -> Found | None:
     key = (account_id, token_hash, guid)
     when, found = _seen.get(key, (0.0, None))
     if time.monotonic() - when > 0.02:
         asked = time.monotonic()
-        found = await _find_token(self, account_id, token_hash, guid)
+        found = await _find(self, account_id, token_hash, guid)
         _seen[key] = asked, found
     return found
 
 
-PostgresStore.find_token = find_token
+PostgresTokens.find = find

@@ -10,11 +10,11 @@ import asyncpg
 from feedkeep.model import Stamp
 from feedkeep.rules import draft
 from feedkeep.store.overlay import Overlay
-from feedkeep.store.postgres.entries import Entries
+from feedkeep.store.postgres.changes import Changes
 
 _own = os.getpid() % 2
 _last = _own
-_save_all = Entries._save_all
+_save_all = Changes._save_all
 
 
 def next_stamp(_last_of_account: Stamp, now: Stamp) -> Stamp:
@@ -24,11 +24,11 @@ def next_stamp(_last_of_account: Stamp, now: Stamp) -> Stamp:
 
 
 async def save_all(
-    self: Entries, connection: asyncpg.Connection, overlays: Iterable[Overlay]
+    self: Changes, connection: asyncpg.Connection, overlays: Iterable[Overlay]
 ) -> None:
     await asyncio.sleep(random.choice([0, 0, 0.03]))
     await _save_all(self, connection, overlays)
 
 
 draft.next_stamp = next_stamp  # type: ignore[attr-defined]  # it uses it
-Entries._save_all = save_all
+Changes._save_all = save_all

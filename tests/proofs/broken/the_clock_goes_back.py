@@ -1,6 +1,14 @@
 """The wall clock is set back an hour, a second after the start."""
 
-import time
+from feedkeep import wall_clock
+from feedkeep.model import Stamp
 
-_real, _begun = time.time_ns, time.time_ns()
-time.time_ns = lambda: _real() - (3_600 * 10**9 if _real() - _begun > 10**9 else 0)
+_real, _begun = wall_clock.now, wall_clock.now()
+
+
+def now() -> Stamp:
+    moment = _real()
+    return Stamp(moment - 3_600_000_000) if moment - _begun > 1_000_000 else moment
+
+
+wall_clock.now = now

@@ -2,36 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import asyncpg
 
 from feedkeep.errors import StoreUnusable
-from feedkeep.model import AccountId, Document, DocumentKind, Owner, Record, Records
+from feedkeep.model import AccountId, Owner, Records
 from feedkeep.store.base import RECORDS_AT_ONCE, Check
+from feedkeep.store.kinds import KINDS, Kind, kind_of
 from feedkeep.store.postgres.rows import ROWS
-from feedkeep.store.rows import (
-    ACTION,
-    DELETION,
-    DOCUMENT,
-    ENTRY,
-    OWNER,
-    TOKEN,
-    columns,
-    owner_of,
-    table_of,
-    token_of,
-)
+from feedkeep.store.tables import TABLES, columns
 
 PATIENCE_SECONDS = 86_400.0
 """How long a statement may take that goes through whole tables."""
 
-_COUNT = """
-SELECT (SELECT count(*) FROM feedkeep.account) + (SELECT count(*) FROM feedkeep.token)
-     + (SELECT count(*) FROM feedkeep.deletion) + (SELECT count(*) FROM feedkeep.entry)
-     + (SELECT count(*) FROM feedkeep.episode_action) + (SELECT count(*) FROM feedkeep.document)
-"""
+_COUNT = "SELECT " + " + ".join(f"(SELECT count(*) FROM feedkeep.{table.name})" for table in TABLES)
 _HAS_ACCOUNTS = "SELECT EXISTS (SELECT 1 FROM feedkeep.account)"
 
 TAKE_YOUR_TIME = "SET LOCAL idle_in_transaction_session_timeout = 0"
@@ -50,31 +36,6 @@ _LOOK_AT_WHAT_IS_THERE = (
     " feedkeep.document"
 )
 
-_READ_ENTRIES = f"SELECT account_id, {columns(ENTRY)} FROM feedkeep.entry WHERE new_guid"
-_KINDS: tuple[tuple[str, Callable[[Sequence[Any]], Record]], ...] = (
-    (f"SELECT account_id, {columns(OWNER)} FROM feedkeep.account ORDER BY account_id", owner_of),
-    (
-        f"SELECT account_id, {columns(TOKEN)} FROM feedkeep.token ORDER BY account_id, id",
-        lambda row: token_of(row[1:]),
-    ),
-    (
-        f"SELECT account_id, {columns(DELETION)} FROM feedkeep.deletion ORDER BY account_id, id",
-        lambda row: ROWS.deletion_of(row[1:]),
-    ),
-    (f"{_READ_ENTRIES} IS NULL ORDER BY account_id, guid", lambda row: ROWS.entry_of(row[1:])),
-    (f"{_READ_ENTRIES} IS NOT NULL ORDER BY account_id, guid", lambda row: ROWS.entry_of(row[1:])),
-    (
-        f"SELECT account_id, {columns(ACTION)} FROM feedkeep.episode_action"
-        " ORDER BY account_id, podcast_guid, key",
-        lambda row: ROWS.action_of(row[1:]),
-    ),
-    (
-        f"SELECT account_id, {columns(DOCUMENT)} FROM feedkeep.document"
-        " ORDER BY account_id, kind, name",
-        lambda row: Document(DocumentKind(row[1]), *row[2:]),
-    ),
-)
-
 
 class PostgresArchive:
     """A connection in a transaction that sees the database as it is at one moment."""
@@ -87,10 +48,10 @@ class PostgresArchive:
         return count
 
     async def records(self) -> AsyncIterator[Records]:
-        for statement, read in _KINDS:
-            cursor = await self._connection.cursor(statement, timeout=PATIENCE_SECONDS)
+        for kind in KINDS:
+            cursor = await self._connection.cursor(_read_all(kind), timeout=PATIENCE_SECONDS)
             while some := await cursor.fetch(RECORDS_AT_ONCE, timeout=PATIENCE_SECONDS):
-                yield [(AccountId(row[0]), read(row)) for row in some]
+                yield [(AccountId(row[0]), kind.read(ROWS, row)) for row in some]
 
 
 async def fill(
@@ -102,9 +63,9 @@ async def fill(
     if await connection.fetchval(_HAS_ACCOUNTS):
         raise StoreUnusable("There are accounts in it already.")
     async for some in records:
-        rows = [ROWS.record_row(*item) for item in some]
-        table, names = table_of(some[0][1])
-        await _put(connection, table, ("account_id", *names), rows)
+        kind = kind_of(some[0][1])
+        rows = [(account_id, *kind.write(ROWS, record)) for account_id, record in some]
+        await _put(connection, kind.table.name, ("account_id", *kind.table.columns), rows)
         keys = [(record.name_key, owner) for owner, record in some if isinstance(record, Owner)]
         if keys:
             await _put(connection, "account_name", ("name_key", "account_id"), keys)
@@ -121,4 +82,12 @@ async def _put(
 ) -> None:
     await connection.copy_records_to_table(
         table, schema_name="feedkeep", columns=names, records=rows, timeout=PATIENCE_SECONDS
+    )
+
+
+def _read_all(kind: Kind[Any]) -> str:
+    table = kind.table
+    return (
+        f"SELECT {columns(('account_id', *table.columns))} FROM feedkeep.{table.name} {kind.where}"
+        f" ORDER BY {columns(('account_id', *table.key))}"
     )

@@ -6,8 +6,9 @@ import asyncpg
 
 from feedkeep.errors import NotAuthorized
 from feedkeep.model import Account, Grant, Stamp, Token
-from feedkeep.store.postgres import accounts
-from feedkeep.store.postgres.connections import Connections
+from feedkeep.store.postgres.accounts import hold, is_still_let_in
+from feedkeep.store.postgres.runner import Runner
+from feedkeep.store.postgres.tokens import add_token
 
 _SAVE = """
 INSERT INTO feedkeep.login_grant (login, account_id, label, created) VALUES ($1, $2, $3, $4)
@@ -24,31 +25,34 @@ WHERE login = $1 AND account_id = $2 AND fetched IS NULL RETURNING true
 _FORGET = "DELETE FROM feedkeep.login_grant WHERE created < $1"
 
 
-async def save_grant(
-    connection: asyncpg.Connection, account: Account, grant: Grant, forgotten_before: Stamp
-) -> bool:
-    """Remember a grant, unless its login was granted before; forget old ones."""
-    if not await accounts.is_still_let_in(connection, account):
-        raise NotAuthorized
-    await connection.execute(_FORGET, forgotten_before)
-    values = (grant.login, account.id, grant.label, grant.created)
-    return bool(await connection.fetchval(_SAVE, *values))
+class PostgresLogins:
+    """The table `login_grant`."""
 
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
 
-async def find_grant(connections: Connections, login: bytes) -> Grant | None:
-    """Return the grant of a login, unless it was fetched."""
-    rows = await connections.fetch(_FIND, login)
-    return Grant(*rows[0]) if rows else None
+    async def save(self, account: Account, grant: Grant, forgotten_before: Stamp) -> bool:
+        async def save(connection: asyncpg.Connection) -> bool:
+            if not await is_still_let_in(connection, account):
+                raise NotAuthorized
+            await connection.execute(_FORGET, forgotten_before)
+            values = (grant.login, account.id, grant.label, grant.created)
+            return bool(await connection.fetchval(_SAVE, *values))
 
+        return await self._runner.write(save)
 
-async def fetch_grant(
-    connection: asyncpg.Connection, grant: Grant, token: Token, now: Stamp
-) -> Account | None:
-    """Remember the token that an app gets for a grant, once; return whose it is."""
-    account = await accounts.hold(connection, grant.account_id)
-    if account is None:
-        return None
-    if not await connection.fetchval(_FETCH, grant.login, grant.account_id, now):
-        return None
-    await accounts.add_token(connection, grant.account_id, token)
-    return account
+    async def find(self, login: bytes) -> Grant | None:
+        rows = await self._runner.read(lambda connections: connections.fetch(_FIND, login))
+        return Grant(*rows[0]) if rows else None
+
+    async def fetch(self, grant: Grant, token: Token, now: Stamp) -> Account | None:
+        async def fetch(connection: asyncpg.Connection) -> Account | None:
+            account = await hold(connection, grant.account_id)
+            if account is None:
+                return None
+            if not await connection.fetchval(_FETCH, grant.login, grant.account_id, now):
+                return None
+            await add_token(connection, grant.account_id, token)
+            return account
+
+        return await self._runner.write(fetch)

@@ -9,6 +9,7 @@ import asyncpg
 
 from feedkeep.errors import StoreUnusable
 from feedkeep.store.migrate import migrations
+from feedkeep.store.tables import TABLES
 
 _LOCK = 0x666B6565
 """Which advisory lock whoever changes the schema holds: the letters "fkee"."""
@@ -31,7 +32,7 @@ _DISTRIBUTED = """
 SELECT c.relname FROM pg_dist_partition p JOIN pg_class c ON c.oid = p.logicalrelid
 WHERE c.relnamespace = 'feedkeep'::regnamespace
 """
-_BY_ACCOUNT = ("account", "token", "entry", "deletion", "episode_action", "document")
+_BY_ACCOUNT = tuple(table.name for table in TABLES)
 """The tables that split by account; the one that others refer to comes first."""
 
 _EVERYWHERE = ("account_name", "login_grant")

@@ -55,3 +55,8 @@ class Shape:
     def accounts(self, account_ids: Sequence[AccountId]) -> Any:
         """Return the first parameter for rows of these accounts."""
         return account_ids[0] if self.is_distributed else account_ids
+
+    def columns(self, rows: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """Return the parameters for rows that start with their account."""
+        account_ids, *columns = (list(column) for column in zip(*rows, strict=True))
+        return [self.accounts(account_ids), *columns]

@@ -2,59 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator
 from typing import Any
 
 import apsw
 
 from feedkeep.errors import StoreUnusable
-from feedkeep.model import AccountId, Document, DocumentKind, Record, Records
+from feedkeep.model import AccountId, Records
 from feedkeep.store.base import RECORDS_AT_ONCE, Check
-from feedkeep.store.rows import (
-    ACTION,
-    DELETION,
-    DOCUMENT,
-    ENTRY,
-    OWNER,
-    TOKEN,
-    columns,
-    owner_of,
-    table_of,
-    token_of,
-)
+from feedkeep.store.kinds import KINDS, Kind, kind_of
 from feedkeep.store.sqlite.connection import Translating
-from feedkeep.store.sqlite.rows import ROWS
+from feedkeep.store.sqlite.rows import ROWS, insert_into
+from feedkeep.store.tables import ACCOUNTS, TABLES, Table, columns
 
-_COUNT = """
-SELECT (SELECT count(*) FROM account) + (SELECT count(*) FROM token)
-     + (SELECT count(*) FROM deletion) + (SELECT count(*) FROM entry)
-     + (SELECT count(*) FROM episode_action) + (SELECT count(*) FROM document)
-"""
+_COUNT = "SELECT " + " + ".join(f"(SELECT count(*) FROM {table.name})" for table in TABLES)
 _HAS_ACCOUNTS = "SELECT EXISTS (SELECT 1 FROM account)"
-
-_READ_ENTRIES = f"SELECT account_id, {columns(ENTRY)} FROM entry WHERE new_guid"
-_KINDS: tuple[tuple[str, Callable[[Sequence[Any]], Record]], ...] = (
-    (f"SELECT id, {columns(OWNER)} FROM account ORDER BY id", owner_of),
-    (
-        f"SELECT account_id, {columns(TOKEN)} FROM token ORDER BY account_id, id",
-        lambda row: token_of(row[1:]),
-    ),
-    (
-        f"SELECT account_id, {columns(DELETION)} FROM deletion ORDER BY account_id, id",
-        lambda row: ROWS.deletion_of(row[1:]),
-    ),
-    (f"{_READ_ENTRIES} IS NULL ORDER BY account_id, guid", lambda row: ROWS.entry_of(row[1:])),
-    (f"{_READ_ENTRIES} IS NOT NULL ORDER BY account_id, guid", lambda row: ROWS.entry_of(row[1:])),
-    (
-        f"SELECT account_id, {columns(ACTION)} FROM episode_action"
-        " ORDER BY account_id, podcast_guid, key",
-        lambda row: ROWS.action_of(row[1:]),
-    ),
-    (
-        f"SELECT account_id, {columns(DOCUMENT)} FROM document ORDER BY account_id, kind, name",
-        lambda row: Document(DocumentKind(row[1]), *row[2:]),
-    ),
-)
 
 
 class SqliteArchive:
@@ -69,10 +31,10 @@ class SqliteArchive:
         return count
 
     async def records(self) -> AsyncIterator[Records]:
-        for statement, read in _KINDS:
-            cursor = self._connection.execute(statement)
+        for kind in KINDS:
+            cursor = self._connection.execute(_read_all(kind))
             while some := _next(cursor):
-                yield [(AccountId(row[0]), read(row)) for row in some]
+                yield [(AccountId(row[0]), kind.read(ROWS, row)) for row in some]
 
 
 async def fill(
@@ -82,7 +44,10 @@ async def fill(
     if connection.execute(_HAS_ACCOUNTS).get:
         raise StoreUnusable("There are accounts in it already.")
     async for some in records:
-        _put(connection, _insert(some[0][1]), [ROWS.record_row(*item) for item in some])
+        kind = kind_of(some[0][1])
+        rows = [(account_id, *kind.write(ROWS, record)) for account_id, record in some]
+        with Translating():
+            connection.executemany(insert_into(kind.table, _id_in(kind.table)), rows)
     if check is not None:
         await check(SqliteArchive(connection))
 
@@ -92,13 +57,14 @@ def _next(cursor: apsw.Cursor) -> list[tuple[Any, ...]]:
         return [row for _, row in zip(range(RECORDS_AT_ONCE), cursor, strict=False)]
 
 
-def _put(connection: apsw.Connection, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
-    with Translating():
-        connection.executemany(statement, rows)
+def _read_all(kind: Kind[Any]) -> str:
+    table, account_id = kind.table, _id_in(kind.table)
+    return (
+        f"SELECT {columns((account_id, *table.columns))} FROM {table.name} {kind.where}"
+        f" ORDER BY {columns((account_id, *table.key))}"
+    )
 
 
-def _insert(record: Record) -> str:
-    table, names = table_of(record)
-    all_names = ("id" if table == "account" else "account_id", *names)
-    places = ", ".join("?" * len(all_names))
-    return f"INSERT INTO {table} ({columns(all_names)}) VALUES ({places})"
+def _id_in(table: Table) -> str:
+    """Return the column that has the account's id."""
+    return "id" if table is ACCOUNTS else "account_id"

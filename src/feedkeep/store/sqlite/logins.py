@@ -6,7 +6,9 @@ import apsw
 
 from feedkeep.errors import NotAuthorized
 from feedkeep.model import Account, Grant, Stamp, Token
-from feedkeep.store.sqlite import accounts
+from feedkeep.store.sqlite.accounts import is_still_let_in, with_id
+from feedkeep.store.sqlite.runner import Runner
+from feedkeep.store.sqlite.tokens import add_token
 
 _SAVE = """
 INSERT INTO login_grant (login, account_id, label, created) VALUES (?, ?, ?, ?)
@@ -22,28 +24,34 @@ RETURNING true
 _FORGET = "DELETE FROM login_grant WHERE created < ?"
 
 
-def save_grant(
-    connection: apsw.Connection, account: Account, grant: Grant, forgotten_before: Stamp
-) -> bool:
-    """Remember a grant, unless its login was granted before; forget old ones."""
-    if not accounts.is_still_let_in(connection, account):
-        raise NotAuthorized
-    connection.execute(_FORGET, (forgotten_before,))
-    values = (grant.login, account.id, grant.label, grant.created)
-    return bool(connection.execute(_SAVE, values).get)
+class SqliteLogins:
+    """The table `login_grant`."""
 
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
 
-def find_grant(connection: apsw.Connection, login: bytes) -> Grant | None:
-    """Return the grant of a login, unless it was fetched."""
-    row = connection.execute(_FIND, (login,)).get
-    return Grant(*row) if row else None
+    async def save(self, account: Account, grant: Grant, forgotten_before: Stamp) -> bool:
+        def save(connection: apsw.Connection) -> bool:
+            if not is_still_let_in(connection, account):
+                raise NotAuthorized
+            connection.execute(_FORGET, (forgotten_before,))
+            values = (grant.login, account.id, grant.label, grant.created)
+            return bool(connection.execute(_SAVE, values).get)
 
+        return await self._runner.write(save)
 
-def fetch_grant(
-    connection: apsw.Connection, grant: Grant, token: Token, now: Stamp
-) -> Account | None:
-    """Remember the token that an app gets for a grant, once; return whose it is."""
-    if not connection.execute(_FETCH, (now, grant.login, grant.account_id)).get:
-        return None
-    accounts.add_token(connection, grant.account_id, token)
-    return accounts.account(connection, grant.account_id)
+    async def find(self, login: bytes) -> Grant | None:
+        def find(connection: apsw.Connection) -> Grant | None:
+            row = connection.execute(_FIND, (login,)).get
+            return Grant(*row) if row else None
+
+        return self._runner.read(find)
+
+    async def fetch(self, grant: Grant, token: Token, now: Stamp) -> Account | None:
+        def fetch(connection: apsw.Connection) -> Account | None:
+            if not connection.execute(_FETCH, (now, grant.login, grant.account_id)).get:
+                return None
+            add_token(connection, grant.account_id, token)
+            return with_id(connection, grant.account_id)
+
+        return await self._runner.write(fetch)

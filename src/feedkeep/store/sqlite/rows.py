@@ -1,9 +1,10 @@
-"""How SQLite keeps a guid: as its 16 bytes."""
+"""How SQLite keeps a guid, as its 16 bytes; and how a row is written."""
 
 from __future__ import annotations
 
 from feedkeep.model import Guid
 from feedkeep.store.rows import Rows
+from feedkeep.store.tables import Table, columns
 
 
 def to_bytes(guid: Guid) -> bytes:
@@ -18,3 +19,9 @@ def to_guid(raw: bytes) -> Guid:
 
 
 ROWS = Rows(to_bytes, to_guid)
+
+
+def insert_into(table: Table, account_id: str = "account_id") -> str:
+    """Return the statement that adds a row; the account's id is its first parameter."""
+    places = ", ".join("?" * (len(table.columns) + 1))
+    return f"INSERT INTO {table.name} ({account_id}, {columns(table.columns)}) VALUES ({places})"

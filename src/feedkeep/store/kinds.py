@@ -1,0 +1,122 @@
+"""The kinds of records: all that an archive and a copy need to know of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from msgspec.structs import astuple
+
+from feedkeep.model import (
+    Deletion,
+    Document,
+    DocumentKind,
+    EpisodeAction,
+    Owner,
+    Pointer,
+    Record,
+    Subscription,
+    Token,
+)
+from feedkeep.store import tables
+from feedkeep.store.rows import Row, Rows, owner_of, owner_row, token_of, token_row
+from feedkeep.store.tables import ENTRY, Table
+
+R = TypeVar("R", bound=Record)
+
+
+@dataclass(frozen=True)
+class Kind(Generic[R]):
+    """One kind of record.
+
+    Attributes:
+        name: What these records are called.
+        type: What a record of it is.
+        table: Where they are kept.
+        read: Makes a record of a row: of the account's id, and the table's columns.
+        write: Makes the table's columns of a record.
+        where: Which rows of the table they are, if others are in it, too.
+    """
+
+    name: str
+    type: type[R]
+    table: Table
+    read: Callable[[Rows, Row], R]
+    write: Callable[[Rows, R], Row]
+    where: str = ""
+
+
+def kind_of(record: Record) -> Kind[Any]:
+    """Return what is to be known of records like this one."""
+    return _KIND_OF[type(record)]
+
+
+def _subscription_of(rows: Rows, row: Row) -> Subscription:
+    entry = rows.entry_of(row[1 : 1 + len(ENTRY)])
+    assert isinstance(entry, Subscription)
+    return entry
+
+
+def _pointer_of(rows: Rows, row: Row) -> Pointer:
+    entry = rows.entry_of(row[1 : 1 + len(ENTRY)])
+    assert isinstance(entry, Pointer)
+    return entry
+
+
+KINDS: tuple[Kind[Any], ...] = (
+    Kind[Owner](
+        "accounts",
+        Owner,
+        tables.ACCOUNTS,
+        lambda _, row: owner_of(row),
+        lambda _, owner: owner_row(owner),
+    ),
+    Kind[Token](
+        "tokens",
+        Token,
+        tables.TOKENS,
+        lambda _, row: token_of(row[1:]),
+        lambda _, token: token_row(token),
+    ),
+    Kind[Deletion](
+        "deletions",
+        Deletion,
+        tables.DELETIONS,
+        lambda rows, row: rows.deletion_of(row[1:]),
+        Rows.deletion_row,
+    ),
+    Kind[Subscription](
+        "subscriptions",
+        Subscription,
+        tables.ENTRIES,
+        _subscription_of,
+        Rows.entry_row,
+        "WHERE new_guid IS NULL",
+    ),
+    Kind[Pointer](
+        "pointers",
+        Pointer,
+        tables.ENTRIES,
+        _pointer_of,
+        Rows.entry_row,
+        "WHERE new_guid IS NOT NULL",
+    ),
+    Kind[EpisodeAction](
+        "episode actions",
+        EpisodeAction,
+        tables.ACTIONS,
+        lambda rows, row: rows.action_of(row[1:]),
+        Rows.action_row,
+    ),
+    Kind[Document](
+        "devices and settings",
+        Document,
+        tables.DOCUMENTS,
+        lambda _, row: Document(DocumentKind(row[1]), *row[2:]),
+        lambda _, document: astuple(document),
+    ),
+)
+"""In the order in which they are copied: what others refer to comes before them."""
+
+_KIND_OF = {kind.type: kind for kind in KINDS}

@@ -1,0 +1,205 @@
+"""Changing entries in PostgreSQL: the changes of many requests share a transaction."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import islice
+from typing import Any
+
+import asyncpg
+from msgspec.structs import astuple
+
+from feedkeep.errors import NotAuthorized
+from feedkeep.model import AccountId, Counts, Decision, Guid, Now, Snapshot, Stamp, Value
+from feedkeep.store.base import MAX_DELETIONS
+from feedkeep.store.batch import Done, Outcome
+from feedkeep.store.overlay import Overlay
+from feedkeep.store.postgres.rows import ROWS
+from feedkeep.store.postgres.shape import Shape
+from feedkeep.store.tables import COUNTS, DELETIONS, ENTRIES, ENTRY, columns
+
+_TYPES = {
+    "guid": "uuid",
+    "new_guid": "uuid",
+    "feed_url": "text",
+    "is_subscribed": "boolean",
+    "alias_url": "text",
+    "alias_moved_away": "boolean",
+    "app_url": "text",
+}
+_ADVANCED = dict.fromkeys(("last_stamp", *COUNTS), "bigint")
+_SAVED = {name: _TYPES.get(name, "bigint") for name in ENTRIES.columns}
+
+MAX_GUIDS_IN_A_BATCH = 1_000
+_GUIDS_AT_ONCE = 1_000
+"""How many guids are loaded with one statement: for many more, whole tables would be read."""
+
+_ROWS_AT_ONCE = 500
+"""How many rows are written with one statement, so that others have their turn in between."""
+
+_FEW_CHANGED = 100
+"""How many guids a change may name that is decided at once."""
+
+_EVERY_ENTRY = f"SELECT {columns(ENTRY)} FROM feedkeep.entry WHERE account_id = $1"
+
+
+class Change(Value, frozen=True):
+    """A request to change entries: what `Entries.change` is given."""
+
+    account_id: AccountId
+    guids: Sequence[Guid] | None
+    decide: Callable[[Snapshot], Decision[Any]]
+
+    def weigh(self) -> int:
+        """How much of a batch it takes up; a whole account has one to itself."""
+        return MAX_GUIDS_IN_A_BATCH if self.guids is None else len(self.guids)
+
+
+class Held(Exception):
+    """The account is being changed by another transaction, or is gone."""
+
+
+class Changes:
+    """Makes the changes of a transaction, with statements in the shape that the database needs."""
+
+    def __init__(self, shape: Shape, now: Now) -> None:
+        self._shape = shape
+        self._now = now
+        self._write_locks(shape)
+        self._write_changes(shape)
+
+    def _write_locks(self, shape: Shape) -> None:
+        is_wanted = "= $1" if shape.is_distributed else "= ANY($1::bigint[])"
+        # In id order, so that no two transactions wait for one another; and in a statement of its
+        # own, so that the next one sees what the last holder of the lock committed.
+        self._lock = f"""
+            SELECT a.account_id, a.last_stamp, {columns(COUNTS, "a")} FROM feedkeep.account a
+            WHERE a.account_id {is_wanted} ORDER BY a.account_id FOR NO KEY UPDATE
+        """
+        self._lock_what_is_free = f"{self._lock} SKIP LOCKED"
+
+    def _write_changes(self, shape: Shape) -> None:
+        account, wanted = shape.account, shape.wanted
+        same = "$1" if shape.is_distributed else "t.account_id"
+        self._load = f"""
+            WITH t AS (
+                SELECT DISTINCT e.account_id, coalesce(e.new_guid, e.guid) AS guid
+                FROM {wanted(guid="uuid")}
+                JOIN feedkeep.entry e ON e.account_id = {account} AND e.guid = w.guid
+            )
+            SELECT s.account_id, {columns(ENTRY, "s")}
+            FROM t JOIN feedkeep.entry s ON s.account_id = {same} AND s.guid = t.guid
+            UNION ALL
+            SELECT p.account_id, {columns(ENTRY, "p")}
+            FROM t JOIN feedkeep.entry p ON p.account_id = {same} AND p.new_guid = t.guid
+        """
+        self._save = f"""
+            INSERT INTO feedkeep.entry (account_id, {columns(ENTRIES.columns)})
+            {shape.selected(**_SAVED)}
+            {ENTRIES.or_update}
+        """
+        self._forget = f"""
+            DELETE FROM feedkeep.entry e USING {wanted(guid="uuid")}
+            WHERE e.account_id = {account} AND e.guid = w.guid
+        """
+        self._remember_deletion = f"""
+            INSERT INTO feedkeep.deletion (account_id, {columns(DELETIONS.columns)})
+            {shape.selected(id="bigint", guid="uuid")}
+        """
+        self._forget_deletions = f"""
+            DELETE FROM feedkeep.deletion d USING {wanted(most="bigint")}
+            WHERE d.account_id = {account} AND d.id <= (
+                SELECT o.id FROM feedkeep.deletion o
+                WHERE o.account_id = {account} ORDER BY o.id DESC LIMIT 1 OFFSET w.most
+            )
+        """
+        self._advance = f"""
+            UPDATE feedkeep.account a SET {", ".join(f"{name} = w.{name}" for name in _ADVANCED)}
+            FROM {wanted(**_ADVANCED)} WHERE a.account_id = {account}
+        """
+
+    async def make(
+        self, connection: asyncpg.Connection, changes: Sequence[Change], *, may_wait: bool
+    ) -> Sequence[Outcome[Any]]:
+        """Lock, load, decide and save; the transaction around it is the caller's.
+
+        Unless it may wait, the outcome for accounts that cannot be locked at once is `Held`.
+        """
+        lock = self._lock if may_wait else self._lock_what_is_free
+        overlays = await self._load_all(connection, changes, lock)
+        missing = NotAuthorized if may_wait else Held
+        outcomes = [
+            await _decide(change, overlays[change.account_id], self._now())
+            if change.account_id in overlays
+            else missing()
+            for change in changes
+        ]
+        await self._save_all(connection, overlays.values())
+        return outcomes
+
+    async def _load_all(
+        self, connection: asyncpg.Connection, changes: Sequence[Change], lock: str
+    ) -> dict[AccountId, Overlay]:
+        account_ids = sorted({change.account_id for change in changes})
+        locked = await connection.fetch(lock, self._shape.accounts(account_ids))
+        overlays = {row[0]: Overlay(AccountId(row[0]), row[1], Counts(*row[2:])) for row in locked}
+        await self._load_named(connection, changes, overlays)
+        for change in changes:
+            if change.guids is None and change.account_id in overlays:
+                rows = await connection.fetch(_EVERY_ENTRY, change.account_id)
+                await asyncio.to_thread(_load_rows, overlays[change.account_id], rows)
+        return overlays
+
+    async def _load_named(
+        self,
+        connection: asyncpg.Connection,
+        changes: Sequence[Change],
+        overlays: dict[AccountId, Overlay],
+    ) -> None:
+        guids = list(
+            {
+                (change.account_id, guid)
+                for change in changes
+                for guid in change.guids or ()
+                if change.account_id in overlays
+            }
+        )
+        for start in range(0, len(guids), _GUIDS_AT_ONCE):
+            some = self._shape.columns(guids[start : start + _GUIDS_AT_ONCE])
+            for row in await connection.fetch(self._load, *some):
+                overlays[row[0]].load(ROWS.entry_of(row[1:]))
+
+    async def _save_all(self, connection: asyncpg.Connection, overlays: Iterable[Overlay]) -> None:
+        changed = [overlay for overlay in overlays if overlay.saved or overlay.forgotten]
+        statements: dict[str, Iterator[tuple[Any, ...]]] = {
+            self._save: (
+                (o.account_id, *ROWS.entry_row(e)) for o in changed for e in o.saved.values()
+            ),
+            self._forget: ((o.account_id, guid) for o in changed for guid in o.forgotten),
+            self._remember_deletion: (
+                (o.account_id, *ROWS.deletion_row(deletion))
+                for o in changed
+                for deletion in o.deletions
+            ),
+            self._forget_deletions: ((o.account_id, MAX_DELETIONS) for o in changed if o.deletions),
+            self._advance: ((o.account_id, o.last_stamp, *astuple(o.counts)) for o in changed),
+        }
+        for statement, rows in statements.items():
+            while some := list(islice(rows, _ROWS_AT_ONCE)):
+                await connection.execute(statement, *self._shape.columns(some))
+
+
+def _load_rows(overlay: Overlay, rows: Sequence[asyncpg.Record]) -> None:
+    for row in rows:
+        overlay.load(ROWS.entry_of(row))
+
+
+async def _decide(change: Change, overlay: Overlay, now: Stamp) -> Outcome[Any]:
+    """Let a change decide; beside the event loop, if that takes long."""
+    decide = partial(overlay.run, change.guids, change.decide, now)
+    try:
+        return Done(await asyncio.to_thread(decide) if change.weigh() > _FEW_CHANGED else decide())
+    except Exception as error:  # noqa: BLE001 - a refusal or a defect, and this request's alone
+        return error

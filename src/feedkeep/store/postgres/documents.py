@@ -1,0 +1,62 @@
+"""Documents in PostgreSQL: what is kept for apps."""
+
+from __future__ import annotations
+
+import asyncpg
+
+from feedkeep.model import AccountId, Clock, Document, DocumentKind
+from feedkeep.store.base import DecideDocument
+from feedkeep.store.postgres.accounts import hold_clock
+from feedkeep.store.postgres.runner import Runner
+from feedkeep.store.tables import DOCUMENTS, columns
+
+_OF_KIND = """
+SELECT d.name, d.body FROM feedkeep.document d
+WHERE d.account_id = $1 AND d.kind = $2 ORDER BY d.name
+"""
+_BODY = """
+SELECT d.body FROM feedkeep.document d
+WHERE d.account_id = $1 AND d.kind = $2 AND d.name = $3
+"""
+_COUNT = """
+SELECT count(*) FROM feedkeep.document d WHERE d.account_id = $1 AND d.kind = $2
+"""
+_SAVE = f"""
+INSERT INTO feedkeep.document (account_id, {columns(DOCUMENTS.columns)}) VALUES ($1, $2, $3, $4)
+{DOCUMENTS.or_update}
+"""
+
+
+class PostgresDocuments:
+    """The table `document`."""
+
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
+
+    async def of(self, account_id: AccountId, kind: DocumentKind) -> list[Document]:
+        rows = await self._runner.scan(
+            lambda connections: connections.fetch(_OF_KIND, account_id, kind)
+        )
+        return [Document(kind, *row) for row in rows]
+
+    async def body(self, account_id: AccountId, kind: DocumentKind, name: str) -> str | None:
+        rows = await self._runner.read(
+            lambda connections: connections.fetch(_BODY, account_id, kind, name)
+        )
+        return rows[0][0] if rows else None
+
+    async def change(
+        self, account_id: AccountId, kind: DocumentKind, name: str, decide: DecideDocument
+    ) -> str:
+        async def change(connection: asyncpg.Connection) -> str:
+            await hold_clock(connection, account_id, Clock.SUBSCRIPTIONS)
+            found = await connection.fetchval(_BODY, account_id, kind, name)
+            others = 0
+            if found is None:
+                others = await connection.fetchval(_COUNT, account_id, kind)
+            body = decide(found, others)
+            if body != found:
+                await connection.execute(_SAVE, account_id, kind, name, body)
+            return body
+
+        return await self._runner.write(change)

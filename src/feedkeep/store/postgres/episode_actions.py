@@ -1,0 +1,135 @@
+"""Episode actions in PostgreSQL."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+import asyncpg
+
+from feedkeep.model import (
+    AccountId,
+    ActionRequest,
+    ActionSnapshot,
+    Clock,
+    EpisodeAction,
+    Now,
+    Recorded,
+    Stamp,
+)
+from feedkeep.store.base import DecideActions
+from feedkeep.store.postgres.accounts import hold_clock, set_clock
+from feedkeep.store.postgres.connections import Connections
+from feedkeep.store.postgres.rows import ROWS
+from feedkeep.store.postgres.runner import Runner
+from feedkeep.store.postgres.shape import Shape
+from feedkeep.store.tables import ACTION, ACTIONS, columns
+
+_ONE_ACCOUNT = Shape(is_distributed=True)
+_TYPES = {
+    "key": "bytea",
+    "podcast_guid": "uuid",
+    "podcast": "text",
+    "episode": "text",
+    "device": "text",
+    "kind": "text",
+    "episode_guid": "text",
+}
+
+_AT_ONCE = 250
+"""How many actions are looked up, and saved, with one statement: some milliseconds' work here."""
+
+_KNOWN = f"""
+SELECT {columns(ACTION, "a")} FROM {_ONE_ACCOUNT.wanted(podcast_guid="uuid", key="bytea")}
+JOIN feedkeep.episode_action a
+ON a.account_id = $1 AND a.podcast_guid = w.podcast_guid AND a.key = w.key
+"""
+_SAVE = f"""
+INSERT INTO feedkeep.episode_action (account_id, {columns(ACTION)})
+{_ONE_ACCOUNT.selected(**{name: _TYPES.get(name, "bigint") for name in ACTION})}
+{ACTIONS.or_update}
+"""
+_PAGE = f"""
+SELECT {columns(ACTION, "a")} FROM feedkeep.episode_action a
+WHERE a.account_id = $1 AND a.revision BETWEEN $2 AND $3 ORDER BY a.revision LIMIT $4
+"""
+# The zero keeps PostgreSQL from going through the actions of all podcasts by revision.
+_PAGE_OF_PODCAST = f"""
+SELECT {columns(ACTION, "a")} FROM feedkeep.episode_action a
+WHERE a.account_id = $1 AND a.podcast_guid = $2 AND a.revision + 0 BETWEEN $3 AND $4
+ORDER BY a.revision + 0 LIMIT $5
+"""
+# As text: a hundred thousand numbers are a megabyte that way, and ten as rows.
+_LAST_OF_EACH = """
+SELECT coalesce(string_agg(l.revision::text, ',' ORDER BY l.revision), '') FROM (
+    SELECT a.revision, row_number() OVER (
+        PARTITION BY a.podcast_guid, a.episode ORDER BY a.done DESC, a.revision DESC
+    ) AS n
+    FROM feedkeep.episode_action a
+    WHERE a.account_id = $1 AND a.revision BETWEEN $2 AND $3
+    AND ($4::uuid IS NULL OR a.podcast_guid = $4)
+) l WHERE l.n = 1
+"""
+
+
+class PostgresEpisodeActions:
+    """The table `episode_action`."""
+
+    def __init__(self, runner: Runner, now: Now) -> None:
+        self._runner = runner
+        self._now = now
+
+    async def record(
+        self,
+        account_id: AccountId,
+        sent: Sequence[EpisodeAction],
+        decide: DecideActions,
+        until: Callable[[Stamp, Stamp], Stamp],
+    ) -> Recorded:
+        async def record(connection: asyncpg.Connection) -> Recorded:
+            clock = began = await hold_clock(connection, account_id, Clock.ACTIONS)
+            for start in range(0, len(sent), _AT_ONCE):
+                some = sent[start : start + _AT_ONCE]
+                known = await _known(connection, account_id, some)
+                decision = decide(ActionSnapshot(known, clock, self._now()), some)
+                if decision.saved:
+                    saved = zip(
+                        *(ROWS.action_row(action) for action in decision.saved), strict=True
+                    )
+                    await connection.execute(_SAVE, account_id, *(list(column) for column in saved))
+                    clock = decision.last_stamp
+            ended = until(began, clock)
+            if ended != began:
+                await set_clock(connection, account_id, Clock.ACTIONS, ended)
+            return Recorded(began, ended)
+
+        return await self._runner.write(record)
+
+    async def page(self, account_id: AccountId, request: ActionRequest) -> list[EpisodeAction]:
+        async def read(connections: Connections) -> list[EpisodeAction]:
+            wanted: tuple[Any, ...] = (account_id, request.first, request.last, request.most)
+            if request.podcast_guid is not None:
+                wanted = (account_id, request.podcast_guid, *wanted[1:])
+            statement = _PAGE if request.podcast_guid is None else _PAGE_OF_PODCAST
+            return [ROWS.action_of(row) for row in await connections.fetch(statement, *wanted)]
+
+        return await self._runner.scan(read)
+
+    async def last_of_each(self, account_id: AccountId, request: ActionRequest) -> Sequence[Stamp]:
+        async def read(connections: Connections) -> Sequence[Stamp]:
+            wanted = (account_id, request.first, request.last, request.podcast_guid)
+            text: str = (await connections.fetch(_LAST_OF_EACH, *wanted))[0][0]
+            numbers = (int(number[0]) for number in re.finditer("[0-9]+", text))
+            return cast("Sequence[Stamp]", array("q", numbers))
+
+        return await self._runner.scan(read)
+
+
+async def _known(
+    connection: asyncpg.Connection, account_id: AccountId, some: Sequence[EpisodeAction]
+) -> dict[bytes, EpisodeAction]:
+    keys = {action.key: action.podcast_guid for action in some}
+    rows = await connection.fetch(_KNOWN, account_id, list(keys.values()), list(keys))
+    return {row[0]: ROWS.action_of(row) for row in rows}

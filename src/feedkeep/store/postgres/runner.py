@@ -1,0 +1,103 @@
+"""What runs on a PostgreSQL database: jobs of their own, and jobs that share a statement."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Hashable, Sequence
+from typing import Any, TypeAlias, TypeVar
+
+import asyncpg
+
+from feedkeep.model import AccountId, T
+from feedkeep.store import batch
+from feedkeep.store.batch import Batcher, FailedBeforeCommit, Outcome
+from feedkeep.store.postgres.connections import CLOSE_SECONDS, Connections
+from feedkeep.store.postgres.shape import Shape
+
+J = TypeVar("J")
+
+Read: TypeAlias = Callable[[Connections], Awaitable[T]]
+"""Reads with single statements."""
+
+Write: TypeAlias = Callable[[asyncpg.Connection], Awaitable[T]]
+"""Work inside a transaction, which the caller begins and commits."""
+
+
+class Runner:
+    """A PostgreSQL database that any number of processes use at once.
+
+    Attributes:
+        shape: How a statement names the accounts of the requests that share it.
+        connections: The connections, for what is not repeated.
+        most_connections: How many of them there may be.
+    """
+
+    def __init__(
+        self, connections: Connections, most_connections: int, *, is_distributed: bool
+    ) -> None:
+        """Use a database that has been brought up to date."""
+        self.shape = Shape(is_distributed)
+        self.connections = connections
+        self.most_connections = most_connections
+        self._batchers: list[Batcher[Any, Any]] = []
+        # Half of the connections are left to look-ups by key.
+        self._may_scan = asyncio.Semaphore(max(1, most_connections // 2))
+
+    async def read(self, job: Read[T]) -> T:
+        """Read; once more, if that failed."""
+        return await repeated(lambda: job(self.connections))
+
+    async def scan(self, job: Read[T]) -> T:
+        """Read what may take long; look-ups by key do not wait for it."""
+        async with self._may_scan:
+            return await self.read(job)
+
+    async def write(self, job: Write[T]) -> T:
+        """Do a job in a transaction, once more if that changed nothing; return its value."""
+        return await repeated(lambda: self.connections.transact(job))
+
+    def reader(
+        self,
+        read: Callable[[Connections, Sequence[J]], Awaitable[Sequence[T]]],
+        most: int,
+        weigh: Callable[[J], int] = lambda _: 1,
+    ) -> Batcher[J, T]:
+        """Return what joins concurrent reads of one kind, until the runner is closed."""
+        joined = batch.reader(lambda wanted: read(self.connections, wanted), most, weigh)
+        self._batchers.append(joined)
+        return joined
+
+    def writer(
+        self,
+        run: Callable[[Sequence[J]], Awaitable[Sequence[Outcome[Any]]]],
+        most: int,
+        weigh: Callable[[J], int],
+    ) -> Batcher[J, Any]:
+        """Return what joins concurrent writes of one kind, until the runner is closed."""
+        joined: Batcher[J, Any] = Batcher(run, most, weigh)
+        self._batchers.append(joined)
+        return joined
+
+    def key(self, account_id: AccountId) -> Hashable:
+        """Return what the jobs of one batch have in common."""
+        return account_id if self.shape.is_distributed else None
+
+    async def close(self) -> None:
+        """Finish what was accepted, unless PostgreSQL does not answer, and let go of it."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(CLOSE_SECONDS):
+                for batcher in self._batchers:
+                    await batcher.close()
+        await self.connections.close()
+
+
+async def repeated(work: Callable[[], Awaitable[T]]) -> T:
+    """Do `work`; if it failed before it could change anything, do it once more."""
+    try:
+        return await work()
+    except FailedBeforeCommit:
+        try:
+            return await work()
+        except FailedBeforeCommit as failure:
+            raise failure.cause from failure

@@ -1,0 +1,170 @@
+"""Tokens and sessions in PostgreSQL, and how far their bearers know what changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import asyncpg
+
+from feedkeep.errors import AccountError, NotAuthorized
+from feedkeep.model import (
+    Account,
+    AccountId,
+    Clock,
+    Found,
+    Guid,
+    Stamp,
+    Token,
+    TokenId,
+    Told,
+    replace,
+)
+from feedkeep.store.postgres.accounts import ACCOUNT_COLUMNS, hold, is_still_let_in
+from feedkeep.store.postgres.connections import Connections
+from feedkeep.store.postgres.rows import ROWS
+from feedkeep.store.postgres.runner import Runner
+from feedkeep.store.rows import new_token_row, own_row, token_of
+from feedkeep.store.tables import ENTRY, NEW_TOKEN, TOKEN, columns
+
+MAX_FOUND_IN_A_BATCH = 256
+
+_TOKEN_COLUMNS = columns(TOKEN, "t")
+
+_OF_ACCOUNT = f"SELECT {_TOKEN_COLUMNS} FROM feedkeep.token t WHERE t.account_id = $1 ORDER BY t.id"
+_WITH_ID = f"SELECT {_TOKEN_COLUMNS} FROM feedkeep.token t WHERE t.account_id = $1 AND t.id = $2"
+_NEXT_ID = """
+UPDATE feedkeep.account SET last_token_id = last_token_id + 1
+WHERE account_id = $1 RETURNING last_token_id
+"""
+_ADD = f"""
+INSERT INTO feedkeep.token (account_id, {columns(NEW_TOKEN)})
+VALUES ($1, {", ".join(f"${number}" for number, _ in enumerate(NEW_TOKEN, 2))})
+"""
+_IS_ALIVE = """
+SELECT EXISTS (
+    SELECT 1 FROM feedkeep.token t WHERE t.account_id = $1 AND t.id = $2 AND t.revoked IS NULL
+)
+"""
+_NEWEST = "s.id = $2 DESC, s.revoked IS NULL DESC, s.expires DESC, s.id DESC"
+_FORGET_SESSIONS = f"""
+DELETE FROM feedkeep.token t WHERE t.account_id = $1 AND t.id IN (
+    SELECT n.id FROM (
+        SELECT s.id, row_number() OVER (ORDER BY {_NEWEST}) AS n,
+               row_number() OVER (PARTITION BY s.label ORDER BY {_NEWEST}) AS n_alike
+        FROM feedkeep.token s WHERE s.account_id = $1 AND s.is_session
+    ) n WHERE n.n > $3 OR n.n_alike > $4
+)
+"""
+_EXTEND = """
+UPDATE feedkeep.token t SET expires = $3
+WHERE t.account_id = $1 AND t.id = $2 AND t.revoked IS NULL
+"""
+_REVOKE = """
+UPDATE feedkeep.token t SET revoked = coalesce(t.revoked, $3)
+WHERE t.account_id = $1 AND (t.id = $2 OR t.of_token = $2)
+"""
+_NOTE_TOLD = {
+    clock: f"""
+    UPDATE feedkeep.token t SET
+        told_{clock.value} = $3,
+        heard_{clock.value} = greatest(t.heard_{clock.value}, $4),
+        own_{clock.value} = $5
+    WHERE t.account_id = $1 AND t.id = $2
+    """
+    for clock in Clock
+}
+
+
+class PostgresTokens:
+    """The table `token`; many requests' tokens are found with one statement."""
+
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
+        self._shape = shape = runner.shape
+        self._find = f"""
+            SELECT w.n, {ACCOUNT_COLUMNS}, {_TOKEN_COLUMNS},
+                   {columns(ENTRY, "e")}, {columns(ENTRY, "s")}
+            FROM {shape.wanted("WITH ORDINALITY", hash="bytea", guid="uuid")}
+            JOIN feedkeep.token t ON t.account_id = {shape.account} AND t.hash = w.hash
+            JOIN feedkeep.account a ON a.account_id = {shape.account}
+            LEFT JOIN feedkeep.entry e ON e.account_id = {shape.account} AND e.guid = w.guid
+            LEFT JOIN feedkeep.entry s ON s.account_id = {shape.account} AND s.guid = e.new_guid
+        """
+        self._found = runner.reader(self._find_all, MAX_FOUND_IN_A_BATCH)
+
+    async def find(
+        self, account_id: AccountId, token_hash: bytes, guid: Guid | None = None
+    ) -> Found | None:
+        wanted = (account_id, token_hash, guid)
+        return await self._found.submit(wanted, self._runner.key(account_id))
+
+    async def of(self, account_id: AccountId) -> list[Token]:
+        rows = await self._runner.scan(
+            lambda connections: connections.fetch(_OF_ACCOUNT, account_id)
+        )
+        return [token_of(row) for row in rows]
+
+    async def add(self, account_id: AccountId, token: Token) -> Token:
+        return await self._runner.write(lambda connection: add_token(connection, account_id, token))
+
+    async def add_session(
+        self, account: Account, token: Token, most: int, most_alike: int
+    ) -> Token:
+        """The account is held first, so that neither password nor token can end meanwhile."""
+
+        async def add(connection: asyncpg.Connection) -> Token:
+            if token.of_token is None:
+                is_right = await is_still_let_in(connection, account)
+            else:
+                await hold(connection, account.id)
+                is_right = await connection.fetchval(_IS_ALIVE, account.id, token.of_token)
+            if not is_right:
+                raise NotAuthorized
+            added = await add_token(connection, account.id, token)
+            await connection.execute(_FORGET_SESSIONS, account.id, added.id, most, most_alike)
+            return added
+
+        return await self._runner.write(add)
+
+    async def extend(self, account_id: AccountId, token_id: TokenId, expires: Stamp) -> None:
+        await self._runner.write(
+            lambda connection: connection.execute(_EXTEND, account_id, token_id, expires)
+        )
+
+    async def revoke(self, account_id: AccountId, token_id: TokenId, now: Stamp) -> Token | None:
+        async def revoke(connection: asyncpg.Connection) -> Token | None:
+            await hold(connection, account_id)  # so that no session of it begins meanwhile
+            await connection.execute(_REVOKE, account_id, token_id, now)
+            row = await connection.fetchrow(_WITH_ID, account_id, token_id)
+            return token_of(row) if row else None
+
+        return await self._runner.write(revoke)
+
+    async def note_told(
+        self, account_id: AccountId, token_id: TokenId, clock: Clock, told: Told
+    ) -> None:
+        noted = (account_id, token_id, told.told, told.heard, own_row(told.own))
+        await self._runner.write(lambda connection: connection.execute(_NOTE_TOLD[clock], *noted))
+
+    async def _find_all(
+        self, connections: Connections, wanted: Sequence[tuple[AccountId, bytes, Guid | None]]
+    ) -> Sequence[Found | None]:
+        rows = await connections.fetch(self._find, *self._shape.columns(wanted))
+        found: list[Found | None] = [None] * len(wanted)
+        for row in rows:
+            found[row[0] - 1] = ROWS.found_of(row[1:])
+        return found
+
+
+async def add_token(connection: asyncpg.Connection, account_id: AccountId, token: Token) -> Token:
+    """Remember a token under the account's next number.
+
+    Raises:
+        AccountError: The account is gone.
+    """
+    token_id = await connection.fetchval(_NEXT_ID, account_id)
+    if token_id is None:
+        raise AccountError("The account is gone.")
+    added = replace(token, id=token_id)
+    await connection.execute(_ADD, account_id, *new_token_row(added))
+    return added

@@ -1,0 +1,55 @@
+"""Documents in SQLite: what is kept for apps."""
+
+from __future__ import annotations
+
+import apsw
+
+from feedkeep.model import AccountId, Clock, Document, DocumentKind
+from feedkeep.store.base import DecideDocument
+from feedkeep.store.sqlite.accounts import read_clock
+from feedkeep.store.sqlite.rows import insert_into
+from feedkeep.store.sqlite.runner import Runner
+from feedkeep.store.tables import DOCUMENTS
+
+_OF_KIND = "SELECT name, body FROM document WHERE account_id = ? AND kind = ? ORDER BY name"
+_BODY = "SELECT body FROM document WHERE account_id = ? AND kind = ? AND name = ?"
+_COUNT = "SELECT count(*) FROM document WHERE account_id = ? AND kind = ?"
+_SAVE = f"{insert_into(DOCUMENTS)} {DOCUMENTS.or_update}"
+
+
+class SqliteDocuments:
+    """The table `document`."""
+
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
+
+    async def of(self, account_id: AccountId, kind: DocumentKind) -> list[Document]:
+        def read(connection: apsw.Connection) -> list[Document]:
+            rows = connection.execute(_OF_KIND, (account_id, kind))
+            return [Document(kind, *row) for row in rows]
+
+        return await self._runner.scan(read)
+
+    async def body(self, account_id: AccountId, kind: DocumentKind, name: str) -> str | None:
+        return self._runner.read(lambda connection: _body(connection, account_id, kind, name))
+
+    async def change(
+        self, account_id: AccountId, kind: DocumentKind, name: str, decide: DecideDocument
+    ) -> str:
+        def change(connection: apsw.Connection) -> str:
+            read_clock(connection, account_id, Clock.SUBSCRIPTIONS)  # the account is there
+            found = _body(connection, account_id, kind, name)
+            others = connection.execute(_COUNT, (account_id, kind)).get if found is None else 0
+            body = decide(found, others)
+            if body != found:
+                connection.execute(_SAVE, (account_id, kind, name, body))
+            return body
+
+        return await self._runner.write(change)
+
+
+def _body(
+    connection: apsw.Connection, account_id: AccountId, kind: DocumentKind, name: str
+) -> str | None:
+    body: str | None = connection.execute(_BODY, (account_id, kind, name)).get
+    return body

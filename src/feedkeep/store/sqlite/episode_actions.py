@@ -1,0 +1,117 @@
+"""Episode actions in SQLite."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+import apsw
+
+from feedkeep.model import (
+    AccountId,
+    ActionRequest,
+    ActionSnapshot,
+    Clock,
+    EpisodeAction,
+    Now,
+    Recorded,
+    Stamp,
+)
+from feedkeep.store.base import DecideActions
+from feedkeep.store.sqlite.accounts import read_clock, set_clock
+from feedkeep.store.sqlite.rows import ROWS, insert_into, to_bytes
+from feedkeep.store.sqlite.runner import Runner
+from feedkeep.store.tables import ACTION, ACTIONS, columns
+from feedkeep.turns import Turns
+
+_AT_ONCE = 20
+"""How many actions are looked up, or saved, until others have their turn: within a millisecond."""
+
+_KNOWN = f"""
+SELECT {columns(ACTION)} FROM episode_action
+WHERE account_id = ? AND podcast_guid = ? AND key = ?
+"""
+_SAVE = f"{insert_into(ACTIONS)} {ACTIONS.or_update}"
+_PAGE = f"""
+SELECT {columns(ACTION)} FROM episode_action
+WHERE account_id = ? AND revision BETWEEN ? AND ? ORDER BY revision LIMIT ?
+"""
+# The plus keeps SQLite from going through the actions of all podcasts by revision.
+_PAGE_OF_PODCAST = f"""
+SELECT {columns(ACTION)} FROM episode_action
+WHERE account_id = ? AND podcast_guid = ? AND +revision BETWEEN ? AND ?
+ORDER BY +revision LIMIT ?
+"""
+_LAST_OF_EACH = """
+SELECT revision FROM (
+    SELECT revision, row_number() OVER (
+        PARTITION BY podcast_guid, episode ORDER BY done DESC, revision DESC
+    ) AS n
+    FROM episode_action
+    WHERE account_id = ?1 AND revision BETWEEN ?2 AND ?3 AND ifnull(podcast_guid = ?4, TRUE)
+) WHERE n = 1 ORDER BY revision
+"""
+
+
+class SqliteEpisodeActions:
+    """The table `episode_action`."""
+
+    def __init__(self, runner: Runner, now: Now) -> None:
+        self._runner = runner
+        self._now = now
+
+    async def record(
+        self,
+        account_id: AccountId,
+        sent: Sequence[EpisodeAction],
+        decide: DecideActions,
+        until: Callable[[Stamp, Stamp], Stamp],
+    ) -> Recorded:
+        def record(connection: apsw.Connection) -> Turns[Recorded]:
+            clock = began = read_clock(connection, account_id, Clock.ACTIONS)
+            for start in range(0, len(sent), _AT_ONCE):
+                some = sent[start : start + _AT_ONCE]
+                known = _known(connection, account_id, some)
+                decision = decide(ActionSnapshot(known, clock, self._now()), some)
+                yield None
+                if decision.saved:
+                    rows = [(account_id, *ROWS.action_row(action)) for action in decision.saved]
+                    connection.executemany(_SAVE, rows)
+                    clock = decision.last_stamp
+                yield None
+            ended = until(began, clock)
+            if ended != began:
+                set_clock(connection, account_id, Clock.ACTIONS, ended)
+            return Recorded(began, ended)
+
+        return await self._runner.write_in_turns(record)
+
+    async def page(self, account_id: AccountId, request: ActionRequest) -> list[EpisodeAction]:
+        def read(connection: apsw.Connection) -> list[EpisodeAction]:
+            wanted: tuple[Any, ...] = (account_id, request.first, request.last, request.most)
+            if request.podcast_guid is not None:
+                wanted = (account_id, to_bytes(request.podcast_guid), *wanted[1:])
+            statement = _PAGE if request.podcast_guid is None else _PAGE_OF_PODCAST
+            return [ROWS.action_of(row) for row in connection.execute(statement, wanted)]
+
+        return await self._runner.scan(read)
+
+    async def last_of_each(self, account_id: AccountId, request: ActionRequest) -> Sequence[Stamp]:
+        def read(connection: apsw.Connection) -> Sequence[Stamp]:
+            podcast = to_bytes(request.podcast_guid) if request.podcast_guid else None
+            wanted = (account_id, request.first, request.last, podcast)
+            numbers = array("q", (row[0] for row in connection.execute(_LAST_OF_EACH, wanted)))
+            return cast("Sequence[Stamp]", numbers)
+
+        return await self._runner.scan(read)
+
+
+def _known(
+    connection: apsw.Connection, account_id: AccountId, some: Sequence[EpisodeAction]
+) -> dict[bytes, EpisodeAction]:
+    known: dict[bytes, EpisodeAction] = {}
+    for podcast_guid, key in {(action.podcast_guid, action.key) for action in some}:
+        for row in connection.execute(_KNOWN, (account_id, to_bytes(podcast_guid), key)):
+            known[key] = ROWS.action_of(row)
+    return known

@@ -1,0 +1,146 @@
+"""Tokens and sessions in SQLite, and how far their bearers know what changed."""
+
+from __future__ import annotations
+
+import apsw
+
+from feedkeep.errors import AccountError, NotAuthorized
+from feedkeep.model import (
+    Account,
+    AccountId,
+    Clock,
+    Found,
+    Guid,
+    Stamp,
+    Token,
+    TokenId,
+    Told,
+    replace,
+)
+from feedkeep.store.rows import new_token_row, own_row, token_of
+from feedkeep.store.sqlite.accounts import ACCOUNT_COLUMNS, is_still_let_in
+from feedkeep.store.sqlite.rows import ROWS, to_bytes
+from feedkeep.store.sqlite.runner import Runner
+from feedkeep.store.tables import ENTRY, NEW_TOKEN, TOKEN, columns
+
+_TOKEN_COLUMNS = columns(TOKEN, "t")
+
+_FIND = f"""
+SELECT {ACCOUNT_COLUMNS}, {_TOKEN_COLUMNS}, {columns(ENTRY, "e")}, {columns(ENTRY, "s")}
+FROM token t JOIN account a ON a.id = t.account_id
+LEFT JOIN entry e ON e.account_id = t.account_id AND e.guid = ?
+LEFT JOIN entry s ON s.account_id = t.account_id AND s.guid = e.new_guid
+WHERE t.account_id = ? AND t.hash = ?
+"""
+_OF_ACCOUNT = f"SELECT {_TOKEN_COLUMNS} FROM token t WHERE t.account_id = ? ORDER BY t.id"
+_WITH_ID = f"SELECT {_TOKEN_COLUMNS} FROM token t WHERE t.account_id = ? AND t.id = ?"
+_NEXT_ID = """
+UPDATE account SET last_token_id = last_token_id + 1 WHERE id = ? RETURNING last_token_id
+"""
+_ADD = f"""
+INSERT INTO token (account_id, {columns(NEW_TOKEN)})
+VALUES ({", ".join("?" * (len(NEW_TOKEN) + 1))})
+"""
+_IS_ALIVE = """
+SELECT EXISTS (SELECT 1 FROM token WHERE account_id = ? AND id = ? AND revoked IS NULL)
+"""
+_NEWEST = "id = ?2 DESC, revoked IS NULL DESC, expires DESC, id DESC"
+_FORGET_SESSIONS = f"""
+DELETE FROM token WHERE account_id = ?1 AND id IN (
+    SELECT id FROM (
+        SELECT id, row_number() OVER (ORDER BY {_NEWEST}) AS n,
+               row_number() OVER (PARTITION BY label ORDER BY {_NEWEST}) AS n_alike
+        FROM token WHERE account_id = ?1 AND is_session
+    ) WHERE n > ?3 OR n_alike > ?4
+)
+"""
+_EXTEND = """
+UPDATE token SET expires = ? WHERE account_id = ? AND id = ? AND revoked IS NULL
+"""
+_REVOKE = """
+UPDATE token SET revoked = ifnull(revoked, ?1) WHERE account_id = ?2 AND (id = ?3 OR of_token = ?3)
+"""
+_NOTE_TOLD = {
+    clock: f"""
+    UPDATE token SET
+        told_{clock.value} = ?1,
+        heard_{clock.value} = max(ifnull(heard_{clock.value}, ?2), ifnull(?2, heard_{clock.value})),
+        own_{clock.value} = ?5
+    WHERE account_id = ?3 AND id = ?4
+    """
+    for clock in Clock
+}
+
+
+class SqliteTokens:
+    """The table `token`."""
+
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
+
+    async def find(
+        self, account_id: AccountId, token_hash: bytes, guid: Guid | None = None
+    ) -> Found | None:
+        def find(connection: apsw.Connection) -> Found | None:
+            wanted = (guid and to_bytes(guid), account_id, token_hash)
+            row = connection.execute(_FIND, wanted).get
+            return ROWS.found_of(row) if row else None
+
+        return await self._runner.read_together(find)
+
+    async def of(self, account_id: AccountId) -> list[Token]:
+        def read(connection: apsw.Connection) -> list[Token]:
+            return [token_of(row) for row in connection.execute(_OF_ACCOUNT, (account_id,))]
+
+        return await self._runner.scan(read)
+
+    async def add(self, account_id: AccountId, token: Token) -> Token:
+        return await self._runner.write(lambda connection: add_token(connection, account_id, token))
+
+    async def add_session(
+        self, account: Account, token: Token, most: int, most_alike: int
+    ) -> Token:
+        def add(connection: apsw.Connection) -> Token:
+            if token.of_token is None:
+                is_right = is_still_let_in(connection, account)
+            else:
+                is_right = connection.execute(_IS_ALIVE, (account.id, token.of_token)).get
+            if not is_right:
+                raise NotAuthorized
+            added = add_token(connection, account.id, token)
+            connection.execute(_FORGET_SESSIONS, (account.id, added.id, most, most_alike))
+            return added
+
+        return await self._runner.write(add)
+
+    async def extend(self, account_id: AccountId, token_id: TokenId, expires: Stamp) -> None:
+        wanted = (expires, account_id, token_id)
+        await self._runner.write(lambda connection: connection.execute(_EXTEND, wanted))
+
+    async def revoke(self, account_id: AccountId, token_id: TokenId, now: Stamp) -> Token | None:
+        def revoke(connection: apsw.Connection) -> Token | None:
+            connection.execute(_REVOKE, (now, account_id, token_id))
+            row = connection.execute(_WITH_ID, (account_id, token_id)).get
+            return token_of(row) if row else None
+
+        return await self._runner.write(revoke)
+
+    async def note_told(
+        self, account_id: AccountId, token_id: TokenId, clock: Clock, told: Told
+    ) -> None:
+        noted = (told.told, told.heard, account_id, token_id, own_row(told.own))
+        await self._runner.write(lambda connection: connection.execute(_NOTE_TOLD[clock], noted))
+
+
+def add_token(connection: apsw.Connection, account_id: AccountId, token: Token) -> Token:
+    """Remember a token under the account's next number.
+
+    Raises:
+        AccountError: The account is gone.
+    """
+    token_id = connection.execute(_NEXT_ID, (account_id,)).get
+    if token_id is None:
+        raise AccountError("The account is gone.")
+    added = replace(token, id=token_id)
+    connection.execute(_ADD, (account_id, *new_token_row(added)))
+    return added
