@@ -21,7 +21,7 @@ from feedkeep.model import (
 )
 from feedkeep.store import tables
 from feedkeep.store.rows import Row, Rows, owner_of, owner_row, token_of, token_row
-from feedkeep.store.tables import ENTRY, Table
+from feedkeep.store.tables import ENTRY, Table, columns
 
 R = TypeVar("R", bound=Record)
 
@@ -45,6 +45,16 @@ class Kind(Generic[R]):
     read: Callable[[Rows, Row], R]
     write: Callable[[Rows, R], Row]
     where: str = ""
+
+
+def every(kind: Kind[Any], schema: str, account_id: str = "account_id") -> str:
+    """Return the statement that reads all records of a kind, in their order."""
+    table = kind.table
+    return (
+        f"SELECT {columns((account_id, *table.columns))}"  # noqa: S608 - all names are our own
+        f" FROM {schema}{table.name} {kind.where}"
+        f" ORDER BY {columns((account_id, *table.key))}"
+    )
 
 
 def kind_of(record: Record) -> Kind[Any]:

@@ -1,6 +1,7 @@
 """The tables: their names, columns and keys; all that is said of one in a statement follows. Pure.
 
-The stores differ in the types of columns only, which their schemas name.
+Where a row is what a value has, the columns are named as its fields. The stores differ in the types
+of columns only, which their schemas name.
 """
 
 from __future__ import annotations
@@ -8,36 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from feedkeep.model import Account, Deletion, Document, EpisodeAction, Token
+
 COUNTS = ("subscribed_count", "announced_count", "entry_count")
 """The columns of an account that say how much is in its list."""
 
-ACCOUNT = (
-    "name",
-    "password_hash",
-    "is_disabled",
-    "created",
-    "last_stamp",
-    "last_action_stamp",
-    *COUNTS,
-)
-TOKEN = (
-    "id",
-    "hash",
-    "label",
-    "created",
-    "expires",
-    "revoked",
-    "is_session",
-    "is_shared",
-    "of_token",
-    "is_granted",
-    "told_subscriptions",
-    "heard_subscriptions",
-    "told_actions",
-    "heard_actions",
-    "own_subscriptions",
-    "own_actions",
-)
+ACCOUNT = (*Account.__struct_fields__[1:-1], *COUNTS)
+"""The columns of an account, but for its id."""
+
+TOKEN = Token.__struct_fields__
 NEW_TOKEN = TOKEN[: TOKEN.index("told_subscriptions")]
 """The columns of a token whose bearer has not been told anything yet."""
 
@@ -58,20 +38,7 @@ ENTRY = (
 )
 """The columns of an entry, but for the account and the revision, which follows from them."""
 
-ACTION = (
-    "key",
-    "podcast_guid",
-    "podcast",
-    "episode",
-    "device",
-    "kind",
-    "done",
-    "started",
-    "position",
-    "total",
-    "episode_guid",
-    "revision",
-)
+ACTION = EpisodeAction.__struct_fields__
 
 
 def columns(names: Sequence[str], alias: str = "") -> str:
@@ -106,9 +73,9 @@ class Table:
 ACCOUNTS = Table("account", (*ACCOUNT, "name_key", "last_token_id"))
 TOKENS = Table("token", TOKEN, ("id",))
 ENTRIES = Table("entry", (*ENTRY, "revision"), ("guid",))
-DELETIONS = Table("deletion", ("id", "guid"), ("id",))
+DELETIONS = Table("deletion", Deletion.__struct_fields__, ("id",))
 ACTIONS = Table("episode_action", ACTION, ("podcast_guid", "key"))
-DOCUMENTS = Table("document", ("kind", "name", "body"), ("kind", "name"))
+DOCUMENTS = Table("document", Document.__struct_fields__, ("kind", "name"))
 
 TABLES = (ACCOUNTS, TOKENS, ENTRIES, DELETIONS, ACTIONS, DOCUMENTS)
 """All that is copied to another store; the one that others refer to comes first."""

@@ -10,9 +10,9 @@ import asyncpg
 from feedkeep.errors import StoreUnusable
 from feedkeep.model import AccountId, Owner, Records
 from feedkeep.store.base import RECORDS_AT_ONCE, Check
-from feedkeep.store.kinds import KINDS, Kind, kind_of
+from feedkeep.store.kinds import KINDS, every, kind_of
 from feedkeep.store.postgres.rows import ROWS
-from feedkeep.store.tables import TABLES, columns
+from feedkeep.store.tables import TABLES
 
 PATIENCE_SECONDS = 86_400.0
 """How long a statement may take that goes through whole tables."""
@@ -49,7 +49,8 @@ class PostgresArchive:
 
     async def records(self) -> AsyncIterator[Records]:
         for kind in KINDS:
-            cursor = await self._connection.cursor(_read_all(kind), timeout=PATIENCE_SECONDS)
+            statement = every(kind, "feedkeep.")
+            cursor = await self._connection.cursor(statement, timeout=PATIENCE_SECONDS)
             while some := await cursor.fetch(RECORDS_AT_ONCE, timeout=PATIENCE_SECONDS):
                 yield [(AccountId(row[0]), kind.read(ROWS, row)) for row in some]
 
@@ -82,12 +83,4 @@ async def _put(
 ) -> None:
     await connection.copy_records_to_table(
         table, schema_name="feedkeep", columns=names, records=rows, timeout=PATIENCE_SECONDS
-    )
-
-
-def _read_all(kind: Kind[Any]) -> str:
-    table = kind.table
-    return (
-        f"SELECT {columns(('account_id', *table.columns))} FROM feedkeep.{table.name} {kind.where}"
-        f" ORDER BY {columns(('account_id', *table.key))}"
     )

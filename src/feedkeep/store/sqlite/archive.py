@@ -10,10 +10,10 @@ import apsw
 from feedkeep.errors import StoreUnusable
 from feedkeep.model import AccountId, Records
 from feedkeep.store.base import RECORDS_AT_ONCE, Check
-from feedkeep.store.kinds import KINDS, Kind, kind_of
+from feedkeep.store.kinds import KINDS, every, kind_of
 from feedkeep.store.sqlite.connection import Translating
 from feedkeep.store.sqlite.rows import ROWS, insert_into
-from feedkeep.store.tables import ACCOUNTS, TABLES, Table, columns
+from feedkeep.store.tables import ACCOUNTS, TABLES, Table
 
 _COUNT = "SELECT " + " + ".join(f"(SELECT count(*) FROM {table.name})" for table in TABLES)
 _HAS_ACCOUNTS = "SELECT EXISTS (SELECT 1 FROM account)"
@@ -32,7 +32,7 @@ class SqliteArchive:
 
     async def records(self) -> AsyncIterator[Records]:
         for kind in KINDS:
-            cursor = self._connection.execute(_read_all(kind))
+            cursor = self._connection.execute(every(kind, "", _id_in(kind.table)))
             while some := _next(cursor):
                 yield [(AccountId(row[0]), kind.read(ROWS, row)) for row in some]
 
@@ -55,14 +55,6 @@ async def fill(
 def _next(cursor: apsw.Cursor) -> list[tuple[Any, ...]]:
     with Translating():
         return [row for _, row in zip(range(RECORDS_AT_ONCE), cursor, strict=False)]
-
-
-def _read_all(kind: Kind[Any]) -> str:
-    table, account_id = kind.table, _id_in(kind.table)
-    return (
-        f"SELECT {columns((account_id, *table.columns))} FROM {table.name} {kind.where}"
-        f" ORDER BY {columns((account_id, *table.key))}"
-    )
 
 
 def _id_in(table: Table) -> str:

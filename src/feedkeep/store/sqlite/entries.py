@@ -87,11 +87,9 @@ class SqliteEntries:
         return await self._runner.write(lambda connection: at_once(change(connection)))
 
     async def view(self, account_id: AccountId, guid: Guid) -> View | None:
-        def read(connection: apsw.Connection) -> View | None:
-            row = connection.execute(_VIEW, (account_id, to_bytes(guid))).get
-            return ROWS.view_of(row) if row else None
-
-        return self._runner.read(read)
+        wanted = (account_id, to_bytes(guid))
+        row = self._runner.read(lambda connection: connection.execute(_VIEW, wanted).get)
+        return ROWS.view_of(row) if row else None
 
     async def page(self, account_id: AccountId, request: PageRequest) -> Page:
         _, skipped = _start(request)
@@ -106,11 +104,9 @@ class SqliteEntries:
         )
 
     async def deletion(self, account_id: AccountId, deletion_id: int) -> Deletion | None:
-        def read(connection: apsw.Connection) -> Deletion | None:
-            row = connection.execute(_DELETION, (account_id, deletion_id)).get
-            return ROWS.deletion_of(row) if row else None
-
-        return self._runner.read(read)
+        wanted = (account_id, deletion_id)
+        row = self._runner.read(lambda connection: connection.execute(_DELETION, wanted).get)
+        return ROWS.deletion_of(row) if row else None
 
     async def whole(self, account_id: AccountId) -> Snapshot:
         def read(connection: apsw.Connection) -> Snapshot:

@@ -41,11 +41,8 @@ class SqliteLogins:
         return await self._runner.write(save)
 
     async def find(self, login: bytes) -> Grant | None:
-        def find(connection: apsw.Connection) -> Grant | None:
-            row = connection.execute(_FIND, (login,)).get
-            return Grant(*row) if row else None
-
-        return self._runner.read(find)
+        row = self._runner.read(lambda connection: connection.execute(_FIND, (login,)).get)
+        return Grant(*row) if row else None
 
     async def fetch(self, grant: Grant, token: Token, now: Stamp) -> Account | None:
         def fetch(connection: apsw.Connection) -> Account | None:
