@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 import apsw
 
-from feedkeep.http.routing import Methods
+from feedkeep.http.routing import PublicRoute, Route
 from feedkeep.model import AccountId, Admitted, Clock, Second, Stamp, Token, TokenId, Told
 from feedkeep.openpodcast.resources import SubscriptionResource
 from feedkeep.rules.seconds import first_second, settled
@@ -74,12 +74,16 @@ MISTAKES = {
         "write_stamp(token)",
     ),
     "a handler is misspelled": (
-        "Methods(patch=resource.patch)",
-        "Methods(pacth=resource.patch)",
+        'Route("/", patch=resource.patch)',
+        'Route("/", pacth=resource.patch)',
+    ),
+    "a handler that knows who asks is open to everyone": (
+        'Route("/", get=resource.get)',
+        'PublicRoute("/", get=resource.get)',
     ),
     "a handler that is not there": (
-        "Methods(patch=resource.patch)",
-        "Methods(patch=resource.pacth)",
+        'Route("/", patch=resource.patch)',
+        'Route("/", patch=resource.pacth)',
     ),
 }
 
