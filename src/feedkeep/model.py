@@ -147,6 +147,41 @@ class Counts(Value, frozen=True):
     entries: int = 0
 
 
+class DocumentKind(StrEnum):
+    """What a document is, as it is stored.
+
+    Attributes:
+        DEVICE: A device of an app, by its id.
+        SETTINGS: What apps keep under a scope.
+        SPELLINGS: By which URLs an app has the feeds that moved.
+        MIGRATION: What came from another server so far.
+    """
+
+    DEVICE = "device"
+    SETTINGS = "settings"
+    SPELLINGS = "spellings"
+    MIGRATION = "migration"
+
+
+class DocumentName(Value, frozen=True):
+    """Which document of an account is meant: its kind, and its name among those."""
+
+    kind: DocumentKind
+    name: str
+
+
+class KnownDocument(Value, frozen=True):
+    """A document as it is, or is not, when something is decided.
+
+    Attributes:
+        body: What it says; None if there is none.
+        others: If there is none: how many others of its kind there are.
+    """
+
+    body: str | None = None
+    others: int = 0
+
+
 class Snapshot(Value, frozen=True):
     """What a rule is given: an account's clock and the entries that matter, at one moment.
 
@@ -156,12 +191,14 @@ class Snapshot(Value, frozen=True):
         last_stamp: The account's last stamp.
         now: The wall clock, as a stamp.
         counts: How much is in the whole list.
+        documents: The documents asked for.
     """
 
     entries: Mapping[Guid, Entry]
     last_stamp: Stamp
     now: Stamp
     counts: Counts
+    documents: Mapping[DocumentName, KnownDocument] = {}
 
 
 class Deletion(Value, frozen=True):
@@ -186,6 +223,8 @@ class Decision(Value, Generic[T_co], frozen=True):
         last_stamp: The account's clock after this operation.
         counts: How much is in the whole list after it.
         deletion: The deletion to remember, if there was one.
+        documents: Documents that are new or changed, each of those asked for once at most.
+        note: How far an app knows what changed, if that is to be remembered with it.
     """
 
     outcome: T_co
@@ -194,11 +233,13 @@ class Decision(Value, Generic[T_co], frozen=True):
     last_stamp: Stamp
     counts: Counts
     deletion: Deletion | None = None
+    documents: Sequence[Document] = ()
+    note: TokenNote | None = None
 
     def telling(self, outcome: T) -> Decision[T]:
         """Return the same decision with another outcome."""
-        rest = (self.saved, self.forgotten, self.last_stamp, self.counts, self.deletion)
-        return Decision(outcome, *rest)
+        entries = (self.saved, self.forgotten, self.last_stamp, self.counts, self.deletion)
+        return Decision(outcome, *entries, self.documents, self.note)
 
 
 class View(Value, frozen=True):
@@ -361,6 +402,14 @@ class Told(Value, frozen=True):
     is_alone: bool = False
 
 
+class TokenNote(Value, frozen=True):
+    """How far the bearer of a token knows what changed, to be remembered with the token."""
+
+    token_id: TokenId
+    clock: Clock
+    told: Told
+
+
 class Found(Value, frozen=True):
     """What a token leads to, all as it is at one moment.
 
@@ -507,22 +556,6 @@ class ActionRequest(Value, frozen=True):
     podcast_guid: Guid | None
     most: int
     last: Stamp = Stamp(2**63 - 1)
-
-
-class DocumentKind(StrEnum):
-    """What a document is, as it is stored.
-
-    Attributes:
-        DEVICE: A device of an app, by its id.
-        SETTINGS: What apps keep under a scope.
-        SPELLINGS: By which URLs an app has the feeds that moved.
-        MIGRATION: What came from another server so far.
-    """
-
-    DEVICE = "device"
-    SETTINGS = "settings"
-    SPELLINGS = "spellings"
-    MIGRATION = "migration"
 
 
 class Document(Value, frozen=True):

@@ -19,14 +19,20 @@ from feedkeep.model import (
     ActionSnapshot,
     Alias,
     Clock,
+    Decision,
     Document,
+    DocumentKind,
+    DocumentName,
     EpisodeAction,
     Grant,
     Guid,
+    KnownDocument,
     Pointer,
+    Snapshot,
     Stamp,
     Subscription,
     Token,
+    TokenNote,
     Told,
     replace,
 )
@@ -154,7 +160,7 @@ def test_how_far_a_token_knows_is_kept_by_clock_and_what_it_heard_never_goes_bac
         assert first.told_actions is None
 
         async def note(clock: Clock, told: int | None, heard: int | None) -> Token:
-            await store.tokens.note_told(ALICE, first.id, clock, Told(told, heard))
+            await store.tokens.note_told(ALICE, TokenNote(first.id, clock, Told(told, heard)))
             found = await store.tokens.find(ALICE, first.hash)
             assert found is not None
             return found.token
@@ -169,7 +175,8 @@ def test_how_far_a_token_knows_is_kept_by_clock_and_what_it_heard_never_goes_bac
         expected = replace(expected, told_actions=2, heard_actions=1)
         assert await note(Clock.ACTIONS, 2, 1) == expected
         assert await store.tokens.of(ALICE) == [expected, other]
-        await store.tokens.note_told(ALICE, 99, Clock.ACTIONS, Told(9, 9))  # which was revoked, say
+        gone = TokenNote(99, Clock.ACTIONS, Told(9, 9))  # which was revoked, say
+        await store.tokens.note_told(ALICE, gone)
         assert await store.tokens.of(ALICE) == [expected, other]
         assert await store.tokens.of(BOB) == [theirs]
 
@@ -422,6 +429,56 @@ def test_whoever_refuses_to_change_a_document_leaves_it_as_it_is(open_store: Cal
             with pytest.raises(InvalidInput):
                 await store.documents.change(ALICE, "device", name, refuse)
         assert await store.documents.of(ALICE, "device") == [Document("device", "a", "{}")]
+
+    run(open_store, work)
+
+
+def keeping(snapshot: Snapshot, *documents: Document, note: TokenNote | None = None) -> Decision:
+    """Return a decision that changes no entry."""
+    unchanged = ([], [], snapshot.last_stamp, snapshot.counts, None)
+    return Decision(None, *unchanged, documents, note)
+
+
+def test_changes_of_entries_are_given_the_documents_they_name_and_see_one_another(
+    open_store: Callable,
+) -> None:
+    async def work(store: Store) -> None:
+        token = await store.tokens.add(ALICE, Token(0, b"\1" * 32, "", 0))
+        seen: list[KnownDocument] = []
+
+        async def meet(name: str, body: str) -> None:
+            named = DocumentName(DocumentKind.DEVICE, name)
+
+            def decide(snapshot: Snapshot) -> Decision:
+                seen.append(snapshot.documents[named])
+                note = TokenNote(token.id, Clock.SUBSCRIPTIONS, Told(len(seen), len(seen)))
+                return keeping(snapshot, Document(named.kind, name, body), note=note)
+
+            await store.entries.change(ALICE, [], decide, [named])
+
+        await store.documents.change(ALICE, "settings", "a", lambda *_: "{}")  # of another kind
+        await asyncio.gather(*(meet(f"d{number}", "{}") for number in range(20)))
+        assert sorted(known.others for known in seen) == list(range(20))
+        await meet("d7", "{1}")
+        assert seen[-1].body == "{}"
+        assert await store.documents.body(ALICE, "device", "d7") == "{1}"
+        assert len(await store.documents.of(ALICE, "device")) == 20
+        (told,) = await store.tokens.of(ALICE)
+        assert (told.told_subscriptions, told.told_actions) == (21, None)
+
+    run(open_store, work)
+
+
+def test_a_change_that_is_refused_saves_no_document(open_store: Callable) -> None:
+    named = DocumentName(DocumentKind.DEVICE, "a")
+
+    def refuse(_: Snapshot) -> Decision:
+        raise InvalidInput("no")
+
+    async def work(store: Store) -> None:
+        with pytest.raises(InvalidInput):
+            await store.entries.change(ALICE, [], refuse, [named])
+        assert await store.documents.of(ALICE, "device") == []
 
     run(open_store, work)
 
@@ -717,7 +774,7 @@ def test_an_account_goes_with_what_its_apps_kept_and_nothing_is_written_for_it_a
         ):
             with pytest.raises(NotAuthorized):
                 await refused
-        await store.tokens.note_told(ALICE, 1, Clock.ACTIONS, Told(1, 1))
+        await store.tokens.note_told(ALICE, TokenNote(1, Clock.ACTIONS, Told(1, 1)))
         await store.tokens.extend(ALICE, 1, 99)
         async with store.archive() as archive:
             owners = {owner async for some in archive.records() for owner, _ in some}

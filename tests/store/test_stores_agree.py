@@ -42,6 +42,7 @@ from feedkeep.model import (
     PageRequest,
     Snapshot,
     Token,
+    TokenNote,
     Told,
     View,
     replace,
@@ -296,7 +297,7 @@ class EveryAppStore(RuleBasedStateMachine):
     def use_session(self, token_id: int, number: int, clock: Clock) -> None:
         async def use(store: Store) -> None:
             told = Told(number, None if number % 3 else number - 1)
-            await store.tokens.note_told(self.account_id, token_id, clock, told)
+            await store.tokens.note_told(self.account_id, TokenNote(token_id, clock, told))
             await store.tokens.extend(self.account_id, token_id, number)
 
         self.on_each(use)

@@ -13,7 +13,6 @@ from feedkeep.gpodder.directory import ClientConfigResource, NoPodcastsResource,
 from feedkeep.gpodder.subscriptions import (
     FORMATS,
     AccountListResource,
-    ChangesResource,
     DeviceListResource,
     UpdatesResource,
 )
@@ -31,7 +30,7 @@ def gpodder_routes(service: Service, settings: Settings) -> list[Route | PublicR
     """Return what is at every route."""
     known = (service, settings)
     device, kept = DeviceResource(*known), SettingsResource(*known)
-    changes, actions = ChangesResource(*known), Syncing(*known)
+    syncing = Syncing(*known)
     own, of_device = AccountListResource(*known), DeviceListResource(*known)
     nothing, no_podcasts = NothingResource(*known), NoPodcastsResource(*known)
     synced = SyncDevicesResource(*known)
@@ -41,10 +40,14 @@ def gpodder_routes(service: Service, settings: Settings) -> list[Route | PublicR
         Route("/api/2/devices/{user}.json", get=DevicesResource(*known).get),
         Route("/api/2/devices/{user}/{device}.json", post=device.post, put=device.put),
         Route("/api/2/sync-devices/{user}.json", get=synced.get, post=synced.post),
-        Route("/api/2/subscriptions/{user}/{device}.json", get=changes.get, post=changes.post),
+        Route(
+            "/api/2/subscriptions/{user}/{device}.json",
+            get=syncing.tell_changes,
+            post=syncing.receive_changes,
+        ),
         Route("/api/2/updates/{user}/{device}.json", get=UpdatesResource(*known).get),
         Route(
-            "/api/2/episodes/{user}.json", get=actions.tell_actions, post=actions.receive_actions
+            "/api/2/episodes/{user}.json", get=syncing.tell_actions, post=syncing.receive_actions
         ),
         Route(f"/api/2/settings/{{user}}/{_SCOPE}.json", get=kept.get, post=kept.post),
         Route("/api/2/favorites/{user}.json", get=nothing.get),

@@ -18,9 +18,8 @@ from feedkeep.http.requests import AdmittedRequest, Request
 from feedkeep.http.resource import Resource, done
 from feedkeep.http.responses import JsonResponse
 from feedkeep.http.sync_times import read_since
-from feedkeep.http.syncing import Syncing, device_of
+from feedkeep.http.syncing import device_of
 from feedkeep.model import Subscription
-from feedkeep.rules.devices import check_id
 from feedkeep.rules.url_lists import UrlChanges
 from feedkeep.turns import LONG_BYTES, LONG_LIST, beside
 
@@ -33,21 +32,6 @@ _CONTENT_TYPES = {
     "opml": "text/xml; charset=utf-8",
     "txt": "text/plain; charset=utf-8",
 }
-
-
-class ChangesResource(Syncing):
-    """/api/2/subscriptions/{user}/{device}.json: what changed, and what is to change."""
-
-    async def get(self, request: AdmittedRequest) -> Response:
-        """Tell what was added and removed since a second."""
-        return await self.tell_changes(request)
-
-    async def post(self, request: AdmittedRequest) -> Response:
-        """Add and remove."""
-        check_id(request.parameters["device"])
-        response = await self.receive_changes(request)
-        await self.meet_device(request)
-        return response
 
 
 class UpdatesResource(Resource):
@@ -93,13 +77,6 @@ class DeviceListResource(WholeListResource):
         """Write the list."""
         found = await self.service.subscriptions.subscribed(request.admitted.account.id)
         return await written(request, found, lambda: encode([item.feed_url for item in found]))
-
-    async def put(self, request: AdmittedRequest) -> Response:
-        """Let the list be exactly this one."""
-        check_id(request.parameters["device"])
-        response = await super().put(request)
-        await self.meet_device(request)
-        return response
 
 
 class AccountListResource(WholeListResource):

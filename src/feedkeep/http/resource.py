@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from feedkeep.errors import InvalidInput
 from feedkeep.http.json_bodies import read_object
-from feedkeep.http.requests import AdmittedRequest, Request
+from feedkeep.http.requests import Request
 from feedkeep.service import Service
 from feedkeep.settings import Settings
 from feedkeep.turns import LONG_BYTES, beside
@@ -33,11 +33,6 @@ class Resource:
         if may_be_empty and not body.strip():
             return {}
         return await beside(len(body) > LONG_BYTES, read_object, body)
-
-    async def meet_device(self, request: AdmittedRequest) -> None:
-        """Make the device that the path names known, if it is not."""
-        account_id = request.admitted.account.id
-        await self.service.devices.meet(account_id, request.parameters["device"])
 
     def check_count(self, count: int) -> None:
         """Check how many things are in one request.

@@ -66,13 +66,18 @@ def with_settings(
     return settings
 
 
+def has_room(others: int) -> bool:
+    """Say whether there is room for one more device or set of settings."""
+    return others < MAX_DOCUMENTS
+
+
 def check_room(others: int) -> None:
     """Check that there is room for one more device or set of settings.
 
     Raises:
         InvalidInput: There is no room.
     """
-    if others >= MAX_DOCUMENTS:
+    if not has_room(others):
         raise InvalidInput(
             f"An account can have at most {MAX_DOCUMENTS:,} devices, and as many sets of settings."
         )

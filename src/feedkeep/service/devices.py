@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Mapping, Sequence
 
 import msgspec
@@ -47,15 +46,6 @@ class Devices:
 
         devices.check_id(device_id)
         await self._store.documents.change(account_id, DocumentKind.DEVICE, device_id, decide)
-
-    async def meet(self, account_id: AccountId, device_id: str) -> None:
-        """Make a device known that nobody has described yet, if there is room.
-
-        It is only a label, so a lack of room is no reason to refuse what it sent.
-        """
-        if await self._store.documents.body(account_id, DocumentKind.DEVICE, device_id) is None:
-            with contextlib.suppress(InvalidInput):
-                await self.describe(account_id, device_id)
 
     async def settings(self, account_id: AccountId, scope: str) -> str:
         """Return what apps keep under a scope, as JSON; how deep that is does not matter here."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from feedkeep.model import Admitted, Clock, Second, Stamp, Told, Value
+from feedkeep.model import Admitted, Clock, Second, Stamp, TokenNote, Told, Value
 from feedkeep.rules import seconds
 from feedkeep.store.base import Store
 
@@ -42,13 +42,12 @@ class Progress:
         """
         after = seconds.after_upload(told_of(admitted, clock), device, began, ended)
         await self.note(admitted, clock, after)
-        return seconds.EVERYTHING if after.told is None else after.told
+        return next_second(after)
 
     async def note(self, admitted: Admitted, clock: Clock, told: Told) -> None:
         """Remember how far an app was told, if that has changed."""
-        before = told_of(admitted, clock)
-        if admitted.token and told != before:
-            await self._store.tokens.note_told(admitted.account.id, admitted.token.id, clock, told)
+        if note := note_of(admitted, clock, told):
+            await self._store.tokens.note_told(admitted.account.id, note)
 
 
 def told_of(admitted: Admitted, clock: Clock) -> Told:
@@ -62,3 +61,15 @@ def told_of(admitted: Admitted, clock: Clock) -> Told:
     else:
         known = (token.told_actions, token.heard_actions, token.own_actions)
     return Told(*known, is_alone)
+
+
+def note_of(admitted: Admitted, clock: Clock, told: Told) -> TokenNote | None:
+    """Return what is to be remembered of an app; None if that is nothing new."""
+    if admitted.token is None or told == told_of(admitted, clock):
+        return None
+    return TokenNote(admitted.token.id, clock, told)
+
+
+def next_second(told: Told) -> Second:
+    """Return the second that an app may go on from, of which this is known."""
+    return seconds.EVERYTHING if told.told is None else told.told

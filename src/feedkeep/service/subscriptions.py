@@ -27,9 +27,9 @@ from feedkeep.turns import LONG_LIST, beside
 class Subscriptions:
     """Adds, reads, changes, deletes and lists subscriptions."""
 
-    def __init__(self, store: Store, most: Limits) -> None:
+    def __init__(self, store: Store, limits: Limits) -> None:
         self._store = store
-        self._most = most
+        self._limits = limits
 
     async def add(
         self, account_id: AccountId, items: Sequence[Wanted | Refused]
@@ -38,7 +38,7 @@ class Subscriptions:
         return await self._store.entries.change(
             account_id,
             subscriptions.guids_wanted(items),
-            lambda snapshot: subscriptions.add(snapshot, items, self._most),
+            lambda snapshot: subscriptions.add(snapshot, items, self._limits),
         )
 
     def read(self, admitted: Admitted, guid: str) -> View:
@@ -76,7 +76,7 @@ class Subscriptions:
         return await self._store.entries.change(
             account_id,
             [present, *wanted.guids()],
-            lambda snapshot: subscriptions.update(snapshot, present, wanted, self._most),
+            lambda snapshot: subscriptions.update(snapshot, present, wanted, self._limits),
         )
 
     async def delete(self, account_id: AccountId, guid: str) -> Deletion:

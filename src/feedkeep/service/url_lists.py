@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
-
-import msgspec
+from collections.abc import Callable, Sequence
 
 from feedkeep.errors import InvalidInput, UnknownSubscription
 from feedkeep.model import (
@@ -13,11 +11,14 @@ from feedkeep.model import (
     ActionRequest,
     Admitted,
     Clock,
-    DocumentKind,
+    Decision,
     Guid,
     Second,
+    Snapshot,
     Stamp,
+    Told,
     Value,
+    replace,
 )
 from feedkeep.rules import devices, episode_actions, seconds, spellings, url_lists
 from feedkeep.rules.clock import later
@@ -27,13 +28,12 @@ from feedkeep.rules.spellings import UNKNOWN, Spellings
 from feedkeep.rules.subscriptions import Added, Refused, Wanted, guids_wanted, want
 from feedkeep.rules.url_lists import Synced, UrlChanges
 from feedkeep.service.documents import as_json
-from feedkeep.service.progress import Progress, Uploaded, told_of
+from feedkeep.service.progress import Progress, Uploaded, next_second, note_of, told_of
+from feedkeep.service.remembered_apps import RememberedApp, read_spellings
 from feedkeep.store.base import Store
 from feedkeep.turns import LONG_LIST, beside
 
 _STAMPED_AT_ONCE = 1_000
-
-_SPELLINGS = msgspec.json.Decoder(Spellings)
 
 
 class ToldChanges(Value, frozen=True):
@@ -51,9 +51,9 @@ class ToldChanges(Value, frozen=True):
 class UrlLists:
     """Tells apps what changed, and takes what they send."""
 
-    def __init__(self, store: Store, most: Limits, progress: Progress) -> None:
+    def __init__(self, store: Store, limits: Limits, progress: Progress) -> None:
         self._store = store
-        self._most = most
+        self._limits = limits
         self._progress = progress
 
     async def changes(self, admitted: Admitted, since: Second, device: str = "") -> ToldChanges:
@@ -96,59 +96,73 @@ class UrlLists:
     async def upload(
         self, admitted: Admitted, added: Sequence[str], removed: Sequence[str], device: str = ""
     ) -> Uploaded:
-        """Subscribe to URLs, and unsubscribe from others, in one step; a bad one is left out."""
+        """Subscribe to URLs, and unsubscribe from others, in one step; a bad one is left out.
+
+        Raises:
+            InvalidInput: The device's id is not valid.
+        """
         is_long = len(added) + len(removed) > LONG_LIST
         items = await beside(is_long, lambda: [want(url, None) for url in added])
-        left, refused = await beside(is_long, url_lists.parsed, removed)
-        guids = dict.fromkeys([*guids_wanted(items), *(url.guid for url in left)])
-        told = told_of(admitted, Clock.SUBSCRIPTIONS)
-        known = await self._spellings(admitted, device)
-        synced = await self._store.entries.change(
-            admitted.account.id,
-            list(guids),
-            lambda snapshot: url_lists.upload(snapshot, items, left, known, told, self._most),
-        )
-        timestamp = await self._note_list(admitted, device, known, synced)
+        unwanted, refused = await beside(is_long, url_lists.parsed, removed)
+        guids = dict.fromkeys([*guids_wanted(items), *(url.guid for url in unwanted)])
+
+        def decide(snapshot: Snapshot, known: Spellings, told: Told) -> Decision[Synced]:
+            return url_lists.upload(snapshot, items, unwanted, known, told, self._limits)
+
+        synced = await self._sync(admitted, device, list(guids), decide)
         update_urls = [
             *(_kept(item, result) for item, result in zip(items, synced.results, strict=True)),
             *((url, "") for url in refused),
         ]
+        timestamp = next_second(_after(admitted, device, synced))
         return Uploaded(timestamp, [pair for pair in update_urls if pair[0] != pair[1]])
 
     async def replace(self, admitted: Admitted, urls: Sequence[str], device: str = "") -> int:
         """Subscribe to exactly these URLs; what is subscribed already is left as it is.
 
-        Returns how many of them are no feed URLs. Unless there are none, no feed is left: nobody
+        Returns how many of them are not valid. If any is not, no feed is unsubscribed from: nobody
         knows which one was meant.
 
         Raises:
-            InvalidInput: None of them is a URL.
+            InvalidInput: None of them is valid, or the device's id is not.
         """
         wanted = await beside(len(urls) > LONG_LIST, url_lists.whole_list, urls)
-        told = told_of(admitted, Clock.SUBSCRIPTIONS)
-        known = await self._spellings(admitted, device)
-        synced = await self._store.entries.change(
-            admitted.account.id,
-            None,
-            lambda snapshot: url_lists.replace_list(snapshot, wanted, known, told, self._most),
-        )
-        await self._note_list(admitted, device, known, synced)
+
+        def decide(snapshot: Snapshot, known: Spellings, told: Told) -> Decision[Synced]:
+            return url_lists.replace_list(snapshot, wanted, known, told, self._limits)
+
+        await self._sync(admitted, device, None, decide)
         return wanted.refused_count
 
-    async def _note_list(
-        self, admitted: Admitted, device: str, known: Spellings, synced: Synced
-    ) -> Second:
-        """Remember what an app has shown of itself; return the second to ask for next."""
-        await self._learn(admitted, device, known, synced.app)
-        clock = Clock.SUBSCRIPTIONS
-        return await self._progress.note_upload(admitted, clock, device, synced.began, synced.ended)
+    async def _sync(
+        self,
+        admitted: Admitted,
+        device: str,
+        guids: Sequence[Guid] | None,
+        decide: Callable[[Snapshot, Spellings, Told], Decision[Synced]],
+    ) -> Synced:
+        """Carry out what an app sent, and remember what it shows of the app, in one commit."""
+        if device:
+            devices.check_id(device)
+        app = RememberedApp(admitted, device)
+        told = told_of(admitted, Clock.SUBSCRIPTIONS)
+
+        def decide_all(snapshot: Snapshot) -> Decision[Synced]:
+            decision = decide(snapshot, app.known(snapshot.documents), told)
+            synced = decision.outcome
+            return replace(
+                decision,
+                documents=app.learned(snapshot.documents, synced.app),
+                note=note_of(admitted, Clock.SUBSCRIPTIONS, _after(admitted, device, synced)),
+            )
+
+        return await self._store.entries.change(admitted.account.id, guids, decide_all, app.names)
 
     async def _spellings(self, admitted: Admitted, device: str) -> Spellings:
         """Return by which URLs an app has the feeds that moved."""
-        body = await self._store.documents.body(
-            admitted.account.id, DocumentKind.SPELLINGS, _app_name(admitted, device)
-        )
-        return _SPELLINGS.decode(body) if body else UNKNOWN
+        name = RememberedApp(admitted, device).spellings
+        body = await self._store.documents.body(admitted.account.id, name.kind, name.name)
+        return read_spellings(body)
 
     async def _learn(
         self, admitted: Admitted, device: str, before: Spellings, after: Spellings
@@ -160,14 +174,13 @@ class UrlLists:
 
         def decide(body: str | None, others: int) -> str:
             devices.check_room(others)
-            kept = _SPELLINGS.decode(body) if body else UNKNOWN
-            return as_json(spellings.merged(kept, before, after))
+            return as_json(spellings.merged(read_spellings(body), before, after))
 
         if after != before:
-            name = _app_name(admitted, device)
+            name = RememberedApp(admitted, device).spellings
             with contextlib.suppress(InvalidInput):
                 await self._store.documents.change(
-                    admitted.account.id, DocumentKind.SPELLINGS, name, decide
+                    admitted.account.id, name.kind, name.name, decide
                 )
 
     async def move(
@@ -188,7 +201,7 @@ class UrlLists:
                 account_id,
                 [old.guid, new.guid],
                 lambda snapshot: url_lists.move(
-                    snapshot, old, new, is_told=is_told_to_apps, limits=self._most
+                    snapshot, old, new, is_told=is_told_to_apps, limits=self._limits
                 ),
             )
         except UnknownSubscription:
@@ -212,14 +225,10 @@ class UrlLists:
             first = later(old[-1].revision, 1)
 
 
-def _app_name(admitted: Admitted, device: str) -> str:
-    """Return what tells an app from others: its device, or else a token of its own.
-
-    Sessions do not: AntennaPod begins one with each sync.
-    """
-    if device:
-        return f"device {device}"
-    return f"token {admitted.token.id}" if admitted.token and not admitted.token.is_session else ""
+def _after(admitted: Admitted, device: str, synced: Synced) -> Told:
+    """Return how far an app knows what changed, once its upload is carried out."""
+    told = told_of(admitted, Clock.SUBSCRIPTIONS)
+    return seconds.after_upload(told, device, synced.began, synced.ended)
 
 
 def _kept(item: Wanted | Refused, result: Added | Refused) -> tuple[str, str]:

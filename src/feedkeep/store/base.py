@@ -22,6 +22,7 @@ from feedkeep.model import (
     Deletion,
     Document,
     DocumentKind,
+    DocumentName,
     Entry,
     EpisodeAction,
     Found,
@@ -36,7 +37,7 @@ from feedkeep.model import (
     T,
     Token,
     TokenId,
-    Told,
+    TokenNote,
     View,
 )
 
@@ -61,8 +62,9 @@ class Entries(Protocol):
         account_id: AccountId,
         guids: Sequence[Guid] | None,
         decide: Callable[[Snapshot], Decision[T]],
+        documents: Sequence[DocumentName] = (),
     ) -> T:
-        """Load what `guids` name, let `decide` say what changes, save that, and commit.
+        """Load what `guids` and `documents` name, let `decide` say what changes, save, commit.
 
         None names every entry of the account, for a rule that has to see the whole list.
 
@@ -253,9 +255,7 @@ class Tokens(Protocol):
         Return it, or None if there is none.
         """
 
-    async def note_told(
-        self, account_id: AccountId, token_id: TokenId, clock: Clock, told: Told
-    ) -> None:
+    async def note_told(self, account_id: AccountId, note: TokenNote) -> None:
         """Remember how far a token's bearer knows what changed; what it heard never goes back."""
 
 

@@ -7,14 +7,20 @@ from collections.abc import Callable, Iterable
 from feedkeep.entry_index import EntryIndex
 from feedkeep.model import (
     AccountId,
+    Clock,
     Counts,
     Decision,
     Deletion,
+    Document,
+    DocumentName,
     Entry,
     Guid,
+    KnownDocument,
     Snapshot,
     Stamp,
     T,
+    TokenId,
+    TokenNote,
 )
 
 
@@ -32,6 +38,9 @@ class Overlay:
         saved: The entries to save, as they are at the end.
         forgotten: The guids whose entries are to be deleted.
         deletions: The deletions to remember.
+        documents: The documents that were asked for, as they are by now.
+        saved_documents: The documents to save.
+        notes: How far apps know what changed, the last word of each token and clock.
     """
 
     def __init__(
@@ -47,6 +56,9 @@ class Overlay:
         self.saved: dict[Guid, Entry] = {}
         self.forgotten: set[Guid] = set()
         self.deletions: list[Deletion] = []
+        self.documents: dict[DocumentName, KnownDocument] = {}
+        self.saved_documents: dict[DocumentName, Document] = {}
+        self.notes: dict[tuple[TokenId, Clock], TokenNote] = {}
         self._index = EntryIndex({entry.guid: entry for entry in entries})
 
     def load(self, entry: Entry) -> None:
@@ -54,16 +66,25 @@ class Overlay:
         self._index.set(entry.guid, entry)
 
     def run(
-        self, guids: Iterable[Guid] | None, decide: Callable[[Snapshot], Decision[T]], now: Stamp
+        self,
+        guids: Iterable[Guid] | None,
+        decide: Callable[[Snapshot], Decision[T]],
+        now: Stamp,
+        documents: Iterable[DocumentName] = (),
     ) -> T:
-        """Give `decide` the entries of its guids, and apply its decision; return its outcome.
+        """Give `decide` what it asked for, and apply its decision; return its outcome.
 
         `guids` is None for all entries, which must all have been loaded.
 
         Raises what `decide` raises; nothing is changed then.
         """
         given = self._index.whole() if guids is None else self._index.closure(guids)
-        decision = decide(Snapshot(given, self.last_stamp, now, self.counts))
+        known = {name: self.documents[name] for name in documents}
+        decision = decide(Snapshot(given, self.last_stamp, now, self.counts, known))
+        for document in decision.documents:
+            self._set_document(document)
+        if decision.note:
+            self.notes[decision.note.token_id, decision.note.clock] = decision.note
         if not decision.saved and not decision.forgotten:
             return decision.outcome
         for entry in decision.saved:
@@ -79,3 +100,13 @@ class Overlay:
         self.last_stamp = decision.last_stamp
         self.counts = decision.counts
         return decision.outcome
+
+    def _set_document(self, document: Document) -> None:
+        """Let the jobs that follow know a document, and that there is one more of its kind."""
+        own = DocumentName(document.kind, document.name)
+        if self.documents[own].body is None:
+            for name, known in self.documents.items():
+                if name.kind == own.kind and known.body is None:
+                    self.documents[name] = KnownDocument(None, known.others + 1)
+        self.documents[own] = KnownDocument(document.body)
+        self.saved_documents[own] = document

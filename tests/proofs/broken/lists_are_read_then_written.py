@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from feedkeep.model import Admitted, Decision, Snapshot
+from feedkeep.model import Admitted, Decision, Snapshot, Told
 from feedkeep.rules import url_lists
-from feedkeep.rules.spellings import UNKNOWN
+from feedkeep.rules.spellings import Spellings
 from feedkeep.rules.subscriptions import want
 from feedkeep.rules.url_lists import Synced
 from feedkeep.service.url_lists import UrlLists
@@ -20,12 +20,11 @@ async def replace(
     read = await store.entries.whole(admitted.account.id)
     added, left = url_lists.to_replace(read, wanted.urls)
 
-    def decide(snapshot: Snapshot) -> Decision[Synced]:
+    def decide(snapshot: Snapshot, _known: Spellings, _told: Told) -> Decision[Synced]:
         items = [want(url.text, None) for url in added]
         return url_lists.upload(snapshot, items, left)
 
-    synced = await store.entries.change(admitted.account.id, None, decide)
-    await lists._note_list(admitted, device, UNKNOWN, synced)
+    await lists._sync(admitted, device, None, decide)
     return 0
 
 

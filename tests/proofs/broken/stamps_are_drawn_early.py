@@ -3,7 +3,7 @@
 import asyncio
 import os
 import random
-from collections.abc import Iterable
+from collections.abc import Collection
 
 import asyncpg
 
@@ -24,7 +24,7 @@ def next_stamp(_last_of_account: Stamp, now: Stamp) -> Stamp:
 
 
 async def save_all(
-    self: Changes, connection: asyncpg.Connection, overlays: Iterable[Overlay]
+    self: Changes, connection: asyncpg.Connection, overlays: Collection[Overlay]
 ) -> None:
     await asyncio.sleep(random.choice([0, 0, 0.03]))
     await _save_all(self, connection, overlays)

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from feedkeep.model import Admitted
+from feedkeep.model import Admitted, Decision, Guid, Snapshot, Told
 from feedkeep.rules.spellings import Spellings
 from feedkeep.rules.url_lists import Synced
 from feedkeep.service.url_lists import UrlLists
 
 STAMPS = Path(os.environ["RAN_FIRST"]).with_name("stamps")
-note_list = UrlLists._note_list
+sync = UrlLists._sync
 
 
-async def note_and_tell(
-    lists: UrlLists, admitted: Admitted, device: str, known: Spellings, synced: Synced
-) -> int:
+async def sync_and_tell(
+    lists: UrlLists,
+    admitted: Admitted,
+    device: str,
+    guids: Sequence[Guid] | None,
+    decide: Callable[[Snapshot, Spellings, Told], Decision[Synced]],
+) -> Synced:
+    synced = await sync(lists, admitted, device, guids, decide)
     with STAMPS.open("a") as told:
         told.write(f"{device} {synced.began} {synced.ended}\n")
-    return await note_list(lists, admitted, device, known, synced)
+    return synced
 
 
-UrlLists._note_list = note_and_tell
+UrlLists._sync = sync_and_tell

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -12,13 +12,26 @@ import asyncpg
 from msgspec.structs import astuple
 
 from feedkeep.errors import NotAuthorized
-from feedkeep.model import AccountId, Counts, Decision, Guid, Now, Snapshot, Stamp, Value
+from feedkeep.model import (
+    AccountId,
+    Clock,
+    Counts,
+    Decision,
+    DocumentName,
+    Guid,
+    KnownDocument,
+    Now,
+    Snapshot,
+    Stamp,
+    Value,
+)
 from feedkeep.store.base import MAX_DELETIONS
 from feedkeep.store.batch import Done, Outcome
 from feedkeep.store.overlay import Overlay
 from feedkeep.store.postgres.rows import ROWS
 from feedkeep.store.postgres.shape import Shape
-from feedkeep.store.tables import COUNTS, DELETIONS, ENTRIES, ENTRY, columns
+from feedkeep.store.postgres.tokens import note_row
+from feedkeep.store.tables import COUNTS, DELETIONS, DOCUMENTS, ENTRIES, ENTRY, columns
 
 _TYPES = {
     "guid": "uuid",
@@ -30,6 +43,7 @@ _TYPES = {
     "app_url": "text",
 }
 _ADVANCED = dict.fromkeys(("last_stamp", *COUNTS), "bigint")
+_SAVED_DOCUMENT = dict.fromkeys(DOCUMENTS.columns, "text")
 _SAVED = {name: _TYPES.get(name, "bigint") for name in ENTRIES.columns}
 
 MAX_GUIDS_IN_A_BATCH = 1_000
@@ -51,6 +65,7 @@ class Change(Value, frozen=True):
     account_id: AccountId
     guids: Sequence[Guid] | None
     decide: Callable[[Snapshot], Decision[Any]]
+    documents: Sequence[DocumentName] = ()
 
     def weigh(self) -> int:
         """How much of a batch it takes up; a whole account has one to itself."""
@@ -115,6 +130,32 @@ class Changes:
                 WHERE o.account_id = {account} ORDER BY o.id DESC LIMIT 1 OFFSET w.most
             )
         """
+        self._load_documents = f"""
+            SELECT d.account_id, d.kind, d.name, d.body FROM {wanted(kind="text", name="text")}
+            JOIN feedkeep.document d
+            ON d.account_id = {account} AND d.kind = w.kind AND d.name = w.name
+        """
+        self._count_documents = f"""
+            SELECT d.account_id, d.kind, count(*) FROM {wanted(kind="text")}
+            JOIN feedkeep.document d ON d.account_id = {account} AND d.kind = w.kind
+            GROUP BY d.account_id, d.kind
+        """
+        self._save_documents = f"""
+            INSERT INTO feedkeep.document (account_id, {columns(DOCUMENTS.columns)})
+            {shape.selected(**_SAVED_DOCUMENT)}
+            {DOCUMENTS.or_update}
+        """
+        noted = wanted(id="bigint", told="bigint", heard="bigint", own="text")
+        self._note_told = {
+            clock: f"""
+            UPDATE feedkeep.token t SET
+                told_{clock.value} = w.told,
+                heard_{clock.value} = greatest(t.heard_{clock.value}, w.heard),
+                own_{clock.value} = w.own
+            FROM {noted} WHERE t.account_id = {account} AND t.id = w.id
+            """
+            for clock in Clock
+        }
         self._advance = f"""
             UPDATE feedkeep.account a SET {", ".join(f"{name} = w.{name}" for name in _ADVANCED)}
             FROM {wanted(**_ADVANCED)} WHERE a.account_id = {account}
@@ -146,6 +187,7 @@ class Changes:
         locked = await connection.fetch(lock, self._shape.accounts(account_ids))
         overlays = {row[0]: Overlay(AccountId(row[0]), row[1], Counts(*row[2:])) for row in locked}
         await self._load_named(connection, changes, overlays)
+        await self._load_documents_of(connection, changes, overlays)
         for change in changes:
             if change.guids is None and change.account_id in overlays:
                 rows = await connection.fetch(_EVERY_ENTRY, change.account_id)
@@ -171,7 +213,33 @@ class Changes:
             for row in await connection.fetch(self._load, *some):
                 overlays[row[0]].load(ROWS.entry_of(row[1:]))
 
-    async def _save_all(self, connection: asyncpg.Connection, overlays: Iterable[Overlay]) -> None:
+    async def _load_documents_of(
+        self,
+        connection: asyncpg.Connection,
+        changes: Sequence[Change],
+        overlays: dict[AccountId, Overlay],
+    ) -> None:
+        wanted = {
+            (change.account_id, name.kind, name.name): name
+            for change in changes
+            for name in change.documents
+            if change.account_id in overlays
+        }
+        if not wanted:
+            return
+        for row in await connection.fetch(self._load_documents, *self._shape.columns([*wanted])):
+            overlays[row[0]].documents[wanted.pop(tuple(row[:3]))] = KnownDocument(row[3])
+        if wanted:  # of those that are not there, how many others there are decides
+            kinds = list(dict.fromkeys((account_id, kind) for account_id, kind, _ in wanted))
+            rows = await connection.fetch(self._count_documents, *self._shape.columns(kinds))
+            counts = {(row[0], row[1]): row[2] for row in rows}
+            for (account_id, kind, _), name in wanted.items():
+                others = counts.get((account_id, kind), 0)
+                overlays[account_id].documents[name] = KnownDocument(None, others)
+
+    async def _save_all(
+        self, connection: asyncpg.Connection, overlays: Collection[Overlay]
+    ) -> None:
         changed = [overlay for overlay in overlays if overlay.saved or overlay.forgotten]
         statements: dict[str, Iterator[tuple[Any, ...]]] = {
             self._save: (
@@ -185,10 +253,24 @@ class Changes:
             ),
             self._forget_deletions: ((o.account_id, MAX_DELETIONS) for o in changed if o.deletions),
             self._advance: ((o.account_id, o.last_stamp, *astuple(o.counts)) for o in changed),
+            self._save_documents: (
+                (o.account_id, *astuple(document))
+                for o in overlays
+                for document in o.saved_documents.values()
+            ),
         }
+        for clock, statement in self._note_told.items():
+            statements[statement] = _note_rows(overlays, clock)
         for statement, rows in statements.items():
             while some := list(islice(rows, _ROWS_AT_ONCE)):
                 await connection.execute(statement, *self._shape.columns(some))
+
+
+def _note_rows(overlays: Iterable[Overlay], clock: Clock) -> Iterator[tuple[Any, ...]]:
+    for overlay in overlays:
+        for note in overlay.notes.values():
+            if note.clock is clock:
+                yield (overlay.account_id, *note_row(note))
 
 
 def _load_rows(overlay: Overlay, rows: Sequence[asyncpg.Record]) -> None:
@@ -198,7 +280,7 @@ def _load_rows(overlay: Overlay, rows: Sequence[asyncpg.Record]) -> None:
 
 async def _decide(change: Change, overlay: Overlay, now: Stamp) -> Outcome[Any]:
     """Let a change decide; beside the event loop, if that takes long."""
-    decide = partial(overlay.run, change.guids, change.decide, now)
+    decide = partial(overlay.run, change.guids, change.decide, now, change.documents)
     try:
         return Done(await asyncio.to_thread(decide) if change.weigh() > _FEW_CHANGED else decide())
     except Exception as error:  # noqa: BLE001 - a refusal or a defect, and this request's alone

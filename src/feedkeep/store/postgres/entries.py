@@ -14,6 +14,7 @@ from feedkeep.model import (
     Counts,
     Decision,
     Deletion,
+    DocumentName,
     Entry,
     Guid,
     Now,
@@ -115,8 +116,9 @@ class PostgresEntries:
         account_id: AccountId,
         guids: Sequence[Guid] | None,
         decide: Callable[[Snapshot], Decision[T]],
+        documents: Sequence[DocumentName] = (),
     ) -> T:
-        change = Change(account_id, guids, decide)
+        change = Change(account_id, guids, decide, documents)
         value: T
         try:
             value = await self._changes.submit(change, self._runner.key(account_id))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import asyncpg
 
@@ -16,7 +17,7 @@ from feedkeep.model import (
     Stamp,
     Token,
     TokenId,
-    Told,
+    TokenNote,
     replace,
 )
 from feedkeep.store.postgres.accounts import ACCOUNT_COLUMNS, hold, is_still_let_in
@@ -140,11 +141,11 @@ class PostgresTokens:
 
         return await self._runner.write(revoke)
 
-    async def note_told(
-        self, account_id: AccountId, token_id: TokenId, clock: Clock, told: Told
-    ) -> None:
-        noted = (account_id, token_id, told.told, told.heard, own_row(told.own))
-        await self._runner.write(lambda connection: connection.execute(_NOTE_TOLD[clock], *noted))
+    async def note_told(self, account_id: AccountId, note: TokenNote) -> None:
+        noted = (account_id, *note_row(note))
+        await self._runner.write(
+            lambda connection: connection.execute(_NOTE_TOLD[note.clock], *noted)
+        )
 
     async def _find_all(
         self, connections: Connections, wanted: Sequence[tuple[AccountId, bytes, Guid | None]]
@@ -154,6 +155,11 @@ class PostgresTokens:
         for row in rows:
             found[row[0] - 1] = ROWS.found_of(row[1:])
         return found
+
+
+def note_row(note: TokenNote) -> tuple[Any, ...]:
+    """Return a token's number, and the columns that say how far its bearer knows what changed."""
+    return (note.token_id, note.told.told, note.told.heard, own_row(note.told.own))
 
 
 async def add_token(connection: asyncpg.Connection, account_id: AccountId, token: Token) -> Token:

@@ -8,9 +8,22 @@ import apsw
 from msgspec.structs import astuple
 
 from feedkeep.errors import NotAuthorized
-from feedkeep.model import AccountId, Counts, Decision, Entry, Guid, Pointer, Snapshot, Stamp, T
+from feedkeep.model import (
+    AccountId,
+    Counts,
+    Decision,
+    DocumentName,
+    Entry,
+    Guid,
+    Pointer,
+    Snapshot,
+    Stamp,
+    T,
+)
 from feedkeep.store.base import MAX_DELETIONS
+from feedkeep.store.sqlite.documents import known_document, save_document
 from feedkeep.store.sqlite.rows import ROWS, insert_into, to_bytes
+from feedkeep.store.sqlite.tokens import save_note
 from feedkeep.store.tables import COUNTS, DELETIONS, ENTRIES, ENTRY, columns
 from feedkeep.turns import Turns
 
@@ -78,7 +91,11 @@ def _named(
 
 
 def snapshot(
-    connection: apsw.Connection, account_id: AccountId, entries: dict[Guid, Entry], now: Stamp
+    connection: apsw.Connection,
+    account_id: AccountId,
+    entries: dict[Guid, Entry],
+    now: Stamp,
+    documents: Sequence[DocumentName] = (),
 ) -> Snapshot:
     """Return what a rule is given.
 
@@ -89,11 +106,16 @@ def snapshot(
     if account is None:
         raise NotAuthorized
     last_stamp, *counts = account
-    return Snapshot(entries, last_stamp, now, Counts(*counts))
+    known = {name: known_document(connection, account_id, name) for name in documents}
+    return Snapshot(entries, last_stamp, now, Counts(*counts), known)
 
 
 def save(connection: apsw.Connection, account_id: AccountId, decision: Decision[T]) -> Turns[None]:
     """Save what was decided."""
+    for document in decision.documents:
+        save_document(connection, account_id, document)
+    if decision.note:
+        save_note(connection, account_id, decision.note)
     if not decision.saved and not decision.forgotten:
         return
     for start in range(0, len(decision.saved), _AT_ONCE):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import apsw
+from msgspec.structs import astuple
 
-from feedkeep.model import AccountId, Clock, Document, DocumentKind
+from feedkeep.model import AccountId, Clock, Document, DocumentKind, DocumentName, KnownDocument
 from feedkeep.store.base import DecideDocument
 from feedkeep.store.sqlite.accounts import read_clock
 from feedkeep.store.sqlite.rows import insert_into
@@ -38,14 +39,28 @@ class SqliteDocuments:
     ) -> str:
         def change(connection: apsw.Connection) -> str:
             read_clock(connection, account_id, Clock.SUBSCRIPTIONS)  # the account is there
-            found = _body(connection, account_id, kind, name)
-            others = connection.execute(_COUNT, (account_id, kind)).get if found is None else 0
-            body = decide(found, others)
-            if body != found:
-                connection.execute(_SAVE, (account_id, kind, name, body))
+            known = known_document(connection, account_id, DocumentName(kind, name))
+            body = decide(known.body, known.others)
+            if body != known.body:
+                save_document(connection, account_id, Document(kind, name, body))
             return body
 
         return await self._runner.write(change)
+
+
+def known_document(
+    connection: apsw.Connection, account_id: AccountId, name: DocumentName
+) -> KnownDocument:
+    """Return a document as it is, or how many others there are."""
+    body = _body(connection, account_id, name.kind, name.name)
+    if body is not None:
+        return KnownDocument(body)
+    return KnownDocument(None, connection.execute(_COUNT, (account_id, name.kind)).get)
+
+
+def save_document(connection: apsw.Connection, account_id: AccountId, document: Document) -> None:
+    """Save a document that is new or changed."""
+    connection.execute(_SAVE, (account_id, *astuple(document)))
 
 
 def _body(

@@ -11,6 +11,7 @@ from feedkeep.model import (
     AccountId,
     Decision,
     Deletion,
+    DocumentName,
     Entry,
     Guid,
     Now,
@@ -74,10 +75,11 @@ class SqliteEntries:
         account_id: AccountId,
         guids: Sequence[Guid] | None,
         decide: Callable[[Snapshot], Decision[T]],
+        documents: Sequence[DocumentName] = (),
     ) -> T:
         def change(connection: apsw.Connection) -> Turns[T]:
             entries = yield from changes.load(connection, account_id, guids)
-            snapshot = changes.snapshot(connection, account_id, entries, self._now())
+            snapshot = changes.snapshot(connection, account_id, entries, self._now(), documents)
             decision: Decision[T] = yield partial(decide, snapshot)
             yield from changes.save(connection, account_id, decision)
             return decision.outcome

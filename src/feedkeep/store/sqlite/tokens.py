@@ -14,7 +14,7 @@ from feedkeep.model import (
     Stamp,
     Token,
     TokenId,
-    Told,
+    TokenNote,
     replace,
 )
 from feedkeep.store.rows import new_token_row, own_row, token_of
@@ -125,11 +125,15 @@ class SqliteTokens:
 
         return await self._runner.write(revoke)
 
-    async def note_told(
-        self, account_id: AccountId, token_id: TokenId, clock: Clock, told: Told
-    ) -> None:
-        noted = (told.told, told.heard, account_id, token_id, own_row(told.own))
-        await self._runner.write(lambda connection: connection.execute(_NOTE_TOLD[clock], noted))
+    async def note_told(self, account_id: AccountId, note: TokenNote) -> None:
+        await self._runner.write(lambda connection: save_note(connection, account_id, note))
+
+
+def save_note(connection: apsw.Connection, account_id: AccountId, note: TokenNote) -> None:
+    """Remember how far a token's bearer knows what changed; what it heard never goes back."""
+    told = note.told
+    noted = (told.told, told.heard, account_id, note.token_id, own_row(told.own))
+    connection.execute(_NOTE_TOLD[note.clock], noted)
 
 
 def add_token(connection: apsw.Connection, account_id: AccountId, token: Token) -> Token:

@@ -1,0 +1,41 @@
+"""How many commits a request makes: what belongs together is there together, or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+import pytest
+from feedkeep_process import FeedkeepProcess
+
+PASSWORD = "correct horse battery"
+FEED = "https://example.com/feed"
+
+
+@pytest.mark.parametrize("store_kind", ["sqlite", "postgres, 2 workers"])
+def test_an_upload_is_one_commit_also_from_a_device_that_nobody_knew(
+    start: Callable[..., FeedkeepProcess], store_kind: str
+) -> None:
+    process = start(store_kind, "commits_are_counted")
+    name = process.new_account(PASSWORD)
+    commits = process.folder / "commits"
+    with httpx.Client(base_url=process.base_url) as app:
+        login = f"/api/2/auth/{name}/login.json"
+        assert app.post(login, auth=(name, PASSWORD)).status_code == httpx.codes.OK
+        sent = {"add": [FEED], "remove": []}
+        for path, body in (
+            (f"/api/2/subscriptions/{name}/new-phone.json", sent),
+            (f"/api/2/subscriptions/{name}/new-phone.json", {"add": [], "remove": [FEED]}),
+            (f"/subscriptions/{name}/newer-phone.json", [FEED]),
+        ):
+            before = count(commits)
+            method = "POST" if isinstance(body, dict) else "PUT"
+            assert app.request(method, path, json=body).status_code == httpx.codes.OK
+            assert count(commits) - before == 1, path
+        devices = app.get(f"/api/2/devices/{name}.json").json()
+    assert [device["id"] for device in devices] == ["new-phone", "newer-phone"]
+
+
+def count(commits: Path) -> int:
+    return len(commits.read_text().splitlines())
