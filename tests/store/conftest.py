@@ -10,11 +10,12 @@ import pytest
 from postgres_server import drop_database, new_database
 
 from feedkeep import wall_clock
+from feedkeep.model import Now
 from feedkeep.store.base import Store
 from feedkeep.store.postgres import PostgresStore
 from feedkeep.store.sqlite import SqliteStore
 
-OpenStore = Callable[[], AbstractAsyncContextManager[Store]]
+OpenStore = Callable[..., AbstractAsyncContextManager[Store]]
 
 
 @pytest.fixture
@@ -35,16 +36,16 @@ def open_store(request: pytest.FixtureRequest) -> OpenStore:
     """Opens a store on a database that is empty at first, as often as wanted."""
     if request.param == "sqlite":
         path: Path = request.getfixturevalue("path")
-        return _opening(lambda: SqliteStore.open(path, wall_clock.now))
+        return _opening(lambda now: SqliteStore.open(path, now))
     url: str = request.getfixturevalue("database")
     one_account = request.param != "postgres"
-    return _opening(lambda: PostgresStore.open(url, 8, wall_clock.now, one_account=one_account))
+    return _opening(lambda now: PostgresStore.open(url, 8, now, one_account=one_account))
 
 
 def _opening(open_store: Callable) -> OpenStore:
     @asynccontextmanager
-    async def opened() -> AsyncIterator[Store]:
-        store = await open_store()
+    async def opened(now: Now = wall_clock.now) -> AsyncIterator[Store]:
+        store = await open_store(now)
         try:
             yield store
         finally:
