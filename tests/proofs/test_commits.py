@@ -11,6 +11,7 @@ from feedkeep_process import FeedkeepProcess
 
 PASSWORD = "correct horse battery"
 FEED = "https://example.com/feed"
+PLAYED = {"podcast": FEED, "episode": f"{FEED}/1.mp3", "action": "download"}
 
 
 @pytest.mark.parametrize("store_kind", ["sqlite", "postgres, 2 workers"])
@@ -28,9 +29,10 @@ def test_an_upload_is_one_commit_also_from_a_device_that_nobody_knew(
             (f"/api/2/subscriptions/{name}/new-phone.json", sent),
             (f"/api/2/subscriptions/{name}/new-phone.json", {"add": [], "remove": [FEED]}),
             (f"/subscriptions/{name}/newer-phone.json", [FEED]),
+            (f"/api/2/episodes/{name}.json", [PLAYED]),
         ):
             before = count(commits)
-            method = "POST" if isinstance(body, dict) else "PUT"
+            method = "PUT" if path.startswith("/subscriptions/") else "POST"
             assert app.request(method, path, json=body).status_code == httpx.codes.OK
             assert count(commits) - before == 1, path
         devices = app.get(f"/api/2/devices/{name}.json").json()

@@ -5,12 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from feedkeep.model import ActionRequest, Admitted, Clock, EpisodeAction, Guid, Second
+from feedkeep.model import (
+    ActionRequest,
+    Admitted,
+    Clock,
+    EpisodeAction,
+    Guid,
+    Recorded,
+    Second,
+    Told,
+)
 from feedkeep.rules import episode_actions, seconds
 from feedkeep.rules.episode_actions import RefusedUrl, SentAction
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.service.action_pages import LISTED_AT_ONCE, ActionPages, ToldActions
-from feedkeep.service.progress import Progress, Uploaded, told_of
+from feedkeep.service.progress import Progress, Uploaded, next_second, note_of, told_of
 from feedkeep.store.base import Store
 from feedkeep.turns import Turn
 
@@ -58,15 +67,21 @@ class EpisodeActions:
             judged.append(episode_actions.judge(action))
             await turn.end_if_long()
         kept = [action for action in judged if isinstance(action, EpisodeAction)]
-        until = partial(seconds.clock_after_upload, told_of(admitted, Clock.ACTIONS))
+        told = told_of(admitted, Clock.ACTIONS)
+        until = partial(seconds.clock_after_upload, told)
+
+        def after(recorded: Recorded) -> Told:
+            return seconds.after_upload(told, "", recorded.began, recorded.ended)
+
         recorded = await self._store.episode_actions.record(
-            admitted.account.id, kept, episode_actions.record, until
+            admitted.account.id,
+            kept,
+            episode_actions.record,
+            until,
+            lambda recorded: note_of(admitted, Clock.ACTIONS, after(recorded)),
         )
         refused = dict.fromkeys(item.url for item in judged if isinstance(item, RefusedUrl))
-        timestamp = await self._progress.note_upload(
-            admitted, Clock.ACTIONS, "", recorded.began, recorded.ended
-        )
-        return Uploaded(timestamp, [(url, "") for url in refused])
+        return Uploaded(next_second(after(recorded)), [(url, "") for url in refused])
 
 
 def _podcast_guid(podcast: str) -> Guid | None:

@@ -33,17 +33,6 @@ class Progress:
             return now
         return await self._store.accounts.advance(admitted.account.id, clock, seconds.settled)
 
-    async def note_upload(
-        self, admitted: Admitted, clock: Clock, device: str, began: Stamp, ended: Stamp
-    ) -> Second:
-        """Remember that an app has got what it was told, and what it sent.
-
-        Returns the second that it may go on from.
-        """
-        after = seconds.after_upload(told_of(admitted, clock), device, began, ended)
-        await self.note(admitted, clock, after)
-        return next_second(after)
-
     async def note(self, admitted: Admitted, clock: Clock, told: Told) -> None:
         """Remember how far an app was told, if that has changed."""
         if note := note_of(admitted, clock, told):

@@ -109,11 +109,13 @@ class EpisodeActions(Protocol):
         sent: Sequence[EpisodeAction],
         decide: DecideActions,
         until: Callable[[Stamp, Stamp], Stamp],
+        note: Callable[[Recorded], TokenNote | None] = lambda _: None,
     ) -> Recorded:
         """Keep what `decide` makes of episode actions, in one step, however many they are.
 
         Afterwards the clock of actions stands where `until` puts it, which is given where it stood,
-        and where the last of the actions took it.
+        and where the last of the actions took it. `note` says what is to be remembered with that of
+        the app that sent them.
 
         They are taken in order, some at a time: `decide` is given those that are there with the
         same keys, and those that were sent. It sees what was decided before. Otherwise as

@@ -18,6 +18,7 @@ from feedkeep.model import (
     Now,
     Recorded,
     Stamp,
+    TokenNote,
 )
 from feedkeep.store.base import DecideActions
 from feedkeep.store.postgres.accounts import hold_clock, set_clock
@@ -25,6 +26,7 @@ from feedkeep.store.postgres.connections import Connections
 from feedkeep.store.postgres.rows import ROWS
 from feedkeep.store.postgres.runner import Runner
 from feedkeep.store.postgres.shape import Shape
+from feedkeep.store.postgres.tokens import save_note
 from feedkeep.store.tables import ACTION, ACTIONS, columns
 
 _ONE_ACCOUNT = Shape(is_distributed=True)
@@ -87,6 +89,7 @@ class PostgresEpisodeActions:
         sent: Sequence[EpisodeAction],
         decide: DecideActions,
         until: Callable[[Stamp, Stamp], Stamp],
+        note: Callable[[Recorded], TokenNote | None] = lambda _: None,
     ) -> Recorded:
         async def record(connection: asyncpg.Connection) -> Recorded:
             clock = began = await hold_clock(connection, account_id, Clock.ACTIONS)
@@ -103,7 +106,10 @@ class PostgresEpisodeActions:
             ended = until(began, clock)
             if ended != began:
                 await set_clock(connection, account_id, Clock.ACTIONS, ended)
-            return Recorded(began, ended)
+            recorded = Recorded(began, ended)
+            if noted := note(recorded):
+                await save_note(connection, account_id, noted)
+            return recorded
 
         return await self._runner.write(record)
 

@@ -142,10 +142,7 @@ class PostgresTokens:
         return await self._runner.write(revoke)
 
     async def note_told(self, account_id: AccountId, note: TokenNote) -> None:
-        noted = (account_id, *note_row(note))
-        await self._runner.write(
-            lambda connection: connection.execute(_NOTE_TOLD[note.clock], *noted)
-        )
+        await self._runner.write(lambda connection: save_note(connection, account_id, note))
 
     async def _find_all(
         self, connections: Connections, wanted: Sequence[tuple[AccountId, bytes, Guid | None]]
@@ -155,6 +152,11 @@ class PostgresTokens:
         for row in rows:
             found[row[0] - 1] = ROWS.found_of(row[1:])
         return found
+
+
+async def save_note(connection: asyncpg.Connection, account_id: AccountId, note: TokenNote) -> None:
+    """Remember how far a token's bearer knows what changed; what it heard never goes back."""
+    await connection.execute(_NOTE_TOLD[note.clock], account_id, *note_row(note))
 
 
 def note_row(note: TokenNote) -> tuple[Any, ...]:

@@ -17,11 +17,13 @@ from feedkeep.model import (
     Now,
     Recorded,
     Stamp,
+    TokenNote,
 )
 from feedkeep.store.base import DecideActions
 from feedkeep.store.sqlite.accounts import read_clock, set_clock
 from feedkeep.store.sqlite.rows import ROWS, insert_into, to_bytes
 from feedkeep.store.sqlite.runner import Runner
+from feedkeep.store.sqlite.tokens import save_note
 from feedkeep.store.tables import ACTION, ACTIONS, columns
 from feedkeep.turns import Turns
 
@@ -67,6 +69,7 @@ class SqliteEpisodeActions:
         sent: Sequence[EpisodeAction],
         decide: DecideActions,
         until: Callable[[Stamp, Stamp], Stamp],
+        note: Callable[[Recorded], TokenNote | None] = lambda _: None,
     ) -> Recorded:
         def record(connection: apsw.Connection) -> Turns[Recorded]:
             clock = began = read_clock(connection, account_id, Clock.ACTIONS)
@@ -83,7 +86,10 @@ class SqliteEpisodeActions:
             ended = until(began, clock)
             if ended != began:
                 set_clock(connection, account_id, Clock.ACTIONS, ended)
-            return Recorded(began, ended)
+            recorded = Recorded(began, ended)
+            if noted := note(recorded):
+                save_note(connection, account_id, noted)
+            return recorded
 
         return await self._runner.write_in_turns(record)
 
