@@ -65,6 +65,8 @@ class Application:
             await response(scope, receive, send)
         except (ConnectionError, ClientDisconnect):
             raise ConnectionResetError("The client has left.") from None
+        except problems.NoRoom:  # before the first byte, so there can be another answer
+            raise
         except Exception as error:  # noqa: BLE001 - it has begun: no other answer can be given
             problems.log_cut(error, request)
 

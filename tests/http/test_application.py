@@ -1,0 +1,75 @@
+"""What happens to every request, whoever answers it."""
+
+from __future__ import annotations
+
+import asyncio
+
+from starlette.responses import Response
+from starlette.types import Message
+
+from feedkeep.http.application import Application
+from feedkeep.http.requests import Request
+from feedkeep.http.routing import Edge, PublicRoute
+from feedkeep.http.serving.in_flight import InFlight
+from feedkeep.model import Admitted
+from feedkeep.settings import Settings
+
+LARGE = 900_000
+
+
+class NobodysDoor:
+    async def admit(self, request: Request) -> Admitted:
+        raise AssertionError(request.path)
+
+
+async def large(_: Request) -> Response:
+    return Response(b"x" * LARGE)
+
+
+class Client:
+    """A client that takes what it is sent once it reads, and not before."""
+
+    def __init__(self, *, reads: bool) -> None:
+        self.sent: list[Message] = []
+        self.reads = asyncio.Event()
+        self.is_held_up = asyncio.Event()
+        if reads:
+            self.reads.set()
+
+    async def get(self, application: InFlight) -> None:
+        scope = {
+            "type": "http",
+            "asgi": {"version": "3.0"},
+            "method": "GET",
+            "path": "/large",
+            "query_string": b"",
+            "headers": [],
+            "scheme": "http",
+            "server": ("127.0.0.1", 80),
+        }
+        await application(scope, self.receive, self.send)
+
+    async def receive(self) -> Message:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(self, message: Message) -> None:
+        self.sent.append(message)
+        if message["type"] == "http.response.body":
+            self.is_held_up.set()
+            await self.reads.wait()
+
+
+def test_a_large_response_without_room_is_503_and_not_cut() -> None:
+    async def work() -> None:
+        edge = Edge([PublicRoute("/large", get=large)], NobodysDoor(), 405)
+        application = InFlight(Application([edge], Settings()), LARGE + 1)
+        slow, other = Client(reads=False), Client(reads=True)
+        holding = asyncio.create_task(slow.get(application))
+        await slow.is_held_up.wait()
+        await other.get(application)
+        assert other.sent[0]["status"] == 503
+        slow.reads.set()
+        await holding
+        assert slow.sent[0]["status"] == 200
+
+    asyncio.run(asyncio.wait_for(work(), 20))
