@@ -191,7 +191,7 @@ def complaints(sent: bytes, got: bytes) -> list[str]:
 
 def is_page(head: bytes) -> bool:
     """Say whether a reply is the page of a login, which tells people what was wrong."""
-    return b"text/html" in head and b"Content-Security-Policy: default-src 'none';" in head
+    return b"text/html" in head and b"content-security-policy: default-src 'none';" in head
 
 
 def is_error(body: bytes, status: str) -> bool:
