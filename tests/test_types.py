@@ -15,7 +15,7 @@ from collections.abc import Callable
 import apsw
 
 from feedkeep.http.routing import PublicRoute, Route
-from feedkeep.model import AccountId, Admitted, Clock, Second, Stamp, Token, TokenId, Told
+from feedkeep.model import AccountId, Admitted, Clock, Second, Stamp, Token, TokenId, SyncProgress
 from feedkeep.openpodcast.resources import SubscriptionResource
 from feedkeep.rules.seconds import first_second, settled
 from feedkeep.service import Service
@@ -33,7 +33,7 @@ async def work(
     token: Token,
     clock: Stamp,
     second: Second,
-    told: Told,
+    told: SyncProgress,
     rename: Callable[[apsw.Connection, AccountId, str], None],
 ) -> None:
     """

@@ -12,7 +12,7 @@ from feedkeep_process import FeedkeepProcess
 
 DESIGN = Path(__file__).parents[1] / "docs" / "design.md"
 STATIONS = re.compile(r"^\d+\. `([\w/]+\.py)` `([\w.]+)`", re.MULTILINE)
-MOST_STATIONS = 12
+MAX_STATIONS = 12
 PASSWORD = "correct horse battery"
 
 
@@ -51,7 +51,7 @@ def test_each_walk_names_what_runs_in_the_order_in_which_it_begins(
     calls: dict[str, list[str]], title: str
 ) -> None:
     walk = stations(title)
-    assert 5 < len(walk) <= MOST_STATIONS
+    assert 5 < len(walk) <= MAX_STATIONS
     missing = [station for station in walk if station not in calls[title]]
     assert missing == []
     assert walk == sorted(walk, key=calls[title].index)

@@ -52,8 +52,8 @@ async def checksums(
     """Yield a checksum for each account and kind, in the order of the records."""
     encoder = msgspec.msgpack.Encoder()
     account_id, kind, count, digest = AccountId(0), "", 0, hashlib.sha256()
-    async for some in records:
-        for owner, record in some:
+    async for chunk in records:
+        for owner, record in chunk:
             name = kind_of(record).name
             if (owner, name) != (account_id, kind):
                 if count:
@@ -61,26 +61,26 @@ async def checksums(
                 account_id, kind, count, digest = owner, name, 0, hashlib.sha256()
             count += 1
             digest.update(encoder.encode(record))
-        advance(len(some))
+        advance(len(chunk))
     if count:
         yield Checksum(account_id, kind, count, digest.hexdigest())
 
 
 async def _advancing(records: AsyncIterator[Records], advance: Advance) -> AsyncIterator[Records]:
-    async for some in records:
-        yield some
-        advance(len(some))
+    async for chunk in records:
+        yield chunk
+        advance(len(chunk))
 
 
 def _compare(wanted: Checksum | None, found: Checksum | None) -> None:
     if wanted != found:
         raise StoreUnusable(
-            f"The copy is not what was copied: {_told(wanted)} became {_told(found)}."
+            f"The copy is not what was copied: {_description(wanted)} became {_description(found)}."
             " Nothing was stored; the target is still empty."
         )
 
 
-def _told(checksum: Checksum | None) -> str:
+def _description(checksum: Checksum | None) -> str:
     if checksum is None:
         return "nothing"
     return (

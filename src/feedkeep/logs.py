@@ -78,8 +78,8 @@ def _never_waiting(descriptor: int) -> Callable[[bytes], object]:
     """
     kind = os.fstat(descriptor).st_mode
     if stat.S_ISSOCK(kind):
-        own = socket.socket(fileno=os.dup(descriptor))
-        return lambda lines: own.send(lines, socket.MSG_DONTWAIT)
+        duplicate = socket.socket(fileno=os.dup(descriptor))
+        return lambda lines: duplicate.send(lines, socket.MSG_DONTWAIT)
     if stat.S_ISREG(kind):  # a disk; nobody reads it meanwhile, and what is opened anew starts at 0
         return partial(os.write, descriptor)
     try:

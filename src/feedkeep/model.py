@@ -224,7 +224,7 @@ class Decision(Value, Generic[T_co], frozen=True):
         counts: How much is in the whole list after it.
         deletion: The deletion to remember, if there was one.
         documents: Documents that are new or changed, each of those asked for once at most.
-        note: How far an app knows what changed, if that is to be remembered with it.
+        token_progress: How far an app knows what changed, if that is to be stored, too.
     """
 
     outcome: T_co
@@ -234,12 +234,12 @@ class Decision(Value, Generic[T_co], frozen=True):
     counts: Counts
     deletion: Deletion | None = None
     documents: Sequence[Document] = ()
-    note: TokenNote | None = None
+    token_progress: TokenProgress | None = None
 
     def telling(self, outcome: T) -> Decision[T]:
         """Return the same decision with another outcome."""
         entries = (self.saved, self.forgotten, self.last_stamp, self.counts, self.deletion)
-        return Decision(outcome, *entries, self.documents, self.note)
+        return Decision(outcome, *entries, self.documents, self.token_progress)
 
 
 class View(Value, frozen=True):
@@ -386,28 +386,30 @@ class NewToken(Value, frozen=True):
     hidden: ClassVar[frozenset[str]] = frozenset({"text"})
 
 
-class Told(Value, frozen=True):
+class SyncProgress(Value, frozen=True):
     """How far an app knows what changed, in whole seconds.
 
     Attributes:
-        told: What it was last told; None if it never asked. The reply may not have come.
-        heard: What it is known to have got; None if nothing is.
-        own: What it sent last, oldest first: that need not be told.
-        is_alone: Whether no other app can have been told, or have sent, any of that.
+        last_sent: The second up to which it was last sent all changes; None if it never asked. That
+            reply may have been lost.
+        acknowledged: The second up to which it is known to have received them; None if not even one
+            reply is known to have arrived.
+        own_uploads: What it sent last, oldest first: that need not be sent back to it.
+        is_alone: Whether no other app can have been sent, or have sent, any of that.
     """
 
-    told: Second | None = None
-    heard: Second | None = None
-    own: Sequence[OwnUpload] = ()
+    last_sent: Second | None = None
+    acknowledged: Second | None = None
+    own_uploads: Sequence[OwnUpload] = ()
     is_alone: bool = False
 
 
-class TokenNote(Value, frozen=True):
-    """How far the bearer of a token knows what changed, to be remembered with the token."""
+class TokenProgress(Value, frozen=True):
+    """How far the app that has a token knows what changed, to be stored with the token."""
 
     token_id: TokenId
     clock: Clock
-    told: Told
+    progress: SyncProgress
 
 
 class Found(Value, frozen=True):
@@ -546,15 +548,15 @@ class ActionRequest(Value, frozen=True):
     """Which episode actions are wanted, by rising revision.
 
     Attributes:
-        first: The least revision.
-        podcast_guid: Only those of this podcast, if it is named.
-        most: How many.
+        first: The smallest revision.
+        podcast_guid: If it is not None, only actions of this podcast are wanted.
+        limit: The maximum number of actions.
         last: The greatest revision.
     """
 
     first: Stamp
     podcast_guid: Guid | None
-    most: int
+    limit: int
     last: Stamp = Stamp(2**63 - 1)
 
 

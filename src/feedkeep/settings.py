@@ -152,10 +152,10 @@ def sqlite_path(database: str) -> Path:
 def _check_public_url(url: str) -> None:
     try:
         parts = urlsplit(url)
-        is_one = parts.scheme in {"http", "https"} and bool(parts.hostname)
+        is_valid = parts.scheme in {"http", "https"} and bool(parts.hostname)
     except ValueError:
-        is_one = False
-    if not is_one or parts.query or parts.fragment:
+        is_valid = False
+    if not is_valid or parts.query or parts.fragment:
         raise InvalidSettings(
             f'A setting is not valid: public_url is "{url}", and has to be an address such as'
             " https://feeds.example."

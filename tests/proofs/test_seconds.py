@@ -230,12 +230,12 @@ def every_removal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def what_is_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave out of a poll also what others have changed."""
-    monkeypatch.setattr(url_lists, "is_own", lambda app, *_: bool(app.own))
+    monkeypatch.setattr(url_lists, "is_own", lambda app, *_: bool(app.own_uploads))
 
 
 def past_its_upload(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let an app go past its upload, whatever others did since it was told."""
-    monkeypatch.setattr(seconds, "knows_all", lambda app, _: app.told is not None)
+    monkeypatch.setattr(seconds, "knows_all", lambda app, _: app.last_sent is not None)
 
 
 @pytest.mark.parametrize(

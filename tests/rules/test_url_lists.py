@@ -4,7 +4,7 @@ import pytest
 from account import Account
 
 from feedkeep.errors import InvalidInput
-from feedkeep.model import Guid, OwnUpload, Snapshot, Told
+from feedkeep.model import Guid, OwnUpload, Snapshot, SyncProgress
 from feedkeep.rules import url_lists
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.spellings import UNKNOWN, Spellings
@@ -245,7 +245,7 @@ def test_an_app_is_not_sent_its_own_changes_unless_they_were_changed_again_since
     account = account_with(A, B)
     began = account.last_stamp
     sync(account, [C], [B])
-    app = Told(5, 5, [OwnUpload("", 5, began, account.last_stamp)], is_alone=True)
+    app = SyncProgress(5, 5, [OwnUpload("", 5, began, account.last_stamp)], is_alone=True)
 
     def told_since(since: int) -> tuple[list[str], list[str]]:
         entries = without_own(account.entries.values(), app, "", since)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedkeep.model import OwnUpload, Told
+from feedkeep.model import OwnUpload, SyncProgress
 from feedkeep.rules.clock import next_stamp
 from feedkeep.rules.seconds import (
     EVERYTHING,
@@ -49,34 +49,40 @@ def test_the_first_stamp_of_a_second_is_in_it() -> None:
 
 
 def test_an_unknown_app_is_trusted_unless_no_reply_ever_had_its_second() -> None:
-    assert [first_second(since, 10, Told()) for since in (0, 5, 10, 11)] == [0, 5, 10, 11]
-    assert first_second(12, 10, Told()) == EVERYTHING
+    assert [first_second(since, 10, SyncProgress()) for since in (0, 5, 10, 11)] == [0, 5, 10, 11]
+    assert first_second(12, 10, SyncProgress()) == EVERYTHING
 
 
 def test_an_app_that_asks_since_the_second_of_a_reply_has_received_that_reply() -> None:
-    app = Told(told=10, heard=3)
+    app = SyncProgress(last_sent=10, acknowledged=3)
     assert [first_second(since, 20, app) for since in (10, 11)] == [10, 11]
-    assert after_reply(10, 20, app) == after_reply(11, 20, app) == Told(20, 10)
+    assert after_reply(10, 20, app) == after_reply(11, 20, app) == SyncProgress(20, 10)
 
 
 def test_an_app_that_asks_since_any_later_second_is_sent_all_after_the_reply_it_received() -> None:
-    assert [first_second(since, 20, Told(10, 3)) for since in (2, 3, 4, 12, 99)] == [2, 3, 4, 4, 4]
-    assert first_second(99, 20, Told(10)) == EVERYTHING
-    assert after_reply(99, 20, Told(10, 3)) == Told(20, 3)
+    assert [first_second(since, 20, SyncProgress(10, 3)) for since in (2, 3, 4, 12, 99)] == [
+        2,
+        3,
+        4,
+        4,
+        4,
+    ]
+    assert first_second(99, 20, SyncProgress(10)) == EVERYTHING
+    assert after_reply(99, 20, SyncProgress(10, 3)) == SyncProgress(20, 3)
 
 
 def test_an_upload_shows_that_the_last_reply_was_received() -> None:
-    assert after_upload(Told(10, 3), "", 5, 5) == Told(10, 10)
+    assert after_upload(SyncProgress(10, 3), "", 5, 5) == SyncProgress(10, 10)
 
 
 def test_an_app_skips_its_own_upload_if_nobody_else_changed_anything_since_its_poll() -> None:
-    app, began = Told(10, 3, is_alone=True), settled(9_000_000)
+    app, began = SyncProgress(10, 3, is_alone=True), settled(9_000_000)
     assert second_of(began) == 10
     ended = clock_after_upload(app, began, began + 7)
     assert is_settled(ended)
     assert ended > began + 7
     own = OwnUpload("phone", 10, began, ended)
-    assert after_upload(app, "phone", began, ended) == Told(
+    assert after_upload(app, "phone", began, ended) == SyncProgress(
         second_of(ended), second_of(ended), (own,), is_alone=True
     )
 
@@ -84,28 +90,28 @@ def test_an_app_skips_its_own_upload_if_nobody_else_changed_anything_since_its_p
 @pytest.mark.parametrize(
     ("app", "began"),
     [
-        (Told(10, 10, is_alone=True), 10_999_998),  # somebody has changed something since
-        (Told(10, 10, is_alone=True), 12_999_999),  # and somebody else was told of it
-        (Told(10, 10), 10_999_999),  # another one with the same token was told
-        (Told(None, None, is_alone=True), 10_999_999),
+        (SyncProgress(10, 10, is_alone=True), 10_999_998),  # somebody has changed something since
+        (SyncProgress(10, 10, is_alone=True), 12_999_999),  # and somebody else was told of it
+        (SyncProgress(10, 10), 10_999_999),  # another one with the same token was told
+        (SyncProgress(None, None, is_alone=True), 10_999_999),
     ],
 )
 def test_an_app_that_may_have_missed_a_change_does_not_skip_its_own_upload(
-    app: Told, began: int
+    app: SyncProgress, began: int
 ) -> None:
     assert clock_after_upload(app, began, began + 7) == began + 7
     after = after_upload(app, "", began, began + 7)
-    assert (after.told, after.heard) == (app.told, app.told)
+    assert (after.last_sent, after.acknowledged) == (app.last_sent, app.last_sent)
 
 
 def test_an_upload_that_changes_nothing_moves_no_clock_and_is_not_remembered() -> None:
-    app = Told(10, 10, is_alone=True)
+    app = SyncProgress(10, 10, is_alone=True)
     assert clock_after_upload(app, 10_999_999, 10_999_999) == 10_999_999
     assert after_upload(app, "", 10_999_999, 10_999_999) == app
 
 
 def test_what_an_app_sent_is_its_own_until_it_shows_that_it_has_forgotten_it() -> None:
-    app = after_upload(Told(10, 10, is_alone=True), "", 11_000_005, 11_000_009)
+    app = after_upload(SyncProgress(10, 10, is_alone=True), "", 11_000_005, 11_000_009)
     stamps = range(11_000_004, 11_000_012)
     assert [s for s in stamps if is_own(app, "", 10, s)] == list(range(11_000_006, 11_000_010))
     assert not any(is_own(app, "", 9, stamp) for stamp in stamps)
@@ -113,23 +119,23 @@ def test_what_an_app_sent_is_its_own_until_it_shows_that_it_has_forgotten_it() -
 
 
 def test_apps_that_share_a_token_are_told_apart_by_their_devices_only() -> None:
-    app = after_upload(after_upload(Told(10, 10), "", 1, 3), "phone", 3, 5)
+    app = after_upload(after_upload(SyncProgress(10, 10), "", 1, 3), "phone", 3, 5)
     assert [is_own(app, device, 10, 4) for device in ("phone", "tablet")] == [True, False]
     assert not is_own(app, "", 10, 2)
-    nothing_known = after_upload(Told(), "phone", 10_000_001, 10_000_003)
+    nothing_known = after_upload(SyncProgress(), "phone", 10_000_001, 10_000_003)
     assert [is_own(nothing_known, "phone", since, 10_000_002) for since in (9, 10)] == [False, True]
 
 
 def test_uploads_that_follow_one_another_count_as_one_and_only_the_last_are_remembered() -> None:
-    app = Told(10, 10)
+    app = SyncProgress(10, 10)
     for began in range(100):
         app = after_upload(app, "phone", began, began + 1)
-    assert app.own == (OwnUpload("phone", 10, 0, 100),)
+    assert app.own_uploads == (OwnUpload("phone", 10, 0, 100),)
     for began in range(200, 400, 2):
         app = after_upload(app, "phone", began, began + 1)
-    assert len(app.own) == MAX_OWN_UPLOADS
-    assert app.own[-1] == OwnUpload("phone", 10, 398, 399)
+    assert len(app.own_uploads) == MAX_OWN_UPLOADS
+    assert app.own_uploads[-1] == OwnUpload("phone", 10, 398, 399)
 
 
 def test_after_a_reply_without_changes_there_is_nothing_to_store() -> None:
-    assert after_reply(10, 10, Told(10, 3)) == Told(10, 3)
+    assert after_reply(10, 10, SyncProgress(10, 3)) == SyncProgress(10, 3)

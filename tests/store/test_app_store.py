@@ -31,9 +31,9 @@ from feedkeep.model import (
     Snapshot,
     Stamp,
     Subscription,
+    SyncProgress,
     Token,
-    TokenNote,
-    Told,
+    TokenProgress,
     replace,
 )
 from feedkeep.rules.feed_urls import parse_feed_url
@@ -160,7 +160,9 @@ def test_how_far_a_token_knows_is_kept_by_clock_and_what_it_heard_never_goes_bac
         assert first.told_actions is None
 
         async def note(clock: Clock, told: int | None, heard: int | None) -> Token:
-            await store.tokens.note_told(ALICE, TokenNote(first.id, clock, Told(told, heard)))
+            await store.tokens.save_progress(
+                ALICE, TokenProgress(first.id, clock, SyncProgress(told, heard))
+            )
             found = await store.tokens.find(ALICE, first.hash)
             assert found is not None
             return found.token
@@ -175,8 +177,8 @@ def test_how_far_a_token_knows_is_kept_by_clock_and_what_it_heard_never_goes_bac
         expected = replace(expected, told_actions=2, heard_actions=1)
         assert await note(Clock.ACTIONS, 2, 1) == expected
         assert await store.tokens.of(ALICE) == [expected, other]
-        gone = TokenNote(99, Clock.ACTIONS, Told(9, 9))  # which was revoked, say
-        await store.tokens.note_told(ALICE, gone)
+        gone = TokenProgress(99, Clock.ACTIONS, SyncProgress(9, 9))  # which was revoked, say
+        await store.tokens.save_progress(ALICE, gone)
         assert await store.tokens.of(ALICE) == [expected, other]
         assert await store.tokens.of(BOB) == [theirs]
 
@@ -433,10 +435,12 @@ def test_whoever_refuses_to_change_a_document_leaves_it_as_it_is(open_store: Cal
     run(open_store, work)
 
 
-def keeping(snapshot: Snapshot, *documents: Document, note: TokenNote | None = None) -> Decision:
+def keeping(
+    snapshot: Snapshot, *documents: Document, progress: TokenProgress | None = None
+) -> Decision:
     """Return a decision that changes no entry."""
     unchanged = ([], [], snapshot.last_stamp, snapshot.counts, None)
-    return Decision(None, *unchanged, documents, note)
+    return Decision(None, *unchanged, documents, progress)
 
 
 def test_changes_of_entries_are_given_the_documents_they_name_and_see_one_another(
@@ -451,8 +455,10 @@ def test_changes_of_entries_are_given_the_documents_they_name_and_see_one_anothe
 
             def decide(snapshot: Snapshot) -> Decision:
                 seen.append(snapshot.documents[named])
-                note = TokenNote(token.id, Clock.SUBSCRIPTIONS, Told(len(seen), len(seen)))
-                return keeping(snapshot, Document(named.kind, name, body), note=note)
+                progress = TokenProgress(
+                    token.id, Clock.SUBSCRIPTIONS, SyncProgress(len(seen), len(seen))
+                )
+                return keeping(snapshot, Document(named.kind, name, body), progress=progress)
 
             await store.entries.change(ALICE, [], decide, [named])
 
@@ -774,7 +780,7 @@ def test_an_account_goes_with_what_its_apps_kept_and_nothing_is_written_for_it_a
         ):
             with pytest.raises(NotAuthorized):
                 await refused
-        await store.tokens.note_told(ALICE, TokenNote(1, Clock.ACTIONS, Told(1, 1)))
+        await store.tokens.save_progress(ALICE, TokenProgress(1, Clock.ACTIONS, SyncProgress(1, 1)))
         await store.tokens.extend(ALICE, 1, 99)
         async with store.archive() as archive:
             owners = {owner async for some in archive.records() for owner, _ in some}

@@ -42,11 +42,11 @@ NOWHERE = Guid("00000000-0000-4000-8000-000000000009")
 Work = Callable[[PostgresStore], Awaitable[None]]
 
 
-def run(url: str, work: Work, most_connections: int = 8) -> None:
+def run(url: str, work: Work, max_connections: int = 8) -> None:
     """Run `work` on a store with two accounts."""
 
     async def go() -> None:
-        store = await PostgresStore.open(url, most_connections, wall_clock.now)
+        store = await PostgresStore.open(url, max_connections, wall_clock.now)
         try:
             if not await store.accounts.are_there():
                 await store.accounts.create(Account(ALICE, "alice", None, False, 0), "alice")
@@ -298,7 +298,7 @@ def test_a_look_up_by_key_does_not_wait_for_long_lists(database: str) -> None:
         await other.close()
         await asyncio.gather(*lists)
 
-    run(database, work, most_connections=2)
+    run(database, work, max_connections=2)
 
 
 def test_who_waits_for_an_account_goes_on_as_soon_as_it_is_free(database: str) -> None:
@@ -477,7 +477,7 @@ def test_a_caller_that_goes_away_leaves_no_transaction_open(database: str) -> No
         await store.accounts.set_disabled(ALICE, False)
         assert await store.entries.change(ALICE, [GUID], subscribe) == 1
 
-    run(database, work, most_connections=1)
+    run(database, work, max_connections=1)
 
 
 # A database that is away
@@ -585,7 +585,7 @@ def test_a_server_without_a_free_connection_is_unavailable_until_it_has_one() ->
                 await connection.close()
             assert await store.entries.change(ALICE, [GUID], subscribe) == 1
 
-        run(url, work, most_connections=1)
+        run(url, work, max_connections=1)
 
 
 def test_a_pool_whose_connections_are_all_in_use_is_unavailable(
@@ -598,7 +598,7 @@ def test_a_pool_whose_connections_are_all_in_use_is_unavailable(
             assert await answers(store.entries.view(ALICE, GUID)) == [StoreUnavailable]
         assert await store.entries.view(ALICE, GUID) is None
 
-    run(database, work, most_connections=1)
+    run(database, work, max_connections=1)
 
 
 def test_a_database_that_became_read_only_refuses_writes_and_is_not_ready(
@@ -734,7 +734,7 @@ def test_a_connection_that_cannot_end_its_transaction_is_not_used_again(
         monkeypatch.undo()
         assert await store.entries.change(ALICE, [GUID], subscribe) == 1
 
-    run(database, work, most_connections=1)
+    run(database, work, max_connections=1)
 
 
 def test_an_archive_that_breaks_off_is_unavailable(server: PostgresServer) -> None:
@@ -850,7 +850,7 @@ def test_nothing_that_a_request_sets_outlives_its_transaction(database: str) -> 
         async with store._runner.connections.reading() as connection:
             assert await settings(connection) == before
 
-    run(database, work, most_connections=1)
+    run(database, work, max_connections=1)
 
 
 def test_when_a_pooler_is_found_out_nobody_who_waits_is_refused(database: str) -> None:

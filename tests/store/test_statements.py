@@ -28,9 +28,9 @@ from feedkeep.model import (
     EpisodeAction,
     Grant,
     PageRequest,
+    SyncProgress,
     Token,
-    TokenNote,
-    Told,
+    TokenProgress,
     replace,
 )
 from feedkeep.rules import subscriptions
@@ -143,8 +143,8 @@ async def every_request_of_apps(store: PostgresStore) -> None:
     action = EpisodeAction(b"\3" * 16, guid, URL, URL, "phone", "play", 1)
     for clock in Clock:
         await store.accounts.advance(ALICE, clock, lambda stamp: stamp + 1)
-        note = TokenNote(session.id, clock, Told(1))
-        await store.tokens.note_told(ALICE, note)
+        note = TokenProgress(session.id, clock, SyncProgress(1))
+        await store.tokens.save_progress(ALICE, note)
         named = [DocumentName("device", f"{clock.value}{number}") for number in range(2)]
         saved = [Document("device", named[0].name, "{}")]
         for _ in range(2):  # new, and known

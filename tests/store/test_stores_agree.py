@@ -41,9 +41,9 @@ from feedkeep.model import (
     Page,
     PageRequest,
     Snapshot,
+    SyncProgress,
     Token,
-    TokenNote,
-    Told,
+    TokenProgress,
     View,
     replace,
 )
@@ -296,8 +296,8 @@ class EveryAppStore(RuleBasedStateMachine):
     @rule(token_id=st.integers(1, 6), number=st.integers(0, 9), clock=st.sampled_from(Clock))
     def use_session(self, token_id: int, number: int, clock: Clock) -> None:
         async def use(store: Store) -> None:
-            told = Told(number, None if number % 3 else number - 1)
-            await store.tokens.note_told(self.account_id, TokenNote(token_id, clock, told))
+            told = SyncProgress(number, None if number % 3 else number - 1)
+            await store.tokens.save_progress(self.account_id, TokenProgress(token_id, clock, told))
             await store.tokens.extend(self.account_id, token_id, number)
 
         self.on_each(use)

@@ -30,8 +30,8 @@ def copy_all(source: SourceArgument, target: TargetArgument, config: ConfigOptio
     """
     chosen = settings(source, config)
     counts = asyncio.run(_copy(chosen, settings(target, config)))
-    told = ", ".join(f"{count:,} {kind}" for kind, count in counts.items())
-    say(f"Copied, and compared: {told}." if counts else "Copied nothing: there is no account.")
+    copied = ", ".join(f"{count:,} {kind}" for kind, count in counts.items())
+    say(f"Copied, and compared: {copied}." if counts else "Copied nothing: there is no account.")
 
 
 async def _copy(source: Settings, target: Settings) -> dict[str, int]:

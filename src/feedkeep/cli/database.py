@@ -40,8 +40,8 @@ def distribute(database: DatabaseOption = None, config: ConfigOption = None) -> 
     chosen = settings(database, config)
     if not is_postgres(chosen.database):
         raise InvalidSettings("Only a PostgreSQL database with Citus can be split by account.")
-    told = asyncio.run(_distribute(chosen))
-    for sentence in told or ["All tables were split already; there was nothing to do."]:
+    steps = asyncio.run(_distribute(chosen))
+    for sentence in steps or ["All tables were split already; there was nothing to do."]:
         say(sentence)
 
 
@@ -67,7 +67,7 @@ def _tell_what_to_do_now(chosen: Settings) -> None:
 async def _distribute(chosen: Settings) -> list[str]:
     store = await open_postgres(chosen)
     try:
-        return [told async for told in store.distribute()]
+        return [step async for step in store.distribute()]
     finally:
         await store.close()
 

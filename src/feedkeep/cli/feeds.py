@@ -159,10 +159,10 @@ async def _import(service: Service, name: str, feeds: Sequence[ListedFeed]) -> _
     with progress_bar() as progress:
         task = progress.add_task("Importing", total=len(feeds))
         for start in range(0, len(feeds), FEEDS_AT_ONCE):
-            some = feeds[start : start + FEEDS_AT_ONCE]
-            items = [want(feed.feed_url, feed.guid) for feed in some]
+            chunk = feeds[start : start + FEEDS_AT_ONCE]
+            items = [want(feed.feed_url, feed.guid) for feed in chunk]
             results = await service.subscriptions.add(account.id, items)
-            for feed, result in zip(some, results, strict=True):
+            for feed, result in zip(chunk, results, strict=True):
                 if not isinstance(result, Added):
                     url = shortened(feed.feed_url)
                     tally.refused.append(f"{feed.place}: {shortened(result.message)} ({url})")
@@ -170,5 +170,5 @@ async def _import(service: Service, name: str, feeds: Sequence[ListedFeed]) -> _
                     tally.already_there += 1
                 else:
                     tally.added += 1
-            progress.advance(task, len(some))
+            progress.advance(task, len(chunk))
     return tally

@@ -132,10 +132,10 @@ async def _episode_actions(
         actions = page.actions or []
         progress.update(task, total=count + len(actions))
         for start in range(0, len(actions), _ACTIONS_AT_ONCE):
-            some = [asdict(one) for one in actions[start : start + _ACTIONS_AT_ONCE]]
-            uploaded = await service.episode_actions.record(app, sent_actions(some))
+            chunk = [asdict(one) for one in actions[start : start + _ACTIONS_AT_ONCE]]
+            uploaded = await service.episode_actions.record(app, sent_actions(chunk))
             refused += len(uploaded.update_urls)
-            progress.advance(task, len(some))
+            progress.advance(task, len(chunk))
         count += len(actions)
         is_last = not actions or page.timestamp <= so_far.until
         so_far = replace(so_far, until=page.timestamp)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from feedkeep.gpodder.door import take_back
+from feedkeep.gpodder.door import clear_cookie
 from feedkeep.http.requests import AdmittedRequest
 from feedkeep.http.resource import Resource, done
 
@@ -25,5 +25,5 @@ class LogoutResource(Resource):
         app = request.admitted
         if app.token is not None and app.token.is_session:
             await self.service.logins.end_session(app.account.id, app.token)
-        take_back(request)
+        clear_cookie(request)
         return done()

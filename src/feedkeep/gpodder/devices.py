@@ -29,12 +29,12 @@ class DeviceResource(Resource):
 
     async def post(self, request: AdmittedRequest) -> Response:
         """Describe it; one that was not known is made."""
-        told = await self.json_object(request, may_be_empty=True)
+        sent = await self.json_object(request, may_be_empty=True)
         await self.service.devices.describe(
             request.admitted.account.id,
             request.parameters["device"],
-            text(told.get("caption")),
-            text(told.get("type")),
+            text(sent.get("caption")),
+            text(sent.get("type")),
         )
         return done()
 
@@ -69,13 +69,13 @@ class SettingsResource(Resource):
 
     async def post(self, request: AdmittedRequest) -> Response:
         """Set and remove; tell what is kept then."""
-        told = await self.json_object(request)
-        wanted = told.get("set")
+        sent = await self.json_object(request)
+        wanted = sent.get("set")
         changed = await self.service.devices.change_settings(
             request.admitted.account.id,
             _scope(request),
             wanted if isinstance(wanted, dict) else {},
-            texts(told.get("remove")),
+            texts(sent.get("remove")),
         )
         return JsonResponse(changed.encode())
 

@@ -46,8 +46,8 @@ class SessionDoor:
                 return await self._begin_session(request, admitted)
         except NotAuthorized:
             return None
-        if await self._service.logins.keep_session(admitted.account.id, admitted.token):
-            _give(request, text)
+        if await self._service.logins.extend_session(admitted.account.id, admitted.token):
+            _set_cookie(request, text)
         return admitted
 
     async def _admit_header(self, request: Request, other: Admitted | None) -> Admitted:
@@ -62,7 +62,7 @@ class SessionDoor:
         """Give a client a session of its own, so that it can be remembered what it was told."""
         label = request.header("user-agent")
         begun = await self._service.logins.begin_session(admitted, label)
-        _give(request, begun.text)
+        _set_cookie(request, begun.text)
         return replace(admitted, token=begun.token)
 
     async def _share_session(self, request: Request, other: Admitted | None) -> Admitted:
@@ -81,7 +81,7 @@ class SessionDoor:
             text, admitted = found.text, found.admitted
             request.credential_kind = admitted.credential_kind
             _check_is_theirs(request, admitted)
-        _give(request, text)
+        _set_cookie(request, text)
         return replace(admitted, token=None)
 
     async def _authenticate(self, request: Request, other: Admitted | None) -> Admitted:
@@ -97,7 +97,7 @@ class SessionDoor:
         return admitted
 
 
-def _give(request: Request, text: str) -> None:
+def _set_cookie(request: Request, text: str) -> None:
     """Let the response set the cookie: for all paths, and only for HTTPS if it came by that."""
     request.response_headers["Set-Cookie"] = (
         f"{_COOKIE}={text}; Path=/; Max-Age={SESSION_DAYS * _SECONDS_PER_DAY}; HttpOnly;"
@@ -105,7 +105,7 @@ def _give(request: Request, text: str) -> None:
     )
 
 
-def take_back(request: Request) -> None:
+def clear_cookie(request: Request) -> None:
     """Let the response make the client forget its cookie."""
     request.response_headers["Set-Cookie"] = (
         f"{_COOKIE}=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax"

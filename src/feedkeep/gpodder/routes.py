@@ -29,9 +29,9 @@ _SCOPE = "{scope:account|device|podcast|episode}"
 def gpodder_routes(service: Service, settings: Settings) -> list[Route | PublicRoute]:
     """Return what is at every route."""
     known = (service, settings)
-    device, kept = DeviceResource(*known), SettingsResource(*known)
+    device, app_settings = DeviceResource(*known), SettingsResource(*known)
     syncing = Syncing(*known)
-    own, of_device = AccountListResource(*known), DeviceListResource(*known)
+    account_list, device_list = AccountListResource(*known), DeviceListResource(*known)
     nothing, no_podcasts = NothingResource(*known), NoPodcastsResource(*known)
     synced = SyncDevicesResource(*known)
     return [
@@ -49,17 +49,24 @@ def gpodder_routes(service: Service, settings: Settings) -> list[Route | PublicR
         Route(
             "/api/2/episodes/{user}.json", get=syncing.tell_actions, post=syncing.receive_actions
         ),
-        Route(f"/api/2/settings/{{user}}/{_SCOPE}.json", get=kept.get, post=kept.post),
+        Route(
+            f"/api/2/settings/{{user}}/{_SCOPE}.json", get=app_settings.get, post=app_settings.post
+        ),
         Route("/api/2/favorites/{user}.json", get=nothing.get),
         Route("/api/2/lists/{user}.json", get=nothing.get),
         PublicRoute(f"/api/2/tags/{_COUNT}.json", get=nothing.get),
         PublicRoute(f"/api/2/tag/{{tag}}/{_COUNT}.json", get=nothing.get),
-        Route(f"/subscriptions/{{user}}.{_FORMAT}", get=own.get, put=own.put, post=own.post),
+        Route(
+            f"/subscriptions/{{user}}.{_FORMAT}",
+            get=account_list.get,
+            put=account_list.put,
+            post=account_list.post,
+        ),
         Route(
             f"/subscriptions/{{user}}/{{device}}.{_FORMAT}",
-            get=of_device.get,
-            put=of_device.put,
-            post=of_device.post,
+            get=device_list.get,
+            put=device_list.put,
+            post=device_list.post,
         ),
         Route(f"/suggestions/{_COUNT}.{_FORMAT}", get=no_podcasts.get),
         PublicRoute(f"/toplist/{_COUNT}.{_FORMAT}", get=no_podcasts.get),

@@ -40,8 +40,8 @@ class UpdatesResource(Resource):
     async def get(self, request: AdmittedRequest) -> Response:
         """Tell what changed; of new episodes nothing is known here."""
         since = read_since(request.query("since"))
-        told = await self.service.url_lists.changes(request.admitted, since, device_of(request))
-        changes, timestamp = told.changes, told.timestamp
+        found = await self.service.url_lists.changes(request.admitted, since, device_of(request))
+        changes, timestamp = found.changes, found.timestamp
         request.hold(chain(changes.add, changes.remove))
         return JsonResponse(
             await beside(len(changes.add) > LONG_LIST, _updates, changes, timestamp)

@@ -27,8 +27,8 @@ def is_cross_site(request: Request, allowed: Collection[str], public_url: str) -
         return False
     if "*" in allowed and request.header("authorization").lower().startswith("bearer "):
         return False
-    own = {request.header("host"), public_url.partition("://")[2].partition("/")[0]}
-    return origin.partition("://")[2] not in own - {""}
+    own_hosts = {request.header("host"), public_url.partition("://")[2].partition("/")[0]}
+    return origin.partition("://")[2] not in own_hosts - {""}
 
 
 class Cors:

@@ -135,9 +135,9 @@ class Target:
         if isinstance(self.route, PublicRoute):
             return await self.route.handler(request.method)(request)
         admitted = await self.edge.door.admit(request)
-        own = AdmittedRequest(request, admitted)
+        admitted_request = AdmittedRequest(request, admitted)
         request.asker = admitted
-        return await self.route.handler(request.method)(own)
+        return await self.route.handler(request.method)(admitted_request)
 
 
 class Router:

@@ -13,7 +13,7 @@ from feedkeep.http.json_bodies import encode, text
 from feedkeep.http.sync_times import read_time, write_time
 from feedkeep.model import EpisodeAction
 from feedkeep.rules.episode_actions import SentAction
-from feedkeep.service.action_pages import ToldActions
+from feedkeep.service.action_pages import ActionsSince
 from feedkeep.service.progress import Uploaded
 
 _DIGITS = re.compile(r"[0-9]{1,15}")
@@ -87,11 +87,11 @@ def upload_reply(uploaded: Uploaded) -> UploadReply:
     return UploadReply(uploaded.timestamp, uploaded.update_urls)
 
 
-async def actions_in_chunks(told: ToldActions) -> AsyncGenerator[bytes, None]:
+async def actions_in_chunks(found: ActionsSince) -> AsyncGenerator[bytes, None]:
     """Yield an `ActionsReply` as JSON: what is before its actions, these, and what is after."""
-    before, after = encode(ActionsReply([], told.timestamp)).split(b"[]")
+    before, after = encode(ActionsReply([], found.timestamp)).split(b"[]")
     between = before + b"["
-    async with aclosing(told.pages) as pages:
+    async with aclosing(found.pages) as pages:
         async for actions in pages:
             if actions:
                 yield between + encode([_action_reply(action) for action in actions])[1:-1]

@@ -24,10 +24,10 @@ class Syncing(Resource):
     async def tell_changes(self, request: AdmittedRequest) -> Response:
         """Tell what was added and removed since a second."""
         since = read_since(request.query("since"))
-        told = await self.service.url_lists.changes(request.admitted, since, device_of(request))
-        changes = told.changes
+        found = await self.service.url_lists.changes(request.admitted, since, device_of(request))
+        changes = found.changes
         request.hold(chain(changes.add, changes.remove))
-        reply = ChangesReply(changes.add, changes.remove, told.timestamp)
+        reply = ChangesReply(changes.add, changes.remove, found.timestamp)
         return JsonResponse(await beside(len(changes.add) > LONG_LIST, encode, reply))
 
     async def receive_changes(self, request: AdmittedRequest) -> Response:
@@ -46,13 +46,13 @@ class Syncing(Resource):
         An app that names a device is told what all have done: Music Assistant names one in what it
         asks, and none in what it sends.
         """
-        told = await self.service.episode_actions.since(
+        found = await self.service.episode_actions.since(
             request.admitted,
             read_since(request.query("since")),
             request.query("podcast"),
             only_last=request.query("aggregated").lower() in _TRUE,
         )
-        return await streamed(actions_in_chunks(told), is_head=request.method == "HEAD")
+        return await streamed(actions_in_chunks(found), is_head=request.method == "HEAD")
 
     async def receive_actions(self, request: AdmittedRequest) -> Response:
         """Keep actions."""

@@ -131,8 +131,8 @@ def _is_from_our_page(request: Request, form: dict[str, str]) -> bool:
 
 def _app(request: Request) -> str:
     """Return what the app calls itself, which anybody can have written into the address."""
-    told = request.query("app")
-    return "".join(filter(str.isprintable, told)).strip()[:_MAX_APP_CHARACTERS] or _UNKNOWN_APP
+    name = request.query("app")
+    return "".join(filter(str.isprintable, name)).strip()[:_MAX_APP_CHARACTERS] or _UNKNOWN_APP
 
 
 def _form(body: bytes) -> dict[str, str]:

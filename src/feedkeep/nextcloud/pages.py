@@ -66,8 +66,8 @@ _HEADERS = {
 
 def form(app: str, secret: str, problem: str) -> str:
     """Return the page on which a person logs in and lets an app in."""
-    told = f'<p role="alert">{escape(problem)}</p>\n' if problem else ""
-    return _FORM.format(app=escape(app), secret=escape(secret), problem=told)
+    alert = f'<p role="alert">{escape(problem)}</p>\n' if problem else ""
+    return _FORM.format(app=escape(app), secret=escape(secret), problem=alert)
 
 
 def granted(app: str) -> str:

@@ -15,7 +15,7 @@ from feedkeep.model import (
     Guid,
     Second,
     Stamp,
-    Told,
+    SyncProgress,
     Value,
     replace,
 )
@@ -141,12 +141,14 @@ def among(actions: Iterable[EpisodeAction], revisions: Sequence[Stamp]) -> list[
     return [action for action in actions if is_among(action.revision)]
 
 
-def without_own(listed: Iterable[EpisodeAction], told: Told, since: Second) -> list[EpisodeAction]:
+def without_own(
+    listed: Iterable[EpisodeAction], progress: SyncProgress, since: Second
+) -> list[EpisodeAction]:
     """Return actions without those that an app itself has sent, and nobody has changed since.
 
     AntennaPod takes every action that it is sent for newer than what was played since.
     """
-    return [action for action in listed if not is_own(told, "", since, action.revision)]
+    return [action for action in listed if not is_own(progress, "", since, action.revision)]
 
 
 def spelled(actions: Iterable[EpisodeAction], feed_urls: Mapping[Guid, str]) -> list[EpisodeAction]:

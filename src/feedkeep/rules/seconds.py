@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from feedkeep.model import OwnUpload, Second, Stamp, Told, replace
+from feedkeep.model import OwnUpload, Second, Stamp, SyncProgress, replace
 
 FROM_NOTHING = Second(0)
 """The `since` of an app that has nothing yet; no reply ever gives it."""
@@ -22,7 +22,7 @@ EVERYTHING = Second(1)
 It is not 0: an app that asks since 0 starts from nothing, and is sent no removals.
 """
 
-NOTHING = Told()
+NOTHING = SyncProgress()
 """What is known of an app that is unknown."""
 
 MAX_OWN_UPLOADS = 16
@@ -51,7 +51,7 @@ def first_stamp(second: Second) -> Stamp:
     return Stamp(second * _SECOND)
 
 
-def first_second(since: Second, newest: Second, app: Told) -> Second:
+def first_second(since: Second, newest: Second, app: SyncProgress) -> Second:
     """Return the second since which an app has to be sent all changes.
 
     `newest` is the second of the present reply. An app can ask with a `since` that it never got
@@ -59,39 +59,43 @@ def first_second(since: Second, newest: Second, app: Told) -> Second:
     last reply that it surely got. If nothing is known of it, it is sent everything, as no reply has
     given a second after `newest + 1`.
     """
-    if app.told is None:
+    if app.last_sent is None:
         # Plus one, since Kasts asks since the second after the one it was told.
         return since if since <= newest + 1 else EVERYTHING
-    if has_heard(since, app):
+    if has_acknowledged(since, app):
         return since
     # After an upload, AntennaPod with Nextcloud asks since the time of the phone's clock. That is
     # later than what others changed between its poll and its upload.
-    return min(since, Second((app.heard or FROM_NOTHING) + 1))
+    return min(since, Second((app.acknowledged or FROM_NOTHING) + 1))
 
 
-def has_heard(since: Second, app: Told) -> bool:
+def has_acknowledged(since: Second, app: SyncProgress) -> bool:
     """Say whether `since` shows that the app got the last reply."""
     # gPodder and AntennaPod ask since the second that they were told, Kasts since the next one.
-    return app.told is not None and since in {app.told, app.told + 1}
+    return app.last_sent is not None and since in {app.last_sent, app.last_sent + 1}
 
 
-def after_reply(since: Second, newest: Second, app: Told) -> Told:
+def after_reply(since: Second, newest: Second, app: SyncProgress) -> SyncProgress:
     """Return what is known of an app after a reply that gives it the second `newest`.
 
     If it had that second already, there is nothing new to store.
     """
-    if newest == app.told:
+    if newest == app.last_sent:
         return app
-    return replace(app, told=newest, heard=app.told if has_heard(since, app) else app.heard)
+    return replace(
+        app,
+        last_sent=newest,
+        acknowledged=app.last_sent if has_acknowledged(since, app) else app.acknowledged,
+    )
 
 
-def knows_all(app: Told, clock: Stamp) -> bool:
+def knows_all(app: SyncProgress, clock: Stamp) -> bool:
     """Say whether an app was sent all changes up to the present stand of a clock."""
     # Two phones may share a token: what one of them was told says nothing about the other.
-    return app.is_alone and is_settled(clock) and second_of(clock) == app.told
+    return app.is_alone and is_settled(clock) and second_of(clock) == app.last_sent
 
 
-def clock_after_upload(app: Told, began: Stamp, ended: Stamp) -> Stamp:
+def clock_after_upload(app: SyncProgress, began: Stamp, ended: Stamp) -> Stamp:
     """Return where a clock has to stand after an upload that took it from `began` to `ended`.
 
     If nobody else changed anything since the app's last poll, the clock is settled at once. Then
@@ -100,20 +104,24 @@ def clock_after_upload(app: Told, began: Stamp, ended: Stamp) -> Stamp:
     return settled(ended) if ended > began and knows_all(app, began) else ended
 
 
-def after_upload(app: Told, device: str, began: Stamp, ended: Stamp) -> Told:
+def after_upload(app: SyncProgress, device: str, began: Stamp, ended: Stamp) -> SyncProgress:
     """Return what is known of an app after an upload that took the clock from `began` to `ended`.
 
     Apps upload only after they got the reply to their poll, and need not be sent their own upload.
     """
     # AntennaPod asks next since the timestamp of its upload. The present second would make it miss
     # what others changed since its poll; so it gets a later one only if nobody changed anything.
-    told = second_of(ended) if knows_all(app, began) else app.told
-    known = second_of(began) if app.told is None else app.told
-    own = _with(app.own, OwnUpload(device, known, began, ended)) if ended > began else app.own
-    return replace(app, told=told, heard=told, own=own)
+    last_sent = second_of(ended) if knows_all(app, began) else app.last_sent
+    known = second_of(began) if app.last_sent is None else app.last_sent
+    own_uploads = (
+        _with(app.own_uploads, OwnUpload(device, known, began, ended))
+        if ended > began
+        else app.own_uploads
+    )
+    return replace(app, last_sent=last_sent, acknowledged=last_sent, own_uploads=own_uploads)
 
 
-def is_own(app: Told, device: str, since: Second, stamp: Stamp) -> bool:
+def is_own(app: SyncProgress, device: str, since: Second, stamp: Stamp) -> bool:
     """Say whether a change came from an app itself, and nobody has changed it again since.
 
     No two changes of an account share a stamp. An app that asks since a second before its own
@@ -125,7 +133,7 @@ def is_own(app: Told, device: str, since: Second, stamp: Stamp) -> bool:
     can_tell = app.is_alone or device != ""
     return can_tell and any(
         own.device == device and own.known <= since and own.began < stamp <= own.ended
-        for own in app.own
+        for own in app.own_uploads
     )
 
 

@@ -19,7 +19,7 @@ from feedkeep.model import (
     Snapshot,
     Stamp,
     Subscription,
-    Told,
+    SyncProgress,
     Value,
     replace,
 )
@@ -81,12 +81,14 @@ def has_moved(entries: Iterable[Entry]) -> bool:
     return any(entry.alias for entry in entries)
 
 
-def without_own(entries: Iterable[Entry], told: Told, device: str, since: Second) -> list[Entry]:
+def without_own(
+    entries: Iterable[Entry], progress: SyncProgress, device: str, since: Second
+) -> list[Entry]:
     """Return entries without the changes by the app itself that nobody has changed again since."""
     return [
         entry
         for entry in entries
-        if isinstance(entry, Pointer) or not is_own(told, device, since, entry.status_changed)
+        if isinstance(entry, Pointer) or not is_own(progress, device, since, entry.status_changed)
     ]
 
 
@@ -160,7 +162,7 @@ def upload(
     items: Sequence[Wanted | Refused],
     removed: Sequence[FeedUrl],
     app: Spellings = UNKNOWN,
-    told: Told = NOTHING,
+    progress: SyncProgress = NOTHING,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Decision[Synced]:
     """Unsubscribe from the URLs that an app removed, and add each item in turn.
@@ -180,7 +182,7 @@ def upload(
         if isinstance(item, Added):
             app = _after_adding(draft, item, app)
     decision = draft.decision(None)
-    ended = clock_after_upload(told, snapshot.last_stamp, decision.last_stamp)
+    ended = clock_after_upload(progress, snapshot.last_stamp, decision.last_stamp)
     synced = Synced(results, app, snapshot.last_stamp, ended)
     return replace(decision, last_stamp=ended).telling(synced)
 
@@ -270,7 +272,7 @@ def replace_list(
     snapshot: Snapshot,
     wanted: WholeList,
     app: Spellings = UNKNOWN,
-    told: Told = NOTHING,
+    progress: SyncProgress = NOTHING,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Decision[Synced]:
     """Subscribe a whole account to exactly these feeds; what is subscribed already is not changed.
@@ -287,7 +289,9 @@ def replace_list(
     if wanted.refused_count:
         removed = []
     app = _after_replacing(snapshot, {url.guid for url in wanted.urls}, app)
-    decision = upload(snapshot, [want(url.text, None) for url in added], removed, app, told, limits)
+    decision = upload(
+        snapshot, [want(url.text, None) for url in added], removed, app, progress, limits
+    )
     for result in decision.outcome.results:
         if isinstance(result, Refused):
             # mygpoclient takes every reply but an empty one for a failure, so a reply cannot say

@@ -45,14 +45,14 @@ class Service:
         max_subscriptions: int = MAX_SUBSCRIPTIONS,
     ) -> None:
         """Serve a store, as one of so many processes of this machine."""
-        most, progress = limits_for(max_subscriptions), Progress(store)
+        limits, progress = limits_for(max_subscriptions), Progress(store)
         self._store = store
         self._passwords = Passwords(workers)
         self.authentication = Authentication(store, self._passwords, now)
         self.accounts = Accounts(store, self._passwords, now)
         self.tokens = Tokens(store, self.accounts, now)
-        self.subscriptions = Subscriptions(store, most)
-        self.url_lists = UrlLists(store, most, progress)
+        self.subscriptions = Subscriptions(store, limits)
+        self.url_lists = UrlLists(store, limits, progress)
         self.episode_actions = EpisodeActions(store, progress)
         self.devices = Devices(store)
         self.logins = Logins(store, now)

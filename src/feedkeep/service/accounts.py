@@ -75,8 +75,8 @@ class Accounts:
         now = self._now()
         accounts = await self._store.accounts.all()
         for start in range(0, len(accounts), _CLOCKS_AT_ONCE):
-            some = accounts[start : start + _CLOCKS_AT_ONCE]
-            await asyncio.gather(*(self._move_clocks_of(account.id, now) for account in some))
+            chunk = accounts[start : start + _CLOCKS_AT_ONCE]
+            await asyncio.gather(*(self._move_clocks_of(account.id, now) for account in chunk))
 
     async def _move_clocks_of(self, account_id: AccountId, now: Stamp) -> None:
         for clock in Clock:

@@ -16,7 +16,7 @@ LISTED_AT_ONCE = 100
 
 
 @dataclass(frozen=True, slots=True)
-class ToldActions:
+class ActionsSince:
     """What an app is told of episode actions.
 
     Attributes:
@@ -65,27 +65,27 @@ class ActionPages:
 
     async def pages(self) -> AsyncGenerator[Sequence[EpisodeAction], None]:
         """Yield all pages, each with the URLs that the podcasts have in the list then."""
-        some = self._first
-        while some:
-            yield await self._spelled(self._chosen(some))
-            if len(some) < self._wanted.most:
+        page = self._first
+        while page:
+            yield await self._spelled(self._chosen(page))
+            if len(page) < self._wanted.limit:
                 return
-            wanted = replace(self._wanted, first=later(some[-1].revision, 1))
-            some = await self._store.episode_actions.page(self._account_id, wanted)
+            wanted = replace(self._wanted, first=later(page[-1].revision, 1))
+            page = await self._store.episode_actions.page(self._account_id, wanted)
 
-    def _chosen(self, some: Sequence[EpisodeAction]) -> Sequence[EpisodeAction]:
+    def _chosen(self, page: Sequence[EpisodeAction]) -> Sequence[EpisodeAction]:
         if self._last_of_each is not None:
-            some = episode_actions.among(some, self._last_of_each)
-        return self._choose(some)
+            page = episode_actions.among(page, self._last_of_each)
+        return self._choose(page)
 
-    async def _spelled(self, some: Sequence[EpisodeAction]) -> Sequence[EpisodeAction]:
+    async def _spelled(self, page: Sequence[EpisodeAction]) -> Sequence[EpisodeAction]:
         """Return actions with the URLs of the list: gPodder finds an episode by them."""
         feed_urls: dict[Guid, str] = {}
-        guids = list({action.podcast_guid for action in some})
+        guids = list({action.podcast_guid for action in page})
         views = await asyncio.gather(
             *(self._store.entries.view(self._account_id, guid) for guid in guids)
         )
         for guid, view in zip(guids, views, strict=True):
             if view is not None:
                 feed_urls[guid] = view.subscription.feed_url
-        return episode_actions.spelled(some, feed_urls)
+        return episode_actions.spelled(page, feed_urls)

@@ -13,13 +13,19 @@ from feedkeep.model import (
     Guid,
     Recorded,
     Second,
-    Told,
+    SyncProgress,
 )
 from feedkeep.rules import episode_actions, seconds
 from feedkeep.rules.episode_actions import RefusedUrl, SentAction
 from feedkeep.rules.feed_urls import parse_feed_url
-from feedkeep.service.action_pages import LISTED_AT_ONCE, ActionPages, ToldActions
-from feedkeep.service.progress import Progress, Uploaded, next_second, note_of, told_of
+from feedkeep.service.action_pages import LISTED_AT_ONCE, ActionPages, ActionsSince
+from feedkeep.service.progress import (
+    Progress,
+    Uploaded,
+    changed_progress,
+    next_second,
+    progress_of,
+)
 from feedkeep.store.base import Store
 from feedkeep.turns import Turn
 
@@ -33,7 +39,7 @@ class EpisodeActions:
 
     async def since(
         self, admitted: Admitted, since: Second, podcast: str = "", *, only_last: bool = False
-    ) -> ToldActions:
+    ) -> ActionsSince:
         """Tell the actions that came since a second, however many, and the second to ask for next.
 
         Of one podcast, if it is named; of all devices, since these are labels only. With
@@ -42,12 +48,12 @@ class EpisodeActions:
         clock = await self._progress.settle(
             admitted, Clock.ACTIONS, admitted.account.last_action_stamp
         )
-        told = told_of(admitted, Clock.ACTIONS)
+        progress = progress_of(admitted, Clock.ACTIONS)
         second = seconds.second_of(clock)
-        first = seconds.first_second(since, second, told)
+        first = seconds.first_second(since, second, progress)
         stamp = seconds.first_stamp(first)
         wanted = ActionRequest(stamp, _podcast_guid(podcast), LISTED_AT_ONCE, clock)
-        not_own = partial(episode_actions.without_own, told=told, since=since)
+        not_own = partial(episode_actions.without_own, progress=progress, since=since)
         is_everything = first <= seconds.EVERYTHING
         listed = ActionPages(
             self._store, admitted.account.id, wanted, list if is_everything else not_own
@@ -55,10 +61,10 @@ class EpisodeActions:
         if first < second:
             await listed.begin(only_last=only_last)
         if not podcast:  # else it was not told all
-            await self._progress.note(
-                admitted, Clock.ACTIONS, seconds.after_reply(since, second, told)
+            await self._progress.save(
+                admitted, Clock.ACTIONS, seconds.after_reply(since, second, progress)
             )
-        return ToldActions(listed.pages(), second)
+        return ActionsSince(listed.pages(), second)
 
     async def record(self, admitted: Admitted, sent: Sequence[SentAction]) -> Uploaded:
         """Keep actions; those that are none are left out, and a bad URL is told."""
@@ -66,19 +72,19 @@ class EpisodeActions:
         for action in sent:
             judged.append(episode_actions.judge(action))
             await turn.end_if_long()
-        kept = [action for action in judged if isinstance(action, EpisodeAction)]
-        told = told_of(admitted, Clock.ACTIONS)
-        until = partial(seconds.clock_after_upload, told)
+        valid = [action for action in judged if isinstance(action, EpisodeAction)]
+        progress = progress_of(admitted, Clock.ACTIONS)
+        until = partial(seconds.clock_after_upload, progress)
 
-        def after(recorded: Recorded) -> Told:
-            return seconds.after_upload(told, "", recorded.began, recorded.ended)
+        def after(recorded: Recorded) -> SyncProgress:
+            return seconds.after_upload(progress, "", recorded.began, recorded.ended)
 
         recorded = await self._store.episode_actions.record(
             admitted.account.id,
-            kept,
+            valid,
             episode_actions.record,
             until,
-            lambda recorded: note_of(admitted, Clock.ACTIONS, after(recorded)),
+            lambda recorded: changed_progress(admitted, Clock.ACTIONS, after(recorded)),
         )
         refused = dict.fromkeys(item.url for item in judged if isinstance(item, RefusedUrl))
         return Uploaded(next_second(after(recorded)), [(url, "") for url in refused])

@@ -98,10 +98,10 @@ class Logins:
             is_shared=is_shared,
             of_token=of_token,
         )
-        kept = await self._store.tokens.add_session(
+        stored = await self._store.tokens.add_session(
             admitted.account, session, MAX_SESSIONS, MAX_SESSIONS_OF_AN_APP
         )
-        return NewToken(text, kept)
+        return NewToken(text, stored)
 
     async def find_shared(self, shown: str, label: str) -> FoundSession | None:
         """Return the session that all share who send this header and no cookie, and who they are.
@@ -117,7 +117,7 @@ class Logins:
         if found is None or not credentials.admits(found.account, found.token, self._now()):
             self._shared.forget(mark, session)
             return None
-        await self.keep_session(session.account_id, found.token)
+        await self.extend_session(session.account_id, found.token)
         return FoundSession(session.text, Admitted(found.account, session.credential_kind))
 
     async def share_session(self, shown: str, label: str, admitted: Admitted) -> str:
@@ -131,7 +131,7 @@ class Logins:
         session = await self._shared.begun(self._shared.mark(shown, label), begin)
         return session.text
 
-    async def keep_session(self, account_id: AccountId, session: Token) -> bool:
+    async def extend_session(self, account_id: AccountId, session: Token) -> bool:
         """Let a session that is used live on; say whether its end was moved. A token's never is.
 
         It is moved once a day at most, so that a request seldom has to write. One that belongs to a

@@ -33,11 +33,11 @@ class Tokens:
 
     async def of(self, name: str) -> Sequence[Token]:
         """Return all tokens of an account, ended ones too."""
-        return [token for token in await self._kept_tokens(name) if not token.is_session]
+        return [token for token in await self._stored_tokens(name) if not token.is_session]
 
     async def sessions_of(self, name: str) -> Sequence[Token]:
         """Return all sessions of an account that are kept, ended ones too."""
-        return [token for token in await self._kept_tokens(name) if token.is_session]
+        return [token for token in await self._stored_tokens(name) if token.is_session]
 
     async def revoke(self, name: str, token_id: TokenId) -> None:
         """Let a token end now.
@@ -51,13 +51,13 @@ class Tokens:
         """Let a session end now; raises as `revoke` does."""
         await self._revoke(name, session_id, await self.sessions_of(name), "session")
 
-    async def _kept_tokens(self, name: str) -> Sequence[Token]:
+    async def _stored_tokens(self, name: str) -> Sequence[Token]:
         account = await self._accounts.named(name)
         return await self._store.tokens.of(account.id)
 
-    async def _revoke(self, name: str, number: TokenId, kept: Sequence[Token], kind: str) -> None:
+    async def _revoke(self, name: str, number: TokenId, stored: Sequence[Token], kind: str) -> None:
         account = await self._accounts.named(name)
-        if number not in {item.id for item in kept}:
+        if number not in {token.id for token in stored}:
             raise AccountError(
                 f"{account.name} has no {kind} {number};"
                 f" `feedkeep {kind} list {account.name}` shows all."

@@ -16,7 +16,7 @@ from feedkeep.model import (
     Second,
     Snapshot,
     Stamp,
-    Told,
+    SyncProgress,
     Value,
     replace,
 )
@@ -28,7 +28,7 @@ from feedkeep.rules.spellings import UNKNOWN, Spellings
 from feedkeep.rules.subscriptions import Added, Refused, Wanted, guids_wanted, want
 from feedkeep.rules.url_lists import Synced, UrlChanges
 from feedkeep.service.documents import as_json
-from feedkeep.service.progress import Progress, Uploaded, next_second, note_of, told_of
+from feedkeep.service.progress import Progress, Uploaded, changed_progress, next_second, progress_of
 from feedkeep.service.remembered_apps import RememberedApp, read_spellings
 from feedkeep.store.base import Store
 from feedkeep.turns import LONG_LIST, beside
@@ -36,7 +36,7 @@ from feedkeep.turns import LONG_LIST, beside
 _STAMPED_AT_ONCE = 1_000
 
 
-class ToldChanges(Value, frozen=True):
+class ChangesSince(Value, frozen=True):
     """What an app is told of the list.
 
     Attributes:
@@ -56,7 +56,7 @@ class UrlLists:
         self._limits = limits
         self._progress = progress
 
-    async def changes(self, admitted: Admitted, since: Second, device: str = "") -> ToldChanges:
+    async def changes(self, admitted: Admitted, since: Second, device: str = "") -> ChangesSince:
         """Return what to add and to remove since a second, and the second to ask for next.
 
         Where nothing changed, that costs no more than finding out who asks.
@@ -64,30 +64,31 @@ class UrlLists:
         clock = await self._progress.settle(
             admitted, Clock.SUBSCRIPTIONS, admitted.account.last_stamp
         )
-        told = told_of(admitted, Clock.SUBSCRIPTIONS)
+        progress = progress_of(admitted, Clock.SUBSCRIPTIONS)
         second = seconds.second_of(clock)
-        first = seconds.first_second(since, second, told)
+        first = seconds.first_second(since, second, progress)
         changes = url_lists.NO_CHANGES
         if first < second:
             changes = await self._changes(admitted, since, first, device)
-        await self._progress.note(
-            admitted, Clock.SUBSCRIPTIONS, seconds.after_reply(since, second, told)
+        await self._progress.save(
+            admitted, Clock.SUBSCRIPTIONS, seconds.after_reply(since, second, progress)
         )
-        return ToldChanges(changes, second)
+        return ChangesSince(changes, second)
 
     async def _changes(
         self, admitted: Admitted, since: Second, first: Second, device: str
     ) -> UrlChanges:
-        told, stamp = told_of(admitted, Clock.SUBSCRIPTIONS), seconds.first_stamp(first)
+        progress = progress_of(admitted, Clock.SUBSCRIPTIONS)
+        stamp = seconds.first_stamp(first)
         entries = await self._store.entries.changed(admitted.account.id, stamp)
         known = await self._spellings(admitted, device) if url_lists.has_moved(entries) else UNKNOWN
-        is_from_nothing = since == seconds.FROM_NOTHING and told.heard is None
+        is_from_nothing = since == seconds.FROM_NOTHING and progress.acknowledged is None
 
         def judge() -> UrlChanges:
-            news = entries
+            listed = entries
             if first > seconds.EVERYTHING:
-                news = url_lists.without_own(entries, told, device, since)
-            return url_lists.url_changes(news, stamp, known, is_from_nothing=is_from_nothing)
+                listed = url_lists.without_own(entries, progress, device, since)
+            return url_lists.url_changes(listed, stamp, known, is_from_nothing=is_from_nothing)
 
         changes = await beside(len(entries) > LONG_LIST, judge)
         await self._learn(admitted, device, known, changes.app)
@@ -106,12 +107,14 @@ class UrlLists:
         unwanted, refused = await beside(is_long, url_lists.parsed, removed)
         guids = dict.fromkeys([*guids_wanted(items), *(url.guid for url in unwanted)])
 
-        def decide(snapshot: Snapshot, known: Spellings, told: Told) -> Decision[Synced]:
-            return url_lists.upload(snapshot, items, unwanted, known, told, self._limits)
+        def decide(
+            snapshot: Snapshot, known: Spellings, progress: SyncProgress
+        ) -> Decision[Synced]:
+            return url_lists.upload(snapshot, items, unwanted, known, progress, self._limits)
 
         synced = await self._sync(admitted, device, list(guids), decide)
         update_urls = [
-            *(_kept(item, result) for item, result in zip(items, synced.results, strict=True)),
+            *(_stored(item, result) for item, result in zip(items, synced.results, strict=True)),
             *((url, "") for url in refused),
         ]
         timestamp = next_second(_after(admitted, device, synced))
@@ -128,8 +131,10 @@ class UrlLists:
         """
         wanted = await beside(len(urls) > LONG_LIST, url_lists.whole_list, urls)
 
-        def decide(snapshot: Snapshot, known: Spellings, told: Told) -> Decision[Synced]:
-            return url_lists.replace_list(snapshot, wanted, known, told, self._limits)
+        def decide(
+            snapshot: Snapshot, known: Spellings, progress: SyncProgress
+        ) -> Decision[Synced]:
+            return url_lists.replace_list(snapshot, wanted, known, progress, self._limits)
 
         await self._sync(admitted, device, None, decide)
         return wanted.refused_count
@@ -139,21 +144,23 @@ class UrlLists:
         admitted: Admitted,
         device: str,
         guids: Sequence[Guid] | None,
-        decide: Callable[[Snapshot, Spellings, Told], Decision[Synced]],
+        decide: Callable[[Snapshot, Spellings, SyncProgress], Decision[Synced]],
     ) -> Synced:
         """Carry out what an app sent, and remember what it shows of the app, in one commit."""
         if device:
             devices.check_id(device)
         app = RememberedApp(admitted, device)
-        told = told_of(admitted, Clock.SUBSCRIPTIONS)
+        progress = progress_of(admitted, Clock.SUBSCRIPTIONS)
 
         def decide_all(snapshot: Snapshot) -> Decision[Synced]:
-            decision = decide(snapshot, app.known(snapshot.documents), told)
+            decision = decide(snapshot, app.known(snapshot.documents), progress)
             synced = decision.outcome
             return replace(
                 decision,
                 documents=app.learned(snapshot.documents, synced.app),
-                note=note_of(admitted, Clock.SUBSCRIPTIONS, _after(admitted, device, synced)),
+                token_progress=changed_progress(
+                    admitted, Clock.SUBSCRIPTIONS, _after(admitted, device, synced)
+                ),
             )
 
         return await self._store.entries.change(admitted.account.id, guids, decide_all, app.names)
@@ -225,12 +232,12 @@ class UrlLists:
             first = later(old[-1].revision, 1)
 
 
-def _after(admitted: Admitted, device: str, synced: Synced) -> Told:
+def _after(admitted: Admitted, device: str, synced: Synced) -> SyncProgress:
     """Return how far an app knows what changed, once its upload is carried out."""
-    told = told_of(admitted, Clock.SUBSCRIPTIONS)
-    return seconds.after_upload(told, device, synced.began, synced.ended)
+    progress = progress_of(admitted, Clock.SUBSCRIPTIONS)
+    return seconds.after_upload(progress, device, synced.began, synced.ended)
 
 
-def _kept(item: Wanted | Refused, result: Added | Refused) -> tuple[str, str]:
+def _stored(item: Wanted | Refused, result: Added | Refused) -> tuple[str, str]:
     sent = item.sent if isinstance(item, Wanted) else item.feed_url
     return sent, result.subscription.feed_url if isinstance(result, Added) else ""

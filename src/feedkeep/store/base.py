@@ -37,7 +37,7 @@ from feedkeep.model import (
     T,
     Token,
     TokenId,
-    TokenNote,
+    TokenProgress,
     View,
 )
 
@@ -109,13 +109,13 @@ class EpisodeActions(Protocol):
         sent: Sequence[EpisodeAction],
         decide: DecideActions,
         until: Callable[[Stamp, Stamp], Stamp],
-        note: Callable[[Recorded], TokenNote | None] = lambda _: None,
+        token_progress: Callable[[Recorded], TokenProgress | None] = lambda _: None,
     ) -> Recorded:
         """Keep what `decide` makes of episode actions, in one step, however many they are.
 
         Afterwards the clock of actions stands where `until` puts it, which is given where it stood,
-        and where the last of the actions took it. `note` says what is to be remembered with that of
-        the app that sent them.
+        and where the last of the actions took it. `token_progress` says how far
+        the app that sent them knows what changed, if that is to be stored, too.
 
         They are taken in order, some at a time: `decide` is given those that are there with the
         same keys, and those that were sent. It sees what was decided before. Otherwise as
@@ -237,11 +237,12 @@ class Tokens(Protocol):
         """Remember a token; return it under the account's next number, whatever id it came with."""
 
     async def add_session(
-        self, account: Account, token: Token, most: int, most_alike: int
+        self, account: Account, token: Token, max_sessions: int, max_alike: int
     ) -> Token:
-        """Remember a session as `add` does; forget others but those that end last.
+        """Add a session as `add` does, and delete those that end first, down to two limits.
 
-        So many stay, and so many of those with one label; the new one is always among them.
+        At most `max_sessions` stay, and at most `max_alike` with the same label. The new session
+        always stays.
 
         Raises:
             NotAuthorized: It belongs to a token that is revoked; or to none, and the account has
@@ -257,8 +258,8 @@ class Tokens(Protocol):
         Return it, or None if there is none.
         """
 
-    async def note_told(self, account_id: AccountId, note: TokenNote) -> None:
-        """Remember how far a token's bearer knows what changed; what it heard never goes back."""
+    async def save_progress(self, account_id: AccountId, changed: TokenProgress) -> None:
+        """Store how far a token's app knows what changed; what it acknowledged never goes back."""
 
 
 class Archive(Protocol):

@@ -20,7 +20,7 @@ from feedkeep.model import (
     Stamp,
     T,
     TokenId,
-    TokenNote,
+    TokenProgress,
 )
 
 
@@ -40,7 +40,7 @@ class Overlay:
         deletions: The deletions to remember.
         documents: The documents that were asked for, as they are by now.
         saved_documents: The documents to save.
-        notes: How far apps know what changed, the last word of each token and clock.
+        token_progress: How far apps know what changed: the latest of each token and clock.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Overlay:
         self.deletions: list[Deletion] = []
         self.documents: dict[DocumentName, KnownDocument] = {}
         self.saved_documents: dict[DocumentName, Document] = {}
-        self.notes: dict[tuple[TokenId, Clock], TokenNote] = {}
+        self.token_progress: dict[tuple[TokenId, Clock], TokenProgress] = {}
         self._index = EntryIndex({entry.guid: entry for entry in entries})
 
     def load(self, entry: Entry) -> None:
@@ -78,13 +78,15 @@ class Overlay:
 
         Raises what `decide` raises; nothing is changed then.
         """
-        given = self._index.whole() if guids is None else self._index.closure(guids)
+        entries = self._index.whole() if guids is None else self._index.closure(guids)
         known = {name: self.documents[name] for name in documents}
-        decision = decide(Snapshot(given, self.last_stamp, now, self.counts, known))
+        decision = decide(Snapshot(entries, self.last_stamp, now, self.counts, known))
         for document in decision.documents:
             self._set_document(document)
-        if decision.note:
-            self.notes[decision.note.token_id, decision.note.clock] = decision.note
+        if decision.token_progress:
+            self.token_progress[decision.token_progress.token_id, decision.token_progress.clock] = (
+                decision.token_progress
+            )
         if not decision.saved and not decision.forgotten:
             return decision.outcome
         for entry in decision.saved:
@@ -103,10 +105,10 @@ class Overlay:
 
     def _set_document(self, document: Document) -> None:
         """Let the jobs that follow know a document, and that there is one more of its kind."""
-        own = DocumentName(document.kind, document.name)
-        if self.documents[own].body is None:
+        saved = DocumentName(document.kind, document.name)
+        if self.documents[saved].body is None:
             for name, known in self.documents.items():
-                if name.kind == own.kind and known.body is None:
+                if name.kind == saved.kind and known.body is None:
                     self.documents[name] = KnownDocument(None, known.others + 1)
-        self.documents[own] = KnownDocument(document.body)
-        self.saved_documents[own] = document
+        self.documents[saved] = KnownDocument(document.body)
+        self.saved_documents[saved] = document

@@ -29,8 +29,8 @@ from feedkeep.store.tables import ACCOUNT, ENTRY, NEW_TOKEN, TOKEN
 
 Row: TypeAlias = Sequence[Any]
 
-_OWN = msgspec.json.Decoder(tuple[OwnUpload, ...])
-_TOLD = len(NEW_TOKEN)
+_OWN_UPLOADS = msgspec.json.Decoder(tuple[OwnUpload, ...])
+_NEW_TOKEN_WIDTH = len(NEW_TOKEN)
 _WIDTH = len(ENTRY)
 _ACCOUNT_END = 1 + len(ACCOUNT)
 _TOKEN_END = _ACCOUNT_END + len(TOKEN)
@@ -38,30 +38,30 @@ _TOKEN_END = _ACCOUNT_END + len(TOKEN)
 
 def account_of(row: Row) -> Account:
     """Return the account whose id and `ACCOUNT` columns a row has."""
-    number, name, password_hash, is_disabled, created, last_stamp, last_action, *counts = row
-    clocks = (last_stamp, last_action)
-    is_out = bool(is_disabled)
-    kept = Counts(*counts)
-    return Account(AccountId(number), name, password_hash, is_out, created, *clocks, kept)
+    number, name, password_hash, is_disabled, created, *others = row
+    last_stamp, last_action_stamp, *counts = others
+    clocks = (last_stamp, last_action_stamp)
+    identity = (AccountId(number), name, password_hash, bool(is_disabled), created)
+    return Account(*identity, *clocks, Counts(*counts))
 
 
 def token_of(row: Row) -> Token:
     """Return the token whose `TOKEN` columns a row has."""
-    number, token_hash, label, created, expires, revoked, *kind = row[:_TOLD]
-    session, shared, of_token, granted = kind
-    kept = (number, token_hash, label, created, expires, revoked)
-    *told, own_subscriptions, own_actions = row[_TOLD:]
-    told += [_own_of(own_subscriptions), _own_of(own_actions)]
-    return Token(*kept, bool(session), bool(shared), of_token, bool(granted), *told)
+    *first, is_session, is_shared, of_token, is_granted = row[:_NEW_TOKEN_WIDTH]
+    kind = (bool(is_session), bool(is_shared), of_token, bool(is_granted))
+    *seconds, own_subscriptions, own_actions = row[_NEW_TOKEN_WIDTH:]
+    own = (_own_uploads_of(own_subscriptions), _own_uploads_of(own_actions))
+    columns = (*first, *kind, *seconds, *own)
+    return Token(*columns)
 
 
-def own_row(own: Sequence[OwnUpload]) -> str | None:
+def own_uploads_column(uploads: Sequence[OwnUpload]) -> str | None:
     """Return the column of what an app sent last."""
-    return msgspec.json.encode(own).decode() if own else None
+    return msgspec.json.encode(uploads).decode() if uploads else None
 
 
-def _own_of(text: str | None) -> Sequence[OwnUpload]:
-    return _OWN.decode(text) if text else ()
+def _own_uploads_of(text: str | None) -> Sequence[OwnUpload]:
+    return _OWN_UPLOADS.decode(text) if text else ()
 
 
 def owner_of(row: Row) -> Owner:
@@ -71,19 +71,19 @@ def owner_of(row: Row) -> Owner:
 
 def owner_row(owner: Owner) -> Row:
     """Return the columns of an owner."""
-    *told, counts = astuple(owner.account)[1:]
-    return (*told, *astuple(counts), owner.name_key, owner.last_token_id)
+    *others, counts = astuple(owner.account)[1:]
+    return (*others, *astuple(counts), owner.name_key, owner.last_token_id)
 
 
 def new_token_row(token: Token) -> Row:
     """Return the `NEW_TOKEN` columns of a token."""
-    return astuple(token)[:_TOLD]
+    return astuple(token)[:_NEW_TOKEN_WIDTH]
 
 
 def token_row(token: Token) -> Row:
     """Return the `TOKEN` columns of a token."""
     *others, own_subscriptions, own_actions = astuple(token)
-    return (*others, own_row(own_subscriptions), own_row(own_actions))
+    return (*others, own_uploads_column(own_subscriptions), own_uploads_column(own_actions))
 
 
 class Rows:
@@ -96,7 +96,7 @@ class Rows:
     def entry_of(self, row: Row) -> Entry:
         """Return the entry whose `ENTRY` columns a row has."""
         guid, new_guid, url, is_subscribed, changed, guid_changed, deleted, *others = row
-        alias_url, moved, retired, *told = others
+        alias_url, moved, retired, *app_columns = others
         alias = Alias(alias_url, bool(moved), retired) if alias_url is not None else None
         if new_guid is not None:
             return Pointer(self._read(guid), self._read(new_guid), guid_changed, alias)
@@ -108,7 +108,7 @@ class Rows:
             guid_changed,
             deleted,
             alias,
-            *told,
+            *app_columns,
         )
 
     def view_of(self, row: Row) -> View:

@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from feedkeep.http.problems import BodyTooSlow, NoRoom, refusal_of
 from feedkeep.http.serving import in_flight
-from feedkeep.http.serving.in_flight import PIECE_BYTES, InFlight
+from feedkeep.http.serving.in_flight import CHUNK_BYTES, InFlight
 
 ROOM = 1_000_000
 LARGE = 900_000
@@ -47,7 +47,7 @@ class Client:
         return self.sent[0]["status"]
 
     @property
-    def pieces(self) -> list[int]:
+    def chunks(self) -> list[int]:
         return [len(message["body"]) for message in self.sent[1:]]
 
     @property
@@ -128,17 +128,17 @@ def later(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
 
 
 @run
-async def test_a_large_reply_leaves_in_pieces_and_is_counted_until_it_is_taken() -> None:
+async def test_a_large_reply_leaves_in_chunks_and_is_counted_until_it_is_taken() -> None:
     traffic = Traffic()
-    client, task = await traffic.unread(3 * PIECE_BYTES + 1)
-    assert traffic.bounded.held_bytes == 3 * PIECE_BYTES + 1
-    assert client.pieces == [PIECE_BYTES]
+    client, task = await traffic.unread(3 * CHUNK_BYTES + 1)
+    assert traffic.bounded.held_bytes == 3 * CHUNK_BYTES + 1
+    assert client.chunks == [CHUNK_BYTES]
     client.reads.set()
     await task
-    assert client.pieces == [PIECE_BYTES] * 3 + [1]
+    assert client.chunks == [CHUNK_BYTES] * 3 + [1]
     assert client.is_complete
     assert traffic.bounded.held_bytes == 0
-    assert (await traffic.get(0)).pieces == [0]
+    assert (await traffic.get(0)).chunks == [0]
 
 
 @run
@@ -171,12 +171,12 @@ async def test_who_waits_for_room_too_long_is_told_to_come_back(
 @run
 async def test_a_large_reply_without_room_is_not_kept_and_one_alone_always_has_room() -> None:
     traffic = Traffic()
-    assert (await traffic.get(3 * ROOM)).pieces[-1] > 0
+    assert (await traffic.get(3 * ROOM)).chunks[-1] > 0
     await traffic.unread(LARGE)
     large = await traffic.get(LARGE)
     assert large.status == 503
     assert traffic.bounded.held_bytes == LARGE
-    assert (await traffic.get(PIECE_BYTES)).status == 200
+    assert (await traffic.get(CHUNK_BYTES)).status == 200
 
 
 @run
@@ -193,8 +193,8 @@ async def test_a_body_is_counted_until_its_request_is_answered() -> None:
 @run
 async def test_the_rest_of_a_body_waits_for_room_and_a_small_body_does_not() -> None:
     traffic = Traffic()
-    owing, owed = await traffic.owed(LARGE + PIECE_BYTES)
-    holder, holding = await traffic.unread(PIECE_BYTES)
+    owing, owed = await traffic.owed(LARGE + CHUNK_BYTES)
+    holder, holding = await traffic.unread(CHUNK_BYTES)
     assert traffic.bounded.is_full()
     owing.body.put_nowait((b"x", False))
     await owed
@@ -219,11 +219,11 @@ async def test_owed_bodies_go_first_and_then_unread_replies_and_the_longest_firs
     reader, reading = await traffic.unread(300_000)
     first, first_owed = await traffic.owed(300_000)
     later(0.5)
-    second, second_owed = await traffic.owed(400_000 - PIECE_BYTES)
+    second, second_owed = await traffic.owed(400_000 - CHUNK_BYTES)
     later(2)
     traffic.bounded.cut_the_slow()
     assert not first_owed.cancelling()  # nobody needs the room
-    _, holding = await traffic.unread(PIECE_BYTES)
+    _, holding = await traffic.unread(CHUNK_BYTES)
     client, waiting = traffic.begin(1)
     traffic.bounded.cut_the_slow()
     await asyncio.gather(first_owed, waiting)
@@ -283,13 +283,13 @@ async def test_who_reads_a_piece_now_and_then_is_not_cut_and_who_reads_nothing_i
     later: Callable[[float], None],
 ) -> None:
     traffic = Traffic()
-    client, task = await traffic.unread(10 * PIECE_BYTES)
+    client, task = await traffic.unread(10 * CHUNK_BYTES)
     for number in range(2, 6):
         later(29)
         traffic.bounded.cut_the_slow()
         client.reads.set()
         client.reads.clear()
-        await until(lambda number=number: len(client.pieces) == number)
+        await until(lambda number=number: len(client.chunks) == number)
     assert not task.done()
     later(31)
     traffic.bounded.cut_the_slow()
@@ -321,4 +321,4 @@ async def test_a_streamed_reply_counts_piece_by_piece() -> None:
     assert traffic.bounded.held_bytes == 1_000
     client.reads.set()
     await task
-    assert client.pieces == [1_000, 1_000, 1_000, 0]
+    assert client.chunks == [1_000, 1_000, 1_000, 0]

@@ -14,4 +14,4 @@ def whole(path: Path, headers: dict[str, str]) -> Response:
 
 
 vars(reference)["FileResponse"] = whole
-in_flight.PIECE_BYTES = 2**30
+in_flight.CHUNK_BYTES = 2**30

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from feedkeep.model import Admitted, Decision, Snapshot, Told
+from feedkeep.model import Admitted, Decision, Snapshot, SyncProgress
 from feedkeep.rules import url_lists
 from feedkeep.rules.spellings import Spellings
 from feedkeep.rules.subscriptions import want
@@ -20,7 +20,7 @@ async def replace(
     read = await store.entries.whole(admitted.account.id)
     added, left = url_lists.to_replace(read, wanted.urls)
 
-    def decide(snapshot: Snapshot, _known: Spellings, _told: Told) -> Decision[Synced]:
+    def decide(snapshot: Snapshot, _known: Spellings, _told: SyncProgress) -> Decision[Synced]:
         items = [want(url.text, None) for url in added]
         return url_lists.upload(snapshot, items, left)
 

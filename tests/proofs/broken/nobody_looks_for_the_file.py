@@ -3,8 +3,8 @@
 from feedkeep.store.sqlite.place import Place
 
 
-def assert_kept(_self: Place) -> None:
+def assert_in_place(_self: Place) -> None:
     pass
 
 
-Place.assert_kept = assert_kept
+Place.assert_in_place = assert_in_place

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from feedkeep.model import Admitted, Decision, Guid, Snapshot, Told
+from feedkeep.model import Admitted, Decision, Guid, Snapshot, SyncProgress
 from feedkeep.rules.spellings import Spellings
 from feedkeep.rules.url_lists import Synced
 from feedkeep.service.url_lists import UrlLists
@@ -20,7 +20,7 @@ async def sync_and_tell(
     admitted: Admitted,
     device: str,
     guids: Sequence[Guid] | None,
-    decide: Callable[[Snapshot, Spellings, Told], Decision[Synced]],
+    decide: Callable[[Snapshot, Spellings, SyncProgress], Decision[Synced]],
 ) -> Synced:
     synced = await sync(lists, admitted, device, guids, decide)
     with STAMPS.open("a") as told:

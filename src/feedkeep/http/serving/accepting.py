@@ -49,13 +49,13 @@ class Doorway:
         protocol: Callable[[], Protocol],
         connections: set[Protocol],
         tls: ssl.SSLContext | None,
-        most_connections: int,
+        max_connections: int,
     ) -> None:
         self._listener = listener
         self._protocol = protocol
         self._connections = connections
         self._tls = tls
-        self._most_connections = most_connections
+        self._max_connections = max_connections
         self._entering: dict[asyncio.Task[None], float] = {}
         self._loop = asyncio.get_running_loop()
 
@@ -75,9 +75,9 @@ class Doorway:
         for task in self._entering:
             task.cancel()
 
-    def _take(self, most: int) -> None:
+    def _take(self, max_taken: int) -> None:
         """Take connections in while there are some."""
-        for _ in range(most):
+        for _ in range(max_taken):
             try:
                 connection, _ = self._listener.accept()
             except (BlockingIOError, ConnectionAbortedError):
@@ -85,7 +85,7 @@ class Doorway:
             except OSError as error:
                 self._pause(error)
                 return
-            is_full = len(self._entering) + len(self._connections) >= self._most_connections
+            is_full = len(self._entering) + len(self._connections) >= self._max_connections
             if is_full and not self._make_room():
                 connection.close()
             else:
@@ -116,7 +116,7 @@ class Doorway:
     def _make_room(self) -> bool:
         """Cut a hundredth of all at once, so that it is done seldom; say whether any had to go."""
         now = self._loop.time()
-        count = self._most_connections // 100 + 1
+        count = self._max_connections // 100 + 1
         victims = nsmallest(count, self._ranked(now), key=lambda pair: pair[0])
         for _, victim in victims:
             if isinstance(victim, asyncio.Task):

@@ -17,11 +17,11 @@ from feedkeep.http.problems import NO_ROOM, BodyTooSlow, NoRoom
 from feedkeep.http.requests import HOLD
 from feedkeep.http.serving.refusals import response_of
 
-PIECE_BYTES = 64 * 1024
+CHUNK_BYTES = 64 * 1024
 """How much of a reply is handed to the server at once."""
 
 PATIENCE_SECONDS = 30.0
-"""How long a client may take to send its body, and to take a piece of a reply."""
+"""How long a client may take to send its body, and to take a chunk of a reply."""
 
 SLOW_SECONDS = 1.0
 """After how long whoever is slow has to go when others wait for room."""
@@ -59,9 +59,9 @@ class InFlight:
         held_bytes: What all requests hold.
     """
 
-    def __init__(self, app: ASGIApp, most_bytes: int) -> None:
+    def __init__(self, app: ASGIApp, max_bytes: int) -> None:
         self._app = app
-        self._most_bytes = most_bytes
+        self._max_bytes = max_bytes
         self._freed = asyncio.Event()
         self._requests: set[_Request] = set()
         self.held_bytes = 0
@@ -95,17 +95,17 @@ class InFlight:
         if self.is_full():
             slow = [one for one in self._requests if one.is_slow(now)]
             for request in sorted(slow, key=_Request.rank):
-                if self.held_bytes <= self._most_bytes * 3 // 4:
+                if self.held_bytes <= self._max_bytes * 3 // 4:
                     break
                 request.cut(is_for_room=True)
 
     def is_full(self) -> bool:
         """Say whether whoever comes has to wait."""
-        return self.held_bytes >= self._most_bytes
+        return self.held_bytes >= self._max_bytes
 
     def has_room_for(self, count: int) -> bool:
         """Say whether so many bytes are within the bound, or nobody else has any."""
-        return self.held_bytes + count <= self._most_bytes or self.held_bytes == 0
+        return self.held_bytes + count <= self._max_bytes or self.held_bytes == 0
 
     async def room(self) -> None:
         """Wait for room.
@@ -146,7 +146,7 @@ class _Request:
         self._send = send
 
     async def receive(self) -> Message:
-        """Take a piece of the body."""
+        """Take a chunk of the body."""
         if self._body_bytes and self._in_flight.is_full():
             await self._wait(ROOM, self._in_flight.room())
         event = await self._wait(BODY, self._receive())
@@ -155,21 +155,21 @@ class _Request:
         return event
 
     async def send(self, message: Message) -> None:
-        """Send the start of a reply, which leaves with its body, or a piece of it, of any size."""
+        """Send the start of a reply, which leaves with its body, or a chunk of it, of any size."""
         if message["type"] == "http.response.start":
             self._start = message
             return
         body = message.get("body", b"")
         if self._start is not None:
-            if len(body) > PIECE_BYTES and not self._in_flight.has_room_for(len(body)):
+            if len(body) > CHUNK_BYTES and not self._in_flight.has_room_for(len(body)):
                 raise NoRoom
             start, self._start = self._start, None
             await self._send(start)
         self.hold(self._body_bytes + len(body))
-        if len(body) <= PIECE_BYTES:
+        if len(body) <= CHUNK_BYTES:
             await self._wait(READER, self._send(message))
         else:
-            await self._send_in_pieces(body, message)
+            await self._send_in_chunks(body, message)
         self.hold(self._body_bytes)
 
     def hold_for_reply(self, count: int) -> None:
@@ -189,7 +189,7 @@ class _Request:
             self._held_bytes = count
 
     def is_too_slow(self, now: float) -> bool:
-        """Say whether our patience is at its end: with a whole body, or with a piece of a reply."""
+        """Say whether our patience is at its end: with a whole body, or with a chunk of a reply."""
         since = self._began_at if self._waits_for == BODY else self._since
         is_of_client = self._waits_for in {BODY, READER}
         return is_of_client and now - since > PATIENCE_SECONDS
@@ -220,11 +220,11 @@ class _Request:
         assert self._task is not None
         self._task.cancel()
 
-    async def _send_in_pieces(self, body: bytes, message: Message) -> None:
-        last = (len(body) - 1) // PIECE_BYTES * PIECE_BYTES
-        for first in range(0, last, PIECE_BYTES):
-            piece = {**message, "body": body[first : first + PIECE_BYTES], "more_body": True}
-            await self._wait(READER, self._send(piece))
+    async def _send_in_chunks(self, body: bytes, message: Message) -> None:
+        last = (len(body) - 1) // CHUNK_BYTES * CHUNK_BYTES
+        for first in range(0, last, CHUNK_BYTES):
+            chunk = {**message, "body": body[first : first + CHUNK_BYTES], "more_body": True}
+            await self._wait(READER, self._send(chunk))
         await self._wait(READER, self._send({**message, "body": body[last:]}))
 
     async def _wait(self, what: int, awaited: Awaitable[T]) -> T:

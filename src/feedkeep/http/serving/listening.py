@@ -119,8 +119,8 @@ class _Server(uvicorn.Server):
         await super().startup(sockets)
         new = partial(Protocol, self.config, self.server_state, self.lifespan.state)
         connections = cast("set[Protocol]", self.server_state.connections)
-        most = _room_for_connections()
-        self._doorway = Doorway(self._listener, new, connections, self._tls, most)
+        max_connections = _room_for_connections()
+        self._doorway = Doorway(self._listener, new, connections, self._tls, max_connections)
         self._doorway.open()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -170,9 +170,9 @@ async def _sweep(server: uvicorn.Server, in_flight: InFlight) -> None:
 
 def _room_for_connections() -> int:
     """Let this process open as many files as it may; return how many clients that is room for."""
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = min(most, 65_536) if most != resource.RLIM_INFINITY else 65_536
-    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+    _, hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = min(hard_limit, 65_536) if hard_limit != resource.RLIM_INFINITY else 65_536
+    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard_limit))
     return max(OTHER_FILES, wanted - OTHER_FILES)
 
 

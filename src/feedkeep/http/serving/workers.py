@@ -64,9 +64,9 @@ class Workers:
         self._is_stopping = True
 
     def _bury_the_dead(self) -> None:
-        dead = [own for own, worker in self._workers.items() if not worker.is_alive()]
-        for own in dead:
-            status = self._workers.pop(own).exitcode
+        dead = [listener for listener, worker in self._workers.items() if not worker.is_alive()]
+        for listener in dead:
+            status = self._workers.pop(listener).exitcode
             _log.error("a worker died; another one takes its place", status=status)
         if dead:
             time.sleep(PAUSE_SECONDS)

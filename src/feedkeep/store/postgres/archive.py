@@ -51,8 +51,8 @@ class PostgresArchive:
         for kind in KINDS:
             statement = every(kind, "feedkeep.")
             cursor = await self._connection.cursor(statement, timeout=PATIENCE_SECONDS)
-            while some := await cursor.fetch(RECORDS_AT_ONCE, timeout=PATIENCE_SECONDS):
-                yield [(AccountId(row[0]), kind.read(ROWS, row)) for row in some]
+            while chunk := await cursor.fetch(RECORDS_AT_ONCE, timeout=PATIENCE_SECONDS):
+                yield [(AccountId(row[0]), kind.read(ROWS, row)) for row in chunk]
 
 
 async def fill(
@@ -63,11 +63,11 @@ async def fill(
         await connection.execute(statement)
     if await connection.fetchval(_HAS_ACCOUNTS):
         raise StoreUnusable("There are accounts in it already.")
-    async for some in records:
-        kind = kind_of(some[0][1])
-        rows = [(account_id, *kind.write(ROWS, record)) for account_id, record in some]
+    async for chunk in records:
+        kind = kind_of(chunk[0][1])
+        rows = [(account_id, *kind.write(ROWS, record)) for account_id, record in chunk]
         await _put(connection, kind.table.name, ("account_id", *kind.table.columns), rows)
-        keys = [(record.name_key, owner) for owner, record in some if isinstance(record, Owner)]
+        keys = [(record.name_key, owner) for owner, record in chunk if isinstance(record, Owner)]
         if keys:
             await _put(connection, "account_name", ("name_key", "account_id"), keys)
     await connection.execute(_LOOK_AT_WHAT_IS_THERE, timeout=PATIENCE_SECONDS)

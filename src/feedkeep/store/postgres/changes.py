@@ -30,7 +30,7 @@ from feedkeep.store.batch import Done, Outcome
 from feedkeep.store.overlay import Overlay
 from feedkeep.store.postgres.rows import ROWS
 from feedkeep.store.postgres.shape import Shape
-from feedkeep.store.postgres.tokens import note_row
+from feedkeep.store.postgres.tokens import progress_row
 from feedkeep.store.tables import COUNTS, DELETIONS, DOCUMENTS, ENTRIES, ENTRY, columns
 
 _TYPES = {
@@ -124,10 +124,10 @@ class Changes:
             {shape.selected(id="bigint", guid="uuid")}
         """
         self._forget_deletions = f"""
-            DELETE FROM feedkeep.deletion d USING {wanted(most="bigint")}
+            DELETE FROM feedkeep.deletion d USING {wanted(max_stored="bigint")}
             WHERE d.account_id = {account} AND d.id <= (
                 SELECT o.id FROM feedkeep.deletion o
-                WHERE o.account_id = {account} ORDER BY o.id DESC LIMIT 1 OFFSET w.most
+                WHERE o.account_id = {account} ORDER BY o.id DESC LIMIT 1 OFFSET w.max_stored
             )
         """
         self._load_documents = f"""
@@ -145,14 +145,14 @@ class Changes:
             {shape.selected(**_SAVED_DOCUMENT)}
             {DOCUMENTS.or_update}
         """
-        noted = wanted(id="bigint", told="bigint", heard="bigint", own="text")
-        self._note_told = {
+        progress = wanted(id="bigint", told="bigint", heard="bigint", own="text")
+        self._save_progress = {
             clock: f"""
             UPDATE feedkeep.token t SET
                 told_{clock.value} = w.told,
                 heard_{clock.value} = greatest(t.heard_{clock.value}, w.heard),
                 own_{clock.value} = w.own
-            FROM {noted} WHERE t.account_id = {account} AND t.id = w.id
+            FROM {progress} WHERE t.account_id = {account} AND t.id = w.id
             """
             for clock in Clock
         }
@@ -209,8 +209,8 @@ class Changes:
             }
         )
         for start in range(0, len(guids), _GUIDS_AT_ONCE):
-            some = self._shape.columns(guids[start : start + _GUIDS_AT_ONCE])
-            for row in await connection.fetch(self._load, *some):
+            chunk = self._shape.columns(guids[start : start + _GUIDS_AT_ONCE])
+            for row in await connection.fetch(self._load, *chunk):
                 overlays[row[0]].load(ROWS.entry_of(row[1:]))
 
     async def _load_documents_of(
@@ -259,18 +259,18 @@ class Changes:
                 for document in o.saved_documents.values()
             ),
         }
-        for clock, statement in self._note_told.items():
-            statements[statement] = _note_rows(overlays, clock)
+        for clock, statement in self._save_progress.items():
+            statements[statement] = _progress_rows(overlays, clock)
         for statement, rows in statements.items():
-            while some := list(islice(rows, _ROWS_AT_ONCE)):
-                await connection.execute(statement, *self._shape.columns(some))
+            while chunk := list(islice(rows, _ROWS_AT_ONCE)):
+                await connection.execute(statement, *self._shape.columns(chunk))
 
 
-def _note_rows(overlays: Iterable[Overlay], clock: Clock) -> Iterator[tuple[Any, ...]]:
+def _progress_rows(overlays: Iterable[Overlay], clock: Clock) -> Iterator[tuple[Any, ...]]:
     for overlay in overlays:
-        for note in overlay.notes.values():
-            if note.clock is clock:
-                yield (overlay.account_id, *note_row(note))
+        for changed in overlay.token_progress.values():
+            if changed.clock is clock:
+                yield (overlay.account_id, *progress_row(changed))
 
 
 def _load_rows(overlay: Overlay, rows: Sequence[asyncpg.Record]) -> None:

@@ -138,14 +138,14 @@ class Connections:
             connected to, so that these have to be told what it needs.
     """
 
-    def __init__(self, url: str, most: int) -> None:
+    def __init__(self, url: str, max_connections: int) -> None:
         """Take a URL, as PostgreSQL's own programs do, and how many connections there may be.
 
         Raises:
             StoreUnusable: It is no URL.
         """
         self._hosts = _split_by_host(url)
-        self._most = most
+        self._max_connections = max_connections
         self._keeps_statements = True
         self._pool: asyncpg.Pool = self._new_pool()
         self._retiring: asyncio.Task[None] | None = None
@@ -270,14 +270,14 @@ class Connections:
         return asyncpg.create_pool(
             connect=self._connect,
             min_size=0,
-            max_size=self._most,
+            max_size=self._max_connections,
             max_queries=sys.maxsize,  # no connection is closed for its age
             timeout=CONNECT_SECONDS,
             command_timeout=STATEMENT_SECONDS,
             statement_cache_size=_STATEMENTS if self._keeps_statements else 0,
             max_cached_statement_lifetime=0,
             connection_class=Connection,
-            reset=_keep,
+            reset=_leave_as_it_is,
         )
 
     async def _connect(self, _dsn: None, **options: Any) -> asyncpg.Connection:
@@ -337,7 +337,7 @@ async def _roll_back(connection: asyncpg.Connection) -> bool:
     return not connection.is_closed()
 
 
-async def _keep(_: asyncpg.Connection) -> None:
+async def _leave_as_it_is(_: asyncpg.Connection) -> None:
     """Leave a connection that is given back as it is: no request leaves anything in a session."""
 
 

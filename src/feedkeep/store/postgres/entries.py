@@ -68,8 +68,11 @@ class PostgresEntries:
         self._now = now
         self._write_reads(runner.shape)
         self._making = Changes(runner.shape, now)
-        is_distributed, most = runner.shape.is_distributed, runner.most_connections
-        self._may_wait = asyncio.Semaphore(most if is_distributed else max(1, most // 2))
+        is_distributed = runner.shape.is_distributed
+        max_connections = runner.max_connections
+        self._may_wait = asyncio.Semaphore(
+            max_connections if is_distributed else max(1, max_connections // 2)
+        )
         change_first = self._change if is_distributed else self._change_what_is_free
         self._changes = runner.writer(change_first, MAX_GUIDS_IN_A_BATCH, Change.weigh)
         self._waiting = runner.writer(self._change, MAX_GUIDS_IN_A_BATCH, Change.weigh)
@@ -88,7 +91,7 @@ class PostgresEntries:
         """
         # Who begins at the start is told what is kept with the account: nobody counts all of it.
         page = wanted(
-            "WITH ORDINALITY", since="bigint", after="bigint", most="bigint", skipped="bigint"
+            "WITH ORDINALITY", since="bigint", after="bigint", max_rows="bigint", skipped="bigint"
         )
         self._pages = f"""
             SELECT w.n, CASE WHEN b.is_any THEN t.total ELSE a.announced_count END, p.* FROM {page}
@@ -107,7 +110,7 @@ class PostgresEntries:
                 SELECT {_twice("e", "s")} FROM feedkeep.entry e
                 LEFT JOIN feedkeep.entry s ON s.account_id = {account} AND s.guid = e.new_guid
                 WHERE e.account_id = {account} AND e.revision > w.after
-                ORDER BY e.revision LIMIT w.most OFFSET w.skipped
+                ORDER BY e.revision LIMIT w.max_rows OFFSET w.skipped
             ) p ON true
         """
 
@@ -202,10 +205,10 @@ def _by_guid(rows: Sequence[asyncpg.Record]) -> dict[Guid, Entry]:
 
 def _range(request: PageRequest) -> tuple[int, int, int, int]:
     """Return since, after, how many are wanted, and how many are skipped."""
-    most = request.per_page + 1  # one more than the page holds tells whether another follows
+    max_rows = request.per_page + 1  # one more than the page holds tells whether another follows
     if request.after is not None:
-        return request.since, request.after, most, 0
-    return request.since, request.since, most, (request.page - 1) * request.per_page
+        return request.since, request.after, max_rows, 0
+    return request.since, request.since, max_rows, (request.page - 1) * request.per_page
 
 
 def _twice(entry: str, subscription: str) -> str:

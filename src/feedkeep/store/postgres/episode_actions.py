@@ -18,7 +18,7 @@ from feedkeep.model import (
     Now,
     Recorded,
     Stamp,
-    TokenNote,
+    TokenProgress,
 )
 from feedkeep.store.base import DecideActions
 from feedkeep.store.postgres.accounts import hold_clock, set_clock
@@ -26,7 +26,7 @@ from feedkeep.store.postgres.connections import Connections
 from feedkeep.store.postgres.rows import ROWS
 from feedkeep.store.postgres.runner import Runner
 from feedkeep.store.postgres.shape import Shape
-from feedkeep.store.postgres.tokens import save_note
+from feedkeep.store.postgres.tokens import save_progress
 from feedkeep.store.tables import ACTION, ACTIONS, columns
 
 _ONE_ACCOUNT = Shape(is_distributed=True)
@@ -89,14 +89,14 @@ class PostgresEpisodeActions:
         sent: Sequence[EpisodeAction],
         decide: DecideActions,
         until: Callable[[Stamp, Stamp], Stamp],
-        note: Callable[[Recorded], TokenNote | None] = lambda _: None,
+        token_progress: Callable[[Recorded], TokenProgress | None] = lambda _: None,
     ) -> Recorded:
         async def record(connection: asyncpg.Connection) -> Recorded:
             clock = began = await hold_clock(connection, account_id, Clock.ACTIONS)
             for start in range(0, len(sent), _AT_ONCE):
-                some = sent[start : start + _AT_ONCE]
-                known = await _known(connection, account_id, some)
-                decision = decide(ActionSnapshot(known, clock, self._now()), some)
+                chunk = sent[start : start + _AT_ONCE]
+                known = await _known(connection, account_id, chunk)
+                decision = decide(ActionSnapshot(known, clock, self._now()), chunk)
                 if decision.saved:
                     saved = zip(
                         *(ROWS.action_row(action) for action in decision.saved), strict=True
@@ -107,15 +107,15 @@ class PostgresEpisodeActions:
             if ended != began:
                 await set_clock(connection, account_id, Clock.ACTIONS, ended)
             recorded = Recorded(began, ended)
-            if noted := note(recorded):
-                await save_note(connection, account_id, noted)
+            if changed := token_progress(recorded):
+                await save_progress(connection, account_id, changed)
             return recorded
 
         return await self._runner.write(record)
 
     async def page(self, account_id: AccountId, request: ActionRequest) -> list[EpisodeAction]:
         async def read(connections: Connections) -> list[EpisodeAction]:
-            wanted: tuple[Any, ...] = (account_id, request.first, request.last, request.most)
+            wanted: tuple[Any, ...] = (account_id, request.first, request.last, request.limit)
             if request.podcast_guid is not None:
                 wanted = (account_id, request.podcast_guid, *wanted[1:])
             statement = _PAGE if request.podcast_guid is None else _PAGE_OF_PODCAST
@@ -134,8 +134,8 @@ class PostgresEpisodeActions:
 
 
 async def _known(
-    connection: asyncpg.Connection, account_id: AccountId, some: Sequence[EpisodeAction]
+    connection: asyncpg.Connection, account_id: AccountId, chunk: Sequence[EpisodeAction]
 ) -> dict[bytes, EpisodeAction]:
-    keys = {action.key: action.podcast_guid for action in some}
+    keys = {action.key: action.podcast_guid for action in chunk}
     rows = await connection.fetch(_KNOWN, account_id, list(keys.values()), list(keys))
     return {row[0]: ROWS.action_of(row) for row in rows}

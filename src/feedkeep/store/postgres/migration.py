@@ -49,7 +49,7 @@ class Step:
     """One step of splitting tables over machines: a statement, and what to tell once it is done."""
 
     statement: str
-    told: str
+    message: str
 
     async def take(self, connection: asyncpg.Connection) -> None:
         """Take the step; it moves the rows that are there."""

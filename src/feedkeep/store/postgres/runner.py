@@ -30,19 +30,19 @@ class Runner:
     Attributes:
         shape: How a statement names the accounts of the requests that share it.
         connections: The connections, for what is not repeated.
-        most_connections: How many of them there may be.
+        max_connections: How many of them there may be.
     """
 
     def __init__(
-        self, connections: Connections, most_connections: int, *, is_distributed: bool
+        self, connections: Connections, max_connections: int, *, is_distributed: bool
     ) -> None:
         """Use a database that has been brought up to date."""
         self.shape = Shape(is_distributed)
         self.connections = connections
-        self.most_connections = most_connections
+        self.max_connections = max_connections
         self._batchers: list[Batcher[Any, Any]] = []
         # Half of the connections are left to look-ups by key.
-        self._may_scan = asyncio.Semaphore(max(1, most_connections // 2))
+        self._may_scan = asyncio.Semaphore(max(1, max_connections // 2))
 
     async def read(self, job: Read[T]) -> T:
         """Read; once more, if that failed."""
@@ -60,22 +60,22 @@ class Runner:
     def reader(
         self,
         read: Callable[[Connections, Sequence[J]], Awaitable[Sequence[T]]],
-        most: int,
+        max_weight: int,
         weigh: Callable[[J], int] = lambda _: 1,
     ) -> Batcher[J, T]:
         """Return what joins concurrent reads of one kind, until the runner is closed."""
-        joined = batch.reader(lambda wanted: read(self.connections, wanted), most, weigh)
+        joined = batch.reader(lambda wanted: read(self.connections, wanted), max_weight, weigh)
         self._batchers.append(joined)
         return joined
 
     def writer(
         self,
         run: Callable[[Sequence[J]], Awaitable[Sequence[Outcome[Any]]]],
-        most: int,
+        max_weight: int,
         weigh: Callable[[J], int],
     ) -> Batcher[J, Any]:
         """Return what joins concurrent writes of one kind, until the runner is closed."""
-        joined: Batcher[J, Any] = Batcher(run, most, weigh)
+        joined: Batcher[J, Any] = Batcher(run, max_weight, weigh)
         self._batchers.append(joined)
         return joined
 

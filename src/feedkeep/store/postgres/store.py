@@ -60,7 +60,7 @@ class PostgresStore:
     async def open(
         cls,
         url: str,
-        most_connections: int,
+        max_connections: int,
         now: Now,
         *,
         one_account: bool = False,
@@ -75,7 +75,7 @@ class PostgresStore:
                 `may_create` would make, or the URL is none.
             StoreUnavailable: It cannot be reached.
         """
-        connections = Connections(url, most_connections)
+        connections = Connections(url, max_connections)
         await connections.open()
         try:
             is_distributed = await repeated(lambda: _prepare(connections, may_create))
@@ -84,7 +84,7 @@ class PostgresStore:
             raise
         connections.is_distributed = is_distributed
         is_split = is_distributed or one_account
-        return cls(Runner(connections, most_connections, is_distributed=is_split), now)
+        return cls(Runner(connections, max_connections, is_distributed=is_split), now)
 
     async def assert_ready(self) -> None:
         try:
@@ -104,7 +104,7 @@ class PostgresStore:
         """
         for step in await self._runner.write(migration.steps_to_distribute):
             await self._runner.write(step.take)
-            yield step.told
+            yield step.message
 
     @asynccontextmanager
     async def archive(self) -> AsyncIterator[PostgresArchive]:

@@ -17,14 +17,14 @@ from feedkeep.model import (
     Stamp,
     Token,
     TokenId,
-    TokenNote,
+    TokenProgress,
     replace,
 )
 from feedkeep.store.postgres.accounts import ACCOUNT_COLUMNS, hold, is_still_let_in
 from feedkeep.store.postgres.connections import Connections
 from feedkeep.store.postgres.rows import ROWS
 from feedkeep.store.postgres.runner import Runner
-from feedkeep.store.rows import new_token_row, own_row, token_of
+from feedkeep.store.rows import new_token_row, own_uploads_column, token_of
 from feedkeep.store.tables import ENTRY, NEW_TOKEN, TOKEN, columns
 
 MAX_FOUND_IN_A_BATCH = 256
@@ -64,7 +64,7 @@ _REVOKE = """
 UPDATE feedkeep.token t SET revoked = coalesce(t.revoked, $3)
 WHERE t.account_id = $1 AND (t.id = $2 OR t.of_token = $2)
 """
-_NOTE_TOLD = {
+_SAVE_PROGRESS = {
     clock: f"""
     UPDATE feedkeep.token t SET
         told_{clock.value} = $3,
@@ -109,7 +109,7 @@ class PostgresTokens:
         return await self._runner.write(lambda connection: add_token(connection, account_id, token))
 
     async def add_session(
-        self, account: Account, token: Token, most: int, most_alike: int
+        self, account: Account, token: Token, max_sessions: int, max_alike: int
     ) -> Token:
         """The account is held first, so that neither password nor token can end meanwhile."""
 
@@ -122,7 +122,9 @@ class PostgresTokens:
             if not is_right:
                 raise NotAuthorized
             added = await add_token(connection, account.id, token)
-            await connection.execute(_FORGET_SESSIONS, account.id, added.id, most, most_alike)
+            await connection.execute(
+                _FORGET_SESSIONS, account.id, added.id, max_sessions, max_alike
+            )
             return added
 
         return await self._runner.write(add)
@@ -141,8 +143,8 @@ class PostgresTokens:
 
         return await self._runner.write(revoke)
 
-    async def note_told(self, account_id: AccountId, note: TokenNote) -> None:
-        await self._runner.write(lambda connection: save_note(connection, account_id, note))
+    async def save_progress(self, account_id: AccountId, changed: TokenProgress) -> None:
+        await self._runner.write(lambda connection: save_progress(connection, account_id, changed))
 
     async def _find_all(
         self, connections: Connections, wanted: Sequence[tuple[AccountId, bytes, Guid | None]]
@@ -154,14 +156,18 @@ class PostgresTokens:
         return found
 
 
-async def save_note(connection: asyncpg.Connection, account_id: AccountId, note: TokenNote) -> None:
-    """Remember how far a token's bearer knows what changed; what it heard never goes back."""
-    await connection.execute(_NOTE_TOLD[note.clock], account_id, *note_row(note))
+async def save_progress(
+    connection: asyncpg.Connection, account_id: AccountId, changed: TokenProgress
+) -> None:
+    """Store how far a token's app knows what changed; what it acknowledged never goes back."""
+    await connection.execute(_SAVE_PROGRESS[changed.clock], account_id, *progress_row(changed))
 
 
-def note_row(note: TokenNote) -> tuple[Any, ...]:
-    """Return a token's number, and the columns that say how far its bearer knows what changed."""
-    return (note.token_id, note.told.told, note.told.heard, own_row(note.told.own))
+def progress_row(changed: TokenProgress) -> tuple[Any, ...]:
+    """Return a token's number, and the columns that say how far its app knows what changed."""
+    progress = changed.progress
+    own_uploads = own_uploads_column(progress.own_uploads)
+    return (changed.token_id, progress.last_sent, progress.acknowledged, own_uploads)
 
 
 async def add_token(connection: asyncpg.Connection, account_id: AccountId, token: Token) -> Token:

@@ -33,8 +33,8 @@ class SqliteArchive:
     async def records(self) -> AsyncIterator[Records]:
         for kind in KINDS:
             cursor = self._connection.execute(every(kind, "", _id_in(kind.table)))
-            while some := _next(cursor):
-                yield [(AccountId(row[0]), kind.read(ROWS, row)) for row in some]
+            while chunk := _next(cursor):
+                yield [(AccountId(row[0]), kind.read(ROWS, row)) for row in chunk]
 
 
 async def fill(
@@ -43,9 +43,9 @@ async def fill(
     """Write all records, and let `check` look; the transaction around it is the caller's."""
     if connection.execute(_HAS_ACCOUNTS).get:
         raise StoreUnusable("There are accounts in it already.")
-    async for some in records:
-        kind = kind_of(some[0][1])
-        rows = [(account_id, *kind.write(ROWS, record)) for account_id, record in some]
+    async for chunk in records:
+        kind = kind_of(chunk[0][1])
+        rows = [(account_id, *kind.write(ROWS, record)) for account_id, record in chunk]
         with Translating():
             connection.executemany(insert_into(kind.table, _id_in(kind.table)), rows)
     if check is not None:

@@ -59,7 +59,7 @@ def copy_file(
     """
     _refuse_what_is_there(target)
     partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}.partial")
-    with Translating(), _told(source, target):
+    with Translating(), _file_errors_translated(source, target):
         try:
             # Ours alone to read before anything is in it: there are hashes of passwords in it.
             os.close(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
@@ -80,7 +80,7 @@ def _refuse_what_is_there(target: Path) -> None:
 
 
 @contextmanager
-def _told(source: Path, target: Path) -> Iterator[None]:
+def _file_errors_translated(source: Path, target: Path) -> Iterator[None]:
     try:
         yield
     except (apsw.CantOpenError, apsw.NotADBError) as error:

@@ -23,7 +23,7 @@ from feedkeep.model import (
 from feedkeep.store.base import MAX_DELETIONS
 from feedkeep.store.sqlite.documents import known_document, save_document
 from feedkeep.store.sqlite.rows import ROWS, insert_into, to_bytes
-from feedkeep.store.sqlite.tokens import save_note
+from feedkeep.store.sqlite.tokens import save_progress
 from feedkeep.store.tables import COUNTS, DELETIONS, ENTRIES, ENTRY, columns
 from feedkeep.turns import Turns
 
@@ -114,13 +114,13 @@ def save(connection: apsw.Connection, account_id: AccountId, decision: Decision[
     """Save what was decided."""
     for document in decision.documents:
         save_document(connection, account_id, document)
-    if decision.note:
-        save_note(connection, account_id, decision.note)
+    if decision.token_progress:
+        save_progress(connection, account_id, decision.token_progress)
     if not decision.saved and not decision.forgotten:
         return
     for start in range(0, len(decision.saved), _AT_ONCE):
-        some = decision.saved[start : start + _AT_ONCE]
-        connection.executemany(_SAVE, [(account_id, *ROWS.entry_row(entry)) for entry in some])
+        chunk = decision.saved[start : start + _AT_ONCE]
+        connection.executemany(_SAVE, [(account_id, *ROWS.entry_row(entry)) for entry in chunk])
         yield None
     for start in range(0, len(decision.forgotten), _AT_ONCE):
         forgotten = decision.forgotten[start : start + _AT_ONCE]

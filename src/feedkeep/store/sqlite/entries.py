@@ -118,8 +118,8 @@ class SqliteEntries:
         return await self._runner.scan(read)
 
     async def changed(self, account_id: AccountId, first: Stamp) -> Sequence[Entry]:
-        def read(connection: apsw.Connection, most: int) -> list[Entry]:
-            rows = connection.execute(_CHANGED, (*(account_id, first) * 2, first, most))
+        def read(connection: apsw.Connection, limit: int) -> list[Entry]:
+            rows = connection.execute(_CHANGED, (*(account_id, first) * 2, first, limit))
             return [ROWS.entry_of(row) for row in rows]
 
         few = self._runner.read(lambda connection: read(connection, _FEW_READ + 1))
@@ -132,13 +132,13 @@ def read_page(
     connection: apsw.Connection,
     account_id: AccountId,
     request: PageRequest,
-    most_counted: int = _ALL_OF_THEM,
+    max_counted: int = _ALL_OF_THEM,
 ) -> Page:
     """Return one page of what changed after a stamp, all read at one moment."""
     after, skipped = _start(request)
     connection.execute("BEGIN")
     try:
-        total = _total(connection, account_id, request.since, most_counted)
+        total = _total(connection, account_id, request.since, max_counted)
         # One more than the page holds tells whether another follows.
         wanted = (account_id, after, request.per_page + 1, skipped)
         views = [ROWS.view_of(row) for row in connection.execute(_PAGE, wanted)]
@@ -148,15 +148,15 @@ def read_page(
 
 
 def _total(
-    connection: apsw.Connection, account_id: AccountId, since: Stamp, most_counted: int
+    connection: apsw.Connection, account_id: AccountId, since: Stamp, max_counted: int
 ) -> int:
-    """Return how many entries changed after a stamp, or `most_counted` if there are more.
+    """Return how many entries changed after a stamp, or `max_counted` if there are more.
 
     Who begins at the start is told what is kept with the account: nobody counts all of it.
     """
     if not connection.execute(_IS_ANY_BEFORE, (account_id, since)).get:
         return connection.execute(_ANNOUNCED, (account_id,)).get or 0
-    count: int = connection.execute(_COUNT, (account_id, since, most_counted)).get
+    count: int = connection.execute(_COUNT, (account_id, since, max_counted)).get
     return count
 
 

@@ -17,13 +17,13 @@ from feedkeep.model import (
     Now,
     Recorded,
     Stamp,
-    TokenNote,
+    TokenProgress,
 )
 from feedkeep.store.base import DecideActions
 from feedkeep.store.sqlite.accounts import read_clock, set_clock
 from feedkeep.store.sqlite.rows import ROWS, insert_into, to_bytes
 from feedkeep.store.sqlite.runner import Runner
-from feedkeep.store.sqlite.tokens import save_note
+from feedkeep.store.sqlite.tokens import save_progress
 from feedkeep.store.tables import ACTION, ACTIONS, columns
 from feedkeep.turns import Turns
 
@@ -69,14 +69,14 @@ class SqliteEpisodeActions:
         sent: Sequence[EpisodeAction],
         decide: DecideActions,
         until: Callable[[Stamp, Stamp], Stamp],
-        note: Callable[[Recorded], TokenNote | None] = lambda _: None,
+        token_progress: Callable[[Recorded], TokenProgress | None] = lambda _: None,
     ) -> Recorded:
         def record(connection: apsw.Connection) -> Turns[Recorded]:
             clock = began = read_clock(connection, account_id, Clock.ACTIONS)
             for start in range(0, len(sent), _AT_ONCE):
-                some = sent[start : start + _AT_ONCE]
-                known = _known(connection, account_id, some)
-                decision = decide(ActionSnapshot(known, clock, self._now()), some)
+                chunk = sent[start : start + _AT_ONCE]
+                known = _known(connection, account_id, chunk)
+                decision = decide(ActionSnapshot(known, clock, self._now()), chunk)
                 yield None
                 if decision.saved:
                     rows = [(account_id, *ROWS.action_row(action)) for action in decision.saved]
@@ -87,15 +87,15 @@ class SqliteEpisodeActions:
             if ended != began:
                 set_clock(connection, account_id, Clock.ACTIONS, ended)
             recorded = Recorded(began, ended)
-            if noted := note(recorded):
-                save_note(connection, account_id, noted)
+            if changed := token_progress(recorded):
+                save_progress(connection, account_id, changed)
             return recorded
 
         return await self._runner.write_in_turns(record)
 
     async def page(self, account_id: AccountId, request: ActionRequest) -> list[EpisodeAction]:
         def read(connection: apsw.Connection) -> list[EpisodeAction]:
-            wanted: tuple[Any, ...] = (account_id, request.first, request.last, request.most)
+            wanted: tuple[Any, ...] = (account_id, request.first, request.last, request.limit)
             if request.podcast_guid is not None:
                 wanted = (account_id, to_bytes(request.podcast_guid), *wanted[1:])
             statement = _PAGE if request.podcast_guid is None else _PAGE_OF_PODCAST
@@ -114,10 +114,10 @@ class SqliteEpisodeActions:
 
 
 def _known(
-    connection: apsw.Connection, account_id: AccountId, some: Sequence[EpisodeAction]
+    connection: apsw.Connection, account_id: AccountId, chunk: Sequence[EpisodeAction]
 ) -> dict[bytes, EpisodeAction]:
     known: dict[bytes, EpisodeAction] = {}
-    for podcast_guid, key in {(action.podcast_guid, action.key) for action in some}:
+    for podcast_guid, key in {(action.podcast_guid, action.key) for action in chunk}:
         for row in connection.execute(_KNOWN, (account_id, to_bytes(podcast_guid), key)):
             known[key] = ROWS.action_of(row)
     return known

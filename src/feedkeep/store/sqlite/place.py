@@ -35,7 +35,7 @@ class Place:
         self._is_lost = False
         self._next_look = 0.0
 
-    def assert_kept(self) -> None:
+    def assert_in_place(self) -> None:
         """Return if every name is that of the file that is open.
 
         Raises:
@@ -45,10 +45,10 @@ class Place:
         self._next_look = time.monotonic() + LOOKED_AT_EACH_SECONDS
         self._refuse_if_lost()
 
-    def assert_kept_lately(self) -> None:
+    def assert_in_place_lately(self) -> None:
         """Do the same as it was a second ago, or since then for a write."""
         if time.monotonic() >= self._next_look:
-            self.assert_kept()
+            self.assert_in_place()
         self._refuse_if_lost()
 
     def _refuse_if_lost(self) -> None:

@@ -42,7 +42,7 @@ class _InPlace(Translating):
 
     def __enter__(self) -> None:
         """Look whether the files are there, if nobody did lately."""
-        self._place.assert_kept_lately()
+        self._place.assert_in_place_lately()
 
 
 class Runner:
@@ -53,13 +53,13 @@ class Runner:
     long has threads of its own: commits, and whatever scans, so that a long list holds nobody up.
     """
 
-    def __init__(self, path: Path, used: int) -> None:
+    def __init__(self, path: Path, lock_descriptor: int) -> None:
         """Open a file that `prepare` has brought up to date.
 
-        `used` is the descriptor of its lock, which is closed with the file.
+        `lock_descriptor` holds its lock, which is closed with the file.
         """
         self._path = path
-        self._used = used
+        self._lock_descriptor = lock_descriptor
         self._writing = ThreadPoolExecutor(1, thread_name_prefix="sqlite-writer")
         self._scanning = ThreadPoolExecutor(1, thread_name_prefix="sqlite-scanner")
         self._may_scan = asyncio.Semaphore(1)
@@ -114,18 +114,18 @@ class Runner:
     @contextmanager
     def reading(self) -> Iterator[apsw.Connection]:
         """Give a connection of the caller's own that sees the file as it is at one moment."""
-        with self._translating, closing(connect(self._path, READER_PATIENCE_SECONDS)) as own:
-            own.execute("BEGIN")
-            yield own
+        with self._translating, closing(connect(self._path, READER_PATIENCE_SECONDS)) as connection:
+            connection.execute("BEGIN")
+            yield connection
 
     @contextmanager
     def writing(self) -> Iterator[apsw.Connection]:
         """Give a connection of the caller's own in a transaction, which is committed at the end."""
-        with self._translating, closing(connect(self._path, WRITER_PATIENCE_SECONDS)) as own:
-            own.execute("BEGIN IMMEDIATE")
-            yield own
-            own.execute("COMMIT")
-            self._place.assert_kept()
+        with self._translating, closing(connect(self._path, WRITER_PATIENCE_SECONDS)) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            yield connection
+            connection.execute("COMMIT")
+            self._place.assert_in_place()
 
     def assert_undamaged(self) -> None:
         """Return if no damage was seen; it does not heal: a new file needs a new start."""
@@ -142,7 +142,7 @@ class Runner:
             self._scanner.close()
             self._reader.close()
         self._writing.shutdown()
-        os.close(self._used)
+        os.close(self._lock_descriptor)
 
     async def _read_batch(self, jobs: Sequence[Job[Any]]) -> Sequence[Any]:
         with self._translating:
@@ -205,7 +205,7 @@ class Runner:
             self._writer.execute("COMMIT")
         except apsw.ConstraintError as error:  # a deferred check, and nothing was sent to the disk
             raise FailedBeforeCommit(error) from error
-        self._place.assert_kept()  # after it: a commit to a file without a name is none
+        self._place.assert_in_place()  # after it: a commit to a file without a name is none
 
     async def _on_writers_thread(self, work: Callable[[], object]) -> None:
         await asyncio.get_running_loop().run_in_executor(self._writing, work)

@@ -47,12 +47,12 @@ class SqliteStore:
         """
         if not may_create:
             assert_there(path)
-        used = lock.use(path)
+        lock_descriptor = lock.use(path)
         try:
             await asyncio.to_thread(prepare, path)
-            return cls(Runner(path, used), now)
+            return cls(Runner(path, lock_descriptor), now)
         except BaseException:
-            os.close(used)
+            os.close(lock_descriptor)
             raise
 
     async def assert_ready(self) -> None:

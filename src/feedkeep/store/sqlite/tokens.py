@@ -14,10 +14,10 @@ from feedkeep.model import (
     Stamp,
     Token,
     TokenId,
-    TokenNote,
+    TokenProgress,
     replace,
 )
-from feedkeep.store.rows import new_token_row, own_row, token_of
+from feedkeep.store.rows import new_token_row, own_uploads_column, token_of
 from feedkeep.store.sqlite.accounts import ACCOUNT_COLUMNS, is_still_let_in
 from feedkeep.store.sqlite.rows import ROWS, to_bytes
 from feedkeep.store.sqlite.runner import Runner
@@ -60,7 +60,7 @@ UPDATE token SET expires = ? WHERE account_id = ? AND id = ? AND revoked IS NULL
 _REVOKE = """
 UPDATE token SET revoked = ifnull(revoked, ?1) WHERE account_id = ?2 AND (id = ?3 OR of_token = ?3)
 """
-_NOTE_TOLD = {
+_SAVE_PROGRESS = {
     clock: f"""
     UPDATE token SET
         told_{clock.value} = ?1,
@@ -98,7 +98,7 @@ class SqliteTokens:
         return await self._runner.write(lambda connection: add_token(connection, account_id, token))
 
     async def add_session(
-        self, account: Account, token: Token, most: int, most_alike: int
+        self, account: Account, token: Token, max_sessions: int, max_alike: int
     ) -> Token:
         def add(connection: apsw.Connection) -> Token:
             if token.of_token is None:
@@ -108,7 +108,7 @@ class SqliteTokens:
             if not is_right:
                 raise NotAuthorized
             added = add_token(connection, account.id, token)
-            connection.execute(_FORGET_SESSIONS, (account.id, added.id, most, most_alike))
+            connection.execute(_FORGET_SESSIONS, (account.id, added.id, max_sessions, max_alike))
             return added
 
         return await self._runner.write(add)
@@ -125,15 +125,19 @@ class SqliteTokens:
 
         return await self._runner.write(revoke)
 
-    async def note_told(self, account_id: AccountId, note: TokenNote) -> None:
-        await self._runner.write(lambda connection: save_note(connection, account_id, note))
+    async def save_progress(self, account_id: AccountId, changed: TokenProgress) -> None:
+        await self._runner.write(lambda connection: save_progress(connection, account_id, changed))
 
 
-def save_note(connection: apsw.Connection, account_id: AccountId, note: TokenNote) -> None:
-    """Remember how far a token's bearer knows what changed; what it heard never goes back."""
-    told = note.told
-    noted = (told.told, told.heard, account_id, note.token_id, own_row(told.own))
-    connection.execute(_NOTE_TOLD[note.clock], noted)
+def save_progress(
+    connection: apsw.Connection, account_id: AccountId, changed: TokenProgress
+) -> None:
+    """Store how far a token's app knows what changed; what it acknowledged never goes back."""
+    progress = changed.progress
+    own_uploads = own_uploads_column(progress.own_uploads)
+    known = (progress.last_sent, progress.acknowledged)
+    row = (*known, account_id, changed.token_id, own_uploads)
+    connection.execute(_SAVE_PROGRESS[changed.clock], row)
 
 
 def add_token(connection: apsw.Connection, account_id: AccountId, token: Token) -> Token:
