@@ -1,4 +1,4 @@
-"""The nouns: accounts, subscriptions, pointers, and what an operation is given and gives back.
+"""The values that everything else uses: accounts, subscriptions, pointers, requests, decisions.
 
 Pure: frozen values; no I/O, no JSON, no decisions.
 """
@@ -16,10 +16,10 @@ Guid = NewType("Guid", str)
 """A guid in its canonical form: 8-4-4-4-12 hexadecimal digits in lower case."""
 
 Stamp = NewType("Stamp", int)
-"""A moment as microseconds since 1970-01-01T00:00:00Z, read off one account's own clock."""
+"""A moment as microseconds since 1970-01-01T00:00:00Z, as an account's own clock counts them."""
 
 Second = NewType("Second", int)
-"""A moment as whole seconds since 1970-01-01T00:00:00Z, as apps know it."""
+"""A moment as whole seconds since 1970-01-01T00:00:00Z, the finest time that apps know."""
 
 AccountId = NewType("AccountId", int)
 """A random number from 1 to 2**63 - 1."""
@@ -28,32 +28,32 @@ TokenId = NewType("TokenId", int)
 """The number of a token or session within its account, from 1; never given out twice."""
 
 UNNUMBERED = TokenId(0)
-"""The number of a token that is to be added: it is given the next one of its account."""
+"""The number of a token that is not stored yet; the store gives it its account's next number."""
 
 Now: TypeAlias = Callable[[], Stamp]
-"""Tells the present moment. Whoever builds a service gives it one: nothing else asks a clock."""
+"""Returns the present moment. Services and stores are given one, and read no clock themselves."""
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 
 class Value(msgspec.Struct, frozen=True, gc=False):
-    """What cannot be changed, and is equal to another one with the same contents.
+    """The base class of values: they cannot be changed, and those with equal fields are equal.
 
-    Values are made for each row of each request, and are no part of a cycle, so the collector need
-    not look at them. A subscription takes 0.07 microseconds to make; as a frozen dataclass it took
-    0.76.
+    Values are made for each row of each request, and never refer to each other in a cycle, so the
+    garbage collector need not look at them. To make a subscription takes 0.07 microseconds; as a
+    frozen dataclass it took 0.76.
 
     Attributes:
-        hidden: The fields that nobody is told who asks what a value looks like.
+        hidden: The fields that `repr()` leaves out, such as secrets: it may end in a log.
     """
 
     hidden: ClassVar[frozenset[str]] = frozenset()
 
     def __repr__(self) -> str:
-        """Tell all fields but the secret ones."""
-        told = (name for name in self.__struct_fields__ if name not in self.hidden)
-        fields = (f"{name}={getattr(self, name)!r}" for name in told)
+        """Return the name of the class and all fields but the hidden ones."""
+        shown = (name for name in self.__struct_fields__ if name not in self.hidden)
+        fields = (f"{name}={getattr(self, name)!r}" for name in shown)
         return f"{type(self).__name__}({', '.join(fields)})"
 
 
@@ -61,10 +61,10 @@ class Alias(Value, frozen=True):
     """A URL that a guid is derived from and that is not its subscription's present feed URL.
 
     Attributes:
-        url: The URL as it was sent. Its text is kept since some protocols know feeds by URL only.
+        url: The URL as it was sent. Its text is stored since some protocols know feeds by URL only.
         moved_away: Whether the subscription itself once had this feed URL and moved away from it.
             Going back to such a URL undoes a move; going to any other alias is a new move.
-        retired: Stamp of when apps were told to give this URL up; None while they may keep it.
+        retired: Stamp of when apps were told to remove this URL; None while they may go on with it.
     """
 
     url: str
@@ -83,11 +83,12 @@ class Subscription(Value, frozen=True):
         guid_changed: Stamp of the last change of the guid, if there was one.
         deleted: Stamp of the deletion; None on a live subscription.
         alias: The other URL that `guid` is derived from, if there is one.
-        status_changed: Stamp of when it was last subscribed to or unsubscribed from; a move, or
-            subscribing once more, is neither. Apps that know only URLs are told of nothing else.
-        app_url: The URL by which these apps have it, if that is not the present feed URL.
-        app_url_until: Stamp of when it was left, and apps lost it by that URL; those that were told
-            nothing since have it still. None while all have.
+        status_changed: Stamp of when it was last subscribed or unsubscribed. A move changes
+            neither, nor does subscribing to it again while it is subscribed. Apps that know feeds
+            by URL only are sent these changes and no others.
+        app_url: The URL that these apps have it by, if that is not the present feed URL.
+        app_url_until: Stamp of when it was unsubscribed, and apps were told to remove `app_url`;
+            those that have not asked since still have it. None while all of them have it.
     """
 
     guid: Guid
@@ -115,7 +116,7 @@ class Pointer(Value, frozen=True):
         guid: The guid that leads there.
         new_guid: The present guid of the subscription; never another pointer.
         guid_changed: Stamp of when a present guid became this pointer. None on a pointer that was
-            never a present guid: it is not announced, and no list shows it.
+            never a present guid: it is not announced, which means that no list shows it.
         alias: The URL that `guid` is derived from, where that is not the present feed URL.
     """
 
@@ -134,12 +135,12 @@ Entry: TypeAlias = Subscription | Pointer
 
 
 class Counts(Value, frozen=True):
-    """How much is in an account's list. It is kept with the account, so that nobody has to count.
+    """How much is in an account's list; stored with the account, so that no request has to count.
 
     Attributes:
         subscribed: How many subscriptions the account is subscribed to.
-        announced: How many entries lists show: subscriptions of any status, announced pointers.
-        entries: How many entries there are, unannounced pointers too.
+        announced: How many entries lists show: subscriptions of any status and announced pointers.
+        entries: How many entries there are, including pointers that are not announced.
     """
 
     subscribed: int = 0
@@ -152,9 +153,9 @@ class DocumentKind(StrEnum):
 
     Attributes:
         DEVICE: A device of an app, by its id.
-        SETTINGS: What apps keep under a scope.
-        SPELLINGS: By which URLs an app has the feeds that moved.
-        MIGRATION: What came from another server so far.
+        SETTINGS: What apps store under a scope.
+        SPELLINGS: The URLs that an app has for feeds that moved.
+        MIGRATION: How far everything was copied from another server.
     """
 
     DEVICE = "device"
@@ -164,18 +165,18 @@ class DocumentKind(StrEnum):
 
 
 class DocumentName(Value, frozen=True):
-    """Which document of an account is meant: its kind, and its name among those."""
+    """What identifies a document of an account: its kind, and its name among those of its kind."""
 
     kind: DocumentKind
     name: str
 
 
 class KnownDocument(Value, frozen=True):
-    """A document as it is, or is not, when something is decided.
+    """A document as it is when a rule decides, or that there is no such document.
 
     Attributes:
-        body: What it says; None if there is none.
-        others: If there is none: how many others of its kind there are.
+        body: Its JSON; None if it does not exist.
+        others: How many other documents of its kind there are, if it does not exist; else 0.
     """
 
     body: str | None = None
@@ -183,11 +184,11 @@ class KnownDocument(Value, frozen=True):
 
 
 class Snapshot(Value, frozen=True):
-    """What a rule is given: an account's clock and the entries that matter, at one moment.
+    """What a rule is given: an account's clock and the entries that it asked for, at one moment.
 
     Attributes:
         entries: The entries of the guids asked for, the subscriptions they lead to, and all
-            pointers to these. A guid that is not in it is unknown to the account.
+            pointers to these. A guid asked for that is not in it is unknown to the account.
         last_stamp: The account's last stamp.
         now: The wall clock, as a stamp.
         counts: How much is in the whole list.
@@ -202,7 +203,7 @@ class Snapshot(Value, frozen=True):
 
 
 class Deletion(Value, frozen=True):
-    """A request to delete that was carried out; it can be asked for by its id.
+    """A request to delete that was carried out; clients can read it by its id.
 
     Attributes:
         id: The stamp of the deletion, which makes it unique in its account.
@@ -214,16 +215,16 @@ class Deletion(Value, frozen=True):
 
 
 class Decision(Value, Generic[T_co], frozen=True):
-    """What a rule gives back: what has to change, and the outcome for the caller.
+    """What a rule returns: what has to change, and the outcome for the caller.
 
     Attributes:
-        outcome: What the caller wants to know.
-        saved: Entries that are new or changed, each guid once.
-        forgotten: Guids whose entries go away.
+        outcome: What the caller is given.
+        saved: Entries that are new or changed; no guid occurs twice.
+        forgotten: Guids whose entries are to be removed.
         last_stamp: The account's clock after this operation.
         counts: How much is in the whole list after it.
-        deletion: The deletion to remember, if there was one.
-        documents: Documents that are new or changed, each of those asked for once at most.
+        deletion: The deletion to store, if there was one.
+        documents: Documents that are new or changed, all among those asked for; none occurs twice.
         token_progress: How far an app knows what changed, if that is to be stored, too.
     """
 
@@ -286,14 +287,14 @@ class PageRequest(Value, frozen=True):
 
 
 class Account(Value, frozen=True):
-    """Someone who keeps a list here.
+    """An account: it has a list of feeds, and people and apps log in to it.
 
     Attributes:
         id: The number that every one of the account's rows starts with.
-        name: The name as it was given.
+        name: The name as its owner wrote it.
         password_hash: The argon2id hash in PHC form; None for an account that uses tokens only.
-        is_disabled: A disabled account keeps its list and is let in nowhere.
-        created: When it was made.
+        is_disabled: Whether all its credentials are refused; its list stays.
+        created: When it was created.
         last_stamp: Its clock.
         last_action_stamp: The clock of its episode actions.
         counts: How much is in its list.
@@ -312,11 +313,11 @@ class Account(Value, frozen=True):
 
 
 class OwnUpload(Value, frozen=True):
-    """What an app itself has changed: all that has a stamp after one, up to another.
+    """What an app itself has changed: everything with a stamp after `began`, up to `ended`.
 
     Attributes:
-        device: The id of the device that it said it is; "" if it said none.
-        known: The second up to which it had been told what changed.
+        device: The id of the device that the app named; "" if it named none.
+        known: The second up to which it had been sent all changes.
         began: The account's clock before the upload.
         ended: The account's clock after it.
     """
@@ -328,27 +329,28 @@ class OwnUpload(Value, frozen=True):
 
 
 class Token(Value, frozen=True):
-    """A token as it is remembered: never its text, only its hash.
+    """A token or session as it is stored: never its text, only its hash.
 
     Attributes:
         id: Its number within its account.
         hash: SHA-256 of its text.
         label: What its owner calls it.
-        created: When it was made.
-        expires: When it stops working, if it does.
-        revoked: When it was revoked, if it was.
-        is_session: Whether it came with a login, as a cookie; nobody asked for it.
-        is_shared: Whether all clients that show one secret, and no cookie, are given this session.
-            One that keeps cookies, and shows it, is given one of its own instead.
-        of_token: The number of the token that was shown in place of a password when this session
-            began: it ends with that token.
-        is_granted: Whether exactly one app has it, since it fetched it by a login of Nextcloud.
-        told_subscriptions: The second up to which its bearer was last told what changed in the
-            list; None if it never asked.
-        heard_subscriptions: The second up to which it is known to have got that.
+        created: When it was created.
+        expires: When it stops working; None if never.
+        revoked: When it was revoked; None if it was not.
+        is_session: Whether it is a session, whose text is a cookie; otherwise it is a token that
+            was created by a command or fetched by a login of Nextcloud.
+        is_shared: Whether all clients that send the same password or token, and no cookie, share
+            this session. A client that sends its cookie back is given a session of its own.
+        of_token: The number of the token that was sent in place of a password when this session
+            began: the session ends with that token. None if it was the password.
+        is_granted: Whether exactly one app has it, since it was fetched by a login of Nextcloud.
+        told_subscriptions: The second up to which its app was last sent all changes of the list;
+            None if it never asked.
+        heard_subscriptions: The second up to which it is known to have received them.
         told_actions: As `told_subscriptions`, of episode actions.
         heard_actions: As `heard_subscriptions`, of episode actions.
-        own_subscriptions: What its bearer changed last in the list, oldest first.
+        own_subscriptions: What its app uploaded last to the list, oldest first.
         own_actions: As `own_subscriptions`, of episode actions.
     """
 
@@ -373,11 +375,11 @@ class Token(Value, frozen=True):
 
 
 class NewToken(Value, frozen=True):
-    """A token or session that was made just now.
+    """A token or session that was created just now.
 
     Attributes:
-        text: Its text, which is kept nowhere.
-        token: What is kept of it.
+        text: Its text, which is stored nowhere.
+        token: What is stored of it.
     """
 
     text: str
@@ -417,8 +419,9 @@ class Found(Value, frozen=True):
 
     Attributes:
         account: The account that it belongs to.
-        token: What is remembered of it.
-        view: The entry that was asked for along with it; None if there is none, or none was.
+        token: What is stored of it.
+        view: The entry that was asked for in the same query; None if there is no such entry, or if
+            none was asked for.
     """
 
     account: Account
@@ -427,7 +430,7 @@ class Found(Value, frozen=True):
 
 
 class CredentialKind(StrEnum):
-    """What somebody showed to be let in, as the log calls it."""
+    """The kind of credential that a request came with, as the log calls it."""
 
     TOKEN = "token"  # noqa: S105 - a name of it
     SESSION = "session"
@@ -437,19 +440,19 @@ class CredentialKind(StrEnum):
 
 
 class NotLookedUp(Enum):
-    """What stands for an entry that nobody looked for: it may be there or not."""
+    """Stands for an entry that was not looked up: whether it exists is not known."""
 
     NOBODY_LOOKED = "nobody looked"
 
 
 class Admitted(Value, frozen=True):
-    """Who was let in.
+    """Who sent a request, once the credential was accepted.
 
     Attributes:
-        account: The account.
-        credential_kind: What let them in.
-        view: The entry that was looked up on the way; None if there is none.
-        token: The token or session that let them in, if it was one.
+        account: The account that the credential belongs to.
+        credential_kind: The kind of the credential.
+        view: The entry that was looked up together with the credential; None if it does not exist.
+        token: The token or session that was sent; None for a password and for a shared session.
     """
 
     account: Account
@@ -459,12 +462,12 @@ class Admitted(Value, frozen=True):
 
 
 class Owner(Value, frozen=True):
-    """All that is kept of an account itself, to be copied.
+    """All that is stored of an account itself, as it is copied to another store.
 
     Attributes:
         account: The account.
-        name_key: What spellings of its name have in common.
-        last_token_id: The greatest number that a token of it was given.
+        name_key: Its name in the form in which names are compared.
+        last_token_id: The greatest number that one of its tokens was ever given.
     """
 
     account: Account
@@ -480,21 +483,21 @@ class Clock(Enum):
 
 
 class EpisodeAction(Value, frozen=True):
-    """What was last done of one kind with an episode on a device.
+    """The latest action of one kind with an episode on a device.
 
     Attributes:
-        key: 16 bytes that tell it from the account's others: of podcast, episode, device and kind.
+        key: 16 bytes that identify it in its account: a hash of podcast, episode, device and kind.
         podcast_guid: The derived guid of the podcast's URL.
         podcast: The podcast's feed URL, as it was sent.
         episode: The URL of the episode's file.
-        device: The id of the device; "" if none was told.
+        device: The id of the device; "" if none was sent.
         kind: What was done, such as "play".
         done: When, by the device's own clock, in seconds since 1970.
-        started: The position in seconds at which playing began; None if it was not told.
-        position: The position in seconds at which it ended.
-        total: The episode's length in seconds.
-        episode_guid: The guid that the feed gives the episode, if it was told.
-        revision: The stamp of when the server got it.
+        started: The position in seconds at which playing began; None if it was not sent.
+        position: The position in seconds at which playing ended; None if it was not sent.
+        total: The episode's length in seconds; None if it was not sent.
+        episode_guid: The guid that the feed gives the episode; None if it was not sent.
+        revision: The stamp of when the server received it.
     """
 
     key: bytes
@@ -515,7 +518,7 @@ class ActionSnapshot(Value, frozen=True):
     """What a rule about episode actions is given.
 
     Attributes:
-        known: The actions, of those asked for, that are there; by key.
+        known: Those of the actions asked for that are stored, by their keys.
         last_stamp: The clock of the account's actions.
         now: The wall clock, as a stamp.
     """
@@ -526,14 +529,14 @@ class ActionSnapshot(Value, frozen=True):
 
 
 class ActionDecision(Value, frozen=True):
-    """The actions that are new or changed, and the clock after that."""
+    """The actions to save, which are new or changed, and the clock of actions after that."""
 
     saved: Sequence[EpisodeAction]
     last_stamp: Stamp
 
 
 class Recorded(Value, frozen=True):
-    """What recording episode actions did to the clock of actions.
+    """From where to where an upload of episode actions moved the clock of actions.
 
     Attributes:
         began: Where it stood before.
@@ -561,11 +564,11 @@ class ActionRequest(Value, frozen=True):
 
 
 class Document(Value, frozen=True):
-    """A small text that is kept for an app.
+    """A small text that is stored for an app.
 
     Attributes:
-        kind: What it is.
-        name: Which one of that kind.
+        kind: What it is about.
+        name: Its name among the documents of its kind in the account.
         body: JSON.
     """
 
@@ -575,10 +578,10 @@ class Document(Value, frozen=True):
 
 
 class Grant(Value, frozen=True):
-    """That an account's owner let in the app that began a login.
+    """That an account's owner has let in the app that began a login of Nextcloud.
 
     Attributes:
-        login: SHA-256 of what only that app knows.
+        login: SHA-256 of the secret that only that app knows.
         account_id: The account.
         label: What the app calls itself.
         created: When it was granted.
@@ -591,7 +594,7 @@ class Grant(Value, frozen=True):
 
 
 Record: TypeAlias = Owner | Token | Deletion | Subscription | Pointer | EpisodeAction | Document
-"""One thing that a store keeps for an account."""
+"""One thing that is stored for an account."""
 
 Records: TypeAlias = Sequence[tuple[AccountId, Record]]
-"""Some of what a store keeps, all of one kind; each with its account."""
+"""A chunk of what is stored: records of one kind, each with its account."""

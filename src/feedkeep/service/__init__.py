@@ -1,4 +1,4 @@
-"""What feedkeep does, whoever asks: the only door to the rules and the store for every edge."""
+"""All use cases. Every edge and every command reaches the rules and the store through here only."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from feedkeep.store.base import Store
 
 
 class Service:
-    """A use case is a method of one of these.
+    """Has an object for each topic; each of their methods is a use case.
 
     Attributes:
-        authentication: Who is asking.
-        accounts: Accounts.
-        tokens: Their tokens and sessions, for those who own them.
-        subscriptions: The list, by guids.
-        url_lists: The list, by URLs, as podcast apps sync it.
+        authentication: Checks the credential of a request.
+        accounts: Creates, changes and deletes accounts.
+        tokens: Lists, creates and revokes tokens and sessions, for the owner of an account.
+        subscriptions: The list by guids, for the interface and the command line.
+        url_lists: The list by URLs, as podcast apps sync it.
         episode_actions: What was played, and how far.
-        devices: The devices of podcast apps, and what they keep for themselves.
-        logins: How podcast apps are let in.
-        migrations: What came from other servers.
+        devices: The devices of podcast apps, and the settings that apps store here.
+        logins: Begins and ends the sessions of podcast apps, and grants logins of Nextcloud.
+        migrations: How far everything was copied from other servers.
     """
 
     def __init__(
@@ -44,7 +44,11 @@ class Service:
         workers: int = 1,
         max_subscriptions: int = MAX_SUBSCRIPTIONS,
     ) -> None:
-        """Serve a store, as one of so many processes of this machine."""
+        """Use a store.
+
+        `workers` is how many processes of this machine do so: they share its memory for hashing
+        passwords.
+        """
         limits, progress = limits_for(max_subscriptions), Progress(store)
         self._store = store
         self._passwords = Passwords(workers)
@@ -59,16 +63,20 @@ class Service:
         self.migrations = Migrations(store)
 
     async def close(self) -> None:
-        """Finish what was accepted, and let go of the store."""
+        """Finish what was accepted, and close the store."""
         await self._store.close()
         self._passwords.close()
 
     async def assert_ready(self) -> None:
-        """Return if requests can be served now; else raise `StoreUnavailable`."""
+        """Return if requests can be served now.
+
+        Raises:
+            StoreUnavailable: The store cannot read or write.
+        """
         await self._store.assert_ready()
 
     async def damages(self) -> AsyncIterator[str]:
-        """Yield a sentence for everything wrong with what is stored, by database and contract."""
+        """Yield a sentence for each fault that the database finds, or that breaks the contract."""
         for damage in await self._store.damages():
             yield damage
         for account in await self._store.accounts.all():

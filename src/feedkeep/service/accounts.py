@@ -1,4 +1,4 @@
-"""Accounts: making, changing and deleting them, and their clocks after a restore."""
+"""Accounts: creating, changing and deleting them, and their clocks after a restore."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Accounts:
         self._now = now
 
     async def all(self) -> Sequence[Account]:
-        """Return all accounts by name."""
+        """Return all accounts, ordered by name."""
         return await self._store.accounts.all()
 
     async def are_there(self) -> bool:
@@ -33,10 +33,10 @@ class Accounts:
         return await self._store.accounts.are_there()
 
     async def named(self, name: str) -> Account:
-        """Return the account of that name, written in any case.
+        """Return the account with a name; upper and lower case do not matter.
 
         Raises:
-            AccountError: There is none.
+            AccountError: There is no such account.
         """
         found = await self._store.accounts.find(credentials.name_key(name))
         if found is None:
@@ -44,7 +44,7 @@ class Accounts:
         return found
 
     async def create(self, name: str, password: str | None) -> Account:
-        """Make an account; without a password it is reached by tokens only.
+        """Create an account; without a password it is used with tokens only.
 
         Raises:
             AccountError: The name or the password is not acceptable, or the name is taken.
@@ -56,22 +56,34 @@ class Accounts:
         return account
 
     async def set_password(self, name: str, password: str) -> None:
-        """Replace a password; the old one stops working with the next request."""
+        """Replace a password; the old one stops working with the next request.
+
+        Raises:
+            AccountError: There is no such account, or the password is not acceptable.
+        """
         account = await self.named(name)
         await self._store.accounts.set_password(account.id, await self._hash(password))
 
     async def set_disabled(self, name: str, is_disabled: bool) -> None:
-        """Let an account in nowhere, or let it in again."""
+        """Refuse all credentials of an account from now on, or accept them again.
+
+        Raises:
+            AccountError: There is no such account.
+        """
         account = await self.named(name)
         await self._store.accounts.set_disabled(account.id, is_disabled)
 
     async def delete(self, name: str) -> None:
-        """Remove an account with its list and its tokens."""
+        """Remove an account with its list and its tokens.
+
+        Raises:
+            AccountError: There is no such account.
+        """
         account = await self.named(name)
         await self._store.accounts.delete(account.id)
 
     async def move_clocks(self) -> None:
-        """Move the clocks of all accounts past what they may have given out since a backup."""
+        """Move all clocks past every stamp that clients may have been given since the backup."""
         now = self._now()
         accounts = await self._store.accounts.all()
         for start in range(0, len(accounts), _CLOCKS_AT_ONCE):

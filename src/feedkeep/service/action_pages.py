@@ -1,4 +1,4 @@
-"""Episode actions as an app is told them: some at a time, so that no reply has to hold all."""
+"""Episode actions as they are sent to an app: page by page, so that no reply has to hold all."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from feedkeep.rules.clock import later
 from feedkeep.store.base import Store
 
 LISTED_AT_ONCE = 100
-"""How many actions are in memory at once: of the longest URLs that there can be, some megabytes."""
+"""How many actions are in memory at once: a few megabytes, if they have the longest URLs."""
 
 
 @dataclass(frozen=True, slots=True)
 class ActionsSince:
-    """What an app is told of episode actions.
+    """The reply to an app that asks for episode actions since a second.
 
     Attributes:
-        pages: The actions, some at a time, in the order of their coming. A page can be empty.
-        timestamp: The second to ask for next.
+        pages: The actions, in the order in which the server received them. A page can be empty.
+        timestamp: The second that the app is to ask since next.
     """
 
     pages: AsyncGenerator[Sequence[EpisodeAction], None]
@@ -29,11 +29,11 @@ class ActionsSince:
 
 
 class ActionPages:
-    """The actions of an account that one request is told.
+    """The actions of an account that are sent in one reply.
 
-    Each page is a read of its own, so that nobody waits for all of them. None is told twice: what
-    changes meanwhile has a revision after the last one that is wanted, and comes with the next
-    request.
+    Each page is a read of its own, so that no other request waits until all are read. No action is
+    sent twice: one that changes meanwhile gets a revision after the last one that is wanted, and is
+    in the reply to the next request.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class ActionPages:
         wanted: ActionRequest,
         choose: Callable[[Sequence[EpisodeAction]], Sequence[EpisodeAction]],
     ) -> None:
-        """Take which actions are wanted, and what leaves out those that need not be told."""
+        """Take which actions are wanted; `choose` returns those of a page that have to be sent."""
         self._choose = choose
         self._store = store
         self._account_id = account_id
@@ -52,10 +52,10 @@ class ActionPages:
         self._last_of_each: Sequence[Stamp] | None = None
 
     async def begin(self, *, only_last: bool) -> None:
-        """Read the first page: a store that is away is noticed before a reply has begun.
+        """Read the first page, so that a store that is away is noticed before the reply begins.
 
-        With `only_last`, only the last action of each episode is wanted. Which ones these are is
-        remembered by their revisions.
+        With `only_last`, only the last action of each episode is wanted. They are found once, and
+        their revisions are kept in memory.
         """
         self._first = await self._store.episode_actions.page(self._account_id, self._wanted)
         if only_last:
@@ -64,7 +64,7 @@ class ActionPages:
             )
 
     async def pages(self) -> AsyncGenerator[Sequence[EpisodeAction], None]:
-        """Yield all pages, each with the URLs that the podcasts have in the list then."""
+        """Yield all pages, with the feed URLs that the podcasts have when the page is read."""
         page = self._first
         while page:
             yield await self._spelled(self._chosen(page))
@@ -79,7 +79,7 @@ class ActionPages:
         return self._choose(page)
 
     async def _spelled(self, page: Sequence[EpisodeAction]) -> Sequence[EpisodeAction]:
-        """Return actions with the URLs of the list: gPodder finds an episode by them."""
+        """Return actions with the feed URLs of the list, by which gPodder finds an episode."""
         feed_urls: dict[Guid, str] = {}
         guids = list({action.podcast_guid for action in page})
         views = await asyncio.gather(

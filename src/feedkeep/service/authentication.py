@@ -1,4 +1,4 @@
-"""Who is asking: a token, a session, or a name and a password (contract, section 2)."""
+"""Checking credentials: a token, a session, or a name and a password (contract, section 2)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from feedkeep.store.base import Store
 
 
 class Authentication:
-    """Finds out who asks; who guesses passwords has to wait."""
+    """Checks credentials, and slows down the guessing of passwords."""
 
     def __init__(self, store: Store, passwords: Passwords, now: Now) -> None:
         self._store = store
@@ -27,13 +27,13 @@ class Authentication:
     async def admit(
         self, credential: Credential, address: str, guid: str | None = None
     ) -> Admitted:
-        """Return the account that the credential lets in, as it is at this moment.
+        """Return the account that a credential belongs to, as it is at this moment.
 
-        With `guid`, also the entry that `Subscriptions.read` is to give: a token and an entry are
-        found with one query, which takes little longer than that for the token.
+        With `guid`, also the entry that `Subscriptions.read` is to return: a token and an entry are
+        found with one query, which takes little longer than a query for the token alone.
 
         Raises:
-            NotAuthorized: It lets nobody in; there is no telling why.
+            NotAuthorized: The credential is not valid. The error never says why.
             TooManyAttempts: Too many wrong passwords came for this name or from this address.
         """
         wanted = None if guid is None else guid_or_none(guid)
@@ -82,10 +82,10 @@ class Authentication:
     async def _named_account(
         self, shown: PasswordCredential
     ) -> tuple[PasswordCredential, Account | None]:
-        """Return the first reading of what was shown that names an account, and that account.
+        """Return the first reading of a credential that names an account, and that account.
 
-        All are looked up, and attempts are counted by the first: neither time nor count tells
-        whether there is such a name.
+        Basic can be read in two encodings. Both names are always looked up, and attempts are always
+        counted for the first: so neither the time nor the count tells whether a name exists.
         """
         account = await self._store.accounts.find(credentials.name_key(shown.name))
         if shown.otherwise is not None:

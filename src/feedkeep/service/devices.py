@@ -1,4 +1,4 @@
-"""The devices of podcast apps, and the settings that these keep for themselves."""
+"""The devices of podcast apps, and the settings that apps store here."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ _SETTINGS = msgspec.json.Decoder(dict[str, object])
 
 
 class Devices:
-    """The devices of all accounts, which are labels only: all have the same list."""
+    """The devices of all accounts; they are only labels: all have their account's list."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     async def all(self, account_id: AccountId) -> list[Device]:
-        """Return all devices by id."""
+        """Return all devices, ordered by their ids."""
         found = await self._store.documents.of(account_id, DocumentKind.DEVICE)
         return [_DEVICE.decode(document.body) for document in found]
 
     async def describe(
         self, account_id: AccountId, device_id: str, caption: str = "", kind: str = ""
     ) -> None:
-        """Make a device known, or describe it anew; an empty text leaves a thing as it is.
+        """Add a device, or change its description; an empty text changes nothing.
 
         Raises:
-            InvalidInput: The id is none, or there are too many.
+            InvalidInput: The id is not valid, or the account has as many devices as it may have.
         """
 
         def decide(body: str | None, others: int) -> str:
@@ -48,7 +48,7 @@ class Devices:
         await self._store.documents.change(account_id, DocumentKind.DEVICE, device_id, decide)
 
     async def settings(self, account_id: AccountId, scope: str) -> str:
-        """Return what apps keep under a scope, as JSON; how deep that is does not matter here."""
+        """Return the settings that are stored under a scope, as JSON; they are not parsed again."""
         return (
             await self._store.documents.body(account_id, DocumentKind.SETTINGS, short_name(scope))
             or "{}"
@@ -61,10 +61,10 @@ class Devices:
         wanted: Mapping[str, object],
         removed: Sequence[str],
     ) -> str:
-        """Set and remove what apps keep under a scope; return all of it, as JSON.
+        """Set and remove settings under a scope; return all that are stored then, as JSON.
 
         Raises:
-            InvalidInput: It is too much.
+            InvalidInput: They would be too large, or stored under too many scopes.
         """
 
         def decide(body: str | None, others: int) -> str:
@@ -81,5 +81,5 @@ class Devices:
 def _settings_of(body: str | None) -> dict[str, object]:
     try:
         return _SETTINGS.decode(body) if body else {}
-    except RecursionError:  # it was let in before there was a bound on the depth, and gives way now
+    except RecursionError:  # stored before the depth of JSON was limited; it is replaced now
         return {}

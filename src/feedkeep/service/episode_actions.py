@@ -1,4 +1,4 @@
-"""Episode actions: telling apps what was played and how far, and keeping what they send."""
+"""Episode actions: sending apps what was played and how far, and storing what they upload."""
 
 from __future__ import annotations
 
@@ -40,10 +40,13 @@ class EpisodeActions:
     async def since(
         self, admitted: Admitted, since: Second, podcast: str = "", *, only_last: bool = False
     ) -> ActionsSince:
-        """Tell the actions that came since a second, however many, and the second to ask for next.
+        """Return all actions received since a second, and the second to ask since next.
 
-        Of one podcast, if it is named; of all devices, since these are labels only. With
-        `only_last`, the last of each episode.
+        If `podcast` is not empty, only actions of that podcast; always those of all devices, since
+        a device is only a label. With `only_last`, only the last action of each episode.
+
+        Raises:
+            InvalidInput: `podcast` is not a feed URL.
         """
         clock = await self._progress.settle(
             admitted, Clock.ACTIONS, admitted.account.last_action_stamp
@@ -60,14 +63,14 @@ class EpisodeActions:
         )
         if first < second:
             await listed.begin(only_last=only_last)
-        if not podcast:  # else it was not told all
+        if not podcast:  # otherwise it was not sent all changes
             await self._progress.save(
                 admitted, Clock.ACTIONS, seconds.after_reply(since, second, progress)
             )
         return ActionsSince(listed.pages(), second)
 
     async def record(self, admitted: Admitted, sent: Sequence[SentAction]) -> Uploaded:
-        """Keep actions; those that are none are left out, and a bad URL is told."""
+        """Store actions; unknown kinds are dropped, and URLs that are not valid are returned."""
         judged, turn = [], Turn()
         for action in sent:
             judged.append(episode_actions.judge(action))

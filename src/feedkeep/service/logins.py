@@ -1,4 +1,4 @@
-"""How podcast apps are let in: sessions, and logins that an account's owner grants on a page."""
+"""How podcast apps log in: sessions, and logins that an account's owner grants on a web page."""
 
 from __future__ import annotations
 
@@ -29,9 +29,10 @@ SESSION_DAYS = 180
 
 MAX_SESSIONS = 100
 MAX_SESSIONS_OF_AN_APP = 20
-"""How many sessions an account has at most, and how many of one app; the oldest make room.
+"""How many sessions an account has at most, and how many of one app.
 
-AntennaPod begins one with each sync, which is not to end those of others.
+A new session replaces those that would end first. AntennaPod begins one with each sync; without the
+second limit, it would end the sessions of all other apps.
 """
 
 _SECOND_US = 1_000_000
@@ -41,11 +42,11 @@ _MAX_LABEL_CHARACTERS = 200
 
 
 class FoundSession(Value, frozen=True):
-    """A session that all share who send the same.
+    """A session that all clients share that send the same Authorization header and no cookie.
 
     Attributes:
         text: Its text.
-        admitted: Who they are.
+        admitted: The account that they are let in to.
     """
 
     text: str
@@ -55,11 +56,11 @@ class FoundSession(Value, frozen=True):
 
 
 class FetchedLogin(Value, frozen=True):
-    """What an app gets for a login that was granted.
+    """What an app is given for a login that was granted.
 
     Attributes:
         name: The name of the account.
-        text: The text of a token of its own.
+        text: The text of a new token, which only this app has.
     """
 
     name: str
@@ -69,7 +70,7 @@ class FetchedLogin(Value, frozen=True):
 
 
 class Logins:
-    """Sessions begin, live on and end; logins are granted and fetched."""
+    """Begins, extends and ends sessions; grants logins of Nextcloud, and lets apps fetch them."""
 
     def __init__(self, store: Store, now: Now) -> None:
         self._store = store
@@ -81,10 +82,11 @@ class Logins:
     ) -> NewToken:
         """Begin a session.
 
-        It ends with the password that let in, or with the token that did in place of one.
+        It ends when the password that was sent is changed, or with the token that was sent in place
+        of a password.
 
         Raises:
-            NotAuthorized: That has ended in the meantime.
+            NotAuthorized: That password or token has stopped working in the meantime.
         """
         text, now = new_session(admitted.account.id), self._now()
         expires, of_token = _end_of_session(admitted.token, now)
@@ -104,10 +106,10 @@ class Logins:
         return NewToken(text, stored)
 
     async def find_shared(self, shown: str, label: str) -> FoundSession | None:
-        """Return the session that all share who send this header and no cookie, and who they are.
+        """Return the session that clients share which send the header `shown` and no cookie.
 
-        None if there is none yet, or it lets nobody in any more. It takes one query: a client that
-        shows a password with each request costs little more than one that shows its cookie.
+        None if no such session is known, or if it has ended. It takes one query: a client that
+        sends a password with each request costs little more than one that sends a cookie.
         """
         mark = self._shared.mark(shown, label)
         session = self._shared.find(mark)
@@ -121,7 +123,11 @@ class Logins:
         return FoundSession(session.text, Admitted(found.account, session.credential_kind))
 
     async def share_session(self, shown: str, label: str, admitted: Admitted) -> str:
-        """Return the session to share of who was just let in; begin it if there is none."""
+        """Return the text of the session to share for an accepted header; begin it if needed.
+
+        Raises:
+            NotAuthorized: The password or token has stopped working in the meantime.
+        """
 
         async def begin() -> SharedSession:
             begun = await self.begin_session(admitted, label, is_shared=True)
@@ -132,10 +138,10 @@ class Logins:
         return session.text
 
     async def extend_session(self, account_id: AccountId, session: Token) -> bool:
-        """Let a session that is used live on; say whether its end was moved. A token's never is.
+        """Move the end of a session that is used; say whether it was moved. Tokens never are.
 
-        It is moved once a day at most, so that a request seldom has to write. One that belongs to a
-        token is left as it is, so that it never outlives that.
+        It is moved at most once a day, so that few requests have to write. A session that belongs
+        to a token is not moved, so that it never outlives the token.
         """
         expires = later(self._now(), SESSION_DAYS * _DAY_US)
         if not session.is_session or session.of_token is not None or session.expires is None:
@@ -150,20 +156,20 @@ class Logins:
         await self._store.tokens.revoke(account_id, session.id, self._now())
 
     def begin_login(self) -> str:
-        """Return what an app that begins a login keeps to itself. Nothing is kept of it here."""
+        """Return the secret of a new login, which only the app gets. Nothing is stored here."""
         return login_links.new_secret(secrets.token_urlsafe(32), self._now() // _SECOND_US)
 
     def is_link_open(self, begun: str) -> bool:
-        """Say whether a login can be granted whose link says that it was begun then."""
+        """Say whether a login can still be granted, by the time of its beginning in its link."""
         return login_links.is_open(login_links.read_begun(begun), self._now() // _SECOND_US)
 
     async def grant_login(self, account: Account, login: bytes, label: str) -> bool:
-        """Let the app in that began a login and knows what `login` is the SHA-256 of.
+        """Let in the app that began a login; `login` is the SHA-256 of the secret that it has.
 
-        Say whether that was done: nobody can grant a login that anybody has granted before.
+        Returns whether that was done: nobody can grant a login that was granted before.
 
         Raises:
-            NotAuthorized: The account's password has changed just now, or the account is disabled.
+            NotAuthorized: The account's password was changed meanwhile, or the account is disabled.
         """
         now = self._now()
         grant = Grant(login, account.id, _label(label), now)
@@ -171,7 +177,7 @@ class Logins:
         return await self._store.logins.save(account, grant, forgotten_before)
 
     async def fetch_login(self, secret: str) -> FetchedLogin | None:
-        """Return the name and a new token of who granted a login, once; else None."""
+        """Return the account's name and a new token, once after a login was granted; else None."""
         now = self._now()
         if not login_links.is_open(login_links.begun_at(secret), now // _SECOND_US):
             return None
@@ -185,9 +191,9 @@ class Logins:
 
 
 def _end_of_session(shown: Token | None, now: Stamp) -> tuple[Stamp, TokenId | None]:
-    """Return when a session ends, and with which token, that begins for who showed a token.
+    """Return when a new session ends, and the number of the token that it ends with, if any.
 
-    None for a password.
+    `shown` is the token that was sent to begin it; None if it was the password.
     """
     expires = later(now, SESSION_DAYS * _DAY_US)
     if shown is None:

@@ -1,4 +1,4 @@
-"""What came from other servers so far, so that coming again brings only what is new."""
+"""How far everything was copied from other servers, so that the next run brings only the rest."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from feedkeep.store.base import Store
 
 
 class Migrated(Value, frozen=True):
-    """What came from another server so far.
+    """How far everything was copied from another server.
 
     Attributes:
-        until: The second there up to which episode actions came.
-        feeds: The URLs that were subscribed to there; what became of them here since is left alone.
+        until: The second, by that server's clock, up to which episode actions were copied.
+        feeds: The URLs that were subscribed there in the last run. They are not added again, since
+            the owner may have unsubscribed from them here.
     """
 
     until: Second = seconds.FROM_NOTHING
@@ -28,20 +29,20 @@ _MIGRATED = msgspec.json.Decoder(Migrated)
 
 
 class Migrations:
-    """How far each migration of each account came."""
+    """How far each account was copied from each other server."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     async def so_far(self, account_id: AccountId, where: str) -> Migrated:
-        """Return what came from another server so far."""
+        """Return how far everything was copied from another server."""
         body = await self._store.documents.body(
             account_id, DocumentKind.MIGRATION, short_name(where)
         )
         return _MIGRATED.decode(body) if body else Migrated()
 
     async def note(self, account_id: AccountId, where: str, so_far: Migrated) -> None:
-        """Remember what came from another server so far."""
+        """Store how far everything was copied from another server."""
         body = as_json(so_far)
         await self._store.documents.change(
             account_id, DocumentKind.MIGRATION, short_name(where), lambda *_: body

@@ -1,4 +1,4 @@
-"""What is remembered of a podcast app: its device, and by which URLs it has feeds that moved."""
+"""What is stored of a podcast app: its device, and the URLs that it has for feeds that moved."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _SPELLINGS = msgspec.json.Decoder(Spellings)
 class RememberedApp:
     """The documents of one app.
 
-    An account has room for so many documents of a kind. Of more apps nothing is remembered: that is
-    no reason to refuse what they send.
+    An account may have a limited number of documents of a kind. Of an app beyond that nothing is
+    stored: that is no reason to refuse what it uploads.
 
     Attributes:
-        spellings: The document with the URLs of feeds that moved.
-        names: All its documents.
+        spellings: The name of the document with the URLs that it has for feeds that moved.
+        names: The names of all its documents.
     """
 
     def __init__(self, admitted: Admitted, device: str) -> None:
-        """Take who asks, and the device that they name, if they name one."""
+        """Take who sent the request, and the device that the request names; "" if it names none."""
         self._device = device
         self.spellings = DocumentName(DocumentKind.SPELLINGS, _name_of(admitted, device))
         self.names = [self.spellings]
@@ -34,13 +34,13 @@ class RememberedApp:
             self.names.append(DocumentName(DocumentKind.DEVICE, device))
 
     def known(self, documents: Mapping[DocumentName, KnownDocument]) -> Spellings:
-        """Return by which URLs the app has feeds that moved."""
+        """Return the URLs that the app has for feeds that moved."""
         return read_spellings(documents[self.spellings].body)
 
     def learned(
         self, documents: Mapping[DocumentName, KnownDocument], after: Spellings
     ) -> list[Document]:
-        """Return what is to be saved of the app after it was told, or has sent, something."""
+        """Return the documents to save, when `after` is what the app has after an upload."""
         learned = []
         for name in self.names:
             known = documents[name]
@@ -51,7 +51,9 @@ class RememberedApp:
                 if after != before:
                     body = as_json(spellings.merged(before, before, after))
                     learned.append(Document(name.kind, name.name, body))
-            elif known.body is None:  # nobody has described the device: it is called by its id
+            elif (
+                known.body is None
+            ):  # a device that nothing has described yet: its caption is its id
                 body = as_json(devices.described(self._device, None, "", ""))
                 learned.append(Document(name.kind, name.name, body))
         return learned
@@ -63,9 +65,9 @@ def read_spellings(body: str | None) -> Spellings:
 
 
 def _name_of(admitted: Admitted, device: str) -> str:
-    """Return what tells an app from others: its device, or else a token of its own.
+    """Return what identifies an app: its device, or else the token that it has.
 
-    Sessions do not: AntennaPod begins one with each sync.
+    A session does not identify it, since AntennaPod begins one with each sync.
     """
     if device:
         return f"device {device}"

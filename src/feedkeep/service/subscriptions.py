@@ -42,12 +42,12 @@ class Subscriptions:
         )
 
     def read(self, admitted: Admitted, guid: str) -> View:
-        """Return one entry, the one that `authenticate` was given the guid of.
+        """Return the entry of `guid`, which `Authentication.admit` has looked up already.
 
         Raises:
-            InvalidInput: `guid` is none.
-            UnknownSubscription: There is no such entry.
-            DeletedSubscription: There was one.
+            InvalidInput: `guid` is not a guid.
+            UnknownSubscription: The account has no such entry.
+            DeletedSubscription: It leads to a subscription that was deleted.
         """
         parse_guid(guid)
         return subscriptions.read(admitted.view)
@@ -65,7 +65,7 @@ class Subscriptions:
 
         Raises:
             InvalidInput: Something sent is not valid, or the URL belongs to another subscription.
-            UnknownSubscription: There is none, or it was deleted.
+            UnknownSubscription: There is no such subscription, or it was deleted.
         """
         present = parse_guid(guid)
         wanted = Update(
@@ -83,8 +83,8 @@ class Subscriptions:
         """Delete a subscription; its tombstone stays.
 
         Raises:
-            InvalidInput: `guid` is none.
-            UnknownSubscription: There is none, or it was deleted already.
+            InvalidInput: `guid` is not a guid.
+            UnknownSubscription: There is no such subscription, or it was deleted already.
         """
         present = parse_guid(guid)
         return await self._store.entries.change(
@@ -95,7 +95,7 @@ class Subscriptions:
         """Return a deletion that was carried out.
 
         Raises:
-            UnknownSubscription: The account has none of that id.
+            UnknownSubscription: The account has no deletion with that id.
         """
         found = await self._store.entries.deletion(account_id, deletion_id)
         if found is None:
@@ -105,8 +105,8 @@ class Subscriptions:
     async def page(self, account: Account, request: PageRequest) -> Page:
         """Return one page of the entries that changed after a stamp.
 
-        Where the account's clock, which came with the credential, shows that there are none, the
-        store is not asked.
+        If the account's clock, which was read with the credential, shows that nothing changed since
+        then, the store is not asked again.
         """
         if request.since >= account.last_stamp:
             return Page(0, (), has_more=False)

@@ -1,4 +1,4 @@
-"""Tokens and sessions of an account, as its owner sees and ends them."""
+"""Tokens and sessions of an account, as its owner lists, creates and revokes them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,11 @@ class Tokens:
         self._now = now
 
     async def create(self, name: str, label: str, expires_days: int | None) -> NewToken:
-        """Make a token."""
+        """Create a token; it expires after so many days, or never if that is None.
+
+        Raises:
+            AccountError: There is no such account.
+        """
         account = await self._accounts.named(name)
         text, now = new_token(account.id), self._now()
         expires = None if expires_days is None else later(now, expires_days * _MICROSECONDS_PER_DAY)
@@ -32,15 +36,15 @@ class Tokens:
         return NewToken(text, await self._store.tokens.add(account.id, token))
 
     async def of(self, name: str) -> Sequence[Token]:
-        """Return all tokens of an account, ended ones too."""
+        """Return all tokens of an account, including those that ended; raises as `create` does."""
         return [token for token in await self._stored_tokens(name) if not token.is_session]
 
     async def sessions_of(self, name: str) -> Sequence[Token]:
-        """Return all sessions of an account that are kept, ended ones too."""
+        """Return all stored sessions of an account, also ended ones; raises as `create` does."""
         return [token for token in await self._stored_tokens(name) if token.is_session]
 
     async def revoke(self, name: str, token_id: TokenId) -> None:
-        """Let a token end now.
+        """End a token now, and all sessions that belong to it.
 
         Raises:
             AccountError: There is no such account or token.
@@ -48,7 +52,7 @@ class Tokens:
         await self._revoke(name, token_id, await self.of(name), "token")
 
     async def revoke_session(self, name: str, session_id: TokenId) -> None:
-        """Let a session end now; raises as `revoke` does."""
+        """End a session now; raises as `revoke` does."""
         await self._revoke(name, session_id, await self.sessions_of(name), "session")
 
     async def _stored_tokens(self, name: str) -> Sequence[Token]:

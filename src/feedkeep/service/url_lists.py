@@ -37,11 +37,11 @@ _STAMPED_AT_ONCE = 1_000
 
 
 class ChangesSince(Value, frozen=True):
-    """What an app is told of the list.
+    """The reply to an app that asks for changes of the list since a second.
 
     Attributes:
-        changes: What to add and to remove.
-        timestamp: The second to ask for next.
+        changes: The URLs to add and to remove.
+        timestamp: The second that the app is to ask since next.
     """
 
     changes: UrlChanges
@@ -49,7 +49,7 @@ class ChangesSince(Value, frozen=True):
 
 
 class UrlLists:
-    """Tells apps what changed, and takes what they send."""
+    """Sends apps what changed, and carries out what they upload."""
 
     def __init__(self, store: Store, limits: Limits, progress: Progress) -> None:
         self._store = store
@@ -57,9 +57,9 @@ class UrlLists:
         self._progress = progress
 
     async def changes(self, admitted: Admitted, since: Second, device: str = "") -> ChangesSince:
-        """Return what to add and to remove since a second, and the second to ask for next.
+        """Return what to add and to remove since a second, and the second to ask since next.
 
-        Where nothing changed, that costs no more than finding out who asks.
+        If nothing changed, the store is not asked again after the credential was checked.
         """
         clock = await self._progress.settle(
             admitted, Clock.SUBSCRIPTIONS, admitted.account.last_stamp
@@ -82,10 +82,15 @@ class UrlLists:
         stamp = seconds.first_stamp(first)
         entries = await self._store.entries.changed(admitted.account.id, stamp)
         known = await self._spellings(admitted, device) if url_lists.has_moved(entries) else UNKNOWN
+        # An app that starts from nothing has only feeds that its owner has added on that phone.
+        # Told to remove them, AntennaPod and Kasts would delete their files. An app that asks since
+        # 0 again, after it has received a reply, may have feeds that were removed since.
         is_from_nothing = since == seconds.FROM_NOTHING and progress.acknowledged is None
 
         def judge() -> UrlChanges:
             listed = entries
+            # gPodder would offer to add again what its owner has just removed. An app that is sent
+            # everything has forgotten its own uploads, and needs them.
             if first > seconds.EVERYTHING:
                 listed = url_lists.without_own(entries, progress, device, since)
             return url_lists.url_changes(listed, stamp, known, is_from_nothing=is_from_nothing)
@@ -97,7 +102,7 @@ class UrlLists:
     async def upload(
         self, admitted: Admitted, added: Sequence[str], removed: Sequence[str], device: str = ""
     ) -> Uploaded:
-        """Subscribe to URLs, and unsubscribe from others, in one step; a bad one is left out.
+        """Subscribe to URLs, and unsubscribe from others, in one step; invalid URLs are left out.
 
         Raises:
             InvalidInput: The device's id is not valid.
@@ -121,10 +126,10 @@ class UrlLists:
         return Uploaded(timestamp, [pair for pair in update_urls if pair[0] != pair[1]])
 
     async def replace(self, admitted: Admitted, urls: Sequence[str], device: str = "") -> int:
-        """Subscribe to exactly these URLs; what is subscribed already is left as it is.
+        """Subscribe to exactly these URLs; feeds that are subscribed already are not changed.
 
-        Returns how many of them are not valid. If any is not, no feed is unsubscribed from: nobody
-        knows which one was meant.
+        Returns how many of the URLs are not valid. If any is not, no feed is unsubscribed, since it
+        may have meant any of them.
 
         Raises:
             InvalidInput: None of them is valid, or the device's id is not.
@@ -146,7 +151,7 @@ class UrlLists:
         guids: Sequence[Guid] | None,
         decide: Callable[[Snapshot, Spellings, SyncProgress], Decision[Synced]],
     ) -> Synced:
-        """Carry out what an app sent, and remember what it shows of the app, in one commit."""
+        """Carry out an upload, and store what it shows about the app, in one commit."""
         if device:
             devices.check_id(device)
         app = RememberedApp(admitted, device)
@@ -166,7 +171,7 @@ class UrlLists:
         return await self._store.entries.change(admitted.account.id, guids, decide_all, app.names)
 
     async def _spellings(self, admitted: Admitted, device: str) -> Spellings:
-        """Return by which URLs an app has the feeds that moved."""
+        """Return the URLs that an app has for feeds that moved."""
         name = RememberedApp(admitted, device).spellings
         body = await self._store.documents.body(admitted.account.id, name.kind, name.name)
         return read_spellings(body)
@@ -174,9 +179,9 @@ class UrlLists:
     async def _learn(
         self, admitted: Admitted, device: str, before: Spellings, after: Spellings
     ) -> None:
-        """Remember what was learned of an app, with what its other requests showed meanwhile.
+        """Store what a reply changed about an app, and keep what its other requests have changed.
 
-        Of more apps than an account has room for, nothing is remembered.
+        Nothing is stored if the account has as many apps as it may have.
         """
 
         def decide(body: str | None, others: int) -> str:
@@ -185,6 +190,8 @@ class UrlLists:
 
         if after != before:
             name = RememberedApp(admitted, device).spellings
+            # Two requests of one app can run at the same time: `decide` merges, and sees what the
+            # other one has stored by then.
             with contextlib.suppress(InvalidInput):
                 await self._store.documents.change(
                     admitted.account.id, name.kind, name.name, decide
@@ -193,14 +200,14 @@ class UrlLists:
     async def move(
         self, account_id: AccountId, old_url: str, new_url: str, *, is_told_to_apps: bool
     ) -> None:
-        """Give a feed another URL; with `is_told_to_apps`, have apps give up the old one, too.
+        """Give a feed another URL; with `is_told_to_apps`, tell apps to replace the old one by it.
 
-        They lose what they have of the feed with that. So its episode actions get new stamps, and
-        come to every app once more, under the new URL.
+        Apps then delete what they have of the feed. So its episode actions get new stamps, and are
+        sent to every app once more, under the new URL.
 
         Raises:
-            InvalidInput: One of the URLs is none, the new one is another subscription's, or the
-                account has no feed by the old one.
+            InvalidInput: One of the URLs is not valid, the new one belongs to another subscription,
+                or the account has no feed with the old one.
         """
         old, new = parse_feed_url(old_url), parse_feed_url(new_url)
         try:
@@ -223,6 +230,8 @@ class UrlLists:
         while True:
             request = ActionRequest(first, podcast_guid, _STAMPED_AT_ONCE)
             listed = await self._store.episode_actions.page(account_id, request)
+            # Those after `newest` were stamped here already, or were uploaded since: without this
+            # bound, the loop would follow its own new stamps for ever.
             old = [action for action in listed if action.revision <= newest]
             if not old:
                 return
@@ -233,11 +242,12 @@ class UrlLists:
 
 
 def _after(admitted: Admitted, device: str, synced: Synced) -> SyncProgress:
-    """Return how far an app knows what changed, once its upload is carried out."""
+    """Return how far an app knows what changed after its upload."""
     progress = progress_of(admitted, Clock.SUBSCRIPTIONS)
     return seconds.after_upload(progress, device, synced.began, synced.ended)
 
 
 def _stored(item: Wanted | Refused, result: Added | Refused) -> tuple[str, str]:
+    """Return a URL as it was sent, and as it is stored; "" if it was refused."""
     sent = item.sent if isinstance(item, Wanted) else item.feed_url
     return sent, result.subscription.feed_url if isinstance(result, Added) else ""
