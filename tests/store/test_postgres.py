@@ -223,7 +223,7 @@ def test_the_database_itself_refuses_rows_that_no_rule_would_write(database: str
     ],
 )
 def test_what_is_no_url_of_a_database_is_told_without_its_password(url: str) -> None:
-    with pytest.raises(StoreUnusable, match="no URL of a PostgreSQL database") as failure:
+    with pytest.raises(StoreUnusable, match="not the URL of a PostgreSQL database") as failure:
         asyncio.run(opened(url))
     assert "hunter2" not in str(failure.value)
 

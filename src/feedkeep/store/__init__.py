@@ -1,1 +1,1 @@
-"""Where entries are kept. A store loads and saves; it holds no rule of the contract."""
+"""Stores: what loads and saves everything. They hold no rule of the contract."""

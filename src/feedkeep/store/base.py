@@ -1,8 +1,8 @@
 """The Store protocol: all that the service asks of a database, topic by topic.
 
 A store loads entries by guid, saves what a rule decided, lists what changed, and finds credentials.
-Every method can raise `StoreUnavailable`: the store is locked, full, away or damaged, and nothing
-is half done.
+Every method can raise `StoreUnavailable`: the store is locked, full, away or damaged. Then the
+operation was done as a whole, or not at all.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ RECORDS_AT_ONCE = 1_000
 """How many records are in memory at once while everything is read or written."""
 
 MAX_DELETIONS = 10_000
-"""How many deletions of an account can be asked for by their ids; the oldest make room."""
+"""How many deletions of an account are stored; a new one replaces the oldest."""
 
 DecideActions: TypeAlias = Callable[[ActionSnapshot, Sequence[EpisodeAction]], ActionDecision]
-"""A rule about episode actions: says what is to be kept of some that were sent."""
+"""A rule about episode actions: decides what is saved of a chunk of those that were sent."""
 
 DecideDocument: TypeAlias = Callable[[str | None, int], str]
-"""Makes a document's new body of its old one, or None and how many others of its kind there are."""
+"""Returns a document's new body; is given the old one, or None and how many others there are."""
 
 
 class Entries(Protocol):
@@ -66,11 +66,12 @@ class Entries(Protocol):
     ) -> T:
         """Load what `guids` and `documents` name, let `decide` say what changes, save, commit.
 
-        None names every entry of the account, for a rule that has to see the whole list.
+        If `guids` is None, every entry of the account is loaded, for a rule that needs the whole
+        list.
 
-        The only way to write entries. Changes of one account happen one after the other; `decide`
-        sees what every change before it committed. It is pure and may run more than once. Returns
-        the decision's outcome after the commit is durable.
+        This is the only way to write entries. Changes of one account happen one after the other:
+        `decide` sees what every change before it committed. `decide` has to be pure, and may run
+        more than once. Returns the decision's outcome once the commit is durable.
 
         Raises:
             NotAuthorized: The account is gone.
@@ -78,25 +79,25 @@ class Entries(Protocol):
         """
 
     async def view(self, account_id: AccountId, guid: Guid) -> View | None:
-        """Return the entry of `guid` with the subscription that it is or leads to."""
+        """Return the entry of `guid`, if there is one, with the subscription that it leads to."""
 
     async def page(self, account_id: AccountId, request: PageRequest) -> Page:
-        """Return announced entries by rising revision, all read at one moment."""
+        """Return a page of announced entries by rising revision, all read at one moment."""
 
     async def deletion(self, account_id: AccountId, deletion_id: int) -> Deletion | None:
-        """Return the deletion of that id."""
+        """Return the deletion with that id, if it is stored."""
 
     async def whole(self, account_id: AccountId) -> Snapshot:
-        """Return all entries of an account, for checks.
+        """Return all entries of an account, all read at one moment.
 
         Raises:
             NotAuthorized: The account is gone.
         """
 
     async def changed(self, account_id: AccountId, first: Stamp) -> Sequence[Entry]:
-        """Return every announced entry with a revision from `first` on, in no order.
+        """Return every announced entry with a revision of at least `first`, in any order.
 
-        With each subscription in it come all pointers to it that have an alias.
+        For each subscription among them, all pointers to it that have an alias are returned, too.
         """
 
 
@@ -111,38 +112,37 @@ class EpisodeActions(Protocol):
         until: Callable[[Stamp, Stamp], Stamp],
         token_progress: Callable[[Recorded], TokenProgress | None] = lambda _: None,
     ) -> Recorded:
-        """Keep what `decide` makes of episode actions, in one step, however many they are.
+        """Save what `decide` makes of the actions `sent`, in one commit, however many they are.
 
-        Afterwards the clock of actions stands where `until` puts it, which is given where it stood,
-        and where the last of the actions took it. `token_progress` says how far
-        the app that sent them knows what changed, if that is to be stored, too.
-
-        They are taken in order, some at a time: `decide` is given those that are there with the
-        same keys, and those that were sent. It sees what was decided before. Otherwise as
-        `Entries.change`.
+        They are taken in order, in chunks: `decide` is given the stored actions with the same keys,
+        and those that were sent; it sees what was decided about the chunks before. In the end the
+        clock of actions is set to what `until` returns. It is given where the clock stood before,
+        and where the last decision moved it. What `token_progress` then returns is stored with the
+        token of the app that sent them. All else is as in `Entries.change`.
 
         Raises:
             NotAuthorized: The account is gone.
         """
 
     async def page(self, account_id: AccountId, request: ActionRequest) -> list[EpisodeAction]:
-        """Return episode actions by rising revision."""
+        """Return the episode actions that are wanted, by rising revision."""
 
     async def last_of_each(self, account_id: AccountId, request: ActionRequest) -> Sequence[Stamp]:
-        """Return the revision of the last action of each episode, by when it was done; in order.
+        """Return the revision of the last action of each episode, by rising revision.
 
-        All of those wanted, however many: they are numbers, of eight bytes each.
+        The last action is the one that was done last. The limit of the request does not apply:
+        revisions are numbers, which take eight bytes each.
         """
 
 
 class Documents(Protocol):
-    """Small texts that are kept for apps."""
+    """Small texts that are stored for apps."""
 
     async def of(self, account_id: AccountId, kind: DocumentKind) -> Sequence[Document]:
-        """Return all documents of a kind by name."""
+        """Return all documents of a kind, ordered by name."""
 
     async def body(self, account_id: AccountId, kind: DocumentKind, name: str) -> str | None:
-        """Return the body of a document."""
+        """Return the body of a document, if it exists."""
 
     async def change(
         self, account_id: AccountId, kind: DocumentKind, name: str, decide: DecideDocument
@@ -156,25 +156,26 @@ class Documents(Protocol):
 
 
 class Logins(Protocol):
-    """What accounts' owners have granted: that the app which began a login is let in."""
+    """Logins of Nextcloud that accounts' owners have granted."""
 
     async def save(self, account: Account, grant: Grant, forgotten_before: Stamp) -> bool:
-        """Remember a grant; say whether that was done: a login is granted once, by one account.
+        """Save a grant; say whether that was done: a login can be granted only once.
 
-        Also where it was fetched. Those that were made before a stamp are forgotten.
+        That holds also after it was fetched. All grants that were made before `forgotten_before`
+        are deleted.
 
         Raises:
-            NotAuthorized: By now the account has another password than `account`, is disabled, or
-                is gone.
+            NotAuthorized: The account now has another password than `account`, is disabled, or is
+                gone.
         """
 
     async def find(self, login: bytes) -> Grant | None:
-        """Return the grant of a login, unless it was fetched. That writes nothing."""
+        """Return the grant of a login, unless it was fetched; nothing is written."""
 
     async def fetch(self, grant: Grant, token: Token, now: Stamp) -> Account | None:
-        """Remember the token that an app gets for a grant, and that it was fetched, in one step.
+        """Save the token that an app gets for a grant, and that it was fetched, in one commit.
 
-        Return whose it is; None if it was fetched before, or is not there any more.
+        Returns the account of the grant; None if it was fetched before, or was deleted.
         """
 
 
@@ -182,10 +183,10 @@ class Accounts(Protocol):
     """All accounts, and their clocks."""
 
     async def find(self, name_key: str) -> Account | None:
-        """Return the account whose name has that key, as it is now."""
+        """Return the account with that name key, as it is now, if there is one."""
 
     async def all(self) -> Sequence[Account]:
-        """Return all accounts by name."""
+        """Return all accounts, ordered by name."""
 
     async def are_there(self) -> bool:
         """Say whether there is any account."""
@@ -198,21 +199,21 @@ class Accounts(Protocol):
         """
 
     async def set_password(self, account_id: AccountId, password_hash: str) -> None:
-        """Replace the password's hash; sessions, and logins granted but not fetched, end with it.
+        """Replace the password's hash; end sessions, and logins that were granted but not fetched.
 
-        Sessions that belong to a token live on, as the token does.
+        Sessions that belong to a token do not end, since the token does not.
         """
 
     async def set_disabled(self, account_id: AccountId, is_disabled: bool) -> None:
-        """Disable or enable an account; logins that were granted but not fetched end with it."""
+        """Disable or enable an account; end logins that were granted but not fetched."""
 
     async def delete(self, account_id: AccountId) -> None:
-        """Remove an account and all that is kept for it."""
+        """Remove an account and all that is stored for it."""
 
     async def advance(
         self, account_id: AccountId, clock: Clock, to: Callable[[Stamp], Stamp]
     ) -> Stamp:
-        """Set a clock to what `to` makes of it, after every change before, and return that.
+        """Set a clock to what `to` returns for its present stand, and return that.
 
         Raises:
             NotAuthorized: The account is gone.
@@ -220,21 +221,21 @@ class Accounts(Protocol):
 
 
 class Tokens(Protocol):
-    """The tokens and sessions of all accounts, and how far their bearers know what changed."""
+    """The tokens and sessions of all accounts, and how far their apps know what changed."""
 
     async def find(
         self, account_id: AccountId, token_hash: bytes, guid: Guid | None = None
     ) -> Found | None:
-        """Return the token of that hash with its account, as they are now.
+        """Return the token with that hash, and its account, as they are now.
 
         With `guid`, also its entry in that account, as `Entries.view` does, in the same query.
         """
 
     async def of(self, account_id: AccountId) -> Sequence[Token]:
-        """Return all tokens of an account by number, sessions and revoked ones too."""
+        """Return all tokens of an account by number, including sessions and revoked ones."""
 
     async def add(self, account_id: AccountId, token: Token) -> Token:
-        """Remember a token; return it under the account's next number, whatever id it came with."""
+        """Save a token, and return it with its new id: the account's next number."""
 
     async def add_session(
         self, account: Account, token: Token, max_sessions: int, max_alike: int
@@ -245,17 +246,17 @@ class Tokens(Protocol):
         always stays.
 
         Raises:
-            NotAuthorized: It belongs to a token that is revoked; or to none, and the account has
-                another password by now than `account`, or is gone.
+            NotAuthorized: The token that it belongs to was revoked. Or it belongs to none, and the
+                account now has another password than `account`, is disabled, or is gone.
         """
 
     async def extend(self, account_id: AccountId, token_id: TokenId, expires: Stamp) -> None:
-        """Let a token that is not revoked end at another time."""
+        """Set when a token expires, unless it was revoked."""
 
     async def revoke(self, account_id: AccountId, token_id: TokenId, now: Stamp) -> Token | None:
-        """Let a token end now, unless it ended before, and every session that belongs to it.
+        """Revoke a token, unless it was revoked before, and every session that belongs to it.
 
-        Return it, or None if there is none.
+        Returns the token, or None if there is no such token.
         """
 
     async def save_progress(self, account_id: AccountId, changed: TokenProgress) -> None:
@@ -263,7 +264,7 @@ class Tokens(Protocol):
 
 
 class Archive(Protocol):
-    """Everything that a store keeps, as it is at one moment."""
+    """Everything that is stored, as it is at one moment."""
 
     async def count(self) -> int:
         """Return how many records there are."""
@@ -272,13 +273,13 @@ class Archive(Protocol):
         """Yield all records, at most `RECORDS_AT_ONCE` at a time, as often as it is called.
 
         First owners, then tokens, deletions, subscriptions, pointers, episode actions, documents:
-        what others refer to comes before them. Each kind is ordered by account, and then by what is
-        its key there.
+        what other records refer to comes before them. Each kind is ordered by account, and then by
+        its key in the account.
         """
 
 
 Check: TypeAlias = Callable[[Archive], Awaitable[None]]
-"""Looks at what was put into a store, and raises if it is not what it should be."""
+"""Reads what was put into a store, and raises an error if it is not what it should be."""
 
 
 class Store(Protocol):
@@ -294,7 +295,7 @@ class Store(Protocol):
 
     @property
     def documents(self) -> Documents:
-        """What is kept for apps."""
+        """Documents, which are stored for apps."""
 
     @property
     def logins(self) -> Logins:
@@ -309,23 +310,27 @@ class Store(Protocol):
         """Tokens and sessions."""
 
     async def assert_ready(self) -> None:
-        """Return if the store can read and write now; else raise `StoreUnavailable`."""
-
-    async def damages(self) -> Sequence[str]:
-        """Return a sentence for everything that the database itself finds wrong with its data."""
-
-    def archive(self) -> AbstractAsyncContextManager[Archive]:
-        """Give everything as it is at this moment, for as long as the context is open."""
-
-    async def fill(self, records: AsyncIterator[Records], check: Check | None = None) -> None:
-        """Put all records of an archive into this store, in one step: all of them, or none.
-
-        Before anybody else can see them, `check` is shown what is there; if it raises, all is
-        undone. The event loop may be held up meanwhile.
+        """Return if the store can read and write now.
 
         Raises:
-            StoreUnusable: There is an account in it already.
+            StoreUnavailable: It cannot.
+        """
+
+    async def damages(self) -> Sequence[str]:
+        """Return a sentence for each fault that the database itself finds in its data."""
+
+    def archive(self) -> AbstractAsyncContextManager[Archive]:
+        """Give all that is stored as it is at this moment, for as long as the context is open."""
+
+    async def fill(self, records: AsyncIterator[Records], check: Check | None = None) -> None:
+        """Put all records of an archive into this store, in one commit: all of them, or none.
+
+        Before the commit, `check` is given all that is in the store; if it raises, nothing is
+        stored. The event loop may be blocked meanwhile.
+
+        Raises:
+            StoreUnusable: The store has an account already.
         """
 
     async def close(self) -> None:
-        """Finish what was accepted, and let go of the database."""
+        """Finish what was accepted, and close the database."""

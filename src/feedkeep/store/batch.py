@@ -1,7 +1,7 @@
 """Many requests, one commit: queued jobs run together in one transaction. Knows no SQL.
 
-A batch takes what is queued when the last one ended: there is no waiting and no timer, so under no
-load a batch is one job, and under load the cost of a durable commit, or of a query, is shared.
+A batch takes all that is queued when the last one ends. There is no timer: without load a batch is
+one job, and under load many jobs share the cost of a durable commit, or of a query.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ Job = TypeVar("Job")
 
 
 class Done(Value, Generic[T], frozen=True):
-    """What a job that went well gives its caller."""
+    """The outcome of a job that succeeded: what its caller is given."""
 
     value: T
 
 
 Outcome: TypeAlias = Done[T] | Exception
-"""What becomes of one job in a batch: a value, or an error that is this job's alone."""
+"""The outcome of one job in a batch: a value, or an error that concerns this job only."""
 
 
 class FailedBeforeCommit(Exception):
@@ -46,9 +46,10 @@ class Batcher(Generic[Job, T]):
     ) -> None:
         """Take `run`, which runs jobs in one transaction and returns an outcome for each.
 
-        It raises `FailedBeforeCommit` if the transaction failed for a reason that may be over, or
-        that may be the fault of one job: each job is then repeated once, alone. Any other exception
-        fails all jobs. A batch is one job, or several that together weigh at most `max_weight`.
+        `run` raises `FailedBeforeCommit` if the transaction failed for a reason that may have
+        passed, or that may be the fault of one job: each job is then run once more, alone. Any
+        other exception fails all jobs. A batch is one job, or several whose weights are at most
+        `max_weight` together.
         """
         self._run = run
         self._max_weight = max_weight
@@ -83,7 +84,7 @@ class Batcher(Generic[Job, T]):
                     _answer(answer, outcome)
         finally:
             del self._queues[key], self._workers[key]
-            # A defect in `run` ends here, too; without this its callers would wait for ever.
+            # A defect in `run` ends here, too: without this, its callers would wait for ever.
             for _, answer in (*batch, *queue):
                 _answer(answer, self._unanswered())
 
@@ -106,11 +107,11 @@ class Batcher(Generic[Job, T]):
         try:
             return await self._run(jobs)
         except FailedBeforeCommit:
-            # A deadlock or a broken connection may be over; a job that is at fault now fails alone.
+            # A deadlock or a broken connection may have passed; a job that is at fault fails alone.
             return await self._one_by_one(jobs)
         except Exception as error:  # noqa: BLE001 - every caller has to get an answer
-            # The commit may have been carried out although its answer never came. Running the jobs
-            # again could do them twice; whether to send them again is for their clients to decide.
+            # The commit may have been carried out although its answer never came. To run the jobs
+            # again could do them twice; only their clients can decide whether to send them again.
             return [error] * len(jobs)
 
     async def _one_by_one(self, jobs: Sequence[Job]) -> Sequence[Outcome[T]]:
@@ -121,7 +122,7 @@ class Batcher(Generic[Job, T]):
             except FailedBeforeCommit as failure:
                 outcomes.append(failure.cause)
             except Exception as error:  # noqa: BLE001 - and so has every one of these
-                # The store is away for all of them: each waiting in turn would help nobody.
+                # The store is away for all of them: it helps nobody if each waits in turn.
                 outcomes.extend([error] * (len(jobs) - len(outcomes)))
                 break
         return outcomes
@@ -134,7 +135,7 @@ def reader(
 ) -> Batcher[Job, T]:
     """Return a batcher for concurrent reads of one kind.
 
-    A read never joins a batch that has begun already: it could miss what was acknowledged since.
+    A read never joins a batch that has begun: it could miss a write that was acknowledged since.
     """
 
     async def run(wanted: Sequence[Job]) -> Sequence[Outcome[T]]:

@@ -1,4 +1,4 @@
-"""The kinds of records: all that an archive and a copy need to know of each."""
+"""The kinds of records: all that an archive and a copy need to know about each kind."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class Kind(Generic[R]):
 
     Attributes:
         name: What these records are called.
-        type: What a record of it is.
-        table: Where they are kept.
-        read: Makes a record of a row: of the account's id, and the table's columns.
-        write: Makes the table's columns of a record.
-        where: Which rows of the table they are, if others are in it, too.
+        type: The type of a record.
+        table: The table that they are stored in.
+        read: Returns the record of a row, which is the account's id and the table's columns.
+        write: Returns the table's columns of a record.
+        where: The condition for their rows, if the table has others, too.
     """
 
     name: str
@@ -58,7 +58,7 @@ def every(kind: Kind[Any], schema: str, account_id: str = "account_id") -> str:
 
 
 def kind_of(record: Record) -> Kind[Any]:
-    """Return what is to be known of records like this one."""
+    """Return the kind of a record."""
     return _KIND_OF[type(record)]
 
 
@@ -127,6 +127,6 @@ KINDS: tuple[Kind[Any], ...] = (
         lambda _, document: astuple(document),
     ),
 )
-"""In the order in which they are copied: what others refer to comes before them."""
+"""All kinds, in the order in which they are copied: what other records refer to comes first."""
 
 _KIND_OF = {kind.type: kind for kind in KINDS}

@@ -1,4 +1,4 @@
-"""An account's entries while a batch changes them: each job sees the changes before it. Pure."""
+"""An account's entries during a batch: each job sees the changes of the jobs before it. Pure."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from feedkeep.model import (
 class Overlay:
     """The loaded entries of one account, with the decisions of a batch on top.
 
-    For all guids of all jobs, these are their entries, the subscriptions that they lead to, and all
-    pointers to these. They stay complete, since a decision changes only the entries that it was
-    given. So every job can be given its snapshot without another query.
+    Loaded are the entries of all guids of all jobs, the subscriptions that they lead to, and all
+    pointers to these. That stays complete, since a decision changes only entries that it was given.
+    So every job can be given its snapshot without another query.
 
     Attributes:
         account_id: The account.
@@ -38,7 +38,7 @@ class Overlay:
         saved: The entries to save, as they are at the end.
         forgotten: The guids whose entries are to be deleted.
         deletions: The deletions to remember.
-        documents: The documents that were asked for, as they are by now.
+        documents: The documents that were asked for, with the changes so far.
         saved_documents: The documents to save.
         token_progress: How far apps know what changed: the latest of each token and clock.
     """
@@ -72,9 +72,9 @@ class Overlay:
         now: Stamp,
         documents: Iterable[DocumentName] = (),
     ) -> T:
-        """Give `decide` what it asked for, and apply its decision; return its outcome.
+        """Give `decide` its snapshot, and apply its decision; return the decision's outcome.
 
-        `guids` is None for all entries, which must all have been loaded.
+        `guids` is None for all entries of the account, which have to be loaded already.
 
         Raises what `decide` raises; nothing is changed then.
         """
@@ -104,7 +104,7 @@ class Overlay:
         return decision.outcome
 
     def _set_document(self, document: Document) -> None:
-        """Let the jobs that follow know a document, and that there is one more of its kind."""
+        """Save a document; the jobs that follow see it, and that there is one more of its kind."""
         saved = DocumentName(document.kind, document.name)
         if self.documents[saved].body is None:
             for name, known in self.documents.items():

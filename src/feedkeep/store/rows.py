@@ -1,4 +1,4 @@
-"""What is kept as rows of a table, and back; the stores differ in how they write a guid only."""
+"""Values as rows of tables, and back. The stores differ only in how they write a guid."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def token_of(row: Row) -> Token:
 
 
 def own_uploads_column(uploads: Sequence[OwnUpload]) -> str | None:
-    """Return the column of what an app sent last."""
+    """Return the column of what an app uploaded last, as JSON; None if that is nothing."""
     return msgspec.json.encode(uploads).decode() if uploads else None
 
 
@@ -87,7 +87,7 @@ def token_row(token: Token) -> Row:
 
 
 class Rows:
-    """Translates between what is kept and the columns of a store."""
+    """Translates between values and the columns of a store, which writes guids in its own way."""
 
     def __init__(self, write_guid: Callable[[Guid], Any], read_guid: Callable[[Any], Guid]) -> None:
         self._write = write_guid
@@ -112,7 +112,7 @@ class Rows:
         )
 
     def view_of(self, row: Row) -> View:
-        """Return the view whose entry, and then its subscription unless it is one, a row has."""
+        """Return the view of a row: an entry's columns, then those of what it leads to, if any."""
         entry = self.entry_of(row[:_WIDTH])
         if isinstance(entry, Subscription):
             return View(entry, entry)
@@ -121,7 +121,7 @@ class Rows:
         return View(entry, subscription)
 
     def found_of(self, row: Row) -> Found:
-        """Return what a token leads to, of an account's, a token's and a view's columns."""
+        """Return what a row has: the columns of an account, of its token, and of a view."""
         account, token = account_of(row[:_ACCOUNT_END]), token_of(row[_ACCOUNT_END:_TOKEN_END])
         is_there = row[_TOKEN_END] is not None
         return Found(account, token, self.view_of(row[_TOKEN_END:]) if is_there else None)

@@ -1,7 +1,7 @@
-"""The tables: their names, columns and keys; all that is said of one in a statement follows. Pure.
+"""The tables: their names, columns and keys, from which statements are made. Pure.
 
-Where a row is what a value has, the columns are named as its fields. The stores differ in the types
-of columns only, which their schemas name.
+Where a row holds the fields of a value, its columns have the names of the fields. The stores differ
+only in the types of columns, which their schemas name.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ COUNTS = ("subscribed_count", "announced_count", "entry_count")
 """The columns of an account that say how much is in its list."""
 
 ACCOUNT = (*Account.__struct_fields__[1:-1], *COUNTS)
-"""The columns of an account, but for its id."""
+"""The columns of an account, except its id."""
 
 TOKEN = Token.__struct_fields__
 NEW_TOKEN = TOKEN[: TOKEN.index("told_subscriptions")]
-"""The columns of a token whose bearer has not been told anything yet."""
+"""The columns of a new token, whose app has not been sent anything yet."""
 
 ENTRY = (
     "guid",
@@ -36,13 +36,13 @@ ENTRY = (
     "app_url",
     "app_url_until",
 )
-"""The columns of an entry, but for the account and the revision, which follows from them."""
+"""The columns of an entry, except the account's id, and the revision, which follows from them."""
 
 ACTION = EpisodeAction.__struct_fields__
 
 
 def columns(names: Sequence[str], alias: str = "") -> str:
-    """Return columns as a statement lists them, of the table that it calls `alias`."""
+    """Return a list of columns for a statement, which calls their table `alias`."""
     return ", ".join(f"{alias}.{name}" if alias else name for name in names)
 
 
@@ -52,8 +52,8 @@ class Table:
 
     Attributes:
         name: Its name.
-        columns: Its columns as they are written, but for the account's id, which comes first.
-        key: Those that tell a row from the account's others; archives are ordered by them.
+        columns: Its columns in the order of writing, except the account's id, which comes first.
+        key: The columns that identify a row in its account; archives are ordered by them.
     """
 
     name: str
@@ -62,7 +62,7 @@ class Table:
 
     @property
     def or_update(self) -> str:
-        """What an INSERT ends with that replaces a row of the same key."""
+        """The end of an INSERT that replaces the row with the same key, if there is one."""
         others = [name for name in self.columns if name not in self.key]
         return (
             f"ON CONFLICT ({columns(('account_id', *self.key))}) DO UPDATE SET"
@@ -78,4 +78,4 @@ ACTIONS = Table("episode_action", ACTION, ("podcast_guid", "key"))
 DOCUMENTS = Table("document", Document.__struct_fields__, ("kind", "name"))
 
 TABLES = (ACCOUNTS, TOKENS, ENTRIES, DELETIONS, ACTIONS, DOCUMENTS)
-"""All that is copied to another store; the one that others refer to comes first."""
+"""All tables that are copied to another store; the one that others refer to comes first."""

@@ -18,7 +18,7 @@ ACCOUNT_COLUMNS = f"a.account_id, {columns(ACCOUNT, 'a')}"
 _FIND_NAME = "SELECT account_id FROM feedkeep.account_name WHERE name_key = $1"
 _WITH_ID = f"SELECT {ACCOUNT_COLUMNS} FROM feedkeep.account a WHERE a.account_id = $1"
 _ALL = f'SELECT {ACCOUNT_COLUMNS} FROM feedkeep.account a ORDER BY a.name_key COLLATE "C"'
-# Names are kept on every machine of a cluster: the service starts also while one of them is away.
+# Names are on every machine of a cluster, so the service can start while one of them is away.
 _ARE_THERE = "SELECT EXISTS (SELECT 1 FROM feedkeep.account_name)"
 _TAKE_NAME = """
 INSERT INTO feedkeep.account_name (name_key, account_id) VALUES ($1, $2)
@@ -114,19 +114,19 @@ class PostgresAccounts:
 
 
 async def hold(connection: asyncpg.Connection, account_id: AccountId) -> Account | None:
-    """Return an account that nobody else changes until the end of the transaction."""
+    """Lock an account until the end of the transaction; return it, or None if it is gone."""
     row = await connection.fetchrow(_HOLD, account_id)
     return account_of(row) if row else None
 
 
 async def is_still_let_in(connection: asyncpg.Connection, account: Account) -> bool:
-    """Say whether who gave the password of `account` would be let in now; hold the account."""
+    """Say whether the account still has its password and is not disabled; lock it if so."""
     found = await connection.fetchrow(_HOLD_IF_LET_IN, account.id, account.password_hash)
     return found is not None
 
 
 async def hold_clock(connection: asyncpg.Connection, account_id: AccountId, clock: Clock) -> Stamp:
-    """Return a clock, and hold the account: what comes next sees what was committed before.
+    """Return a clock, and lock the account: later statements see all that was committed before.
 
     Raises:
         NotAuthorized: The account is gone.
@@ -153,10 +153,10 @@ async def set_clock(
 
 
 async def _end_grants(connection: asyncpg.Connection, account_id: AccountId) -> None:
-    """End what was granted and not fetched; the account's row is held by now.
+    """End logins that were granted and not fetched; the account's row is locked already.
 
-    There hardly ever is any, and in a cluster it is written on every machine: one that is away must
-    not keep anybody from being locked out.
+    They are rare. In a cluster this table is written on every machine. So it is written only if
+    there are any: a machine that is away must not keep an account from being disabled.
     """
     if await connection.fetchval(_HAS_OPEN_GRANTS, account_id):
         await connection.execute(_END_GRANTS, account_id)

@@ -1,4 +1,4 @@
-"""Everything in a PostgreSQL database, read at one moment; and everything written, at once."""
+"""Reading everything from PostgreSQL as it is at one moment, and writing everything to it."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from feedkeep.store.postgres.rows import ROWS
 from feedkeep.store.tables import TABLES
 
 PATIENCE_SECONDS = 86_400.0
-"""How long a statement may take that goes through whole tables."""
+"""How long a statement may take that reads or writes whole tables."""
 
 _COUNT = "SELECT " + " + ".join(f"(SELECT count(*) FROM feedkeep.{table.name})" for table in TABLES)
 _HAS_ACCOUNTS = "SELECT EXISTS (SELECT 1 FROM feedkeep.account)"
 
 TAKE_YOUR_TIME = "SET LOCAL idle_in_transaction_session_timeout = 0"
-"""For a transaction that waits for another database."""
+"""For a transaction that waits for another database between its statements."""
 
 # References are checked as the rows come, so that no list of checks grows until the commit. One by
 # one: Citus sends the whole string that a command came in to the machines that have the rows.

@@ -48,19 +48,19 @@ _SAVED = {name: _TYPES.get(name, "bigint") for name in ENTRIES.columns}
 
 MAX_GUIDS_IN_A_BATCH = 1_000
 _GUIDS_AT_ONCE = 1_000
-"""How many guids are loaded with one statement: for many more, whole tables would be read."""
+"""How many guids are loaded with one statement; for many more, PostgreSQL reads whole tables."""
 
 _ROWS_AT_ONCE = 500
-"""How many rows are written with one statement, so that others have their turn in between."""
+"""How many rows are written with one statement, so that other tasks can run in between."""
 
 _FEW_CHANGED = 100
-"""How many guids a change may name that is decided at once."""
+"""Up to how many guids a change is decided on the event loop."""
 
 _EVERY_ENTRY = f"SELECT {columns(ENTRY)} FROM feedkeep.entry WHERE account_id = $1"
 
 
 class Change(Value, frozen=True):
-    """A request to change entries: what `Entries.change` is given."""
+    """A request to change entries: the arguments of `Entries.change`."""
 
     account_id: AccountId
     guids: Sequence[Guid] | None
@@ -68,16 +68,16 @@ class Change(Value, frozen=True):
     documents: Sequence[DocumentName] = ()
 
     def weigh(self) -> int:
-        """How much of a batch it takes up; a whole account has one to itself."""
+        """How much of a batch it takes up; a change of a whole account has a batch of its own."""
         return MAX_GUIDS_IN_A_BATCH if self.guids is None else len(self.guids)
 
 
 class Held(Exception):
-    """The account is being changed by another transaction, or is gone."""
+    """The account is locked by another transaction, or it is gone: which one is not known yet."""
 
 
 class Changes:
-    """Makes the changes of a transaction, with statements in the shape that the database needs."""
+    """Carries out changes in a transaction, by statements of the shape that the database needs."""
 
     def __init__(self, shape: Shape, now: Now) -> None:
         self._shape = shape
@@ -87,8 +87,9 @@ class Changes:
 
     def _write_locks(self, shape: Shape) -> None:
         is_wanted = "= $1" if shape.is_distributed else "= ANY($1::bigint[])"
-        # In id order, so that no two transactions wait for one another; and in a statement of its
-        # own, so that the next one sees what the last holder of the lock committed.
+        # In id order, so that no two transactions wait for each other: that would be a deadlock. In
+        # a statement of its own, so that the next one sees what the last holder has committed: the
+        # snapshot of a statement is taken before it waits for a lock.
         self._lock = f"""
             SELECT a.account_id, a.last_stamp, {columns(COUNTS, "a")} FROM feedkeep.account a
             WHERE a.account_id {is_wanted} ORDER BY a.account_id FOR NO KEY UPDATE
@@ -98,6 +99,8 @@ class Changes:
     def _write_changes(self, shape: Shape) -> None:
         account, wanted = shape.account, shape.wanted
         same = "$1" if shape.is_distributed else "t.account_id"
+        # All pointers are loaded, although nobody named them: the next change of the batch may name
+        # one, and is given what is loaded here, without another query.
         self._load = f"""
             WITH t AS (
                 SELECT DISTINCT e.account_id, coalesce(e.new_guid, e.guid) AS guid
@@ -164,12 +167,14 @@ class Changes:
     async def make(
         self, connection: asyncpg.Connection, changes: Sequence[Change], *, may_wait: bool
     ) -> Sequence[Outcome[Any]]:
-        """Lock, load, decide and save; the transaction around it is the caller's.
+        """Lock, load, decide and save; the caller begins and commits the transaction.
 
-        Unless it may wait, the outcome for accounts that cannot be locked at once is `Held`.
+        Unless `may_wait`, accounts that are locked are skipped: their outcome is `Held`.
         """
         lock = self._lock if may_wait else self._lock_what_is_free
         overlays = await self._load_all(connection, changes, lock)
+        # SKIP LOCKED returns no row for an account that is locked, nor for one that was deleted.
+        # Only a second try, which waits for the lock, tells them apart.
         missing = NotAuthorized if may_wait else Held
         outcomes = [
             await _decide(change, overlays[change.account_id], self._now())
@@ -229,7 +234,7 @@ class Changes:
             return
         for row in await connection.fetch(self._load_documents, *self._shape.columns([*wanted])):
             overlays[row[0]].documents[wanted.pop(tuple(row[:3]))] = KnownDocument(row[3])
-        if wanted:  # of those that are not there, how many others there are decides
+        if wanted:  # for a new document, the limit of its kind decides
             kinds = list(dict.fromkeys((account_id, kind) for account_id, kind, _ in wanted))
             rows = await connection.fetch(self._count_documents, *self._shape.columns(kinds))
             counts = {(row[0], row[1]): row[2] for row in rows}
@@ -279,9 +284,9 @@ def _load_rows(overlay: Overlay, rows: Sequence[asyncpg.Record]) -> None:
 
 
 async def _decide(change: Change, overlay: Overlay, now: Stamp) -> Outcome[Any]:
-    """Let a change decide; beside the event loop, if that takes long."""
+    """Let a change decide; in a thread, if that takes long."""
     decide = partial(overlay.run, change.guids, change.decide, now, change.documents)
     try:
         return Done(await asyncio.to_thread(decide) if change.weigh() > _FEW_CHANGED else decide())
-    except Exception as error:  # noqa: BLE001 - a refusal or a defect, and this request's alone
+    except Exception as error:  # noqa: BLE001 - a refusal or a defect; it must not fail the others
         return error

@@ -25,7 +25,7 @@ STATEMENT_SECONDS = 10.0
 """How long a statement of a request may take before the connection is given up."""
 
 LOCK_SECONDS = 2
-"""How long a transaction waits for an account that another one is changing."""
+"""How long a transaction waits for an account that another transaction has locked."""
 
 IDLE_SECONDS = 10
 """After how long without a statement PostgreSQL ends a transaction whose process hangs."""
@@ -36,20 +36,20 @@ CLOSE_SECONDS = 1.0
 _STATEMENTS = 100
 """How many prepared statements a connection keeps; there are about forty."""
 
-# All that a transaction sets is its own: behind a pooler, the next one may get another session.
+# Settings are of the transaction only: behind a pooler, the next one may get another session.
 _BEGIN = f"""
 BEGIN ISOLATION LEVEL READ COMMITTED;
 SET LOCAL lock_timeout = '{LOCK_SECONDS}s';
 SET LOCAL idle_in_transaction_session_timeout = '{IDLE_SECONDS}s';
 """
-# A commit is on the disk before it returns; what an operator set to be stronger still, stays.
+# A commit returns only when it is on the disk. A stronger setting of the operator is not changed.
 _DURABLE = """
 SELECT set_config('synchronous_commit', 'on', true)
 WHERE current_setting('synchronous_commit') IN ('off', 'local', 'remote_write')
 """
-# Of Citus, only SET commands reach the machines that have the rows, each as the whole string that
-# it came in: beside a BEGIN, each write left nine warnings in the log. In a block each is a string
-# of its own, and all of it is still one round trip.
+# Citus sends only SET commands on to the machines that have the rows, and sends the whole string
+# that a command came in: with a BEGIN in that string, each write left nine warnings in the log. In
+# a DO block, each command is a string of its own, and all of them are still one round trip.
 _BEGIN_EVERYWHERE = f"""
 BEGIN ISOLATION LEVEL READ COMMITTED;
 DO $$ BEGIN
@@ -61,7 +61,7 @@ END $$
 """
 _BEGIN_READING = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
-# What waiting, or an administrator, can mend. Anything else is a defect of ours.
+# Errors that pass, or that an administrator can repair. Any other error is a defect in feedkeep.
 _UNAVAILABLE = (
     OSError,
     TimeoutError,
@@ -82,14 +82,15 @@ _UNAVAILABLE = (
     asyncpg.TransactionRollbackError,
 )
 
-# After these nothing can be done with a connection, though it may be open still.
+# After these errors a connection is of no use, although it may still be open.
 _ENDS_CONNECTION = (
     asyncpg.ReadOnlySQLTransactionError,
     asyncpg.InvalidSQLStatementNameError,
     asyncpg.DuplicatePreparedStatementError,
 )
 
-# What a pooler says that gives each transaction another session, and keeps no prepared statements.
+# The errors behind a pooler that gives each transaction another session: there, a statement that
+# was prepared is unknown, or its name is taken.
 _NOT_PREPARED = (asyncpg.InvalidSQLStatementNameError, asyncpg.DuplicatePreparedStatementError)
 
 # PostgreSQL's own types have the same numbers on every server.
@@ -105,8 +106,8 @@ _ARRAYS = [
 ]
 
 _NO_URL = (
-    "That is no URL of a PostgreSQL database: give postgresql://user:password@host:port/name, with"
-    " special characters of the password percent-encoded."
+    "That is not the URL of a PostgreSQL database: give postgresql://user:password@host:port/name,"
+    " with special characters of the password percent-encoded."
 )
 
 _log: structlog.stdlib.BoundLogger = structlog.get_logger()
@@ -115,9 +116,10 @@ _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 class Connection(asyncpg.Connection):  # type: ignore[misc]  # asyncpg has no types
     """A connection whose prepared statements have names that no other process uses.
 
-    Behind a pooler a session is shared: a name must never mean another process's statement.
-    It knows the arrays that are sent: of others, asyncpg asks the server with a recursive query
-    over the catalog, which takes half a second of a Citus coordinator, for each new connection.
+    Behind a pooler, processes share sessions: a name must never mean another process's statement.
+    It knows the types of the arrays that are sent. For any other array type, asyncpg asks the
+    server with a recursive query over the catalog, once for each connection; that takes a Citus
+    coordinator half a second.
     """
 
     _suffix = secrets.token_hex(8)
@@ -134,15 +136,15 @@ class Connections:
     """A pool of connections to one database, opened as they are needed.
 
     Attributes:
-        is_distributed: Whether a transaction is carried out by other machines than the one that is
-            connected to, so that these have to be told what it needs.
+        is_distributed: Whether other machines than the one connected to carry out a transaction,
+            so that its settings have to be sent on to them.
     """
 
     def __init__(self, url: str, max_connections: int) -> None:
         """Take a URL, as PostgreSQL's own programs do, and how many connections there may be.
 
         Raises:
-            StoreUnusable: It is no URL.
+            StoreUnusable: It is not a valid URL.
         """
         self._hosts = _split_by_host(url)
         self._max_connections = max_connections
@@ -156,7 +158,7 @@ class Connections:
         await self._pool
 
     async def close(self) -> None:
-        """Let go of the database."""
+        """Close all connections; for those that PostgreSQL does not answer, only this end."""
         try:
             async with asyncio.timeout(CLOSE_SECONDS):
                 await self._pool.close()
@@ -170,7 +172,7 @@ class Connections:
 
         Raises:
             StoreUnavailable: The database cannot be reached.
-            FailedBeforeCommit: It failed on the way, and may be repeated.
+            FailedBeforeCommit: It failed for a reason that may have passed; it can be repeated.
         """
         async with self._borrowed() as connection:
             rows: list[asyncpg.Record] = await connection.fetch(statement, *arguments)
@@ -195,10 +197,10 @@ class Connections:
         """Run `work` in a transaction; return its result when the commit is durable.
 
         Raises:
-            FeedkeepError: Whatever `work` refuses; nothing is changed then.
+            FeedkeepError: Whatever `work` raises; nothing is changed then.
             StoreUnavailable: The database cannot be reached, or it failed while committing: then
                 whether it was done may be unknown.
-            FailedBeforeCommit: It failed, changed nothing, and may be repeated.
+            FailedBeforeCommit: It failed and changed nothing; it can be repeated.
         """
         begin = _BEGIN_EVERYWHERE if self.is_distributed else _BEGIN + _DURABLE
         async with self._borrowed() as connection:
@@ -215,7 +217,7 @@ class Connections:
             yield connection
         except Exception as error:
             raise await self._after(error, pool, connection) from error
-        except BaseException:  # whoever asked is gone, perhaps in the middle of a transaction
+        except BaseException:  # the caller was cancelled, perhaps in the middle of a transaction
             _give_up(connection)
             raise
         finally:
@@ -228,7 +230,9 @@ class Connections:
         pool = self._pool
         try:
             return pool, await pool.acquire(timeout=CONNECT_SECONDS * len(self._hosts))
-        except ValueError:  # asyncpg reads the URL when it connects; it may tell of the password
+        except (
+            ValueError
+        ):  # asyncpg parses the URL when it connects; its error may show the password
             raise StoreUnusable(_NO_URL) from None
         except _UNAVAILABLE as error:
             if pool is not self._pool:  # it was replaced while we waited
@@ -238,7 +242,7 @@ class Connections:
     async def _after(
         self, error: Exception, pool: asyncpg.Pool, connection: asyncpg.Connection
     ) -> Exception:
-        """Return what to raise after an error, and see what can still be done with connections."""
+        """Return what to raise after an error; close connections that cannot be used again."""
         if not (_is_of_the_work_alone(error) and await _roll_back(connection)):
             _give_up(connection)
             # What ended this connection, or made it read-only, most likely did so to all of them.
@@ -252,13 +256,13 @@ class Connections:
             case _CommitFailed(cause=cause):
                 return _unavailable(cause)
             case asyncpg.LockNotAvailableError():
-                # Waiting as long again, for each request in turn, would help nobody.
+                # To repeat it would make each request of the batch wait as long again, in turn.
                 return StoreUnavailable("Another transaction holds what this one needs.")
         is_ours = isinstance(error, ValueError) or not isinstance(error, _UNAVAILABLE)
         return FailedBeforeCommit(error if is_ours else _unavailable(error))
 
     async def _keep_no_statements(self) -> None:
-        """Prepare each statement anew from now on: something between does not keep them."""
+        """Prepare each statement anew from now on, since a pooler on the way does not keep them."""
         if self._keeps_statements:
             _log.warning("no prepared statements are kept between here and PostgreSQL")
             self._keeps_statements = False
@@ -271,7 +275,7 @@ class Connections:
             connect=self._connect,
             min_size=0,
             max_size=self._max_connections,
-            max_queries=sys.maxsize,  # no connection is closed for its age
+            max_queries=sys.maxsize,  # no connection is closed because it was used often
             timeout=CONNECT_SECONDS,
             command_timeout=STATEMENT_SECONDS,
             statement_cache_size=_STATEMENTS if self._keeps_statements else 0,
@@ -298,7 +302,7 @@ class Connections:
 
 
 class _CommitFailed(Exception):
-    """The commit was sent, and `cause` came instead of a good answer."""
+    """A commit was sent, and failed with `cause`: whether it was carried out may be unknown."""
 
     def __init__(self, cause: Exception) -> None:
         super().__init__(str(cause))
@@ -308,8 +312,9 @@ class _CommitFailed(Exception):
 def _is_of_the_work_alone(error: Exception) -> bool:
     """Say whether the session goes on after an error: a refusal, or an ERROR of PostgreSQL.
 
-    So it does after an ERROR of the class of broken connections: the coordinator of a cluster tells
-    with it that another machine is away. What ends a session itself is FATAL, or asyncpg's word.
+    It goes on even after an ERROR of the class of connection failures: with that, the coordinator
+    of a cluster reports that another machine is away. An error that ends the session itself is
+    FATAL, or comes from asyncpg.
     """
     if isinstance(error, asyncpg.PostgresError) and not isinstance(error, _ENDS_CONNECTION):
         return "ERROR" in {error.severity_en, error.severity}
@@ -323,7 +328,9 @@ async def _commit(connection: asyncpg.Connection, within_seconds: float) -> None
         raise  # a deferred check: nothing was committed
     except Exception as error:
         raise _CommitFailed(error) from error
-    if status != "COMMIT":  # PostgreSQL ends a failed transaction so, without an error
+    if (
+        status != "COMMIT"
+    ):  # PostgreSQL answers ROLLBACK, and no error, if the transaction had failed
         raise _CommitFailed(RuntimeError(f"it answered {status} to COMMIT"))
 
 
@@ -338,7 +345,7 @@ async def _roll_back(connection: asyncpg.Connection) -> bool:
 
 
 async def _leave_as_it_is(_: asyncpg.Connection) -> None:
-    """Leave a connection that is given back as it is: no request leaves anything in a session."""
+    """Do nothing when a connection is given back: no request changes its session."""
 
 
 def _give_up(connection: asyncpg.Connection) -> None:
@@ -362,5 +369,5 @@ def _split_by_host(url: str) -> list[str]:
 
 
 def _wanted_session(url: str) -> str | None:
-    """Return which of several hosts is wanted: the one that takes writes, unless the URL says."""
+    """Return which kind of host is wanted: one that takes writes, unless the URL says otherwise."""
     return None if "target_session_attrs" in parse_qs(urlsplit(url).query) else "read-write"

@@ -1,4 +1,4 @@
-"""Documents in PostgreSQL: what is kept for apps."""
+"""Documents in PostgreSQL: what is stored for apps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Entries in PostgreSQL: many requests' changes and reads, each as one statement."""
+"""Entries in PostgreSQL: the changes and reads of many requests share statements."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from feedkeep.turns import LONG_LIST, beside
 
 MAX_VIEWS_IN_A_BATCH = 256
 MAX_LISTED_IN_A_BATCH = 1_000
-"""How many entries the pages hold together that are read with one statement."""
+"""How many entries the pages that are read with one statement have together, at most."""
 
 _WHOLE = f"""
 SELECT a.last_stamp, {columns(COUNTS, "a")}, {columns(ENTRY, "e")}
@@ -58,8 +58,8 @@ _DELETION = "SELECT id, guid FROM feedkeep.deletion WHERE account_id = $1 AND id
 class PostgresEntries:
     """The tables `entry` and `deletion`.
 
-    No account that another transaction holds makes the others of its batch wait: its changes go on
-    in batches of its own, and these never take up all connections.
+    An account that another transaction has locked delays no other account: its changes go into
+    batches of their own, and these never take up all connections.
     """
 
     def __init__(self, runner: Runner, now: Now) -> None:
@@ -89,7 +89,7 @@ class PostgresEntries:
             JOIN feedkeep.entry e ON e.account_id = {account} AND e.guid = w.guid
             LEFT JOIN feedkeep.entry s ON s.account_id = {account} AND s.guid = e.new_guid
         """
-        # Who begins at the start is told what is kept with the account: nobody counts all of it.
+        # A list from the start has the count that is stored with the account: nothing is counted.
         page = wanted(
             "WITH ORDINALITY", since="bigint", after="bigint", max_rows="bigint", skipped="bigint"
         )
@@ -204,7 +204,7 @@ def _by_guid(rows: Sequence[asyncpg.Record]) -> dict[Guid, Entry]:
 
 
 def _range(request: PageRequest) -> tuple[int, int, int, int]:
-    """Return since, after, how many are wanted, and how many are skipped."""
+    """Return since, after, how many entries to read, and how many to skip before them."""
     max_rows = request.per_page + 1  # one more than the page holds tells whether another follows
     if request.after is not None:
         return request.since, request.after, max_rows, 0
@@ -212,7 +212,7 @@ def _range(request: PageRequest) -> tuple[int, int, int, int]:
 
 
 def _twice(entry: str, subscription: str) -> str:
-    """Return the columns of two tables under names that differ."""
+    """Return the columns of two aliases of `entry`, each under a name of its own."""
     return ", ".join(
         f"{alias}.{name} AS {alias}_{name}" for alias in (entry, subscription) for name in ENTRY
     )

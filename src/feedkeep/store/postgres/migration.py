@@ -12,10 +12,10 @@ from feedkeep.store.migrate import migrations
 from feedkeep.store.tables import TABLES
 
 _LOCK = 0x666B6565
-"""Which advisory lock whoever changes the schema holds: the letters "fkee"."""
+"""The advisory lock that is held while the schema is changed: the letters "fkee"."""
 
 _PATIENCE_SECONDS = 86_400.0
-"""How long a step may take; on a big database it may build an index."""
+"""How long a step may take; on a large database it may build an index."""
 
 _HAS_SCHEMA = "SELECT to_regnamespace('feedkeep') IS NOT NULL"
 _HAS_VERSION = "SELECT to_regclass('feedkeep.schema_version') IS NOT NULL"
@@ -36,7 +36,7 @@ _BY_ACCOUNT = tuple(table.name for table in TABLES)
 """The tables that split by account; the one that others refer to comes first."""
 
 _EVERYWHERE = ("account_name", "login_grant")
-"""The tables in which something is found without knowing whose it is."""
+"""The tables with rows that are looked up without an account's id; they are on every machine."""
 
 _WITH_ROWS_HERE = """
 SELECT c.relname FROM pg_class c
@@ -46,13 +46,13 @@ WHERE c.relnamespace = 'feedkeep'::regnamespace AND pg_relation_size(c.oid) > 0
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step of splitting tables over machines: a statement, and what to tell once it is done."""
+    """A step of splitting tables over machines: a statement, and a message for when it is done."""
 
     statement: str
     message: str
 
     async def take(self, connection: asyncpg.Connection) -> None:
-        """Take the step; it moves the rows that are there."""
+        """Take the step; it moves the rows that are stored already."""
         await connection.execute("SET LOCAL lock_timeout = 0")
         await connection.execute(self.statement, timeout=_PATIENCE_SECONDS)
 
@@ -73,7 +73,7 @@ async def version(connection: asyncpg.Connection) -> int:
             f"The database has the encoding {encoding}, which cannot hold every URL; create it"
             " with ENCODING 'UTF8' (and TEMPLATE template0)."
         )
-    # In this order: another process, which makes both in one step, may do so in between.
+    # In this order, since another process may create both, in one commit, between the two queries.
     if not await connection.fetchval(_HAS_SCHEMA):
         return 0
     if not await connection.fetchval(_HAS_VERSION):
@@ -91,11 +91,11 @@ async def version(connection: asyncpg.Connection) -> int:
 
 
 async def bring_up_to_date(connection: asyncpg.Connection) -> None:
-    """Take every step that is missing; the transaction around it is the caller's.
+    """Take every step that is missing; the caller begins and commits the transaction.
 
-    Of those that start at once, one takes the steps, and the others wait and find them taken. The
-    statements go one by one: Citus passes no string on to its machines that holds several. A table
-    that is new is split as the others are.
+    Of several processes that start at the same time, one takes the steps; the others wait, and find
+    them taken. Statements are sent one by one: Citus sends no string with several of them on to its
+    machines. A new table is split like the others.
     """
     await connection.execute("SET LOCAL lock_timeout = 0")
     await connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK})", timeout=_PATIENCE_SECONDS)
@@ -113,7 +113,7 @@ async def bring_up_to_date(connection: asyncpg.Connection) -> None:
 
 
 async def distributed_tables(connection: asyncpg.Connection) -> set[str]:
-    """Return the tables that Citus knows of, if the database has Citus."""
+    """Return the tables that Citus has split or copied to its machines; none without Citus."""
     if not await connection.fetchval(_HAS_CITUS):
         return set()
     return {name for (name,) in await connection.fetch(_DISTRIBUTED)}
@@ -162,7 +162,7 @@ def _split(table: str) -> Step:
 
 
 def _emptied(table: str) -> Step:
-    """Return how to remove the rows that a table had before: they stay where they were, unseen."""
+    """Return the step that removes the rows a table had before: a copy stays on the coordinator."""
     return Step(
         f"SELECT truncate_local_data_after_distributing_table('feedkeep.{table}')",
         f"{table} has no copy left on the coordinator.",

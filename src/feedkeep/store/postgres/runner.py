@@ -1,4 +1,4 @@
-"""What runs on a PostgreSQL database: jobs of their own, and jobs that share a statement."""
+"""Runs jobs on a PostgreSQL database: some alone, others together in one statement."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class Runner:
 
     Attributes:
         shape: How a statement names the accounts of the requests that share it.
-        connections: The connections, for what is not repeated.
-        max_connections: How many of them there may be.
+        connections: The connections, for work that must not be repeated.
+        max_connections: How many connections there are at most.
     """
 
     def __init__(
@@ -41,20 +41,20 @@ class Runner:
         self.connections = connections
         self.max_connections = max_connections
         self._batchers: list[Batcher[Any, Any]] = []
-        # Half of the connections are left to look-ups by key.
+        # Half of the connections stay free for look-ups by key: they must not wait for long lists.
         self._may_scan = asyncio.Semaphore(max(1, max_connections // 2))
 
     async def read(self, job: Read[T]) -> T:
-        """Read; once more, if that failed."""
+        """Read; once more, if that failed for a reason that may have passed."""
         return await repeated(lambda: job(self.connections))
 
     async def scan(self, job: Read[T]) -> T:
-        """Read what may take long; look-ups by key do not wait for it."""
+        """Do what `read` does, for what may take long; look-ups by key do not wait for it."""
         async with self._may_scan:
             return await self.read(job)
 
     async def write(self, job: Write[T]) -> T:
-        """Do a job in a transaction, once more if that changed nothing; return its value."""
+        """Run a job in a transaction, once more if it changed nothing; return its value."""
         return await repeated(lambda: self.connections.transact(job))
 
     def reader(
@@ -63,7 +63,7 @@ class Runner:
         max_weight: int,
         weigh: Callable[[J], int] = lambda _: 1,
     ) -> Batcher[J, T]:
-        """Return what joins concurrent reads of one kind, until the runner is closed."""
+        """Return a batcher for concurrent reads of one kind, which is closed with the runner."""
         joined = batch.reader(lambda wanted: read(self.connections, wanted), max_weight, weigh)
         self._batchers.append(joined)
         return joined
@@ -74,17 +74,17 @@ class Runner:
         max_weight: int,
         weigh: Callable[[J], int],
     ) -> Batcher[J, Any]:
-        """Return what joins concurrent writes of one kind, until the runner is closed."""
+        """Return a batcher for concurrent writes of one kind, which is closed with the runner."""
         joined: Batcher[J, Any] = Batcher(run, max_weight, weigh)
         self._batchers.append(joined)
         return joined
 
     def key(self, account_id: AccountId) -> Hashable:
-        """Return what the jobs of one batch have in common."""
+        """Return the key of a job's batch: on a cluster, a batch is of one account."""
         return account_id if self.shape.is_distributed else None
 
     async def close(self) -> None:
-        """Finish what was accepted, unless PostgreSQL does not answer, and let go of it."""
+        """Finish what was accepted, unless PostgreSQL does not answer; close the connections."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(CLOSE_SECONDS):
                 for batcher in self._batchers:

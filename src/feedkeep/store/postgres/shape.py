@@ -1,4 +1,4 @@
-"""The two shapes of a statement for many requests: of any accounts, or of one account alone."""
+"""The two shapes of a statement for many requests: for any accounts, or for one account only."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ class Shape:
     def selected(self, **types: str) -> str:
         """Return the SELECT of what is to be inserted: the account, and the columns of `wanted`.
 
-        Where tables are split, it reads the account's row. Without that, Citus takes the rows to
-        the coordinator and commits in two phases: while a machine is away, what was acknowledged
-        can then be unseen.
+        If tables are split, it reads the account's row, too. Without that, Citus brings the rows to
+        the coordinator and commits in two phases. Then acknowledged writes can be invisible while a
+        machine is away.
         """
         columns, rows = ", ".join(f"w.{name}" for name in types), self.wanted(**types)
         if not self.is_distributed:

@@ -25,7 +25,7 @@ from feedkeep.store.postgres.tokens import PostgresTokens
 READY_SECONDS = 3.0
 """How long PostgreSQL may take to show that it takes writes."""
 
-# Nothing is written; where nothing can be, that alone is refused.
+# It changes no row; on a server that takes no writes it fails all the same.
 _CAN_WRITE = "UPDATE feedkeep.schema_version SET version = version WHERE false"
 _NAMELESS = """
 SELECT a.name FROM feedkeep.account a
@@ -39,15 +39,15 @@ LEFT JOIN feedkeep.account a ON a.account_id = n.account_id WHERE a.account_id I
 
 
 class PostgresStore:
-    """What each topic keeps in a PostgreSQL database, and the database as a whole.
+    """A PostgreSQL database, with an object for each topic.
 
-    Changes that wait share a transaction, and reads of one kind that wait share a statement. Where
-    the tables are split over machines by account, only those of one account do, and those of many
-    accounts run side by side.
+    Changes that wait share a transaction, and reads of one kind that wait share a statement. If the
+    tables are split over machines by account, only those of one account share one, and many
+    transactions run at the same time.
     """
 
     def __init__(self, runner: Runner, now: Now) -> None:
-        """Use a database that has been brought up to date; use `open` instead."""
+        """Use a database that has been brought up to date; callers use `open` instead."""
         self._runner = runner
         self.entries = PostgresEntries(runner, now)
         self.episode_actions = PostgresEpisodeActions(runner, now)
@@ -66,13 +66,13 @@ class PostgresStore:
         one_account: bool = False,
         may_create: bool = True,
     ) -> Self:
-        """Open the database; make what is to be in it, or bring that up to date, first.
+        """Open the database; create feedkeep's tables in it, or bring them up to date, first.
 
-        With `one_account`, a statement is of one account even if no table is split by Citus.
+        With `one_account`, each statement is of one account even if Citus splits no table.
 
         Raises:
-            StoreUnusable: It is not feedkeep's, is newer than this program, holds nothing that
-                `may_create` would make, or the URL is none.
+            StoreUnusable: The database is not feedkeep's, is newer than this program, or is empty
+                although `may_create` is False; or the URL is not valid.
             StoreUnavailable: It cannot be reached.
         """
         connections = Connections(url, max_connections)
@@ -97,10 +97,10 @@ class PostgresStore:
         return await self._runner.scan(_damages)
 
     async def distribute(self) -> AsyncIterator[str]:
-        """Split the tables over the machines of a cluster; yield what was done, step by step.
+        """Split the tables over the machines of a cluster; yield a sentence for each step.
 
         Raises:
-            StoreUnusable: The database is no cluster.
+            StoreUnusable: The database has no Citus.
         """
         for step in await self._runner.write(migration.steps_to_distribute):
             await self._runner.write(step.take)

@@ -1,4 +1,4 @@
-"""Tokens and sessions in PostgreSQL, and how far their bearers know what changed."""
+"""Tokens and sessions in PostgreSQL, and how far their apps know what changed."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class PostgresTokens:
     async def add_session(
         self, account: Account, token: Token, max_sessions: int, max_alike: int
     ) -> Token:
-        """The account is held first, so that neither password nor token can end meanwhile."""
+        """The account is locked first, so that neither password nor token can end meanwhile."""
 
         async def add(connection: asyncpg.Connection) -> Token:
             if token.of_token is None:
@@ -171,7 +171,7 @@ def progress_row(changed: TokenProgress) -> tuple[Any, ...]:
 
 
 async def add_token(connection: asyncpg.Connection, account_id: AccountId, token: Token) -> Token:
-    """Remember a token under the account's next number.
+    """Save a token with its new id: the account's next number.
 
     Raises:
         AccountError: The account is gone.

@@ -90,13 +90,13 @@ class SqliteAccounts:
 
 
 def with_id(connection: apsw.Connection, account_id: AccountId) -> Account | None:
-    """Return the account of that id."""
+    """Return the account with that id, if there is one."""
     row = connection.execute(_WITH_ID, (account_id,)).get
     return account_of(row) if row else None
 
 
 def is_still_let_in(connection: apsw.Connection, account: Account) -> bool:
-    """Say whether who gave the password of `account` would be let in now."""
+    """Say whether the password of `account` is still its password, and it is not disabled."""
     return bool(connection.execute(_IS_LET_IN, (account.id, account.password_hash)).get)
 
 

@@ -1,4 +1,4 @@
-"""Everything in a SQLite file, read at one moment; and everything written to one, at once."""
+"""Reading everything from a SQLite file as it is at one moment, and writing everything to one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _HAS_ACCOUNTS = "SELECT EXISTS (SELECT 1 FROM account)"
 
 
 class SqliteArchive:
-    """A connection in a transaction. It holds the event loop up while it reads."""
+    """A connection in a transaction; reading blocks the event loop."""
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
@@ -58,5 +58,5 @@ def _next(cursor: apsw.Cursor) -> list[tuple[Any, ...]]:
 
 
 def _id_in(table: Table) -> str:
-    """Return the column that has the account's id."""
+    """Return the name of the column with the account's id."""
     return "id" if table is ACCOUNTS else "account_id"

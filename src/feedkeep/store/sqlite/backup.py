@@ -1,4 +1,4 @@
-"""Copying a SQLite database as a file, while others use it: checked, on the disk, never half."""
+"""Copying a SQLite database to a file while it is used: checked, durable, never half."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from feedkeep.store.sqlite.lock import alone
 
 
 def restore_file(source: Path, target: Path, moved: Callable[[Stamp], Stamp]) -> None:
-    """Make a backup the database `target`, with each account's clocks where `moved` puts them.
+    """Copy a backup to the database `target`, with each account's clocks set to `moved` of them.
 
     Raises as `copy_file` does.
 
@@ -47,21 +47,21 @@ def copy_file(
 ) -> None:
     """Make `target` a whole copy of the database `source` as it is at this moment.
 
-    It holds every change that was committed before; who writes meanwhile is not held up. It is
-    checked, and on the disk, before it gets its name; nothing is ever overwritten. Unless
-    `believe_checksums`, pages are copied also where their checksum is wrong. `finish` may change
-    the copy while it has no name yet.
+    It holds every change that was committed before; writers are not delayed meanwhile. The copy is
+    checked, and on the disk, before it gets its name; nothing is ever overwritten. Without
+    `believe_checksums`, pages with a wrong checksum are copied, too. `finish` may change the copy
+    before it gets its name.
 
     Raises:
-        StoreUnusable: `source` is no feedkeep database or is damaged, or `target` is there already
-            or cannot be made.
-        StoreUnavailable: There is no room, or the database is locked.
+        StoreUnusable: `source` is not a feedkeep database or is damaged, or `target` exists already
+            or cannot be created.
+        StoreUnavailable: The disk is full, or the database is locked.
     """
     _refuse_what_is_there(target)
     partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}.partial")
     with Translating(), _file_errors_translated(source, target):
         try:
-            # Ours alone to read before anything is in it: there are hashes of passwords in it.
+            # Only the owner may read it, before anything is in it: it holds hashes of passwords.
             os.close(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
             _copy(source, partial, believe_checksums)
             _check(partial)
@@ -140,7 +140,7 @@ def _sync(path: Path) -> None:
 
 
 def _name(partial: Path, target: Path) -> None:
-    """Give the copy its name, unless something has it; a link never replaces anything."""
+    """Give the copy its name, unless another file has it: a link never replaces a file."""
     try:
         os.link(partial, target)
     except FileExistsError:

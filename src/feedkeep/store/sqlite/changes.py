@@ -28,7 +28,7 @@ from feedkeep.store.tables import COUNTS, DELETIONS, ENTRIES, ENTRY, columns
 from feedkeep.turns import Turns
 
 _AT_ONCE = 20
-"""After how many entries others may have their turn."""
+"""After how many entries other tasks may run."""
 
 _ENTRY = columns(ENTRY)
 
@@ -52,7 +52,10 @@ DELETE FROM deletion WHERE account_id = ?1 AND id <= (
 def load(
     connection: apsw.Connection, account_id: AccountId, guids: Sequence[Guid] | None
 ) -> Turns[dict[Guid, Entry]]:
-    """Return every entry; or what `guids` name, what that leads to, and all pointers to this."""
+    """Return the entries of `guids`, the subscriptions they lead to, and all pointers to these.
+
+    All entries of the account if `guids` is None.
+    """
     if guids is None:
         return _every_entry(connection, account_id)
     return _named(connection, account_id, guids)
@@ -111,7 +114,7 @@ def snapshot(
 
 
 def save(connection: apsw.Connection, account_id: AccountId, decision: Decision[T]) -> Turns[None]:
-    """Save what was decided."""
+    """Save a decision; yields so that other tasks can run in between."""
     for document in decision.documents:
         save_document(connection, account_id, document)
     if decision.token_progress:

@@ -21,7 +21,7 @@ APPLICATION_ID = 0x666B6565
 """Marks a SQLite file as feedkeep's: the letters "fkee"."""
 
 WRITER_PATIENCE_SECONDS = 5.0
-"""How long a writer waits for another process that is writing."""
+"""How long a writer waits while another process writes."""
 
 READER_PATIENCE_SECONDS = 0.25
 """How long a reader waits: in WAL mode only while another process recovers from a crash."""
@@ -40,15 +40,16 @@ _SETTINGS: dict[str, str | int] = {
     "foreign_keys": 1,
     "trusted_schema": 0,
     "cell_size_check": 1,
-    # 8 MiB for each connection: what leads to the rows of millions of entries is not read again for
-    # each request, which takes a third off reading one. More memory than that gained nothing.
+    # 8 MiB for each connection hold the inner pages of an index of millions of entries. So these
+    # are not read again for each request, and reading an entry takes a third less time. More than
+    # that gained nothing.
     "cache_size": -8_192,
-    # Little at once, often: whoever commits waits for it. With SQLite's 1,000 pages, one POST of a
-    # hundred took 13 milliseconds at half load; with these 6.5, and no fewer are answered.
+    # A commit waits for the checkpoint, so they are small and frequent. With SQLite's 1,000 pages,
+    # one POST of a hundred took 13 ms at half load; with 100 pages 6.5, and as many are answered.
     "wal_autocheckpoint": 100,
 }
 
-# What waiting, or an administrator, can mend. Anything else is a defect of ours.
+# Errors that pass, or that an administrator can repair. Any other error is a defect in feedkeep.
 _UNAVAILABLE = (
     apsw.BusyError,
     apsw.CantOpenError,
@@ -66,12 +67,12 @@ _UNAVAILABLE = (
 
 
 class Translating:
-    """A context that turns SQLite's errors that are nobody's fault here into `StoreUnavailable`.
+    """A context that turns SQLite's errors into `StoreUnavailable`, unless they are our defects.
 
-    It is entered for each statement; so it is a class, which costs less than a generator.
+    It is entered for each statement, so it is a class: that costs less than a generator.
 
     Attributes:
-        damage: The last error that told of damage.
+        damage: The last error that reported damage.
     """
 
     damage: StoreDamaged | None = None
@@ -80,7 +81,7 @@ class Translating:
         """Begin; there is nothing to do."""
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        """Raise what the error means to others, if it is SQLite's."""
+        """Raise the error of feedkeep for one of SQLite's."""
         if error is None:
             return
         translated = _as_store_error(error) if isinstance(error, _UNAVAILABLE) else error
@@ -100,7 +101,7 @@ def _as_store_error(error: apsw.Error) -> StoreUnavailable:
 
 
 def _is_damage(error: apsw.Error) -> bool:
-    """Say whether an error tells that the file is not as it was written."""
+    """Say whether an error means that the file is not as it was written."""
     is_checksum_wrong = getattr(error, "extendedresult", None) == apsw.SQLITE_IOERR_DATA
     return is_checksum_wrong or isinstance(error, apsw.CorruptError | apsw.NotADBError)
 
@@ -108,13 +109,13 @@ def _is_damage(error: apsw.Error) -> bool:
 def open_file(path: Path, *, may_create: bool = True) -> apsw.Connection:
     """Open a connection that verifies the checksum of each page that it reads.
 
-    New files have checksums; whether a file has them is for the caller to ask.
+    New files have checksums; the caller has to check whether an older file has them.
 
     Raises:
         StoreUnusable: This build of APSW lacks the extension.
     """
     create = apsw.SQLITE_OPEN_CREATE if may_create else 0
-    flags = apsw.SQLITE_OPEN_READWRITE | create  # a WAL asks for that also when it is only read
+    flags = apsw.SQLITE_OPEN_READWRITE | create  # with a WAL, readers have to write, too
     connection = apsw.Connection(str(path), flags, vfs=_verifying_vfs())
     connection.reserve_bytes("main", _CHECKSUM_BYTES)
     return connection
@@ -137,13 +138,13 @@ def connect(path: Path, patience_seconds: float) -> apsw.Connection:
     """Open a connection with every setting that durability and integrity need, each verified.
 
     Raises:
-        StoreUnusable: It does not take a setting, or the file has no checksums.
+        StoreUnusable: SQLite does not accept a setting, or the file has no checksums.
     """
     for _ in range(2):
         connection = _configured(path, patience_seconds)
         if has_checksums(connection):
             return connection
-        # Perhaps another process made the file just now: this connection looked when it was empty.
+        # Another process may have created the file just now, after this connection found it empty.
         close(connection)
     raise StoreUnusable(
         f"{path} has no checksums, or the place that says so is damaged; make a copy with"
@@ -178,10 +179,10 @@ def has_checksums(connection: apsw.Connection) -> bool:
 
 
 def assert_there(path: Path) -> None:
-    """Return if there is a file with anything in it.
+    """Return if the file exists and is not empty.
 
     Raises:
-        StoreUnusable: There is none.
+        StoreUnusable: It does not exist, or is empty.
     """
     if not path.exists() or (path.is_file() and path.stat().st_size == 0):
         raise StoreUnusable(
@@ -191,7 +192,7 @@ def assert_there(path: Path) -> None:
 
 
 def prepare(path: Path) -> int:
-    """Create the file if it is not there, and bring it up to date; return the version it had.
+    """Create the file if it does not exist, and bring it up to date; return the version it had.
 
     Raises:
         StoreUnusable: It cannot be opened, is not feedkeep's, or is newer than this program.
@@ -213,13 +214,13 @@ def newest_version() -> int:
 
 
 def _create_private(path: Path) -> None:
-    """Let only the owner read it: it holds hashes of passwords, and people's lists."""
+    """Create a file that only its owner can read: it holds password hashes and people's lists."""
     make_folder(path)
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
 
 
 def _patiently(work: Callable[[Path], T], path: Path) -> T:
-    """Repeat what another process holds up: SQLite's own timeout does not cover every lock.
+    """Repeat work while another process holds a lock that SQLite's own timeout does not cover.
 
     While one process turns a new file to WAL mode, the others fail at once.
     """
@@ -251,7 +252,7 @@ def _bring_up_to_date(path: Path) -> int:
 
 
 def damages(connection: apsw.Connection) -> list[str]:
-    """Return a sentence for everything that SQLite finds wrong with a file."""
+    """Return a sentence for each fault that SQLite finds in a file."""
     try:
         found = [text for (text,) in connection.execute("PRAGMA integrity_check") if text != "ok"]
         orphans = connection.execute("PRAGMA foreign_key_check").fetchall()
@@ -266,9 +267,9 @@ def check_ours(connection: apsw.Connection, path: Path) -> int:
     """Return the version of the schema in a file; 0 if it is empty.
 
     Raises:
-        StoreUnusable: It is another program's, or newer than this one.
+        StoreUnusable: The file is another program's, or was written by a newer feedkeep.
     """
-    # Inside a transaction, damage to the planner's tables would end that without an error.
+    # Not inside a transaction: damage to the planner's tables would end it without an error.
     connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall()
     with _transaction(connection, "BEGIN"):
         version = connection.pragma("user_version")

@@ -1,4 +1,4 @@
-"""Documents in SQLite: what is kept for apps."""
+"""Documents in SQLite: what is stored for apps."""
 
 from __future__ import annotations
 

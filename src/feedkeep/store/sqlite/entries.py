@@ -31,10 +31,10 @@ from feedkeep.turns import Turns, at_once
 
 _FEW_READ = 250
 _FEW_COUNTED = 10_000
-"""How many entries are read, and how many counted, without a thread: within a millisecond."""
+"""Up to how many entries are read, and counted, without a thread: that takes a millisecond."""
 
 FEW_CHANGED = 100
-"""How many guids a change may name that is made in one turn."""
+"""Up to how many guids a change is made without letting other tasks run."""
 
 _WITH_SUBSCRIPTION = f"""
 SELECT {columns(ENTRY, "e")}, {columns(ENTRY, "s")} FROM entry e
@@ -152,7 +152,7 @@ def _total(
 ) -> int:
     """Return how many entries changed after a stamp, or `max_counted` if there are more.
 
-    Who begins at the start is told what is kept with the account: nobody counts all of it.
+    A list from the start has the count that is stored with the account: nothing is counted.
     """
     if not connection.execute(_IS_ANY_BEFORE, (account_id, since)).get:
         return connection.execute(_ANNOUNCED, (account_id,)).get or 0
@@ -161,7 +161,7 @@ def _total(
 
 
 def _start(request: PageRequest) -> tuple[Stamp, int]:
-    """Return the stamp after which a page is looked for, and how many entries are skipped then."""
+    """Return the stamp after which a page begins, and how many entries to skip from there."""
     if request.after is not None:
         return request.after, 0
     return request.since, (request.page - 1) * request.per_page

@@ -1,9 +1,9 @@
-"""Who uses a database: a lock that `restore` takes alone.
+"""The lock of a database: whatever uses the database shares it, and `restore` takes it alone.
 
-It is a file of its own, with a name that no pattern for the database's files matches: these can be
-moved away while the service runs, which is when the lock is needed. It stays there, empty, since
-deleting a lock that others may be about to take is a race. It is flock's: SQLite's own locks, which
-are fcntl's, are all dropped when a process closes any descriptor of the file.
+It is a file of its own, with a name that no pattern for the database's files matches: those can be
+moved away while the service runs, and then the lock is needed. The empty file stays, since to
+delete a lock that others are about to take is a race. It is locked by `flock`: SQLite's own locks
+are fcntl's, and all of these are dropped when a process closes any descriptor of the file.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Whether the files of a database that is in use still have the names that they were opened by."""
+"""Whether the files of a database that is in use still have the names they were opened with."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import TypeAlias
 from feedkeep.errors import StoreUnavailable
 
 LOOKED_AT_EACH_SECONDS = 1.0
-"""How often whoever only reads looks for the files; a write looks before it is acknowledged."""
+"""How often reads check the files; a write checks them before it is acknowledged."""
 
 _ENDINGS = ("-wal", "-shm")
-"""Of the write-ahead log, and its index; another process would make new ones."""
+"""The endings of the write-ahead log and of its index; another process would create new ones."""
 
 _Identity: TypeAlias = tuple[int, int] | None
 
@@ -22,14 +22,14 @@ _Identity: TypeAlias = tuple[int, int] | None
 class Place:
     """The names of a database's files, and which files they were when it was opened.
 
-    What is written to a file without a name is gone with the process. The same files in their
-    place again are as good as before.
+    What is written to a file without a name is lost when the process ends. Once the same files have
+    their names again, all is as it was before.
     """
 
     def __init__(self, path: Path) -> None:
         """Note which files a database has, all of which have to be open."""
         self._path = path
-        real = path.resolve()  # where a link leads, the other two lie
+        real = path.resolve()  # SQLite puts the other two beside the file that a link leads to
         self._names = [str(path), *(f"{real}{ending}" for ending in _ENDINGS)]
         self._files = [_identity(name) for name in self._names]
         self._is_lost = False
@@ -46,7 +46,10 @@ class Place:
         self._refuse_if_lost()
 
     def assert_in_place_lately(self) -> None:
-        """Do the same as it was a second ago, or since then for a write."""
+        """Do the same by what was found within the last second.
+
+        Raises as `assert_in_place` does.
+        """
         if time.monotonic() >= self._next_look:
             self.assert_in_place()
         self._refuse_if_lost()

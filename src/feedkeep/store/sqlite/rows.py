@@ -1,4 +1,4 @@
-"""How SQLite keeps a guid, as its 16 bytes; and how a row is written."""
+"""How guids are stored in SQLite, as their 16 bytes; and the statement that adds a row."""
 
 from __future__ import annotations
 

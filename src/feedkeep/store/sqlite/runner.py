@@ -1,4 +1,4 @@
-"""What runs on a SQLite file, and where: one writer, whose work shares commits, and two readers."""
+"""Runs jobs on a SQLite file: one connection writes, in shared commits, and two read."""
 
 from __future__ import annotations
 
@@ -28,29 +28,30 @@ from feedkeep.turns import Turn, Turns
 MAX_JOBS_IN_A_BATCH = 256
 
 Job: TypeAlias = Callable[[apsw.Connection], T]
-"""Work on a connection. What writes is inside a transaction.
+"""Work on a connection; a job that writes runs inside a transaction.
 
-It raises a `FeedkeepError` before its first write, or not at all.
+It may raise a `FeedkeepError` only before its first write: the transaction is shared, and what it
+had written would be committed with the other jobs.
 """
 
 
 class _InPlace(Translating):
-    """A context for what is asked of a database: it is refused while a file is not in its place."""
+    """A context for statements, which refuses them while a file of the database is not in place."""
 
     def __init__(self, place: Place) -> None:
         self._place = place
 
     def __enter__(self) -> None:
-        """Look whether the files are there, if nobody did lately."""
+        """Check that the files are in place, if that was not done within the last second."""
         self._place.assert_in_place_lately()
 
 
 class Runner:
     """A SQLite file in WAL mode with `synchronous=FULL`; other processes may use it meanwhile.
 
-    All writes of this process go through one connection, and share commits. What takes a few rows
-    is done at once, by the caller's thread: that costs less than handing it over. What may take
-    long has threads of its own: commits, and whatever scans, so that a long list holds nobody up.
+    All writes of this process go through one connection, and share commits. A read of a few rows
+    runs in the caller's thread, since that costs less than to hand it over. What may take long has
+    threads of its own: commits, and reads of long lists, so that these delay no other request.
     """
 
     def __init__(self, path: Path, lock_descriptor: int) -> None:
@@ -73,54 +74,55 @@ class Runner:
         self._writes: Batcher[Job[Any], Any] = Batcher(self._run_batch, MAX_JOBS_IN_A_BATCH)
 
     async def write(self, job: Job[T]) -> T:
-        """Do a job in a transaction; return its value when the commit is durable."""
+        """Run a job in a transaction; return its value once the commit is durable."""
         value: T = await self._writes.submit(job)
         return value
 
     async def write_in_turns(self, job: Job[Turns[T]]) -> T:
-        """Do what `write` does, of work that may take longer than others should wait.
+        """Do what `write` does, for work that takes longer than other tasks should wait.
 
-        It yields within a millisecond: then others have their turn, in the middle of the
-        transaction. It may be refused at any time.
+        The work has to yield at least once a millisecond; other tasks run then, in the middle of
+        the transaction. It may raise a `FeedkeepError` at any time, also after it has written.
         """
         value: T = await self._writes.submit(job)
         return value
 
     def read(self, job: Job[T]) -> T:
-        """Read a few rows at once."""
+        """Read a few rows, in the caller's thread."""
         with self._translating:
             return job(self._reader)
 
     async def read_together(self, job: Job[T]) -> T:
-        """Do what `read` does, in one transaction with all that came together.
+        """Do what `read` does, in one transaction with all reads that came at the same time.
 
-        It is for what each request begins with: so SQLite's code is warm after the first one, and
-        its locks are taken once. With 32 clients that is a seventh more answers.
+        It is for the query that each request begins with. SQLite's locks are taken once for all,
+        and its code is in the processor's cache after the first one: with 32 clients, a seventh
+        more requests are answered.
         """
         value: T = await self._reads.submit(job)
         return value
 
     async def scan(self, job: Job[T]) -> T:
-        """Read what may take long, in a thread."""
+        """Read what may take long, in a thread of its own."""
 
         def scan() -> T:
             with self._translating:
                 return job(self._scanner)
 
-        # The thread would read on while what it has read waits for the event loop, in memory.
+        # Without this, a busy event loop would leave result after result of the thread in memory.
         async with self._may_scan:
             return await asyncio.get_running_loop().run_in_executor(self._scanning, scan)
 
     @contextmanager
     def reading(self) -> Iterator[apsw.Connection]:
-        """Give a connection of the caller's own that sees the file as it is at one moment."""
+        """Give a new connection that sees the file as it is at one moment."""
         with self._translating, closing(connect(self._path, READER_PATIENCE_SECONDS)) as connection:
             connection.execute("BEGIN")
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[apsw.Connection]:
-        """Give a connection of the caller's own in a transaction, which is committed at the end."""
+        """Give a new connection in a transaction, which is committed at the end."""
         with self._translating, closing(connect(self._path, WRITER_PATIENCE_SECONDS)) as connection:
             connection.execute("BEGIN IMMEDIATE")
             yield connection
@@ -128,12 +130,16 @@ class Runner:
             self._place.assert_in_place()
 
     def assert_undamaged(self) -> None:
-        """Return if no damage was seen; it does not heal: a new file needs a new start."""
+        """Return if no damage was noticed since the start.
+
+        Raises:
+            StoreDamaged: It was. Damage does not heal: a repaired file needs a restart.
+        """
         if damage := self._translating.damage:
             raise StoreDamaged(str(damage))
 
     async def close(self) -> None:
-        """Finish what was accepted, fold the WAL into the file, and let go of it."""
+        """Finish what was accepted, move the write-ahead log into the file, and close it."""
         await self._writes.close()
         await self._reads.close()
         with Translating():
@@ -155,9 +161,9 @@ class Runner:
     async def _run_batch(self, jobs: Sequence[Job[Any]]) -> Sequence[Outcome[Any]]:
         """Run the jobs in one transaction.
 
-        What waits, for a lock or for the disk, has a thread of its own; what computes stays here.
-        In the thread, each statement would give Python's lock away and wait for it on a busy
-        process, up to 5 milliseconds.
+        BEGIN waits for a lock and COMMIT for the disk, so both run in a thread. All statements
+        between them run here: in the thread, each would release Python's lock, and a busy process
+        gives it back only after up to 5 milliseconds.
         """
         with self._translating:
             await self._on_writers_thread(lambda: self._writer.execute("BEGIN IMMEDIATE"))
@@ -180,7 +186,7 @@ class Runner:
                         if isinstance(value, Generator):
                             value = await self._through(turn, value)
                         outcomes.append(Done(value))
-                except StoreUnavailable:
+                except StoreUnavailable:  # the disk or the file fails, not this job
                     raise
                 except FeedkeepError as error:
                     outcomes.append(error)
@@ -190,7 +196,9 @@ class Runner:
         return outcomes
 
     async def _through(self, turn: Turn, work: Turns[T]) -> T:
-        """Do all of some work, or nothing of it: it may be refused when it has written already."""
+        """Do all of some work, or none of it."""
+        # It may be refused after it has written. Without the savepoint, those rows would be
+        # committed with the other jobs of the batch, although its client is told of the refusal.
         self._writer.execute("SAVEPOINT work")
         try:
             return await turn.through(work)
@@ -203,9 +211,9 @@ class Runner:
     def _commit(self) -> None:
         try:
             self._writer.execute("COMMIT")
-        except apsw.ConstraintError as error:  # a deferred check, and nothing was sent to the disk
+        except apsw.ConstraintError as error:  # a foreign key; nothing was written
             raise FailedBeforeCommit(error) from error
-        self._place.assert_in_place()  # after it: a commit to a file without a name is none
+        self._place.assert_in_place()  # only now: the file may be deleted until the commit is done
 
     async def _on_writers_thread(self, work: Callable[[], object]) -> None:
         await asyncio.get_running_loop().run_in_executor(self._writing, work)

@@ -24,10 +24,10 @@ from feedkeep.store.sqlite.tokens import SqliteTokens
 
 
 class SqliteStore:
-    """What each topic keeps in a SQLite file, and the file as a whole."""
+    """A SQLite file, with an object for each topic."""
 
     def __init__(self, runner: Runner, now: Now) -> None:
-        """Use a file that has been brought up to date; use `open` instead."""
+        """Use a file that has been brought up to date; callers use `open` instead."""
         self._runner = runner
         self.entries = SqliteEntries(runner, now)
         self.episode_actions = SqliteEpisodeActions(runner, now)
@@ -60,7 +60,7 @@ class SqliteStore:
         self._runner.read(
             lambda connection: connection.execute("SELECT id FROM account LIMIT 1").fetchall()
         )
-        # What is there already, written again: only a commit tells that there is room on the disk.
+        # Writes what is stored already: only a commit shows that the disk has room.
         await self._runner.write(
             lambda connection: connection.pragma("application_id", APPLICATION_ID)
         )

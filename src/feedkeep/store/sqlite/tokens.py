@@ -1,4 +1,4 @@
-"""Tokens and sessions in SQLite, and how far their bearers know what changed."""
+"""Tokens and sessions in SQLite, and how far their apps know what changed."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def save_progress(
 
 
 def add_token(connection: apsw.Connection, account_id: AccountId, token: Token) -> Token:
-    """Remember a token under the account's next number.
+    """Save a token with its new id: the account's next number.
 
     Raises:
         AccountError: The account is gone.
