@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 async def open_service(
     settings: Settings, *, may_create: bool = True, now: Now = wall_clock.now
 ) -> AsyncIterator[Service]:
-    """Open the database that the settings name, brought up to date, and serve it until the end.
+    """Open the database that the settings name, bring it up to date, and give a service on it.
 
     Raises as `open_store` does.
     """
@@ -39,12 +39,12 @@ async def open_service(
 async def open_store(
     settings: Settings, *, may_create: bool = True, now: Now = wall_clock.now
 ) -> Store:
-    """Open the database that the settings name, brought up to date.
+    """Open the database that the settings name, and bring it up to date.
 
     Raises:
-        InvalidSettings: The URL names no database.
-        StoreUnusable: The database cannot be opened, is not feedkeep's, is newer, or is not there
-            and may not be created.
+        InvalidSettings: The URL is not that of a database.
+        StoreUnusable: The database cannot be opened, is not feedkeep's, was written by a newer
+            feedkeep, or does not exist and may not be created.
         StoreUnavailable: It is locked, full or away.
     """
     if is_postgres(settings.database):
@@ -53,11 +53,11 @@ async def open_store(
 
 
 def back_up(settings: Settings, target: Path, *, believe_checksums: bool = True) -> None:
-    """Copy the database to a file, also while it is used; `copy_file` says what is believed.
+    """Copy the database to a file, also while it is used; the arguments are those of `copy_file`.
 
     Raises:
-        StoreUnusable: It is no SQLite file, is damaged, or `target` is there or cannot be made.
-        StoreUnavailable: There is no room.
+        StoreUnusable: It is not a SQLite file, is damaged, or `target` exists or cannot be created.
+        StoreUnavailable: The disk is full, or the database is locked.
     """
     source = _sqlite_file(settings, "pg_dump backs it up")
     assert_there(source)
@@ -65,12 +65,12 @@ def back_up(settings: Settings, target: Path, *, believe_checksums: bool = True)
 
 
 def restore(settings: Settings, source: Path, now: Now = wall_clock.now) -> None:
-    """Make a backup the database, where there is none yet, with its clocks moved on.
+    """Copy a backup to where the settings name a database, and move its clocks on.
 
     Raises as `back_up` does.
 
     Raises:
-        StoreUnusable: Also if the database is in use.
+        StoreUnusable: Also if the database exists or is in use.
     """
     target = _sqlite_file(settings, "pg_restore fills it")
     restored = now()

@@ -1,4 +1,4 @@
-"""Copying everything from one store to another, and proving that nothing changed on the way."""
+"""Copying everything from one store to another, and checking that nothing changed on the way."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from feedkeep.store.base import Archive, Store
 from feedkeep.store.kinds import kind_of
 
 Advance = Callable[[int], None]
-"""Is told how many more records are done."""
+"""Is called with the number of further records that are done."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checksum:
-    """What is kept of one kind for one account: how many records, and a hash over all of them."""
+    """The records of one kind of one account: how many there are, and a hash of all of them."""
 
     account_id: AccountId
     kind: str
@@ -28,10 +28,10 @@ class Checksum:
 
 
 async def copy(archive: Archive, target: Store, advance: Advance) -> dict[str, int]:
-    """Copy everything into an empty store, if it arrives as it is; return how many of each kind.
+    """Copy everything into an empty store, and compare; return the number of records by kind.
 
     Raises:
-        StoreUnusable: The target is not empty, or something would not be what it was.
+        StoreUnusable: The target is not empty, or a record would differ there. Nothing is stored.
     """
     counts: dict[str, int] = {}
 

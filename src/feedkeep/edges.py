@@ -1,4 +1,4 @@
-"""All edges: the routes of each protocol, how those who ask are let in, and the one document."""
+"""All edges: the routes and the door of each protocol, and the one OpenAPI document."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ PREFIXES = ("", "/v1")
 """Every route of the interface is served at the root and under /v1 (contract, section 1)."""
 
 DOCUMENTED = ("feedkeep.openpodcast", "feedkeep.gpodder", "feedkeep.nextcloud")
-"""The packages whose openapi.yaml tells of their routes."""
+"""The packages whose openapi.yaml describes their routes."""
 
 
 def edges(service: Service, settings: Settings) -> list[Edge]:
-    """Return all routes, by protocol; a path that two have is the first one's."""
+    """Return the edges of all protocols; if two have the same path, the first one answers it."""
     interface = openpodcast_routes(service, settings, openapi_document(DOCUMENTED))
     return [
         Edge(

@@ -23,14 +23,14 @@ from feedkeep.stamps import write_stamp
 _ENCODER = msgspec.json.Encoder(enc_hook=str)
 
 _WHOLE_BYTES = 4_096
-"""How much is written in one piece to a pipe that other processes write to (PIPE_BUF on Linux)."""
+"""How many bytes are written at once to a pipe that other processes share (PIPE_BUF on Linux)."""
 
 
 class _Lines:
-    """A file; a line that it cannot take now is lost, and never fails or delays what it tells of.
+    """The file of the log. A line that it cannot take at once is lost: no request waits for it.
 
-    What one turn of the event loop has to tell is written together: that is a call of the system
-    for a dozen requests.
+    All lines of one turn of the event loop are written together, so that a dozen requests take one
+    call of the system.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -38,7 +38,7 @@ class _Lines:
         self._waiting = b""
 
     def write(self, line: bytes) -> None:
-        """Write a line before the event loop's next turn, or at once where there is no loop."""
+        """Write a line before the event loop's next turn, or at once if no loop is running."""
         if len(self._waiting) + len(line) > _WHOLE_BYTES:
             self._write_out()
         is_first = not self._waiting
@@ -59,7 +59,7 @@ class _Lines:
 
 
 class _Handler(logging.Handler):
-    """What libraries log."""
+    """Writes what libraries log."""
 
     def __init__(self, lines: _Lines) -> None:
         super().__init__()
@@ -70,17 +70,19 @@ class _Handler(logging.Handler):
 
 
 def _never_waiting(descriptor: int) -> Callable[[bytes], object]:
-    """Return how to write to a file that takes what it has room for, and may refuse the rest.
+    """Return a function that writes to a file without ever waiting; it may refuse bytes.
 
-    Nobody may be reading the log: a terminal is stopped, a pager waits, a collector hangs. Other
-    processes write to the same file and are used to wait, so what is shared with them is left as it
-    is, and the file is opened once more. A socket, as systemd gives one, cannot be.
+    The log may have no reader: a terminal is stopped, a pager waits, a collector hangs. Other
+    processes may share the descriptor and expect writes to wait. So its flags are not changed, and
+    the file is opened a second time. A socket, such as systemd's, cannot be opened again.
     """
     kind = os.fstat(descriptor).st_mode
     if stat.S_ISSOCK(kind):
         duplicate = socket.socket(fileno=os.dup(descriptor))
         return lambda lines: duplicate.send(lines, socket.MSG_DONTWAIT)
-    if stat.S_ISREG(kind):  # a disk; nobody reads it meanwhile, and what is opened anew starts at 0
+    if stat.S_ISREG(
+        kind
+    ):  # a disk never waits for a reader; opened again, it would be written from its start
         return partial(os.write, descriptor)
     try:
         flags = os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY

@@ -24,7 +24,7 @@ Count = Annotated[int, msgspec.Meta(ge=1)]
 
 
 class InvalidSettings(FeedkeepError):
-    """A setting that cannot be used; `str()` of it names it and says why."""
+    """A setting cannot be used; `str()` names the setting and says why."""
 
 
 def default_database() -> str:
@@ -45,16 +45,16 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         port: The port that `serve` listens on; 0 takes a free one.
         public_url: The base URL that clients use, for the links in lists; empty: as requested.
         max_body_bytes: The size of the largest request body that is read.
-        max_in_flight_bytes: How much memory the bodies and replies under way take together in each
-            process; more have to wait.
+        max_in_flight_bytes: How many bytes of bodies and replies each process holds in memory at a
+            time; further requests have to wait.
         max_items: How many items one POST may hold.
-        max_subscriptions: How many feeds an account may be subscribed to. Of all that is in its
-            list, with what was deleted or renamed, five times as much is kept.
+        max_subscriptions: How many feeds an account may be subscribed to. Its list may have five
+            times as many entries, including those that were deleted or renamed.
         trusted_proxies: Addresses of proxies whose X-Forwarded-For and -Proto are believed.
         cors_origins: Origins whose web pages may call the service from a browser.
         log_level: What is logged: debug, info, warning or error.
-        tls_cert: A file with the certificate and those up to its root, for HTTPS; empty: HTTP.
-        tls_key: The file with the certificate's key; empty: it is in the same file.
+        tls_cert: The file with the certificate for HTTPS, and those up to its root; empty for HTTP.
+        tls_key: The file with the certificate's key; empty if the key is in `tls_cert`.
         workers: How many processes serve; more than one with PostgreSQL only.
         postgres_connections: How many connections to PostgreSQL each process opens at most.
     """

@@ -1,4 +1,4 @@
-"""What all commands share: the options that say where, and running against the service."""
+"""What all commands share: the options for database and settings, and running a use case."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ PasswordStdinOption = Annotated[
 ]
 
 FEEDS_AT_ONCE = 5_000
-"""How many feeds are added in one step, which holds up who else writes for a tenth of a second.
+"""How many feeds are added in one commit; other writers wait for a tenth of a second meanwhile.
 
-Smaller steps write the same pages again: with 1,000, an import of 100,000 took a third longer.
+Smaller commits write the same pages again: with 1,000, an import of 100,000 took a third longer.
 """
 
 MAX_SHOWN_CHARACTERS = 200
@@ -68,8 +68,8 @@ def with_service(
 ) -> T:
     """Open the service, run `use` with it, close it, and return the result.
 
-    Few commands make a database where there is none: after a typing error, or without a forgotten
-    FEEDKEEP_DATABASE, all others would find one that is empty, and whole.
+    Few commands may create a database. After a typing error, or if FEEDKEEP_DATABASE was forgotten,
+    any other command would find a new, empty one, and report that all is well.
     """
 
     async def run() -> T:
@@ -80,17 +80,17 @@ def with_service(
 
 
 def say(text: str) -> None:
-    """Print a line for people, or for a script, on standard output."""
+    """Print a line on standard output."""
     typer.echo(printable(text))
 
 
 def warn(text: str) -> None:
-    """Print a line for people on standard error."""
+    """Print a message on standard error."""
     typer.echo(f"feedkeep: {printable(text)}", err=True)
 
 
 def printable(text: str) -> str:
-    """Return text that somebody else may have written, so that it cannot command the terminal."""
+    """Return text without control characters: who wrote it must not command the terminal."""
     return "".join(
         letter if letter.isprintable() else " " if letter.isspace() else "\ufffd" for letter in text
     )
@@ -135,7 +135,7 @@ def ask_password(from_stdin: bool) -> str | None:
     Returns None where nobody can be asked, or the person gives none.
 
     Raises:
-        AccountError: Standard input was to hold one and does not.
+        AccountError: `from_stdin` is set, and standard input is empty.
     """
     if from_stdin:
         password = sys.stdin.readline().rstrip("\r\n")

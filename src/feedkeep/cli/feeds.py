@@ -141,10 +141,10 @@ def _read(file: str) -> bytes:
 
 
 def _refuse_what_names_no_feed(file: str, feeds: Sequence[ListedFeed]) -> None:
-    """Tell in one sentence that a file is something else, and not of each line that it is no URL.
+    """Refuse a file of another kind in one sentence, instead of one for each of its lines.
 
     Raises:
-        FileError: There are things in it, and none of them is accepted as a feed.
+        FileError: The file has items, and none of them is accepted as a feed.
     """
     judged = [want(feed.feed_url, feed.guid) for feed in feeds]
     refused = [item for item in judged if isinstance(item, Refused)]

@@ -1,4 +1,4 @@
-"""feedkeep migrate-from: what an account of another server has, brought here."""
+"""feedkeep migrate-from: copying what an account of another server has."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from feedkeep.rules.subscriptions import Added, Refused, want
 from feedkeep.service import Service
 
 MAX_SECONDS = 600.0
-"""How long a reply may take, with everything that is tried again for it."""
+"""How long a reply may take, including all attempts."""
 
 MAX_PAGES = 2_000
 """How many replies with episode actions are asked for; mygpo's hold 1,000 each."""
@@ -99,7 +99,10 @@ async def _subscriptions(
     devices: Sequence[DeviceThere],
     where: str,
 ) -> None:
-    """Add what is new there since the last run: what came then may have been left here since."""
+    """Add what is new there since the last run.
+
+    What was added then may have been unsubscribed here since, so it is not added again.
+    """
     so_far = await service.migrations.so_far(account.id, where)
     feeds = await _ask(partial(remote.subscriptions, devices))
     known = set(so_far.feeds)
@@ -122,7 +125,7 @@ async def _subscriptions(
 async def _episode_actions(
     service: Service, account: Account, remote: Remote, where: str, progress: Progress
 ) -> None:
-    """Fetch page after page; where the last one ended is kept, so that the next run goes on."""
+    """Fetch page after page; store where each ended, so that the next run goes on from there."""
     app = Admitted(account, CredentialKind.COMMAND)
     so_far = await service.migrations.so_far(account.id, where)
     count, refused = 0, 0
@@ -150,13 +153,13 @@ async def _episode_actions(
 
 
 async def _ask(question: Callable[[], T]) -> T:
-    """Wait for an answer in a thread that the end of the command does not wait for.
+    """Ask in a thread, and wait for the answer; the end of the command does not wait for it.
 
     Raises:
-        RemoteError: The whole of it took too long, however steadily a bit of it came.
+        RemoteError: The whole answer took longer than `MAX_SECONDS`, however steadily it came.
     """
     answer: Future[T] = Future()
-    answer.set_running_or_notify_cancel()  # nobody cancels it: it is only waited for no longer
+    answer.set_running_or_notify_cancel()  # it cannot be cancelled, only no longer awaited
 
     def ask() -> None:
         try:
@@ -174,10 +177,10 @@ async def _ask(question: Callable[[], T]) -> T:
 
 
 def _password(url: str, name: str, from_stdin: bool) -> str:
-    """Return the password there, from standard input or from whoever sits at the terminal.
+    """Return the password of the other server, from standard input or asked for on the terminal.
 
     Raises:
-        AccountError: There is none.
+        AccountError: There is no terminal and no `from_stdin`, or the password is empty.
     """
     if from_stdin:
         password = sys.stdin.readline().rstrip("\r\n")

@@ -1,4 +1,4 @@
-"""All commands in one place, and how their errors are told: one sentence, never a traceback."""
+"""All commands in one place; their errors are reported in one sentence, without a traceback."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def options(
         ),
     ] = False,
 ) -> None:
-    """Take what stands before a command; the help of the program is given above."""
+    """Take the options before a command; the help of the program is above."""
 
 
 app.command("serve")(serve.serve)

@@ -140,7 +140,7 @@ def serve(
 
 
 def _end_before_serving(*_: object) -> None:
-    """End at once when told to while starting: nothing was accepted, and the store bears it."""
+    """End at once at SIGTERM during the start: nothing was accepted, and the store survives it."""
     os._exit(0)
 
 
@@ -150,7 +150,7 @@ async def _serve(chosen: Settings, listener: socket.socket) -> None:
 
 
 async def _introduce(chosen: Settings, base: str, setup: str | None) -> None:
-    """Tell where the service is and, while there is no account, how to make use of it."""
+    """Print where the service is and, if there is no account yet, how to begin."""
     async with open_service(chosen) as service:
         say(f"feedkeep {__version__}")
         say(f"Database:  {shown(chosen.database)}")

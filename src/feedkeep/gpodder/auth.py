@@ -13,7 +13,7 @@ class LoginResource(Resource):
     """/api/2/auth/{user}/login.json: the door has begun the session already."""
 
     async def post(self, _request: AdmittedRequest) -> Response:
-        """Say that all is well."""
+        """Answer that the login succeeded."""
         return done()
 
 

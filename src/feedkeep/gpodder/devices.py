@@ -1,4 +1,4 @@
-"""Devices, which share one list; and the settings that apps keep here."""
+"""Devices, which all share one list, and the settings that apps store here."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class DeviceResource(Resource):
     """/api/2/devices/{user}/{device}.json: one device."""
 
     async def post(self, request: AdmittedRequest) -> Response:
-        """Describe it; one that was not known is made."""
+        """Describe it; a new one is added."""
         sent = await self.json_object(request, may_be_empty=True)
         await self.service.devices.describe(
             request.admitted.account.id,
@@ -44,31 +44,31 @@ class DeviceResource(Resource):
 
 
 class SyncDevicesResource(Resource):
-    """/api/2/sync-devices/{user}.json: which devices share a list, which here all do."""
+    """/api/2/sync-devices/{user}.json: which devices share a list; here all of them do."""
 
     async def get(self, request: AdmittedRequest) -> Response:
-        """Tell that all of them do."""
+        """Answer that all of them do."""
         ids = [device.id for device in await self.service.devices.all(request.admitted.account.id)]
         together = [ids] if len(ids) > 1 else []
         alone = [] if together else ids
         return JsonResponse(encode({"synchronized": together, "not-synchronized": alone}))
 
     async def post(self, request: AdmittedRequest) -> Response:
-        """Take what an app wants to share, and tell what is."""
+        """Ignore what an app wants to change, and answer as GET does."""
         await self.body(request)
         return await self.get(request)
 
 
 class SettingsResource(Resource):
-    """/api/2/settings/{user}/{scope}.json: what apps keep for themselves."""
+    """/api/2/settings/{user}/{scope}.json: the settings that apps store here."""
 
     async def get(self, request: AdmittedRequest) -> Response:
-        """Tell what is kept under a scope."""
+        """Send the settings under a scope."""
         found = await self.service.devices.settings(request.admitted.account.id, _scope(request))
         return JsonResponse(found.encode())
 
     async def post(self, request: AdmittedRequest) -> Response:
-        """Set and remove; tell what is kept then."""
+        """Set and remove settings; send those that are stored then."""
         sent = await self.json_object(request)
         wanted = sent.get("set")
         changed = await self.service.devices.change_settings(
@@ -81,10 +81,10 @@ class SettingsResource(Resource):
 
 
 def _scope(request: AdmittedRequest) -> str:
-    """Return what settings belong to: the account, or a device, a podcast or an episode of it.
+    """Return what settings belong to: the account, a device, a podcast or an episode.
 
     Raises:
-        InvalidInput: It is not said which one.
+        InvalidInput: The query does not name the device, the podcast or the episode.
     """
     scope = request.parameters["scope"]
     if scope == "account":

@@ -1,6 +1,6 @@
-"""What gpodder.net has and feedkeep has not: a public directory. All of it is empty.
+"""The public directory of gpodder.net, which is empty here.
 
-Nobody's list is public here, so nobody's can be counted.
+No list is public here, so no podcast can be recommended or counted.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class NoPodcastsResource(Resource):
 
 
 class NothingResource(Resource):
-    """Favourites and lists of an account, and everybody's tags: none."""
+    """Favourites and lists of an account, and tags: all of them are empty."""
 
     async def get(self, _request: Request) -> Response:
         """Write the empty list."""

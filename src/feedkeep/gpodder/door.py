@@ -1,4 +1,4 @@
-"""Who is asking: a session's cookie, or else the Authorization header, which begins a session."""
+"""Letting in by a session's cookie, or else by the Authorization header, which begins a session."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ _SECONDS_PER_DAY = 86_400
 
 
 class SessionDoor:
-    """Lets in who shows a session, or a name with a password or a token.
+    """Lets in clients with a session, or with a name and a password or token.
 
-    mygpoclient, which gPodder uses, answers three challenges and then gives up for good. So whoever
-    comes in by Basic is given a session; and a cookie that has ended does not hide a password that
-    is right.
+    mygpoclient, which gPodder uses, answers three challenges and then gives up for good. So each
+    client that is let in by Basic is given a session; and if a cookie has expired, a password
+    beside it is checked all the same.
     """
 
     def __init__(self, service: Service) -> None:
         self._service = service
 
     async def admit(self, request: Request) -> Admitted:
-        """Return who asks, with the session that they have from now on."""
+        """Return who sent a request, with their session; raises as `Door.admit` does."""
         shown = request.http.cookies.get(_COOKIE)
         admitted = await self._admit_session(request, shown) if shown else None
         if admitted is None or not _is_theirs(request, admitted):
@@ -42,7 +42,9 @@ class SessionDoor:
         try:
             admitted = await self._service.authentication.admit(credential, request.address)
             assert admitted.token is not None
-            if admitted.token.is_shared:  # so this client keeps cookies
+            # This client keeps cookies. With a session of its own, it can be stored what it was
+            # sent; of a shared one, that would say nothing about the other clients.
+            if admitted.token.is_shared:
                 return await self._begin_session(request, admitted)
         except NotAuthorized:
             return None
@@ -51,25 +53,25 @@ class SessionDoor:
         return admitted
 
     async def _admit_header(self, request: Request, other: Admitted | None) -> Admitted:
-        """Let in by the header; `other` is who the cookie belongs to, if that is another."""
-        if not is_basic(request):  # a token as Bearer, which needs no session beside it
+        """Let in by the Authorization header; `other` is the cookie's account, if it is another."""
+        if not is_basic(request):  # a token as Bearer needs no session beside it
             return await self._authenticate(request, other)
         if request.path.endswith("/login.json"):
             return await self._begin_session(request, await self._authenticate(request, other))
         return await self._share_session(request, other)
 
     async def _begin_session(self, request: Request, admitted: Admitted) -> Admitted:
-        """Give a client a session of its own, so that it can be remembered what it was told."""
+        """Give a client a session of its own, with which is stored what the client was sent."""
         label = request.header("user-agent")
         begun = await self._service.logins.begin_session(admitted, label)
         _set_cookie(request, begun.text)
         return replace(admitted, token=begun.token)
 
     async def _share_session(self, request: Request, other: Admitted | None) -> Admitted:
-        """Give a client the session of all that show the same, until it shows that it keeps it.
+        """Give a client the session that all share which send the same header and no cookie.
 
-        Kasts keeps none and shows the password with each request: a new session each time would be
-        a write each time, and push out those of others.
+        Kasts keeps no cookies, and sends the password with each request. A new session for each
+        request would be a write for each, and would end the sessions of other apps.
         """
         logins, label = self._service.logins, request.header("user-agent")
         shown = request.header("authorization")
@@ -82,12 +84,16 @@ class SessionDoor:
             request.credential_kind = admitted.credential_kind
             _check_is_theirs(request, admitted)
         _set_cookie(request, text)
+        # Without the session, nothing is stored of what was sent: what one client of a shared
+        # session was sent says nothing about the others.
         return replace(admitted, token=None)
 
     async def _authenticate(self, request: Request, other: Admitted | None) -> Admitted:
         try:
             credential = credential_of(request)
         except NotAuthorized:
+            # The cookie is right, but the path is another account's. With 401, apps would send the
+            # password again and again.
             if other is not None:
                 raise Forbidden(_NOT_THEIRS) from None
             raise
@@ -98,7 +104,7 @@ class SessionDoor:
 
 
 def _set_cookie(request: Request, text: str) -> None:
-    """Let the response set the cookie: for all paths, and only for HTTPS if it came by that."""
+    """Let the response set the cookie for all paths; only for HTTPS if the request used it."""
     request.response_headers["Set-Cookie"] = (
         f"{_COOKIE}={text}; Path=/; Max-Age={SESSION_DAYS * _SECONDS_PER_DAY}; HttpOnly;"
         f" SameSite=Lax{'; Secure' if request.is_secure else ''}"

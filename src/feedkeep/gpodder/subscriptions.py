@@ -26,7 +26,7 @@ from feedkeep.turns import LONG_BYTES, LONG_LIST, beside
 _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 FORMATS = "json|opml|txt"
-"""How a whole list is written; a path that ends so belongs to this protocol."""
+"""The formats of a whole list; a path with one of these endings belongs to this protocol."""
 
 _CONTENT_TYPES = {
     "opml": "text/xml; charset=utf-8",
@@ -38,7 +38,7 @@ class UpdatesResource(Resource):
     """/api/2/updates/{user}/{device}.json: what changed, with what is known of each podcast."""
 
     async def get(self, request: AdmittedRequest) -> Response:
-        """Tell what changed; of new episodes nothing is known here."""
+        """Send what changed; `updates` is empty, since new episodes are not known here."""
         since = read_since(request.query("since"))
         found = await self.service.url_lists.changes(request.admitted, since, device_of(request))
         changes, timestamp = found.changes, found.timestamp
@@ -52,12 +52,12 @@ class WholeListResource(Resource):
     """A whole list, which can be replaced."""
 
     async def put(self, request: AdmittedRequest) -> Response:
-        """Let the list be exactly this one."""
+        """Replace the list by the one that is sent."""
         body = await self.body(request)
         urls = await beside(len(body) > LONG_BYTES, _read, body, request.parameters["format"])
         self.check_count(len(urls))
         refused = await self.service.url_lists.replace(request.admitted, urls, device_of(request))
-        if refused:  # of which nothing is told: URLs are in no log
+        if refused:  # the texts themselves are not logged: no log has URLs
             _log.warning(
                 "a whole list had texts that are no feed URLs; so nothing was left",
                 request_id=request.id,
@@ -117,8 +117,8 @@ def _read(body: bytes, kind: str) -> list[str]:
     """Return what a whole list holds.
 
     Raises:
-        InvalidInput: It cannot be read, or is empty; only JSON has an empty list that is surely
-            meant. What can be read of a broken list is not the list, and the rest would be lost.
+        InvalidInput: It cannot be read, or is empty: only JSON can say that an empty list is meant.
+            A broken list is refused as a whole, since the part that cannot be read would be lost.
     """
     if kind == "json":
         items = decode(LIST, body)
@@ -130,5 +130,5 @@ def _read(body: bytes, kind: str) -> list[str]:
 
 
 def _url_of(item: dict[str, Any]) -> str:
-    """Return the URL of a feed that is told as an object."""
+    """Return the URL of a feed that is sent as an object."""
     return text(item.get("url")) or text(item.get("feed"))

@@ -17,7 +17,7 @@ class DeviceReply(Struct):
 
 
 class PodcastReply(Struct):
-    """A podcast, of which nothing but the URL is known here."""
+    """A podcast; nothing but its URL is known here."""
 
     url: str
     title: str

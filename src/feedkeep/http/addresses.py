@@ -1,4 +1,4 @@
-"""The address of a client, in one spelling, whoever tells it. Pure."""
+"""The address of a client, in one spelling, from a socket or from a proxy. Pure."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ _WITH_PORT = re.compile(r"\[([^\]]+)\](?::[0-9]*)?|([0-9]+(?:\.[0-9]+){3}):[0-9]
 
 
 def plain_address(text: str) -> str:
-    """Return an address without a port, and an IPv4 address as such where IPv6 carries it.
+    """Return an address without a port; an IPv4 address inside an IPv6 one is returned as IPv4.
 
-    A socket that listens for both sees `::ffff:192.0.2.1`; some proxies add the port of the
-    connection (RFC 7239, section 6, has both spellings). What is no address is returned as it is.
+    A socket that listens for both reports `::ffff:192.0.2.1`, and some proxies add the port of the
+    connection (RFC 7239, section 6). A text that is not an address is returned unchanged.
     """
     if ":" not in text:
         return text

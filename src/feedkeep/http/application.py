@@ -33,7 +33,7 @@ class Application:
         self._origins = frozenset(settings.cors_origins)
         self._public_url = settings.public_url
         self._cors = Cors(settings.cors_origins) if settings.cors_origins else None
-        self._log = structlog.get_logger().bind()  # or it would be bound anew for each line
+        self._log = structlog.get_logger().bind()  # otherwise it is bound again for each line
         self._router = Router(edges)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -67,7 +67,7 @@ class Application:
             raise ConnectionResetError("The client has left.") from None
         except problems.NoRoom:  # before the first byte, so there can be another answer
             raise
-        except Exception as error:  # noqa: BLE001 - it has begun: no other answer can be given
+        except Exception as error:  # noqa: BLE001 - the reply has begun: it can only be cut
             problems.log_cut(error, request)
 
     async def _response(self, request: Request) -> tuple[Target | None, Response]:
@@ -87,6 +87,6 @@ class Application:
         try:
             return await target.answer(request)
         except (NotAuthorized, TooManyAttempts) as error:
-            if request.asker is None:  # who was let in is told of in the line of the request
+            if request.asker is None:  # if the client was let in, its request's line says so
                 log_refusal(request, error)
             raise

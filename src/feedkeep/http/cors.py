@@ -13,11 +13,11 @@ _KEPT_FOR_A_DAY = "86400"
 
 
 def is_cross_site(request: Request, allowed: Collection[str], public_url: str) -> bool:
-    """Say whether a web page of an origin that is not allowed had a browser send the request.
+    """Say whether a web page of an origin that is not allowed made a browser send the request.
 
-    A browser adds the password or the cookie that it remembers, also to a form that any page sends.
-    It tells where that page is from, and no page can change what it tells. A token it never adds:
-    where all origins may call ("*"), a page that shows one holds it itself.
+    A browser adds a password or cookie that it remembers even to a form of another site's page. It
+    also says which origin the page is from, and no page can change that. A browser never adds a
+    token: if all origins may call ("*"), a page that sends a token has it from its user.
     """
     origin = request.header("origin")
     fetched_from = request.header("sec-fetch-site")
@@ -32,17 +32,17 @@ def is_cross_site(request: Request, allowed: Collection[str], public_url: str) -
 
 
 class Cors:
-    """What is told to browsers about the configured origins; "*" stands for all."""
+    """The headers by which browsers let pages of the configured origins call; "*" means all."""
 
     def __init__(self, origins: Collection[str]) -> None:
         self._origins = frozenset(origins)
 
     def is_preflight(self, request: Request) -> bool:
-        """Say whether a browser asks what it may send; it shows no credential then."""
+        """Say whether a browser asks what it may send; such a request has no credential."""
         return request.method == "OPTIONS" and bool(request.header("access-control-request-method"))
 
     def preflight_response(self, request: Request, methods: str) -> Response:
-        """Return what a browser may send, if `allow` then says that it may call at all."""
+        """Return what a browser may send; the headers of `allow` say whether it may call at all."""
         return Response(
             headers={
                 "Access-Control-Allow-Methods": methods,

@@ -1,4 +1,4 @@
-"""Who is asking: the Authorization header."""
+"""Letting in by the Authorization header."""
 
 from __future__ import annotations
 
@@ -20,13 +20,16 @@ _log = structlog.get_logger()
 
 
 class HeaderDoor:
-    """Whoever asks shows a credential in the Authorization header (contract, section 2)."""
+    """Lets in by the credential in the Authorization header (contract, section 2)."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
 
     async def admit(self, request: Request) -> Admitted:
-        """Return who asks, and the entry that a request to read names."""
+        """Return who sent a request, and for a GET the entry that its path names.
+
+        Raises as `Door.admit` does.
+        """
         credential = credential_of(request)
         request.credential_kind = credential.kind
         guid = request.parameters.get("guid") if request.method in _READING else None
@@ -37,14 +40,14 @@ def credential_of(request: Request) -> Credential:
     """Return the credential in the Authorization header (contract, section 2).
 
     Raises:
-        NotAuthorized: There is none, or it is malformed.
+        NotAuthorized: There is no credential, or it is malformed.
     """
     scheme, _, value = request.header("authorization").partition(" ")
     credential: Credential | None = None
     if scheme.lower() == "bearer":
         credential = read_token(value.strip())
     elif scheme.lower() == "basic":
-        with suppress(binascii.Error, ValueError):  # which is no base64
+        with suppress(binascii.Error, ValueError):  # it is not valid base64
             credential = read_basic(base64.b64decode(value.strip(), validate=True))
     if credential is None:
         raise NotAuthorized
@@ -52,13 +55,13 @@ def credential_of(request: Request) -> Credential:
 
 
 def is_basic(request: Request) -> bool:
-    """Say whether a name and a password are shown, or should be."""
+    """Say whether the header is for Basic: a name and a password, valid or not."""
     scheme, _, _ = request.header("authorization").partition(" ")
     return scheme.lower() == "basic"
 
 
 def log_refusal(request: Request, error: Exception) -> None:
-    """Log that somebody was not let in; never a name: people type passwords where it belongs."""
+    """Log that a login was refused; never its name, since people type passwords in its place."""
     _log.warning(
         "login refused",
         request_id=request.id,

@@ -1,4 +1,4 @@
-"""Whether the service lives, and whether it can read and write."""
+"""Whether the service runs, and whether it can read and write."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from feedkeep.service import Service
 
 
 class StatusReply(Struct):
-    """What is said to /livez and /readyz when all is well."""
+    """The reply to /livez and /readyz when all is well."""
 
     status: str
 
@@ -30,8 +30,8 @@ class LiveResource:
 class ReadyResource:
     """/readyz: whether the store can read and write.
 
-    Finding that out is a commit, and whoever likes may ask. So the store is asked once a second at
-    most, and all who come meanwhile share what it said.
+    That takes a commit, and anybody may ask. So the store is asked at most once a second, and all
+    requests that come meanwhile share its answer.
     """
 
     def __init__(self, service: Service) -> None:

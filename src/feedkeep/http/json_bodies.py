@@ -1,4 +1,4 @@
-"""JSON in bodies: written, and read within bounds, strictly or as leniently as apps write it."""
+"""JSON in bodies: written, and read within limits, either strictly or leniently, as apps need."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Problem(Struct):
 
 
 def _finite(text: str) -> float:
-    """Return the number that a JSON number with a fraction or an exponent is.
+    """Return a JSON number that has a fraction or an exponent.
 
-    msgspec's own reading of some takes ten times as long, 1.2 seconds for a body full of them.
+    msgspec takes ten times as long to read some of these: 1.2 seconds for a body full of them.
     """
     number = float(text)
     if math.isinf(number):
@@ -47,11 +47,12 @@ def decode(decoder: msgspec.json.Decoder[Body], body: bytes) -> Body:
     """Return what a body says.
 
     Raises:
-        InvalidInput: It is not UTF-8, not JSON, too deep, too much, or not of the request's shape.
+        InvalidInput: It is not UTF-8, is not JSON, is too deep, has too many values, or does not
+            have the shape of the request.
     """
     check_json(body)
     try:
-        # msgspec skips fields that it does not know without looking whether they are UTF-8.
+        # Decoded first, since msgspec does not check that fields it does not know are UTF-8.
         return _decode_text(decoder, body.decode())
     except UnicodeDecodeError as error:
         raise InvalidInput(f"The body is not UTF-8 at byte {error.start}.") from error
@@ -65,7 +66,7 @@ def _decode_text(decoder: msgspec.json.Decoder[Body], text: str) -> Body:
     try:
         return decoder.decode(text)
     except msgspec.ValidationError:
-        # Of duplicate keys the last counts, and that one alone has to be valid.
+        # If a key occurs twice, the last one counts, and only that one has to be valid.
         return msgspec.convert(ANY.decode(text), decoder.type)
 
 
@@ -73,7 +74,7 @@ def read_object(body: bytes) -> dict[str, Any]:
     """Return a JSON object; anything else counts as an empty one.
 
     Raises:
-        InvalidInput: It is no JSON, or too deep or too much.
+        InvalidInput: It is not valid JSON, or too deep, or has too many values.
     """
     value = decode(ANY, body)
     return value if isinstance(value, dict) else {}
@@ -83,14 +84,14 @@ def read_list(body: bytes) -> list[Any]:
     """Return a JSON array; anything else counts as an empty one.
 
     Raises:
-        InvalidInput: It is no JSON.
+        InvalidInput: It is not valid JSON, or too deep, or has too many values.
     """
     value = decode(ANY, body)
     return value if isinstance(value, list) else []
 
 
 def texts(value: object) -> list[str]:
-    """Return the texts of a JSON array; other things in it are none of ours."""
+    """Return the texts of a JSON array; other values in it are left out."""
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
 

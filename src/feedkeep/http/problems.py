@@ -31,7 +31,7 @@ _log = structlog.get_logger()
 
 
 class NoRoom(FeedkeepError):
-    """Other requests hold all the memory that there is for bodies and responses."""
+    """Other requests hold all the memory that bodies and responses may take."""
 
 
 class BodyTooSlow(FeedkeepError):
@@ -40,7 +40,7 @@ class BodyTooSlow(FeedkeepError):
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """An error's status, its fixed text, and what a person can act on."""
+    """An error's status, its fixed text, and a detail that says what to do."""
 
     status: int
     text: str
@@ -84,11 +84,11 @@ _FIXED = {
     BodyTooSlow: TOO_SLOW,
     NoRoom: NO_ROOM,
 }
-"""The errors that are told the same whatever the route."""
+"""The errors whose response is the same on every route."""
 
 
 def refusal_of(error: Exception, allow: str, invalid_status: int = METHOD_NOT_ALLOWED) -> Refusal:
-    """Return what an error is told as; `allow` names the methods that the route has."""
+    """Return the refusal for an error; `allow` names the methods that the route has."""
     for kind, refusal in _FIXED.items():
         if isinstance(error, kind):
             return refusal
@@ -115,7 +115,7 @@ def refusal_of(error: Exception, allow: str, invalid_status: int = METHOD_NOT_AL
 
 
 def response_to(error: Exception, request: Request, target: Target | None) -> JsonResponse:
-    """Answer any error that a request ended in; log those that are not the client's."""
+    """Return the response to any error; log it unless it is the client's fault."""
     if target is None:
         refusal = refusal_of(error, "")
     else:
@@ -128,7 +128,7 @@ def response_to(error: Exception, request: Request, target: Target | None) -> Js
 
 
 def log_cut(error: Exception, request: Request) -> None:
-    """Log that a response ends in the middle, since what should come next could not be had."""
+    """Log that a response was cut, since the rest of it could not be read."""
     is_defect = not isinstance(error, StoreUnavailable)
     known = {"exc_info": error} if is_defect else {"reason": str(error)}
     _log.error("reply cut", request_id=request.id, **known)

@@ -19,7 +19,7 @@ from feedkeep.http.requests import Request
 from feedkeep.http.responses import JsonResponse, shared
 from feedkeep.http.routing import Handler, NoSuchRoute
 
-# libyaml's, with which PyYAML's wheels are built: without it, a third of each start is this.
+# libyaml, with which PyYAML's wheels are built: without it, this takes a third of each start.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _CACHED_FOR_A_DAY = "public, max-age=86400"
 _PAGE = """<!doctype html>
@@ -47,7 +47,7 @@ _POLICY = (
 
 
 def openapi_document(packages: Sequence[str]) -> dict[str, Any]:
-    """Return the OpenAPI 3.1 document whose parts these packages have; the first has its head."""
+    """Return the OpenAPI 3.1 document, joined from these packages; the first one has its head."""
     document, *others = map(_part, packages)
     for part in others:
         document["tags"] += part["tags"]
@@ -88,7 +88,7 @@ class DocsResource:
 
 
 def leading_to(place: str) -> Handler[Request]:
-    """Return what leads people to a place beside the path that they asked for."""
+    """Return a handler that redirects to a place relative to the path of the request."""
 
     async def lead(_request: Request) -> Response:
         return RedirectResponse(place, 302)

@@ -1,4 +1,4 @@
-"""A request as every edge sees it: Starlette's, with what this service knows of who sent it."""
+"""A request as every edge sees it: Starlette's, with what the service knows about its client."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from feedkeep.http.addresses import plain_address
 from feedkeep.model import Admitted, CredentialKind
 
 HOLD = "feedkeep.hold"
-"""Where a scope may have a function that counts the bytes that a request takes from the memory."""
+"""The key of a scope under which a function may be that counts the memory a request takes."""
 
 
 class BodyTooLarge(FeedkeepError):
@@ -28,15 +28,15 @@ class Request:
     """One request.
 
     Attributes:
-        http: The request itself, by Starlette's documented door.
+        http: The request itself, as Starlette documents it.
         method: In capital letters.
         path: The path, percent-decoded, without the query.
-        parameters: What stands in the path where the route has names.
-        id: What the log and the response call it.
+        parameters: The texts in the path for the names of the route.
+        id: Its id in the log and in the response.
         address: The address of the client: of the last hop that is not a trusted proxy.
         credential_kind: What kind of credential came with it, as far as that is known.
-        asker: Who is asking, as far as the log can tell.
-        response_headers: Headers that the response is to have, whatever it is.
+        asker: Who sent it, for the log; None until a credential was accepted.
+        response_headers: Headers to add to the response, whatever it is.
     """
 
     parameters: Mapping[str, str]
@@ -60,9 +60,9 @@ class Request:
             )
 
     def header(self, name: str) -> str:
-        """Return a header, by its name in small letters; "" if there is none.
+        """Return a header, by its name in lower case; "" if there is none.
 
-        One that came more than once is the list of what came (RFC 9110, section 5.3).
+        If it was sent more than once, its values are joined by commas (RFC 9110, section 5.3).
         """
         return self._headers.get(name.encode(), b"").decode("latin-1")
 
@@ -88,7 +88,7 @@ class Request:
         """Count texts that the response will be made of, which may be long together.
 
         Raises:
-            NoRoom: Others take all the memory that there is for responses.
+            NoRoom: Other requests hold all the memory that bodies and responses may take.
         """
         if hold := self.http.scope.get(HOLD):
             hold(sum(map(len, texts)))
@@ -148,7 +148,7 @@ def _peer_of(http: HTTPRequest) -> str:
 def _client_behind(proxy: str, forwarded_for: str, trusted_proxies: Collection[str]) -> str:
     """Return the address of the last hop that is not a trusted proxy.
 
-    What stands before it in the header, the client itself may have written.
+    Addresses before that one in the header may have been invented by the client.
     """
     address, hops = proxy, forwarded_for.split(",")
     while address in trusted_proxies and hops:

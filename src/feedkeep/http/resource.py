@@ -1,4 +1,4 @@
-"""What the resources of this protocol have in common."""
+"""What the resources of the protocols for podcast apps have in common."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from feedkeep.turns import LONG_BYTES, beside
 
 
 class Resource:
-    """What is at a route; if that is not public, the door has seen to it that it is the asker's."""
+    """Handles the requests of a route. If that is not public, a door has let the client in."""
 
     def __init__(self, service: Service, settings: Settings) -> None:
         self.service = service
@@ -35,7 +35,7 @@ class Resource:
         return await beside(len(body) > LONG_BYTES, read_object, body)
 
     def check_count(self, count: int) -> None:
-        """Check how many things are in one request.
+        """Check how many items are in one request.
 
         Raises:
             InvalidInput: There are too many.
@@ -45,5 +45,5 @@ class Resource:
 
 
 def done() -> Response:
-    """Return an empty response: to mygpoclient, any other is a failure."""
+    """Return an empty response: mygpoclient takes any other for a failure."""
     return Response(headers={"Content-Type": "text/plain"})

@@ -1,4 +1,4 @@
-"""Responses that Starlette has not: encoded JSON, and bodies in chunks that fail aloud."""
+"""Responses that Starlette lacks: encoded JSON, and bodies in chunks whose failure is noticed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import aclosing
 from starlette.responses import Response, StreamingResponse
 
 WHOLE_BYTES = 262_144
-"""How many bytes of a body that comes in chunks are waited for before the response begins."""
+"""How many bytes of a body that is made in chunks are made before the response begins."""
 
 _CHUNK_BYTES = 64 * 1024
 
@@ -20,11 +20,11 @@ class JsonResponse(Response):
 
 
 async def streamed(chunks: AsyncGenerator[bytes, None], *, is_head: bool) -> Response:
-    """Return JSON whose chunks are made while it is sent; a short one is a response like any other.
+    """Return JSON whose chunks are made while it is sent; a short one is made before.
 
-    For HEAD nothing is made that nobody wants. Raises whatever the first chunks do: those that are
-    short enough to be waited for. If a later one fails, the response has no end, and whoever serves
-    it cuts the connection: a client must not take half a list for all of it.
+    For HEAD, the chunks after the first bytes are not made. Raises whatever fails while the first
+    `WHOLE_BYTES` are made. If a later chunk fails, the server cuts the connection: a client must
+    not take half a list for the whole.
     """
     first = bytearray()
     async for chunk in chunks:
@@ -48,7 +48,7 @@ async def _with_first(
 
 
 def shared(body: bytes, headers: dict[str, str]) -> Response:
-    """Return a body that all clients share: none of them ever has all of it for itself."""
+    """Return a body that all clients share, in slices: no client holds a copy of all of it."""
     return StreamingResponse(_slices(body), headers=headers | {"Content-Length": str(len(body))})
 
 

@@ -1,4 +1,4 @@
-"""The table of routes, and finding in it what answers a request."""
+"""The table of routes, and finding the one that answers a request."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from feedkeep.model import Admitted
 R = TypeVar("R", bound=Request)
 
 Handler: TypeAlias = Callable[[R], Awaitable[Response]]
-"""What answers the requests of one method at one route."""
+"""A function that answers the requests of one method at one route."""
 
 
 class NoSuchRoute(FeedkeepError):
-    """Nothing is at the path of a request."""
+    """No route has the path of a request."""
 
 
 class NoSuchMethod(FeedkeepError):
@@ -30,8 +30,8 @@ class NoSuchMethod(FeedkeepError):
 class AnyRoute(Generic[R]):
     """A path with names, such as /subscriptions/{guid}, and a handler for each method it has.
 
-    A name can say what it stands for, as in {format:json|txt}; else it is all up to a slash. HEAD
-    is answered wherever GET is.
+    A name can have a pattern, as in {format:json|txt}; without one it stands for any text without a
+    slash. HEAD is answered wherever GET is.
 
     Attributes:
         path: The path.
@@ -64,7 +64,7 @@ class AnyRoute(Generic[R]):
         self.allow = ", ".join(self.methods)
 
     def handler(self, method: str) -> Handler[R]:
-        """Return what answers a method.
+        """Return the handler of a method.
 
         Raises:
             NoSuchMethod: The route does not have it.
@@ -76,23 +76,23 @@ class AnyRoute(Generic[R]):
 
 
 class Route(AnyRoute[AdmittedRequest]):
-    """A route for those who were let in; its handlers are given who that is."""
+    """A route for clients that were let in; its handlers are given who that is."""
 
 
 class PublicRoute(AnyRoute[Request]):
-    """A route that answers whoever asks; its handlers know nobody."""
+    """A route that needs no credential; its handlers do not know who sent a request."""
 
 
 class Door(Protocol):
-    """How those who ask show who they are."""
+    """How a protocol finds out who sent a request."""
 
     async def admit(self, request: Request) -> Admitted:
-        """Return who asks; leave in the request what kind of credential they showed.
+        """Return who sent a request; set the request's `credential_kind`.
 
         Raises:
-            NotAuthorized: They show nothing that lets anybody in.
-            Forbidden: They ask for what is somebody else's.
-            TooManyAttempts: Too many wrong passwords came.
+            NotAuthorized: The request has no valid credential.
+            Forbidden: Its path belongs to another account.
+            TooManyAttempts: Too many wrong passwords were sent.
         """
 
 
@@ -101,10 +101,10 @@ class Edge:
     """The routes of one protocol.
 
     Attributes:
-        routes: What there is; of two routes that a path matches, the first one counts.
-        door: How those who ask for what is not public show who they are.
-        invalid_status: What an input that is not valid is answered with.
-        prefixes: What each route's path is served under.
+        routes: The routes; if a path matches two of them, the first one counts.
+        door: What lets clients in at routes that are not public.
+        invalid_status: The status code for input that is not valid.
+        prefixes: The prefixes under which each route is served.
     """
 
     routes: Sequence[Route | PublicRoute]
@@ -115,12 +115,12 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a request leads to.
+    """A route under one of its edge's prefixes.
 
     Attributes:
-        path: The route's path, with its prefix.
+        path: The route's path, with the prefix.
         route: The route.
-        edge: What it is a part of.
+        edge: The edge that the route belongs to.
     """
 
     path: str
@@ -128,7 +128,7 @@ class Target:
     edge: Edge
 
     async def answer(self, request: Request) -> Response:
-        """Find out who asks, and only then look at the method (contract, section 2).
+        """Check the credential, and only then the method (contract, section 2).
 
         Raises whatever the door or the handler does, and `NoSuchMethod`.
         """
@@ -144,7 +144,7 @@ class Router:
     """The routes of all edges, compiled."""
 
     def __init__(self, edges: Iterable[Edge]) -> None:
-        """Take edges; of two routes that a path matches, the first one counts."""
+        """Take the edges; if a path matches two routes, the first one counts."""
         self._exact: dict[str, Target] = {}
         self._patterns: dict[str, list[tuple[re.Pattern[str], bool, Target]]] = {}
         for target in targets(edges):
@@ -157,18 +157,20 @@ class Router:
                 several.append((_pattern(path), "}." in path, target))
 
     def find(self, request: Request) -> Target:
-        """Return what a request leads to, and give the request what stands in its path.
+        """Return the target of a request, and set the request's `parameters`.
 
         Raises:
-            NoSuchRoute: Nothing is there.
+            NoSuchRoute: No route has its path.
         """
         request.parameters = {}
-        if request.path.startswith("//"):  # of Cardo, given an address with a slash at its end
+        if request.path.startswith("//"):  # Cardo, if its address has a slash at the end
             request.path = "/" + request.path.lstrip("/")
         if target := self._exact.get(request.path):
             return target
         first = _first_segment(request.path)
-        has_dot = "." in request.path  # few paths have: it spares them two patterns of three
+        has_dot = (
+            "." in request.path
+        )  # few paths have one: the others need not try two patterns of three
         for pattern, has_ending, target in self._patterns.get(first) or self._patterns.get("", []):
             if has_ending and not has_dot:
                 continue
@@ -179,7 +181,7 @@ class Router:
 
 
 def targets(edges: Iterable[Edge]) -> Iterator[Target]:
-    """Yield what there is at each path."""
+    """Yield the target of each path."""
     for edge in edges:
         for prefix in edge.prefixes:
             for route in edge.routes:

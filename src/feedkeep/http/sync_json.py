@@ -88,7 +88,7 @@ def upload_reply(uploaded: Uploaded) -> UploadReply:
 
 
 async def actions_in_chunks(found: ActionsSince) -> AsyncGenerator[bytes, None]:
-    """Yield an `ActionsReply` as JSON: what is before its actions, these, and what is after."""
+    """Yield an `ActionsReply` as JSON, in chunks: its start, its actions page by page, its end."""
     before, after = encode(ActionsReply([], found.timestamp)).split(b"[]")
     between = before + b"["
     async with aclosing(found.pages) as pages:

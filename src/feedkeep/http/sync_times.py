@@ -20,7 +20,7 @@ _NUMBER = re.compile(r"[0-9]{1,15}(?:\.[0-9]*)?")
 
 
 def read_time(value: object) -> int | None:
-    """Return the second that an action was done in, or None if nothing sensible is said.
+    """Return the second in which an action was done, or None if the value is not a time.
 
     Without an offset, a time is in UTC. Numbers are seconds, or milliseconds if they are that
     large.
@@ -37,7 +37,7 @@ def read_time(value: object) -> int | None:
 
 
 def write_time(second: int) -> str:
-    """Return a time in UTC without an offset: Kasts reads no other."""
+    """Return a time in UTC without an offset: Kasts cannot read any other."""
     return datetime.fromtimestamp(second, UTC).replace(tzinfo=None).isoformat()
 
 
@@ -45,7 +45,7 @@ def read_since(text: str) -> Second:
     """Return the second that an app asks for changes since; without one, the first.
 
     Raises:
-        InvalidInput: It is no number.
+        InvalidInput: It is not a number.
     """
     text = text.strip()
     if not text:

@@ -19,10 +19,10 @@ _TRUE = {"true", "1", "yes"}
 
 
 class Syncing(Resource):
-    """The four things that apps of both protocols do; each is a handler."""
+    """The four handlers that both protocols share."""
 
     async def tell_changes(self, request: AdmittedRequest) -> Response:
-        """Tell what was added and removed since a second."""
+        """Send what was added and removed since a second."""
         since = read_since(request.query("since"))
         found = await self.service.url_lists.changes(request.admitted, since, device_of(request))
         changes = found.changes
@@ -31,7 +31,7 @@ class Syncing(Resource):
         return JsonResponse(await beside(len(changes.add) > LONG_LIST, encode, reply))
 
     async def receive_changes(self, request: AdmittedRequest) -> Response:
-        """Add and remove."""
+        """Add and remove what an app uploads."""
         wanted = await self.json_object(request)
         added, removed = texts(wanted.get("add")), texts(wanted.get("remove"))
         self.check_count(len(added) + len(removed))
@@ -41,10 +41,10 @@ class Syncing(Resource):
         return JsonResponse(encode(upload_reply(uploaded)))
 
     async def tell_actions(self, request: AdmittedRequest) -> Response:
-        """Tell what came since a second; of one podcast, if it is named.
+        """Send the actions received since a second; of one podcast, if the query names it.
 
-        An app that names a device is told what all have done: Music Assistant names one in what it
-        asks, and none in what it sends.
+        The actions of all devices are sent, also if the query names one: Music Assistant names a
+        device when it asks, and none when it uploads.
         """
         found = await self.service.episode_actions.since(
             request.admitted,
@@ -55,7 +55,7 @@ class Syncing(Resource):
         return await streamed(actions_in_chunks(found), is_head=request.method == "HEAD")
 
     async def receive_actions(self, request: AdmittedRequest) -> Response:
-        """Keep actions."""
+        """Store the actions that an app uploads."""
         body = await self.body(request)
         sent = await beside(len(body) > LONG_BYTES, self._sent, body)
         uploaded = await self.service.episode_actions.record(request.admitted, sent)

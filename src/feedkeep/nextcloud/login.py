@@ -1,7 +1,7 @@
 """The login flow v2: an app sends its owner to a page, and fetches a token once they let it in.
 
-The app begins with a secret that it alone gets to know; the page's address holds the SHA-256 of it.
-Nothing is kept until the owner has logged in on that page, so beginning a login costs nothing.
+The app begins, and gets a secret that only it knows; the page's address has the SHA-256 of that.
+Nothing is stored until the owner has logged in on the page, so beginning a login costs nothing.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class BeginResource(Resource):
     """/index.php/login/v2: the beginning of a login."""
 
     async def post(self, request: Request) -> Response:
-        """Tell the app what to poll with, and where to send its owner."""
+        """Give the app a secret to poll with, and the address to send its owner to."""
         base = (self.public_url or request.base_url) + _PATH
         secret = self.service.logins.begin_login()
         app = request.header("user-agent")[:_MAX_APP_CHARACTERS]
@@ -68,7 +68,7 @@ class FlowResource(Resource):
     """/index.php/login/v2/flow/{login}: the page on which the owner logs in and lets the app in."""
 
     async def get(self, request: Request) -> Response:
-        """Show the form, unless it would be of no use."""
+        """Show the form, unless the link is too old."""
         return self._page(request) if self._is_open(request) else pages.response(pages.too_old())
 
     async def post(self, request: Request) -> Response:
@@ -108,7 +108,7 @@ class FlowResource(Resource):
         return self._page(request, "The name or the password is not right.", FORBIDDEN)
 
     def _page(self, request: Request, problem: str = "", status: int = 200) -> Response:
-        """Return the form, with a secret that only a page of ours can send back."""
+        """Return the form, with a secret that only this page can send back."""
         secret = secrets.token_urlsafe(16)
         response = pages.response(pages.form(_app(request), secret, problem), status)
         response.set_cookie(
@@ -118,7 +118,7 @@ class FlowResource(Resource):
 
 
 def _polled_with(body: bytes) -> str:
-    """Return what an app polls with: in a form, or as JSON (Cardo, PinePods)."""
+    """Return the secret that an app polls with, from a form or from JSON (Cardo, PinePods)."""
     if body.lstrip().startswith(b"{"):
         return text(read_object(body).get("token"))
     return _form(body).get("token", "")
@@ -130,7 +130,7 @@ def _is_from_our_page(request: Request, form: dict[str, str]) -> bool:
 
 
 def _app(request: Request) -> str:
-    """Return what the app calls itself, which anybody can have written into the address."""
+    """Return what the app calls itself; anybody can have written that into the address."""
     name = request.query("app")
     return "".join(filter(str.isprintable, name)).strip()[:_MAX_APP_CHARACTERS] or _UNKNOWN_APP
 

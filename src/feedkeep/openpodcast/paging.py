@@ -15,7 +15,7 @@ MAX_PAGE = 10**9
 MAX_PER_PAGE = 1_000
 DEFAULT_PER_PAGE = 50
 BEGINNING = Stamp(-1)
-"""Before every stamp: what a list without `since` starts after."""
+"""Before every stamp: a list without `since` starts after it."""
 END = Stamp(253_402_300_799_999_999)
 """The last moment of the year 9999."""
 
@@ -25,8 +25,8 @@ _WHOLE_NUMBER = re.compile(r"[0-9]{1,18}")
 def page_request(query: QueryParams) -> PageRequest:
     """Return which page a query asks for.
 
-    `after` stands in `next` links only: a page that is counted off from `since` would skip an entry
-    whenever one before it changes and moves to the end.
+    Only `next` links have `after`. A page that is counted from `since` would skip an entry whenever
+    one before it changes, and so moves to the end.
 
     Raises:
         InvalidInput: A value is empty, given twice, or out of its range.
@@ -54,10 +54,10 @@ def previous_url(base: str, asked: PageRequest) -> str | None:
 
 
 def whole_number(text: str, greatest: int) -> int:
-    """Return the whole number from 1 to `greatest` that `text` is.
+    """Return the whole number from 1 to `greatest` that `text` has.
 
     Raises:
-        InvalidInput: It is something else.
+        InvalidInput: `text` is not such a number.
     """
     number = int(text) if _WHOLE_NUMBER.fullmatch(text) else 0
     if not 1 <= number <= greatest:
@@ -78,7 +78,7 @@ def _one(query: QueryParams, name: str, read: Callable[[str], T], default: T) ->
 
 
 def _read_since(text: str) -> Stamp:
-    """Return a stamp that can be written again: an offset may lead out of the years we write."""
+    """Return a stamp in a year that can be written: an offset may lead out of these."""
     return min(max(read_stamp(text), BEGINNING), END)
 
 

@@ -1,4 +1,4 @@
-"""The resources of the interface: each translates a request to a use case, and back."""
+"""The resources of the interface: each translates a request for a use case, and its result back."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class SubscriptionResource:
 
 
 class DeletionResource:
-    """/deletions/{deletion_id}: what became of a deletion."""
+    """/deletions/{deletion_id}: a deletion that was carried out."""
 
     def __init__(self, service: Service) -> None:
         self._service = service

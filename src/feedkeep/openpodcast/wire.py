@@ -1,4 +1,4 @@
-"""The JSON that goes over the wire: request and reply types, exactly as interface.md names them."""
+"""The JSON of requests and replies, with exactly the names of the Open Podcast API."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class SubscriptionReply(Struct):
 
 
 class UpdateReply(Struct):
-    """The reply to PATCH /subscriptions/{guid}: what the request had to do with."""
+    """The reply to PATCH /subscriptions/{guid}: the fields that the request was about."""
 
     new_feed_url: str | UnsetType = UNSET
     is_subscribed: bool | UnsetType = UNSET

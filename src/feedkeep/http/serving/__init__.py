@@ -1,4 +1,4 @@
-"""HTTP itself: listening, the bounds of what a client may send, and how errors end there."""
+"""The HTTP server: listening, the limits on what clients may send, and refusals without a route."""
 
 from feedkeep.http.serving.listening import listen, run
 

@@ -1,6 +1,7 @@
-"""Taking connections in: each has a place from when it is accepted, and some have to go for others.
+"""Accepting connections: each is counted from then on, and some are cut to make room for others.
 
-With asyncio's own server, nobody knows of a connection whose TLS handshake has not ended.
+asyncio's own server reports a connection only after its TLS handshake, so that silent handshakes
+would not be counted.
 """
 
 from __future__ import annotations
@@ -19,16 +20,16 @@ from feedkeep.http.serving.protocol import Protocol
 from feedkeep.http.serving.writing import reset
 
 BACKLOG = 2_048
-"""How many connections the kernel accepts before we take them in."""
+"""How many connections the kernel queues until they are accepted here."""
 
 AT_ONCE = 32
-"""How many of them are taken in before others have their turn."""
+"""How many connections are accepted before other tasks can run."""
 
 PAUSE_SECONDS = 0.5
-"""How long none are after the system refused one, as it does when it is out of memory or files."""
+"""How long accepting pauses after the system refused, being out of memory or of files."""
 
 LINGER_SECONDS = 0.1
-"""How long after the last one was taken in, at a stop, its request may take to come."""
+"""How long, at a stop, the request of the last accepted connection may take to arrive."""
 
 _OWES_FOR_LONG, _IDLE, _OWES = range(3)
 
@@ -36,11 +37,12 @@ _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
 class Doorway:
-    """Takes the connections of a listening socket in, until it is closed.
+    """Accepts the connections of a listening socket, until it is closed.
 
-    When there is no place left, those have to go first that have owed us something for more than a
-    second: the end of a handshake, a head, a body. Then idle ones, then others that owe us
-    something; of each kind those that did so for the longest. Who is being answered stays.
+    When there are as many as there may be, some are cut to make room. First those that have owed us
+    something for more than a second: the end of a handshake, a head, a body. Then idle ones, then
+    others that owe us something; of each kind those that have done so the longest. A connection
+    whose request is being answered is never cut.
     """
 
     def __init__(
@@ -60,27 +62,27 @@ class Doorway:
         self._loop = asyncio.get_running_loop()
 
     def open(self) -> None:
-        """Begin to take connections in."""
+        """Begin to accept connections."""
         self._listener.setblocking(False)
         self._loop.add_reader(self._listener, self._take, AT_ONCE)
 
     async def close(self) -> None:
-        """Take in all that the kernel has accepted, let it send what is on its way, and end."""
+        """Accept all that the kernel has queued, read what is on its way, and close the socket."""
         self._loop.remove_reader(self._listener)
         self._take(BACKLOG)
         self._listener.close()
         await asyncio.sleep(LINGER_SECONDS)
-        for _ in range(2):  # however late this goes on: what came meanwhile is read first
+        for _ in range(2):  # on a busy machine too, what arrived during the pause is read
             await asyncio.sleep(0)
         for task in self._entering:
             task.cancel()
 
     def _take(self, max_taken: int) -> None:
-        """Take connections in while there are some."""
+        """Accept connections while there are any, but not more than `max_taken`."""
         for _ in range(max_taken):
             try:
                 connection, _ = self._listener.accept()
-            except (BlockingIOError, ConnectionAbortedError):
+            except (BlockingIOError, ConnectionAbortedError):  # none is left, or its client is gone
                 return
             except OSError as error:
                 self._pause(error)
@@ -110,11 +112,11 @@ class Doorway:
         self._loop.call_later(PAUSE_SECONDS, self._go_on)
 
     def _go_on(self) -> None:
-        if self._listener.fileno() >= 0:  # it is not closed meanwhile
+        if self._listener.fileno() >= 0:  # unless it was closed meanwhile
             self.open()
 
     def _make_room(self) -> bool:
-        """Cut a hundredth of all at once, so that it is done seldom; say whether any had to go."""
+        """Cut a hundredth of all connections, so that this is seldom needed; say if any was cut."""
         now = self._loop.time()
         count = self._max_connections // 100 + 1
         victims = nsmallest(count, self._ranked(now), key=lambda pair: pair[0])
@@ -140,5 +142,8 @@ class Doorway:
 
 
 def _rank(owes_since: float, now: float) -> tuple[int, float]:
+    # Whoever holds open silent handshakes, or bodies without their last byte, could otherwise take
+    # all places. A client that has just connected owes a head, too, and has a second to send it:
+    # idle clients go before it.
     is_slow = now - owes_since > in_flight.SLOW_SECONDS
     return _OWES_FOR_LONG if is_slow else _OWES, owes_since

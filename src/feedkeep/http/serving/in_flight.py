@@ -1,6 +1,6 @@
-"""The bounds of bodies and replies under way, on whatever server: it is ASGI alone.
+"""The limits of request bodies and replies under way; it is plain ASGI, and works on any server.
 
-How many bytes they are together, and how long a client may take to send or to read them.
+How many bytes all of them hold together, and how long a client may take to send or to read them.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from feedkeep.http.requests import HOLD
 from feedkeep.http.serving.refusals import response_of
 
 CHUNK_BYTES = 64 * 1024
-"""How much of a reply is handed to the server at once."""
+"""How much of a reply is given to the server at a time."""
 
 PATIENCE_SECONDS = 30.0
 """How long a client may take to send its body, and to take a chunk of a reply."""
 
 SLOW_SECONDS = 1.0
-"""After how long whoever is slow has to go when others wait for room."""
+"""After how long a slow client may be cut if others wait for room."""
 
 WAIT_SECONDS = 5.0
 """How long a request waits for room before it is refused."""
 
 _log = structlog.get_logger()
 
-# In this version of ASGI, `send` may raise when the client has left. With an older one Starlette
-# listens for that beside a response, which would be a second task in here.
+# In this version of ASGI, `send` may raise an error when the client has left. With an older one,
+# Starlette waits for that in a second task beside each response.
 _ASGI = {"version": "3.0", "spec_version": "2.4"}
 
 T = TypeVar("T")
@@ -42,21 +42,21 @@ class ClientTooSlow(ConnectionError):
     """A client does not take its reply."""
 
 
-# What a request waits for, in the order in which requests have to go when room is short. An enum
-# costs a microsecond for each request.
+# What a request waits for, in the order in which requests are cut when room is short. These are
+# numbers, since an enum costs a microsecond for each request.
 NOTHING, BODY, READER, ROOM = range(4)
 
 
 class InFlight:
-    """Wraps an application, and bounds what its requests hold.
+    """Wraps an application, and limits the memory that its requests hold.
 
-    A body counts from when it comes until its request is answered, a reply until the client took
-    all of it. When they are too many bytes together, new requests and the rest of large bodies wait
-    for room, and are told to come back if there is none for long. A large reply is not kept to
-    wait: there is 503 in its place.
+    A body counts from its arrival until its request is answered, a reply until the client has
+    received all of it. If they are too many bytes together, new requests and the rest of large
+    bodies wait for room; if there is none for too long, the client gets 503. A large reply does not
+    wait: without room for it, the client gets 503 instead.
 
     Attributes:
-        held_bytes: What all requests hold.
+        held_bytes: How many bytes all requests hold together.
     """
 
     def __init__(self, app: ASGIApp, max_bytes: int) -> None:
@@ -85,9 +85,9 @@ class InFlight:
             request.hold(0)
 
     def cut_the_slow(self) -> None:
-        """Cut whom we waited for too long, and who is slow while others wait for room.
+        """Cut clients that took too long, and those that are slow while others wait for room.
 
-        To be called each second.
+        To be called once a second.
         """
         now = time.monotonic()
         for request in [one for one in self._requests if one.is_too_slow(now)]:
@@ -100,18 +100,19 @@ class InFlight:
                 request.cut(is_for_room=True)
 
     def is_full(self) -> bool:
-        """Say whether whoever comes has to wait."""
+        """Say whether new requests have to wait."""
         return self.held_bytes >= self._max_bytes
 
     def has_room_for(self, count: int) -> bool:
-        """Say whether so many bytes are within the bound, or nobody else has any."""
+        """Say whether so many more bytes are within the limit, or no request holds any."""
+        # A reply larger than the limit could otherwise never be sent, not even to the only client.
         return self.held_bytes + count <= self._max_bytes or self.held_bytes == 0
 
     async def room(self) -> None:
-        """Wait for room.
+        """Wait until requests hold less than the limit.
 
         Raises:
-            NoRoom: There is none for too long.
+            NoRoom: There was no room for `WAIT_SECONDS`.
         """
         try:
             async with asyncio.timeout(WAIT_SECONDS):
@@ -122,7 +123,7 @@ class InFlight:
             raise NoRoom from None
 
     def count(self, more_bytes: int) -> None:
-        """Count what a request holds more than before, or less."""
+        """Count bytes that a request holds in addition; if negative, that it holds no more."""
         self.held_bytes += more_bytes
         if more_bytes < 0 and not self.is_full():
             self._freed.set()
@@ -146,7 +147,7 @@ class _Request:
         self._send = send
 
     async def receive(self) -> Message:
-        """Take a chunk of the body."""
+        """Receive a chunk of the body; all but the first one wait for room."""
         if self._body_bytes and self._in_flight.is_full():
             await self._wait(ROOM, self._in_flight.room())
         event = await self._wait(BODY, self._receive())
@@ -155,8 +156,9 @@ class _Request:
         return event
 
     async def send(self, message: Message) -> None:
-        """Send the start of a reply, which leaves with its body, or a chunk of it, of any size."""
+        """Send the start of a reply, or a chunk of its body, of any size."""
         if message["type"] == "http.response.start":
+            # It waits for the body: a reply without room for it can still become a 503.
             self._start = message
             return
         body = message.get("body", b"")
@@ -173,7 +175,7 @@ class _Request:
         self.hold(self._body_bytes)
 
     def hold_for_reply(self, count: int) -> None:
-        """Hold what a reply is made of, until that is sent.
+        """Count what a reply will be made of, until the reply is sent.
 
         Raises:
             NoRoom: There is no room for it.
@@ -183,34 +185,37 @@ class _Request:
         self.hold(self._body_bytes + count)
 
     def hold(self, count: int) -> None:
-        """Hold so many bytes from now on."""
+        """Count that this request holds so many bytes from now on."""
         if count != self._held_bytes:
             self._in_flight.count(count - self._held_bytes)
             self._held_bytes = count
 
     def is_too_slow(self, now: float) -> bool:
-        """Say whether our patience is at its end: with a whole body, or with a chunk of a reply."""
+        """Say whether the client has taken too long for a whole body, or for a chunk of a reply."""
+        # A body has to be complete in time: a client that sends a byte now and then would hold it
+        # for ever. A reply may take long, if some of it is read: who reads slowly is not cut.
         since = self._began_at if self._waits_for == BODY else self._since
         is_of_client = self._waits_for in {BODY, READER}
         return is_of_client and now - since > PATIENCE_SECONDS
 
     def is_slow(self, now: float) -> bool:
-        """Say whether this one may have to go when others wait for room."""
+        """Say whether this request may be cut if others wait for room."""
         if self._waits_for == ROOM:
             return True
         return self._waits_for != NOTHING and now - self._began_at > SLOW_SECONDS
 
     def rank(self) -> tuple[int, float]:
-        """Return what to sort by, so that those come first who have to go first.
+        """Return a key to sort by: requests that are to be cut first come first.
 
-        Of clients, those whom we waited for the longest; of bodies that wait for room themselves,
-        the newest, so that the others can come to their end.
+        Of slow clients, those that have been slow the longest come first.
         """
-        is_ours = self._waits_for == ROOM
-        return self._waits_for, -self._began_at if is_ours else self._began_at
+        # Bodies that wait for room wait for one another, through no fault of their clients: if the
+        # newest is cut, the others can be completed.
+        is_for_room = self._waits_for == ROOM
+        return self._waits_for, -self._began_at if is_for_room else self._began_at
 
     def cut(self, *, is_for_room: bool) -> None:
-        """Let go of what this one holds, and end its wait with an error."""
+        """Release what this request holds, and end its wait with an error."""
         if self._waits_for == READER:
             self._error = ClientTooSlow()
         else:
@@ -228,9 +233,10 @@ class _Request:
         await self._wait(READER, self._send({**message, "body": body[last:]}))
 
     async def _wait(self, what: int, awaited: Awaitable[T]) -> T:
-        """Wait, and be looked at each second meanwhile."""
+        """Await something; `cut` can end that meanwhile."""
         self._task = asyncio.current_task()
         self._since = time.monotonic()
+        # Of waits for the same thing in a row, such as the chunks of a body, the first one counts.
         if what != self._waited_for:
             self._waited_for, self._began_at = what, self._since
         self._waits_for = what

@@ -1,4 +1,4 @@
-"""What is sent where no route is reached, or none can answer any more."""
+"""Responses to requests that reach no route, or whose route cannot answer any more."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def written(refusal: Refusal) -> bytes:
 
 
 def response_of(refusal: Refusal) -> JsonResponse:
-    """Return a refusal with what every response carries; the connection ends with it."""
+    """Return a refusal with the headers of every response; the connection is closed after it."""
     response = refusal.response()
     response.headers.update(_HEADERS)
     return response

@@ -22,13 +22,13 @@ from feedkeep.logs import configure_logs
 from feedkeep.settings import Settings
 
 Serve: TypeAlias = Callable[[Settings, socket.socket], Coroutine[None, None, None]]
-"""What a worker does until it is told to stop; a function of a module, so that it has a name."""
+"""What a worker runs until it is told to stop. A function of a module: others cannot be pickled."""
 
 PAUSE_SECONDS = 1.0
-"""How long after a worker's end the next one starts: a worker that cannot start costs little."""
+"""How long after a worker's end the next one starts, in case workers cannot start at all."""
 
 STOP_SECONDS = 12.0
-"""How long workers may take to stop before they are killed; they need a little less."""
+"""How long workers may take to stop before they are killed; they take a little less."""
 
 _POLL_SECONDS = 0.2
 
@@ -37,7 +37,7 @@ _spawn = multiprocessing.get_context("spawn")
 
 
 class Workers:
-    """A process for each socket."""
+    """Runs a process for each listening socket."""
 
     def __init__(self, settings: Settings, listeners: list[socket.socket], serve: Serve) -> None:
         self._settings = settings
@@ -56,7 +56,7 @@ class Workers:
                 self._start_what_is_missing()
                 wait([worker.sentinel for worker in self._workers.values()], _POLL_SECONDS)
         finally:
-            for listener in self._listeners:  # what comes now finds nobody, and does not wait
+            for listener in self._listeners:  # new connections are refused from now on
                 listener.close()
             _end(list(self._workers.values()))
 
@@ -72,7 +72,7 @@ class Workers:
             time.sleep(PAUSE_SECONDS)
 
     def _start_what_is_missing(self) -> None:
-        """Start a worker for each socket that has none; what connects meanwhile waits for it."""
+        """Start a worker for each socket that has none; its connections wait until then."""
         for listener in self._listeners:
             if listener in self._workers or self._is_stopping:
                 continue
@@ -97,7 +97,7 @@ def _end(workers: list[SpawnProcess]) -> None:
 
 
 def _work(settings: Settings, listener: socket.socket, serve: Serve) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # while starting, Ctrl-C is the parent's to tell
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # at Ctrl-C, the parent tells its workers to stop
     configure_logs(settings.log_level)
     try:
         uvloop.run(_serve_while_wanted(serve(settings, listener)))
