@@ -235,7 +235,7 @@ def test_a_certificate_that_cannot_be_used_is_told_in_one_sentence(
     other.write_to_path(tmp_path / "other.pem")
     for arguments, reason in (
         (["--tls-cert", "nowhere.pem"], "No such file"),
-        (["--tls-key", str(key)], "A key without a certificate"),
+        (["--tls-key", str(key)], "tls_key is set without a certificate"),
         (["--tls-cert", str(cert), "--tls-key", str(tmp_path / "other.pem")], "belong together"),
         (["--tls-cert", str(key), "--tls-key", str(key)], "not PEM"),
     ):

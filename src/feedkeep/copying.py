@@ -75,8 +75,8 @@ async def _advancing(records: AsyncIterator[Records], advance: Advance) -> Async
 def _compare(wanted: Checksum | None, found: Checksum | None) -> None:
     if wanted != found:
         raise StoreUnusable(
-            f"The copy is not what was copied: {_description(wanted)} became {_description(found)}."
-            " Nothing was stored; the target is still empty."
+            f"The copy differs from its source: {_description(wanted)} became"
+            f" {_description(found)}. Nothing was stored; the target is still empty."
         )
 
 

@@ -80,9 +80,7 @@ def _never_waiting(descriptor: int) -> Callable[[bytes], object]:
     if stat.S_ISSOCK(kind):
         duplicate = socket.socket(fileno=os.dup(descriptor))
         return lambda lines: duplicate.send(lines, socket.MSG_DONTWAIT)
-    if stat.S_ISREG(
-        kind
-    ):  # a disk never waits for a reader; opened again, it would be written from its start
+    if stat.S_ISREG(kind):  # a disk waits for no reader; opened again, it is written from its start
         return partial(os.write, descriptor)
     try:
         flags = os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY

@@ -105,8 +105,8 @@ class Subscription(Value, frozen=True):
     @property
     def revision(self) -> Stamp:
         """The stamp of the last change of any kind; lists are ordered by it."""
-        none = Stamp(0)
-        return max(self.subscription_changed, self.guid_changed or none, self.deleted or none)
+        never = Stamp(0)
+        return max(self.subscription_changed, self.guid_changed or never, self.deleted or never)
 
 
 class Pointer(Value, frozen=True):

@@ -429,7 +429,7 @@ def test_a_backup_made_while_the_service_runs_is_restored_where_nothing_is(
     assert own.must("backup", str(backup)) == f"Backed up to {backup}.\n"
     again = own.run("backup", str(backup))
     assert (again.returncode, again.stderr) == (
-        1, f"feedkeep: {backup} is there already; it is not overwritten.\n"
+        1, f"feedkeep: {backup} exists, and is not overwritten; move it away first.\n"
     )  # fmt: skip
     own.stop()
     over = own.run("restore", str(backup))

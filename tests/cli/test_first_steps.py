@@ -80,7 +80,7 @@ def test_a_postgres_database_without_feedkeep_in_it_is_told_and_left_alone(
     empty_postgres: FeedkeepProcess,
 ) -> None:
     for arguments in (["check"], ["account", "list"]):
-        assert "Nothing of feedkeep is in the database" in refusal(empty_postgres, *arguments)
+        assert "The database has no tables of feedkeep" in refusal(empty_postgres, *arguments)
     empty_postgres.must("account", "create", "me")
     empty_postgres.must("check")
 

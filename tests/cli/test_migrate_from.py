@@ -308,7 +308,7 @@ def test_episode_actions_without_an_end_are_told_and_those_that_came_are_kept(
     here.run_first("few_replies_are_asked_for")
     with serving(Endless()) as url:
         told = migrate(here, url)
-    assert "After 20 replies with 20 episode actions there is no end of them." in told
+    assert "After 20 replies with 20 episode actions, the other server has still more." in told
     assert kept(here)[1] == 20
 
 

@@ -75,7 +75,7 @@ def test_a_store_that_has_accounts_is_not_filled(open_store: Callable) -> None:
     async def go() -> None:
         async with open_store() as store:
             await store.fill(library(1, 5))
-            with pytest.raises(StoreUnusable, match="accounts in it already"):
+            with pytest.raises(StoreUnusable, match="has accounts already"):
                 await store.fill(library(2, 5))
             assert len(await store.accounts.all()) == 1
 

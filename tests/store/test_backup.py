@@ -131,7 +131,7 @@ def test_a_copy_made_while_others_write_has_all_that_was_stored_before(
 def test_nothing_is_overwritten(path: Path, tmp_path: Path, name: str) -> None:
     fill(path)
     (tmp_path / name).write_bytes(b"precious")
-    with pytest.raises(StoreUnusable, match="there already"):
+    with pytest.raises(StoreUnusable, match="exists, and is not overwritten"):
         copy_file(path, tmp_path / "copy.db")
     assert (tmp_path / name).read_bytes() == b"precious"
 

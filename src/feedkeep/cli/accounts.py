@@ -42,7 +42,8 @@ def create(
 ) -> None:
     """Create an account.
 
-    The password is asked for on a terminal. Without one the account is reached by tokens only.
+    The password is asked for on the terminal. Without a password, the account is used with tokens
+    only.
     """
     password = ask_password(password_stdin)
     chosen = settings(database, config)
@@ -94,7 +95,7 @@ def password(
 def disable(
     name: NameArgument, database: DatabaseOption = None, config: ConfigOption = None
 ) -> None:
-    """Let an account in no more, at once. Its list and its tokens stay."""
+    """Refuse all credentials of an account, at once. Its list and its tokens stay."""
     with_service(
         settings(database, config), lambda service: service.accounts.set_disabled(name, True)
     )
@@ -105,7 +106,7 @@ def disable(
 def enable(
     name: NameArgument, database: DatabaseOption = None, config: ConfigOption = None
 ) -> None:
-    """Let a disabled account in again."""
+    """Accept the credentials of a disabled account again."""
     with_service(
         settings(database, config), lambda service: service.accounts.set_disabled(name, False)
     )
@@ -122,7 +123,8 @@ def delete(
     """Delete an account with its list and its tokens, for good."""
     if not yes and not sys.stdin.isatty():
         raise AccountError(
-            f"Nobody can be asked whether to delete {name} and its whole list for good; say --yes."
+            f"There is no terminal to ask whether {name} is to be deleted with its whole list;"
+            " give --yes to delete it without being asked."
         )
     if not yes:
         typer.confirm(f"Delete {name} and its whole list for good?", abort=True)

@@ -12,9 +12,7 @@ from feedkeep.cli.common import ConfigOption, progress_bar, say, settings
 from feedkeep.copying import copy
 from feedkeep.settings import Settings
 
-SourceArgument = Annotated[
-    str, typer.Argument(metavar="FROM-URL", help="The database that has everything.")
-]
+SourceArgument = Annotated[str, typer.Argument(metavar="FROM-URL", help="The database to copy.")]
 TargetArgument = Annotated[
     str, typer.Argument(metavar="TO-URL", help="An empty database; it is created if it can be.")
 ]
@@ -25,8 +23,8 @@ def copy_all(source: SourceArgument, target: TargetArgument, config: ConfigOptio
 
     Accounts, tokens, passwords, lists, guids, stamps and tombstones stay exactly what they are;
     clients notice nothing. Stop the service first: what it stores meanwhile is not copied. The
-    target is filled in one step, or stays empty. Before that step is done, both are read again and
-    compared, account by account.
+    target gets everything in one step, or stays empty. Before that step ends, both databases are
+    read again and compared, account by account.
     """
     chosen = settings(source, config)
     counts = asyncio.run(_copy(chosen, settings(target, config)))

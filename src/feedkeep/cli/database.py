@@ -34,8 +34,8 @@ _AFTER_RESTORING = (
 def distribute(database: DatabaseOption = None, config: ConfigOption = None) -> None:
     """Split the tables of a PostgreSQL database with Citus over its machines, by account.
 
-    Stop the service first, and start it afterwards: it looks once, at its start, whether the tables
-    are split. What was split before stays as it is, so this can be repeated.
+    Stop the service first, and start it afterwards: only at its start does it look whether the
+    tables are split. Tables that are split already are not changed, so this can be repeated.
     """
     chosen = settings(database, config)
     if not is_postgres(chosen.database):
@@ -47,11 +47,11 @@ def distribute(database: DatabaseOption = None, config: ConfigOption = None) -> 
 
 @app.command()
 def restored(database: DatabaseOption = None, config: ConfigOption = None) -> None:
-    """Say that the database is an older one again, restored by other means than `restore`.
+    """Say that an older state of the database was restored by other means than `restore`.
 
-    Such as by pg_restore, by recovery to a point in time, or with a machine's snapshot. It moves
-    the clocks of all accounts on, so that apps miss no change from now on. Do it once after each of
-    these, before the service starts.
+    Other means are pg_restore, recovery to a point in time, or a machine's snapshot. The command
+    moves the clocks of all accounts on, so that apps miss no change from now on. Run it once after
+    each such restore, before the service starts.
     """
     chosen = settings(database, config)
     with_service(chosen, lambda service: service.accounts.move_clocks())
@@ -75,7 +75,7 @@ async def _distribute(chosen: Settings) -> list[str]:
 def migrate(database: DatabaseOption = None, config: ConfigOption = None) -> None:
     """Bring the database up to date.
 
-    Every command does so first; this one does nothing else. Where there is none, it makes one.
+    Every command does so first; this one does nothing else. It creates a database if there is none.
     """
     chosen: Settings = settings(database, config)
 
@@ -87,7 +87,7 @@ def migrate(database: DatabaseOption = None, config: ConfigOption = None) -> Non
 
 
 def back_up_to(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to; it must not be there.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The copy; it must not exist yet.")],
     database: DatabaseOption = None,
     config: ConfigOption = None,
     ignore_checksums: Annotated[
@@ -100,8 +100,8 @@ def back_up_to(
 ) -> None:
     """Copy a SQLite database to a file, also while the service runs.
 
-    The copy holds all that was stored before. It is checked, and on the disk, before it gets its
-    name.
+    The copy has everything that was stored before. It is checked, and on the disk, before it gets
+    its name.
     """
     chosen = settings(database, config)
     back_up(chosen, file.absolute(), believe_checksums=not ignore_checksums)
@@ -109,11 +109,11 @@ def back_up_to(
 
 
 def restore_from(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="What `backup` made.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that `backup` created.")],
     database: DatabaseOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Make a backup the database, where there is none yet.
+    """Restore a backup as the database. There must be no database yet.
 
     To replace a database, stop the service and move its file away first.
     """
@@ -123,7 +123,7 @@ def restore_from(
 
 
 def check(database: DatabaseOption = None, config: ConfigOption = None) -> None:
-    """Look whether everything that is stored is whole, and tell all that is not.
+    """Check that everything that is stored is whole, and report every fault.
 
     Checks the database's own structure, and that every account's list is as the contract says.
     """

@@ -56,7 +56,7 @@ def import_feeds(
     """Add the feeds of a file to an account's list.
 
     A feed that the account has already keeps its guid and its URL, and is subscribed to from now
-    on. Feeds that are refused are told at the end, each with its reason. A file without any feed is
+    on. Refused feeds are listed at the end, each with the reason. A file without any feed is
     refused as a whole.
     """
     found = read_feed_list(_read(file))
@@ -118,9 +118,9 @@ def move_feed(
 ) -> None:
     """Give a feed of an account another URL.
 
-    Apps that know feeds by URL alone go on with the old one: most publishers lead it on to the new
-    one. With --tell-apps they are told to change it; what was played comes back to them under the
-    new one.
+    Apps that know feeds by URL only go on with the old one: most publishers redirect it to the new
+    one. With --tell-apps, apps are told to replace it, and get what was played again under the new
+    one.
     """
 
     async def move(service: Service) -> None:

@@ -65,8 +65,8 @@ def migrate_from(
     It may be gpodder.net, oPodSync, gpodder2go, goPodder, podsync, PinePods, another feedkeep, or a
     Nextcloud with gpoddersync.
 
-    It can be stopped and started again at any time: it goes on where it was, and what is here
-    already is not doubled. Run it once more when the last app has moved.
+    It can be stopped and started again at any time: it goes on where it stopped, and nothing is
+    added twice. Run it once more when the last app has moved.
     """
     remote_name = remote_name or name
     remote = Remote(url, remote_name, _password(url, remote_name, from_stdin))
@@ -147,8 +147,8 @@ async def _episode_actions(
             say(f"{count} episode actions; {refused} URLs refused.")
             return
     raise RemoteError(
-        f"After {MAX_PAGES} replies with {count} episode actions there is no end of them. All of"
-        " them were brought; the next run goes on there."
+        f"After {MAX_PAGES} replies with {count} episode actions, the other server has still more."
+        " All of these are stored; run the command again for the rest."
     )
 
 
@@ -189,5 +189,5 @@ def _password(url: str, name: str, from_stdin: bool) -> str:
     else:
         raise AccountError("Give the password on standard input, with --password-stdin.")
     if not password:
-        raise AccountError("Standard input holds no password.")
+        raise AccountError("No password was given for the other server.")
     return password

@@ -22,7 +22,7 @@ app = typer.Typer(
 def list_sessions(
     name: NameArgument, database: DatabaseOption = None, config: ConfigOption = None
 ) -> None:
-    """List the sessions of an account that are still known, ended ones too."""
+    """List the stored sessions of an account, including those that ended."""
     found = with_service(
         settings(database, config), lambda service: service.tokens.sessions_of(name)
     )
@@ -38,7 +38,7 @@ def revoke(
     database: DatabaseOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Let a session end now. An app that stored the password, or a token, begins another one."""
+    """End a session now. An app that stored the password, or a token, begins another one."""
     with_service(
         settings(database, config),
         lambda service: service.tokens.revoke_session(name, TokenId(session_id)),

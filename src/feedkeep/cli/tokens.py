@@ -42,14 +42,14 @@ def create(
             metavar="N",
             min=1,
             max=MAX_DAYS,
-            help="Let it end after N days. Default: never.",
+            help="End it after N days. Default: never.",
             show_default=False,
         ),
     ] = None,
     database: DatabaseOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Print a new token, and nothing else. It is shown this once and kept nowhere."""
+    """Create a token and print it, and nothing else. It is shown only this once, and not stored."""
     made = with_service(
         settings(database, config),
         lambda service: service.tokens.create(name, label, expires_days),
@@ -61,7 +61,7 @@ def create(
 def list_tokens(
     name: NameArgument, database: DatabaseOption = None, config: ConfigOption = None
 ) -> None:
-    """List the tokens of an account, ended ones too."""
+    """List the tokens of an account, including those that ended."""
     found = with_service(settings(database, config), lambda service: service.tokens.of(name))
     show_tokens(["ID", "STATE", "CREATED", "EXPIRES", "LABEL"], found)
 
@@ -75,7 +75,7 @@ def revoke(
     database: DatabaseOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Let a token end now."""
+    """End a token now."""
     with_service(
         settings(database, config),
         lambda service: service.tokens.revoke(name, TokenId(token_id)),

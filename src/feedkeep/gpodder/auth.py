@@ -21,7 +21,7 @@ class LogoutResource(Resource):
     """/api/2/auth/{user}/logout.json: the end of a session."""
 
     async def post(self, request: AdmittedRequest) -> Response:
-        """End the session that was shown."""
+        """End the session of the cookie."""
         app = request.admitted
         if app.token is not None and app.token.is_session:
             await self.service.logins.end_session(app.account.id, app.token)

@@ -28,8 +28,8 @@ class SessionDoor:
 
     async def admit(self, request: Request) -> Admitted:
         """Return who sent a request, with their session; raises as `Door.admit` does."""
-        shown = request.http.cookies.get(_COOKIE)
-        admitted = await self._admit_session(request, shown) if shown else None
+        cookie = request.http.cookies.get(_COOKIE)
+        admitted = await self._admit_session(request, cookie) if cookie else None
         if admitted is None or not _is_theirs(request, admitted):
             admitted = await self._admit_header(request, admitted)
         return admitted
@@ -74,11 +74,11 @@ class SessionDoor:
         request would be a write for each, and would end the sessions of other apps.
         """
         logins, label = self._service.logins, request.header("user-agent")
-        shown = request.header("authorization")
-        found = await logins.find_shared(shown, label)
+        header = request.header("authorization")
+        found = await logins.find_shared(header, label)
         if found is None:
             admitted = await self._authenticate(request, other)
-            text = await logins.share_session(shown, label, admitted)
+            text = await logins.share_session(header, label, admitted)
         else:
             text, admitted = found.text, found.admitted
             request.credential_kind = admitted.credential_kind

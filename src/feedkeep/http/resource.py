@@ -41,7 +41,7 @@ class Resource:
             InvalidInput: There are too many.
         """
         if count > self._max_items:
-            raise InvalidInput(f"At most {self._max_items:,} fit in one request.")
+            raise InvalidInput(f"At most {self._max_items:,} items fit in one request.")
 
 
 def done() -> Response:

@@ -52,7 +52,7 @@ def read_since(text: str) -> Second:
         return FROM_NOTHING
     sign, digits = (text[0], text[1:]) if text[0] in "+-" else ("", text)
     if not _NUMBER.fullmatch(digits):
-        raise InvalidInput("`since` is a whole number of seconds.")
+        raise InvalidInput("`since` has to be a whole number of seconds.")
     return FROM_NOTHING if sign == "-" else Second(int(digits.partition(".")[0]))
 
 

@@ -125,8 +125,8 @@ def _polled_with(body: bytes) -> str:
 
 
 def _is_from_our_page(request: Request, form: dict[str, str]) -> bool:
-    shown = request.http.cookies.get(_COOKIE, "")
-    return bool(shown) and hmac.compare_digest(shown.encode(), form.get("secret", "").encode())
+    cookie = request.http.cookies.get(_COOKIE, "")
+    return bool(cookie) and hmac.compare_digest(cookie.encode(), form.get("secret", "").encode())
 
 
 def _app(request: Request) -> str:

@@ -63,9 +63,9 @@ class Authentication:
 
     async def _authenticate_password(self, credential: PasswordCredential, address: str) -> Account:
         counted_key = credentials.name_key(credential.name)
-        shown, account = await self._named_account(credential)
-        key = credentials.name_key(shown.name)
-        password = credentials.normal_password(shown.password)
+        read, account = await self._named_account(credential)
+        key = credentials.name_key(read.name)
+        password = credentials.normal_password(read.password)
         stored_hash = account.password_hash if account and not account.is_disabled else None
         if account and self._passwords.remembers(key, password, stored_hash):
             return account
@@ -80,16 +80,16 @@ class Authentication:
         return account
 
     async def _named_account(
-        self, shown: PasswordCredential
+        self, credential: PasswordCredential
     ) -> tuple[PasswordCredential, Account | None]:
         """Return the first reading of a credential that names an account, and that account.
 
         Basic can be read in two encodings. Both names are always looked up, and attempts are always
         counted for the first: so neither the time nor the count tells whether a name exists.
         """
-        account = await self._store.accounts.find(credentials.name_key(shown.name))
-        if shown.otherwise is not None:
-            other = await self._named_account(shown.otherwise)
+        account = await self._store.accounts.find(credentials.name_key(credential.name))
+        if credential.otherwise is not None:
+            other = await self._named_account(credential.otherwise)
             if account is None and other[1] is not None:
                 return other
-        return shown, account
+        return credential, account

@@ -105,13 +105,13 @@ class Logins:
         )
         return NewToken(text, stored)
 
-    async def find_shared(self, shown: str, label: str) -> FoundSession | None:
-        """Return the session that clients share which send the header `shown` and no cookie.
+    async def find_shared(self, header: str, label: str) -> FoundSession | None:
+        """Return the session that clients share which send this Authorization header and no cookie.
 
         None if no such session is known, or if it has ended. It takes one query: a client that
         sends a password with each request costs little more than one that sends a cookie.
         """
-        mark = self._shared.mark(shown, label)
+        mark = self._shared.mark(header, label)
         session = self._shared.find(mark)
         if session is None:
             return None
@@ -122,7 +122,7 @@ class Logins:
         await self.extend_session(session.account_id, found.token)
         return FoundSession(session.text, Admitted(found.account, session.credential_kind))
 
-    async def share_session(self, shown: str, label: str, admitted: Admitted) -> str:
+    async def share_session(self, header: str, label: str, admitted: Admitted) -> str:
         """Return the text of the session to share for an accepted header; begin it if needed.
 
         Raises:
@@ -134,7 +134,7 @@ class Logins:
             kind, token_hash = admitted.credential_kind, begun.token.hash
             return SharedSession(admitted.account.id, kind, begun.text, token_hash)
 
-        session = await self._shared.begun(self._shared.mark(shown, label), begin)
+        session = await self._shared.begun(self._shared.mark(header, label), begin)
         return session.text
 
     async def extend_session(self, account_id: AccountId, session: Token) -> bool:
@@ -190,18 +190,18 @@ class Logins:
         return FetchedLogin(account.name, text) if account else None
 
 
-def _end_of_session(shown: Token | None, now: Stamp) -> tuple[Stamp, TokenId | None]:
+def _end_of_session(token: Token | None, now: Stamp) -> tuple[Stamp, TokenId | None]:
     """Return when a new session ends, and the number of the token that it ends with, if any.
 
-    `shown` is the token that was sent to begin it; None if it was the password.
+    `token` is the one that was sent to begin it; None if it was the password.
     """
     expires = later(now, SESSION_DAYS * _DAY_US)
-    if shown is None:
+    if token is None:
         return expires, None
-    of_token = shown.of_token if shown.is_session else shown.id
+    of_token = token.of_token if token.is_session else token.id
     if of_token is None:
         return expires, None
-    return min(expires, shown.expires or expires), of_token
+    return min(expires, token.expires or expires), of_token
 
 
 def _label(text: str) -> str:

@@ -51,9 +51,7 @@ class RememberedApp:
                 if after != before:
                     body = as_json(spellings.merged(before, before, after))
                     learned.append(Document(name.kind, name.name, body))
-            elif (
-                known.body is None
-            ):  # a device that nothing has described yet: its caption is its id
+            elif known.body is None:  # a new device, which is called by its id
                 body = as_json(devices.described(self._device, None, "", ""))
                 learned.append(Document(name.kind, name.name, body))
         return learned

@@ -138,7 +138,7 @@ def _tls(settings: Settings) -> ssl.SSLContext | None:
     """
     if not settings.tls_cert:
         if settings.tls_key:
-            raise CannotListen("A key without a certificate: set tls_cert, too.")
+            raise CannotListen("tls_key is set without a certificate: set tls_cert, too.")
         return None
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     try:

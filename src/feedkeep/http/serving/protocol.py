@@ -145,12 +145,9 @@ class Protocol(HttpToolsProtocol):
                 await cast("ASGIApp", app)(scope, receive, writer.send)
             except ConnectionError:
                 pass  # the client has left
-            except (
-                asyncio.CancelledError
-            ):  # by the server, which stops, and has waited for its grace period
-                with contextlib.suppress(
-                    RuntimeError, ConnectionError
-                ):  # it is answered already, or the client has left
+            except asyncio.CancelledError:  # at a stop, when the grace period is over
+                # Unless it is answered already, or the client has left.
+                with contextlib.suppress(RuntimeError, ConnectionError):
                     await response_of(STOPPING)(scope, receive, writer.send)
             finally:
                 writer.cut_if_incomplete()
@@ -171,13 +168,13 @@ class Protocol(HttpToolsProtocol):
             self._refusal = HEAD_TOO_LARGE
             raise ValueError("the head is too large")
         if self.parser.get_http_version() not in _VERSIONS:
-            raise ValueError("not a version of HTTP that is spoken here")
+            raise ValueError("a version of HTTP that is not supported")
         if len(self.pipeline) >= MAX_WAITING:  # one read may hold 8,000 requests
             self._refusal = NO_ROOM
             raise ValueError("too many requests are sent ahead")
         names = [name for name, _ in self.headers]
         if names.count(b"host") > 1:
-            raise ValueError("which host is meant cannot be told (RFC 9112, section 3.2)")
+            raise ValueError("more than one Host field (RFC 9112, section 3.2)")
         # With an unknown coding, nobody knows where the body ends: what a proxy takes for its rest
         # would be read here as a second request.
         if b"transfer-encoding" in names and not is_only_chunked(self.headers):

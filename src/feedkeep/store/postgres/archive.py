@@ -62,7 +62,7 @@ async def fill(
     for statement in _PREPARE:
         await connection.execute(statement)
     if await connection.fetchval(_HAS_ACCOUNTS):
-        raise StoreUnusable("There are accounts in it already.")
+        raise StoreUnusable("The target database has accounts already; name an empty one.")
     async for chunk in records:
         kind = kind_of(chunk[0][1])
         rows = [(account_id, *kind.write(ROWS, record)) for account_id, record in chunk]

@@ -230,9 +230,7 @@ class Connections:
         pool = self._pool
         try:
             return pool, await pool.acquire(timeout=CONNECT_SECONDS * len(self._hosts))
-        except (
-            ValueError
-        ):  # asyncpg parses the URL when it connects; its error may show the password
+        except ValueError:  # asyncpg could not parse the URL; its error may show the password
             raise StoreUnusable(_NO_URL) from None
         except _UNAVAILABLE as error:
             if pool is not self._pool:  # it was replaced while we waited
@@ -328,9 +326,7 @@ async def _commit(connection: asyncpg.Connection, within_seconds: float) -> None
         raise  # a deferred check: nothing was committed
     except Exception as error:
         raise _CommitFailed(error) from error
-    if (
-        status != "COMMIT"
-    ):  # PostgreSQL answers ROLLBACK, and no error, if the transaction had failed
+    if status != "COMMIT":  # to a failed transaction, PostgreSQL answers ROLLBACK without an error
         raise _CommitFailed(RuntimeError(f"it answered {status} to COMMIT"))
 
 

@@ -134,8 +134,8 @@ async def _prepare(connections: Connections, may_create: bool) -> bool:
         version = await migration.version(connection)
     if version == 0 and not may_create:
         raise StoreUnusable(
-            "Nothing of feedkeep is in the database. Name another one by --database or"
-            " FEEDKEEP_DATABASE; `feedkeep account create` and `feedkeep serve` begin one."
+            "The database has no tables of feedkeep. Name another one by --database or"
+            " FEEDKEEP_DATABASE; `feedkeep account create` and `feedkeep serve` create them."
         )
     if version != migration.newest_version():
         await connections.transact(migration.bring_up_to_date)

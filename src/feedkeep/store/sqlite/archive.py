@@ -42,7 +42,7 @@ async def fill(
 ) -> None:
     """Write all records, and let `check` look; the transaction around it is the caller's."""
     if connection.execute(_HAS_ACCOUNTS).get:
-        raise StoreUnusable("There are accounts in it already.")
+        raise StoreUnusable("The target database has accounts already; name an empty one.")
     async for chunk in records:
         kind = kind_of(chunk[0][1])
         rows = [(account_id, *kind.write(ROWS, record)) for account_id, record in chunk]

@@ -76,7 +76,7 @@ def copy_file(
 def _refuse_what_is_there(target: Path) -> None:
     for path in (target, target.with_name(f"{target.name}-wal")):
         if os.path.lexists(path):
-            raise StoreUnusable(f"{path} is there already; it is not overwritten.")
+            raise StoreUnusable(f"{path} exists, and is not overwritten; move it away first.")
 
 
 @contextmanager
@@ -86,7 +86,7 @@ def _file_errors_translated(source: Path, target: Path) -> Iterator[None]:
     except (apsw.CantOpenError, apsw.NotADBError) as error:
         raise StoreUnusable(f"{source} cannot be read as a feedkeep database.") from error
     except apsw.FullError as error:
-        raise StoreUnavailable(f"There is no room for {target}.") from error
+        raise StoreUnavailable(f"The disk has no room for {target}.") from error
     except OSError as error:
         raise StoreUnusable(f"Cannot write {target}: {error.strerror}.") from error
 

@@ -147,8 +147,8 @@ def connect(path: Path, patience_seconds: float) -> apsw.Connection:
         # Another process may have created the file just now, after this connection found it empty.
         close(connection)
     raise StoreUnusable(
-        f"{path} has no checksums, or the place that says so is damaged; make a copy with"
-        " `feedkeep backup`, which has them, and put that in its place."
+        f"{path} has no checksums, or its first page, which says so, is damaged. Make a copy with"
+        " `feedkeep backup`, which adds checksums, and put it in the place of the file."
     )
 
 
@@ -169,7 +169,7 @@ def _configured(path: Path, patience_seconds: float) -> apsw.Connection:
         connection.pragma(name, value)
         found = connection.pragma(name)
         if found != value:
-            raise StoreUnusable(f"SQLite does not take {name}={value} for {path}: it says {found}.")
+            raise StoreUnusable(f"SQLite does not accept {name}={value} for {path}: it is {found}.")
     return connection
 
 
@@ -187,7 +187,7 @@ def assert_there(path: Path) -> None:
     if not path.exists() or (path.is_file() and path.stat().st_size == 0):
         raise StoreUnusable(
             f"There is no database sqlite:///{path}. Name another one by --database or"
-            " FEEDKEEP_DATABASE; `feedkeep account create` and `feedkeep serve` make one."
+            " FEEDKEEP_DATABASE; `feedkeep account create` and `feedkeep serve` create one."
         )
 
 

@@ -58,8 +58,8 @@ class Place:
         if self._is_lost:
             raise StoreUnavailable(
                 f"The database {self._path}, or the -wal or -shm file beside it, was deleted,"
-                " renamed or replaced while it is in use. Put these very files back; or, to go on"
-                " with another file, stop the service, put that there, and start it again."
+                " renamed or replaced while it is in use. Put the same files back. Or, to use"
+                " another file, stop the service, put that file there, and start it again."
             )
 
 
