@@ -15,7 +15,7 @@ from feedkeep.errors import FeedkeepError
 
 _TIMEOUT_SECONDS = 120.0  # a long history takes gpodder.net a minute
 _PAUSES_SECONDS = (1.0, 5.0, 15.0)
-_PIECE_BYTES = 65_536
+_CHUNK_BYTES = 65_536
 _SHOWN_CHARACTERS = 200
 _REDIRECTS = {301, 302, 303, 307, 308}
 _UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND, _TOO_MANY, _FAULT = 401, 403, 404, 429, 500
@@ -93,8 +93,8 @@ class Asker:
         request = urllib.request.Request(self._base + path, body, self._headers)  # noqa: S310 - checked above
         with self._opener.open(request, timeout=_TIMEOUT_SECONDS) as reply:
             read = bytearray()
-            while len(read) <= max_bytes and (piece := reply.read(_PIECE_BYTES)):
-                read += piece
+            while len(read) <= max_bytes and (chunk := reply.read(_CHUNK_BYTES)):
+                read += chunk
         return read
 
 
