@@ -78,7 +78,7 @@ def test_a_connection_that_is_not_durable_is_refused(
 ) -> None:
     prepare(path)
     monkeypatch.setitem(connection._SETTINGS, "synchronous", 99)
-    with pytest.raises(StoreUnusable, match="does not take synchronous=99"):
+    with pytest.raises(StoreUnusable, match="does not accept synchronous=99"):
         connect(path, 1)
 
 

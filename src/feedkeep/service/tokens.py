@@ -59,9 +59,9 @@ class Tokens:
         account = await self._accounts.named(name)
         return await self._store.tokens.of(account.id)
 
-    async def _revoke(self, name: str, number: TokenId, stored: Sequence[Token], kind: str) -> None:
+    async def _revoke(self, name: str, number: TokenId, known: Sequence[Token], kind: str) -> None:
         account = await self._accounts.named(name)
-        if number not in {token.id for token in stored}:
+        if number not in {item.id for item in known}:
             raise AccountError(
                 f"{account.name} has no {kind} {number};"
                 f" `feedkeep {kind} list {account.name}` shows all."
