@@ -36,6 +36,7 @@ class _Lines:
     def __init__(self, descriptor: int) -> None:
         self._write = _never_waiting(descriptor)
         self._waiting = b""
+        self._is_torn = False
 
     def write(self, line: bytes) -> None:
         """Write a line before the event loop's next turn, or at once if no loop is running."""
@@ -51,9 +52,13 @@ class _Lines:
 
     def _write_out(self) -> None:
         lines, self._waiting = self._waiting, b""
-        if lines:
-            with contextlib.suppress(OSError):
-                self._write(lines)
+        if not lines:
+            return
+        if self._is_torn:  # a terminal took a part of a line; a reader would take two lines for one
+            lines = b"\n" + lines
+        with contextlib.suppress(OSError):
+            if count := self._write(lines):
+                self._is_torn = lines[count - 1 : count] != b"\n"
 
     debug = info = warning = error = write
 
@@ -69,8 +74,8 @@ class _Handler(logging.Handler):
         self._lines.write(self.format(record).encode() + b"\n")
 
 
-def _never_waiting(descriptor: int) -> Callable[[bytes], object]:
-    """Return a function that writes to a file without ever waiting; it may refuse bytes.
+def _never_waiting(descriptor: int) -> Callable[[bytes], int]:
+    """Return a function that writes to a file without ever waiting, and says how many bytes.
 
     The log may have no reader: a terminal is stopped, a pager waits, a collector hangs. Other
     processes may share the descriptor and expect writes to wait. So its flags are not changed, and
@@ -89,11 +94,10 @@ def _never_waiting(descriptor: int) -> Callable[[bytes], object]:
         return partial(_write_if_there_is_room, descriptor)
 
 
-def _write_if_there_is_room(descriptor: int, lines: bytes) -> None:
+def _write_if_there_is_room(descriptor: int, lines: bytes) -> int:
     # A pipe that has room for anything has room for as much as is written in one piece.
     _, writable, _ = select.select([], [descriptor], [], 0)
-    if writable:
-        os.write(descriptor, lines[:_WHOLE_BYTES])
+    return os.write(descriptor, lines[:_WHOLE_BYTES]) if writable else 0
 
 
 def configure_logs(level: str) -> None:
