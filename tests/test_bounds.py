@@ -190,6 +190,18 @@ def test_few_requests_of_a_connection_wait_for_the_one_that_is_answered(
     assert few.count(b"HTTP/1.1 200 ") == 10
 
 
+def test_a_download_that_nobody_reads_holds_no_file_besides_its_connection(
+    tmp_path: Path,
+) -> None:
+    with FeedkeepProcess(tmp_path) as process, ExitStack() as stack:
+        files = Path(f"/proc/{process.process.pid}/fd")
+        connections = [stack.enter_context(connected(process)) for _ in range(40)]
+        for connection in connections:
+            connection.sendall(b"GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert connection.recv(8) == b"HTTP/1.1"
+        assert len(list(files.iterdir())) < 2 * len(connections)
+
+
 # HTTPS
 
 

@@ -28,7 +28,7 @@ class SessionDoor:
 
     async def admit(self, request: Request) -> Admitted:
         """Return who sent a request, with their session; raises as `Door.admit` does."""
-        cookie = request.http.cookies.get(_COOKIE)
+        cookie = request.cookie(_COOKIE)
         admitted = await self._admit_session(request, cookie) if cookie else None
         if admitted is None or not _is_theirs(request, admitted):
             admitted = await self._admit_header(request, admitted)

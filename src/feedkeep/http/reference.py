@@ -13,7 +13,7 @@ from typing import Any
 
 import openapi_ui_bundles
 import yaml
-from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from feedkeep.http.requests import Request
 from feedkeep.http.responses import JsonResponse, shared
@@ -21,6 +21,7 @@ from feedkeep.http.routing import Handler, NoSuchRoute
 
 # libyaml, with which PyYAML's wheels are built: without it, this takes a third of each start.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_SCRIPT = "text/javascript"
 _CACHED_FOR_A_DAY = "public, max-age=86400"
 _PAGE = """<!doctype html>
 <html lang="en">
@@ -97,18 +98,24 @@ def leading_to(place: str) -> Handler[Request]:
 
 
 class DocsFileResource:
-    """/docs/{name}: the scripts and styles of that page."""
+    """/docs/{name}: the scripts and styles of that page.
+
+    They are read once. A file that is opened for each request would be held by clients that do not
+    read, each of which then takes two of the files that a process may open.
+    """
 
     def __init__(self) -> None:
         folder = Path(openapi_ui_bundles.swagger_ui.static_path)
-        self._files = {name: folder / name for name in ("swagger-ui-bundle.js", "swagger-ui.css")}
+        self._files = {
+            "start.js": (_SCRIPT, _START.encode()),
+            "swagger-ui-bundle.js": (_SCRIPT, (folder / "swagger-ui-bundle.js").read_bytes()),
+            "swagger-ui.css": ("text/css", (folder / "swagger-ui.css").read_bytes()),
+        }
 
     async def get(self, request: Request) -> Response:
         """Answer with one file."""
         name = request.parameters["name"]
-        headers = {"Cache-Control": _CACHED_FOR_A_DAY}
-        if name == "start.js":
-            return Response(_START, headers=headers, media_type="text/javascript")
         if name not in self._files:
             raise NoSuchRoute
-        return FileResponse(self._files[name], headers=headers)
+        kind, content = self._files[name]
+        return shared(content, {"Content-Type": kind, "Cache-Control": _CACHED_FOR_A_DAY})

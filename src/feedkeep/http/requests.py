@@ -66,6 +66,16 @@ class Request:
         """
         return self._headers.get(name.encode(), b"").decode("latin-1")
 
+    def cookie(self, name: str) -> str:
+        """Return a cookie (RFC 6265, section 5.4); "" if there is none.
+
+        Ours need no escapes, and nothing is unescaped: Python's way of that takes half a second of
+        the event loop for 16 KB of backslashes, which anybody can send.
+        """
+        pairs = (part.partition("=") for part in self.header("cookie").split(";"))
+        values = [value.strip().strip('"') for found, _, value in pairs if found.strip() == name]
+        return values[-1] if values else ""
+
     @property
     def base_url(self) -> str:
         """How the client reached this service: scheme and host."""

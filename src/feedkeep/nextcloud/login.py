@@ -125,7 +125,7 @@ def _polled_with(body: bytes) -> str:
 
 
 def _is_from_our_page(request: Request, form: dict[str, str]) -> bool:
-    cookie = request.http.cookies.get(_COOKIE, "")
+    cookie = request.cookie(_COOKIE)
     return bool(cookie) and hmac.compare_digest(cookie.encode(), form.get("secret", "").encode())
 
 
