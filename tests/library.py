@@ -16,7 +16,9 @@ from feedkeep.model import (
     Guid,
     Owner,
     Pointer,
+    Purpose,
     Records,
+    Scope,
     Subscription,
     Token,
     replace,
@@ -42,10 +44,10 @@ def _records(kind: int, number: int, account_id: AccountId, entries: int) -> Ite
     families = range(entries // ENTRIES_IN_A_FAMILY)
     kept = [entry for family in families for entry in _family(family)]
     if kind == 0:
-        clocks = 10**15 + 10 * entries, 10**15 + 3
+        clocks = 10**15 + 10 * entries, 10**15 + 3, number % 5 == 0
         counts = count(kept)
         told = (f"Zoë{number}", f"$argon2id${number}", number % 7 == 0, 5)
-        yield Owner(Account(account_id, *told, *clocks, counts), f"zoë{number}", 5)
+        yield Owner(Account(account_id, *told, *clocks, counts), f"zoë{number}", 7)
     elif kind == 1:
         yield from _tokens(number)
     elif kind == 2:
@@ -59,6 +61,7 @@ def _records(kind: int, number: int, account_id: AccountId, entries: int) -> Ite
     else:
         for name in ("Tablet", "phone", "é"):
             yield Document("device", name, f'{{"caption":"Zoë\'s {name}"}}')
+        yield Document("preferences", "", '{"language":"de"}')
         yield Document("settings", "phone", '{"a":"\\u0000"}')
 
 
@@ -71,7 +74,11 @@ def _tokens(number: int) -> Iterator[Token]:
     yield Token(3, third, "gPodder", 5, 6, is_session=True, told_actions=10**9, heard_actions=1)
     fourth = hashlib.sha256(third).digest()
     yield Token(4, fourth, "Kasts", 5, 6, is_session=True, is_shared=True, of_token=2)
-    yield Token(5, hashlib.sha256(fourth).digest(), "AntennaPod", 7, is_granted=True)
+    fifth = hashlib.sha256(fourth).digest()
+    yield Token(5, fifth, "AntennaPod", 7, is_granted=True, scope=Scope.READ, last_used=8)
+    sixth, purpose = hashlib.sha256(fifth).digest(), Purpose.PAGES
+    yield Token(6, sixth, "Firefox", 8, 9, is_session=True, purpose=purpose, last_used=10)
+    yield Token(7, hashlib.sha256(sixth).digest(), "", 8, 9, purpose=Purpose.RECOVERY)
 
 
 def _action(number: int) -> EpisodeAction:

@@ -85,10 +85,10 @@ def test_all_that_is_kept_goes_there_and_back_and_the_exports_are_the_same(
         done = copy(source, target)
         assert done.returncode == 0, done.stderr
         assert done.stdout == (
-            f"Copied, and compared: {ACCOUNTS:,} accounts, {5 * ACCOUNTS:,} tokens,"
+            f"Copied, and compared: {ACCOUNTS:,} accounts, {7 * ACCOUNTS:,} tokens,"
             f" {20 * ACCOUNTS:,} deletions, {60 * ACCOUNTS:,} subscriptions,"
             f" {40 * ACCOUNTS:,} pointers, {20 * ACCOUNTS:,} episode actions,"
-            f" {4 * ACCOUNTS:,} devices and settings.\n"
+            f" {5 * ACCOUNTS:,} devices and settings.\n"
         )
     assert list(exports(first)) == list(exports(last))
     assert everything(first) == everything(last)

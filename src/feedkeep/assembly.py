@@ -29,7 +29,9 @@ async def open_service(
     Raises as `open_store` does.
     """
     store = await open_store(settings, may_create=may_create, now=now)
-    service = Service(store, now, settings.workers, settings.max_subscriptions)
+    service = Service(
+        store, now, settings.workers, settings.max_subscriptions, settings.registration
+    )
     try:
         yield service
     finally:

@@ -156,12 +156,14 @@ class DocumentKind(StrEnum):
         SETTINGS: What apps store under a scope.
         SPELLINGS: The URLs that an app has for feeds that moved.
         MIGRATION: How far everything was copied from another server.
+        PREFERENCES: How a person wants to see the pages.
     """
 
     DEVICE = "device"
     SETTINGS = "settings"
     SPELLINGS = "spellings"
     MIGRATION = "migration"
+    PREFERENCES = "preferences"
 
 
 class DocumentName(Value, frozen=True):
@@ -297,6 +299,7 @@ class Account(Value, frozen=True):
         created: When it was created.
         last_stamp: Its clock.
         last_action_stamp: The clock of its episode actions.
+        is_admin: Whether it is an administrator, who looks after all accounts.
         counts: How much is in its list.
     """
 
@@ -307,9 +310,22 @@ class Account(Value, frozen=True):
     created: Stamp
     last_stamp: Stamp = Stamp(0)
     last_action_stamp: Stamp = Stamp(0)
+    is_admin: bool = False
     counts: Counts = Counts()
 
     hidden: ClassVar[frozenset[str]] = frozenset({"password_hash"})
+
+
+class Person(Value, frozen=True):
+    """An account as administrators see it: with the day on which it was last used.
+
+    Attributes:
+        account: The account.
+        last_used: The beginning of the UTC day of its last use; None if it never was.
+    """
+
+    account: Account
+    last_used: Stamp | None
 
 
 class OwnUpload(Value, frozen=True):
@@ -328,8 +344,53 @@ class OwnUpload(Value, frozen=True):
     ended: Stamp
 
 
+class Purpose(StrEnum):
+    """What a stored secret is for; a secret of one purpose never works for another.
+
+    Attributes:
+        APPS: Tokens and sessions, which let apps in to the list.
+        PAGES: Sessions of browsers, which open the pages.
+        INVITATION: Links with which somebody creates an account; they belong to the administrator
+            who made them.
+        RESET: Links with which somebody sets a new password.
+        RECOVERY: Codes with which somebody sets a new password without the help of another person.
+    """
+
+    APPS = "apps"
+    PAGES = "pages"
+    INVITATION = "invitation"
+    RESET = "reset"
+    RECOVERY = "recovery"
+
+
+class Scope(StrEnum):
+    """What a credential may do with what belongs to its account.
+
+    Attributes:
+        WRITE: Read and change everything.
+        READ: Only read.
+    """
+
+    WRITE = "write"
+    READ = "read"
+
+
+class Registration(StrEnum):
+    """Who may create an account for themselves.
+
+    Attributes:
+        CLOSED: Nobody.
+        INVITED: Whoever was given an invitation by an administrator.
+        OPEN: Everybody.
+    """
+
+    CLOSED = "closed"
+    INVITED = "invited"
+    OPEN = "open"
+
+
 class Token(Value, frozen=True):
-    """A token or session as it is stored: never its text, only its hash.
+    """A secret as it is stored: a token, a session, a link or a code; never its text.
 
     Attributes:
         id: Its number within its account.
@@ -345,6 +406,9 @@ class Token(Value, frozen=True):
         of_token: The number of the token that was sent in place of a password when this session
             began: the session ends with that token. None if it was the password.
         is_granted: Whether exactly one app has it, since it was fetched by a login of Nextcloud.
+        purpose: What it is for.
+        scope: What it may do; a session may do what the token may that began it.
+        last_used: The beginning of the UTC day of its last use; None if it was never used.
         told_subscriptions: The second up to which its app was last sent all changes of the list;
             None if it never asked.
         heard_subscriptions: The second up to which it is known to have received them.
@@ -364,6 +428,9 @@ class Token(Value, frozen=True):
     is_shared: bool = False
     of_token: TokenId | None = None
     is_granted: bool = False
+    purpose: Purpose = Purpose.APPS
+    scope: Scope = Scope.WRITE
+    last_used: Stamp | None = None
     told_subscriptions: Second | None = None
     heard_subscriptions: Second | None = None
     told_actions: Second | None = None
@@ -374,8 +441,36 @@ class Token(Value, frozen=True):
     hidden: ClassVar[frozenset[str]] = frozenset({"hash"})
 
 
+class TokenDecision(Value, frozen=True):
+    """What a rule makes of an account's secrets of one purpose.
+
+    Attributes:
+        added: New ones; the store numbers them.
+        forgotten: The numbers of those to delete; a secret of another purpose stays.
+        password_hash: The hash of the account's new password; None to leave it as it is.
+    """
+
+    added: Sequence[Token] = ()
+    forgotten: Sequence[TokenId] = ()
+    password_hash: str | None = None
+
+    hidden: ClassVar[frozenset[str]] = frozenset({"password_hash"})
+
+
+class TokensChanged(Value, frozen=True):
+    """What became of an account and its secrets.
+
+    Attributes:
+        account: The account as it is now.
+        added: The new secrets with their numbers, in the order in which they were decided.
+    """
+
+    account: Account
+    added: Sequence[Token]
+
+
 class NewToken(Value, frozen=True):
-    """A token or session that was created just now.
+    """A secret that was created just now.
 
     Attributes:
         text: Its text, which is stored nowhere.
@@ -434,6 +529,7 @@ class CredentialKind(StrEnum):
 
     TOKEN = "token"  # noqa: S105 - a name of it
     SESSION = "session"
+    BROWSER = "browser"
     PASSWORD = "password"  # noqa: S105 - as above
     COMMAND = "command"
     NONE = "none or malformed"
@@ -453,12 +549,33 @@ class Admitted(Value, frozen=True):
         credential_kind: The kind of the credential.
         view: The entry that was looked up together with the credential; None if it does not exist.
         token: The token or session that was sent; None for a password and for a shared session.
+        scope: What the credential may do.
     """
 
     account: Account
     credential_kind: CredentialKind
     view: View | NotLookedUp | None = NotLookedUp.NOBODY_LOOKED
     token: Token | None = None
+    scope: Scope = Scope.WRITE
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether the credential may change nothing."""
+        return self.scope is Scope.READ
+
+
+class Preferences(Value, frozen=True):
+    """How a person wants to see the pages; what is None is decided by their browser.
+
+    Attributes:
+        language: The tag of a language, such as "de".
+        time_zone: The name of a time zone, such as "Europe/Berlin".
+        theme: Light or dark.
+    """
+
+    language: str | None = None
+    time_zone: str | None = None
+    theme: str | None = None
 
 
 class Owner(Value, frozen=True):

@@ -13,6 +13,7 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 
 from feedkeep.errors import FeedkeepError
+from feedkeep.model import Registration
 from feedkeep.rules.room import MAX_SUBSCRIPTIONS
 
 ENVIRONMENT_PREFIX = "FEEDKEEP_"
@@ -52,6 +53,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             times as many entries, including those that were deleted or renamed.
         trusted_proxies: Addresses of proxies whose X-Forwarded-For and -Proto are believed.
         cors_origins: Origins whose web pages may call the service from a browser.
+        registration: Who may create an account for themselves: closed (nobody), invited (who has an
+            invitation of an administrator) or open (everybody).
         log_level: What is logged: debug, info, warning or error.
         tls_cert: The file with the certificate for HTTPS, and those up to its root; empty for HTTP.
         tls_key: The file with the certificate's key; empty if the key is in `tls_cert`.
@@ -69,6 +72,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     max_subscriptions: Count = MAX_SUBSCRIPTIONS
     trusted_proxies: tuple[str, ...] = ()
     cors_origins: tuple[str, ...] = ()
+    registration: Registration = Registration.CLOSED
     log_level: Annotated[str, msgspec.Meta(pattern="^(debug|info|warning|error)$")] = "info"
     tls_cert: str = ""
     tls_key: str = ""

@@ -18,8 +18,9 @@ from route_table import all_routes, path_of
 
 from feedkeep.http.routing import Route
 from feedkeep.model import AccountId, Admitted, NewToken
+from feedkeep.rules.credentials import SESSION_PREFIX
 from feedkeep.rules.feed_urls import parse_feed_url
-from feedkeep.security.tokens import new_session, new_token
+from feedkeep.security.tokens import new_token
 from feedkeep.service import Service
 
 URL = "https://somebodys.example/feed"
@@ -88,7 +89,7 @@ def useless_credentials(process: FeedkeepProcess, name: str) -> dict[str, dict[s
         "another's token as password": _basic(name, of_disabled),
         "a session as a token": _bearer(session),
         "a malformed session": _cookie(session[:-1]),
-        "an unknown session": _cookie(new_session(AccountId(1))),
+        "an unknown session": _cookie(new_token(AccountId(1), SESSION_PREFIX)),
         "a revoked session": _cookie(revoked_session),
         "an expired session": _cookie(expired),
         "a session of a disabled account": _cookie(session_of_disabled),

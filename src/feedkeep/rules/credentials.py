@@ -15,12 +15,33 @@ from contextlib import suppress
 from typing import ClassVar, TypeAlias
 
 from feedkeep.errors import AccountError
-from feedkeep.model import Account, AccountId, CredentialKind, Stamp, Token, Value, replace
+from feedkeep.model import (
+    Account,
+    AccountId,
+    CredentialKind,
+    Purpose,
+    Stamp,
+    Token,
+    Value,
+    replace,
+)
+from feedkeep.rules.clock import later
 
 TOKEN_PREFIX = "fk_"  # noqa: S105 - what all tokens start with
 SESSION_PREFIX = "fs_"
+BROWSER_PREFIX = "fp_"
+INVITATION_PREFIX = "fi_"
+RESET_PREFIX = "fr_"
 SECRET_BYTES = 21
+
+RECOVERY_LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
+"""What recovery codes are made of: 32 characters, none of which is easily read as another one."""
+
+RECOVERY_CHARACTERS = 16
+"""How many of them a code has: 80 random bits."""
+
 MAX_NAME_CHARACTERS = 64
+MAX_LABEL_CHARACTERS = 200
 MIN_PASSWORD_CHARACTERS = 8
 MAX_PASSWORD_CHARACTERS = 1_024
 
@@ -34,7 +55,12 @@ _NEVER_NORMAL = "e\u0301"
 _ID_BYTES = 8
 _CHECKSUM_BYTES = 4
 _NAME = re.compile(r"\w[\w.@+-]*")
-_SECRET = re.compile(r"f[ks]_[A-Za-z0-9_-]{44}")
+_SECRET = re.compile(r"f[kspir]_[A-Za-z0-9_-]{44}")
+_RECOVERY_CODE = re.compile(f"[{RECOVERY_LETTERS}]{{{RECOVERY_CHARACTERS}}}")
+_RECOVERY_GROUP = 4
+_MAX_TYPED_CHARACTERS = 64
+
+DAY_US = 86_400_000_000
 
 
 class TokenCredential(Value, frozen=True):
@@ -51,6 +77,7 @@ class TokenCredential(Value, frozen=True):
     names: Sequence[str] = ()
 
     kind: ClassVar[CredentialKind] = CredentialKind.TOKEN
+    purpose: ClassVar[Purpose] = Purpose.APPS
     hidden: ClassVar[frozenset[str]] = frozenset({"hash"})
 
 
@@ -58,6 +85,13 @@ class SessionCredential(TokenCredential, frozen=True):
     """A session that a client sent as a cookie: a token of another kind."""
 
     kind: ClassVar[CredentialKind] = CredentialKind.SESSION
+
+
+class BrowserCredential(TokenCredential, frozen=True):
+    """A session of a browser, which opens the pages and nothing else."""
+
+    kind: ClassVar[CredentialKind] = CredentialKind.BROWSER
+    purpose: ClassVar[Purpose] = Purpose.PAGES
 
 
 class PasswordCredential(Value, frozen=True):
@@ -195,6 +229,35 @@ def read_session(text: str) -> SessionCredential | None:
     return None if account_id is None else SessionCredential(account_id, token_hash(text))
 
 
+def read_browser_session(text: str) -> BrowserCredential | None:
+    """Return the browser's session of a text, or None if it is not valid."""
+    account_id = _account_of(text, BROWSER_PREFIX)
+    return None if account_id is None else BrowserCredential(account_id, token_hash(text))
+
+
+def read_link(text: str, prefix: str) -> tuple[AccountId, bytes] | None:
+    """Return the account and the hash of a link that begins with `prefix`; None if not valid."""
+    account_id = _account_of(text, prefix)
+    return None if account_id is None else (account_id, token_hash(text))
+
+
+def write_recovery_code(letters: str) -> str:
+    """Return a recovery code as it is shown: in groups of four, with hyphens between them."""
+    starts = range(0, len(letters), _RECOVERY_GROUP)
+    return "-".join(letters[start : start + _RECOVERY_GROUP] for start in starts)
+
+
+def recovery_hash(text: str) -> bytes | None:
+    """Return the stored hash of a recovery code as it was typed; None if it cannot be one.
+
+    Case, spaces and hyphens do not matter. 80 random bits need no slow hash.
+    """
+    if len(text) > _MAX_TYPED_CHARACTERS:
+        return None
+    letters = re.sub(r"[\s-]", "", text).lower()
+    return token_hash(letters) if _RECOVERY_CODE.fullmatch(letters) else None
+
+
 def _account_of(text: str, prefix: str) -> AccountId | None:
     if not text.startswith(prefix) or not _SECRET.fullmatch(text):
         return None
@@ -217,11 +280,37 @@ def is_named(account: Account, shown: TokenCredential) -> bool:
     return not shown.names or any(name_key(name) == key for name in shown.names)
 
 
-def admits(account: Account, token: Token, now: Stamp) -> bool:
-    """Say whether a token of an account lets its bearer in at the moment `now`."""
+def is_alive(token: Token, now: Stamp) -> bool:
+    """Say whether a token has neither expired nor been revoked at the moment `now`."""
+    return token.revoked is None and (token.expires is None or now < token.expires)
+
+
+def admits(account: Account, token: Token, now: Stamp, purpose: Purpose = Purpose.APPS) -> bool:
+    """Say whether a secret of an account lets its bearer in for a purpose at the moment `now`."""
     # Judged anew with each request, so that revoking takes effect with the next one.
-    is_alive = token.expires is None or now < token.expires
-    return is_alive and token.revoked is None and not account.is_disabled
+    return token.purpose is purpose and is_alive(token, now) and not account.is_disabled
+
+
+def day_of(stamp: Stamp) -> Stamp:
+    """Return the beginning of the UTC day of a stamp."""
+    return later(stamp, -(stamp % DAY_US))
+
+
+def end_if_used(session: Token, now: Stamp, days: int) -> Stamp | None:
+    """Return the end to which the use of a session moves it; None if it stays. Tokens have none.
+
+    It is moved at most once a day, so that few requests have to write. A session that belongs to a
+    token is not moved, so that it never outlives the token.
+    """
+    if not session.is_session or session.of_token is not None or session.expires is None:
+        return None
+    expires = later(now, days * DAY_US)
+    return expires if expires - session.expires >= DAY_US else None
+
+
+def as_label(text: str) -> str:
+    """Return what somebody calls a token or session, without what cannot be shown, and not long."""
+    return "".join(filter(str.isprintable, text)).strip()[:MAX_LABEL_CHARACTERS]
 
 
 def _checksum(body: bytes) -> bytes:

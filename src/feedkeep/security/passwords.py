@@ -6,6 +6,7 @@ import asyncio
 import base64
 import hashlib
 import hmac
+import re
 import secrets
 from collections import OrderedDict
 from collections.abc import Callable
@@ -15,13 +16,13 @@ from argon2 import PasswordHasher
 from argon2.exceptions import VerifyMismatchError
 from argon2.low_level import ARGON2_VERSION
 
-from feedkeep.errors import TooManyAttempts
+from feedkeep.errors import AccountError, TooManyAttempts
 
 AT_ONCE = 4
 """How many hashes all workers compute at the same time; each takes 64 MiB meanwhile."""
 
 MAX_WAITING = 128
-"""How many passwords may wait to be checked; at a tenth of a second each, a few seconds' worth."""
+"""How many passwords may wait to be hashed or checked; a tenth of a second each: a few seconds."""
 
 RETRY_AFTER_SECONDS = 5
 MAX_REMEMBERED = 10_000
@@ -43,6 +44,48 @@ def _nobodys_hash() -> str:
 _NOBODYS_HASH = _nobodys_hash()
 
 
+_PHC = re.compile(
+    r"\$argon2id\$v=19\$m=([1-9][0-9]{0,6}),t=([1-9][0-9]{0,2}),p=([1-9][0-9]?)"
+    r"\$([A-Za-z0-9+/]{11,86})\$([A-Za-z0-9+/]{16,86})"
+)
+_MAX_TIMES_OURS = 2
+
+
+def check_hash(text: str) -> str:
+    """Return an argon2id hash that was made elsewhere, if passwords can be checked against it.
+
+    Raises:
+        AccountError: It is not in PHC form, or a check would cost more than twice as much memory or
+            time as with our own hashes.
+    """
+    found = _PHC.fullmatch(text)
+    if found is None or not all(_is_base64(part) for part in found.groups()[3:]):
+        raise AccountError(
+            "A password_hash has to be an argon2id hash in PHC form: $argon2id$v=19$m=..."
+        )
+    memory, passes, lanes = map(int, found.groups()[:3])
+    if (
+        not 8 * lanes <= memory <= _MAX_TIMES_OURS * _HASHER.memory_cost
+        or lanes > _MAX_TIMES_OURS * _HASHER.parallelism
+        or memory * passes > _MAX_TIMES_OURS * _HASHER.memory_cost * _HASHER.time_cost
+    ):
+        raise AccountError(
+            "That password_hash takes too much memory or time to check:"
+            f" {_MAX_TIMES_OURS} times m={_HASHER.memory_cost},t={_HASHER.time_cost},"
+            f"p={_HASHER.parallelism} is the limit, and m is at least 8 times p."
+        )
+    return text
+
+
+def _is_base64(text: str) -> bool:
+    """Say whether a text is base64 without padding, as argon2's own program reads it."""
+    try:
+        raw = base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
+    except ValueError:
+        return False
+    return base64.b64encode(raw).decode().rstrip("=") == text  # no bits are left over
+
+
 class Passwords:
     """Computes and checks hashes, and remembers which passwords were right.
 
@@ -57,11 +100,21 @@ class Passwords:
         self._key = secrets.token_bytes(32)
         self._remembered: OrderedDict[bytes, str] = OrderedDict()
         self._checking: dict[tuple[bytes, str | None], asyncio.Future[bool]] = {}
+        self._hashing = 0
 
     async def hash(self, password: str) -> str:
-        """Return the argon2id hash of a password in PHC form."""
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._threads, _HASHER.hash, password)
+        """Return the argon2id hash of a password in PHC form.
+
+        Raises:
+            TooManyAttempts: Too many passwords wait to be hashed or checked.
+        """
+        self._check_room()
+        self._hashing += 1
+        try:
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(self._threads, _HASHER.hash, password)
+        finally:
+            self._hashing -= 1
 
     def remembers(self, name_key: str, password: str, stored_hash: str | None) -> bool:
         """Say whether this password was checked against this very hash, and was right."""
@@ -89,8 +142,7 @@ class Passwords:
         shown = (self._fingerprint(name_key, password), stored_hash)
         check = self._checking.get(shown)
         if check is None:
-            if len(self._checking) >= MAX_WAITING:
-                raise TooManyAttempts(RETRY_AFTER_SECONDS)
+            self._check_room()
             check = asyncio.ensure_future(self._check(shown, password, count_attempt))
             self._checking[shown] = check
             check.add_done_callback(lambda _: self._checking.pop(shown))
@@ -117,6 +169,10 @@ class Passwords:
     def close(self) -> None:
         """Stop the threads."""
         self._threads.shutdown()
+
+    def _check_room(self) -> None:
+        if len(self._checking) + self._hashing >= MAX_WAITING:
+            raise TooManyAttempts(RETRY_AFTER_SECONDS)
 
     def _remember(self, fingerprint: bytes, stored_hash: str) -> None:
         self._remembered[fingerprint] = stored_hash

@@ -18,6 +18,9 @@ WINDOW_SECONDS = 300
 PER_ACCOUNT_AND_ADDRESS = 10
 PER_ADDRESS = 50
 PER_ACCOUNT = 100
+SIGN_UPS_PER_ADDRESS = 10
+"""How many people may try to create an account from one address, where everybody may."""
+
 MAX_KEYS = 20_000
 """How many names and addresses are watched; beyond that, those quiet for longest are forgotten.
 
@@ -52,11 +55,19 @@ class Throttle:
             TooManyAttempts: One of the limits is reached; this attempt is not counted.
         """
         network = _network(address)
-        keys = (
+        return self._count(
+            now_seconds,
             (self._key("both", name_key, network), PER_ACCOUNT_AND_ADDRESS),
             (self._key("address", network), PER_ADDRESS),
             (self._key("account", name_key), PER_ACCOUNT),
         )
+
+    def count_sign_up(self, address: str, now_seconds: float) -> None:
+        """Count that somebody creates an account, or tries to; raises as `begin` does."""
+        key = self._key("sign-up", _network(address))
+        self._count(now_seconds, (key, SIGN_UPS_PER_ADDRESS))
+
+    def _count(self, now_seconds: float, *keys: tuple[bytes, int]) -> Attempt:
         self._forget_what_is_over(now_seconds)
         waits = [self._wait_seconds(key, limit, now_seconds) for key, limit in keys]
         if max(waits) > 0:

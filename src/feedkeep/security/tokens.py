@@ -5,17 +5,27 @@ from __future__ import annotations
 import secrets
 
 from feedkeep.model import AccountId
-from feedkeep.rules.credentials import MAX_ACCOUNT_ID, SECRET_BYTES, SESSION_PREFIX, write_token
+from feedkeep.rules.credentials import (
+    MAX_ACCOUNT_ID,
+    RECOVERY_CHARACTERS,
+    RECOVERY_LETTERS,
+    SECRET_BYTES,
+    TOKEN_PREFIX,
+    write_recovery_code,
+    write_token,
+)
 
 
-def new_token(account_id: AccountId) -> str:
-    """Return the text of a new token; only its hash may be stored."""
-    return write_token(account_id, secrets.token_bytes(SECRET_BYTES))
+def new_token(account_id: AccountId, prefix: str = TOKEN_PREFIX) -> str:
+    """Return the text of a new token, session or link; only its hash may be stored."""
+    return write_token(account_id, secrets.token_bytes(SECRET_BYTES), prefix)
 
 
-def new_session(account_id: AccountId) -> str:
-    """Return the text of a new session; only its hash may be stored."""
-    return write_token(account_id, secrets.token_bytes(SECRET_BYTES), SESSION_PREFIX)
+def new_recovery_code() -> str:
+    """Return a new recovery code as it is shown; only its hash may be stored."""
+    return write_recovery_code(
+        "".join(secrets.choice(RECOVERY_LETTERS) for _ in range(RECOVERY_CHARACTERS))
+    )
 
 
 def new_account_id() -> AccountId:

@@ -5,17 +5,24 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 from feedkeep.errors import StoreDamaged
-from feedkeep.model import Now
+from feedkeep.model import Now, Registration
 from feedkeep.rules.invariants import violations
 from feedkeep.rules.room import MAX_SUBSCRIPTIONS, limits_for
 from feedkeep.security.passwords import Passwords
+from feedkeep.security.throttle import Throttle
 from feedkeep.service.accounts import Accounts
+from feedkeep.service.apps import Apps
 from feedkeep.service.authentication import Authentication
 from feedkeep.service.devices import Devices
 from feedkeep.service.episode_actions import EpisodeActions
+from feedkeep.service.invitations import Invitations
+from feedkeep.service.last_uses import LastUses
 from feedkeep.service.logins import Logins
 from feedkeep.service.migrations import Migrations
+from feedkeep.service.page_sessions import PageSessions
+from feedkeep.service.preferences import AccountPreferences
 from feedkeep.service.progress import Progress
+from feedkeep.service.recovery import Recovery
 from feedkeep.service.subscriptions import Subscriptions
 from feedkeep.service.tokens import Tokens
 from feedkeep.service.url_lists import UrlLists
@@ -28,7 +35,12 @@ class Service:
     Attributes:
         authentication: Checks the credential of a request.
         accounts: Creates, changes and deletes accounts.
-        tokens: Lists, creates and revokes tokens and sessions, for the owner of an account.
+        invitations: Invites people, and creates the accounts of those who sign up.
+        recovery: Lets those set a new password who forgot theirs.
+        page_sessions: Begins and ends the sessions of browsers.
+        apps: Lists, connects and disconnects the apps of an account.
+        preferences: How people want to see the pages.
+        tokens: Lists, creates and revokes tokens and sessions, for commands.
         subscriptions: The list by guids, for the interface and the command line.
         url_lists: The list by URLs, as podcast apps sync it.
         episode_actions: What was played, and how far.
@@ -43,27 +55,36 @@ class Service:
         now: Now,
         workers: int = 1,
         max_subscriptions: int = MAX_SUBSCRIPTIONS,
+        registration: Registration = Registration.CLOSED,
     ) -> None:
         """Use a store.
 
         `workers` is how many processes of this machine do so: they share its memory for hashing
-        passwords.
+        passwords. `registration` is who may create an account for themselves.
         """
         limits, progress = limits_for(max_subscriptions), Progress(store)
+        passwords, throttle, last_uses = Passwords(workers), Throttle(), LastUses(store)
         self._store = store
-        self._passwords = Passwords(workers)
-        self.authentication = Authentication(store, self._passwords, now)
-        self.accounts = Accounts(store, self._passwords, now)
+        self._passwords = passwords
+        self._last_uses = last_uses
+        self.authentication = Authentication(store, passwords, throttle, last_uses, now)
+        self.accounts = accounts = Accounts(store, passwords, now)
+        self.invitations = Invitations(store, accounts, throttle, registration, now)
+        self.recovery = Recovery(store, accounts, passwords, throttle, now)
+        self.page_sessions = PageSessions(store, self.authentication, now)
+        self.apps = Apps(store, now)
+        self.preferences = AccountPreferences(store)
         self.tokens = Tokens(store, self.accounts, now)
         self.subscriptions = Subscriptions(store, limits)
         self.url_lists = UrlLists(store, limits, progress)
         self.episode_actions = EpisodeActions(store, progress)
         self.devices = Devices(store)
-        self.logins = Logins(store, now)
+        self.logins = Logins(store, last_uses, now)
         self.migrations = Migrations(store)
 
     async def close(self) -> None:
         """Finish what was accepted, and close the store."""
+        await self._last_uses.close()
         await self._store.close()
         self._passwords.close()
 

@@ -4,16 +4,36 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from typing import ClassVar
 
 from feedkeep.errors import AccountError
-from feedkeep.model import Account, AccountId, Clock, Now, Stamp
+from feedkeep.model import Account, AccountId, Clock, Now, Person, Stamp, Value, replace
 from feedkeep.rules import credentials
+from feedkeep.rules.administrators import check_not_last
 from feedkeep.rules.clock import after_restore
-from feedkeep.security.passwords import Passwords
+from feedkeep.security.passwords import Passwords, check_hash
 from feedkeep.security.tokens import new_account_id
-from feedkeep.store.base import Store
+from feedkeep.store.base import Store, anything_goes
 
 _CLOCKS_AT_ONCE = 256
+
+
+class ImportedAccount(Value, frozen=True):
+    """An account that is created together with others.
+
+    Attributes:
+        name: Its name.
+        password: Its password; None if a hash is given, or if it is to be used with tokens only.
+        password_hash: The argon2id hash of its password in PHC form, made elsewhere.
+        is_admin: Whether it is an administrator.
+    """
+
+    name: str
+    password: str | None = None
+    password_hash: str | None = None
+    is_admin: bool = False
+
+    hidden: ClassVar[frozenset[str]] = frozenset({"password", "password_hash"})
 
 
 class Accounts:
@@ -43,44 +63,101 @@ class Accounts:
             raise AccountError(f'There is no account "{name}"; `feedkeep account list` shows all.')
         return found
 
-    async def create(self, name: str, password: str | None) -> Account:
+    async def people(self, after_name_key: str, limit: int) -> Sequence[Person]:
+        """Return a page of all accounts by name key: up to `limit` that come after that key.
+
+        "" comes before all keys; `credentials.name_key` returns the key of a name.
+        """
+        return await self._store.accounts.people(after_name_key, limit)
+
+    async def administrators(self) -> Sequence[Account]:
+        """Return all administrators that are not disabled, the oldest first."""
+        return await self._store.accounts.administrators()
+
+    async def create(self, name: str, password: str | None, *, is_admin: bool = False) -> Account:
         """Create an account; without a password it is used with tokens only.
 
         Raises:
             AccountError: The name or the password is not acceptable, or the name is taken.
+            TooManyAttempts: Too many passwords wait to be hashed.
+        """
+        account, key = await self.prepared(name, password, is_admin=is_admin)
+        await self._store.accounts.create(account, key)
+        return account
+
+    async def set_up(self, name: str, password: str | None) -> Account:
+        """Create the first account, an administrator; raises as `create` does.
+
+        Raises:
+            NotAuthorized: There is an account already.
+        """
+        account, key = await self.prepared(name, password, is_admin=True)
+        await self._store.accounts.create_first(account, key)
+        return account
+
+    async def prepared(
+        self, name: str, password: str | None, *, is_admin: bool = False
+    ) -> tuple[Account, str]:
+        """Return an account that can be created, and the key of its name; nothing is stored.
+
+        Raises:
+            AccountError: The name or the password is not acceptable.
+            TooManyAttempts: Too many passwords wait to be hashed.
         """
         key = credentials.name_key(credentials.check_name(name))
         password_hash = None if password is None else await self._hash(password)
         account = Account(new_account_id(), name, password_hash, False, self._now())
-        await self._store.accounts.create(account, key)
-        return account
+        return replace(account, is_admin=is_admin), key
 
-    async def set_password(self, name: str, password: str) -> None:
-        """Replace a password; the old one stops working with the next request.
+    async def create_many(self, wanted: Sequence[ImportedAccount]) -> list[AccountError | None]:
+        """Create accounts in one commit; return for each why it was refused, or None.
+
+        A hundred at a time are a good number. Passwords are hashed here, a few at a time; accounts
+        with a hash, or without a password, cost a row each.
+        """
+        prepared = await asyncio.gather(*map(self._prepared_for_import, wanted))
+        ready = [one for one in prepared if not isinstance(one, AccountError)]
+        created = iter(await self._store.accounts.create_many(ready))
+        return [
+            one if isinstance(one, AccountError) else None if next(created) else _taken(one[0])
+            for one in prepared
+        ]
+
+    async def set_password(self, name: str, password: str) -> Account:
+        """Replace a password; return the account as it is now.
+
+        The old password stops working with the next request. Sessions that it began end, of apps
+        and of browsers, and links to set a new password; recovery codes stay.
 
         Raises:
             AccountError: There is no such account, or the password is not acceptable.
+            TooManyAttempts: Too many passwords wait to be hashed.
         """
         account = await self.named(name)
-        await self._store.accounts.set_password(account.id, await self._hash(password))
+        password_hash = await self._hash(password)
+        await self._store.accounts.set_password(account.id, password_hash)
+        return replace(account, password_hash=password_hash)
 
     async def set_disabled(self, name: str, is_disabled: bool) -> None:
         """Refuse all credentials of an account from now on, or accept them again.
 
         Raises:
-            AccountError: There is no such account.
+            AccountError: There is no such account, or it is the last administrator.
         """
         account = await self.named(name)
-        await self._store.accounts.set_disabled(account.id, is_disabled)
+        check = check_not_last if is_disabled else anything_goes
+        await self._store.accounts.set_disabled(account.id, is_disabled, check)
+
+    async def set_admin(self, name: str, is_admin: bool) -> None:
+        """Make an account an administrator, or none; raises as `set_disabled` does."""
+        account = await self.named(name)
+        check = anything_goes if is_admin else check_not_last
+        await self._store.accounts.set_admin(account.id, is_admin, check)
 
     async def delete(self, name: str) -> None:
-        """Remove an account with its list and its tokens.
-
-        Raises:
-            AccountError: There is no such account.
-        """
+        """Remove an account with its list and its tokens; raises as `set_disabled` does."""
         account = await self.named(name)
-        await self._store.accounts.delete(account.id)
+        await self._store.accounts.delete(account.id, check_not_last)
 
     async def move_clocks(self) -> None:
         """Move all clocks past every stamp that clients may have been given since the backup."""
@@ -98,3 +175,21 @@ class Accounts:
 
     async def _hash(self, password: str) -> str:
         return await self._passwords.hash(credentials.check_password(password))
+
+    async def _prepared_for_import(
+        self, wanted: ImportedAccount
+    ) -> tuple[Account, str] | AccountError:
+        try:
+            if wanted.password is not None and wanted.password_hash is not None:
+                return AccountError("Give a password or a password_hash, not both.")
+            ready = wanted.password_hash and check_hash(wanted.password_hash)
+            account, key = await self.prepared(
+                wanted.name, wanted.password, is_admin=wanted.is_admin
+            )
+        except AccountError as error:
+            return error
+        return (replace(account, password_hash=ready), key) if ready else (account, key)
+
+
+def _taken(account: Account) -> AccountError:
+    return AccountError(f"There is an account {account.name} already.")

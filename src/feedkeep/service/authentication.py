@@ -12,17 +12,26 @@ from feedkeep.rules.credentials import Credential, PasswordCredential, TokenCred
 from feedkeep.rules.guids import guid_or_none
 from feedkeep.security.passwords import Passwords
 from feedkeep.security.throttle import Throttle
+from feedkeep.service.last_uses import LastUses
 from feedkeep.store.base import Store
 
 
 class Authentication:
     """Checks credentials, and slows down the guessing of passwords."""
 
-    def __init__(self, store: Store, passwords: Passwords, now: Now) -> None:
+    def __init__(
+        self,
+        store: Store,
+        passwords: Passwords,
+        throttle: Throttle,
+        last_uses: LastUses,
+        now: Now,
+    ) -> None:
         self._store = store
         self._passwords = passwords
+        self._throttle = throttle
+        self._last_uses = last_uses
         self._now = now
-        self._throttle = Throttle()
 
     async def admit(
         self, credential: Credential, address: str, guid: str | None = None
@@ -53,13 +62,14 @@ class Authentication:
         found = await self._store.tokens.find(credential.account_id, credential.hash, wanted)
         if found is None:
             raise NotAuthorized
-        account = found.account
+        account, token, now = found.account, found.token, self._now()
         if not credentials.is_named(account, credential):
             raise NotAuthorized
-        if not credentials.admits(account, found.token, self._now()):
+        if not credentials.admits(account, token, now, credential.purpose):
             raise NotAuthorized
+        self._last_uses.note(account.id, token, now)
         view = NotLookedUp.NOBODY_LOOKED if wanted is None else found.view
-        return Admitted(account, credential.kind, view, found.token)
+        return Admitted(account, credential.kind, view, token, token.scope)
 
     async def _authenticate_password(self, credential: PasswordCredential, address: str) -> Account:
         counted_key = credentials.name_key(credential.name)

@@ -20,8 +20,10 @@ from feedkeep.model import (
 )
 from feedkeep.rules import credentials, login_links
 from feedkeep.rules.clock import later
+from feedkeep.rules.credentials import DAY_US, SESSION_PREFIX, as_label, day_of
 from feedkeep.security.sessions import SharedSession, SharedSessions
-from feedkeep.security.tokens import new_session, new_token
+from feedkeep.security.tokens import new_token
+from feedkeep.service.last_uses import LastUses
 from feedkeep.store.base import Store
 
 SESSION_DAYS = 180
@@ -36,9 +38,6 @@ second limit, it would end the sessions of all other apps.
 """
 
 _SECOND_US = 1_000_000
-_MINUTE_US = 60 * _SECOND_US
-_DAY_US = 1_440 * _MINUTE_US
-_MAX_LABEL_CHARACTERS = 200
 
 
 class FoundSession(Value, frozen=True):
@@ -72,15 +71,16 @@ class FetchedLogin(Value, frozen=True):
 class Logins:
     """Begins, extends and ends sessions; grants logins of Nextcloud, and lets apps fetch them."""
 
-    def __init__(self, store: Store, now: Now) -> None:
+    def __init__(self, store: Store, last_uses: LastUses, now: Now) -> None:
         self._store = store
+        self._last_uses = last_uses
         self._now = now
         self._shared = SharedSessions()
 
     async def begin_session(
         self, admitted: Admitted, label: str, *, is_shared: bool = False
     ) -> NewToken:
-        """Begin a session.
+        """Begin a session, which may do what the credential may do.
 
         It ends when the password that was sent is changed, or with the token that was sent in place
         of a password.
@@ -88,17 +88,19 @@ class Logins:
         Raises:
             NotAuthorized: That password or token has stopped working in the meantime.
         """
-        text, now = new_session(admitted.account.id), self._now()
+        text, now = new_token(admitted.account.id, SESSION_PREFIX), self._now()
         expires, of_token = _end_of_session(admitted.token, now)
         session = Token(
             UNNUMBERED,
             credentials.token_hash(text),
-            _label(label),
+            as_label(label),
             now,
             expires,
             is_session=True,
             is_shared=is_shared,
             of_token=of_token,
+            scope=admitted.scope,
+            last_used=day_of(now),
         )
         stored = await self._store.tokens.add_session(
             admitted.account, session, MAX_SESSIONS, MAX_SESSIONS_OF_AN_APP
@@ -116,11 +118,14 @@ class Logins:
         if session is None:
             return None
         found = await self._store.tokens.find(session.account_id, session.hash)
-        if found is None or not credentials.admits(found.account, found.token, self._now()):
+        now = self._now()
+        if found is None or not credentials.admits(found.account, found.token, now):
             self._shared.forget(mark, session)
             return None
+        self._last_uses.note(session.account_id, found.token, now)
         await self.extend_session(session.account_id, found.token)
-        return FoundSession(session.text, Admitted(found.account, session.credential_kind))
+        kind, scope = session.credential_kind, found.token.scope
+        return FoundSession(session.text, Admitted(found.account, kind, scope=scope))
 
     async def share_session(self, header: str, label: str, admitted: Admitted) -> str:
         """Return the text of the session to share for an accepted header; begin it if needed.
@@ -138,15 +143,9 @@ class Logins:
         return session.text
 
     async def extend_session(self, account_id: AccountId, session: Token) -> bool:
-        """Move the end of a session that is used; say whether it was moved. Tokens never are.
-
-        It is moved at most once a day, so that few requests have to write. A session that belongs
-        to a token is not moved, so that it never outlives the token.
-        """
-        expires = later(self._now(), SESSION_DAYS * _DAY_US)
-        if not session.is_session or session.of_token is not None or session.expires is None:
-            return False
-        if expires - session.expires < _DAY_US:
+        """Move the end of a session that is used, if it is time; say whether it was moved."""
+        expires = credentials.end_if_used(session, self._now(), SESSION_DAYS)
+        if expires is None:
             return False
         await self._store.tokens.extend(account_id, session.id, expires)
         return True
@@ -172,7 +171,7 @@ class Logins:
             NotAuthorized: The account's password was changed meanwhile, or the account is disabled.
         """
         now = self._now()
-        grant = Grant(login, account.id, _label(label), now)
+        grant = Grant(login, account.id, as_label(label), now)
         forgotten_before = later(now, -login_links.REMEMBERED_SECONDS * _SECOND_US)
         return await self._store.logins.save(account, grant, forgotten_before)
 
@@ -195,14 +194,10 @@ def _end_of_session(token: Token | None, now: Stamp) -> tuple[Stamp, TokenId | N
 
     `token` is the one that was sent to begin it; None if it was the password.
     """
-    expires = later(now, SESSION_DAYS * _DAY_US)
+    expires = later(now, SESSION_DAYS * DAY_US)
     if token is None:
         return expires, None
     of_token = token.of_token if token.is_session else token.id
     if of_token is None:
         return expires, None
     return min(expires, token.expires or expires), of_token
-
-
-def _label(text: str) -> str:
-    return "".join(filter(str.isprintable, text)).strip()[:_MAX_LABEL_CHARACTERS]

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from feedkeep.errors import AccountError
-from feedkeep.model import UNNUMBERED, NewToken, Now, Token, TokenId
+from feedkeep.model import UNNUMBERED, NewToken, Now, Purpose, Scope, Token, TokenId
 from feedkeep.rules import credentials
 from feedkeep.rules.clock import later
+from feedkeep.rules.credentials import DAY_US
 from feedkeep.security.tokens import new_token
 from feedkeep.service.accounts import Accounts
 from feedkeep.store.base import Store
-
-_MICROSECONDS_PER_DAY = 86_400_000_000
 
 
 class Tokens:
@@ -23,7 +22,9 @@ class Tokens:
         self._accounts = accounts
         self._now = now
 
-    async def create(self, name: str, label: str, expires_days: int | None) -> NewToken:
+    async def create(
+        self, name: str, label: str, expires_days: int | None, scope: Scope = Scope.WRITE
+    ) -> NewToken:
         """Create a token; it expires after so many days, or never if that is None.
 
         Raises:
@@ -31,16 +32,20 @@ class Tokens:
         """
         account = await self._accounts.named(name)
         text, now = new_token(account.id), self._now()
-        expires = None if expires_days is None else later(now, expires_days * _MICROSECONDS_PER_DAY)
-        token = Token(UNNUMBERED, credentials.token_hash(text), label, now, expires)
+        expires = None if expires_days is None else later(now, expires_days * DAY_US)
+        token = Token(UNNUMBERED, credentials.token_hash(text), label, now, expires, scope=scope)
         return NewToken(text, await self._store.tokens.add(account.id, token))
 
     async def of(self, name: str) -> Sequence[Token]:
         """Return all tokens of an account, including those that ended; raises as `create` does."""
-        return [token for token in await self._stored_tokens(name) if not token.is_session]
+        found = await self._stored_tokens(name)
+        return [one for one in found if one.purpose is Purpose.APPS and not one.is_session]
 
     async def sessions_of(self, name: str) -> Sequence[Token]:
-        """Return all stored sessions of an account, also ended ones; raises as `create` does."""
+        """Return all sessions of an account's apps and browsers; raises as `create` does.
+
+        Those that ended are among them, as long as they are stored.
+        """
         return [token for token in await self._stored_tokens(name) if token.is_session]
 
     async def revoke(self, name: str, token_id: TokenId) -> None:

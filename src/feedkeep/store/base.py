@@ -30,14 +30,18 @@ from feedkeep.model import (
     Guid,
     Page,
     PageRequest,
+    Person,
+    Purpose,
     Recorded,
     Records,
     Snapshot,
     Stamp,
     T,
     Token,
+    TokenDecision,
     TokenId,
     TokenProgress,
+    TokensChanged,
     View,
 )
 
@@ -52,6 +56,19 @@ DecideActions: TypeAlias = Callable[[ActionSnapshot, Sequence[EpisodeAction]], A
 
 DecideDocument: TypeAlias = Callable[[str | None, int], str]
 """Returns a document's new body; is given the old one, or None and how many others there are."""
+
+DecideTokens: TypeAlias = Callable[[Account, Sequence[Token]], TokenDecision]
+"""Decides about an account's secrets of one purpose; is given them as they are, by number."""
+
+CheckChange: TypeAlias = Callable[[Account, int], None]
+"""Raises an error if an account must stay as it is.
+
+It is given the account, and how many other administrators are not disabled.
+"""
+
+
+def anything_goes(_account: Account, _others: int) -> None:
+    """Allow each change of an account."""
 
 
 class Entries(Protocol):
@@ -188,6 +205,12 @@ class Accounts(Protocol):
     async def all(self) -> Sequence[Account]:
         """Return all accounts, ordered by name."""
 
+    async def people(self, after_name_key: str, limit: int) -> Sequence[Person]:
+        """Return up to `limit` accounts whose name key comes after another, ordered by it."""
+
+    async def administrators(self) -> Sequence[Account]:
+        """Return all administrators that are not disabled, the oldest first."""
+
     async def are_there(self) -> bool:
         """Say whether there is any account."""
 
@@ -198,17 +221,59 @@ class Accounts(Protocol):
             AccountError: The name is taken.
         """
 
+    async def create_first(self, account: Account, name_key: str) -> None:
+        """Do what `create` does if there is no account at all; of several at once, one does it.
+
+        Raises:
+            NotAuthorized: There is an account.
+        """
+
+    async def create_many(self, accounts: Sequence[tuple[Account, str]]) -> Sequence[bool]:
+        """Add accounts with their name keys in one commit, but none whose name is taken.
+
+        Says of each whether it was added.
+        """
+
+    async def sign_up(
+        self,
+        account: Account,
+        name_key: str,
+        invitation: tuple[AccountId, bytes],
+        admits: Callable[[Account, Token], bool],
+    ) -> None:
+        """Add an account, and delete the invitation that allows it, in one commit.
+
+        The invitation is given as the account that it belongs to and its hash; `admits` says of
+        both, as they are then, whether it is still open.
+
+        Raises:
+            NotAuthorized: There is no such invitation, or it is not open.
+            AccountError: The name is taken; the invitation stays.
+        """
+
     async def set_password(self, account_id: AccountId, password_hash: str) -> None:
         """Replace the password's hash; end sessions, and logins that were granted but not fetched.
 
-        Sessions that belong to a token do not end, since the token does not.
+        Links to set a new password end, too. Sessions that belong to a token do not end, since the
+        token does not.
         """
 
-    async def set_disabled(self, account_id: AccountId, is_disabled: bool) -> None:
-        """Disable or enable an account; end logins that were granted but not fetched."""
+    async def set_disabled(
+        self, account_id: AccountId, is_disabled: bool, check: CheckChange = anything_goes
+    ) -> None:
+        """Disable or enable an account; end logins that were granted but not fetched.
 
-    async def delete(self, account_id: AccountId) -> None:
-        """Remove an account and all that is stored for it."""
+        No other administrator ceases to be one between `check` and the commit. Nothing is changed
+        if it raises an error, or if there is no such account.
+        """
+
+    async def set_admin(
+        self, account_id: AccountId, is_admin: bool, check: CheckChange = anything_goes
+    ) -> None:
+        """Make an account an administrator, or none; all else is as in `set_disabled`."""
+
+    async def delete(self, account_id: AccountId, check: CheckChange = anything_goes) -> None:
+        """Remove an account and all that is stored for it; all else is as in `set_disabled`."""
 
     async def advance(
         self, account_id: AccountId, clock: Clock, to: Callable[[Stamp], Stamp]
@@ -238,16 +303,40 @@ class Tokens(Protocol):
         """Save a token, and return it with its new id: the account's next number."""
 
     async def add_session(
-        self, account: Account, token: Token, max_sessions: int, max_alike: int
+        self,
+        account: Account,
+        token: Token,
+        max_sessions: int,
+        max_alike: int,
+        replaced: TokenId | None = None,
     ) -> Token:
         """Add a session as `add` does, and delete those that end first, down to two limits.
 
-        At most `max_sessions` stay, and at most `max_alike` with the same label. The new session
-        always stays.
+        At most `max_sessions` of its purpose stay, and at most `max_alike` of them with the same
+        label. The new session always stays; the session `replaced` is deleted in any case.
 
         Raises:
             NotAuthorized: The token that it belongs to was revoked. Or it belongs to none, and the
                 account now has another password than `account`, is disabled, or is gone.
+        """
+
+    async def change(
+        self, account_id: AccountId, purpose: Purpose, decide: DecideTokens
+    ) -> TokensChanged:
+        """Load all secrets of one purpose, let `decide` say what changes, save, commit.
+
+        Nothing else changes them, or the password, meanwhile. `decide` has to be pure, and may run
+        more than once. A new password ends all that `Accounts.set_password` says.
+
+        Raises:
+            NotAuthorized: The account is gone.
+            FeedkeepError: Whatever `decide` raises; nothing is changed then.
+        """
+
+    async def mark_used(self, used: Sequence[tuple[AccountId, TokenId]], day: Stamp) -> None:
+        """Save that tokens were used on a day; tokens that are gone are left out.
+
+        It waits for nobody: tokens that somebody else is changing may be left out, too.
         """
 
     async def extend(self, account_id: AccountId, token_id: TokenId, expires: Stamp) -> None:

@@ -21,6 +21,8 @@ from feedkeep.model import (
     Owner,
     OwnUpload,
     Pointer,
+    Purpose,
+    Scope,
     Subscription,
     Token,
     View,
@@ -30,6 +32,8 @@ from feedkeep.store.tables import ACCOUNT, ENTRY, NEW_TOKEN, TOKEN
 Row: TypeAlias = Sequence[Any]
 
 _OWN_UPLOADS = msgspec.json.Decoder(tuple[OwnUpload, ...])
+_PURPOSES = {purpose.value: purpose for purpose in Purpose}
+_SCOPES = {scope.value: scope for scope in Scope}
 _NEW_TOKEN_WIDTH = len(NEW_TOKEN)
 _WIDTH = len(ENTRY)
 _ACCOUNT_END = 1 + len(ACCOUNT)
@@ -39,19 +43,22 @@ _TOKEN_END = _ACCOUNT_END + len(TOKEN)
 def account_of(row: Row) -> Account:
     """Return the account whose id and `ACCOUNT` columns a row has."""
     number, name, password_hash, is_disabled, created, *others = row
-    last_stamp, last_action_stamp, *counts = others
+    last_stamp, last_action_stamp, is_admin, *counts = others
     clocks = (last_stamp, last_action_stamp)
     identity = (AccountId(number), name, password_hash, bool(is_disabled), created)
-    return Account(*identity, *clocks, Counts(*counts))
+    return Account(*identity, *clocks, bool(is_admin), Counts(*counts))
 
 
 def token_of(row: Row) -> Token:
     """Return the token whose `TOKEN` columns a row has."""
-    *first, is_session, is_shared, of_token, is_granted = row[:_NEW_TOKEN_WIDTH]
+    *first, is_session, is_shared, of_token, is_granted, purpose, scope, last_used = row[
+        :_NEW_TOKEN_WIDTH
+    ]
     kind = (bool(is_session), bool(is_shared), of_token, bool(is_granted))
+    use = (_PURPOSES[purpose], _SCOPES[scope], last_used)
     *seconds, own_subscriptions, own_actions = row[_NEW_TOKEN_WIDTH:]
     own = (_own_uploads_of(own_subscriptions), _own_uploads_of(own_actions))
-    columns = (*first, *kind, *seconds, *own)
+    columns = (*first, *kind, *use, *seconds, *own)
     return Token(*columns)
 
 

@@ -2,22 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import asyncpg
 
 from feedkeep.errors import AccountError, NotAuthorized
-from feedkeep.model import Account, AccountId, Clock, Stamp
+from feedkeep.model import Account, AccountId, Clock, Person, Stamp, Token
+from feedkeep.store.base import CheckChange, anything_goes
 from feedkeep.store.postgres.connections import Connections
 from feedkeep.store.postgres.runner import Runner
-from feedkeep.store.rows import account_of
-from feedkeep.store.tables import ACCOUNT, columns
+from feedkeep.store.rows import account_of, token_of
+from feedkeep.store.tables import ACCOUNT, TOKEN, columns
 
 ACCOUNT_COLUMNS = f"a.account_id, {columns(ACCOUNT, 'a')}"
 
 _FIND_NAME = "SELECT account_id FROM feedkeep.account_name WHERE name_key = $1"
 _WITH_ID = f"SELECT {ACCOUNT_COLUMNS} FROM feedkeep.account a WHERE a.account_id = $1"
 _ALL = f'SELECT {ACCOUNT_COLUMNS} FROM feedkeep.account a ORDER BY a.name_key COLLATE "C"'
+_NAMES = """
+SELECT account_id FROM feedkeep.account_name WHERE name_key > $1 ORDER BY name_key LIMIT $2
+"""
+_PEOPLE = f"""
+SELECT p.last_used, {ACCOUNT_COLUMNS} FROM feedkeep.account a LEFT JOIN (
+    SELECT t.account_id, max(t.last_used) AS last_used FROM feedkeep.token t
+    WHERE t.account_id = ANY($1::bigint[]) GROUP BY t.account_id
+) p ON p.account_id = a.account_id
+WHERE a.account_id = ANY($1::bigint[]) ORDER BY a.name_key COLLATE "C"
+"""
+_ADMINISTRATORS = f"""
+SELECT {ACCOUNT_COLUMNS} FROM feedkeep.account a WHERE a.is_admin AND NOT a.is_disabled
+ORDER BY a.created, a.account_id
+"""
+_COUNT_OTHERS = """
+SELECT count(*) FROM feedkeep.account a
+WHERE a.is_admin AND NOT a.is_disabled AND a.account_id <> $1
+"""
+# What is to hold for all accounts together has no row that could be locked: whoever takes a right
+# away from an administrator, or creates the first account, takes this lock, the letters "fkad".
+_LOCK_OUT_OTHERS = f"SELECT pg_advisory_xact_lock({0x666B6164})"
 # Names are on every machine of a cluster, so the service can start while one of them is away.
 _ARE_THERE = "SELECT EXISTS (SELECT 1 FROM feedkeep.account_name)"
 _TAKE_NAME = """
@@ -25,16 +47,23 @@ INSERT INTO feedkeep.account_name (name_key, account_id) VALUES ($1, $2)
 ON CONFLICT (name_key) DO NOTHING RETURNING account_id
 """
 _CREATE = """
-INSERT INTO feedkeep.account (account_id, name, name_key, password_hash, is_disabled, created)
-VALUES ($1, $2, $3, $4, $5, $6)
+INSERT INTO feedkeep.account
+    (account_id, name, name_key, password_hash, is_disabled, created, is_admin)
+VALUES ($1, $2, $3, $4, $5, $6, $7)
 """
 _SET_PASSWORD = "UPDATE feedkeep.account SET password_hash = $2 WHERE account_id = $1"
 _SET_DISABLED = "UPDATE feedkeep.account SET is_disabled = $2 WHERE account_id = $1"
+_SET_ADMIN = "UPDATE feedkeep.account SET is_admin = $2 WHERE account_id = $1"
 _DELETE = "DELETE FROM feedkeep.account WHERE account_id = $1 RETURNING name_key"
 _FREE_NAME = "DELETE FROM feedkeep.account_name WHERE name_key = $1"
 _END_SESSIONS = """
-DELETE FROM feedkeep.token t WHERE t.account_id = $1 AND t.is_session AND t.of_token IS NULL
+DELETE FROM feedkeep.token t
+WHERE t.account_id = $1 AND (t.is_session AND t.of_token IS NULL OR t.purpose = 'reset')
 """
+_WITH_HASH = f"""
+SELECT {columns(TOKEN, "t")} FROM feedkeep.token t WHERE t.account_id = $1 AND t.hash = $2
+"""
+_FORGET_TOKEN = "DELETE FROM feedkeep.token t WHERE t.account_id = $1 AND t.id = $2"
 _OPEN_GRANTS = "FROM feedkeep.login_grant WHERE account_id = $1 AND fetched IS NULL"
 _HAS_OPEN_GRANTS = f"SELECT EXISTS (SELECT 1 {_OPEN_GRANTS})"
 _END_GRANTS = f"DELETE {_OPEN_GRANTS}"
@@ -64,38 +93,87 @@ class PostgresAccounts:
         rows = await self._runner.scan(lambda connections: connections.fetch(_ALL))
         return [account_of(row) for row in rows]
 
+    async def people(self, after_name_key: str, limit: int) -> list[Person]:
+        names = await self._runner.read(
+            lambda connections: connections.fetch(_NAMES, after_name_key, limit)
+        )
+        account_ids = [account_id for (account_id,) in names]
+        rows = await self._runner.scan(lambda connections: connections.fetch(_PEOPLE, account_ids))
+        return [Person(account_of(row[1:]), row[0]) for row in rows]
+
+    async def administrators(self) -> list[Account]:
+        rows = await self._runner.scan(lambda connections: connections.fetch(_ADMINISTRATORS))
+        return [account_of(row) for row in rows]
+
     async def are_there(self) -> bool:
         rows = await self._runner.read(lambda connections: connections.fetch(_ARE_THERE))
         return bool(rows[0][0])
 
     async def create(self, account: Account, name_key: str) -> None:
         async def create(connection: asyncpg.Connection) -> None:
-            if await connection.fetchval(_TAKE_NAME, name_key, account.id) is None:
-                holder = await connection.fetchval(_FIND_NAME, name_key)
-                taken = await connection.fetchrow(_WITH_ID, holder)
-                raise AccountError(f"There is an account {taken[1]} already.")
-            values = (account.id, account.name, name_key, account.password_hash)
-            await connection.execute(_CREATE, *values, account.is_disabled, account.created)
+            await _create(connection, account, name_key)
 
         await self._runner.write(create)
 
+    async def create_first(self, account: Account, name_key: str) -> None:
+        async def create(connection: asyncpg.Connection) -> None:
+            await connection.execute(_LOCK_OUT_OTHERS)
+            if await connection.fetchval(_ARE_THERE):
+                raise NotAuthorized
+            await _create(connection, account, name_key)
+
+        await self._runner.write(create)
+
+    async def create_many(self, accounts: Sequence[tuple[Account, str]]) -> list[bool]:
+        async def create(connection: asyncpg.Connection) -> list[bool]:
+            return [await _create_if_free(connection, *account) for account in accounts]
+
+        return await self._runner.write(create)
+
+    async def sign_up(
+        self,
+        account: Account,
+        name_key: str,
+        invitation: tuple[AccountId, bytes],
+        admits: Callable[[Account, Token], bool],
+    ) -> None:
+        async def sign_up(connection: asyncpg.Connection) -> None:
+            inviter = await hold(connection, invitation[0])  # so that it is spent only once
+            row = await connection.fetchrow(_WITH_HASH, *invitation)
+            if inviter is None or row is None or not admits(inviter, token_of(row)):
+                raise NotAuthorized
+            await connection.execute(_FORGET_TOKEN, inviter.id, token_of(row).id)
+            await _create(connection, account, name_key)
+
+        await self._runner.write(sign_up)
+
     async def set_password(self, account_id: AccountId, password_hash: str) -> None:
-        async def set_password(connection: asyncpg.Connection) -> None:
-            await connection.execute(_SET_PASSWORD, account_id, password_hash)
-            await connection.execute(_END_SESSIONS, account_id)
-            await _end_grants(connection, account_id)
+        await self._runner.write(
+            lambda connection: set_password(connection, account_id, password_hash)
+        )
 
-        await self._runner.write(set_password)
-
-    async def set_disabled(self, account_id: AccountId, is_disabled: bool) -> None:
+    async def set_disabled(
+        self, account_id: AccountId, is_disabled: bool, check: CheckChange = anything_goes
+    ) -> None:
         async def set_disabled(connection: asyncpg.Connection) -> None:
+            await _check(connection, account_id, check)
             await connection.execute(_SET_DISABLED, account_id, is_disabled)
             await _end_grants(connection, account_id)
 
         await self._runner.write(set_disabled)
 
-    async def delete(self, account_id: AccountId) -> None:
+    async def set_admin(
+        self, account_id: AccountId, is_admin: bool, check: CheckChange = anything_goes
+    ) -> None:
+        async def set_admin(connection: asyncpg.Connection) -> None:
+            await _check(connection, account_id, check)
+            await connection.execute(_SET_ADMIN, account_id, is_admin)
+
+        await self._runner.write(set_admin)
+
+    async def delete(self, account_id: AccountId, check: CheckChange = anything_goes) -> None:
         async def delete(connection: asyncpg.Connection) -> None:
+            await _check(connection, account_id, check)
             name_key = await connection.fetchval(_DELETE, account_id)  # other tables' rows go, too
             if name_key is not None:
                 await connection.execute(_FREE_NAME, name_key)
@@ -117,6 +195,15 @@ async def hold(connection: asyncpg.Connection, account_id: AccountId) -> Account
     """Lock an account until the end of the transaction; return it, or None if it is gone."""
     row = await connection.fetchrow(_HOLD, account_id)
     return account_of(row) if row else None
+
+
+async def set_password(
+    connection: asyncpg.Connection, account_id: AccountId, password_hash: str
+) -> None:
+    """Replace a password's hash, and end what ends with it."""
+    await connection.execute(_SET_PASSWORD, account_id, password_hash)
+    await connection.execute(_END_SESSIONS, account_id)
+    await _end_grants(connection, account_id)
 
 
 async def is_still_let_in(connection: asyncpg.Connection, account: Account) -> bool:
@@ -150,6 +237,38 @@ async def set_clock(
         account_id,
         stamp,
     )
+
+
+async def _check(connection: asyncpg.Connection, account_id: AccountId, check: CheckChange) -> None:
+    """Let `check` look at an account that is to be changed, if there is one; lock it.
+
+    The other administrators may be on any machine of a cluster. They are counted only if it
+    matters: a machine that is away must not keep an account from being disabled.
+    """
+    account = await hold(connection, account_id)
+    if account is None:
+        return
+    others = 0
+    if account.is_admin:
+        await connection.execute(_LOCK_OUT_OTHERS)
+        others = await connection.fetchval(_COUNT_OTHERS, account_id)
+    check(account, others)
+
+
+async def _create(connection: asyncpg.Connection, account: Account, name_key: str) -> None:
+    if not await _create_if_free(connection, account, name_key):
+        holder = await connection.fetchval(_FIND_NAME, name_key)
+        taken = await connection.fetchrow(_WITH_ID, holder)
+        raise AccountError(f"There is an account {taken[1]} already.")
+
+
+async def _create_if_free(connection: asyncpg.Connection, account: Account, name_key: str) -> bool:
+    if await connection.fetchval(_TAKE_NAME, name_key, account.id) is None:
+        return False
+    values = (account.id, account.name, name_key, account.password_hash)
+    state = (account.is_disabled, account.created, account.is_admin)
+    await connection.execute(_CREATE, *values, *state)
+    return True
 
 
 async def _end_grants(connection: asyncpg.Connection, account_id: AccountId) -> None:

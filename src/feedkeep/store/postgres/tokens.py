@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Hashable, Sequence
+from functools import partial
 from typing import Any
 
 import asyncpg
@@ -14,13 +16,21 @@ from feedkeep.model import (
     Clock,
     Found,
     Guid,
+    Purpose,
     Stamp,
     Token,
     TokenId,
     TokenProgress,
+    TokensChanged,
     replace,
 )
-from feedkeep.store.postgres.accounts import ACCOUNT_COLUMNS, hold, is_still_let_in
+from feedkeep.store.base import DecideTokens
+from feedkeep.store.postgres.accounts import (
+    ACCOUNT_COLUMNS,
+    hold,
+    is_still_let_in,
+    set_password,
+)
 from feedkeep.store.postgres.connections import Connections
 from feedkeep.store.postgres.rows import ROWS
 from feedkeep.store.postgres.runner import Runner
@@ -32,6 +42,10 @@ MAX_FOUND_IN_A_BATCH = 256
 _TOKEN_COLUMNS = columns(TOKEN, "t")
 
 _OF_ACCOUNT = f"SELECT {_TOKEN_COLUMNS} FROM feedkeep.token t WHERE t.account_id = $1 ORDER BY t.id"
+_OF_PURPOSE = f"""
+SELECT {_TOKEN_COLUMNS} FROM feedkeep.token t
+WHERE t.account_id = $1 AND t.purpose = $2 ORDER BY t.id
+"""
 _WITH_ID = f"SELECT {_TOKEN_COLUMNS} FROM feedkeep.token t WHERE t.account_id = $1 AND t.id = $2"
 _NEXT_ID = """
 UPDATE feedkeep.account SET last_token_id = last_token_id + 1
@@ -52,10 +66,12 @@ DELETE FROM feedkeep.token t WHERE t.account_id = $1 AND t.id IN (
     SELECT n.id FROM (
         SELECT s.id, row_number() OVER (ORDER BY {_NEWEST}) AS n,
                row_number() OVER (PARTITION BY s.label ORDER BY {_NEWEST}) AS n_alike
-        FROM feedkeep.token s WHERE s.account_id = $1 AND s.is_session
+        FROM feedkeep.token s WHERE s.account_id = $1 AND s.is_session AND s.purpose = $5
     ) n WHERE n.n > $3 OR n.n_alike > $4
 )
 """
+_FORGET = "DELETE FROM feedkeep.token t WHERE t.account_id = $1 AND t.id = $2"
+_FORGET_OF_PURPOSE = f"{_FORGET} AND t.purpose = $3"
 _EXTEND = """
 UPDATE feedkeep.token t SET expires = $3
 WHERE t.account_id = $1 AND t.id = $2 AND t.revoked IS NULL
@@ -91,6 +107,16 @@ class PostgresTokens:
             LEFT JOIN feedkeep.entry e ON e.account_id = {shape.account} AND e.guid = w.guid
             LEFT JOIN feedkeep.entry s ON s.account_id = {shape.account} AND s.guid = e.new_guid
         """
+        wanted = shape.wanted(id="bigint")
+        self._lock_what_is_free = f"""
+            SELECT t.account_id, t.id FROM {wanted}
+            JOIN feedkeep.token t ON t.account_id = {shape.account} AND t.id = w.id
+            FOR NO KEY UPDATE OF t SKIP LOCKED
+        """
+        self._mark = f"""
+            UPDATE feedkeep.token t SET last_used = $3 FROM {wanted}
+            WHERE t.account_id = {shape.account} AND t.id = w.id
+        """
         self._found = runner.reader(self._find_all, MAX_FOUND_IN_A_BATCH)
 
     async def find(
@@ -109,7 +135,12 @@ class PostgresTokens:
         return await self._runner.write(lambda connection: add_token(connection, account_id, token))
 
     async def add_session(
-        self, account: Account, token: Token, max_sessions: int, max_alike: int
+        self,
+        account: Account,
+        token: Token,
+        max_sessions: int,
+        max_alike: int,
+        replaced: TokenId | None = None,
     ) -> Token:
         """The account is locked first, so that neither password nor token can end meanwhile."""
 
@@ -122,12 +153,51 @@ class PostgresTokens:
             if not is_right:
                 raise NotAuthorized
             added = await add_token(connection, account.id, token)
-            await connection.execute(
-                _FORGET_SESSIONS, account.id, added.id, max_sessions, max_alike
-            )
+            if replaced is not None:
+                await connection.execute(_FORGET, account.id, replaced)
+            limits = (max_sessions, max_alike, token.purpose)
+            await connection.execute(_FORGET_SESSIONS, account.id, added.id, *limits)
             return added
 
         return await self._runner.write(add)
+
+    async def change(
+        self, account_id: AccountId, purpose: Purpose, decide: DecideTokens
+    ) -> TokensChanged:
+        async def change(connection: asyncpg.Connection) -> TokensChanged:
+            account = await hold(connection, account_id)
+            if account is None:
+                raise NotAuthorized
+            rows = await connection.fetch(_OF_PURPOSE, account_id, purpose)
+            decision = decide(account, [token_of(row) for row in rows])
+            for token_id in decision.forgotten:
+                await connection.execute(_FORGET_OF_PURPOSE, account_id, token_id, purpose)
+            if decision.password_hash is not None:
+                await set_password(connection, account_id, decision.password_hash)
+                account = replace(account, password_hash=decision.password_hash)
+            added = [await add_token(connection, account_id, token) for token in decision.added]
+            return TokensChanged(account, added)
+
+        return await self._runner.write(change)
+
+    async def mark_used(self, used: Sequence[tuple[AccountId, TokenId]], day: Stamp) -> None:
+        batches: defaultdict[Hashable, list[tuple[AccountId, TokenId]]] = defaultdict(list)
+        for one in used:
+            batches[self._runner.key(one[0])].append(one)
+        for rows in batches.values():
+            await self._runner.write(partial(self._mark_used, rows, day))
+
+    async def _mark_used(
+        self,
+        used: Sequence[tuple[AccountId, TokenId]],
+        day: Stamp,
+        connection: asyncpg.Connection,
+    ) -> None:
+        """It waits for no lock, so that it is never in a circle of transactions that wait."""
+        rows = await connection.fetch(self._lock_what_is_free, *self._shape.columns(used))
+        if rows:
+            free = self._shape.columns([tuple(row) for row in rows])
+            await connection.execute(self._mark, *free, day)
 
     async def extend(self, account_id: AccountId, token_id: TokenId, expires: Stamp) -> None:
         await self._runner.write(

@@ -2,32 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import apsw
 
 from feedkeep.errors import AccountError, NotAuthorized
-from feedkeep.model import Account, AccountId, Clock, Stamp
-from feedkeep.store.rows import account_of
+from feedkeep.model import Account, AccountId, Clock, Person, Stamp, Token
+from feedkeep.store.base import CheckChange, anything_goes
+from feedkeep.store.rows import account_of, token_of
 from feedkeep.store.sqlite.runner import Runner
-from feedkeep.store.tables import ACCOUNT, columns
+from feedkeep.store.tables import ACCOUNT, TOKEN, columns
 
 ACCOUNT_COLUMNS = f"a.id, {columns(ACCOUNT, 'a')}"
 
 _FIND = f"SELECT {ACCOUNT_COLUMNS} FROM account a WHERE a.name_key = ?"
 _WITH_ID = f"SELECT {ACCOUNT_COLUMNS} FROM account a WHERE a.id = ?"
 _ALL = f"SELECT {ACCOUNT_COLUMNS} FROM account a ORDER BY a.name_key"
+_PEOPLE = f"""
+SELECT (SELECT max(t.last_used) FROM token t WHERE t.account_id = a.id), {ACCOUNT_COLUMNS}
+FROM account a WHERE a.name_key > ? ORDER BY a.name_key LIMIT ?
+"""
+_ADMINISTRATORS = f"""
+SELECT {ACCOUNT_COLUMNS} FROM account a WHERE a.is_admin AND NOT a.is_disabled
+ORDER BY a.created, a.id
+"""
+_COUNT_OTHERS = "SELECT count(*) FROM account WHERE is_admin AND NOT is_disabled AND id <> ?"
 _ARE_THERE = "SELECT EXISTS (SELECT 1 FROM account)"
 _CREATE = """
-INSERT INTO account (id, name, name_key, password_hash, is_disabled, created)
-VALUES (?, ?, ?, ?, ?, ?)
+INSERT INTO account (id, name, name_key, password_hash, is_disabled, created, is_admin)
+VALUES (?, ?, ?, ?, ?, ?, ?)
 """
 _IS_LET_IN = """
 SELECT EXISTS (SELECT 1 FROM account WHERE id = ? AND password_hash IS ? AND NOT is_disabled)
 """
 _SET_PASSWORD = "UPDATE account SET password_hash = ? WHERE id = ?"
 _SET_DISABLED = "UPDATE account SET is_disabled = ? WHERE id = ?"
-_END_SESSIONS = "DELETE FROM token WHERE account_id = ? AND is_session AND of_token IS NULL"
+_SET_ADMIN = "UPDATE account SET is_admin = ? WHERE id = ?"
+_END_SESSIONS = """
+DELETE FROM token WHERE account_id = ? AND (is_session AND of_token IS NULL OR purpose = 'reset')
+"""
+_WITH_HASH = f"SELECT {columns(TOKEN)} FROM token WHERE account_id = ? AND hash = ?"
+_FORGET_TOKEN = "DELETE FROM token WHERE account_id = ? AND id = ?"
 _END_GRANTS = "DELETE FROM login_grant WHERE account_id = ? AND fetched IS NULL"
 _DELETE = "DELETE FROM account WHERE id = ?"  # its rows in other tables go with it
 _CLOCKS = {Clock.SUBSCRIPTIONS: "last_stamp", Clock.ACTIONS: "last_action_stamp"}
@@ -47,36 +62,95 @@ class SqliteAccounts:
             lambda connection: [account_of(row) for row in connection.execute(_ALL)]
         )
 
+    async def people(self, after_name_key: str, limit: int) -> list[Person]:
+        def read(connection: apsw.Connection) -> list[Person]:
+            rows = connection.execute(_PEOPLE, (after_name_key, limit))
+            return [Person(account_of(row), last_used) for last_used, *row in rows]
+
+        return await self._runner.scan(read)
+
+    async def administrators(self) -> list[Account]:
+        return self._runner.read(
+            lambda connection: [account_of(row) for row in connection.execute(_ADMINISTRATORS)]
+        )
+
     async def are_there(self) -> bool:
         return self._runner.read(lambda connection: bool(connection.execute(_ARE_THERE).get))
 
     async def create(self, account: Account, name_key: str) -> None:
         def create(connection: apsw.Connection) -> None:
-            taken = _find(connection, name_key)
-            if taken is not None:
-                raise AccountError(f"There is an account {taken.name} already.")
-            values = (account.id, account.name, name_key, account.password_hash)
-            connection.execute(_CREATE, (*values, account.is_disabled, account.created))
+            _check_is_free(connection, name_key)
+            _create(connection, account, name_key)
 
         await self._runner.write(create)
 
+    async def create_first(self, account: Account, name_key: str) -> None:
+        def create(connection: apsw.Connection) -> None:
+            if connection.execute(_ARE_THERE).get:
+                raise NotAuthorized
+            _create(connection, account, name_key)
+
+        await self._runner.write(create)
+
+    async def create_many(self, accounts: Sequence[tuple[Account, str]]) -> list[bool]:
+        def create_if_free(connection: apsw.Connection, account: Account, name_key: str) -> bool:
+            is_free = _find(connection, name_key) is None
+            if is_free:
+                _create(connection, account, name_key)
+            return is_free
+
+        return await self._runner.write(
+            lambda connection: [create_if_free(connection, *account) for account in accounts]
+        )
+
+    async def sign_up(
+        self,
+        account: Account,
+        name_key: str,
+        invitation: tuple[AccountId, bytes],
+        admits: Callable[[Account, Token], bool],
+    ) -> None:
+        def sign_up(connection: apsw.Connection) -> None:
+            inviter = with_id(connection, invitation[0])
+            row = connection.execute(_WITH_HASH, invitation).get
+            if inviter is None or row is None or not admits(inviter, token_of(row)):
+                raise NotAuthorized
+            _check_is_free(connection, name_key)
+            connection.execute(_FORGET_TOKEN, (inviter.id, token_of(row).id))
+            _create(connection, account, name_key)
+
+        await self._runner.write(sign_up)
+
     async def set_password(self, account_id: AccountId, password_hash: str) -> None:
-        def set_password(connection: apsw.Connection) -> None:
-            connection.execute(_SET_PASSWORD, (password_hash, account_id))
-            connection.execute(_END_SESSIONS, (account_id,))
-            connection.execute(_END_GRANTS, (account_id,))
+        await self._runner.write(
+            lambda connection: set_password(connection, account_id, password_hash)
+        )
 
-        await self._runner.write(set_password)
-
-    async def set_disabled(self, account_id: AccountId, is_disabled: bool) -> None:
+    async def set_disabled(
+        self, account_id: AccountId, is_disabled: bool, check: CheckChange = anything_goes
+    ) -> None:
         def set_disabled(connection: apsw.Connection) -> None:
+            _check(connection, account_id, check)
             connection.execute(_SET_DISABLED, (is_disabled, account_id))
             connection.execute(_END_GRANTS, (account_id,))
 
         await self._runner.write(set_disabled)
 
-    async def delete(self, account_id: AccountId) -> None:
-        await self._runner.write(lambda connection: connection.execute(_DELETE, (account_id,)))
+    async def set_admin(
+        self, account_id: AccountId, is_admin: bool, check: CheckChange = anything_goes
+    ) -> None:
+        def set_admin(connection: apsw.Connection) -> None:
+            _check(connection, account_id, check)
+            connection.execute(_SET_ADMIN, (is_admin, account_id))
+
+        await self._runner.write(set_admin)
+
+    async def delete(self, account_id: AccountId, check: CheckChange = anything_goes) -> None:
+        def delete(connection: apsw.Connection) -> None:
+            _check(connection, account_id, check)
+            connection.execute(_DELETE, (account_id,))
+
+        await self._runner.write(delete)
 
     async def advance(
         self, account_id: AccountId, clock: Clock, to: Callable[[Stamp], Stamp]
@@ -93,6 +167,13 @@ def with_id(connection: apsw.Connection, account_id: AccountId) -> Account | Non
     """Return the account with that id, if there is one."""
     row = connection.execute(_WITH_ID, (account_id,)).get
     return account_of(row) if row else None
+
+
+def set_password(connection: apsw.Connection, account_id: AccountId, password_hash: str) -> None:
+    """Replace a password's hash, and end what ends with it."""
+    connection.execute(_SET_PASSWORD, (password_hash, account_id))
+    connection.execute(_END_SESSIONS, (account_id,))
+    connection.execute(_END_GRANTS, (account_id,))
 
 
 def is_still_let_in(connection: apsw.Connection, account: Account) -> bool:
@@ -118,6 +199,25 @@ def set_clock(
 ) -> None:
     """Set a clock."""
     connection.execute(f"UPDATE account SET {_CLOCKS[clock]} = ? WHERE id = ?", (stamp, account_id))
+
+
+def _check(connection: apsw.Connection, account_id: AccountId, check: CheckChange) -> None:
+    """Let `check` look at an account that is to be changed, if there is one."""
+    account = with_id(connection, account_id)
+    if account is not None:
+        check(account, connection.execute(_COUNT_OTHERS, (account_id,)).get)
+
+
+def _check_is_free(connection: apsw.Connection, name_key: str) -> None:
+    taken = _find(connection, name_key)
+    if taken is not None:
+        raise AccountError(f"There is an account {taken.name} already.")
+
+
+def _create(connection: apsw.Connection, account: Account, name_key: str) -> None:
+    values = (account.id, account.name, name_key, account.password_hash)
+    state = (account.is_disabled, account.created, account.is_admin)
+    connection.execute(_CREATE, (*values, *state))
 
 
 def _find(connection: apsw.Connection, name_key: str) -> Account | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import apsw
 
 from feedkeep.errors import AccountError, NotAuthorized
@@ -11,14 +13,22 @@ from feedkeep.model import (
     Clock,
     Found,
     Guid,
+    Purpose,
     Stamp,
     Token,
     TokenId,
     TokenProgress,
+    TokensChanged,
     replace,
 )
+from feedkeep.store.base import DecideTokens
 from feedkeep.store.rows import new_token_row, own_uploads_column, token_of
-from feedkeep.store.sqlite.accounts import ACCOUNT_COLUMNS, is_still_let_in
+from feedkeep.store.sqlite.accounts import (
+    ACCOUNT_COLUMNS,
+    is_still_let_in,
+    set_password,
+    with_id,
+)
 from feedkeep.store.sqlite.rows import ROWS, to_bytes
 from feedkeep.store.sqlite.runner import Runner
 from feedkeep.store.tables import ENTRY, NEW_TOKEN, TOKEN, columns
@@ -33,6 +43,9 @@ LEFT JOIN entry s ON s.account_id = t.account_id AND s.guid = e.new_guid
 WHERE t.account_id = ? AND t.hash = ?
 """
 _OF_ACCOUNT = f"SELECT {_TOKEN_COLUMNS} FROM token t WHERE t.account_id = ? ORDER BY t.id"
+_OF_PURPOSE = f"""
+SELECT {_TOKEN_COLUMNS} FROM token t WHERE t.account_id = ? AND t.purpose = ? ORDER BY t.id
+"""
 _WITH_ID = f"SELECT {_TOKEN_COLUMNS} FROM token t WHERE t.account_id = ? AND t.id = ?"
 _NEXT_ID = """
 UPDATE account SET last_token_id = last_token_id + 1 WHERE id = ? RETURNING last_token_id
@@ -50,10 +63,13 @@ DELETE FROM token WHERE account_id = ?1 AND id IN (
     SELECT id FROM (
         SELECT id, row_number() OVER (ORDER BY {_NEWEST}) AS n,
                row_number() OVER (PARTITION BY label ORDER BY {_NEWEST}) AS n_alike
-        FROM token WHERE account_id = ?1 AND is_session
+        FROM token WHERE account_id = ?1 AND is_session AND purpose = ?5
     ) WHERE n > ?3 OR n_alike > ?4
 )
 """
+_FORGET = "DELETE FROM token WHERE account_id = ? AND id = ?"
+_FORGET_OF_PURPOSE = f"{_FORGET} AND purpose = ?"
+_MARK_USED = "UPDATE token SET last_used = ? WHERE account_id = ? AND id = ?"
 _EXTEND = """
 UPDATE token SET expires = ? WHERE account_id = ? AND id = ? AND revoked IS NULL
 """
@@ -98,7 +114,12 @@ class SqliteTokens:
         return await self._runner.write(lambda connection: add_token(connection, account_id, token))
 
     async def add_session(
-        self, account: Account, token: Token, max_sessions: int, max_alike: int
+        self,
+        account: Account,
+        token: Token,
+        max_sessions: int,
+        max_alike: int,
+        replaced: TokenId | None = None,
     ) -> Token:
         def add(connection: apsw.Connection) -> Token:
             if token.of_token is None:
@@ -108,10 +129,35 @@ class SqliteTokens:
             if not is_right:
                 raise NotAuthorized
             added = add_token(connection, account.id, token)
-            connection.execute(_FORGET_SESSIONS, (account.id, added.id, max_sessions, max_alike))
+            connection.execute(_FORGET, (account.id, replaced))  # nothing if that is None
+            limits = (max_sessions, max_alike, token.purpose)
+            connection.execute(_FORGET_SESSIONS, (account.id, added.id, *limits))
             return added
 
         return await self._runner.write(add)
+
+    async def change(
+        self, account_id: AccountId, purpose: Purpose, decide: DecideTokens
+    ) -> TokensChanged:
+        def change(connection: apsw.Connection) -> TokensChanged:
+            account = with_id(connection, account_id)
+            if account is None:
+                raise NotAuthorized
+            rows = connection.execute(_OF_PURPOSE, (account_id, purpose)).fetchall()
+            decision = decide(account, [token_of(row) for row in rows])
+            for token_id in decision.forgotten:
+                connection.execute(_FORGET_OF_PURPOSE, (account_id, token_id, purpose))
+            if decision.password_hash is not None:
+                set_password(connection, account_id, decision.password_hash)
+                account = replace(account, password_hash=decision.password_hash)
+            added = [add_token(connection, account_id, token) for token in decision.added]
+            return TokensChanged(account, added)
+
+        return await self._runner.write(change)
+
+    async def mark_used(self, used: Sequence[tuple[AccountId, TokenId]], day: Stamp) -> None:
+        rows = [(day, *one) for one in used]
+        await self._runner.write(lambda connection: connection.executemany(_MARK_USED, rows))
 
     async def extend(self, account_id: AccountId, token_id: TokenId, expires: Stamp) -> None:
         wanted = (expires, account_id, token_id)

@@ -1,0 +1,21 @@
+"""Administrators: there is always one who can look after the accounts. Pure."""
+
+from __future__ import annotations
+
+from feedkeep.errors import AccountError
+from feedkeep.model import Account
+
+
+def check_not_last(account: Account, others: int) -> None:
+    """Check that an account is not the last administrator, before it ceases to be one.
+
+    `others` is how many other administrators are not disabled.
+
+    Raises:
+        AccountError: It is the last one.
+    """
+    if account.is_admin and not account.is_disabled and others == 0:
+        raise AccountError(
+            f"{account.name} is the last administrator: make another account an administrator"
+            " first."
+        )

@@ -1,0 +1,154 @@
+"""Invitations: links with which somebody creates an account for themselves; and open sign-up."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from feedkeep.errors import AccountError, NotAuthorized
+from feedkeep.model import (
+    UNNUMBERED,
+    Account,
+    AccountId,
+    NewToken,
+    Now,
+    Purpose,
+    Registration,
+    Token,
+    TokenDecision,
+    TokenId,
+)
+from feedkeep.rules import account_links, credentials
+from feedkeep.rules.clock import later
+from feedkeep.rules.credentials import DAY_US, INVITATION_PREFIX, as_label
+from feedkeep.security.throttle import Throttle
+from feedkeep.security.tokens import new_token
+from feedkeep.service.accounts import Accounts
+from feedkeep.store.base import Store
+
+MAX_LISTED = 1_000
+
+
+class Invitations:
+    """Makes, lists, revokes and spends invitations."""
+
+    def __init__(
+        self,
+        store: Store,
+        accounts: Accounts,
+        throttle: Throttle,
+        registration: Registration,
+        now: Now,
+    ) -> None:
+        self._store = store
+        self._accounts = accounts
+        self._throttle = throttle
+        self._registration = registration
+        self._now = now
+
+    async def invite(self, by: Account, label: str = "") -> NewToken:
+        """Return a link with which one person can create an account within seven days.
+
+        Raises:
+            AccountError: Nobody may sign up, `by` may not invite, or has as many open invitations
+                as there may be.
+            NotAuthorized: The account `by` is gone.
+        """
+        if self._registration is Registration.CLOSED:
+            raise AccountError(
+                "Nobody can use an invitation while the setting registration is closed; set it to"
+                " invited or open."
+            )
+        text, now = new_token(by.id, INVITATION_PREFIX), self._now()
+        expires = later(now, account_links.INVITATION_DAYS * DAY_US)
+        made = Token(
+            UNNUMBERED,
+            credentials.token_hash(text),
+            as_label(label),
+            now,
+            expires,
+            purpose=Purpose.INVITATION,
+        )
+
+        def decide(inviter: Account, known: Sequence[Token]) -> TokenDecision:
+            return account_links.invited(inviter, known, made, now)
+
+        changed = await self._store.tokens.change(by.id, Purpose.INVITATION, decide)
+        return NewToken(text, changed.added[0])
+
+    async def all(self) -> Sequence[tuple[Account, Token]]:
+        """Return the open invitations of all administrators, each with who made it.
+
+        They are ordered by the administrator, the oldest first; a long list is cut.
+        """
+        now = self._now()
+        found: list[tuple[Account, Token]] = []
+        for inviter in await self._store.accounts.administrators():
+            known = await self._store.tokens.of(inviter.id)
+            is_open = account_links.is_invitation_open
+            found += [(inviter, one) for one in known if is_open(inviter, one, now)]
+            if len(found) >= MAX_LISTED:
+                break
+        return found[:MAX_LISTED]
+
+    async def revoke(self, account_id: AccountId, token_id: TokenId) -> None:
+        """Let an invitation of an administrator end now; nothing happens if it has ended.
+
+        Raises:
+            NotAuthorized: The account is gone.
+        """
+        ended = TokenDecision(forgotten=[token_id])
+        await self._store.tokens.change(account_id, Purpose.INVITATION, lambda *_: ended)
+
+    async def is_open(self, text: str) -> bool:
+        """Say whether somebody can create an account with the text of an invitation."""
+        invitation = self._read(text)
+        found = await self._store.tokens.find(*invitation) if invitation else None
+        return found is not None and account_links.is_invitation_open(
+            found.account, found.token, self._now()
+        )
+
+    async def sign_up(self, text: str, name: str, password: str) -> Account:
+        """Create an account, and spend the invitation that allows it.
+
+        Raises:
+            NotAuthorized: The invitation was spent or revoked, has expired, or whoever made it is
+                no administrator any longer.
+            AccountError: The name or the password is not acceptable, or the name is taken; the
+                invitation stays open.
+            TooManyAttempts: Too many passwords wait to be hashed.
+        """
+        invitation = self._read(text)
+        if invitation is None or not await self.is_open(text):
+            raise NotAuthorized
+        # The hash is made before the name is looked up: the time does not tell whether it is taken.
+        account, key = await self._accounts.prepared(name, password)
+        now = self._now()
+        await self._store.accounts.sign_up(
+            account,
+            key,
+            invitation,
+            lambda inviter, one: account_links.is_invitation_open(inviter, one, now),
+        )
+        return account
+
+    async def sign_up_openly(self, name: str, password: str, address: str) -> Account:
+        """Create an account without an invitation, where everybody may.
+
+        Raises:
+            NotAuthorized: Not everybody may.
+            AccountError: The name or the password is not acceptable, or the name is taken.
+            TooManyAttempts: Too many came from this address lately, or too many passwords wait.
+        """
+        if self._registration is not Registration.OPEN:
+            raise NotAuthorized
+        self._throttle.count_sign_up(address, time.monotonic())
+        account, key = await self._accounts.prepared(name, password)
+        await self._store.accounts.create(account, key)
+        return account
+
+    def _read(self, text: str) -> tuple[AccountId, bytes] | None:
+        """Return whose invitation a text is, and its hash; None if it cannot be one that works."""
+        if self._registration is Registration.CLOSED:
+            return None
+        return credentials.read_link(text, INVITATION_PREFIX)

@@ -1,0 +1,69 @@
+"""When each token and session was last used, to the day; stored while nobody waits for it."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import islice
+
+import structlog
+
+from feedkeep.model import AccountId, Stamp, Token, TokenId
+from feedkeep.rules.credentials import day_of
+from feedkeep.store.base import Store
+
+MAX_WAITING = 4_096
+"""How many uses wait to be stored; further ones are left to the next request with that token."""
+
+_AT_ONCE = 256
+_CLOSE_SECONDS = 1.0
+
+_log: structlog.stdlib.BoundLogger = structlog.get_logger()
+
+
+class LastUses:
+    """Stores on which day tokens were used: once a day for each, in commits with other work."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._waiting: dict[tuple[AccountId, TokenId], Stamp] = {}
+        self._work: asyncio.Task[None] | None = None
+        self._is_failing = False
+
+    def note(self, account_id: AccountId, used: Token, now: Stamp) -> None:
+        """Note that a token was used now, unless that is stored for this day already.
+
+        The use of a session is also one of the token that it belongs to.
+        """
+        today = day_of(now)
+        if used.last_used is not None and used.last_used >= today:
+            return
+        if len(self._waiting) >= MAX_WAITING:
+            return
+        for token_id in (used.id, used.of_token):
+            if token_id is not None:
+                self._waiting[account_id, token_id] = today
+        if self._work is None or self._work.done():
+            self._work = asyncio.create_task(self._store_all())
+
+    async def close(self) -> None:
+        """Store what is noted, unless that takes long; the store is still open."""
+        if self._work is not None:
+            await asyncio.wait({self._work}, timeout=_CLOSE_SECONDS)
+            self._work.cancel()
+            await asyncio.gather(self._work, return_exceptions=True)
+
+    async def _store_all(self) -> None:
+        while self._waiting:
+            day = next(iter(self._waiting.values()))
+            used = [one for one, of in islice(self._waiting.items(), _AT_ONCE) if of == day]
+            try:
+                await self._store.tokens.mark_used(used, day)
+                self._is_failing = False
+            except Exception as error:  # noqa: BLE001 - nobody waits for it, and it is only a date
+                # Each request notes its use anew: one line is enough until it works again.
+                if not self._is_failing:
+                    _log.warning("last use of tokens not stored", reason=str(error))
+                self._is_failing = True
+                self._waiting.clear()
+            for one in used:
+                self._waiting.pop(one, None)

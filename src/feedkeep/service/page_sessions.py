@@ -1,0 +1,134 @@
+"""Sessions of browsers: they open the pages, never the interface or the apps' protocols."""
+
+from __future__ import annotations
+
+from feedkeep.errors import NotAuthorized
+from feedkeep.model import (
+    UNNUMBERED,
+    Account,
+    Admitted,
+    NewToken,
+    Now,
+    Purpose,
+    Token,
+    TokenDecision,
+    TokenId,
+)
+from feedkeep.rules import credentials
+from feedkeep.rules.clock import later
+from feedkeep.rules.credentials import (
+    BROWSER_PREFIX,
+    DAY_US,
+    PasswordCredential,
+    as_label,
+    day_of,
+)
+from feedkeep.security.tokens import new_token
+from feedkeep.service.authentication import Authentication
+from feedkeep.service.logins import MAX_SESSIONS, MAX_SESSIONS_OF_AN_APP
+from feedkeep.store.base import Store
+
+SESSION_DAYS = 30
+"""How long a browser's session lives after its last use."""
+
+FRESH_MINUTES = 10
+"""For how long after the password was typed nobody is asked for it again."""
+
+_MINUTE_US = 60_000_000
+
+
+class PageSessions:
+    """Begins, extends and ends the sessions of browsers."""
+
+    def __init__(self, store: Store, authentication: Authentication, now: Now) -> None:
+        self._store = store
+        self._authentication = authentication
+        self._now = now
+
+    async def sign_in(self, name: str, password: str, address: str, label: str) -> NewToken:
+        """Begin a session for whoever has the password; `label` is what the browser calls itself.
+
+        Raises:
+            NotAuthorized: The name or the password is wrong, or the account is disabled.
+            TooManyAttempts: Too many wrong passwords came for this name or from this address.
+        """
+        shown = PasswordCredential(name, password)
+        admitted = await self._authentication.admit(shown, address)
+        return await self.begin(admitted.account, label)
+
+    async def begin(self, account: Account, label: str) -> NewToken:
+        """Begin a session for whoever has just set the password.
+
+        Raises:
+            NotAuthorized: The password was changed meanwhile, or the account is disabled or gone.
+        """
+        return await self._begin(account, label, None)
+
+    async def admit(self, text: str) -> Admitted:
+        """Return whose session a cookie is; its end is moved, at most once a day.
+
+        Raises:
+            NotAuthorized: It is no session of a browser, or it has ended.
+        """
+        shown = credentials.read_browser_session(text)
+        if shown is None:
+            raise NotAuthorized
+        admitted = await self._authentication.admit(shown, "")
+        session = _session_of(admitted)
+        expires = credentials.end_if_used(session, self._now(), SESSION_DAYS)
+        if expires is not None:
+            await self._store.tokens.extend(admitted.account.id, session.id, expires)
+        return admitted
+
+    def is_fresh(self, admitted: Admitted) -> bool:
+        """Say whether the password was typed so lately that it need not be asked for again."""
+        return self._now() < later(_session_of(admitted).created, FRESH_MINUTES * _MINUTE_US)
+
+    async def confirm(
+        self, admitted: Admitted, password: str, address: str, label: str
+    ) -> NewToken:
+        """Check the password again, and begin a session in the place of this one.
+
+        Raises as `sign_in` does.
+        """
+        shown = PasswordCredential(admitted.account.name, password)
+        confirmed = await self._authentication.admit(shown, address)
+        return await self._begin(confirmed.account, label, _session_of(admitted).id)
+
+    async def sign_out(self, admitted: Admitted) -> None:
+        """End this session now."""
+        ended = TokenDecision(forgotten=[_session_of(admitted).id])
+        await self._store.tokens.change(admitted.account.id, Purpose.PAGES, lambda *_: ended)
+
+    async def sign_out_everywhere_else(self, admitted: Admitted) -> None:
+        """End all sessions of the account's browsers but this one."""
+        own = _session_of(admitted).id
+        await self._store.tokens.change(
+            admitted.account.id,
+            Purpose.PAGES,
+            lambda _, known: TokenDecision(
+                forgotten=[number for number in (one.id for one in known) if number != own]
+            ),
+        )
+
+    async def _begin(self, account: Account, label: str, replaced: TokenId | None) -> NewToken:
+        text, now = new_token(account.id, BROWSER_PREFIX), self._now()
+        session = Token(
+            UNNUMBERED,
+            credentials.token_hash(text),
+            as_label(label),
+            now,
+            later(now, SESSION_DAYS * DAY_US),
+            is_session=True,
+            purpose=Purpose.PAGES,
+            last_used=day_of(now),
+        )
+        stored = await self._store.tokens.add_session(
+            account, session, MAX_SESSIONS, MAX_SESSIONS_OF_AN_APP, replaced
+        )
+        return NewToken(text, stored)
+
+
+def _session_of(admitted: Admitted) -> Token:
+    assert admitted.token is not None
+    return admitted.token

@@ -1,0 +1,157 @@
+"""Setting a new password without the old one: by a link from an administrator, or by a code."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from feedkeep.errors import AccountError, NotAuthorized
+from feedkeep.model import (
+    UNNUMBERED,
+    Account,
+    AccountId,
+    Found,
+    NewToken,
+    Now,
+    Purpose,
+    Stamp,
+    Token,
+    TokenDecision,
+)
+from feedkeep.rules import account_links, credentials
+from feedkeep.rules.clock import later
+from feedkeep.rules.credentials import DAY_US, RESET_PREFIX
+from feedkeep.security.passwords import Passwords
+from feedkeep.security.throttle import Throttle
+from feedkeep.security.tokens import new_recovery_code, new_token
+from feedkeep.service.accounts import Accounts
+from feedkeep.store.base import Store
+
+_NOBODY = AccountId(0)
+_NO_CODE = b""
+
+
+class Recovery:
+    """Makes links and codes for those who forgot their password, and spends them."""
+
+    def __init__(
+        self,
+        store: Store,
+        accounts: Accounts,
+        passwords: Passwords,
+        throttle: Throttle,
+        now: Now,
+    ) -> None:
+        self._store = store
+        self._accounts = accounts
+        self._passwords = passwords
+        self._throttle = throttle
+        self._now = now
+
+    async def reset_link(self, name: str) -> NewToken:
+        """Return a link with which an account's password can be set once, within a day.
+
+        It replaces the links that were made before.
+
+        Raises:
+            AccountError: There is no such account, or it is disabled.
+        """
+        account = await self._accounts.named(name)
+        if account.is_disabled:
+            raise AccountError(f"{account.name} is disabled, so no link works; enable it first.")
+        text, now = new_token(account.id, RESET_PREFIX), self._now()
+        expires = later(now, account_links.RESET_DAYS * DAY_US)
+        link = _secret(credentials.token_hash(text), Purpose.RESET, now, expires)
+        changed = await self._store.tokens.change(
+            account.id, Purpose.RESET, lambda _, known: account_links.replaced(known, [link])
+        )
+        return NewToken(text, changed.added[0])
+
+    async def owner_of(self, text: str) -> Account | None:
+        """Return the account whose password a link sets; None if the link does not work."""
+        found = await self._found(text)
+        return None if found is None else found.account
+
+    async def reset(self, text: str, password: str) -> Account:
+        """Set a password by a link, and spend the link; return the account as it is now.
+
+        All sessions end that the old password began.
+
+        Raises:
+            NotAuthorized: The link was spent or replaced, has expired, or the account is disabled.
+            AccountError: The password is not acceptable; the link stays.
+            TooManyAttempts: Too many passwords wait to be hashed.
+        """
+        found = await self._found(text)
+        if found is None:
+            raise NotAuthorized
+        password_hash = await self._passwords.hash(credentials.check_password(password))
+        return await self._spend(found, password_hash)
+
+    async def new_codes(self, account: Account) -> list[str]:
+        """Return ten new recovery codes; those that were made before stop working.
+
+        Raises:
+            NotAuthorized: The account is gone.
+        """
+        codes = [new_recovery_code() for _ in range(account_links.RECOVERY_CODES)]
+        hashes = [credentials.recovery_hash(code) or _NO_CODE for code in codes]
+        made = [_secret(stored, Purpose.RECOVERY, self._now()) for stored in hashes]
+        await self._store.tokens.change(
+            account.id, Purpose.RECOVERY, lambda _, known: account_links.replaced(known, made)
+        )
+        return codes
+
+    async def codes_left(self, account_id: AccountId) -> int:
+        """Return how many recovery codes of an account still work."""
+        known = await self._store.tokens.of(account_id)
+        return sum(one.purpose is Purpose.RECOVERY for one in known)
+
+    async def recover(self, name: str, code: str, password: str, address: str) -> Account:
+        """Set a password by a recovery code, and spend the code; return the account as it is now.
+
+        All sessions end that the old password began. A wrong code counts as a wrong password does,
+        and takes as long whether there is such an account or not.
+
+        Raises:
+            NotAuthorized: No enabled account has that name and that code.
+            AccountError: The password is not acceptable; the code stays, and nothing is counted.
+            TooManyAttempts: Too many wrong passwords or codes came for this name or from this
+                address, or too many passwords wait to be hashed.
+        """
+        normal, key = credentials.check_password(password), credentials.name_key(name)
+        attempt = self._throttle.begin(key, address, time.monotonic())
+        password_hash = await self._passwords.hash(normal)
+        account = await self._store.accounts.find(key)
+        account_id = account.id if account else _NOBODY
+        code_hash = credentials.recovery_hash(code) or _NO_CODE
+        found = await self._store.tokens.find(account_id, code_hash)
+        if found is None or not self._is_open(found, Purpose.RECOVERY):
+            raise NotAuthorized
+        recovered = await self._spend(found, password_hash)
+        self._throttle.forgive(attempt)
+        return recovered
+
+    async def _found(self, text: str) -> Found | None:
+        """Return a link that works, and its account."""
+        link = credentials.read_link(text, RESET_PREFIX)
+        found = await self._store.tokens.find(*link) if link else None
+        return found if found is not None and self._is_open(found, Purpose.RESET) else None
+
+    def _is_open(self, found: Found, purpose: Purpose) -> bool:
+        return credentials.admits(found.account, found.token, self._now(), purpose)
+
+    async def _spend(self, found: Found, password_hash: str) -> Account:
+        spent_id, now = found.token.id, self._now()
+
+        def decide(account: Account, known: Sequence[Token]) -> TokenDecision:
+            return account_links.spent(account, known, spent_id, now, password_hash)
+
+        changed = await self._store.tokens.change(found.account.id, found.token.purpose, decide)
+        return changed.account
+
+
+def _secret(
+    secret_hash: bytes, purpose: Purpose, now: Stamp, expires: Stamp | None = None
+) -> Token:
+    return Token(UNNUMBERED, secret_hash, "", now, expires, purpose=purpose)
