@@ -24,16 +24,18 @@ import httpx
 from argon2 import PasswordHasher
 
 from feedkeep.assembly import open_service
-from feedkeep.model import T
+from feedkeep.model import Scope, T
 from feedkeep.security import passwords
 from feedkeep.service import Service
 from feedkeep.settings import Settings
 
 FEEDKEEP = str(Path(sys.executable).with_name("feedkeep"))
 NEVER_LOGGED = re.compile(
-    r"f[ks]_[\w-]{40,}|(?:Basic|Bearer) \S{4,}|https?://\S*\.example", re.IGNORECASE
+    r"f[kspir]_[\w-]{40,}|(?:[a-z2-9]{4}-){3}[a-z2-9]{4}\b(?!-)|(?:Basic|Bearer) \S{4,}"
+    r"|https?://\S*\.example",
+    re.IGNORECASE,
 )
-"""Tokens, sessions, headers with credentials, and the feed URLs of tests."""
+"""Tokens, sessions, links, recovery codes, headers with credentials, and the feed URLs of tests."""
 
 SHORTEST_TO_SEARCH = 8
 """What is shorter may be in a database by chance."""
@@ -240,8 +242,12 @@ class FeedkeepProcess:
         self.passwords += [password] if password else []
         return name
 
-    def new_token(self, name: str, expires_days: int | None = None) -> str:
-        text = self.use(lambda service: service.tokens.create(name, "test", expires_days)).text
+    def new_token(
+        self, name: str, expires_days: int | None = None, scope: Scope = Scope.WRITE
+    ) -> str:
+        text = self.use(
+            lambda service: service.tokens.create(name, "test", expires_days, scope)
+        ).text
         self.tokens.append(text)
         return text
 

@@ -35,8 +35,12 @@ def gpodder_routes(service: Service, settings: Settings) -> list[Route | PublicR
     nothing, no_podcasts = NothingResource(*known), NoPodcastsResource(*known)
     synced = SyncDevicesResource(*known)
     return [
-        Route("/api/2/auth/{user}/login.json", post=LoginResource(*known).post),
-        Route("/api/2/auth/{user}/logout.json", post=LogoutResource(*known).post),
+        Route(
+            "/api/2/auth/{user}/login.json", post=LoginResource(*known).post, changes_nothing=True
+        ),
+        Route(
+            "/api/2/auth/{user}/logout.json", post=LogoutResource(*known).post, changes_nothing=True
+        ),
         Route("/api/2/devices/{user}.json", get=DevicesResource(*known).get),
         Route("/api/2/devices/{user}/{device}.json", post=device.post, put=device.put),
         Route("/api/2/sync-devices/{user}.json", get=synced.get, post=synced.post),

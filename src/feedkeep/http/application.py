@@ -17,10 +17,9 @@ from feedkeep.http.addresses import plain_address
 from feedkeep.http.cors import Cors, is_cross_site
 from feedkeep.http.doors import log_refusal
 from feedkeep.http.requests import Request
-from feedkeep.http.routing import Edge, Router, Target
+from feedkeep.http.routing import READING, Edge, Router, Target
 from feedkeep.settings import Settings
 
-_READING = {"GET", "HEAD"}
 _NO_SNIFFING = (b"x-content-type-options", b"nosniff")
 _NO_STORE = (b"cache-control", b"no-store")
 
@@ -81,7 +80,7 @@ class Application:
     async def _answer(self, request: Request, target: Target) -> Response:
         if self._cors and self._cors.is_preflight(request):
             return self._cors.preflight_response(request, target.route.allow)
-        is_reading = request.method in _READING
+        is_reading = request.method in READING
         if not is_reading and is_cross_site(request, self._origins, self._public_url):
             raise Forbidden("A web page of another origin may not do that.")
         try:

@@ -10,11 +10,10 @@ import structlog
 
 from feedkeep.errors import NotAuthorized, TooManyAttempts
 from feedkeep.http.requests import Request
+from feedkeep.http.routing import READING
 from feedkeep.model import Admitted
 from feedkeep.rules.credentials import Credential, read_basic, read_token
 from feedkeep.service import Service
-
-_READING = {"GET", "HEAD"}
 
 _log = structlog.get_logger()
 
@@ -32,7 +31,7 @@ class HeaderDoor:
         """
         credential = credential_of(request)
         request.credential_kind = credential.kind
-        guid = request.parameters.get("guid") if request.method in _READING else None
+        guid = request.parameters.get("guid") if request.method in READING else None
         return await self._service.authentication.admit(credential, request.address, guid)
 
 

@@ -9,11 +9,14 @@ from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from starlette.responses import Response
 
-from feedkeep.errors import FeedkeepError
+from feedkeep.errors import FeedkeepError, Forbidden
 from feedkeep.http.requests import AdmittedRequest, Request
 from feedkeep.model import Admitted
 
 R = TypeVar("R", bound=Request)
+
+READING = frozenset({"GET", "HEAD"})
+"""The methods that change nothing of what belongs to an account."""
 
 Handler: TypeAlias = Callable[[R], Awaitable[Response]]
 """A function that answers the requests of one method at one route."""
@@ -37,6 +40,8 @@ class AnyRoute(Generic[R]):
         path: The path.
         methods: The handler of each method.
         allow: The methods as the Allow header lists them.
+        changes_nothing: Whether no method changes anything that belongs to the account, so that a
+            credential is enough that may only read.
     """
 
     def __init__(
@@ -48,6 +53,7 @@ class AnyRoute(Generic[R]):
         put: Handler[R] | None = None,
         patch: Handler[R] | None = None,
         delete: Handler[R] | None = None,
+        changes_nothing: bool = False,
     ) -> None:
         named = {
             "GET": get,
@@ -58,6 +64,7 @@ class AnyRoute(Generic[R]):
             "DELETE": delete,
         }
         self.path = path
+        self.changes_nothing = changes_nothing
         self.methods: dict[str, Handler[R]] = {
             method: handler for method, handler in named.items() if handler is not None
         }
@@ -128,16 +135,23 @@ class Target:
     edge: Edge
 
     async def answer(self, request: Request) -> Response:
-        """Check the credential, and only then the method (contract, section 2).
+        """Check the credential, only then the method, and whether the credential may use it.
 
         Raises whatever the door or the handler does, and `NoSuchMethod`.
+
+        Raises:
+            Forbidden: The credential may only read, and the method may change something.
         """
         if isinstance(self.route, PublicRoute):
             return await self.route.handler(request.method)(request)
         admitted = await self.edge.door.admit(request)
         admitted_request = AdmittedRequest(request, admitted)
         request.asker = admitted
-        return await self.route.handler(request.method)(admitted_request)
+        handler = self.route.handler(request.method)
+        is_reading = request.method in READING or self.route.changes_nothing
+        if admitted.is_read_only and not is_reading:
+            raise Forbidden("This credential may only read; use one that may write, too.")
+        return await handler(admitted_request)
 
 
 class Router:

@@ -1,0 +1,161 @@
+"""A token that may only read changes nothing, whichever protocol it is sent in."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from feedkeep_process import FeedkeepProcess, from_elsewhere
+from names import G1, A
+from route_table import all_routes, path_of
+
+from feedkeep.gpodder import SessionDoor
+from feedkeep.http.doors import HeaderDoor
+from feedkeep.http.routing import READING, Route
+from feedkeep.model import Account, DocumentKind, Scope
+from feedkeep.service import Service
+
+MESSAGE = "This credential may only read; use one that may write, too."
+ACTION = {"podcast": A, "episode": f"{A}/1", "action": "new", "device": "tablet"}
+BODIES: dict[str, object] = {
+    "/subscriptions": {"subscriptions": [{"feed_url": "https://new.example"}]},
+    "/subscriptions/{guid}": {"is_subscribed": False},
+    "/api/2/devices/{user}/{device}.json": {"caption": "new"},
+    "/api/2/episodes/{user}.json": [ACTION],
+    "/api/2/settings/{user}/{scope:account|device|podcast|episode}.json": {"set": {"a": 1}},
+    "/index.php/apps/gpoddersync/episode_action/create": [ACTION],
+}
+CHANGES = {"add": ["https://new.example"], "remove": [A]}
+
+
+@pytest.fixture
+def name(feedkeep: FeedkeepProcess) -> str:
+    name = feedkeep.new_account()
+    with feedkeep.client(name) as client:
+        body = {"subscriptions": [{"feed_url": A, "guid": G1}]}
+        assert client.post("/subscriptions", json=body).status_code == 200
+    return name
+
+
+@pytest.fixture
+def reader(feedkeep: FeedkeepProcess, name: str) -> str:
+    return feedkeep.new_token(name, scope=Scope.READ)
+
+
+@pytest.fixture
+def anyone(feedkeep: FeedkeepProcess) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=feedkeep.base_url, headers=from_elsewhere(), timeout=30) as client:
+        yield client
+
+
+def basic(name: str, token: str) -> dict[str, str]:
+    text = base64.b64encode(f"{name}:{token}".encode()).decode()
+    return {"Authorization": f"Basic {text}"}
+
+
+def session_of(anyone: httpx.Client, name: str, token: str) -> dict[str, str]:
+    """Log in as gPodder does; return the header with the cookie."""
+    reply = anyone.post(f"/api/2/auth/{name}/login.json", headers=basic(name, token))
+    assert reply.status_code == 200
+    anyone.cookies.clear()
+    return {"Cookie": reply.headers["Set-Cookie"].partition(";")[0]}
+
+
+def kept(feedkeep: FeedkeepProcess, name: str) -> object:
+    """Return all of an account that a client could change."""
+
+    async def read(service: Service) -> object:
+        account: Account = await service.accounts.named(name)
+        store = service._store
+        documents = [await store.documents.of(account.id, kind) for kind in DocumentKind]
+        return account, await store.entries.whole(account.id), documents
+
+    account, snapshot, documents = feedkeep.use(read)
+    return account, snapshot.entries, documents
+
+
+def requests(name: str) -> Iterator[tuple[bool, bool, str, str, object]]:
+    """Yield each method of each route that is not public.
+
+    Also whether it takes the cookies of apps, and whether it may change something.
+    """
+    values = {"format": "json", "count": "10", "scope": "account", "device": "tablet"}
+    for target in all_routes():
+        of_apps = isinstance(target.edge.door, SessionDoor)
+        if isinstance(target.route, Route) and (
+            of_apps or isinstance(target.edge.door, HeaderDoor)
+        ):
+            path = path_of(target.path, {**values, "guid": G1, "deletion_id": 1, "user": name})
+            template = target.path.removeprefix("/v1")
+            for method in target.route.methods:
+                may_change = method not in READING and not target.route.changes_nothing
+                yield of_apps, may_change, method, path, BODIES.get(template, CHANGES)
+
+
+@pytest.mark.parametrize("way", ["a token", "a token as password", "a session"])
+def test_whatever_may_change_something_is_refused_on_every_route_and_changes_nothing(
+    feedkeep: FeedkeepProcess, anyone: httpx.Client, name: str, reader: str, way: str
+) -> None:
+    headers = {"Authorization": f"Bearer {reader}"}
+    if way == "a token as password":
+        headers = basic(name, reader)
+    if way == "a session":
+        headers = session_of(anyone, name, reader)
+    before, refused = kept(feedkeep, name), set()
+    for of_apps, may_change, method, path, body in requests(name):
+        if not may_change or (way == "a session" and not of_apps):
+            continue
+        reply = anyone.request(method, path, json=body, headers=headers)
+        assert reply.status_code == 403, (method, path, reply.text)
+        assert reply.json() == {"code": "403", "message": MESSAGE}
+        refused.add((method, path))
+    assert len(refused) == (10 if way == "a session" else 18)
+    assert kept(feedkeep, name) == before
+
+
+def test_what_reads_is_answered_and_creates_no_device(
+    feedkeep: FeedkeepProcess, anyone: httpx.Client, name: str, reader: str
+) -> None:
+    count = 0
+    for headers in ({"Authorization": f"Bearer {reader}"}, basic(name, reader)):
+        for _, _, method, path, _ in requests(name):
+            if method in READING:
+                reply = anyone.request(method, path, headers=headers)
+                assert reply.status_code in {200, 404}, (method, path, reply.text)
+                count += 1
+    assert count > 40
+    _, entries, (devices, settings, *_) = kept(feedkeep, name)
+    assert (len(entries), devices, settings) == (2, [], [])
+
+
+def test_with_a_token_that_may_only_read_an_app_logs_in_and_out(
+    anyone: httpx.Client, name: str, reader: str
+) -> None:
+    headers = session_of(anyone, name, reader)
+    path = f"/api/2/subscriptions/{name}/tablet.json"
+    assert anyone.get(path, headers=headers).json()["add"] == [A]
+    out = anyone.post(f"/api/2/auth/{name}/logout.json", headers=headers)
+    assert out.status_code == 200
+    assert anyone.get(path, headers=headers).status_code == 401
+
+
+def test_a_session_that_a_client_gets_for_a_shared_one_may_do_no_more(
+    anyone: httpx.Client, name: str, reader: str
+) -> None:
+    """Kasts sends the token each time; a client that sends the cookie back gets one of its own."""
+    path = f"/api/2/subscriptions/{name}/tablet.json"
+    shared = anyone.get(path, headers=basic(name, reader)).headers["Set-Cookie"].partition(";")[0]
+    anyone.cookies.clear()
+    own = anyone.get(path, headers={"Cookie": shared}).headers["Set-Cookie"].partition(";")[0]
+    anyone.cookies.clear()
+    for cookie in (shared, own):
+        assert anyone.post(path, json=CHANGES, headers={"Cookie": cookie}).status_code == 403
+        anyone.cookies.clear()
+    assert anyone.post(path, json=CHANGES, headers=basic(name, reader)).status_code == 403
+
+
+def test_a_token_that_may_write_goes_on_writing(api: httpx.Client) -> None:
+    body = {"subscriptions": [{"feed_url": A}]}
+    assert api.post("/subscriptions", json=body).status_code == 200
