@@ -294,6 +294,7 @@ def test_the_first_start_makes_an_account_with_a_curl_line_that_works(tmp_path: 
         name, _, value = header.partition(": ")
         reply = httpx.post(url, headers={name: value}, content=body)
         assert reply.json()["success"][0]["is_subscribed"] is True
+        assert re.search("^me .* administrator ", process.must("account", "list"), re.MULTILINE)
     finally:
         served.terminate()
         served.wait(20)

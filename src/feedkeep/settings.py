@@ -106,6 +106,18 @@ def load_settings(
     return settings
 
 
+def own_url(settings: Settings, host: str, port: int) -> str:
+    """Return the address at which `serve` is reached that listens there."""
+    scheme = "https" if settings.tls_cert else "http"
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
+
+
+def public_base(settings: Settings) -> str:
+    """Return what the addresses of pages start with, as far as the settings say."""
+    own = own_url(settings, settings.host, settings.port)
+    return settings.public_url.rstrip("/") or own
+
+
 def is_postgres(database: str) -> bool:
     """Say whether a database URL names a PostgreSQL database."""
     return database.lower().startswith(("postgresql://", "postgres://"))

@@ -81,7 +81,7 @@ def test_an_account_is_made_listed_changed_and_deleted(feedkeep: FeedkeepProcess
         assert (enters("first one"), enters("second one")) == (False, True)
         feedkeep.must("account", "disable", "ann")
         assert not enters("second one")
-        assert re.search(r"Ann +\S+ +yes +disabled", feedkeep.must("account", "list"))
+        assert re.search(r"Ann +\S+ +yes +- +disabled", feedkeep.must("account", "list"))
         feedkeep.must("account", "enable", "ann")
         assert enters("second one")
         feedkeep.must("account", "delete", "ann", "--yes")
@@ -120,7 +120,7 @@ def test_a_new_password_that_is_short_is_refused(offline: FeedkeepProcess) -> No
 
 def test_an_account_without_a_password_is_told_to_need_tokens(offline: FeedkeepProcess) -> None:
     assert "make a token" in offline.must("account", "create", "bea")
-    assert re.search(r"bea +\S+ +no +enabled", offline.must("account", "list"))
+    assert re.search(r"bea +\S+ +no +- +enabled", offline.must("account", "list"))
 
 
 def test_a_token_is_printed_alone_listed_and_revoked(feedkeep: FeedkeepProcess) -> None:
@@ -133,8 +133,8 @@ def test_a_token_is_printed_alone_listed_and_revoked(feedkeep: FeedkeepProcess) 
     url = f"{feedkeep.base_url}/subscriptions"
     assert httpx.get(url, headers=headers).status_code == 200
     listed = feedkeep.must("token", "list", name)
-    assert re.search(r"1 +active +\S+ +- +my \[phone\]", listed)
-    assert re.search(r"2 +active +\S+ +\d{4}-\d\d-\d\dT", listed)
+    assert re.search(r"1 +active +write +\S+ +- +\S+ +my \[phone\]", listed)
+    assert re.search(r"2 +active +write +\S+ +\d{4}-\d\d-\d\dT", listed)
     assert token not in listed
     feedkeep.must("token", "revoke", name, "1")
     assert httpx.get(url, headers=headers).status_code == 401

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from feedkeep.cli.account_import import import_accounts
 from feedkeep.cli.common import (
     ConfigOption,
     DatabaseOption,
@@ -19,8 +20,10 @@ from feedkeep.cli.common import (
     with_service,
 )
 from feedkeep.errors import AccountError
+from feedkeep.model import Account, NewToken
 from feedkeep.rules.credentials import apps_that_refuse
-from feedkeep.settings import shown
+from feedkeep.service import Service
+from feedkeep.settings import public_base, shown
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -32,10 +35,15 @@ NameArgument = Annotated[
     str, typer.Argument(metavar="NAME", help="The account's name; case does not matter.")
 ]
 
+app.command("import")(import_accounts)
+
 
 @app.command("create")
 def create(
     name: NameArgument,
+    admin: Annotated[
+        bool, typer.Option("--admin", help="Make it an administrator, who looks after all others.")
+    ] = False,
     password_stdin: PasswordStdinOption = False,
     database: DatabaseOption = None,
     config: ConfigOption = None,
@@ -48,7 +56,9 @@ def create(
     password = ask_password(password_stdin)
     chosen = settings(database, config)
     account = with_service(
-        chosen, lambda service: service.accounts.create(name, password), may_create=True
+        chosen,
+        lambda service: service.accounts.create(name, password, is_admin=admin),
+        may_create=True,
     )
     how = "" if password else ", without a password: make a token for it"
     say(f"Created account {account.name} in {shown(chosen.database)}{how}.")
@@ -65,11 +75,12 @@ def list_accounts(database: DatabaseOption = None, config: ConfigOption = None) 
             account.name,
             moment(account.created),
             "yes" if account.password_hash else "no",
+            "administrator" if account.is_admin else "-",
             "disabled" if account.is_disabled else "enabled",
         ]
         for account in found
     ]
-    show_table(["NAME", "CREATED", "PASSWORD", "STATE"], rows)
+    show_table(["NAME", "CREATED", "PASSWORD", "ROLE", "STATE"], rows)
 
 
 @app.command("password")
@@ -89,6 +100,61 @@ def password(
         settings(database, config), lambda service: service.accounts.set_password(name, new)
     )
     say(f"Changed the password of {name}.")
+
+
+@app.command("admin")
+def admin(
+    name: NameArgument,
+    remove: Annotated[
+        bool, typer.Option("--remove", help="Take the right away; the account stays.")
+    ] = False,
+    database: DatabaseOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Make an account an administrator, who looks after all others. The last one stays."""
+    with_service(
+        settings(database, config), lambda service: service.accounts.set_admin(name, not remove)
+    )
+    say(f"{name} is {'no administrator any longer' if remove else 'an administrator'}.")
+
+
+@app.command("invite")
+def invite(
+    by: Annotated[
+        str | None,
+        typer.Option(
+            "--by",
+            metavar="NAME",
+            help="The administrator who invites. Default: the oldest one.",
+            show_default=False,
+        ),
+    ] = None,
+    label: Annotated[
+        str, typer.Option("--label", metavar="TEXT", help="Who it is for, such as: aunt Emma.")
+    ] = "",
+    database: DatabaseOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Print a link with which one person can create an account within seven days."""
+
+    async def make(service: Service) -> NewToken:
+        return await service.invitations.invite(await _inviter(service, by), label)
+
+    chosen = settings(database, config)
+    say(f"{public_base(chosen)}/sign-up/{with_service(chosen, make).text}")
+
+
+@app.command("reset-link")
+def reset_link(
+    name: NameArgument, database: DatabaseOption = None, config: ConfigOption = None
+) -> None:
+    """Print a link with which an account's owner can set a new password once, within a day.
+
+    It replaces the links that were made before.
+    """
+    chosen = settings(database, config)
+    made = with_service(chosen, lambda service: service.recovery.reset_link(name))
+    say(f"{public_base(chosen)}/reset/{made.text}")
 
 
 @app.command("disable")
@@ -130,3 +196,15 @@ def delete(
         typer.confirm(f"Delete {name} and its whole list for good?", abort=True)
     with_service(settings(database, config), lambda service: service.accounts.delete(name))
     say(f"Deleted {name}.")
+
+
+async def _inviter(service: Service, name: str | None) -> Account:
+    if name is not None:
+        return await service.accounts.named(name)
+    administrators = await service.accounts.administrators()
+    if not administrators:
+        raise AccountError(
+            "There is no administrator yet, and only these can invite: `feedkeep account admin`"
+            " makes an account one."
+        )
+    return administrators[0]

@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from feedkeep.assembly import open_service
-from feedkeep.errors import AccountError
+from feedkeep.errors import AccountError, FeedkeepError
 from feedkeep.model import Stamp, T
 from feedkeep.service import Service
 from feedkeep.settings import Settings, load_settings
@@ -56,6 +56,10 @@ Smaller commits write the same pages again: with 1,000, an import of 100,000 too
 
 MAX_SHOWN_CHARACTERS = 200
 _WIDE = 200
+
+
+class FileError(FeedkeepError):
+    """A file that cannot be read or written; `str()` of it says why."""
 
 
 def settings(database: str | None, config: Path | None, **flags: object) -> Settings:
@@ -127,6 +131,11 @@ def progress_bar() -> Progress:
 def moment(stamp: Stamp | None) -> str:
     """Return a stamp to the second, or a dash."""
     return "-" if stamp is None else write_stamp(stamp)[:19] + "Z"
+
+
+def day(stamp: Stamp | None) -> str:
+    """Return the day of a stamp, or a dash."""
+    return "-" if stamp is None else write_stamp(stamp)[:10]
 
 
 def ask_password(from_stdin: bool) -> str | None:

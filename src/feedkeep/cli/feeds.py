@@ -15,6 +15,7 @@ from feedkeep.cli.common import (
     FEEDS_AT_ONCE,
     ConfigOption,
     DatabaseOption,
+    FileError,
     progress_bar,
     say,
     settings,
@@ -22,15 +23,10 @@ from feedkeep.cli.common import (
     warn,
     with_service,
 )
-from feedkeep.errors import FeedkeepError
 from feedkeep.formats.feed_list import Format, read_feed_list, write_feed_list
 from feedkeep.formats.listed_feed import ListedFeed
 from feedkeep.rules.subscriptions import Added, Refused, want
 from feedkeep.service import Service
-
-
-class FileError(FeedkeepError):
-    """A file that cannot be read or written; `str()` of it says why."""
 
 
 @dataclass

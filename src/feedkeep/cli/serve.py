@@ -20,7 +20,7 @@ from feedkeep.http.serving import listen, run
 from feedkeep.http.serving.workers import Workers
 from feedkeep.logs import configure_logs
 from feedkeep.service import Service
-from feedkeep.settings import Settings, check_workers, shown
+from feedkeep.settings import Settings, check_workers, own_url, shown
 
 EXAMPLE_FEED = "https://podnews.net/rss"
 
@@ -132,7 +132,8 @@ def serve(
     check_workers(chosen)
     configure_logs(chosen.log_level)
     listeners = listen(chosen)
-    uvloop.run(_introduce(chosen, _base_url(listeners[0], chosen), setup))
+    base = own_url(chosen, *listeners[0].getsockname()[:2])
+    uvloop.run(_introduce(chosen, base, setup))
     if chosen.workers > 1:
         Workers(chosen, listeners, _serve).run()
     else:
@@ -163,16 +164,10 @@ async def _welcome(service: Service, base: str, setup: str | None) -> None:
     if setup is None:
         say("There is no account yet: see `feedkeep account create --help`.")
         return
-    account = await service.accounts.create(setup, None)
+    account = await service.accounts.create(setup, None, is_admin=True)
     token = (await service.tokens.create(account.name, "setup", None)).text
     body = json.dumps({"subscriptions": [{"feed_url": EXAMPLE_FEED}]})
     say(f"Account:   {account.name}, made just now")
     say(f"Token:     {token} (shown this once)")
     say("Try it, in another terminal:")
     say(f"curl -H 'Authorization: Bearer {token}' -d '{body}' {base}/subscriptions")
-
-
-def _base_url(listener: socket.socket, chosen: Settings) -> str:
-    scheme = "https" if chosen.tls_cert else "http"
-    host, port = listener.getsockname()[:2]
-    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"

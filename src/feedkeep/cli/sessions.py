@@ -9,12 +9,12 @@ import typer
 from feedkeep.cli.accounts import NameArgument
 from feedkeep.cli.common import ConfigOption, DatabaseOption, say, settings, with_service
 from feedkeep.cli.tokens import show_tokens
-from feedkeep.model import TokenId
+from feedkeep.model import Purpose, TokenId, replace
 
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
-    help="List and revoke the sessions that apps have begun by logging in.",
+    help="List and revoke the sessions that apps and browsers have begun by logging in.",
 )
 
 
@@ -26,7 +26,13 @@ def list_sessions(
     found = with_service(
         settings(database, config), lambda service: service.tokens.sessions_of(name)
     )
-    show_tokens(["ID", "STATE", "BEGAN", "ENDS", "APP"], found)
+    shown = [
+        replace(session, label=f"browser: {session.label}")
+        if session.purpose is Purpose.PAGES
+        else session
+        for session in found
+    ]
+    show_tokens(["ID", "STATE", "SCOPE", "BEGAN", "ENDS", "LAST USED", "APP"], shown)
 
 
 @app.command("revoke")

@@ -12,13 +12,14 @@ from feedkeep.cli.accounts import NameArgument
 from feedkeep.cli.common import (
     ConfigOption,
     DatabaseOption,
+    day,
     moment,
     say,
     settings,
     show_table,
     with_service,
 )
-from feedkeep.model import Stamp, Token, TokenId
+from feedkeep.model import Scope, Stamp, Token, TokenId
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -46,13 +47,17 @@ def create(
             show_default=False,
         ),
     ] = None,
+    read_only: Annotated[
+        bool, typer.Option("--read-only", help="Let it read the list, and change nothing.")
+    ] = False,
     database: DatabaseOption = None,
     config: ConfigOption = None,
 ) -> None:
     """Create a token and print it, and nothing else. It is shown only this once, and not stored."""
+    scope = Scope.READ if read_only else Scope.WRITE
     made = with_service(
         settings(database, config),
-        lambda service: service.tokens.create(name, label, expires_days),
+        lambda service: service.tokens.create(name, label, expires_days, scope),
     )
     say(made.text)
 
@@ -63,7 +68,7 @@ def list_tokens(
 ) -> None:
     """List the tokens of an account, including those that ended."""
     found = with_service(settings(database, config), lambda service: service.tokens.of(name))
-    show_tokens(["ID", "STATE", "CREATED", "EXPIRES", "LABEL"], found)
+    show_tokens(["ID", "STATE", "SCOPE", "CREATED", "EXPIRES", "LAST USED", "LABEL"], found)
 
 
 @app.command("revoke")
@@ -90,8 +95,10 @@ def show_tokens(columns: list[str], tokens: Sequence[Token]) -> None:
         [
             str(token.id),
             _state(token, now),
+            token.scope.value,
             moment(token.created),
             moment(token.expires),
+            day(token.last_used),
             token.label,
         ]
         for token in tokens

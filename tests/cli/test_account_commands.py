@@ -1,0 +1,184 @@
+"""Commands for administrators: roles, invitations, links to set a password, many accounts."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from feedkeep_process import FeedkeepProcess
+from postgres_server import drop_database, new_database
+
+from feedkeep.rules.credentials import PasswordCredential
+
+HASH = "$argon2id$v=19$m=8,t=1,p=1$c29tZXNhbHQ$8Tf44YakA6Z5zNBgblq13Nr+Q8FkCFWsjG4z6b1j7rM"
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def offline(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[FeedkeepProcess]:
+    """Commands on a database that no service runs on."""
+    if request.param == "sqlite":
+        yield FeedkeepProcess(tmp_path)
+        return
+    server: str = request.getfixturevalue("postgres")
+    database = new_database(server)
+    yield FeedkeepProcess(tmp_path, database)
+    drop_database(server, database)
+
+
+def failure(done: subprocess.CompletedProcess[str]) -> str:
+    assert done.returncode == 1
+    assert done.stdout == ""
+    return done.stderr.removeprefix("feedkeep: ").strip()
+
+
+def rows(printed: str) -> dict[str, list[str]]:
+    """Return the rows of a table by their first cell."""
+    return {line.split()[0]: re.split(r"\s{2,}", line.strip()) for line in printed.splitlines()[1:]}
+
+
+def open_invitations(process: FeedkeepProcess) -> list[tuple[str, str]]:
+    found = process.use(lambda service: service.invitations.all())
+    return [(by.name, invitation.label) for by, invitation in found]
+
+
+def test_an_account_becomes_administrator_and_the_last_one_stays(offline: FeedkeepProcess) -> None:
+    offline.must("account", "create", "ada", "--admin")
+    offline.must("account", "create", "bob")
+    listed = rows(offline.must("account", "list"))
+    assert (listed["ada"][3], listed["bob"][3]) == ("administrator", "-")
+    assert "make another account" in failure(offline.run("account", "admin", "ada", "--remove"))
+    assert "make another account" in failure(offline.run("account", "disable", "ada"))
+    assert "make another account" in failure(offline.run("account", "delete", "ada", "--yes"))
+    assert offline.must("account", "admin", "Bob") == "Bob is an administrator.\n"
+    told = offline.must("account", "admin", "ada", "--remove")
+    assert told == "ada is no administrator any longer.\n"
+    assert rows(offline.must("account", "list"))["bob"][3] == "administrator"
+    offline.must("account", "delete", "ada", "--yes")
+
+
+def test_an_invitation_is_printed_alone_and_works_once(offline: FeedkeepProcess) -> None:
+    offline.must("account", "create", "bob")
+    assert "registration" in failure(offline.run("account", "invite", "--by", "bob"))
+    offline.environment["FEEDKEEP_REGISTRATION"] = "invited"
+    assert "no administrator yet" in failure(offline.run("account", "invite"))
+    assert "bob is no administrator" in failure(offline.run("account", "invite", "--by", "bob"))
+    offline.must("account", "admin", "bob")
+    link = offline.must("account", "invite", "--label", "aunt Emma")
+    assert re.fullmatch(r"http://127\.0\.0\.1:8080/sign-up/fi_[\w-]{44}\n", link)
+    offline.environment["FEEDKEEP_PUBLIC_URL"] = "https://feeds.example/kept/"
+    other = offline.must("account", "invite", "--by", "BOB")
+    assert other.startswith("https://feeds.example/kept/sign-up/fi_")
+    assert open_invitations(offline) == [("bob", "aunt Emma"), ("bob", "")]
+
+
+def test_a_reset_link_is_printed_alone_and_sets_a_password(offline: FeedkeepProcess) -> None:
+    offline.must("account", "create", "bob")
+    assert "no account" in failure(offline.run("account", "reset-link", "eve"))
+    link = offline.must("account", "reset-link", "bob").strip()
+    assert link.startswith("http://127.0.0.1:8080/reset/fr_")
+    text = link.rpartition("/")[2]
+    offline.use(lambda service: service.recovery.reset(text, "battery staple"))
+    assert rows(offline.must("account", "list"))["bob"][2] == "yes"
+    offline.must("account", "disable", "bob")
+    assert "bob is disabled" in failure(offline.run("account", "reset-link", "bob"))
+
+
+def test_a_list_shows_what_tokens_and_sessions_may_do_and_when_they_were_used(
+    offline: FeedkeepProcess,
+) -> None:
+    offline.must("account", "create", "bob", "--password-stdin", stdin="correct horse\n")
+    offline.must("token", "create", "bob", "--read-only", "--label", "tablet")
+    offline.must("token", "create", "bob", "--label", "phone")
+    offline.use(
+        lambda service: service.page_sessions.sign_in("bob", "correct horse", "", "Firefox")
+    )
+    tokens = rows(offline.must("token", "list", "bob"))
+    assert [row[2] for row in tokens.values()] == ["read", "write"]
+    assert {row[5] for row in tokens.values()} == {"-"}
+    (session,) = rows(offline.must("session", "list", "bob")).values()
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", session[5])
+    assert session[6] == "browser: Firefox"
+
+
+def test_what_is_used_over_http_is_shown_with_its_day(offline: FeedkeepProcess) -> None:
+    with offline:
+        name = offline.new_account()
+        with offline.client(name) as client:
+            assert client.get("/subscriptions").status_code == 200
+    (token,) = rows(offline.must("token", "list", name)).values()
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", token[5])
+
+
+def test_many_accounts_are_created_from_csv_and_each_refused_line_is_told(
+    offline: FeedkeepProcess, tmp_path: Path
+) -> None:
+    file = tmp_path / "accounts.csv"
+    lines = [
+        "name,password,password_hash,is_admin",
+        f'ada,,"{HASH}",yes',
+        "bob,correct horse,,",
+        "eve,,,",
+        "BOB,,,",
+        "no name,,,",
+        f'both,correct horse,"{HASH}",',
+        "weak,short,,",
+        "hashed,,$2b$12$abc,",
+        f'dear,,"{HASH.replace("m=8", "m=9999999")}",',
+        f"unquoted,,{HASH},",
+        "too,few",
+    ]
+    file.write_text("\n".join(lines))
+    done = offline.run("account", "import", str(file))
+    assert done.returncode == 1, done.stderr
+    *refused, told = done.stdout.splitlines()
+    assert told == "3 created, 8 refused."
+    reasons = dict(line.removeprefix("line ").split(": ", 1) for line in refused)
+    wanted = {
+        "5": "There is an account BOB already",
+        "6": "starts with a letter",
+        "7": "not both",
+        "8": "at least 8 characters",
+        "9": "argon2id",
+        "10": "too much memory or time",
+        "11": "between quotation marks",
+        "12": "There are 2 columns",
+    }
+    assert {number: wanted[number] in reasons[number] for number in wanted} == dict.fromkeys(
+        wanted, True
+    )
+    listed = rows(offline.must("account", "list"))
+    assert {name: row[2:4] for name, row in listed.items()} == {
+        "ada": ["yes", "administrator"],
+        "bob": ["yes", "-"],
+        "eve": ["no", "-"],
+    }
+    for name, password in (("ada", "password"), ("bob", "correct horse")):
+        shown = PasswordCredential(name, password)
+        offline.use(lambda service, shown=shown: service.authentication.admit(shown, ""))
+
+
+def test_more_accounts_than_fit_in_one_commit_are_created_from_standard_input(
+    offline: FeedkeepProcess,
+) -> None:
+    people = [{"name": f"person{number}", "password_hash": HASH} for number in range(250)]
+    lines = "\n".join(map(json.dumps, [*people, people[0]]))
+    done = offline.run("account", "import", "-", stdin=lines)
+    assert done.stdout.splitlines() == [
+        "line 251: There is an account person0 already.",
+        "250 created, 1 refused.",
+    ]
+    assert len(rows(offline.must("account", "list"))) == 250
+    again = offline.run("account", "import", "-", stdin=lines)
+    assert again.stdout.endswith("0 created, 251 refused.\n")
+
+
+def test_a_file_that_is_not_there_or_has_no_header_is_refused(
+    offline: FeedkeepProcess, tmp_path: Path
+) -> None:
+    assert "Cannot read" in failure(offline.run("account", "import", str(tmp_path / "none")))
+    done = offline.run("account", "import", "-", stdin="alice\nbob\n")
+    assert "name the columns" in failure(done)

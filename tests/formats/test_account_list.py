@@ -1,0 +1,98 @@
+"""Files that list accounts: each line is an account, or is refused with its reason."""
+
+from __future__ import annotations
+
+from io import BytesIO
+
+import pytest
+
+from feedkeep.errors import AccountError
+from feedkeep.formats.account_list import MAX_LINE_BYTES, read_accounts
+from feedkeep.service.accounts import ImportedAccount
+
+HASH = "$argon2id$v=19$m=8,t=1,p=1$c29tZXNhbHQ$aGFzaGhhc2hoYXNoaGFzaA"
+
+
+def read(text: str | bytes) -> list[tuple[int, ImportedAccount | str]]:
+    data = text.encode() if isinstance(text, str) else text
+    return [
+        (number, found if isinstance(found, ImportedAccount) else str(found))
+        for number, found in read_accounts(BytesIO(data))
+    ]
+
+
+def test_csv_is_read_by_the_names_in_its_header() -> None:
+    text = f'\ufeffIs_Admin, name ,password_hash,password\r\nyes,Zoë,"{HASH}",\r\n\n,Bob,,a "b",c\n'
+    found = read(text.replace('a "b",c', '"a ""b"",c"'))
+    assert found == [
+        (2, ImportedAccount("Zoë", None, HASH, True)),
+        (4, ImportedAccount("Bob", 'a "b",c', None, False)),
+    ]
+
+
+def test_json_is_read_line_by_line() -> None:
+    text = f'{{"name":"Zoë","password_hash":"{HASH}"}}\n\n{{"name":"B","is_admin":true}}'
+    assert read(text) == [
+        (1, ImportedAccount("Zoë", None, HASH)),
+        (3, ImportedAccount("B", None, None, True)),
+    ]
+
+
+@pytest.mark.parametrize("header", ["user,password", "password", "name,name", "name,mail", '"name'])
+def test_a_header_that_does_not_name_the_columns_refuses_the_file(header: str) -> None:
+    with pytest.raises(AccountError, match=r"name the columns|not valid CSV"):
+        read(f"{header}\nBob\n")
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("Bob", "There are 1 columns, and the header has 2"),
+        ("Bob,maybe", "is_admin has to be"),
+        ('"Bob,1', "not valid CSV"),
+        ("x" * MAX_LINE_BYTES + ",1", "16,384 bytes"),
+        ("x" * 10 * MAX_LINE_BYTES + ",1", "16,384 bytes"),
+    ],
+)
+def test_a_line_that_cannot_be_read_is_refused_and_the_next_one_is_read(
+    line: str, reason: str
+) -> None:
+    refused, good = read(f"name,is_admin\n{line}\nEve,1\n")
+    assert refused[0] == 2
+    assert reason in refused[1]
+    assert good == (3, ImportedAccount("Eve", is_admin=True))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"name":"Bob"',
+        '{"name":1}',
+        "{}",
+        '{"name":"Bob","mail":"x"}',
+        '{"name":"Bob","password":"\\ud800"}',
+        f'{{"name":{"[" * 5_000}',
+    ],
+)
+def test_a_line_of_json_that_cannot_be_read_is_refused_and_the_next_one_is_read(line: str) -> None:
+    _, refused, good = read(f'{{"name":"Ada"}}\n{line}\n{{"name":"Eve"}}')
+    assert refused[0] == 2
+    assert "not valid JSON" in refused[1]
+    assert good == (3, ImportedAccount("Eve"))
+
+
+def test_what_is_no_text_is_refused() -> None:
+    assert read(b"name\n\xff\xfe\nEve\n")[0] == (2, "A line has at most 16,384 bytes of UTF-8.")
+
+
+def test_a_file_that_never_ends_a_line_is_not_held_in_memory() -> None:
+    class Endless(BytesIO):
+        asked = 0
+
+        def readline(self, size: int | None = -1, /) -> bytes:
+            assert size is not None
+            assert 0 < size <= MAX_LINE_BYTES + 1
+            self.asked += 1
+            return b"x" * size if self.asked < 1_000 else b""
+
+    assert [number for number, _ in read_accounts(Endless())] == [1]
