@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from feedkeep.errors import AccountError
-from feedkeep.model import Account, AccountId, Token
+from feedkeep.model import Account, AccountId, Purpose, Token
 from feedkeep.rules import credentials
 from feedkeep.rules.credentials import (
     MAX_ACCOUNT_ID,
@@ -156,6 +156,12 @@ def test_a_token_lets_in_until_it_expires_is_revoked_or_its_account_is_disabled(
     assert not admits(account(), token(expires=100), now=100)
     assert not admits(account(), token(revoked=99), now=100)
     assert not admits(account(is_disabled=True), token(), now=100)
+
+
+@pytest.mark.parametrize("purpose", Purpose)
+def test_a_secret_lets_in_for_its_own_purpose_only(purpose: Purpose) -> None:
+    secret = Token(1, b"", "", 0, purpose=purpose)
+    assert [wanted for wanted in Purpose if admits(account(), secret, 100, wanted)] == [purpose]
 
 
 def test_no_hash_and_no_password_shows_in_a_representation() -> None:

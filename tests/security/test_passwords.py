@@ -6,11 +6,12 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 import pytest
+from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError
 
-from feedkeep.errors import TooManyAttempts
+from feedkeep.errors import AccountError, TooManyAttempts
 from feedkeep.security import passwords
-from feedkeep.security.passwords import Passwords
+from feedkeep.security.passwords import MAX_WAITING, Passwords, check_hash
 
 
 class Attempts:
@@ -159,4 +160,69 @@ def test_nothing_that_is_remembered_holds_a_password() -> None:
         await checked.verify("me", "opensesame", await checked.hash("opensesame"), Attempts())
         assert b"opensesame" not in repr(checked.__dict__).encode()
 
+    run(work)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "$argon2id$v=19$m=65536,t=3,p=4$c29tZXNhbHQ$8Tf44YakA6Z5zNBgblq13Nr+Q8FkCFWsjG4z6b1j7rM",
+        "$argon2id$v=19$m=131072,t=3,p=8$c29tZXNhbHQ$8Tf44YakA6Z5zNBgblq13Nr+Q8FkCFWsjG4z6b1j7rM",
+        "$argon2id$v=19$m=19456,t=2,p=1$c29tZXNhbHQ$8Tf44YakA6Z5zNBgblq13Nr+Q8FkCFWsjG4z6b1j7rM",
+        "$argon2id$v=19$m=8,t=1,p=1$c29tZXNhbHQ$8Tf44YakA6Z5zNBgblq13A",
+    ],
+)
+def test_a_hash_that_was_made_elsewhere_is_taken_if_a_check_costs_no_more_than_twice_ours(
+    text: str,
+) -> None:
+    assert check_hash(text) == text
+    assert passwords._matches(text, "wrong") is False  # argon2 itself can read it
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "plain text",
+        "$2b$12$R9h/cIPz0gi.URNNX3kh2OPST9/PgBkqquzi.Ss7KIUgO2t0jWMUW",
+        "$argon2i$v=19$m=65536,t=3,p=4$c29tZXNhbHQ$8Tf44YakA6Z5zNBgblq13A",
+        "$argon2id$v=16$m=65536,t=3,p=4$c29tZXNhbHQ$8Tf44YakA6Z5zNBgblq13A",
+        "$argon2id$m=65536,t=3,p=4$c29tZXNhbHQ$8Tf44YakA6Z5zNBgblq13A",
+        "$argon2id$v=19$m=065536,t=3,p=4$c29tZXNhbHQ$8Tf44YakA6Z5zNBgblq13A",
+        "$argon2id$v=19$m=65536,t=0,p=4$c29tZXNhbHQ$8Tf44YakA6Z5zNBgblq13A",
+        "$argon2id$v=19$m=65536,t=3,p=4$c29tZXNhbHQ$8Tf44YakA6Z5zNBgblq13A\n",
+        "$argon2id$v=19$m=65536,t=3,p=4$c29t$8Tf44YakA6Z5zNBgblq13A",
+        "$argon2id$v=19$m=65536,t=3,p=4$c29tZXNhbHQ$8Tf44YakA6Z5zNBgblq13B",
+        "$argon2id$v=19$m=65536,t=3,p=4$c29tZXNhbHQ$8Tf44YakA6Z5zNBgb",
+        "$argon2id$v=19$m=65536,t=3,p=4$c29tZXNhbHQ$",
+    ],
+)
+def test_what_is_no_argon2id_hash_is_refused(text: str) -> None:
+    with pytest.raises(AccountError, match="argon2id hash in PHC form"):
+        check_hash(text)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    ["m=131073,t=1,p=4", "m=65536,t=7,p=4", "m=131072,t=4,p=4", "m=65536,t=3,p=9", "m=8,t=1,p=2"],
+)
+def test_a_hash_that_is_dear_or_impossible_to_check_is_refused(parameters: str) -> None:
+    text = f"$argon2id$v=19${parameters}$c29tZXNhbHQ$8Tf44YakA6Z5zNBgblq13A"
+    with pytest.raises(AccountError, match="too much memory or time"):
+        check_hash(text)
+
+
+def test_only_so_many_passwords_wait_to_be_hashed(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work(computing: Passwords) -> None:
+        waiting = [asyncio.ensure_future(computing.hash("x")) for _ in range(MAX_WAITING)]
+        await asyncio.sleep(0)
+        with pytest.raises(TooManyAttempts):
+            await computing.hash("x")
+        with pytest.raises(TooManyAttempts):
+            await computing.verify("name", "x", None, lambda: lambda: None)
+        await asyncio.gather(*waiting)
+        assert await computing.hash("x")
+
+    cheap = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+    monkeypatch.setattr(passwords, "_HASHER", cheap)
     run(work)

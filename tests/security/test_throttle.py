@@ -9,7 +9,7 @@ import pytest
 
 from feedkeep.errors import TooManyAttempts
 from feedkeep.security import throttle
-from feedkeep.security.throttle import Throttle
+from feedkeep.security.throttle import SIGN_UPS_PER_ADDRESS, WINDOW_SECONDS, Throttle
 
 
 def held_up(watched: Throttle, name: str, address: str, now: float = 0) -> int:
@@ -141,3 +141,15 @@ def test_the_number_of_watched_names_and_addresses_is_limited(
         held_up(watched, f"user{number}", f"198.51.100.{number}")
     watched.forgive(attempt)
     assert len(watched._attempts) == 30
+
+
+def test_ten_sign_ups_from_one_address_beside_wrong_passwords() -> None:
+    throttle = Throttle()
+    for _ in range(SIGN_UPS_PER_ADDRESS):
+        throttle.count_sign_up("192.0.2.1", 0)
+    with pytest.raises(TooManyAttempts) as refused:
+        throttle.count_sign_up("192.0.2.1", 100)
+    assert refused.value.retry_after_seconds == WINDOW_SECONDS - 100
+    throttle.count_sign_up("192.0.2.2", 100)
+    throttle.begin("name", "192.0.2.1", 100)
+    throttle.count_sign_up("192.0.2.1", WINDOW_SECONDS)

@@ -24,6 +24,8 @@ from feedkeep.model import (
     Guid,
     PageRequest,
     Pointer,
+    Purpose,
+    Scope,
     Snapshot,
     Subscription,
     Token,
@@ -154,6 +156,10 @@ def test_a_file_of_an_older_program_is_brought_up_to_date_with_all_that_is_in_it
             " VALUES (?, 'alice', 'alice', 0, 1)",
             (ALICE,),
         )
+        file.execute(
+            "INSERT INTO token (account_id, id, hash, label, created) VALUES (?, 1, ?, 'phone', 5)",
+            (ALICE, b"\1" * 32),
+        )
         for number, (columns, values) in enumerate(OF_EACH_KIND, 1):
             file.execute(
                 f"INSERT INTO entry (account_id, guid, {columns}) VALUES (?, ?, {values})",
@@ -167,6 +173,8 @@ def test_a_file_of_an_older_program_is_brought_up_to_date_with_all_that_is_in_it
         assert whole.counts == count(whole.entries.values()) == Counts(1, 3, 4)
         alice = Account(ALICE, "alice", None, False, 0, 1, counts=whole.counts)
         assert await store.accounts.find("alice") == alice
+        token = Token(1, b"\1" * 32, "phone", 5, purpose=Purpose.APPS, scope=Scope.WRITE)
+        assert await store.tokens.of(ALICE) == [token]
         await store.close()
 
     asyncio.run(look())

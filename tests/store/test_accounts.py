@@ -1,0 +1,323 @@
+"""What every store promises about administrators, first accounts, and secrets of each purpose."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+
+import pytest
+
+from feedkeep.errors import AccountError, NotAuthorized
+from feedkeep.model import (
+    Account,
+    AccountId,
+    Person,
+    Purpose,
+    Scope,
+    Token,
+    TokenDecision,
+    TokensChanged,
+    replace,
+)
+from feedkeep.rules.administrators import check_not_last
+from feedkeep.store.base import Store
+
+ALICE, BOB, CAROL = AccountId(2**63 - 1), AccountId(1), AccountId(7)
+HASH = b"\1" * 32
+ONCE = (Purpose.INVITATION, Purpose.RESET, Purpose.RECOVERY)
+INVITATION = Token(0, HASH, "", 5, 6, purpose=Purpose.INVITATION)
+
+
+def account(account_id: AccountId, name: str, *, is_admin: bool = True) -> Account:
+    return Account(account_id, name, "hash", False, 100 - account_id % 10, is_admin=is_admin)
+
+
+def run(open_store: Callable, work: Callable[[Store], Awaitable[None]]) -> None:
+    """Run `work` on a store with the administrators Alice and Bob."""
+
+    async def go() -> None:
+        async with open_store() as store:
+            await store.accounts.create(account(ALICE, "Alice"), "alice")
+            await store.accounts.create(account(BOB, "Bob"), "bob")
+            await work(store)
+
+    asyncio.run(go())
+
+
+def test_of_administrators_who_cease_to_be_any_at_the_same_time_one_stays(
+    open_store: Callable,
+) -> None:
+    async def work(store: Store) -> None:
+        ways = [
+            lambda one: store.accounts.set_admin(one, False, check_not_last),
+            lambda one: store.accounts.set_disabled(one, True, check_not_last),
+            lambda one: store.accounts.delete(one, check_not_last),
+        ]
+        for way in ways:
+            for other in ways:
+                done = await asyncio.gather(way(ALICE), other(BOB), return_exceptions=True)
+                assert sorted(type(one).__name__ for one in done) == ["AccountError", "NoneType"]
+                (left,) = await store.accounts.administrators()
+                assert left.id == (ALICE if done[0] else BOB)
+                for account_id, name in ((ALICE, "Alice"), (BOB, "Bob")):
+                    await store.accounts.delete(account_id)
+                    await store.accounts.create(account(account_id, name), name.lower())
+
+    run(open_store, work)
+
+
+def test_a_check_is_given_the_account_and_how_many_other_administrators_there_are(
+    open_store: Callable,
+) -> None:
+    async def work(store: Store) -> None:
+        await store.accounts.create(account(CAROL, "Carol"), "carol")
+        seen: list[tuple[str, int]] = []
+
+        def check(one: Account, others: int) -> None:
+            seen.append((one.name, others))
+            if len(seen) > 1:
+                raise AccountError("no")
+
+        await store.accounts.set_disabled(CAROL, True, check)
+        for change in (
+            store.accounts.set_disabled(BOB, True, check),
+            store.accounts.set_admin(BOB, False, check),
+            store.accounts.delete(BOB, check),
+        ):
+            with pytest.raises(AccountError):
+                await change
+        assert seen == [("Carol", 2), ("Bob", 1), ("Bob", 1), ("Bob", 1)]
+        assert await store.accounts.find("bob") == account(BOB, "Bob")
+        for nobody in (
+            store.accounts.set_disabled(AccountId(9), True, check),
+            store.accounts.set_admin(AccountId(9), True, check),
+            store.accounts.delete(AccountId(9), check),
+        ):
+            await nobody  # there is nothing to check
+        assert [one.name for one in await store.accounts.administrators()] == ["Alice", "Bob"]
+        await store.accounts.set_disabled(CAROL, False)
+        names = [one.name for one in await store.accounts.administrators()]
+        assert names == ["Carol", "Alice", "Bob"]  # the oldest first
+        await store.accounts.set_admin(CAROL, False)
+        assert await store.accounts.find("carol") == account(CAROL, "Carol", is_admin=False)
+
+    run(open_store, work)
+
+
+def test_of_several_first_accounts_at_once_one_is_created(open_store: Callable) -> None:
+    async def work() -> None:
+        async with open_store() as store:
+            names = [f"first{number}" for number in range(5)]
+            wanted = [account(AccountId(n), name) for n, name in enumerate(names, 1)]
+            done = await asyncio.gather(
+                *(store.accounts.create_first(one, one.name) for one in wanted),
+                return_exceptions=True,
+            )
+            (created,) = await store.accounts.all()
+            assert [one for one, error in zip(wanted, done, strict=True) if not error] == [created]
+            assert {type(error) for error in done if error} == {NotAuthorized}
+
+    asyncio.run(work())
+
+
+def test_many_accounts_are_created_at_once_but_none_whose_name_is_taken(
+    open_store: Callable,
+) -> None:
+    async def work(store: Store) -> None:
+        names = ("Carol", "Dan", "Dan", "Bob", "Eve")
+        wanted = [(account(AccountId(n), name), name.lower()) for n, name in enumerate(names, 11)]
+        created = await store.accounts.create_many(wanted)
+        assert list(created) == [True, True, False, False, True]
+        kept = [one for (one, _), is_new in zip(wanted, created, strict=True) if is_new]
+        stored = await store.accounts.all()
+        assert stored[2:] == kept
+        assert [one.id for one in stored[:2]] == [ALICE, BOB]
+        assert list(await store.accounts.create_many([])) == []
+
+    run(open_store, work)
+
+
+def test_people_are_listed_by_name_in_pages_with_the_day_of_their_last_use(
+    open_store: Callable,
+) -> None:
+    async def work(store: Store) -> None:
+        await store.accounts.create(account(CAROL, "Ärger"), "ärger")
+        for number, used in enumerate((None, 30, 20)):
+            token = Token(0, bytes([number]) * 32, "", 0, last_used=used)
+            await store.tokens.add(BOB, token)
+        await store.tokens.add(ALICE, Token(0, HASH, "", 0))
+        alice, bob = account(ALICE, "Alice"), account(BOB, "Bob")
+        page = await store.accounts.people("", 2)
+        assert page == [Person(alice, None), Person(bob, 30)]
+        assert await store.accounts.people("alice", 1) == [Person(bob, 30)]
+        assert await store.accounts.people("bob", 9) == [Person(account(CAROL, "Ärger"), None)]
+        assert await store.accounts.people("ärger", 9) == []
+
+    run(open_store, work)
+
+
+def test_an_invitation_and_the_account_that_it_creates_are_one_commit(open_store: Callable) -> None:
+    async def work(store: Store) -> None:
+        stored = await store.tokens.add(BOB, INVITATION)
+        seen: list[tuple[Account, Token]] = []
+
+        def admits(inviter: Account, invitation: Token) -> bool:
+            seen.append((inviter, invitation))
+            return len(seen) > 1
+
+        async def sign_up(name: str, of: AccountId, stored_hash: bytes) -> None:
+            one = account(CAROL, name, is_admin=False)
+            await store.accounts.sign_up(one, name.lower(), (of, stored_hash), admits)
+
+        for of, stored_hash in ((ALICE, HASH), (BOB, b"\2" * 32), (AccountId(9), HASH)):
+            with pytest.raises(NotAuthorized):
+                await sign_up("Carol", of, stored_hash)
+        assert seen == []
+        with pytest.raises(NotAuthorized):
+            await sign_up("Carol", BOB, HASH)  # not admitted
+        with pytest.raises(AccountError, match="There is an account Alice already"):
+            await sign_up("ALICE", BOB, HASH)
+        assert await store.tokens.of(BOB) == [stored]
+        await sign_up("Carol", BOB, HASH)
+        assert seen == [(account(BOB, "Bob"), stored)] * 3
+        assert await store.tokens.of(BOB) == []
+        assert await store.accounts.find("carol") == account(CAROL, "Carol", is_admin=False)
+
+    run(open_store, work)
+
+
+def test_a_rule_is_given_the_secrets_of_one_purpose_and_decides_what_becomes_of_them(
+    open_store: Callable,
+) -> None:
+    async def work(store: Store) -> None:
+        codes = [Token(0, bytes([n]) * 32, "", n, purpose=Purpose.RECOVERY) for n in range(1, 4)]
+        token = await store.tokens.add(ALICE, Token(0, b"\x09" * 32, "", 0, scope=Scope.READ))
+        bobs = await store.tokens.add(BOB, codes[0])
+        seen: list[tuple[Account, Sequence[Token]]] = []
+
+        def add(alice: Account, known: Sequence[Token]) -> TokenDecision:
+            seen.append((alice, known))
+            return TokenDecision(codes)
+
+        changed = await store.tokens.change(ALICE, Purpose.RECOVERY, add)
+        stored = [replace(code, id=n) for n, code in enumerate(codes, 2)]
+        assert seen == [(account(ALICE, "Alice"), [])]
+        assert changed == TokensChanged(account(ALICE, "Alice"), stored)
+
+        def spend(alice: Account, known: Sequence[Token]) -> TokenDecision:
+            assert list(known) == stored
+            return TokenDecision((), [stored[1].id, token.id], "new hash")
+
+        changed = await store.tokens.change(ALICE, Purpose.RECOVERY, spend)
+        assert changed.account == replace(account(ALICE, "Alice"), password_hash="new hash")
+        assert await store.accounts.find("alice") == changed.account
+        assert await store.tokens.of(ALICE) == [token, stored[0], stored[2]]  # of this purpose only
+        assert await store.tokens.of(BOB) == [bobs]
+
+    run(open_store, work)
+
+
+def test_a_rule_that_refuses_changes_no_secret(open_store: Callable) -> None:
+    async def work(store: Store) -> None:
+        token = await store.tokens.add(ALICE, Token(0, HASH, "", 0))
+
+        def refuse(alice: Account, known: Sequence[Token]) -> TokenDecision:
+            raise AccountError("no")
+
+        with pytest.raises(AccountError, match="no"):
+            await store.tokens.change(ALICE, Purpose.APPS, refuse)
+        with pytest.raises(NotAuthorized):
+            await store.tokens.change(AccountId(9), Purpose.APPS, refuse)
+        assert await store.tokens.of(ALICE) == [token]
+
+    run(open_store, work)
+
+
+def test_changes_of_an_accounts_secrets_see_one_another(open_store: Callable) -> None:
+    async def work(store: Store) -> None:
+        def add(number: int) -> Callable[[Account, Sequence[Token]], TokenDecision]:
+            token = Token(0, bytes([number]) * 32, "", 0)
+            return lambda _, known: TokenDecision([token] if len(known) < 3 else [])
+
+        changes = (store.tokens.change(ALICE, Purpose.APPS, add(number)) for number in range(8))
+        done = await asyncio.gather(*changes)
+        assert sorted(len(one.added) for one in done) == [0] * 5 + [1] * 3
+        assert [token.id for token in await store.tokens.of(ALICE)] == [1, 2, 3]
+
+    run(open_store, work)
+
+
+def test_a_new_password_ends_sessions_of_browsers_and_links_and_leaves_all_else(
+    open_store: Callable,
+) -> None:
+    async def work(store: Store) -> None:
+        kinds = [
+            Token(0, b"\1" * 32, "", 0),
+            Token(0, b"\2" * 32, "", 0, 9, is_session=True, of_token=1),
+            Token(0, b"\3" * 32, "", 0, 9, is_session=True),
+            Token(0, b"\4" * 32, "", 0, 9, is_session=True, purpose=Purpose.PAGES),
+            *(Token(0, bytes([n]) * 32, "", 0, 9, purpose=one) for n, one in enumerate(ONCE, 5)),
+        ]
+        for account_id in (ALICE, BOB):
+            for kind in kinds:
+                await store.tokens.add(account_id, kind)
+        await store.accounts.set_password(ALICE, "other")
+        assert [token.id for token in await store.tokens.of(ALICE)] == [1, 2, 5, 7]
+        assert len(await store.tokens.of(BOB)) == len(kinds)
+
+    run(open_store, work)
+
+
+def test_the_day_of_the_last_use_is_stored_for_many_tokens_of_many_accounts(
+    open_store: Callable,
+) -> None:
+    async def work(store: Store) -> None:
+        for number in range(3):
+            for account_id in (ALICE, BOB):
+                await store.tokens.add(account_id, Token(0, bytes([number]) * 32, "", 0))
+        used = [(ALICE, 1), (BOB, 1), (BOB, 3), (BOB, 99), (AccountId(9), 1)]
+        await store.tokens.mark_used(used, 77)
+        await store.tokens.mark_used([(AccountId(9), 1)], 77)
+        assert [token.last_used for token in await store.tokens.of(ALICE)] == [77, None, None]
+        assert [token.last_used for token in await store.tokens.of(BOB)] == [77, None, 77]
+
+    run(open_store, work)
+
+
+def test_a_session_takes_the_place_of_another_one(open_store: Callable) -> None:
+    async def work(store: Store) -> None:
+        session = Token(0, HASH, "", 0, 9, is_session=True, purpose=Purpose.PAGES)
+        alice = account(ALICE, "Alice")
+        first = await store.tokens.add_session(alice, session, 9, 9)
+        newer = replace(session, hash=b"\2" * 32)
+        second = await store.tokens.add_session(alice, newer, 9, 9, first.id)
+        assert await store.tokens.of(ALICE) == [second]
+        other = replace(alice, password_hash="other")
+        with pytest.raises(NotAuthorized):
+            await store.tokens.add_session(other, session, 9, 9, second.id)
+        assert await store.tokens.of(ALICE) == [second]
+
+    run(open_store, work)
+
+
+@pytest.mark.parametrize(
+    "impossible",
+    [
+        Token(0, HASH, "", 0, purpose="lottery"),
+        Token(0, HASH, "", 0, scope="everything"),
+        Token(0, HASH, "", 0, purpose=Purpose.PAGES),
+        Token(0, HASH, "", 0, is_session=True, is_shared=True, purpose=Purpose.PAGES),
+        Token(0, HASH, "", 0, is_session=True, of_token=1, purpose=Purpose.PAGES),
+        Token(0, HASH, "", 0, is_session=True, purpose=Purpose.INVITATION),
+        Token(0, HASH, "", 0, is_granted=True, purpose=Purpose.RESET),
+    ],
+)
+def test_the_database_itself_refuses_a_secret_that_cannot_be(
+    open_store: Callable, impossible: Token
+) -> None:
+    async def work(store: Store) -> None:
+        with pytest.raises(Exception, match=r"(?i)check|constraint"):
+            await store.tokens.add(ALICE, impossible)
+        assert await store.tokens.of(ALICE) == []
+
+    run(open_store, work)
