@@ -77,6 +77,8 @@ def useless_credentials(process: FeedkeepProcess, name: str) -> dict[str, dict[s
     process.use(lambda service: end_session(service, name, 4))
     revoked_session = new_session_of(process, name)
     process.use(lambda service: service.tokens.revoke_session(name, 5))
+    browser, reset = process.use(lambda service: secrets_of_pages(service, name))
+    process.tokens += [browser, reset]
     return {
         "none": {},
         "malformed": _bearer(token[:-1]),
@@ -94,6 +96,12 @@ def useless_credentials(process: FeedkeepProcess, name: str) -> dict[str, dict[s
         "an expired session": _cookie(expired),
         "a session of a disabled account": _cookie(session_of_disabled),
         "a session of a deleted account": _cookie(session_of_gone),
+        "a browser's session": _cookie(browser),
+        "a browser's session as an app's": _cookie(f"fs_{browser[3:]}"),
+        "a browser's session as a token": _bearer(f"fk_{browser[3:]}"),
+        "a browser's session as password": _basic(name, f"fk_{browser[3:]}"),
+        "a reset link": _bearer(reset),
+        "a reset link as a token": _bearer(f"fk_{reset[3:]}"),
     }
 
 
@@ -105,6 +113,13 @@ def new_session_of(process: FeedkeepProcess, name: str) -> str:
     text = process.use(begin).text
     process.tokens.append(text)
     return text
+
+
+async def secrets_of_pages(service: Service, name: str) -> tuple[str, str]:
+    """Return a session of a browser, and a link to set a password."""
+    reset = await service.recovery.reset_link(name)
+    session = await service.page_sessions.begin(await service.accounts.named(name), "browser")
+    return session.text, reset.text
 
 
 async def end_session(service: Service, name: str, session_id: int) -> None:
