@@ -116,6 +116,7 @@ def test_what_is_used_over_http_is_shown_with_its_day(offline: FeedkeepProcess) 
 def test_many_accounts_are_created_from_csv_and_each_refused_line_is_told(
     offline: FeedkeepProcess, tmp_path: Path
 ) -> None:
+    offline.must("migrate")
     file = tmp_path / "accounts.csv"
     lines = [
         "name,password,password_hash,is_admin",
@@ -164,6 +165,7 @@ def test_many_accounts_are_created_from_csv_and_each_refused_line_is_told(
 def test_more_accounts_than_fit_in_one_commit_are_created_from_standard_input(
     offline: FeedkeepProcess,
 ) -> None:
+    offline.must("migrate")
     people = [{"name": f"person{number}", "password_hash": HASH} for number in range(250)]
     lines = "\n".join(map(json.dumps, [*people, people[0]]))
     done = offline.run("account", "import", "-", stdin=lines)
@@ -179,6 +181,10 @@ def test_more_accounts_than_fit_in_one_commit_are_created_from_standard_input(
 def test_a_file_that_is_not_there_or_has_no_header_is_refused(
     offline: FeedkeepProcess, tmp_path: Path
 ) -> None:
+    assert "There is no database" in failure(
+        FeedkeepProcess(tmp_path / "none").run("account", "import", "-")
+    )
+    offline.must("migrate")
     assert "Cannot read" in failure(offline.run("account", "import", str(tmp_path / "none")))
     done = offline.run("account", "import", "-", stdin="alice\nbob\n")
     assert "name the columns" in failure(done)

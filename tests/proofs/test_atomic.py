@@ -23,11 +23,12 @@ from postgres_server import drop_database, new_database
 
 from feedkeep import wall_clock
 from feedkeep.errors import FeedkeepError
-from feedkeep.model import AccountId, Admitted, Owner, Record
+from feedkeep.model import AccountId, Admitted, Owner, Record, Registration, Scope
 from feedkeep.rules.episode_actions import SentAction
 from feedkeep.rules.subscriptions import want
 from feedkeep.security import passwords
 from feedkeep.service import Service
+from feedkeep.service.accounts import ImportedAccount
 from feedkeep.service.logins import MAX_SESSIONS_OF_AN_APP
 from feedkeep.store.base import Store
 from feedkeep.store.postgres import PostgresStore, connections
@@ -195,6 +196,26 @@ async def set_password(service: Service, name: str) -> None:
     await service.accounts.set_password(name, "a new one")
 
 
+async def sign_up(service: Service, name: str) -> object:
+    """Create an account, and spend the invitation of another one."""
+    return await service.invitations.sign_up(LINKS[name][0], f"{name}-new", "a new one")
+
+
+async def reset(service: Service, name: str) -> object:
+    """Set a password by a link; the link and the sessions end."""
+    return await service.recovery.reset(LINKS[name][1], "a new one")
+
+
+async def connect(service: Service, name: str) -> object:
+    account = await service.accounts.named(name)
+    return await service.apps.connect(account, "tablet", Scope.READ)
+
+
+async def create_many(service: Service, name: str) -> object:
+    wanted = [ImportedAccount(f"{name}-{number}", is_admin=True) for number in range(3)]
+    return await service.accounts.create_many(wanted)
+
+
 async def admitted(service: Service, name: str) -> Admitted:
     return Admitted(await service.accounts.named(name), "password")
 
@@ -221,10 +242,19 @@ OPERATIONS: list[Operation] = [
     lambda service, name: service.tokens.create(name, "another", None),
     lambda service, name: service.tokens.revoke(name, 1),
     lambda service, name: service.accounts.set_disabled(name, True),
+    sign_up,
+    reset,
+    connect,
+    create_many,
+    lambda service, name: service.accounts.set_admin(f"{name}-admin", False),
 ]
 IDS = ["add", "update", "delete", "sync", "record", "describe_device", "change_settings",
        "begin_session", "set_password", "create_account", "delete_account", "create_token",
-       "revoke_token", "disable"]  # fmt: skip
+       "revoke_token", "disable", "sign_up", "reset", "connect", "create_many",
+       "set_admin"]  # fmt: skip
+
+LINKS: dict[str, tuple[str, str]] = {}
+"""The invitation, and the link to set a password, that each account has been given."""
 
 
 async def prepare(service: Service, name: str) -> None:
@@ -240,6 +270,9 @@ async def prepare(service: Service, name: str) -> None:
     await service.devices.describe(account.id, "phone", "phone", "mobile")
     for _ in range(MAX_SESSIONS_OF_AN_APP):
         await service.logins.begin_session(Admitted(account, "password"), "app")
+    admin = await service.accounts.create(f"{name}-admin", None, is_admin=True)
+    invitation = (await service.invitations.invite(admin)).text
+    LINKS[name] = (invitation, (await service.recovery.reset_link(name)).text)
 
 
 async def stored(store: Store) -> set[str]:
@@ -265,7 +298,9 @@ async def halves(opened: Opened, operation: Operation) -> list[str]:
     """Let the operation fail everywhere; return a sentence for each half that is found."""
     faults, wrong = Faults(), []
     async with opened(faults) as store:
-        service = Service(store, wall_clock.now)
+        service = Service(store, wall_clock.now, registration=Registration.INVITED)
+        # One stays in any case, so that each other administrator may go.
+        await service.accounts.create("administrator", None, is_admin=True)
 
         async def attempt(name: str, at: int, for_good: bool) -> tuple[bool, object, object]:
             await prepare(service, name)

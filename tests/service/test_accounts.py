@@ -89,7 +89,7 @@ def test_whether_there_is_such_an_account_changes_nothing_that_a_wrong_code_cost
             with pytest.raises(NotAuthorized):
                 await service.recovery.recover(name, shown, "battery staple", HOME)
             seen.append(list(asked))
-        assert seen == [["hash", "find", "find"]] * 4
+        assert seen == [["find", "find", "hash"]] * 4
 
     run(open_store, work)
 

@@ -12,7 +12,7 @@ from feedkeep.errors import AccountError, NotAuthorized, TooManyAttempts
 from feedkeep.model import Account, Registration
 from feedkeep.rules.account_links import MAX_INVITATIONS
 from feedkeep.security.throttle import SIGN_UPS_PER_ADDRESS
-from feedkeep.service import Service
+from feedkeep.service import Service, invitations
 from feedkeep.store.base import Store
 
 
@@ -183,3 +183,20 @@ def test_with_invitations_alone_nobody_signs_up_openly(open_store: Callable) -> 
             await service.invitations.sign_up_openly("Bob", PASSWORD, HOME)
 
     run(open_store, work, Registration.INVITED)
+
+
+def test_a_long_list_of_invitations_is_cut(
+    open_store: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(invitations, "MAX_LISTED", 3)
+
+    async def work(service: Service, store: Store, clock: Clock) -> None:
+        for number in range(3):
+            ada = await administrator(service, f"Ada{number}")
+            clock.go_on(1)
+            for _ in range(2):
+                await service.invitations.invite(ada)
+        found = await service.invitations.all()
+        assert [by.name for by, _ in found] == ["Ada0", "Ada0", "Ada1"]
+
+    run(open_store, work)

@@ -11,6 +11,7 @@ from running import DAY, HOME, PASSWORD, Clock, run
 from feedkeep.errors import AccountError, NotAuthorized, TooManyAttempts
 from feedkeep.model import Account, Admitted, CredentialKind, Scope
 from feedkeep.rules.credentials import PasswordCredential
+from feedkeep.security.passwords import MAX_WAITING
 from feedkeep.security.throttle import PER_ACCOUNT_AND_ADDRESS
 from feedkeep.service import Service
 from feedkeep.store.base import Store
@@ -197,5 +198,21 @@ def test_a_right_code_is_not_counted(open_store: Callable) -> None:
             await service.recovery.recover("bob", code, NEW, HOME)
         codes = await service.recovery.new_codes(bob)
         await service.recovery.recover("bob", codes[0], NEW, HOME)
+
+    run(open_store, work)
+
+
+def test_a_code_that_was_not_checked_since_too_many_passwords_wait_is_not_counted(
+    open_store: Callable,
+) -> None:
+    async def work(service: Service, store: Store, clock: Clock) -> None:
+        bob = await service.accounts.create("Bob", PASSWORD)
+        code, *_ = await service.recovery.new_codes(bob)
+        service._passwords._hashing += MAX_WAITING
+        for _ in range(PER_ACCOUNT_AND_ADDRESS + 1):
+            with pytest.raises(TooManyAttempts):
+                await service.recovery.recover("bob", code, NEW, HOME)
+        service._passwords._hashing -= MAX_WAITING
+        await service.recovery.recover("bob", code, NEW, HOME)
 
     run(open_store, work)

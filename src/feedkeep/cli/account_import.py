@@ -59,7 +59,7 @@ def import_accounts(
                         say(f"line {number}: {shortened(str(refused))}")
         return counts[0], counts[1]
 
-    created, refused = with_service(settings(database, config), create, may_create=True)
+    created, refused = with_service(settings(database, config), create)
     say(f"{created:,} created, {refused:,} refused.")
     if refused:
         raise typer.Exit(1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from feedkeep.errors import AccountError, NotAuthorized
+from feedkeep.errors import AccountError, NotAuthorized, TooManyAttempts
 from feedkeep.model import (
     UNNUMBERED,
     Account,
@@ -120,17 +120,20 @@ class Recovery:
                 address, or too many passwords wait to be hashed.
         """
         normal, key = credentials.check_password(password), credentials.name_key(name)
-        attempt = self._throttle.begin(key, address, time.monotonic())
-        password_hash = await self._passwords.hash(normal)
         account = await self._store.accounts.find(key)
         account_id = account.id if account else _NOBODY
         code_hash = credentials.recovery_hash(code) or _NO_CODE
         found = await self._store.tokens.find(account_id, code_hash)
+        attempt = self._throttle.begin(key, address, time.monotonic())
+        try:
+            password_hash = await self._passwords.hash(normal)
+        except TooManyAttempts:  # the code was not checked
+            self._throttle.forgive(attempt)
+            raise
         if found is None or not self._is_open(found, Purpose.RECOVERY):
             raise NotAuthorized
-        recovered = await self._spend(found, password_hash)
         self._throttle.forgive(attempt)
-        return recovered
+        return await self._spend(found, password_hash)
 
     async def _found(self, text: str) -> Found | None:
         """Return a link that works, and its account."""
