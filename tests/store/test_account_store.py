@@ -186,6 +186,25 @@ def test_an_invitation_and_the_account_that_it_creates_are_one_commit(open_store
     run(open_store, work)
 
 
+def test_of_several_who_spend_an_invitation_at_once_one_gets_an_account(
+    open_store: Callable,
+) -> None:
+    async def work(store: Store) -> None:
+        await store.tokens.add(BOB, INVITATION)
+        wanted = [account(AccountId(n), f"new{n}", is_admin=False) for n in range(11, 17)]
+        done = await asyncio.gather(
+            *(
+                store.accounts.sign_up(one, one.name, (BOB, HASH), lambda *_: True)
+                for one in wanted
+            ),
+            return_exceptions=True,
+        )
+        assert sorted(type(one).__name__ for one in done) == ["NoneType", *["NotAuthorized"] * 5]
+        assert len(await store.accounts.all()) == 3
+
+    run(open_store, work)
+
+
 def test_a_rule_is_given_the_secrets_of_one_purpose_and_decides_what_becomes_of_them(
     open_store: Callable,
 ) -> None:

@@ -273,6 +273,20 @@ def test_while_somebody_holds_an_account_others_go_on_and_it_can_be_read(databas
     run(database, work)
 
 
+@pytest.mark.usefixtures("impatient")
+def test_a_last_use_waits_for_no_token_that_somebody_else_is_changing(database: str) -> None:
+    async def work(store: PostgresStore) -> None:
+        for number in range(2):
+            await store.tokens.add(ALICE, Token(0, bytes([number]) * 32, "", 0))
+        other = await asyncpg.connect(database)
+        await other.execute("BEGIN; UPDATE feedkeep.token SET label = 'x' WHERE id = 1")
+        await store.tokens.mark_used([(ALICE, 1), (ALICE, 2)], 7)
+        await other.close()
+        assert [token.last_used for token in await store.tokens.of(ALICE)] == [None, 7]
+
+    run(database, work)
+
+
 def until_waiting(database: str) -> int:
     """Return the process of a connection to the database that waits for a lock, once one does."""
     waiting = "datname = current_database() AND wait_event_type = 'Lock'"
