@@ -13,6 +13,7 @@ from feedkeep.model import (
     Token,
     TokenDecision,
     TokenId,
+    replace,
 )
 from feedkeep.rules import credentials
 from feedkeep.rules.clock import later
@@ -65,7 +66,7 @@ class PageSessions:
         return await self._begin(account, label, None)
 
     async def admit(self, text: str) -> Admitted:
-        """Return whose session a cookie is; its end is moved, at most once a day.
+        """Return whose session a cookie is, with its end, which is moved at most once a day.
 
         Raises:
             NotAuthorized: It is no session of a browser, or it has ended.
@@ -76,9 +77,10 @@ class PageSessions:
         admitted = await self._authentication.admit(shown, "")
         session = _session_of(admitted)
         expires = credentials.end_if_used(session, self._now(), SESSION_DAYS)
-        if expires is not None:
-            await self._store.tokens.extend(admitted.account.id, session.id, expires)
-        return admitted
+        if expires is None:
+            return admitted
+        await self._store.tokens.extend(admitted.account.id, session.id, expires)
+        return replace(admitted, token=replace(session, expires=expires))
 
     def is_fresh(self, admitted: Admitted) -> bool:
         """Say whether the password was typed so lately that it need not be asked for again."""
