@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
+import pytest
+from argon2 import PasswordHasher
 from stores import database, open_store, path
 
+from feedkeep.security import passwords
+
 __all__ = ["database", "open_store", "path"]
+
+
+@pytest.fixture(autouse=True)
+def cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is looked at here is what becomes of a hash, not what it costs."""
+    monkeypatch.setattr(passwords, "_HASHER", PasswordHasher(1, 8, 1))

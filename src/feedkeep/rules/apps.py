@@ -106,9 +106,9 @@ def connect(tokens: Iterable[Token], new: Token, now: Stamp) -> TokenDecision:
 
 
 def _app(kind: AppKind, ids: Sequence[TokenId], parts: Sequence[Token]) -> ConnectedApp:
-    first = min(parts, key=lambda part: part.created)
+    first, created = parts[0], min(part.created for part in parts)
     last_used = max(part.last_used or Stamp(0) for part in parts) or None
-    return ConnectedApp(ids, first.label, kind, first.created, last_used, first.scope)
+    return ConnectedApp(ids, first.label, kind, created, last_used, first.scope)
 
 
 def _ended(token: Token) -> Stamp:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import ClassVar
 
-from feedkeep.errors import AccountError
+from feedkeep.errors import AccountError, NotAuthorized
 from feedkeep.model import Account, AccountId, Clock, Now, Person, Stamp, Value, replace
 from feedkeep.rules import credentials
 from feedkeep.rules.administrators import check_not_last
@@ -91,6 +91,8 @@ class Accounts:
         Raises:
             NotAuthorized: There is an account already.
         """
+        if await self.are_there():  # before anything is computed for a stranger
+            raise NotAuthorized
         account, key = await self.prepared(name, password, is_admin=True)
         await self._store.accounts.create_first(account, key)
         return account
