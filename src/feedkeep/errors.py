@@ -16,9 +16,45 @@ FeedkeepError
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence for a person to act on: in English, and so that pages can say it in others.
+
+    Attributes:
+        text: The sentence, with a name in braces where a value belongs.
+        values: The values by their names.
+    """
+
+    text: str
+    values: Mapping[str, int | str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        """Return the sentence in English."""
+        values = {
+            name: f"{value:,}" if isinstance(value, int) else value
+            for name, value in self.values.items()
+        }
+        return self.text.format_map(values) if values else self.text
+
 
 class FeedkeepError(Exception):
-    """The root: catch it to catch everything that feedkeep raises on purpose."""
+    """The root: catch it to catch everything that feedkeep raises on purpose.
+
+    Attributes:
+        sentence: What went wrong, and what to do; `str()` of the error is this in English.
+    """
+
+    def __init__(self, text: str = "", **values: int | str) -> None:
+        super().__init__(text)
+        self.sentence = Sentence(text, values)
+
+    def __str__(self) -> str:
+        """Return what went wrong, in English."""
+        return str(self.sentence)
 
 
 class InvalidInput(FeedkeepError):
@@ -45,7 +81,9 @@ class TooManyAttempts(FeedkeepError):
     """
 
     def __init__(self, retry_after_seconds: int) -> None:
-        super().__init__(f"Too many wrong passwords; try again in {retry_after_seconds} s.")
+        super().__init__(
+            "Too many wrong passwords; try again in {seconds} s.", seconds=retry_after_seconds
+        )
         self.retry_after_seconds = retry_after_seconds
 
 

@@ -198,7 +198,7 @@ def test_from_xml_that_real_apps_break_every_feed_is_read_with_a_warning() -> No
         ListedFeed("line 4", "https://b.example/?x=1&y=2", None),
         ListedFeed("line 5", "https://c.example", None),
     ]
-    assert found.warning.startswith("The XML is broken at line 3")
+    assert str(found.warning).startswith("The XML is broken at line 3")
 
 
 def test_a_file_that_was_cut_off_gives_what_it_has_with_a_warning() -> None:

@@ -61,7 +61,7 @@ def import_feeds(
         settings(database, config), lambda service: _import(service, name, found.feeds)
     )
     if found.warning:
-        warn(found.warning)
+        warn(str(found.warning))
     say(f"{tally.added} added, {tally.already_there} already there, {len(tally.refused)} refused.")
     for line in tally.refused:
         say(line)

@@ -86,7 +86,8 @@ def _read_json(data: bytes) -> list[ListedFeed]:
     try:
         listed = msgspec.json.decode(data.decode("utf-8-sig"), type=_JsonList)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InvalidInput(f"The JSON cannot be read: {error}.".replace("`", "")) from error
+        reason = str(error).replace("`", "")
+        raise InvalidInput("The JSON cannot be read: {reason}.", reason=reason) from error
     return [
         ListedFeed(f"item {number}", feed.feed_url, feed.guid)
         for number, feed in enumerate(listed.subscriptions, 1)
@@ -104,10 +105,12 @@ def read_urls(data: bytes) -> list[ListedFeed]:
         lines = data.decode(encoding).splitlines()
     except UnicodeDecodeError as error:
         raise InvalidInput(
-            f"The text is not UTF-8: {error.reason} at byte {error.start}."
+            "The text is not UTF-8: {reason} at byte {place}.",
+            reason=error.reason,
+            place=error.start,
         ) from error
     if len(lines) > MAX_LINES:
-        raise InvalidInput(f"The text has more than {MAX_LINES:,} lines.")
+        raise InvalidInput("The text has more than {max} lines.", max=MAX_LINES)
     return [
         ListedFeed(f"line {number}", line.strip(), None)
         for number, line in enumerate(lines, 1)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from feedkeep.errors import Sentence
+
 
 @dataclass(frozen=True, slots=True)
 class ListedFeed:
@@ -27,8 +29,8 @@ class FeedList:
 
     Attributes:
         feeds: What the file lists.
-        warning: What a person should know about how it was read; empty if all went well.
+        warning: What a person should know about how it was read; None if all went well.
     """
 
     feeds: Sequence[ListedFeed]
-    warning: str = ""
+    warning: Sentence | None = None

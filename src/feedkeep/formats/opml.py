@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from xml.parsers import expat
 from xml.sax.saxutils import quoteattr
 
-from feedkeep.errors import InvalidInput
+from feedkeep.errors import InvalidInput, Sentence
 from feedkeep.formats.encodings import codec_of
 from feedkeep.formats.listed_feed import FeedList, ListedFeed
 
@@ -64,7 +64,15 @@ def read(data: bytes) -> FeedList:
         feeds = _salvaged(text) if "<opml" in text.lower() else []
         if not feeds:
             raise
-        return FeedList(feeds, f"{broken} Every xmlUrl found in it was used, without guids.")
+        # "The XML is broken at line 3: ... Every xmlUrl ..." in one sentence, for translations.
+        return FeedList(
+            feeds,
+            Sentence(
+                "The XML is broken at line {line}: {reason}. Every xmlUrl found in it was used,"
+                " without guids.",
+                broken.sentence.values,
+            ),
+        )
 
 
 def read_whole(data: bytes) -> Sequence[ListedFeed]:
@@ -100,7 +108,9 @@ def _parsed(text: str) -> list[ListedFeed]:
         reader.parser.Parse(text.encode(), True)
     except expat.ExpatError as error:
         reason = expat.ErrorString(error.code)
-        raise BrokenXml(f"The XML is broken at line {error.lineno}: {reason}.") from error
+        raise BrokenXml(
+            "The XML is broken at line {line}: {reason}.", line=error.lineno, reason=reason
+        ) from error
     return reader.feeds
 
 
@@ -117,7 +127,9 @@ class _Reader:
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         if not self._is_opml and name.lower() != "opml":
-            raise InvalidInput(f"This is not OPML: its first element is <{name}>, not <opml>.")
+            raise InvalidInput(
+                "This is not OPML: its first element is <{name}>, not <opml>.", name=name
+            )
         self._is_opml = True
         # Apps spell the attribute xmlUrl, xmlurl and xmlURL.
         known = {key.lower(): value for key, value in attributes.items()}
@@ -157,7 +169,11 @@ def _decoded(data: bytes) -> str:
         # XML allows no white space before its declaration; that is no reason to refuse a list.
         return data.decode(codec).lstrip()
     except UnicodeError as error:
-        raise InvalidInput(f'The XML is not in the encoding "{codec}": {error}.') from error
+        raise InvalidInput(
+            'The XML is not in the encoding "{encoding}": {reason}.',
+            encoding=codec,
+            reason=str(error),
+        ) from error
 
 
 def _declared(head: bytes) -> str:
@@ -168,7 +184,8 @@ def _declared(head: bytes) -> str:
     codec = codec_of(label := declared[1].decode())
     if codec is None:
         raise InvalidInput(
-            f'The XML is in the encoding "{label}", which is not supported; use UTF-8.'
+            'The XML is in the encoding "{encoding}", which is not supported; use UTF-8.',
+            encoding=label,
         )
     return codec
 
@@ -180,11 +197,11 @@ def _escaped(text: str) -> str:
     threads can run; each piece is a tag with the text after it.
     """
     if text.count("<") > MAX_TAGS:
-        raise InvalidInput(f"There are more than {MAX_TAGS:,} tags in the XML.")
+        raise InvalidInput("There are more than {max} tags in the XML.", max=MAX_TAGS)
     pieces = text.split("<")
     if max(map(len, pieces)) > MAX_TAG_CHARACTERS:
         raise InvalidInput(
-            f"A tag or text in the XML has more than {MAX_TAG_CHARACTERS:,} characters."
+            "A tag or text in the XML has more than {max} characters.", max=MAX_TAG_CHARACTERS
         )
     bare = 0
     for place, piece in enumerate(pieces):
@@ -192,7 +209,9 @@ def _escaped(text: str) -> str:
             pieces[place], found = _BARE_AMPERSAND.subn("&amp;", piece)
             bare += found
             if bare > MAX_BARE_AMPERSANDS:
-                raise InvalidInput(f"More than {MAX_BARE_AMPERSANDS:,} ampersands are not escaped.")
+                raise InvalidInput(
+                    "More than {max} ampersands are not escaped.", max=MAX_BARE_AMPERSANDS
+                )
     return "<".join(pieces)
 
 

@@ -146,8 +146,9 @@ def check_name(name: str) -> str:
     """
     if not _NAME.fullmatch(name) or len(name) > MAX_NAME_CHARACTERS:
         raise AccountError(
-            f"An account's name has 1 to {MAX_NAME_CHARACTERS} letters, digits or any of . _ @ + -"
-            " and starts with a letter or digit."
+            "An account's name has 1 to {max} letters, digits or any of . _ @ + -"
+            " and starts with a letter or digit.",
+            max=MAX_NAME_CHARACTERS,
         )
     return name
 
@@ -190,12 +191,13 @@ def check_password(password: str) -> str:
         AccountError: It is too short, and easy to guess, or too long.
     """
     if len(password) > MAX_PASSWORD_CHARACTERS:
-        raise AccountError(f"A password has at most {MAX_PASSWORD_CHARACTERS:,} characters.")
+        raise AccountError("A password has at most {max} characters.", max=MAX_PASSWORD_CHARACTERS)
     normal = normal_password(password)
     if len(normal) < MIN_PASSWORD_CHARACTERS:
         raise AccountError(
-            f"A password has at least {MIN_PASSWORD_CHARACTERS} characters; a few words are easy to"
-            " remember and hard to guess."
+            "A password has at least {min} characters; a few words are easy to"
+            " remember and hard to guess.",
+            min=MIN_PASSWORD_CHARACTERS,
         )
     return normal
 

@@ -48,7 +48,9 @@ def parse_feed_url(text: str) -> FeedUrl:
     """
     url = text.strip(_ASCII_WHITE_SPACE)
     if len(url) > MAX_CHARACTERS:
-        raise InvalidFeedUrl(f"URL too long: it can have at most {MAX_CHARACTERS:,} characters.")
+        raise InvalidFeedUrl(
+            "URL too long: it can have at most {max} characters.", max=MAX_CHARACTERS
+        )
     if _FORBIDDEN.search(url):
         raise InvalidFeedUrl("White space or a control character inside the URL: remove it.")
     scheme = _scheme(url)
@@ -69,7 +71,9 @@ def _scheme(url: str) -> str:
         raise InvalidFeedUrl('No protocol present: start the URL with "https://" or "http://".')
     scheme = match.group(1)
     if scheme.lower() not in DEFAULT_PORTS:
-        raise InvalidFeedUrl(f'Unsupported protocol "{scheme}": use "https" or "http".')
+        raise InvalidFeedUrl(
+            'Unsupported protocol "{protocol}": use "https" or "http".', protocol=scheme
+        )
     return scheme
 
 

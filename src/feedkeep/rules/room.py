@@ -46,11 +46,13 @@ def check_room(before: Counts, after: Counts, limits: Limits) -> None:
     """
     if after.subscribed > max(before.subscribed, limits.subscriptions):
         raise InvalidInput(
-            f"This account has {before.subscribed:,} subscriptions, which is the maximum."
-            " Unsubscribe from another feed first."
+            "This account has {count} subscriptions, which is the maximum."
+            " Unsubscribe from another feed first.",
+            count=before.subscribed,
         )
     if after.entries > max(before.entries, limits.entries):
         raise InvalidInput(
-            f"This account's list has {before.entries:,} entries, including those that were deleted"
-            " or renamed, which is the maximum. Move the subscriptions to a new account."
+            "This account's list has {count} entries, including those that were deleted"
+            " or renamed, which is the maximum. Move the subscriptions to a new account.",
+            count=before.entries,
         )

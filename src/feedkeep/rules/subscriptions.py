@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from feedkeep.errors import DeletedSubscription, InvalidInput, UnknownSubscription
+from feedkeep.errors import DeletedSubscription, InvalidInput, Sentence, UnknownSubscription
 from feedkeep.model import (
     Alias,
     Decision,
@@ -62,7 +62,12 @@ class Refused(Value, frozen=True):
     """An item that was refused: the URL exactly as it was sent, and a reason to act on."""
 
     feed_url: str
-    message: str
+    reason: Sentence
+
+    @property
+    def message(self) -> str:
+        """The reason in English."""
+        return str(self.reason)
 
 
 class Update(Value, frozen=True):
@@ -103,7 +108,7 @@ def want(feed_url: str, guid: str | None) -> Wanted | Refused:
         url = parse_feed_url(feed_url)
         return Wanted(feed_url, url, None if guid is None else parse_guid(guid))
     except InvalidInput as reason:
-        return Refused(feed_url, str(reason))
+        return Refused(feed_url, reason.sentence)
 
 
 def guids_wanted(items: Sequence[Wanted | Refused]) -> list[Guid]:
@@ -252,7 +257,7 @@ def _add_or_refuse(draft: Draft, item: Wanted) -> tuple[Wanted | Refused, bool]:
     try:
         return item, _add_one(draft, item)
     except InvalidInput as reason:
-        return Refused(item.sent, str(reason)), False
+        return Refused(item.sent, reason.sentence), False
 
 
 def _add_one(draft: Draft, item: Wanted) -> bool:
@@ -360,8 +365,9 @@ def _take_feed_url(draft: Draft, subscription: Subscription, url: FeedUrl) -> Su
             # Never merged by a URL alone: an app that mistakes a login page for a moved feed sends
             # that one URL for many feeds.
             raise InvalidInput(
-                f"The feed URL belongs to another subscription; to merge the two,"
-                f" send its guid {other.guid} as new_guid."
+                "The feed URL belongs to another subscription; to merge the two,"
+                " send its guid {guid} as new_guid.",
+                guid=other.guid,
             )
         # Of a former URL of the deleted one, only that URL comes over; the tombstone stays.
         if _is_present(other, url.guid):
@@ -372,6 +378,8 @@ def _take_feed_url(draft: Draft, subscription: Subscription, url: FeedUrl) -> Su
 def _check_pointers(draft: Draft, subscription: Subscription, gained: int = 0) -> None:
     if draft.pointer_count(subscription) + gained > MAX_POINTERS:
         raise InvalidInput(
-            f"Too many guids and URLs lead to the subscription {subscription.guid}:"
-            f" there can be at most {MAX_POINTERS:,}. Delete it and add the feed again."
+            "Too many guids and URLs lead to the subscription {guid}:"
+            " there can be at most {max}. Delete it and add the feed again.",
+            guid=subscription.guid,
+            max=MAX_POINTERS,
         )
