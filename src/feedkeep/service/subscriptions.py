@@ -12,12 +12,14 @@ from feedkeep.model import (
     Deletion,
     Page,
     PageRequest,
+    Snapshot,
     Subscription,
     View,
 )
-from feedkeep.rules import subscriptions
+from feedkeep.rules import many, subscriptions
 from feedkeep.rules.feed_urls import parse_feed_url
-from feedkeep.rules.guids import parse_guid
+from feedkeep.rules.guids import guid_or_none, parse_guid
+from feedkeep.rules.many import StatusChange
 from feedkeep.rules.room import Limits
 from feedkeep.rules.subscriptions import Added, Refused, Update, Updated, Wanted
 from feedkeep.store.base import Store
@@ -79,6 +81,33 @@ class Subscriptions:
             lambda snapshot: subscriptions.update(snapshot, present, wanted, self._limits),
         )
 
+    async def set_subscribed(
+        self, account_id: AccountId, guids: Sequence[str], is_subscribed: bool
+    ) -> StatusChange | None:
+        """Subscribe to feeds of the list, or unsubscribe from them, in one step.
+
+        Guids that the account does not have are passed over. Returns what was changed, which
+        `take_back` undoes; None if nothing was.
+
+        Raises:
+            InvalidInput: The list has no room; nothing is changed.
+        """
+        known = [found for guid in guids if (found := guid_or_none(guid))]
+        return await self._store.entries.change(
+            account_id,
+            known,
+            lambda snapshot: many.set_subscribed(snapshot, known, is_subscribed, self._limits),
+        )
+
+    async def take_back(self, account_id: AccountId, change: StatusChange) -> StatusChange | None:
+        """Undo a change, but for the feeds that were changed again since then.
+
+        Raises as `set_subscribed` does, and returns what it returns.
+        """
+        return await self._store.entries.change(
+            account_id, None, lambda snapshot: many.take_back(snapshot, change, self._limits)
+        )
+
     async def delete(self, account_id: AccountId, guid: str) -> Deletion:
         """Delete a subscription; its tombstone stays.
 
@@ -111,6 +140,15 @@ class Subscriptions:
         if request.since >= account.last_stamp:
             return Page(0, (), has_more=False)
         return await self._store.entries.page(account.id, request)
+
+    async def view(self, account_id: AccountId, guid: str) -> View | None:
+        """Return the entry of a guid with the subscription that it leads to, if there is one."""
+        known = guid_or_none(guid)
+        return await self._store.entries.view(account_id, known) if known else None
+
+    async def whole(self, account_id: AccountId) -> Snapshot:
+        """Return all entries of an account, all read at one moment."""
+        return await self._store.entries.whole(account_id)
 
     async def subscribed(self, account_id: AccountId) -> list[Subscription]:
         """Return every subscription that the account is subscribed to, oldest change first."""
