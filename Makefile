@@ -8,7 +8,7 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 BIN = .venv/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help serve test test-fast check hook unhook test-versions prove fuzz bench bench-quick audit lint lock clean
+.PHONY: help serve test test-fast check hook unhook test-versions prove fuzz bench bench-quick audit lint texts lock clean
 
 help:
 	@echo "make serve   start the service on the embedded store"
@@ -25,7 +25,7 @@ help:
 	@echo "make lock    pin the newest dependencies"
 
 serve: .venv/run
-	@$(BIN)/feedkeep serve --setup me $(ARGS)
+	@$(BIN)/feedkeep serve $(ARGS)
 
 # One more test at a time than there are processors: many wait for another process.
 SIDE_BY_SIDE = -n $$(($$(nproc) + 1)) --dist worksteal
@@ -90,6 +90,19 @@ lint: .venv/dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# The texts of pages, for translators: new ones come into each catalogue without a translation.
+SAID_BY = Sentence InvalidInput InvalidFeedUrl BrokenXml BodyTooLarge AccountError __init__
+LOCALE = src/feedkeep/http/pages/locale
+
+texts: .venv/dev
+	@mkdir -p build
+	$(BIN)/pybabel --quiet extract -F pyproject.toml $(addprefix -k ,$(SAID_BY)) --no-location \
+		--sort-output --omit-header -o build/feedkeep.pot $(addprefix src/feedkeep/,errors.py formats http nextcloud rules service store web)
+	for language in de fr es; do \
+		$(BIN)/pybabel --quiet update --no-fuzzy-matching --omit-header --ignore-obsolete \
+			-i build/feedkeep.pot -o $(LOCALE)/$$language.po -l $$language || exit 1; \
+	done
 
 lock: .venv/dev
 	sh requirements/lock.sh

@@ -5,12 +5,14 @@ from __future__ import annotations
 from feedkeep.gpodder import SessionDoor, gpodder_routes
 from feedkeep.http import problems
 from feedkeep.http.doors import HeaderDoor
+from feedkeep.http.pages.rendering import Pages
 from feedkeep.http.reference import openapi_document
 from feedkeep.http.routing import Edge
 from feedkeep.nextcloud import nextcloud_routes
 from feedkeep.openpodcast import openpodcast_routes
 from feedkeep.service import Service
 from feedkeep.settings import Settings
+from feedkeep.web import web_edge
 
 PREFIXES = ("", "/v1")
 """Every route of the interface is served at the root and under /v1 (contract, section 1)."""
@@ -19,15 +21,20 @@ DOCUMENTED = ("feedkeep.openpodcast", "feedkeep.gpodder", "feedkeep.nextcloud")
 """The packages whose openapi.yaml describes their routes."""
 
 
-def edges(service: Service, settings: Settings) -> list[Edge]:
-    """Return the edges of all protocols; if two have the same path, the first one answers it."""
+def edges(service: Service, settings: Settings, first_secret: str = "") -> list[Edge]:
+    """Return the edges of all protocols; if two have the same path, the first one answers it.
+
+    `first_secret` is that of the link for the first account; "" if nobody was given one.
+    """
     interface = openpodcast_routes(service, settings, openapi_document(DOCUMENTED))
+    pages = Pages()
     return [
+        web_edge(service, settings, pages, first_secret),
         Edge(
             gpodder_routes(service, settings),
             SessionDoor(service),
             problems.BAD_REQUEST,
         ),
-        Edge(nextcloud_routes(service, settings), HeaderDoor(service), problems.BAD_REQUEST),
+        Edge(nextcloud_routes(service, settings, pages), HeaderDoor(service), problems.BAD_REQUEST),
         Edge(interface, HeaderDoor(service), problems.METHOD_NOT_ALLOWED, PREFIXES),
     ]

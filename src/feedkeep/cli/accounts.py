@@ -63,7 +63,7 @@ def create(
     how = "" if password else ", without a password: make a token for it"
     say(f"Created account {account.name} in {shown(chosen.database)}{how}.")
     for sentence in apps_that_refuse(account.name):
-        say(sentence)
+        say(str(sentence))
 
 
 @app.command("list")

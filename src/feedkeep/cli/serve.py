@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import signal
 import socket
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -19,7 +21,6 @@ from feedkeep.http.application import Application
 from feedkeep.http.serving import listen, run
 from feedkeep.http.serving.workers import Workers
 from feedkeep.logs import configure_logs
-from feedkeep.service import Service
 from feedkeep.settings import Settings, check_workers, own_url, shown
 
 EXAMPLE_FEED = "https://podnews.net/rss"
@@ -132,12 +133,14 @@ def serve(
     check_workers(chosen)
     configure_logs(chosen.log_level)
     listeners = listen(chosen)
-    base = own_url(chosen, *listeners[0].getsockname()[:2])
-    uvloop.run(_introduce(chosen, base, setup))
+    listening = own_url(chosen, *listeners[0].getsockname()[:2])
+    first_secret = secrets.token_urlsafe(24)
+    uvloop.run(_introduce(chosen, listening, setup, first_secret))
+    serving = partial(_serve, first_secret)
     if chosen.workers > 1:
-        Workers(chosen, listeners, _serve).run()
+        Workers(chosen, listeners, serving).run()
     else:
-        uvloop.run(_serve(chosen, listeners[0]))
+        uvloop.run(serving(chosen, listeners[0]))
 
 
 def _end_before_serving(*_: object) -> None:
@@ -145,29 +148,39 @@ def _end_before_serving(*_: object) -> None:
     os._exit(0)
 
 
-async def _serve(chosen: Settings, listener: socket.socket) -> None:
+async def _serve(first_secret: str, chosen: Settings, listener: socket.socket) -> None:
     async with open_service(chosen) as service:
-        await run(Application(edges(service, chosen), chosen), listener, chosen)
+        routes = edges(service, chosen, first_secret)
+        await run(Application(routes, chosen), listener, chosen)
 
 
-async def _introduce(chosen: Settings, base: str, setup: str | None) -> None:
-    """Print where the service is and, if there is no account yet, how to begin."""
+async def _introduce(
+    chosen: Settings, listening: str, setup: str | None, first_secret: str
+) -> None:
+    """Print where the service is and, if there is no account yet, how to begin.
+
+    A token of the setup is shown this once. The link for the first account lives in this process
+    only: each start has another one, and none works once there is an account.
+    """
+    base = chosen.public_url.rstrip("/") or listening
     async with open_service(chosen) as service:
         say(f"feedkeep {__version__}")
+        has_accounts = await service.accounts.are_there()
+        if not has_accounts and setup is None:
+            say(f"Your account: {base}/sign-up/{first_secret} (open this link; it works once)")
+        elif has_accounts:
+            say(f"Your feeds: {base}")
         say(f"Database:  {shown(chosen.database)}")
-        say(f"Listening: {base} (for people: {base}/docs); stop with Ctrl-C")
-        if not await service.accounts.are_there():
-            await _welcome(service, base, setup)
-
-
-async def _welcome(service: Service, base: str, setup: str | None) -> None:
-    if setup is None:
-        say("There is no account yet: see `feedkeep account create --help`.")
-        return
-    account = await service.accounts.create(setup, None, is_admin=True)
-    token = (await service.tokens.create(account.name, "setup", None)).text
-    body = json.dumps({"subscriptions": [{"feed_url": EXAMPLE_FEED}]})
-    say(f"Account:   {account.name}, made just now")
-    say(f"Token:     {token} (shown this once)")
-    say("Try it, in another terminal:")
-    say(f"curl -H 'Authorization: Bearer {token}' -d '{body}' {base}/subscriptions")
+        say(f"Listening: {listening}; stop with Ctrl-C")
+        token = "TOKEN"  # noqa: S105 - what a person puts theirs in place of
+        if not has_accounts and setup is not None:
+            account = await service.accounts.create(setup, None, is_admin=True)
+            token = (await service.tokens.create(account.name, "setup", None)).text
+            say(f"Account:   {account.name}, made just now")
+            say(f"Token:     {token} (shown this once)")
+            say("Try it, in another terminal:")
+        else:
+            say(f"For an app of your own, make a token at {base}/apps or with")
+            say("`feedkeep token create NAME`, and put it into this line:")
+        body = json.dumps({"subscriptions": [{"feed_url": EXAMPLE_FEED}]})
+        say(f"curl -H 'Authorization: Bearer {token}' -d '{body}' {base}/subscriptions")

@@ -17,7 +17,7 @@ from feedkeep.http.addresses import plain_address
 from feedkeep.http.cors import Cors, is_cross_site
 from feedkeep.http.doors import log_refusal
 from feedkeep.http.requests import Request
-from feedkeep.http.routing import READING, Edge, Router, Target
+from feedkeep.http.routing import READING, Edge, Router, Show, Target
 from feedkeep.settings import Settings
 
 _NO_SNIFFING = (b"x-content-type-options", b"nosniff")
@@ -33,7 +33,9 @@ class Application:
         self._public_url = settings.public_url
         self._cors = Cors(settings.cors_origins) if settings.cors_origins else None
         self._log = structlog.get_logger().bind()  # otherwise it is bound again for each line
+        edges = list(edges)
         self._router = Router(edges)
+        self._show_page = next((edge.show for edge in edges if edge.show), None)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, and log one line about it, without secrets and feed URLs."""
@@ -75,7 +77,13 @@ class Application:
             target = self._router.find(request)
             return target, await self._answer(request, target)
         except Exception as error:  # noqa: BLE001 - every request gets an answer
-            return target, problems.response_to(error, request, target)
+            return target, problems.response_to(error, request, target, self._show(request, target))
+
+    def _show(self, request: Request, target: Target | None) -> Show | None:
+        """Return how to show an error: as a page among pages, or where a browser wants one."""
+        if target is not None:
+            return target.edge.show
+        return self._show_page if "text/html" in request.header("accept") else None
 
     async def _answer(self, request: Request, target: Target) -> Response:
         if self._cors and self._cors.is_preflight(request):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import structlog
+from starlette.responses import Response
 
 from feedkeep.errors import (
     DeletedSubscription,
@@ -16,14 +15,14 @@ from feedkeep.errors import (
     TooManyAttempts,
     UnknownSubscription,
 )
-from feedkeep.http.json_bodies import Problem, encode
+from feedkeep.http.refusal import Refusal
 from feedkeep.http.requests import BodyTooLarge, Request, UnsupportedCoding
-from feedkeep.http.responses import JsonResponse
-from feedkeep.http.routing import NoSuchMethod, NoSuchRoute, Target
+from feedkeep.http.routing import NoSuchMethod, NoSuchRoute, Show, Target
 
 CHALLENGE = 'Bearer realm="feedkeep", Basic realm="feedkeep", charset="UTF-8"'
 RETRY_AFTER_SECONDS = 2
 
+OK, SEE_OTHER = 200, 303
 BAD_REQUEST, FORBIDDEN, METHOD_NOT_ALLOWED, INTERNAL_ERROR = 400, 403, 405, 500
 INVALID = "The input could not be validated."
 
@@ -36,22 +35,6 @@ class NoRoom(FeedkeepError):
 
 class BodyTooSlow(FeedkeepError):
     """A client took too long to send a body."""
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """An error's status, its fixed text, and a detail that says what to do."""
-
-    status: int
-    text: str
-    detail: str = ""
-    headers: dict[str, str] = field(default_factory=dict)
-
-    def response(self) -> JsonResponse:
-        """Return the one shape that all errors have."""
-        message = f"{self.text} {self.detail}" if self.detail else self.text
-        body = encode(Problem(str(self.status), message))
-        return JsonResponse(body, self.status, self.headers)
 
 
 HEAD_TOO_LARGE = Refusal(
@@ -114,8 +97,13 @@ def refusal_of(error: Exception, allow: str, invalid_status: int = METHOD_NOT_AL
             return Refusal(INTERNAL_ERROR, "An internal error occurred.")
 
 
-def response_to(error: Exception, request: Request, target: Target | None) -> JsonResponse:
-    """Return the response to any error; log it unless it is the client's fault."""
+def response_to(
+    error: Exception, request: Request, target: Target | None, show: Show | None = None
+) -> Response:
+    """Return the response to any error; log it unless it is the client's fault.
+
+    It is JSON, unless `show` returns another one.
+    """
     if target is None:
         refusal = refusal_of(error, "")
     else:
@@ -124,7 +112,7 @@ def response_to(error: Exception, request: Request, target: Target | None) -> Js
         _log.error("store unavailable", request_id=request.id, reason=str(error))
     elif refusal.status == INTERNAL_ERROR:
         _log.error("internal error", request_id=request.id, exc_info=error)
-    return refusal.response()
+    return show(error, request, refusal) if show else refusal.response()
 
 
 def log_cut(error: Exception, request: Request) -> None:

@@ -15,6 +15,9 @@ from feedkeep.model import Admitted, CredentialKind
 HOLD = "feedkeep.hold"
 """The key of a scope under which a function may be that counts the memory a request takes."""
 
+DISCARD = "feedkeep.discard"
+"""The key under which a function may be that says that the body so far is not held any more."""
+
 
 class BodyTooLarge(FeedkeepError):
     """A request body is larger than what is read; `str()` of it says how large it may be."""
@@ -126,8 +129,25 @@ class Request:
         except ClientDisconnect as error:
             raise InvalidInput("The body ended early.") from error
         if count > max_bytes:
-            raise BodyTooLarge(f"At most {max_bytes:,} bytes are read.")
+            raise BodyTooLarge("At most {max} bytes are read.", max=max_bytes)
         return bytes(body)
+
+    async def discard_body(self, max_bytes: int) -> None:
+        """Receive what is left of a body, up to a limit, and throw it away.
+
+        A browser shows no response before it has sent a whole form.
+        """
+        discard = self.http.scope.get(DISCARD)
+        count = 0
+        try:
+            async for chunk in self.http.stream():
+                count += len(chunk)
+                if discard:
+                    discard()
+                if count > max_bytes:
+                    return
+        except (ClientDisconnect, RuntimeError):  # it has left, or all of the body was received
+            return
 
 
 class AdmittedRequest(Request):

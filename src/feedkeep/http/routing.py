@@ -10,6 +10,7 @@ from typing import Generic, Protocol, TypeAlias, TypeVar
 from starlette.responses import Response
 
 from feedkeep.errors import FeedkeepError, Forbidden
+from feedkeep.http.refusal import Refusal
 from feedkeep.http.requests import AdmittedRequest, Request
 from feedkeep.model import Admitted
 
@@ -90,6 +91,13 @@ class PublicRoute(AnyRoute[Request]):
     """A route that needs no credential; its handlers do not know who sent a request."""
 
 
+class Show(Protocol):
+    """How an edge shows an error, where that is not JSON."""
+
+    def __call__(self, error: Exception, request: Request, refusal: Refusal) -> Response:
+        """Return the response."""
+
+
 class Door(Protocol):
     """How a protocol finds out who sent a request."""
 
@@ -112,12 +120,14 @@ class Edge:
         door: What lets clients in at routes that are not public.
         invalid_status: The status code for input that is not valid.
         prefixes: The prefixes under which each route is served.
+        show: How errors are shown, where that is not JSON.
     """
 
     routes: Sequence[Route | PublicRoute]
     door: Door
     invalid_status: int
     prefixes: Sequence[str] = ("",)
+    show: Show | None = None
 
 
 @dataclass(frozen=True, slots=True)

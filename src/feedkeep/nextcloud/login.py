@@ -10,28 +10,36 @@ import hmac
 import secrets
 from urllib.parse import parse_qsl, urlencode
 
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
-from feedkeep.errors import NotAuthorized, TooManyAttempts
+from feedkeep.errors import NotAuthorized, Sentence, TooManyAttempts
 from feedkeep.http.doors import log_refusal
 from feedkeep.http.json_bodies import encode, read_object, text
-from feedkeep.http.problems import FORBIDDEN, refusal_of
+from feedkeep.http.pages.forms import MAX_FORM_BYTES, Form, read_form
+from feedkeep.http.pages.rendering import HEADERS, Pages, words_for
+from feedkeep.http.pages.shown_once import Note, forget_note, read_note, write_note
+from feedkeep.http.problems import FORBIDDEN, OK, SEE_OTHER, refusal_of
 from feedkeep.http.requests import Request
 from feedkeep.http.resource import Resource
 from feedkeep.http.responses import JsonResponse
 from feedkeep.http.routing import NoSuchRoute
 from feedkeep.model import Account
-from feedkeep.nextcloud import pages
 from feedkeep.rules.credentials import PasswordCredential
 from feedkeep.rules.login_links import begun_at, login_of
+from feedkeep.service import Service
+from feedkeep.settings import Settings
 
 LOGIN = "[0-9a-f]{64}"
-MAX_FORM_BYTES = 16_384
-
 _COOKIE = "feedkeep_login"
 _PATH = "/index.php/login/v2"
 _UNKNOWN_APP = "An app"
 _MAX_APP_CHARACTERS = 100
+
+_ASKING, _GRANTED, _TOO_OLD, _USED = "asking", "granted", "too-old", "used"
+"""What the page says."""
+
+_FORM_TOO_OLD = Sentence("That form was too old. Please try again.")
+_WRONG = Sentence("The name or the password is not right.")
 
 
 class BeginResource(Resource):
@@ -67,28 +75,40 @@ class PollResource(Resource):
 class FlowResource(Resource):
     """/index.php/login/v2/flow/{login}: the page on which the owner logs in and lets the app in."""
 
+    def __init__(self, service: Service, settings: Settings, pages: Pages) -> None:
+        super().__init__(service, settings)
+        self._pages = pages
+
     async def get(self, request: Request) -> Response:
-        """Show the form, unless the link is too old."""
-        return self._page(request) if self._is_open(request) else pages.response(pages.too_old())
+        """Show the form, unless the link is too old or the app was let in just now."""
+        note = read_note(request)
+        if note and note.kind == _GRANTED:
+            response = self._page(request, _GRANTED)
+            response.headers.append("set-cookie", forget_note(request))
+            return response
+        return self._form(request) if self._is_open(request) else self._page(request, _TOO_OLD)
 
     async def post(self, request: Request) -> Response:
         """Check name and password, and let the app in."""
         if not self._is_open(request):
-            return pages.response(pages.too_old(), FORBIDDEN)
-        form = _form(await request.body(MAX_FORM_BYTES))
+            return self._page(request, _TOO_OLD, FORBIDDEN)
+        form = await read_form(request)
         if not _is_from_our_page(request, form):
-            return self._page(request, "That form was too old. Please try again.", FORBIDDEN)
+            return self._form(request, _FORM_TOO_OLD, FORBIDDEN)
         request.credential_kind = PasswordCredential.kind
-        credential = PasswordCredential(form.get("name", ""), form.get("password", ""))
+        credential = PasswordCredential(form.text("name"), form.text("password"))
         try:
             request.asker = await self.service.authentication.admit(credential, request.address)
             is_granted = await self._grant(request, request.asker.account)
         except (NotAuthorized, TooManyAttempts) as error:
             log_refusal(request, error)
-            return self._refused(request, error)
+            return self._refused(request, error, form.text("name"))
         if not is_granted:
-            return pages.response(pages.used(), FORBIDDEN)
-        return pages.response(pages.granted(_app(request)))
+            return self._page(request, _USED, FORBIDDEN)
+        place = f"{request.path}?{request.http.url.query}"
+        response = RedirectResponse(place, SEE_OTHER, HEADERS)
+        response.headers.append("set-cookie", write_note(request, Note(_GRANTED)))
+        return response
 
     def _is_open(self, request: Request) -> bool:
         return self.service.logins.is_link_open(request.query("begun"))
@@ -97,20 +117,33 @@ class FlowResource(Resource):
         login = bytes.fromhex(request.parameters["login"])
         return await self.service.logins.grant_login(account, login, _app(request))
 
-    def _refused(self, request: Request, error: Exception) -> Response:
-        refusal = refusal_of(error, "")
+    def _refused(
+        self, request: Request, error: NotAuthorized | TooManyAttempts, name: str
+    ) -> Response:
         if isinstance(error, TooManyAttempts):
-            response = self._page(
-                request, "Too many attempts. Please wait a while.", refusal.status
-            )
+            refusal = refusal_of(error, "")
+            response = self._form(request, error.sentence, refusal.status, name)
             response.headers.update(refusal.headers)
             return response
-        return self._page(request, "The name or the password is not right.", FORBIDDEN)
+        return self._form(request, _WRONG, FORBIDDEN, name)
 
-    def _page(self, request: Request, problem: str = "", status: int = 200) -> Response:
+    def _page(self, request: Request, state: str, status: int = OK, **values: str) -> Response:
+        words, app = words_for(request), _app(request)
+        return self._pages.response(
+            "nextcloud/login.html", words, status, state=state, app=app, **values
+        )
+
+    def _form(
+        self,
+        request: Request,
+        problem: Sentence | None = None,
+        status: int = OK,
+        name: str = "",
+    ) -> Response:
         """Return the form, with a secret that only this page can send back."""
         secret = secrets.token_urlsafe(16)
-        response = pages.response(pages.form(_app(request), secret, problem), status)
+        said = words_for(request).say(problem) if problem else ""
+        response = self._page(request, _ASKING, status, secret=secret, problem=said, name=name)
         response.set_cookie(
             _COOKIE, secret, secure=request.is_secure, httponly=True, samesite="strict"
         )
@@ -121,19 +154,15 @@ def _polled_with(body: bytes) -> str:
     """Return the secret that an app polls with, from a form or from JSON (Cardo, PinePods)."""
     if body.lstrip().startswith(b"{"):
         return text(read_object(body).get("token"))
-    return _form(body).get("token", "")
+    return dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True)).get("token", "")
 
 
-def _is_from_our_page(request: Request, form: dict[str, str]) -> bool:
+def _is_from_our_page(request: Request, form: Form) -> bool:
     cookie = request.cookie(_COOKIE)
-    return bool(cookie) and hmac.compare_digest(cookie.encode(), form.get("secret", "").encode())
+    return bool(cookie) and hmac.compare_digest(cookie.encode(), form.text("secret").encode())
 
 
 def _app(request: Request) -> str:
     """Return what the app calls itself; anybody can have written that into the address."""
     name = request.query("app")
     return "".join(filter(str.isprintable, name)).strip()[:_MAX_APP_CHARACTERS] or _UNKNOWN_APP
-
-
-def _form(body: bytes) -> dict[str, str]:
-    return dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from feedkeep.http.pages.rendering import Pages
 from feedkeep.http.routing import PublicRoute, Route
 from feedkeep.http.syncing import Syncing
 from feedkeep.nextcloud.login import LOGIN, BeginResource, FlowResource, PollResource
@@ -12,10 +13,12 @@ _LOGIN = "/index.php/login/v2"
 _SYNC = "/index.php/apps/gpoddersync"
 
 
-def nextcloud_routes(service: Service, settings: Settings) -> list[Route | PublicRoute]:
+def nextcloud_routes(
+    service: Service, settings: Settings, pages: Pages
+) -> list[Route | PublicRoute]:
     """Return what is at every route."""
     known = (service, settings)
-    flow, syncing = FlowResource(*known), Syncing(*known)
+    flow, syncing = FlowResource(*known, pages), Syncing(*known)
     return [
         PublicRoute(_LOGIN, post=BeginResource(*known).post),
         PublicRoute(f"{_LOGIN}/poll", post=PollResource(*known).post),

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import ClassVar, TypeAlias
 
-from feedkeep.errors import AccountError
+from feedkeep.errors import AccountError, Sentence
 from feedkeep.model import (
     Account,
     AccountId,
@@ -153,20 +153,24 @@ def check_name(name: str) -> str:
     return name
 
 
-def apps_that_refuse(name: str) -> list[str]:
+def apps_that_refuse(name: str) -> list[Sentence]:
     """Return a sentence for each kind of app that cannot log in with a name."""
     sentences = []
     if "@" in name or "+" in name:
         sentences.append(
-            "AntennaPod's login for gpodder.net takes no @ and no + in a name; its login for"
-            " Nextcloud does."
+            Sentence(
+                "AntennaPod's login for gpodder.net takes no @ and no + in a name; its login for"
+                " Nextcloud does."
+            )
         )
     try:
         unicodedata.normalize("NFC", name).encode("latin-1")
     except UnicodeEncodeError:
         sentences.append(
-            "AntennaPod, and most other apps on Android, cannot send a name with letters that are"
-            " not Western European (that is, not in Latin-1)."
+            Sentence(
+                "AntennaPod, and most other apps on Android, cannot send a name with letters that"
+                " are not Western European (that is, not in Latin-1)."
+            )
         )
     return sentences
 
@@ -182,6 +186,16 @@ def name_key(name: str) -> str:
     # Case folding can leave a text that is not normalised.
     folded = unicodedata.normalize("NFKC", name).casefold()
     return unicodedata.normalize("NFKC", folded).replace("\0", "\ufffd")
+
+
+def assert_typed(typed: str, account: Account) -> None:
+    """Check that somebody has typed the name of an account, to say that they mean it.
+
+    Raises:
+        AccountError: It is not that name.
+    """
+    if name_key(typed.strip()) != name_key(account.name):
+        raise AccountError("Type the name of the account here to delete it.")
 
 
 def check_password(password: str) -> str:

@@ -80,6 +80,13 @@ def added(results: Sequence[Added | Refused]) -> StatusChange | None:
     return _change(list({subscription.guid: subscription for subscription in new}.values()), True)
 
 
+def count_unsubscribed(snapshot: Snapshot) -> int:
+    """Return how many feeds of a whole account are there, but not subscribed to."""
+    return sum(
+        not entry.is_subscribed and entry.deleted is None for entry in _subscriptions(snapshot)
+    )
+
+
 def _subscriptions(snapshot: Snapshot) -> list[Subscription]:
     return [entry for entry in snapshot.entries.values() if isinstance(entry, Subscription)]
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 
+from feedkeep import __version__
 from feedkeep.errors import StoreDamaged
 from feedkeep.model import Now, Registration
 from feedkeep.rules.invariants import violations
@@ -29,10 +31,28 @@ from feedkeep.service.url_lists import UrlLists
 from feedkeep.store.base import Store
 
 
+@dataclass(frozen=True, slots=True)
+class Health:
+    """What administrators want to know of a service.
+
+    Attributes:
+        version: The version of feedkeep.
+        store: What kind of database it uses.
+        size_bytes: How much that takes.
+        wrong_passwords: How many wrong ones came to this process in the last five minutes.
+    """
+
+    version: str
+    store: str
+    size_bytes: int
+    wrong_passwords: int
+
+
 class Service:
     """Has an object for each topic; each of their methods is a use case.
 
     Attributes:
+        now: The clock that it was given.
         authentication: Checks the credential of a request.
         accounts: Creates, changes and deletes accounts.
         invitations: Invites people, and creates the accounts of those who sign up.
@@ -64,6 +84,7 @@ class Service:
         """
         limits, progress = limits_for(max_subscriptions), Progress(store)
         passwords, throttle, last_uses = Passwords(workers), Throttle(), LastUses(store)
+        self.now = now
         self._store = store
         self._passwords = passwords
         self._last_uses = last_uses
@@ -95,6 +116,13 @@ class Service:
             StoreUnavailable: The store cannot read or write.
         """
         await self._store.assert_ready()
+
+    async def health(self) -> Health:
+        """Return what administrators want to know of this service."""
+        store = await self._store.size()
+        return Health(
+            __version__, store.kind, store.size_bytes, self.authentication.wrong_passwords()
+        )
 
     async def damages(self) -> AsyncIterator[str]:
         """Yield a sentence for each fault that the database finds, or that breaks the contract."""

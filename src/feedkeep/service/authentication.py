@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable
 
 from feedkeep.errors import NotAuthorized
@@ -11,9 +12,11 @@ from feedkeep.rules import credentials
 from feedkeep.rules.credentials import Credential, PasswordCredential, TokenCredential
 from feedkeep.rules.guids import guid_or_none
 from feedkeep.security.passwords import Passwords
-from feedkeep.security.throttle import Throttle
+from feedkeep.security.throttle import WINDOW_SECONDS, Throttle
 from feedkeep.service.last_uses import LastUses
 from feedkeep.store.base import Store
+
+_MAX_COUNTED = 10_000
 
 
 class Authentication:
@@ -32,6 +35,12 @@ class Authentication:
         self._throttle = throttle
         self._last_uses = last_uses
         self._now = now
+        self._wrong_at_seconds: deque[float] = deque(maxlen=_MAX_COUNTED)
+
+    def wrong_passwords(self) -> int:
+        """Return how many wrong passwords came to this process in the last five minutes."""
+        since_seconds = time.monotonic() - WINDOW_SECONDS
+        return sum(at_seconds > since_seconds for at_seconds in self._wrong_at_seconds)
 
     async def admit(
         self, credential: Credential, address: str, guid: str | None = None
@@ -86,6 +95,7 @@ class Authentication:
 
         is_right = await self._passwords.verify(key, password, stored_hash, count_attempt)
         if account is None or not is_right:
+            self._wrong_at_seconds.append(time.monotonic())
             raise NotAuthorized
         return account
 

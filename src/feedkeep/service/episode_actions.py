@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from functools import partial
 
 from feedkeep.model import (
+    AccountId,
     ActionRequest,
     Admitted,
     Clock,
@@ -13,6 +14,7 @@ from feedkeep.model import (
     Guid,
     Recorded,
     Second,
+    Stamp,
     SyncProgress,
 )
 from feedkeep.rules import episode_actions, seconds
@@ -68,6 +70,13 @@ class EpisodeActions:
                 admitted, Clock.ACTIONS, seconds.after_reply(since, second, progress)
             )
         return ActionsSince(listed.pages(), second)
+
+    async def all(self, account_id: AccountId) -> AsyncGenerator[Sequence[EpisodeAction], None]:
+        """Return all actions of an account, page by page, for its owner."""
+        wanted = ActionRequest(Stamp(0), None, LISTED_AT_ONCE)
+        listed = ActionPages(self._store, account_id, wanted, list)
+        await listed.begin(only_last=False)
+        return listed.pages()
 
     async def record(self, admitted: Admitted, sent: Sequence[SentAction]) -> Uploaded:
         """Store actions; unknown kinds are dropped, and URLs that are not valid are returned."""

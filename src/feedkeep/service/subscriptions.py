@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from feedkeep.errors import UnknownSubscription
+from feedkeep.errors import InvalidInput, UnknownSubscription
 from feedkeep.model import (
     Account,
     AccountId,
     Admitted,
     Deletion,
+    Guid,
     Page,
     PageRequest,
     Snapshot,
@@ -80,6 +81,22 @@ class Subscriptions:
             [present, *wanted.guids()],
             lambda snapshot: subscriptions.update(snapshot, present, wanted, self._limits),
         )
+
+    async def merge(self, account_id: AccountId, guid: Guid, other_url: str) -> Guid:
+        """Make a subscription one with another, which has a URL; return the guid of both.
+
+        The URL of the first one stays its URL.
+
+        Raises:
+            InvalidInput: The URL is not valid, or no other subscription has it.
+            UnknownSubscription: There is no such subscription, or it was deleted.
+        """
+        other = await self._store.entries.view(account_id, parse_feed_url(other_url).guid)
+        if other is None or other.subscription.guid == guid:
+            raise InvalidInput("There is no other feed with this address in your list.")
+        wanted = other.subscription.guid
+        await self.update(account_id, guid, new_guid=wanted)
+        return wanted
 
     async def set_subscribed(
         self, account_id: AccountId, guids: Sequence[str], is_subscribed: bool

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from feedkeep.model import (
@@ -371,6 +372,14 @@ Check: TypeAlias = Callable[[Archive], Awaitable[None]]
 """Reads what was put into a store, and raises an error if it is not what it should be."""
 
 
+@dataclass(frozen=True, slots=True)
+class StoreSize:
+    """What kind of database a store is, such as "SQLite", and how many bytes it takes."""
+
+    kind: str
+    size_bytes: int
+
+
 class Store(Protocol):
     """One database, shared by all requests of a process."""
 
@@ -404,6 +413,9 @@ class Store(Protocol):
         Raises:
             StoreUnavailable: It cannot.
         """
+
+    async def size(self) -> StoreSize:
+        """Return what kind of database it is, and how much it takes."""
 
     async def damages(self) -> Sequence[str]:
         """Return a sentence for each fault that the database itself finds in its data."""

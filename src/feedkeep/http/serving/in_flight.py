@@ -14,7 +14,7 @@ import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from feedkeep.http.problems import NO_ROOM, BodyTooSlow, NoRoom
-from feedkeep.http.requests import HOLD
+from feedkeep.http.requests import DISCARD, HOLD
 from feedkeep.http.serving.refusals import response_of
 
 CHUNK_BYTES = 64 * 1024
@@ -73,7 +73,12 @@ class InFlight:
         try:
             if self.is_full():
                 await self.room()
-            scope = {**scope, "asgi": _ASGI, HOLD: request.hold_for_reply}
+            scope = {
+                **scope,
+                "asgi": _ASGI,
+                HOLD: request.hold_for_reply,
+                DISCARD: request.discard,
+            }
             await self._app(scope, request.receive, request.send)
         except NoRoom:
             _log.warning("no room for a request", in_flight_bytes=self.held_bytes)
@@ -183,6 +188,11 @@ class _Request:
         if not self._in_flight.has_room_for(count):
             raise NoRoom
         self.hold(self._body_bytes + count)
+
+    def discard(self) -> None:
+        """Count that the body so far is not held any more."""
+        self._body_bytes = 0
+        self.hold(0)
 
     def hold(self, count: int) -> None:
         """Count that this request holds so many bytes from now on."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from feedkeep.http.problems import Refusal
+from feedkeep.http.refusal import Refusal
 from feedkeep.http.responses import JsonResponse
 from feedkeep.http.serving.writing import head_of
 

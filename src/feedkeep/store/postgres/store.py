@@ -9,7 +9,7 @@ from typing import Self
 
 from feedkeep.errors import StoreUnavailable, StoreUnusable
 from feedkeep.model import Now, Records
-from feedkeep.store.base import Check
+from feedkeep.store.base import Check, StoreSize
 from feedkeep.store.batch import FailedBeforeCommit
 from feedkeep.store.postgres import archive, migration
 from feedkeep.store.postgres.accounts import PostgresAccounts
@@ -27,6 +27,7 @@ READY_SECONDS = 3.0
 
 # It changes no row; on a server that takes no writes it fails all the same.
 _CAN_WRITE = "UPDATE feedkeep.schema_version SET version = version WHERE false"
+_SIZE = "SELECT pg_database_size(current_database())"
 _NAMELESS = """
 SELECT a.name FROM feedkeep.account a
 LEFT JOIN feedkeep.account_name n ON n.account_id = a.account_id AND n.name_key = a.name_key
@@ -92,6 +93,10 @@ class PostgresStore:
                 await self._runner.write(lambda connection: connection.execute(_CAN_WRITE))
         except TimeoutError as error:
             raise StoreUnavailable("PostgreSQL does not answer.") from error
+
+    async def size(self) -> StoreSize:
+        [(size_bytes,)] = await self._runner.connections.fetch(_SIZE)
+        return StoreSize("PostgreSQL", size_bytes)
 
     async def damages(self) -> Sequence[str]:
         return await self._runner.scan(_damages)

@@ -129,6 +129,11 @@ class Runner:
             connection.execute("COMMIT")
             self._place.assert_in_place()
 
+    def size_bytes(self) -> int:
+        """Return how much the file takes, with its write-ahead log."""
+        log = self._path.with_name(f"{self._path.name}-wal")
+        return sum(file.stat().st_size for file in (self._path, log) if file.exists())
+
     def assert_undamaged(self) -> None:
         """Return if no damage was noticed since the start.
 

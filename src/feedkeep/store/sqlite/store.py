@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Self
 
 from feedkeep.model import Now, Records
-from feedkeep.store.base import Check
+from feedkeep.store.base import Check, StoreSize
 from feedkeep.store.sqlite import archive, lock
 from feedkeep.store.sqlite.accounts import SqliteAccounts
 from feedkeep.store.sqlite.archive import SqliteArchive
@@ -64,6 +64,9 @@ class SqliteStore:
         await self._runner.write(
             lambda connection: connection.pragma("application_id", APPLICATION_ID)
         )
+
+    async def size(self) -> StoreSize:
+        return StoreSize("SQLite", self._runner.size_bytes())
 
     async def damages(self) -> Sequence[str]:
         return await self._runner.scan(damages)

@@ -1,0 +1,102 @@
+"""Pages from templates: what every page is given, and the headers that keep it safe."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, PrefixLoader, StrictUndefined, pass_context
+from jinja2.runtime import Context
+from starlette.responses import HTMLResponse, Response
+
+from feedkeep.errors import Sentence
+from feedkeep.http.pages.languages import Words, chosen_language
+from feedkeep.http.pages.static import StaticFiles
+from feedkeep.http.problems import OK
+from feedkeep.http.refusal import Refusal
+from feedkeep.http.requests import Request
+
+_POLICY = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:;"
+    " connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": _POLICY,
+    # Not "no-referrer": browsers then send forms with "Origin: null", and nobody could tell our own
+    # page from another.
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
+
+
+class Pages:
+    """Makes pages.
+
+    Attributes:
+        static: The files that all pages use.
+    """
+
+    def __init__(self) -> None:
+        self.static = StaticFiles()
+        self._environment = Environment(
+            autoescape=True,
+            loader=PrefixLoader(
+                {
+                    "shared": PackageLoader("feedkeep.http.pages"),
+                    "web": PackageLoader("feedkeep.web"),
+                    "nextcloud": PackageLoader("feedkeep.nextcloud"),
+                }
+            ),
+            extensions=["jinja2.ext.i18n"],
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            auto_reload=False,
+        )
+        self._environment.policies["ext.i18n.trimmed"] = True
+        self._environment.install_gettext_callables(  # type: ignore[attr-defined]
+            _gettext, _ngettext, newstyle=True
+        )
+        self._environment.globals["static"] = self.static.path
+        self._environment.filters["say"] = _say
+
+    def render(self, template: str, words: Words, **values: Any) -> str:
+        """Return a page as text; `template` is the name of its room and of its file."""
+        defaults = {"words": words, "account": None, "theme": "", "note": None, "place": ""}
+        return self._environment.get_template(template).render(defaults | values)
+
+    def response(self, template: str, words: Words, status: int = OK, **values: Any) -> Response:
+        """Return a page as a response."""
+        return HTMLResponse(self.render(template, words, **values), status, HEADERS)
+
+    def refusal(self, refusal: Refusal, request: Request) -> Response:
+        """Return the page for an error; it leads on."""
+        words = words_for(request)
+        response = self.response(
+            "shared/problem.html", words, refusal.status, refusal=refusal, request_id=request.id
+        )
+        response.headers.update(refusal.headers)
+        return response
+
+
+def words_for(request: Request, language: str | None = None, time_zone: str | None = None) -> Words:
+    """Return what says things as an account prefers it, or else as the browser asks for it."""
+    chosen = chosen_language(language, request.header("accept-language"))
+    return Words(chosen, time_zone or "UTC")
+
+
+@pass_context
+def _gettext(context: Context, text: str) -> str:
+    translated: str = context["words"].gettext(text)
+    return translated
+
+
+@pass_context
+def _ngettext(context: Context, one: str, many: str, count: int) -> str:
+    translated: str = context["words"].ngettext(one, many, count)
+    return translated
+
+
+@pass_context
+def _say(context: Context, sentence: Sentence) -> str:
+    said: str = context["words"].say(sentence)
+    return said

@@ -1,0 +1,69 @@
+"""Things that the next page shows once: what was done, and secrets that are stored nowhere.
+
+After a form, the browser is led to a page that can be loaded again without doing a thing twice.
+What that page has to say once travels in a cookie that only this service reads.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+
+import msgspec
+
+from feedkeep.http.requests import Request
+
+_MAX_CHARACTERS = 3_000
+_SECONDS = 60
+
+
+class Note(msgspec.Struct, frozen=True):
+    """What a page is to say once.
+
+    Attributes:
+        kind: What it is about.
+        values: What belongs to it.
+    """
+
+    kind: str
+    values: dict[str, str | int | bool | list[str]] = {}
+
+
+_NOTE = msgspec.json.Decoder(Note)
+
+
+def cookie_name(request: Request, name: str) -> str:
+    """Return the name of a cookie that, over HTTPS, no other host and no plain page can set."""
+    return f"__Host-{name}" if request.is_secure else name
+
+
+def cookie(request: Request, name: str, value: str, max_age_seconds: int) -> str:
+    """Return a Set-Cookie header for pages of this service only."""
+    secure = "; Secure" if request.is_secure else ""
+    return (
+        f"{cookie_name(request, name)}={value}; Path=/; Max-Age={max_age_seconds}; HttpOnly;"
+        f" SameSite=Lax{secure}"
+    )
+
+
+def write_note(request: Request, note: Note) -> str:
+    """Return the Set-Cookie header that brings a note to the next page."""
+    text = base64.urlsafe_b64encode(msgspec.json.encode(note)).decode().rstrip("=")
+    assert len(text) <= _MAX_CHARACTERS, "a note is short"
+    return cookie(request, "feedkeep_note", text, _SECONDS)
+
+
+def read_note(request: Request) -> Note | None:
+    """Return the note that the page before left, if there is one."""
+    text = request.cookie(cookie_name(request, "feedkeep_note"))
+    if not text or len(text) > _MAX_CHARACTERS:
+        return None
+    try:
+        return _NOTE.decode(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+    except (binascii.Error, ValueError):
+        return None
+
+
+def forget_note(request: Request) -> str:
+    """Return the Set-Cookie header that ends a note."""
+    return cookie(request, "feedkeep_note", "", 0)

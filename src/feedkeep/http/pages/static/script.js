@@ -1,0 +1,100 @@
+// Makes pages nicer; every page works without it. Filter as you type, copy buttons, choose all, and a
+// list that follows what other devices change.
+"use strict";
+
+const one = (selector, within = document) => within.querySelector(selector);
+const all = (selector, within = document) => [...within.querySelectorAll(selector)];
+
+// Buttons that only work with this script are hidden until it runs.
+all("[data-script]").forEach((element) => { element.hidden = false; });
+
+// Copying what is shown once.
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("[data-copy]");
+  if (!button) return;
+  const text = one(button.dataset.copy).textContent.trim();
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    // Browsers have no clipboard for pages that came by plain HTTP: mark the text instead.
+    getSelection().selectAllChildren(one(button.dataset.copy));
+    if (!document.execCommand("copy")) return;
+  }
+  button.textContent = button.dataset.done;
+});
+
+// Sending a long form takes a moment: say so, and send it once.
+document.addEventListener("submit", (event) => {
+  const button = event.submitter;
+  if (button?.dataset.busy) {
+    setTimeout(() => { button.disabled = true; button.textContent = button.dataset.busy; });
+  }
+});
+
+// Choices that need no button.
+document.addEventListener("change", (event) => {
+  if (event.target.matches("[data-submit]")) event.target.form.requestSubmit();
+  if (event.target.matches("[data-all]")) {
+    all("#feeds li:not([hidden]) input[type=checkbox]").forEach((box) => { box.checked = event.target.checked; });
+  }
+  if (event.target.matches("input[type=checkbox]")) count();
+  const file = event.target.matches("input[type=file]") && event.target.files[0];
+  if (file) {
+    const problem = one("#file-problem");
+    problem.hidden = file.size <= Number(event.target.dataset.max);
+    event.target.form.querySelector("button").disabled = !problem.hidden;
+  }
+});
+
+function count() {
+  const chosen = all("#feeds input[type=checkbox]:checked").length;
+  all("[data-chosen]").forEach((element) => { element.hidden = chosen === 0; });
+  all("[data-count]").forEach((element) => { element.textContent = chosen; });
+}
+
+function filter() {
+  const search = one("[data-filter]");
+  if (!search || !one("#feeds")) return;
+  const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+  let shown = 0;
+  for (const row of all("#feeds > li")) {
+    const text = one("div", row).textContent.toLowerCase();
+    row.hidden = !words.every((word) => text.includes(word));
+    if (!row.hidden) shown += 1;
+  }
+  const nothing = one("#nothing");
+  if (nothing) nothing.hidden = shown > 0;
+}
+
+document.addEventListener("input", (event) => {
+  if (event.target.matches("[data-filter]")) filter();
+});
+
+// Following what other devices change: ask whether there is anything new, then take the new list.
+const EVERY_MS = 5000;
+
+async function follow() {
+  const list = one("[data-stamp]");
+  if (!list || document.hidden || all("#feeds input:checked").length) return;
+  const reply = await fetch(`/feeds/changed?since=${list.dataset.stamp}`);
+  if (reply.status !== 200 || !(await reply.json()).changed) return;
+  const page = await fetch(location.href);
+  if (!page.ok || page.redirected) return;
+  const fresh = one("[data-stamp]", new DOMParser().parseFromString(await page.text(), "text/html"));
+  const focused = document.activeElement?.id;
+  const typed = one("[data-filter]")?.value;
+  if (!fresh) return;
+  list.replaceWith(fresh);
+  if (one("[data-filter]")) one("[data-filter]").value = typed ?? "";
+  all("[data-script]").forEach((element) => { element.hidden = false; });
+  filter();
+  count();
+  if (focused) document.getElementById(focused)?.focus();
+}
+
+if (one("[data-stamp]")) {
+  const again = () => follow().catch(() => {}).finally(() => setTimeout(again, EVERY_MS));
+  setTimeout(again, EVERY_MS);
+}
+count();
+filter();

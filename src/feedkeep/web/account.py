@@ -1,0 +1,149 @@
+"""My account: password, recovery codes, language, everything as a file, and the end of it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from typing import Any
+
+from starlette.responses import Response
+
+from feedkeep.errors import AccountError, NotAuthorized, Sentence, TooManyAttempts
+from feedkeep.http.json_bodies import encode
+from feedkeep.http.pages.forms import Form, read_form
+from feedkeep.http.pages.languages import LANGUAGES, time_zones
+from feedkeep.http.pages.shown_once import Note
+from feedkeep.http.problems import OK
+from feedkeep.http.requests import AdmittedRequest
+from feedkeep.http.responses import streamed
+from feedkeep.model import Pointer, Preferences, Subscription
+from feedkeep.rules.credentials import assert_typed
+from feedkeep.stamps import write_stamp
+from feedkeep.web.door import SIGN_IN, no_session_cookie
+from feedkeep.web.resource import Page, headers_of, label_of, status_of
+
+PLACE = "/account"
+THEMES = ("light", "dark")
+
+
+class AccountPage(Page):
+    """/account, and the forms on it."""
+
+    async def get(self, request: AdmittedRequest) -> Response:
+        """Show the account."""
+        return await self._account(request)
+
+    async def codes(self, request: AdmittedRequest) -> Response:
+        """Show new recovery codes once."""
+        return await self.show(request, "codes.html")
+
+    async def change_password(self, request: AdmittedRequest) -> Response:
+        """Set a new password; every browser and app that had the old one is signed out."""
+        form = await read_form(request)
+        account = request.admitted.account
+        try:
+            await self.confirmed(request, form)
+            changed = await self.service.accounts.set_password(
+                account.name, form.text("new_password")
+            )
+            session = await self.service.page_sessions.begin(changed, label_of(request))
+        except AccountError as error:
+            return await self._refused(request, form, "new_password", error)
+        except (NotAuthorized, TooManyAttempts) as error:
+            return await self._refused(request, form, "password", error)
+        return self.leading_to(request, PLACE, Note("new-password"), session)
+
+    async def change_preferences(self, request: AdmittedRequest) -> Response:
+        """Set language, time zone and theme; else it is as the browser asks."""
+        form = await read_form(request)
+        language, zone, theme = form.text("language"), form.text("time_zone"), form.text("theme")
+        wanted = Preferences(
+            language if language in LANGUAGES else None,
+            zone if zone in time_zones() else None,
+            theme if theme in THEMES else None,
+        )
+        await self.service.preferences.change(request.admitted.account.id, wanted)
+        return self.leading_to(request, PLACE, Note("saved"))
+
+    async def make_codes(self, request: AdmittedRequest) -> Response:
+        """Make recovery codes; the next page shows them once."""
+        form = await read_form(request)
+        try:
+            session = await self.confirmed(request, form)
+        except (NotAuthorized, TooManyAttempts) as error:
+            return await self._refused(request, form, "codes_password", error)
+        codes = await self.service.recovery.new_codes(request.admitted.account)
+        return self.leading_to(request, f"{PLACE}/codes", Note("codes", {"codes": codes}), session)
+
+    async def sign_out_others(self, request: AdmittedRequest) -> Response:
+        """End the sessions of all other browsers."""
+        await self.service.page_sessions.sign_out_everywhere_else(request.admitted)
+        return self.leading_to(request, PLACE, Note("signed-out-others"))
+
+    async def delete(self, request: AdmittedRequest) -> Response:
+        """Delete the account, if its name was typed."""
+        form = await read_form(request)
+        account = request.admitted.account
+        try:
+            assert_typed(form.text("name"), account)
+            await self.confirmed(request, form)
+            await self.service.accounts.delete(account.name)
+        except AccountError as error:
+            return await self._refused(request, form, "name", error)
+        except (NotAuthorized, TooManyAttempts) as error:
+            return await self._refused(request, form, "delete_password", error)
+        response = self.leading_to(request, SIGN_IN, Note("account-deleted"))
+        response.headers.append("set-cookie", no_session_cookie(request))
+        return response
+
+    async def download(self, request: AdmittedRequest) -> Response:
+        """Answer with everything that is stored of the account, as JSON."""
+        response = await streamed(self._everything(request), is_head=request.method == "HEAD")
+        response.headers["Content-Disposition"] = 'attachment; filename="feedkeep.json"'
+        return response
+
+    async def _everything(self, request: AdmittedRequest) -> AsyncGenerator[bytes, None]:
+        account = request.admitted.account
+        whole = await self.service.subscriptions.whole(account.id)
+        yield b'{"account":' + encode(account.name)
+        yield b',\n"made":' + encode(write_stamp(account.created))
+        for name, kind in (("feeds", Subscription), ("former_guids", Pointer)):
+            yield b',\n"' + name.encode() + b'":['
+            separator = b"\n"
+            for entry in whole.entries.values():
+                if isinstance(entry, kind):
+                    yield separator + encode(entry)
+                    separator = b",\n"
+            yield b"]"
+        yield b',\n"devices":' + encode(await self.service.devices.all(account.id))
+        yield b',\n"episode_actions":['
+        separator = b"\n"
+        async for page in await self.service.episode_actions.all(account.id):
+            for action in page:
+                yield separator + encode(action)
+                separator = b",\n"
+        yield b"]}\n"
+
+    async def _refused(
+        self, request: AdmittedRequest, form: Form, field: str, error: Exception
+    ) -> Response:
+        sentence = error.sentence if isinstance(error, AccountError | TooManyAttempts) else None
+        problem = sentence or Sentence("This is not your password.")
+        response = await self._account(
+            request, status_of(error), typed=form, problems={field: problem}
+        )
+        response.headers.update(headers_of(error))
+        return response
+
+    async def _account(self, request: AdmittedRequest, status: int = OK, **values: Any) -> Response:
+        account = request.admitted.account
+        return await self.show(
+            request,
+            "account.html",
+            status,
+            is_fresh=self.is_fresh(request),
+            codes_left=await self.service.recovery.codes_left(account.id),
+            preferences=await self.service.preferences.of(account.id),
+            languages=LANGUAGES,
+            zones=time_zones(),
+            **values,
+        )

@@ -1,0 +1,107 @@
+"""My apps: what is let in, connecting another one, and ending it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import segno
+from starlette.responses import Response
+
+from feedkeep.errors import AccountError
+from feedkeep.http.pages.forms import read_form
+from feedkeep.http.pages.shown_once import Note
+from feedkeep.http.problems import OK
+from feedkeep.http.requests import AdmittedRequest
+from feedkeep.http.routing import NoSuchRoute
+from feedkeep.model import Scope, TokenId
+from feedkeep.rules.credentials import apps_that_refuse
+from feedkeep.web.resource import Page, status_of
+
+GUIDES = {
+    "antennapod": "AntennaPod",
+    "gpodder": "gPodder",
+    "kasts": "Kasts",
+    "nextcloud": "Nextcloud",
+    "other": "",
+    "developer": "",
+}
+"""The kinds of apps that a page explains, each with the name that its password gets."""
+
+_MAX_LABEL_CHARACTERS = 60
+_MAX_NUMBER_DIGITS = 18
+
+
+class AppsPage(Page):
+    """/apps, and what leads on from there."""
+
+    async def get(self, request: AdmittedRequest) -> Response:
+        """Show every app that is let in."""
+        apps = await self.service.apps.of(request.admitted.account.id)
+        return await self.show(request, "apps.html", apps=apps, now=self.service.now())
+
+    async def choose(self, request: AdmittedRequest) -> Response:
+        """Show the kinds of apps."""
+        return await self.show(request, "connect.html")
+
+    async def guide(self, request: AdmittedRequest) -> Response:
+        """Show what to do for one kind of app, before there is a password for it."""
+        return await self._guide(request, self._kind(request))
+
+    async def connect(self, request: AdmittedRequest) -> Response:
+        """Make a password for an app; the next page shows it once."""
+        kind = self._kind(request)
+        form = await read_form(request)
+        label = form.text("label").strip()[:_MAX_LABEL_CHARACTERS] or GUIDES[kind] or "app"
+        scope = Scope.READ if form.text("scope") == "read" else Scope.WRITE
+        try:
+            made = await self.service.apps.connect(request.admitted.account, label, scope)
+        except AccountError as error:
+            return await self._guide(
+                request, kind, status_of(error), typed=form, problems={"label": error.sentence}
+            )
+        note = Note("secret", {"text": made.text, "label": label, "app": kind})
+        return self.leading_to(request, "/apps/connected", note)
+
+    async def connected(self, request: AdmittedRequest) -> Response:
+        """Show a new password once, with what to type where."""
+        return await self.show(
+            request,
+            "connected.html",
+            server=self.base_url(request),
+            refusing=apps_that_refuse(request.admitted.account.name),
+            qr=_qr,
+        )
+
+    async def disconnect(self, request: AdmittedRequest) -> Response:
+        """Let an app in no longer."""
+        form = await read_form(request)
+        text = form.text("id")
+        if not (text.isascii() and text.isdigit() and len(text) <= _MAX_NUMBER_DIGITS):
+            raise NoSuchRoute
+        await self.service.apps.disconnect(request.admitted.account.id, TokenId(int(text)))
+        return self.leading_to(request, "/apps", Note("disconnected"))
+
+    def _kind(self, request: AdmittedRequest) -> str:
+        kind = request.parameters["app"]
+        if kind not in GUIDES:
+            raise NoSuchRoute
+        return kind
+
+    async def _guide(
+        self, request: AdmittedRequest, kind: str, status: int = OK, **values: Any
+    ) -> Response:
+        return await self.show(
+            request,
+            "guide.html",
+            status,
+            app=kind,
+            name=GUIDES[kind],
+            server=self.base_url(request),
+            refusing=apps_that_refuse(request.admitted.account.name),
+            **values,
+        )
+
+
+def _qr(text: str) -> str:
+    """Return a picture of a text that a phone's camera reads, as an address of data."""
+    return segno.make(text, error="m", micro=False).svg_data_uri(scale=4, border=1)

@@ -1,0 +1,58 @@
+"""Letting browsers in, by the cookie of a session of their own kind."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+from starlette.responses import RedirectResponse, Response
+
+from feedkeep.errors import NotAuthorized
+from feedkeep.http.pages.rendering import Pages
+from feedkeep.http.pages.shown_once import cookie, cookie_name
+from feedkeep.http.problems import SEE_OTHER
+from feedkeep.http.refusal import Refusal
+from feedkeep.http.requests import Request
+from feedkeep.model import Admitted, CredentialKind
+from feedkeep.service import Service
+
+SIGN_IN = "/sign-in"
+
+_COOKIE = "feedkeep"
+_READING = {"GET", "HEAD"}
+_DAY_SECONDS = 86_400
+# The longest that browsers keep a cookie; the service says when a session ends.
+_COOKIE_SECONDS = 400 * _DAY_SECONDS
+
+
+class PageDoor:
+    """Lets in browsers that are signed in. The interface and apps' protocols know none of these."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    async def admit(self, request: Request) -> Admitted:
+        """Return who sent a request; raises as `Door.admit` does."""
+        text = request.cookie(cookie_name(request, _COOKIE))
+        if not text:
+            raise NotAuthorized
+        request.credential_kind = CredentialKind.SESSION
+        return await self._service.page_sessions.admit(text)
+
+
+def session_cookie(request: Request, text: str) -> str:
+    """Return the Set-Cookie header that signs a browser in."""
+    return cookie(request, _COOKIE, text, _COOKIE_SECONDS)
+
+
+def no_session_cookie(request: Request) -> str:
+    """Return the Set-Cookie header that makes a browser forget its session."""
+    return cookie(request, _COOKIE, "", 0)
+
+
+def refused(pages: Pages, error: Exception, request: Request, refusal: Refusal) -> Response:
+    """Return the page for an error; whoever wanted to read a page is led to sign in."""
+    if isinstance(error, NotAuthorized) and request.method in _READING:
+        return RedirectResponse(f"{SIGN_IN}?next={quote(request.path)}", SEE_OTHER)
+    if isinstance(error, NotAuthorized):
+        refusal = Refusal(refusal.status, refusal.text)  # no challenge: browsers would ask for it
+    return pages.refusal(refusal, request)

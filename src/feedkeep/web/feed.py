@@ -1,0 +1,114 @@
+"""One feed: what is known of it, and moving, merging and deleting it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.responses import Response
+
+from feedkeep.errors import InvalidInput, UnknownSubscription
+from feedkeep.http.pages.forms import Form, read_form
+from feedkeep.http.pages.shown_once import Note
+from feedkeep.http.problems import OK
+from feedkeep.http.requests import AdmittedRequest
+from feedkeep.model import Guid, Pointer, Subscription, View
+from feedkeep.web.resource import Page, status_of
+from feedkeep.web.rows import row_of, titled
+
+
+class FeedPage(Page):
+    """/feeds/{guid}, and the forms on it."""
+
+    async def get(self, request: AdmittedRequest) -> Response:
+        """Show the feed."""
+        found = await self._found(request)
+        if found.entry.guid != found.subscription.guid:  # a link that was marked before a move
+            return self.leading_to(request, _place(found.subscription.guid))
+        return await self._feed(request, found.subscription)
+
+    async def move(self, request: AdmittedRequest) -> Response:
+        """Give the feed another address; apps are told only if its owner says so."""
+        found = (await self._found(request)).subscription
+        form = await read_form(request)
+        account_id = request.admitted.account.id
+        try:
+            await self.service.url_lists.move(
+                account_id,
+                found.feed_url,
+                form.text("new_url"),
+                is_told_to_apps=form.text("tell_apps") == "1",
+            )
+        except InvalidInput as error:
+            return await self._refused(request, found, form, "new_url", error)
+        return self.leading_to(request, _place(found.guid), Note("moved"))
+
+    async def merge(self, request: AdmittedRequest) -> Response:
+        """Make this feed and another one of the list a single one."""
+        found = (await self._found(request)).subscription
+        form = await read_form(request)
+        account_id = request.admitted.account.id
+        try:
+            merged = await self.service.subscriptions.merge(
+                account_id, found.guid, form.text("other_url")
+            )
+        except InvalidInput as error:
+            return await self._refused(request, found, form, "other_url", error)
+        return self.leading_to(request, _place(merged), Note("merged"))
+
+    async def delete(self, request: AdmittedRequest) -> Response:
+        """Take the feed out of the list for good."""
+        found = (await self._found(request)).subscription
+        await self.service.subscriptions.delete(request.admitted.account.id, found.guid)
+        return self.leading_to(
+            request, "/", Note("deleted", {"name": titled(found.feed_url)[0][:60]})
+        )
+
+    async def _found(self, request: AdmittedRequest) -> View:
+        """Return the feed that a path names.
+
+        Raises:
+            UnknownSubscription: There is none, or it was deleted.
+        """
+        found = await self.service.subscriptions.view(
+            request.admitted.account.id, request.parameters["guid"]
+        )
+        if found is None or found.subscription.deleted is not None:
+            raise UnknownSubscription
+        return found
+
+    async def _refused(
+        self,
+        request: AdmittedRequest,
+        found: Subscription,
+        form: Form,
+        field: str,
+        error: InvalidInput,
+    ) -> Response:
+        problems = {field: error.sentence}
+        return await self._feed(request, found, status_of(error), typed=form, problems=problems)
+
+    async def _feed(
+        self, request: AdmittedRequest, found: Subscription, status: int = OK, **values: Any
+    ) -> Response:
+        whole = await self.service.subscriptions.whole(request.admitted.account.id)
+        pointers = [
+            entry
+            for entry in whole.entries.values()
+            if isinstance(entry, Pointer) and entry.new_guid == found.guid
+        ]
+        aliases = [found.alias, *(pointer.alias for pointer in pointers)]
+        former = [alias.url for alias in aliases if alias is not None]
+        return await self.show(
+            request,
+            "feed.html",
+            status,
+            feed=found,
+            row=row_of(found),
+            former_urls=former,
+            former_guids=[pointer.guid for pointer in pointers if pointer.guid_changed],
+            **values,
+        )
+
+
+def _place(guid: Guid) -> str:
+    return f"/feeds/{guid}"

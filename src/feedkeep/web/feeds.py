@@ -1,0 +1,178 @@
+"""My feeds: the list, adding to it, unsubscribing from several at once, and taking that back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from starlette.responses import Response
+
+from feedkeep.errors import InvalidInput, Sentence
+from feedkeep.formats.feed_list import read_urls
+from feedkeep.http.json_bodies import encode
+from feedkeep.http.pages.forms import Form, read_form
+from feedkeep.http.pages.shown_once import Note
+from feedkeep.http.problems import BAD_REQUEST, OK
+from feedkeep.http.requests import AdmittedRequest
+from feedkeep.http.responses import JsonResponse
+from feedkeep.model import Stamp
+from feedkeep.rules import many
+from feedkeep.rules.many import StatusChange
+from feedkeep.rules.subscriptions import Refused, want
+from feedkeep.turns import LONG_LIST, beside
+from feedkeep.web.resource import Page, status_of
+from feedkeep.web.rows import Order, listing, titled
+
+HOME = "/"
+MAX_LINES = 500
+"""How many feeds may be typed into the form; a longer list is imported."""
+
+_MAX_NUMBER_DIGITS = 18
+_MAX_SHOWN = 60
+
+
+class FeedsPage(Page):
+    """/, and the forms on it."""
+
+    async def get(self, request: AdmittedRequest) -> Response:
+        """Show the list."""
+        return await self._list(request)
+
+    async def changed(self, request: AdmittedRequest) -> Response:
+        """Say whether the list has changed since the page that asks was made."""
+        since = _stamp(request.query("since"))
+        return JsonResponse(encode({"changed": request.admitted.account.last_stamp > since}))
+
+    async def add(self, request: AdmittedRequest) -> Response:
+        """Add what was typed, line by line; lines that are refused are shown again with why."""
+        form = await read_form(request, self.settings.max_body_bytes)
+        typed = form.text("urls")
+        if len(typed.splitlines()) > MAX_LINES:
+            problem = Sentence(
+                "At most {max} lines fit here: import a longer list.", {"max": MAX_LINES}
+            )
+            return await self._list(
+                request, status=BAD_REQUEST, typed=form, problems={"urls": [("", problem)]}
+            )
+        lines = [feed.feed_url for feed in read_urls(typed.encode(errors="replace"))]
+        items = [want(line, None) for line in lines]
+        results = await self.service.subscriptions.add(request.admitted.account.id, items)
+        change = many.added(results)
+        refused = [result for result in results if isinstance(result, Refused)]
+        note = _note("added", change, lines)
+        if not refused and lines:
+            return self.leading_to(request, HOME, note)
+        problems: Sequence[tuple[str, Sentence]] = [
+            (item.feed_url[:200], item.reason) for item in refused
+        ] or [("", Sentence("Type or paste the address of a feed."))]
+        again = Form({"urls": ["\n".join(item.feed_url for item in refused)]})
+        return await self._list(
+            request,
+            status=BAD_REQUEST,
+            typed=again,
+            problems={"urls": problems},
+            **({"note": note} if change else {}),
+        )
+
+    async def unsubscribe(self, request: AdmittedRequest) -> Response:
+        """Unsubscribe from the feeds that were chosen."""
+        return await self._set_subscribed(request, False)
+
+    async def subscribe(self, request: AdmittedRequest) -> Response:
+        """Subscribe again to feeds that were chosen."""
+        return await self._set_subscribed(request, True)
+
+    async def undo(self, request: AdmittedRequest) -> Response:
+        """Take back what a form before this one has changed."""
+        form = await read_form(request)
+        change = StatusChange(
+            _stamp(form.text("first")),
+            _stamp(form.text("last")),
+            0,
+            form.text("is_subscribed") == "1",
+        )
+        account_id = request.admitted.account.id
+        undone = await self.service.subscriptions.take_back(account_id, change)
+        kind = "taken-back" if undone else "nothing-to-take-back"
+        return self.leading_to(request, HOME, _note(kind, undone, []))
+
+    async def _set_subscribed(self, request: AdmittedRequest, is_subscribed: bool) -> Response:
+        fields = 2 * self.settings.max_subscriptions
+        form = await read_form(request, self.settings.max_body_bytes, fields)
+        guids = form.several("only") or form.several("feed")
+        back = HOME if form.text("show") != "unsubscribed" else f"{HOME}?show=unsubscribed"
+        if not guids:
+            return self.leading_to(request, back, Note("nothing-chosen"))
+        account_id = request.admitted.account.id
+        try:
+            change = await self.service.subscriptions.set_subscribed(
+                account_id, guids, is_subscribed
+            )
+        except InvalidInput as error:
+            problems = {"list": error.sentence}
+            return await self._list(request, status=status_of(error), problems=problems)
+        if change is None:
+            return self.leading_to(request, back, Note("nothing-changed"))
+        names = []
+        if change.count == 1:
+            view = await self.service.subscriptions.view(account_id, guids[0])
+            names = [view.subscription.feed_url] if view else []
+        kind = "subscribed" if is_subscribed else "unsubscribed"
+        return self.leading_to(request, back, _note(kind, change, names))
+
+    async def _list(self, request: AdmittedRequest, status: int = OK, **values: Any) -> Response:
+        snapshot = await self.service.subscriptions.whole(request.admitted.account.id)
+        is_long = len(snapshot.entries) > LONG_LIST
+        is_subscribed = request.query("show") != "unsubscribed"
+        order = request.query("order")
+        listed = await beside(
+            is_long,
+            lambda: listing(
+                snapshot,
+                is_subscribed=is_subscribed,
+                order=Order(order) if order in set(Order) else Order.TITLE,
+                words=request.query("q")[:200],
+                page=_number(request.query("page")),
+            ),
+        )
+        unsubscribed = await beside(is_long, many.count_unsubscribed, snapshot)
+        return await self.show(
+            request,
+            "feeds.html",
+            status,
+            is_long=is_long,
+            listing=listed,
+            is_subscribed=is_subscribed,
+            order=order,
+            query=request.query("q")[:200],
+            stamp=snapshot.last_stamp,
+            subscribed_count=snapshot.counts.subscribed,
+            unsubscribed_count=unsubscribed,
+            **values,
+        )
+
+
+def _note(kind: str, change: StatusChange | None, urls: Sequence[str]) -> Note:
+    """Return what the next page says of a change, and what it needs to take it back."""
+    if change is None:
+        return Note("nothing-changed" if kind != "nothing-to-take-back" else kind)
+    name = titled(urls[0])[0] if len(urls) == 1 else ""
+    return Note(
+        kind,
+        {
+            "count": change.count,
+            "first": change.first,
+            "last": change.last,
+            "is_subscribed": change.is_subscribed,
+            "name": name if len(name) <= _MAX_SHOWN else f"{name[:_MAX_SHOWN]}…",
+        },
+    )
+
+
+def _stamp(text: str) -> Stamp:
+    return Stamp(_number(text))
+
+
+def _number(text: str) -> int:
+    """Return a whole number; 0 for whatever is none."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _MAX_NUMBER_DIGITS else 0

@@ -1,0 +1,191 @@
+"""Importing a list with a preview, and exporting it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from starlette.responses import Response
+
+from feedkeep.entry_index import EntryIndex
+from feedkeep.errors import InvalidInput, Sentence
+from feedkeep.formats.feed_list import Format, read_feed_list, write_feed_list
+from feedkeep.formats.listed_feed import FeedList, ListedFeed
+from feedkeep.http.pages.forms import Form, read_form
+from feedkeep.http.pages.shown_once import Note
+from feedkeep.http.problems import OK
+from feedkeep.http.requests import AdmittedRequest, BodyTooLarge
+from feedkeep.model import Snapshot, Value
+from feedkeep.rules import many
+from feedkeep.rules.many import StatusChange
+from feedkeep.rules.subscriptions import Added, Refused, Wanted, want
+from feedkeep.turns import LONG_BYTES, LONG_LIST, beside
+from feedkeep.web.resource import Page, status_of
+
+SHOWN = 200
+"""How many feeds of each kind a preview shows; the others are counted."""
+
+_AT_ONCE = 5_000
+_MAX_FILE_BYTES_DISCARDED = 256 * 1024 * 1024
+_ENDINGS = {Format.OPML: "opml", Format.JSON: "json", Format.URLS: "txt"}
+_TYPES = {
+    Format.OPML: "text/x-opml; charset=utf-8",
+    Format.JSON: "application/json",
+    Format.URLS: "text/plain; charset=utf-8",
+}
+
+
+class Preview(Value, frozen=True):
+    """What importing a list would do.
+
+    Attributes:
+        new: Feeds that would be subscribed to.
+        known: Feeds that are subscribed to already, or that are in the list twice.
+        refused: Feeds that cannot be added: where each stands, its text, and why.
+        warning: What a person should know about how the file was read.
+    """
+
+    new: Sequence[ListedFeed]
+    known: Sequence[ListedFeed]
+    refused: Sequence[tuple[str, str, Sentence]]
+    warning: Sentence | None = None
+
+
+def preview_of(snapshot: Snapshot, feeds: Sequence[ListedFeed]) -> Preview:
+    """Return what adding feeds to a whole account would do. Pure."""
+    index = EntryIndex(snapshot.entries)
+    new, known, refused, seen = [], [], [], set()
+    for feed in feeds:
+        item = want(feed.feed_url, feed.guid)
+        if isinstance(item, Refused):
+            refused.append((feed.place, feed.feed_url[:200], item.reason))
+            continue
+        found = (index.find(item.guid) if item.guid else None) or index.find(item.url.guid)
+        guid = found.guid if found else item.guid or item.url.guid
+        if guid in seen or (found and found.is_subscribed):
+            known.append(feed)
+        else:
+            new.append(feed)
+        seen.add(guid)
+    return Preview(new, known, refused)
+
+
+class ImportPage(Page):
+    """/import and /export."""
+
+    async def get(self, request: AdmittedRequest) -> Response:
+        """Show the forms."""
+        return await self._form(request)
+
+    async def preview(self, request: AdmittedRequest) -> Response:
+        """Show what importing a file, or what was pasted, would do; nothing is changed."""
+        form = Form()
+        try:
+            form = await self._read(request)
+            found = await _sent_list(form)
+            snapshot = await self.service.subscriptions.whole(request.admitted.account.id)
+            preview = await beside(
+                len(found.feeds) + len(snapshot.entries) > LONG_LIST,
+                preview_of,
+                snapshot,
+                found.feeds,
+            )
+        except (InvalidInput, BodyTooLarge) as error:
+            return await self._form(
+                request, status_of(error), typed=form, problems={"file": error.sentence}
+            )
+        return await self.show(
+            request,
+            "import_preview.html",
+            is_long=len(found.feeds) > LONG_LIST,
+            preview=preview,
+            warning=found.warning,
+            list="\n".join(_line(feed) for feed in preview.new),
+            shown=SHOWN,
+        )
+
+    async def carry_out(self, request: AdmittedRequest) -> Response:
+        """Add the feeds that a preview has shown as new."""
+        form = await self._read(request)
+        lines = form.text("list").splitlines()
+        changes: list[StatusChange | None] = []
+        refused = 0
+        for start in range(0, len(lines), _AT_ONCE):
+            chunk = lines[start : start + _AT_ONCE]
+            items = await beside(len(chunk) > LONG_LIST, _wanted, chunk)
+            results = await self.service.subscriptions.add(request.admitted.account.id, items)
+            refused += sum(not isinstance(result, Added) for result in results)
+            changes.append(many.added(results))
+        done = [change for change in changes if change]
+        if not done:
+            return self.leading_to(request, "/", Note("nothing-changed"))
+        values: dict[str, str | int | bool | list[str]] = {
+            "count": sum(change.count for change in done),
+            "refused": refused,
+            "name": "",
+            "is_subscribed": True,
+        }
+        if len(done) == 1:  # between two steps, other devices may have changed something
+            values |= {"first": done[0].first, "last": done[0].last}
+        return self.leading_to(request, "/", Note("added", values))
+
+    async def export(self, request: AdmittedRequest) -> Response:
+        """Answer with the list as a file."""
+        kind = Format(request.parameters["format"])
+        account = request.admitted.account
+        subscribed = await self.service.subscriptions.subscribed(account.id)
+        data = await beside(len(subscribed) > LONG_LIST, write_feed_list, subscribed, kind)
+        return Response(
+            data,
+            headers={
+                "Content-Type": _TYPES[kind],
+                "Content-Disposition": f'attachment; filename="feeds.{_ENDINGS[kind]}"',
+            },
+        )
+
+    async def _form(self, request: AdmittedRequest, status: int = OK, **values: Any) -> Response:
+        max_bytes = self.settings.max_body_bytes
+        return await self.show(
+            request,
+            "import.html",
+            status,
+            max_bytes=max_bytes,
+            count=request.admitted.account.counts.subscribed,
+            **values,
+        )
+
+    async def _read(self, request: AdmittedRequest) -> Form:
+        try:
+            return await read_form(request, self.settings.max_body_bytes)
+        except BodyTooLarge:
+            # A browser shows no answer before it has sent everything, so the rest is thrown away.
+            await request.discard_body(_MAX_FILE_BYTES_DISCARDED)
+            raise BodyTooLarge(
+                "This file is too large: a list of feeds has at most {max} bytes.",
+                max=self.settings.max_body_bytes,
+            ) from None
+
+
+async def _sent_list(form: Form) -> FeedList:
+    """Return the list that was chosen as a file, or else pasted.
+
+    Raises:
+        InvalidInput: There is none, or it cannot be read.
+    """
+    data = form.files.get("file") or form.text("text").encode(errors="replace")
+    if not data.strip():
+        raise InvalidInput("Choose a file, or paste a list.")
+    found = await beside(len(data) > LONG_BYTES, read_feed_list, data)
+    if not found.feeds:
+        raise InvalidInput("There is no feed in this list.")
+    return found
+
+
+def _line(feed: ListedFeed) -> str:
+    """Return a feed as a line of the form; neither a URL nor a guid has a space in it."""
+    return f"{feed.feed_url.strip()} {feed.guid}" if feed.guid else feed.feed_url.strip()
+
+
+def _wanted(lines: Sequence[str]) -> list[Wanted | Refused]:
+    parts = (line.partition(" ") for line in lines)
+    return [want(url, guid or None) for url, _, guid in parts]

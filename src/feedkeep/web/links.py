@@ -1,0 +1,50 @@
+"""Links with a secret in them: it is taken out of the address as soon as the link is opened."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from starlette.responses import RedirectResponse, Response
+
+from feedkeep.http.pages.rendering import HEADERS
+from feedkeep.http.pages.shown_once import cookie, cookie_name
+from feedkeep.http.problems import SEE_OTHER
+from feedkeep.http.requests import Request
+
+_SECONDS = 3_600
+_MAX_CHARACTERS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A kind of link.
+
+    With the secret in the address of a page, it would be in the browser's history, in the logs of
+    proxies with each form, and in the Referer of each file of the page.
+
+    Attributes:
+        cookie: The cookie that holds the secret from then on, for an hour.
+        place: The page that the link leads to.
+    """
+
+    cookie: str
+    place: str
+
+    def open(self, request: Request) -> Response:
+        """Answer to the link itself."""
+        text = request.parameters["link"][:_MAX_CHARACTERS]
+        response = RedirectResponse(self.place, SEE_OTHER, HEADERS)
+        # The quoted text cannot break out of the header: it is one segment of a path.
+        safe = "".join(
+            letter for letter in text if letter.isascii() and (letter.isalnum() or letter in "_-")
+        )
+        response.headers.append("set-cookie", cookie(request, self.cookie, safe, _SECONDS))
+        return response
+
+    def text(self, request: Request) -> str:
+        """Return the secret of the link that a browser opened last; "" if there is none."""
+        return request.cookie(cookie_name(request, self.cookie))[:_MAX_CHARACTERS]
+
+    def forget(self, request: Request) -> str:
+        """Return the Set-Cookie header that ends it."""
+        return cookie(request, self.cookie, "", 0)

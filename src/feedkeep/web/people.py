@@ -1,0 +1,174 @@
+"""People, for administrators: accounts, invitations, links for forgotten passwords, and health."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from starlette.responses import Response
+
+from feedkeep.errors import AccountError, Forbidden, NotAuthorized, Sentence, TooManyAttempts
+from feedkeep.http.pages.forms import Form, read_form
+from feedkeep.http.pages.shown_once import Note
+from feedkeep.http.problems import OK
+from feedkeep.http.requests import AdmittedRequest
+from feedkeep.http.routing import NoSuchRoute
+from feedkeep.model import Account, NewToken, TokenId
+from feedkeep.rules.credentials import assert_typed, name_key
+from feedkeep.web.resource import Page, headers_of, status_of
+
+PLACE = "/people"
+PEOPLE_ON_A_PAGE = 100
+_MAX_NUMBER_DIGITS = 18
+
+
+class PeoplePage(Page):
+    """/people, and the forms on it."""
+
+    async def get(self, request: AdmittedRequest) -> Response:
+        """Show accounts, invitations and health."""
+        return await self._people(request)
+
+    async def link(self, request: AdmittedRequest) -> Response:
+        """Show a new link once."""
+        _assert_admin(request)
+        return await self.show(request, "link.html")
+
+    async def invite(self, request: AdmittedRequest) -> Response:
+        """Make an invitation; the next page shows its link once."""
+        _assert_admin(request)
+        form = await read_form(request)
+        label = form.text("label").strip()[:60]
+        try:
+            made = await self.service.invitations.invite(request.admitted.account, label)
+        except AccountError as error:
+            return await self._refused(request, form, "label", error)
+        link = f"{self.base_url(request)}/sign-up/{made.text}"
+        return self.leading_to(
+            request,
+            f"{PLACE}/link",
+            Note("link", {"link": link, "kind": "invitation", "name": label}),
+        )
+
+    async def withdraw(self, request: AdmittedRequest) -> Response:
+        """End an invitation that nobody has used."""
+        _assert_admin(request)
+        form = await read_form(request)
+        by, number = form.text("by"), form.text("id")
+        if not (number.isascii() and number.isdigit() and len(number) <= _MAX_NUMBER_DIGITS):
+            raise NoSuchRoute
+        account = await self._named(by)
+        await self.service.invitations.revoke(account.id, TokenId(int(number)))
+        return self.leading_to(request, PLACE, Note("withdrawn"))
+
+    async def reset_link(self, request: AdmittedRequest) -> Response:
+        """Make a link for a forgotten password; the next page shows it once."""
+        return await self._confirmed(request, self._make_reset_link)
+
+    async def _make_reset_link(
+        self, request: AdmittedRequest, form: Form, session: NewToken | None
+    ) -> Response:
+        name = form.text("name")
+        made = await self.service.recovery.reset_link(name)
+        link = f"{self.base_url(request)}/reset/{made.text}"
+        note = Note("link", {"link": link, "kind": "reset", "name": name})
+        return self.leading_to(request, f"{PLACE}/link", note, session)
+
+    async def change(self, request: AdmittedRequest) -> Response:
+        """Disable, enable, or delete an account, or change who is an administrator."""
+        return await self._confirmed(request, self._change)
+
+    async def _change(
+        self, request: AdmittedRequest, form: Form, session: NewToken | None
+    ) -> Response:
+        name, action = form.text("name"), form.text("action")
+        accounts = self.service.accounts
+        match action:
+            case "disable" | "enable":
+                await accounts.set_disabled(name, action == "disable")
+            case "admin" | "no-admin":
+                await accounts.set_admin(name, action == "admin")
+            case "delete":
+                assert_typed(form.text("typed"), await self._named(name))
+                await accounts.delete(name)
+            case _:
+                raise NoSuchRoute
+        note = Note(f"account-{action}", {"name": name[:64]})
+        return self.leading_to(request, PLACE, note, session)
+
+    async def one(self, request: AdmittedRequest) -> Response:
+        """Show what can be done with one account."""
+        _assert_admin(request)
+        return await self._one(request, request.parameters["name"])
+
+    async def _one(
+        self, request: AdmittedRequest, name: str, status: int = OK, **values: Any
+    ) -> Response:
+        return await self.show(
+            request,
+            "person.html",
+            status,
+            person=await self._named(name),
+            is_fresh=self.is_fresh(request),
+            **values,
+        )
+
+    async def _confirmed(
+        self,
+        request: AdmittedRequest,
+        act: Callable[[AdmittedRequest, Form, NewToken | None], Awaitable[Response]],
+    ) -> Response:
+        _assert_admin(request)
+        form = await read_form(request)
+        session, field = None, "password"
+        try:
+            session = await self.confirmed(request, form)
+            field = "action"
+            return await act(request, form, session)
+        except AccountError as error:
+            problem = error.sentence
+            status, headers = status_of(error), headers_of(error)
+        except (NotAuthorized, TooManyAttempts) as error:
+            wrong = Sentence("This is not your password.")
+            problem = error.sentence if isinstance(error, TooManyAttempts) else wrong
+            status, headers = status_of(error), headers_of(error)
+        response = await self._one(
+            request, form.text("name"), status, typed=form, problems={field: problem}
+        )
+        response.headers.update(headers)
+        return response
+
+    async def _named(self, name: str) -> Account:
+        try:
+            return await self.service.accounts.named(name)
+        except AccountError:
+            raise NoSuchRoute from None
+
+    async def _refused(
+        self, request: AdmittedRequest, form: Form, field: str, error: AccountError
+    ) -> Response:
+        return await self._people(
+            request, status_of(error), typed=form, problems={field: error.sentence}
+        )
+
+    async def _people(self, request: AdmittedRequest, status: int = OK, **values: Any) -> Response:
+        _assert_admin(request)
+        after = request.query("after")[:64]
+        people = await self.service.accounts.people(name_key(after), PEOPLE_ON_A_PAGE + 1)
+        return await self.show(
+            request,
+            "people.html",
+            status,
+            people=people[:PEOPLE_ON_A_PAGE],
+            has_more=len(people) > PEOPLE_ON_A_PAGE,
+            invitations=await self.service.invitations.all(),
+            registration=self.settings.registration,
+            now=self.service.now(),
+            health=await self.service.health(),
+            **values,
+        )
+
+
+def _assert_admin(request: AdmittedRequest) -> None:
+    if not request.admitted.account.is_admin:
+        raise Forbidden("Only an administrator may see this page.")

@@ -1,0 +1,128 @@
+"""What the pages have in common: how they are filled in, and how a form leads on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.responses import RedirectResponse, Response
+
+from feedkeep.errors import NotAuthorized, TooManyAttempts
+from feedkeep.http.doors import log_refusal
+from feedkeep.http.pages.forms import Form
+from feedkeep.http.pages.languages import Words
+from feedkeep.http.pages.rendering import HEADERS, Pages, words_for
+from feedkeep.http.pages.shown_once import Note, forget_note, read_note, write_note
+from feedkeep.http.problems import BAD_REQUEST, FORBIDDEN, OK, SEE_OTHER, refusal_of
+from feedkeep.http.requests import AdmittedRequest, Request
+from feedkeep.model import CredentialKind, NewToken, Preferences
+from feedkeep.service import Service
+from feedkeep.settings import Settings
+from feedkeep.turns import beside
+from feedkeep.web.door import session_cookie
+
+_MAX_LABEL_CHARACTERS = 200
+
+
+class Page:
+    """Handles the requests of a page, or of several that belong together."""
+
+    def __init__(self, service: Service, settings: Settings, pages: Pages) -> None:
+        self.service = service
+        self.settings = settings
+        self.pages = pages
+
+    def base_url(self, request: Request) -> str:
+        """Return the address that apps and people reach this service by."""
+        return self.settings.public_url.rstrip("/") or request.base_url
+
+    async def words(self, request: Request) -> Words:
+        """Return what says things to who sent a request."""
+        preferences = await self._preferences(request)
+        return words_for(request, preferences.language, preferences.time_zone)
+
+    async def show(
+        self,
+        request: Request,
+        template: str,
+        status: int = OK,
+        *,
+        is_long: bool = False,
+        **values: Any,
+    ) -> Response:
+        """Return a page, with the note that the page before left for it."""
+        preferences = await self._preferences(request)
+        words = words_for(request, preferences.language, preferences.time_zone)
+        note = read_note(request)
+        values = {
+            "account": request.asker.account if request.asker else None,
+            "theme": preferences.theme or "",
+            "note": note,
+            "problems": {},
+            "typed": Form(),
+            **values,
+        }
+        response = await beside(
+            is_long, self.pages.response, f"web/{template}", words, status, **values
+        )
+        if note:
+            response.headers.append("set-cookie", forget_note(request))
+        return response
+
+    def leading_to(
+        self,
+        request: Request,
+        place: str,
+        note: Note | None = None,
+        session: NewToken | None = None,
+    ) -> Response:
+        """Lead on to a page after a form was carried out, so that to reload it repeats nothing."""
+        response = RedirectResponse(place, SEE_OTHER, HEADERS)
+        if note:
+            response.headers.append("set-cookie", write_note(request, note))
+        if session:
+            response.headers.append("set-cookie", session_cookie(request, session.text))
+        return response
+
+    def is_fresh(self, request: AdmittedRequest) -> bool:
+        """Say whether the password was typed in this browser a short while ago."""
+        return self.service.page_sessions.is_fresh(request.admitted)
+
+    async def confirmed(self, request: AdmittedRequest, form: Form) -> NewToken | None:
+        """Check the password again if that is due; return the session that begins with it.
+
+        Raises:
+            NotAuthorized: It is wrong.
+            TooManyAttempts: Too many wrong ones came.
+        """
+        if self.is_fresh(request):
+            return None
+        try:
+            return await self.service.page_sessions.confirm(
+                request.admitted, form.text("password"), request.address, label_of(request)
+            )
+        except (NotAuthorized, TooManyAttempts) as error:
+            request.credential_kind = CredentialKind.PASSWORD
+            log_refusal(request, error)
+            raise
+
+    async def _preferences(self, request: Request) -> Preferences:
+        if request.asker is None:
+            return Preferences()
+        return await self.service.preferences.of(request.asker.account.id)
+
+
+def status_of(error: Exception) -> int:
+    """Return the status of a page that shows a form again because of an error."""
+    if isinstance(error, NotAuthorized):
+        return FORBIDDEN  # not 401: browsers would ask for a password by themselves
+    return refusal_of(error, "", BAD_REQUEST).status
+
+
+def headers_of(error: Exception) -> dict[str, str]:
+    """Return the headers that belong to such a page."""
+    return refusal_of(error, "").headers if isinstance(error, TooManyAttempts) else {}
+
+
+def label_of(request: Request) -> str:
+    """Return how a browser calls itself."""
+    return request.header("user-agent")[:_MAX_LABEL_CHARACTERS]

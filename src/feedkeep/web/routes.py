@@ -1,0 +1,85 @@
+"""All routes of the pages, in one block."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from feedkeep.formats.feed_list import Format
+from feedkeep.http import problems
+from feedkeep.http.pages.rendering import Pages
+from feedkeep.http.routing import Edge, PublicRoute, Route
+from feedkeep.service import Service
+from feedkeep.settings import Settings
+from feedkeep.web.account import AccountPage
+from feedkeep.web.apps import AppsPage
+from feedkeep.web.door import PageDoor, refused
+from feedkeep.web.feed import FeedPage
+from feedkeep.web.feeds import FeedsPage
+from feedkeep.web.imports import ImportPage
+from feedkeep.web.people import PeoplePage
+from feedkeep.web.sign_in import RecoverPage, ResetPage, SignInPage
+from feedkeep.web.sign_up import SignUpPage
+
+_FORMAT = f"{{format:{'|'.join(Format)}}}"
+
+
+def web_edge(service: Service, settings: Settings, pages: Pages, first_secret: str) -> Edge:
+    """Return the edge of the pages; `first_secret` is that of the link for the first account."""
+    return Edge(
+        _routes(service, settings, pages, first_secret),
+        PageDoor(service),
+        problems.BAD_REQUEST,
+        show=partial(refused, pages),
+    )
+
+
+def _routes(
+    service: Service, settings: Settings, pages: Pages, first_secret: str
+) -> list[Route | PublicRoute]:
+    known = (service, settings, pages)
+    sign_in, recover, reset = SignInPage(*known), RecoverPage(*known), ResetPage(*known)
+    sign_up = SignUpPage(*known, first_secret)
+    feeds, feed, imports = FeedsPage(*known), FeedPage(*known), ImportPage(*known)
+    apps, account, people = AppsPage(*known), AccountPage(*known), PeoplePage(*known)
+    return [
+        PublicRoute("/static/{name}", get=pages.static.get),
+        PublicRoute("/sign-in", get=sign_in.get, post=sign_in.post),
+        Route("/sign-out", post=sign_in.sign_out),
+        PublicRoute("/sign-up", get=sign_up.get, post=sign_up.post),
+        PublicRoute("/sign-up/{link}", get=sign_up.open),
+        PublicRoute("/recover", get=recover.get, post=recover.post),
+        PublicRoute("/reset", get=reset.get, post=reset.post),
+        PublicRoute("/reset/{link}", get=reset.open),
+        Route("/", get=feeds.get),
+        Route("/feeds/changed", get=feeds.changed),
+        Route("/feeds/add", post=feeds.add),
+        Route("/feeds/unsubscribe", post=feeds.unsubscribe),
+        Route("/feeds/subscribe", post=feeds.subscribe),
+        Route("/feeds/undo", post=feeds.undo),
+        Route("/feeds/{guid}", get=feed.get),
+        Route("/feeds/{guid}/move", post=feed.move),
+        Route("/feeds/{guid}/merge", post=feed.merge),
+        Route("/feeds/{guid}/delete", post=feed.delete),
+        Route("/import", get=imports.get, post=imports.preview),
+        Route("/import/carry-out", post=imports.carry_out),
+        Route(f"/export/{_FORMAT}", get=imports.export),
+        Route("/apps", get=apps.get),
+        Route("/apps/connect", get=apps.choose),
+        Route("/apps/connect/{app}", get=apps.guide, post=apps.connect),
+        Route("/apps/connected", get=apps.connected),
+        Route("/apps/disconnect", post=apps.disconnect),
+        Route("/account", get=account.get),
+        Route("/account/password", post=account.change_password),
+        Route("/account/preferences", post=account.change_preferences),
+        Route("/account/codes", get=account.codes, post=account.make_codes),
+        Route("/account/sign-out-others", post=account.sign_out_others),
+        Route("/account/download", get=account.download),
+        Route("/account/delete", post=account.delete),
+        Route("/people", get=people.get),
+        Route("/people/invite", post=people.invite),
+        Route("/people/withdraw", post=people.withdraw),
+        Route("/people/link", get=people.link),
+        Route("/people/reset-link", post=people.reset_link),
+        Route("/people/change", post=people.change),
+        Route("/people/of/{name}", get=people.one),
+    ]

@@ -1,0 +1,140 @@
+"""Signing in and out, and coming back without the password."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.responses import Response
+
+from feedkeep.errors import AccountError, NotAuthorized, TooManyAttempts
+from feedkeep.http.doors import log_refusal
+from feedkeep.http.pages.forms import read_form
+from feedkeep.http.pages.shown_once import Note
+from feedkeep.http.problems import FORBIDDEN, OK
+from feedkeep.http.requests import AdmittedRequest, Request
+from feedkeep.model import CredentialKind
+from feedkeep.web.door import SIGN_IN, no_session_cookie
+from feedkeep.web.links import Link
+from feedkeep.web.resource import Page, headers_of, label_of, status_of
+
+HOME = "/"
+
+
+class SignInPage(Page):
+    """/sign-in and /sign-out."""
+
+    async def get(self, request: Request) -> Response:
+        """Show the form."""
+        return await self._form(request)
+
+    async def post(self, request: Request) -> Response:
+        """Sign in."""
+        form = await read_form(request)
+        request.credential_kind = CredentialKind.PASSWORD
+        try:
+            session = await self.service.page_sessions.sign_in(
+                form.text("name"), form.text("password"), request.address, label_of(request)
+            )
+        except (NotAuthorized, TooManyAttempts) as error:
+            log_refusal(request, error)
+            response = await self._form(
+                request, status_of(error), typed=form, problems={"password": error.sentence}
+            )
+            response.headers.update(headers_of(error))
+            return response
+        return self.leading_to(request, _local(form.text("next")), session=session)
+
+    async def sign_out(self, request: AdmittedRequest) -> Response:
+        """End the session of this browser."""
+        await self.service.page_sessions.sign_out(request.admitted)
+        response = self.leading_to(request, SIGN_IN, Note("signed-out"))
+        response.headers.append("set-cookie", no_session_cookie(request))
+        return response
+
+    async def _form(self, request: Request, status: int = OK, **values: Any) -> Response:
+        return await self.show(
+            request,
+            "sign_in.html",
+            status,
+            next=_local(request.query("next")),
+            is_open=self.settings.registration == "open",
+            is_new=not await self.service.accounts.are_there(),
+            **values,
+        )
+
+
+class RecoverPage(Page):
+    """/recover: a new password by a recovery code."""
+
+    async def get(self, request: Request) -> Response:
+        """Show the form."""
+        return await self.show(request, "recover.html")
+
+    async def post(self, request: Request) -> Response:
+        """Set the new password, and sign in."""
+        form = await read_form(request)
+        request.credential_kind = CredentialKind.PASSWORD
+        try:
+            account = await self.service.recovery.recover(
+                form.text("name"), form.text("code"), form.text("password"), request.address
+            )
+            session = await self.service.page_sessions.begin(account, label_of(request))
+        except (AccountError, NotAuthorized, TooManyAttempts) as error:
+            place = "password" if isinstance(error, AccountError) else "code"
+            if place == "code":
+                log_refusal(request, error)
+            response = await self.show(
+                request,
+                "recover.html",
+                status_of(error),
+                typed=form,
+                problems={place: error.sentence},
+            )
+            response.headers.update(headers_of(error))
+            return response
+        return self.leading_to(request, HOME, Note("new-password"), session)
+
+
+class ResetPage(Page):
+    """/reset: a new password by a link that an administrator made."""
+
+    link = Link("feedkeep_reset", "/reset")
+
+    async def open(self, request: Request) -> Response:
+        """Take the link out of the address, so that it ends in no log and no history."""
+        return self.link.open(request)
+
+    async def get(self, request: Request) -> Response:
+        """Show the form, unless the link is used or too old."""
+        owner = await self.service.recovery.owner_of(self.link.text(request))
+        if owner is None:
+            return await self.show(request, "link_ended.html", FORBIDDEN, kind="reset")
+        return await self.show(request, "reset.html", name=owner.name)
+
+    async def post(self, request: Request) -> Response:
+        """Set the new password, and sign in."""
+        form = await read_form(request)
+        text = self.link.text(request)
+        try:
+            account = await self.service.recovery.reset(text, form.text("password"))
+            session = await self.service.page_sessions.begin(account, label_of(request))
+        except NotAuthorized:
+            return await self.show(request, "link_ended.html", FORBIDDEN, kind="reset")
+        except AccountError as error:
+            owner = await self.service.recovery.owner_of(text)
+            return await self.show(
+                request,
+                "reset.html",
+                status_of(error),
+                name=owner.name if owner else "",
+                problems={"password": error.sentence},
+            )
+        response = self.leading_to(request, HOME, Note("new-password"), session)
+        response.headers.append("set-cookie", self.link.forget(request))
+        return response
+
+
+def _local(place: str) -> str:
+    """Return a place on this service; whatever leads elsewhere becomes the first page."""
+    is_local = place.startswith("/") and not place.startswith(("//", "/\\")) and place.isprintable()
+    return place if is_local else HOME

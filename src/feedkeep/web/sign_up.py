@@ -1,0 +1,105 @@
+"""Signing up: the first person of all, who was invited, and anybody where that is allowed."""
+
+from __future__ import annotations
+
+import hmac
+from typing import Any, ClassVar
+
+from starlette.responses import Response
+
+from feedkeep.errors import AccountError, NotAuthorized, TooManyAttempts
+from feedkeep.http.pages.forms import read_form
+from feedkeep.http.pages.rendering import Pages
+from feedkeep.http.pages.shown_once import Note
+from feedkeep.http.problems import FORBIDDEN, OK
+from feedkeep.http.requests import Request
+from feedkeep.model import Account
+from feedkeep.rules.credentials import (
+    MAX_NAME_CHARACTERS,
+    apps_that_refuse,
+    check_name,
+    check_password,
+)
+from feedkeep.service import Service
+from feedkeep.settings import Settings
+from feedkeep.web.links import Link
+from feedkeep.web.resource import Page, headers_of, label_of, status_of
+
+
+class SignUpPage(Page):
+    """/sign-up: name and password for a new account."""
+
+    link: ClassVar[Link] = Link("feedkeep_invitation", "/sign-up")
+
+    def __init__(
+        self, service: Service, settings: Settings, pages: Pages, first_secret: str
+    ) -> None:
+        """Take the secret of the link for the first account; "" if nobody was given one."""
+        super().__init__(service, settings, pages)
+        self._first_secret = first_secret
+
+    async def open(self, request: Request) -> Response:
+        """Take the link out of the address, so that it ends in no log and no history."""
+        return self.link.open(request)
+
+    async def get(self, request: Request) -> Response:
+        """Show the form to who may sign up."""
+        if not await self._may(request):
+            return await self._ended(request)
+        return await self._form(request)
+
+    async def post(self, request: Request) -> Response:
+        """Create the account, and sign in."""
+        form = await read_form(request)
+        name, password, field = form.text("name").strip(), form.text("password"), "name"
+        try:
+            check_name(name)
+            field = "password"
+            check_password(password)
+            field = "name"
+            account = await self._create(request, name, password)
+            session = await self.service.page_sessions.begin(account, label_of(request))
+        except NotAuthorized:
+            return await self._ended(request)
+        except (AccountError, TooManyAttempts) as error:
+            response = await self._form(
+                request, status_of(error), typed=form, problems={field: error.sentence}
+            )
+            response.headers.update(headers_of(error))
+            return response
+        kind = "welcome-but" if apps_that_refuse(account.name) else "welcome"
+        response = self.leading_to(request, "/", Note(kind), session)
+        response.headers.append("set-cookie", self.link.forget(request))
+        return response
+
+    async def _create(self, request: Request, name: str, password: str) -> Account:
+        text = self._text(request)
+        if self._is_first(text):
+            return await self.service.accounts.set_up(name, password)
+        if text:
+            return await self.service.invitations.sign_up(text, name, password)
+        return await self.service.invitations.sign_up_openly(name, password, request.address)
+
+    async def _may(self, request: Request) -> bool:
+        text = self._text(request)
+        if self._is_first(text):
+            return not await self.service.accounts.are_there()
+        if text:
+            return await self.service.invitations.is_open(text)
+        return self.settings.registration == "open"
+
+    def _text(self, request: Request) -> str:
+        return self.link.text(request)
+
+    def _is_first(self, text: str) -> bool:
+        first = self._first_secret
+        return bool(first) and hmac.compare_digest(text.encode(), first.encode())
+
+    async def _form(self, request: Request, status: int = OK, **values: Any) -> Response:
+        is_first = self._is_first(self._text(request))
+        return await self.show(
+            request, "sign_up.html", status, is_first=is_first, max=MAX_NAME_CHARACTERS, **values
+        )
+
+    async def _ended(self, request: Request) -> Response:
+        return await self.show(request, "link_ended.html", FORBIDDEN, kind="invitation")
