@@ -174,7 +174,7 @@ class Router:
         for target in targets(edges):
             path = target.path
             if "{" not in path:
-                self._exact[path] = target
+                self._exact.setdefault(path, target)
             else:
                 first = _first_segment(path)
                 several = self._patterns.setdefault("" if "{" in first else first, [])

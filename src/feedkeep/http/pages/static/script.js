@@ -5,8 +5,12 @@
 const one = (selector, within = document) => within.querySelector(selector);
 const all = (selector, within = document) => [...within.querySelectorAll(selector)];
 
-// Buttons that only work with this script are hidden until it runs.
-all("[data-script]").forEach((element) => { element.hidden = false; });
+// What only works with this script is hidden until it runs, and what it does by itself goes.
+const dress = () => {
+  all("[data-script]").forEach((element) => { element.hidden = false; });
+  all("[data-noscript]").forEach((element) => { element.hidden = true; });
+};
+dress();
 
 // Copying what is shown once.
 document.addEventListener("click", async (event) => {
@@ -86,7 +90,7 @@ async function follow() {
   if (!fresh) return;
   list.replaceWith(fresh);
   if (one("[data-filter]")) one("[data-filter]").value = typed ?? "";
-  all("[data-script]").forEach((element) => { element.hidden = false; });
+  dress();
   filter();
   count();
   if (focused) document.getElementById(focused)?.focus();
