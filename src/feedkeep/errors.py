@@ -4,6 +4,7 @@ FeedkeepError
 ├── InvalidInput            something sent is not valid; the detail says what and what to do
 │   └── InvalidFeedUrl      a text that is not an accepted feed URL
 ├── NotAuthorized           whoever asks is not let in; never says why
+│   └── NotSignedIn         a browser without a session
 ├── Forbidden               whoever asks is known, and may not do that
 ├── TooManyAttempts         too many wrong passwords; carries when to come back
 ├── UnknownSubscription     no such subscription, or no such deletion
@@ -67,6 +68,10 @@ class InvalidFeedUrl(InvalidInput):
 
 class NotAuthorized(FeedkeepError):
     """Whoever asks is not let in; deliberately without a reason (contract, section 2)."""
+
+
+class NotSignedIn(NotAuthorized):
+    """A browser has no session, so that a page cannot be shown to it."""
 
 
 class Forbidden(FeedkeepError):

@@ -11,10 +11,10 @@ from starlette.requests import Request as HTTPRequest
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from feedkeep.errors import Forbidden, NotAuthorized, TooManyAttempts
+from feedkeep.errors import Forbidden, NotAuthorized, NotSignedIn, TooManyAttempts
 from feedkeep.http import problems
 from feedkeep.http.addresses import plain_address
-from feedkeep.http.cors import Cors, is_cross_site
+from feedkeep.http.cors import Cors, is_cross_site, is_from_own_page
 from feedkeep.http.doors import log_refusal
 from feedkeep.http.requests import Request
 from feedkeep.http.routing import READING, Edge, Router, Show, Target
@@ -85,15 +85,23 @@ class Application:
             return target.edge.show
         return self._show_page if "text/html" in request.header("accept") else None
 
+    def _is_foreign(self, request: Request, target: Target) -> bool:
+        """Say whether a web page that may not do so made a browser send a request."""
+        if target.edge.is_for_own_pages:
+            return not is_from_own_page(request, self._public_url)
+        return is_cross_site(request, self._origins, self._public_url)
+
     async def _answer(self, request: Request, target: Target) -> Response:
         if self._cors and self._cors.is_preflight(request):
             return self._cors.preflight_response(request, target.route.allow)
         is_reading = request.method in READING
-        if not is_reading and is_cross_site(request, self._origins, self._public_url):
+        if not is_reading and self._is_foreign(request, target):
             raise Forbidden("A web page of another origin may not do that.")
         try:
             return await target.answer(request)
         except (NotAuthorized, TooManyAttempts) as error:
-            if request.asker is None:  # if the client was let in, its request's line says so
+            # If the client was let in, its request's line says so. A browser that is not signed in
+            # tried nothing.
+            if request.asker is None and not isinstance(error, NotSignedIn):
                 log_refusal(request, error)
             raise

@@ -27,8 +27,26 @@ def is_cross_site(request: Request, allowed: Collection[str], public_url: str) -
         return False
     if "*" in allowed and request.header("authorization").lower().startswith("bearer "):
         return False
+    return origin.partition("://")[2] not in _own_hosts(request, public_url)
+
+
+def is_from_own_page(request: Request, public_url: str) -> bool:
+    """Say whether a page of this service made a browser send a form; or no browser sent it.
+
+    No other origin is allowed here, whatever the settings say, since a browser adds the cookie of a
+    session by itself. `Sec-Fetch-Site` is what a browser itself has judged, but it is sent to HTTPS
+    and to this machine only. Over plain HTTP, the Origin has to be ours.
+    """
+    fetched_from = request.header("sec-fetch-site")
+    if fetched_from:
+        return fetched_from in {"same-origin", "none"}
+    origin = request.header("origin")
+    return not origin or origin.partition("://")[2] in _own_hosts(request, public_url)
+
+
+def _own_hosts(request: Request, public_url: str) -> set[str]:
     own_hosts = {request.header("host"), public_url.partition("://")[2].partition("/")[0]}
-    return origin.partition("://")[2] not in own_hosts - {""}
+    return own_hosts - {""}
 
 
 class Cors:

@@ -121,6 +121,7 @@ class Edge:
         invalid_status: The status code for input that is not valid.
         prefixes: The prefixes under which each route is served.
         show: How errors are shown, where that is not JSON.
+        is_for_own_pages: Whether only this service's own pages may send forms here.
     """
 
     routes: Sequence[Route | PublicRoute]
@@ -128,6 +129,7 @@ class Edge:
     invalid_status: int
     prefixes: Sequence[str] = ("",)
     show: Show | None = None
+    is_for_own_pages: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from starlette.responses import RedirectResponse, Response
 
-from feedkeep.errors import NotAuthorized
+from feedkeep.errors import NotAuthorized, NotSignedIn
 from feedkeep.http.pages.rendering import Pages
 from feedkeep.http.pages.shown_once import cookie, cookie_name
 from feedkeep.http.problems import SEE_OTHER
@@ -34,7 +34,7 @@ class PageDoor:
         """Return who sent a request; raises as `Door.admit` does."""
         text = request.cookie(cookie_name(request, _COOKIE))
         if not text:
-            raise NotAuthorized
+            raise NotSignedIn
         request.credential_kind = CredentialKind.SESSION
         return await self._service.page_sessions.admit(text)
 
@@ -52,7 +52,8 @@ def no_session_cookie(request: Request) -> str:
 def refused(pages: Pages, error: Exception, request: Request, refusal: Refusal) -> Response:
     """Return the page for an error; whoever wanted to read a page is led to sign in."""
     if isinstance(error, NotAuthorized) and request.method in _READING:
-        return RedirectResponse(f"{SIGN_IN}?next={quote(request.path)}", SEE_OTHER)
+        back = f"?next={quote(request.path)}" if request.path != "/" else ""
+        return RedirectResponse(SIGN_IN + back, SEE_OTHER)
     if isinstance(error, NotAuthorized):
         refusal = Refusal(refusal.status, refusal.text)  # no challenge: browsers would ask for it
     return pages.refusal(refusal, request)

@@ -30,6 +30,7 @@ def web_edge(service: Service, settings: Settings, pages: Pages, first_secret: s
         PageDoor(service),
         problems.BAD_REQUEST,
         show=partial(refused, pages),
+        is_for_own_pages=True,
     )
 
 
