@@ -138,8 +138,8 @@ class FeedkeepProcess:
         self.printed = []
         for line in self.process.stdout:
             self.printed.append(line)
-            if found := re.search(r"https?://(?:\[[0-9a-f:]+\]|[0-9.]+):[0-9]+", line):
-                return found[0]
+            if found := re.search(r"Listening: (https?://(?:\[[0-9a-f:]+\]|[0-9.]+):[0-9]+)", line):
+                return found[1]
         return None
 
     def stop(self, number: int = signal.SIGTERM) -> int:

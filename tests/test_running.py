@@ -266,12 +266,41 @@ def test_a_quieter_log_level_leaves_requests_out(tmp_path: Path) -> None:
     assert process.log.read_text() == ""
 
 
-def test_serve_tells_where_the_database_is_and_how_to_make_an_account(tmp_path: Path) -> None:
+def test_serve_tells_where_the_database_is_and_a_link_for_the_first_account(
+    tmp_path: Path,
+) -> None:
     process = FeedkeepProcess(tmp_path)
     process.start()
-    assert process.process.stdout is not None
-    next_line = process.process.stdout.readline()
-    assert "feedkeep account create" in next_line
+    printed = "".join(process.printed)
+    link = re.search(r"http://\S+/sign-up/\S+", printed)
+    assert link is not None
+    assert process.database.removeprefix("sqlite:///") in printed
+    assert httpx.get(link[0], follow_redirects=True).status_code == 200
+    process.stop()
+
+
+def test_the_link_for_the_first_account_is_another_one_with_each_start_and_gone_with_the_account(
+    tmp_path: Path,
+) -> None:
+    process = FeedkeepProcess(tmp_path)
+    process.start()
+    old = re.search(r"/sign-up/\S+", "".join(process.printed))
+    process.stop()
+    process.start()
+    new = re.search(r"/sign-up/\S+", "".join(process.printed))
+    assert old is not None
+    assert new is not None
+    statuses = {}
+    for link in (old[0], new[0]):
+        with httpx.Client(base_url=process.base_url, follow_redirects=True) as browser:
+            statuses[link] = browser.get(link).status_code
+    assert statuses == {old[0]: 403, new[0]: 200}
+    process.must("account", "create", "me")
+    with httpx.Client(base_url=process.base_url, follow_redirects=True) as browser:
+        assert browser.get(new[0]).status_code == 403
+    process.stop()
+    process.start()
+    assert "sign-up" not in "".join(process.printed)
     process.stop()
 
 

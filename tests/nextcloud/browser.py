@@ -85,8 +85,9 @@ def open_page(browser: httpx.Client, address: str) -> Page:
 
 
 def submit(browser: httpx.Client, page: Page, **typed: str) -> Page:
-    """Send the form of a page; what is typed replaces what stands in it."""
-    return Page(browser.request(page.method, page.action, data={**page.fields, **typed}))
+    """Send the form of a page, and follow where it leads; what is typed replaces what is in it."""
+    data = {**page.fields, **typed}
+    return Page(browser.request(page.method, page.action, data=data, follow_redirects=True))
 
 
 def let_in(app: httpx.Client, browser: httpx.Client, owner: Owner) -> dict[str, Any]:
