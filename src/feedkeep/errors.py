@@ -87,7 +87,8 @@ class TooManyAttempts(FeedkeepError):
 
     def __init__(self, retry_after_seconds: int) -> None:
         super().__init__(
-            "Too many wrong passwords; try again in {seconds} s.", seconds=retry_after_seconds
+            "Too many attempts. Please wait {minutes} min, then try again.",
+            minutes=-(-retry_after_seconds // 60),
         )
         self.retry_after_seconds = retry_after_seconds
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import time
-from html import escape
 from pathlib import Path
 
 import httpx
 import pytest
 from browser import Login, Owner, Page, let_in, open_page, submit
 from feedkeep_process import FeedkeepProcess
+from markupsafe import escape
 
 from feedkeep.rules.login_links import OPEN_SECONDS, login_of, new_secret
 
