@@ -1,0 +1,110 @@
+"""A browser without scripts, as far as the service sees it: pages, forms, cookies, redirects."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from html import unescape
+from typing import Any
+
+import httpx
+from feedkeep_process import FeedkeepProcess, from_elsewhere
+
+PASSWORD = "correct horse battery"
+
+
+def plain(markup: str) -> str:
+    """Return the text of markup."""
+    return re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]*>", " ", markup))).strip()
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A page that came."""
+
+    reply: httpx.Response
+
+    @property
+    def status(self) -> int:
+        return self.reply.status_code
+
+    @property
+    def path(self) -> str:
+        return self.reply.url.path
+
+    @property
+    def text(self) -> str:
+        """What a person reads, without markup."""
+        return plain(re.sub(r"<head.*?</head>", "", self.reply.text, flags=re.DOTALL))
+
+    def values(self, name: str) -> list[str]:
+        """Return the values of all fields and buttons with a name."""
+        found = []
+        for tag in re.findall(r"<(?:input|button|textarea)\b[^>]*>", self.reply.text):
+            attributes = dict(re.findall(r'(\w+)="?([^">\s]*)"?', tag))
+            if attributes.get("name") == name:
+                found.append(unescape(attributes.get("value", "")))
+        return found
+
+    def problem(self, field: str) -> str:
+        """Return what stands as a problem beside a field."""
+        return self._within(rf'id="{field}-problem"[^>]*>(.*?)</(?:p|div)>')
+
+    @property
+    def note(self) -> str:
+        """Return what the page says that was done."""
+        return self._within(r'<div class="note" role="status">(.*?)</div>')
+
+    @property
+    def secrets(self) -> list[str]:
+        """Return what the page shows once."""
+        shown = re.findall(r'class="secret" id="\w+">([^<]*)<', self.reply.text)
+        return [unescape(text) for text in shown]
+
+    def _within(self, pattern: str) -> str:
+        found = re.search(pattern, self.reply.text, re.DOTALL)
+        return plain(found[1]) if found else ""
+
+
+class PageClient:
+    """Somebody's browser."""
+
+    def __init__(self, process: FeedkeepProcess, **headers: str) -> None:
+        self.process = process
+        self.http = httpx.Client(
+            base_url=process.base_url,
+            headers={**from_elsewhere(), "Accept": "text/html", **headers},
+            timeout=30,
+        )
+
+    def get(self, path: str, **options: Any) -> Shown:
+        return Shown(self.http.get(path, follow_redirects=True, **options))
+
+    def post(self, path: str, data: Any = None, **options: Any) -> Shown:
+        """Send a form, and follow where it leads."""
+        reply = self.http.post(path, data=data, follow_redirects=True, **options)
+        return Shown(reply)
+
+    def bare_post(self, path: str, data: Any = None, **options: Any) -> httpx.Response:
+        """Send a form, and do not follow."""
+        return self.http.post(path, data=data, **options)
+
+    def sign_in(self, name: str, password: str = PASSWORD) -> Shown:
+        return self.post("/sign-in", {"name": name, "password": password})
+
+
+def signed_in(process: FeedkeepProcess, **headers: str) -> tuple[PageClient, str]:
+    """Return the browser of a new account, and its name."""
+    name = process.new_account(PASSWORD)
+    client = PageClient(process, **headers)
+    assert client.sign_in(name).path == "/"
+    return client, name
+
+
+def administrator(process: FeedkeepProcess) -> tuple[PageClient, str]:
+    """Return the browser of an administrator, and the name."""
+    name = process.new_account(PASSWORD)
+    process.use(lambda service: service.accounts.set_admin(name, True))
+    client = PageClient(process)
+    assert client.sign_in(name).path == "/"
+    return client, name

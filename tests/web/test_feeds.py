@@ -1,0 +1,243 @@
+"""My feeds: adding, unsubscribing from several, taking back, and one feed; over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from feedkeep_process import FeedkeepProcess
+from page_client import PageClient, signed_in
+
+from feedkeep.rules.feed_urls import parse_feed_url
+
+
+@pytest.fixture
+def anna(feedkeep: FeedkeepProcess) -> Iterator[PageClient]:
+    client, _ = signed_in(feedkeep)
+    yield client
+    client.http.close()
+
+
+def url(number: int) -> str:
+    return f"https://{number}.example/feed"
+
+
+def guid(number: int) -> str:
+    return str(parse_feed_url(url(number)).guid)
+
+
+def add(anna: PageClient, count: int) -> None:
+    lines = "\r\n".join(url(number) for number in range(count))
+    assert anna.post("/feeds/add", {"urls": lines}).note.startswith("Added")
+
+
+def listed(anna: PageClient, path: str = "/") -> set[str]:
+    return set(anna.get(path).values("feed"))
+
+
+def test_an_empty_list_says_what_to_do(anna: PageClient) -> None:
+    page = anna.get("/")
+    assert "Your list is empty" in page.text
+    assert "Import a list" in page.text
+
+
+def test_of_several_lines_each_is_added_or_says_why_not_and_what_was_refused_can_be_corrected(
+    anna: PageClient,
+) -> None:
+    page = anna.post("/feeds/add", {"urls": f"{url(1)}\r\nfeeds.example/b\r\n\r\n{url(2)}"})
+    assert page.status == 400
+    assert "Added 2 feeds." in page.note
+    assert page.problem("urls").startswith("feeds.example/b No protocol present")
+    assert ">feeds.example/b</textarea>" in page.reply.text
+    assert listed(anna) == {guid(1), guid(2)}
+
+
+@pytest.mark.parametrize("typed", ["", "  \r\n ", "# only a comment"])
+def test_nothing_typed_is_told_beside_the_field(anna: PageClient, typed: str) -> None:
+    page = anna.post("/feeds/add", {"urls": typed})
+    assert page.status == 400
+    assert "address of a feed" in page.problem("urls")
+
+
+def test_too_many_lines_are_refused_and_kept_for_another_try(anna: PageClient) -> None:
+    page = anna.post("/feeds/add", {"urls": "\n".join(url(number) for number in range(501))})
+    assert page.status == 400
+    assert "import" in page.problem("urls")
+    assert url(500) in page.reply.text
+    assert listed(anna) == set()
+
+
+def test_a_feed_that_is_there_already_is_no_news(anna: PageClient) -> None:
+    add(anna, 1)
+    assert "like that already" in anna.post("/feeds/add", {"urls": url(0)}).note
+
+
+def test_five_feeds_are_unsubscribed_at_once_and_taken_back(anna: PageClient) -> None:
+    add(anna, 7)
+    five = [guid(number) for number in range(5)]
+    page = anna.post("/feeds/unsubscribe", {"feed": five})
+    assert "Unsubscribed from 5 feeds." in page.note
+    assert listed(anna) == {guid(5), guid(6)}
+    assert listed(anna, "/?show=unsubscribed") == set(five)
+    undo = {name: page.values(name)[0] for name in ("first", "last", "is_subscribed")}
+    assert "5 feeds are as they were" in anna.post("/feeds/undo", undo).note
+    assert listed(anna) == {guid(number) for number in range(7)}
+    assert "nothing left to take back" in anna.post("/feeds/undo", undo).note
+
+
+def test_taking_back_leaves_alone_what_another_device_has_changed_since(
+    anna: PageClient, feedkeep: FeedkeepProcess
+) -> None:
+    add(anna, 3)
+    page = anna.post("/feeds/unsubscribe", {"feed": [guid(0), guid(1)]})
+    name = anna.get("/account").reply.text.split("<h1>")[1].split("<")[0]
+    with feedkeep.client(name) as phone:
+        phone.patch(f"/subscriptions/{guid(0)}", json={"is_subscribed": True})
+        phone.patch(f"/subscriptions/{guid(0)}", json={"is_subscribed": False})
+        phone.patch(f"/subscriptions/{guid(2)}", json={"is_subscribed": False})
+    undo = {field: page.values(field)[0] for field in ("first", "last", "is_subscribed")}
+    anna.post("/feeds/undo", undo)
+    assert listed(anna) == {guid(1)}
+
+
+def test_adding_is_taken_back_too(anna: PageClient) -> None:
+    page = anna.post("/feeds/add", {"urls": url(1)})
+    assert "Added 1.example/feed." in page.note
+    undo = {name: page.values(name)[0] for name in ("first", "last", "is_subscribed")}
+    anna.post("/feeds/undo", undo)
+    assert listed(anna) == set()
+    assert listed(anna, "/?show=unsubscribed") == {guid(1)}
+
+
+def test_one_feed_is_unsubscribed_by_its_own_button_whatever_is_chosen(anna: PageClient) -> None:
+    add(anna, 3)
+    page = anna.post("/feeds/unsubscribe", {"feed": [guid(0)], "only": guid(1)})
+    assert "Unsubscribed from 1.example/feed." in page.note
+    assert listed(anna) == {guid(0), guid(2)}
+    page = anna.post("/feeds/subscribe", {"only": guid(1), "show": "unsubscribed"})
+    assert "Subscribed to 1.example/feed again." in page.note
+    assert dict(page.reply.url.params) == {"show": "unsubscribed"}
+
+
+def test_a_form_without_a_choice_and_one_that_changes_nothing_say_so(anna: PageClient) -> None:
+    add(anna, 1)
+    assert "Choose at least one" in anna.post("/feeds/unsubscribe", {}).note
+    assert "like that already" in anna.post("/feeds/subscribe", {"feed": [guid(0), "x"]}).note
+
+
+def test_a_note_is_shown_once(anna: PageClient) -> None:
+    assert anna.post("/feeds/add", {"urls": url(1)}).note
+    assert not anna.get("/").note
+
+
+def test_a_note_that_is_none_is_passed_over(anna: PageClient) -> None:
+    for text in ("x", "e30", "A" * 4_000, "eyJraW5kIjo1fQ"):
+        anna.http.cookies.set("feedkeep_note", text, domain="127.0.0.1")
+        assert anna.get("/").status == 200
+        anna.http.cookies.delete("feedkeep_note", domain="127.0.0.1")
+
+
+@pytest.mark.parametrize(
+    ("query", "numbers"),
+    [
+        ("", [0, 1, 2]),
+        ("?order=added", [2, 1, 0]),
+        ("?order=changed", [2, 1, 0]),
+        ("?order=nonsense&page=x", [0, 1, 2]),
+        ("?q=2.EXAMPLE", [2]),
+        ("?q=feed+1.", [1]),
+        ("?page=99", [0, 1, 2]),
+        ("?q=nothing", []),
+    ],
+)
+def test_the_list_is_ordered_and_searched(anna: PageClient, query: str, numbers: list[int]) -> None:
+    for number in range(3):
+        anna.post("/feeds/add", {"urls": url(number)})
+    assert anna.get(f"/{query}").values("feed") == [guid(number) for number in numbers]
+
+
+def test_a_page_asks_whether_its_list_has_changed(anna: PageClient) -> None:
+    add(anna, 1)
+    page = anna.get("/").reply.text
+    stamp = page.split('data-stamp="')[1].split('"')[0]
+    assert anna.get(f"/feeds/changed?since={stamp}").reply.json() == {"changed": False}
+    anna.post("/feeds/add", {"urls": url(9)})
+    assert anna.get(f"/feeds/changed?since={stamp}").reply.json() == {"changed": True}
+    assert anna.get("/feeds/changed?since=x").reply.json() == {"changed": True}
+
+
+def test_a_feed_moves_and_its_former_address_is_shown(anna: PageClient) -> None:
+    add(anna, 1)
+    page = anna.post(f"/feeds/{guid(0)}/move", {"new_url": "https://new.example/feed"})
+    assert "new address" in page.note
+    assert "https://new.example/feed" in page.text
+    assert url(0) in page.text
+
+
+@pytest.mark.parametrize(
+    ("form", "field", "typed", "told"),
+    [
+        ("move", "new_url", "new.example", "No protocol present"),
+        ("move", "new_url", url(1), "belongs to another subscription"),
+        ("merge", "other_url", "x", "No protocol present"),
+        ("merge", "other_url", "https://unknown.example", "no other feed"),
+        ("merge", "other_url", url(0), "no other feed"),
+    ],
+)
+def test_a_move_or_merge_that_cannot_be_done_keeps_what_was_typed_and_says_why(
+    anna: PageClient, form: str, field: str, typed: str, told: str
+) -> None:
+    add(anna, 2)
+    page = anna.post(f"/feeds/{guid(0)}/{form}", {field: typed})
+    assert page.status == 400
+    assert told in page.problem(field)
+    assert page.values(field) == [typed]
+    assert listed(anna) == {guid(0), guid(1)}
+
+
+def test_two_feeds_become_one_with_the_address_of_the_first(anna: PageClient) -> None:
+    add(anna, 2)
+    page = anna.post(f"/feeds/{guid(0)}/merge", {"other_url": url(1)})
+    assert "one feed now" in page.note
+    assert page.path == f"/feeds/{guid(1)}"
+    assert listed(anna) == {guid(1)}
+    assert anna.get(f"/feeds/{guid(0)}").path == f"/feeds/{guid(1)}"  # a link that was marked
+
+
+def test_a_deleted_feed_is_gone_and_its_page_says_so(anna: PageClient) -> None:
+    add(anna, 1)
+    assert "Deleted 0.example/feed" in anna.post(f"/feeds/{guid(0)}/delete").note
+    assert listed(anna, "/?show=unsubscribed") == set()
+    for form in ("", "/move", "/merge", "/delete"):
+        page = anna.post(f"/feeds/{guid(0)}{form}") if form else anna.get(f"/feeds/{guid(0)}")
+        assert page.status == 404
+        assert "no such page" in page.text
+
+
+@pytest.mark.parametrize("address", ["x", "0" * 36, "%00", "%F0%9F%98%80"])
+def test_a_feed_that_is_none_is_no_page(anna: PageClient, address: str) -> None:
+    assert anna.get(f"/feeds/{address}").status == 404
+
+
+def test_an_address_that_is_no_link_is_shown_as_text(anna: PageClient) -> None:
+    evil = 'https://a.example/"><script>alert(1)</script>&x=<b>'
+    page = anna.post("/feeds/add", {"urls": evil})
+    assert "<script>alert" not in page.reply.text
+    feed = anna.get(f"/feeds/{parse_feed_url(evil).guid}")
+    assert "<script>alert" not in feed.reply.text
+    assert evil in feed.text
+
+
+def test_a_full_list_says_so_and_keeps_what_it_has(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    folder = tmp_path_factory.mktemp("full")
+    with FeedkeepProcess(folder, max_subscriptions="2", trusted_proxies="127.0.0.1") as process:
+        anna, _ = signed_in(process)
+        add(anna, 2)
+        anna.post("/feeds/unsubscribe", {"feed": [guid(0)]})
+        anna.post("/feeds/add", {"urls": url(5)})
+        page = anna.post("/feeds/subscribe", {"only": guid(0), "show": "unsubscribed"})
+        assert page.status == 400
+        assert "which is the maximum" in page.text
+        assert listed(anna) == {guid(1), guid(5)}
