@@ -16,7 +16,16 @@ _NAME = re.compile(r"{(\w+)(?::((?:[^{}]|{[0-9]+})+))?}")
 
 
 def all_routes() -> Iterator[Target]:
-    """Yield every route; none of them can be asked, since there is no store."""
+    """Yield every route that is no page; none of them can be asked, since there is no store."""
+    return (target for target in _targets() if not target.edge.is_for_own_pages)
+
+
+def all_pages() -> Iterator[Target]:
+    """Yield the route of every page, and of every form on one."""
+    return (target for target in _targets() if target.edge.is_for_own_pages)
+
+
+def _targets() -> Iterator[Target]:
     return targets(edges(Service(cast("Any", None), wall_clock.now), Settings()))
 
 

@@ -66,8 +66,17 @@ class Shown:
         return plain(found[1]) if found else ""
 
 
+_opened: list[httpx.Client] = []
+
+
+def close_all() -> None:
+    """Close every browser of a test."""
+    while _opened:
+        _opened.pop().close()
+
+
 class PageClient:
-    """Somebody's browser."""
+    """Somebody's browser; `close_all` closes it."""
 
     def __init__(self, process: FeedkeepProcess, **headers: str) -> None:
         self.process = process
@@ -76,6 +85,7 @@ class PageClient:
             headers={**from_elsewhere(), "Accept": "text/html", **headers},
             timeout=30,
         )
+        _opened.append(self.http)
 
     def get(self, path: str, **options: Any) -> Shown:
         return Shown(self.http.get(path, follow_redirects=True, **options))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from feedkeep_process import FeedkeepProcess
 from page_client import PageClient, signed_in
@@ -12,10 +10,8 @@ from feedkeep.rules.feed_urls import parse_feed_url
 
 
 @pytest.fixture
-def anna(feedkeep: FeedkeepProcess) -> Iterator[PageClient]:
-    client, _ = signed_in(feedkeep)
-    yield client
-    client.http.close()
+def anna(feedkeep: FeedkeepProcess) -> PageClient:
+    return signed_in(feedkeep)[0]
 
 
 def url(number: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import segno
@@ -78,7 +79,8 @@ class AppsPage(Page):
         text = form.text("id")
         if not (text.isascii() and text.isdigit() and len(text) <= _MAX_NUMBER_DIGITS):
             raise NoSuchRoute
-        await self.service.apps.disconnect(request.admitted.account.id, TokenId(int(text)))
+        with suppress(AccountError):  # it was ended by another page, or this form was sent twice
+            await self.service.apps.disconnect(request.admitted.account.id, TokenId(int(text)))
         return self.leading_to(request, "/apps", Note("disconnected"))
 
     def _kind(self, request: AdmittedRequest) -> str:

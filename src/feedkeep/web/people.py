@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
 from starlette.responses import Response
@@ -58,7 +59,8 @@ class PeoplePage(Page):
         if not (number.isascii() and number.isdigit() and len(number) <= _MAX_NUMBER_DIGITS):
             raise NoSuchRoute
         account = await self._named(by)
-        await self.service.invitations.revoke(account.id, TokenId(int(number)))
+        with suppress(AccountError):  # it was used or ended meanwhile, or this was sent twice
+            await self.service.invitations.revoke(account.id, TokenId(int(number)))
         return self.leading_to(request, PLACE, Note("withdrawn"))
 
     async def reset_link(self, request: AdmittedRequest) -> Response:

@@ -1,0 +1,429 @@
+"""Signing up and in, recovery, the account, apps and people; over HTTP, on both stores."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+import pytest
+from feedkeep_process import FeedkeepProcess
+from page_client import PASSWORD, PageClient, administrator, signed_in
+
+NEW_PASSWORD = "another good one"
+
+
+@pytest.fixture
+def anna(feedkeep: FeedkeepProcess) -> PageClient:
+    return signed_in(feedkeep)[0]
+
+
+@pytest.fixture
+def chief(feedkeep: FeedkeepProcess) -> PageClient:
+    return administrator(feedkeep)[0]
+
+
+@pytest.fixture
+def stranger(feedkeep: FeedkeepProcess) -> PageClient:
+    return PageClient(feedkeep)
+
+
+def name_of(browser: PageClient) -> str:
+    found = re.search(r"<h1>([^<]*)<", browser.get("/account").reply.text)
+    assert found is not None
+    return found[1]
+
+
+def test_a_wrong_name_and_a_wrong_password_answer_alike_and_keep_the_name(
+    feedkeep: FeedkeepProcess,
+) -> None:
+    name, unknown = feedkeep.new_account(PASSWORD), "nobody12"
+    shown = {}
+    for typed in (name, unknown):
+        page = PageClient(feedkeep).sign_in(typed, "wrong")
+        assert page.status == 403
+        assert page.problem("password") == "The name or the password is not right."
+        assert page.values("name") == [typed]
+        assert page.values("password") == [""]
+        shown[typed] = page.reply.text.replace(typed, "NAME")
+    assert shown[name] == shown[unknown]
+
+
+def test_too_many_wrong_passwords_have_to_wait(stranger: PageClient) -> None:
+    for _ in range(10):
+        assert stranger.sign_in("some-name", "wrong").status == 403
+    page = stranger.sign_in("some-name", "wrong")
+    assert page.status == 429
+    assert int(page.reply.headers["Retry-After"]) > 0
+    assert "wait" in page.problem("password")
+
+
+def test_signing_out_ends_the_session(anna: PageClient) -> None:
+    session = anna.http.cookies["feedkeep"]
+    assert "You are signed out" in anna.post("/sign-out").note
+    anna.http.cookies.set("feedkeep", session, domain="127.0.0.1")
+    assert anna.get("/").path == "/sign-in"
+
+
+def test_nobody_signs_up_where_that_is_closed(stranger: PageClient) -> None:
+    page = stranger.get("/sign-up")
+    assert page.status == 403
+    assert "works no longer" in page.text
+    assert stranger.post("/sign-up", {"name": "x1", "password": PASSWORD}).status == 403
+
+
+@pytest.mark.parametrize("link", ["x", "fi_" + "A" * 44, "é", "a b", "x" * 500])
+def test_a_link_that_is_none_says_so(stranger: PageClient, link: str) -> None:
+    for kind in ("sign-up", "reset"):
+        page = stranger.get(f"/{kind}/{link}")
+        assert page.status == 403
+        assert "works no longer" in page.text
+
+
+def test_a_forgotten_password_is_set_by_a_code_once(anna: PageClient, stranger: PageClient) -> None:
+    name = name_of(anna)
+    codes = re.findall(r"<code>([\w-]{19})</code>", anna.post("/account/codes").reply.text)
+    anna.process.tokens += codes
+    assert len(set(codes)) == 10
+    assert "shown once" in anna.get("/account/codes").text
+    assert "10 recovery codes left" in anna.get("/account").text
+    data = {"name": name, "code": codes[0].upper().replace("-", " "), "password": "short"}
+    page = stranger.post("/recover", data)
+    assert page.status == 400
+    assert "at least 8 characters" in page.problem("password")
+    assert page.values("code") == [data["code"].split(" ")[0]]  # up to the first space
+    page = stranger.post("/recover", {**data, "password": NEW_PASSWORD})
+    assert page.path == "/"
+    assert "new password counts" in page.note
+    assert "9 recovery codes left" in stranger.get("/account").text
+    assert anna.get("/").path == "/sign-in"
+    again = PageClient(anna.process).post("/recover", {**data, "password": PASSWORD})
+    assert again.status == 403
+    assert "used before" in again.problem("code")
+
+
+def test_a_code_for_a_name_that_nobody_has_answers_as_a_wrong_code(
+    feedkeep: FeedkeepProcess,
+) -> None:
+    name, shown = feedkeep.new_account(PASSWORD), {}
+    for typed in (name, "nobody12"):
+        data = {"name": typed, "code": "aaaa-bbbb-cccc-dddd", "password": NEW_PASSWORD}
+        page = PageClient(feedkeep).post("/recover", data)
+        assert page.status == 403
+        shown[typed] = page.reply.text.replace(typed, "NAME")
+    assert shown[name] == shown["nobody12"]
+
+
+def test_codes_are_guessed_as_slowly_as_passwords(stranger: PageClient) -> None:
+    data = {"name": "somebody2", "code": "aaaa-bbbb-cccc-dddd", "password": NEW_PASSWORD}
+    statuses = [stranger.post("/recover", data).status for _ in range(11)]
+    assert statuses == [403] * 10 + [429]
+
+
+def test_an_administrator_makes_a_link_that_sets_a_password_once(
+    chief: PageClient, feedkeep: FeedkeepProcess
+) -> None:
+    ben, name = signed_in(feedkeep)
+    page = chief.post("/people/reset-link", {"name": name})
+    (link,) = page.secrets
+    feedkeep.tokens.append(link.rsplit("/", 1)[1])
+    assert "shown once" in chief.get("/people/link").text
+    fresh = PageClient(feedkeep)
+    assert name in fresh.get(link).text
+    assert "at least 8" in fresh.post("/reset", {"password": "short"}).problem("password")
+    assert fresh.post("/reset", {"password": NEW_PASSWORD}).path == "/"
+    assert ben.get("/").path == "/sign-in"
+    assert PageClient(feedkeep).get(link).status == 403
+    assert fresh.post("/reset", {"password": NEW_PASSWORD}).status == 403
+
+
+def test_a_new_password_signs_out_all_others_and_keeps_this_browser(anna: PageClient) -> None:
+    name = name_of(anna)
+    other = PageClient(anna.process)
+    other.sign_in(name)
+    page = anna.post("/account/password", {"new_password": "short"})
+    assert page.status == 400
+    assert "at least 8" in page.problem("new_password")
+    assert anna.post("/account/password", {"new_password": NEW_PASSWORD}).path == "/account"
+    assert other.get("/").path == "/sign-in"
+    assert anna.get("/").path == "/"
+    assert other.sign_in(name, NEW_PASSWORD).path == "/"
+    assert "signed out" in anna.post("/account/sign-out-others").note
+    assert other.get("/").path == "/sign-in"
+
+
+@pytest.mark.parametrize(
+    ("form", "field", "data"),
+    [
+        ("/account/password", "password", {"new_password": NEW_PASSWORD}),
+        ("/account/codes", "codes_password", {}),
+        ("/account/delete", "delete_password", {"name": "NAME"}),
+        ("/people/reset-link", "password", {"name": "NAME"}),
+        ("/people/change", "password", {"name": "NAME", "action": "disable"}),
+    ],
+)
+def test_what_is_dangerous_asks_for_the_password_again_if_it_was_typed_long_ago(
+    chief: PageClient, form: str, field: str, data: dict[str, str]
+) -> None:
+    name = name_of(chief)
+    data = {key: value.replace("NAME", name) for key, value in data.items()}
+    age_sessions(chief.process, name)
+    asked = "/account" if form.startswith("/account") else f"/people/of/{name}"
+    assert "once more" in chief.get(asked).text
+    for typed in ("", "wrong"):
+        page = chief.post(form, {**data, "password": typed})
+        assert page.status == 403, page.text
+        assert "not your password" in page.problem(field)
+    assert chief.get("/").path == "/"
+    assert chief.post(form, {**data, "password": PASSWORD}).status in {200, 400}
+    if form == "/account/codes":
+        assert "once more" not in chief.get("/account").text
+
+
+def age_sessions(process: FeedkeepProcess, name: str) -> None:
+    """Let all sessions of an account have begun eleven minutes ago."""
+    minutes_us = 11 * 60 * 1_000_000
+    if process.database.startswith("sqlite"):
+        import sqlite3  # noqa: PLC0415
+
+        with sqlite3.connect(process.folder / "feedkeep.db") as connection:
+            connection.execute("UPDATE token SET created = created - ?", (minutes_us,))
+        connection.close()
+        return
+    import asyncio  # noqa: PLC0415
+
+    import asyncpg  # noqa: PLC0415
+
+    async def age() -> None:
+        connection = await asyncpg.connect(process.database)
+        await connection.execute("UPDATE feedkeep.token SET created = created - $1", minutes_us)
+        await connection.close()
+
+    asyncio.run(age())
+
+
+def test_language_time_zone_and_look_are_the_account_s(anna: PageClient) -> None:
+    wanted = {"language": "de", "time_zone": "Europe/Berlin", "theme": "dark"}
+    anna.post("/account/preferences", wanted)
+    text = anna.get("/account").reply.text
+    assert '<html lang="de" data-theme="dark">' in text
+    assert "<option selected>Europe/Berlin" in text
+    anna.post("/account/preferences", {"language": "xx", "time_zone": "x/y", "theme": "<b>"})
+    assert '<html lang="en">' in anna.get("/account").reply.text
+    anna.http.headers["Accept-Language"] = "fr;q=0.2, es-MX, de;q=0.9"
+    assert '<html lang="es">' in anna.get("/account").reply.text
+
+
+def test_everything_of_an_account_is_one_file(anna: PageClient) -> None:
+    anna.post("/feeds/add", {"urls": "https://a.example/feed\nhttps://b.example/feed"})
+    (first, _) = anna.get("/").values("feed")
+    anna.post(f"/feeds/{first}/move", {"new_url": "https://c.example/feed"})
+    reply = anna.http.get("/account/download")
+    assert "attachment" in reply.headers["Content-Disposition"]
+    everything = reply.json()
+    assert {feed["feed_url"] for feed in everything["feeds"]} == {
+        "https://b.example/feed", "https://c.example/feed",
+    }  # fmt: skip
+    assert everything["episode_actions"] == everything["devices"] == []
+    name = name_of(anna)
+    with anna.process.client(name) as app:
+        action = {"podcast": "https://b.example/feed", "episode": "https://b.example/1.mp3",
+                  "action": "new"}  # fmt: skip
+        app.post(f"/api/2/episodes/{name}.json", json=[action, {**action, "action": "download"}])
+        app.post(f"/api/2/devices/{name}/phone.json", json={"caption": "Phone"})
+    everything = anna.http.get("/account/download").json()
+    assert len(everything["episode_actions"]) == 2
+    assert everything["devices"][0]["caption"] == "Phone"
+    assert "hash" not in reply.text
+
+
+def test_an_account_is_deleted_by_typing_its_name(anna: PageClient) -> None:
+    name = name_of(anna)
+    page = anna.post("/account/delete", {"name": "somebody"})
+    assert page.status == 400
+    assert "Type the name" in page.problem("name")
+    assert "account is deleted" in anna.post("/account/delete", {"name": name.upper()}).note
+    assert anna.sign_in(name).status == 403
+
+
+def test_an_app_is_connected_seen_and_ended(anna: PageClient) -> None:
+    name = name_of(anna)
+    assert "No app is connected yet" in anna.get("/apps").text
+    assert "AntennaPod" in anna.get("/apps/connect").text
+    page = anna.post("/apps/connect/antennapod", {"label": "  my phone ", "scope": "write"})
+    server, user, secret = page.secrets
+    anna.process.tokens.append(secret)
+    assert (server, user) == (anna.process.base_url, name)
+    assert "data:image/svg+xml" in page.reply.text
+    assert "shown once" in anna.get("/apps/connected").text
+    with PageClient(anna.process).http as app:
+        assert app.get("/subscriptions", auth=(name, secret)).status_code == 200
+        deadline = time.monotonic() + 20
+        while "my phone Last used today" not in (shown := anna.get("/apps").text):
+            assert time.monotonic() < deadline  # it is written after the reply
+        assert "read and change your list" in shown
+        (number,) = anna.get("/apps").values("id")
+        assert "no longer" in anna.post("/apps/disconnect", {"id": number}).note
+        assert app.get("/subscriptions", auth=(name, secret)).status_code == 401
+    assert anna.post("/apps/disconnect", {"id": number}).status == 200
+    for wrong in ("x", "", "9" * 30):
+        assert anna.post("/apps/disconnect", {"id": wrong}).status == 404
+
+
+def test_an_app_that_may_only_read_changes_nothing(anna: PageClient) -> None:
+    page = anna.post("/apps/connect/developer", {"label": "shelf", "scope": "read"})
+    secret = page.secrets[0]
+    anna.process.tokens.append(secret)
+    body = {"subscriptions": [{"feed_url": "https://a.example"}]}
+    headers = {"Authorization": f"Bearer {secret}"}
+    assert anna.http.post("/subscriptions", json=body, headers=headers).status_code == 403
+    assert anna.http.get("/subscriptions", headers=headers).json()["total"] == 0
+    assert "only read your list" in anna.get("/apps").text
+
+
+@pytest.mark.parametrize("kind", ["antennapod", "gpodder", "kasts", "nextcloud", "other"])
+def test_every_kind_of_app_is_explained(anna: PageClient, kind: str) -> None:
+    assert anna.process.base_url in anna.get(f"/apps/connect/{kind}").text
+    page = anna.post(f"/apps/connect/{kind}", {})
+    anna.process.tokens.append(page.secrets[-1])
+    assert anna.process.base_url in page.secrets
+    assert anna.get("/apps/connect/nonsense").status == 404
+    assert anna.post("/apps/connect/nonsense").status == 404
+
+
+def test_no_more_apps_are_connected_than_there_may_be(anna: PageClient) -> None:
+    name = name_of(anna)
+
+    async def connect(service: object) -> None:
+        account = await service.accounts.named(name)
+        for number in range(200):
+            made = await service.apps.connect(account, str(number), "write")
+            anna.process.tokens.append(made.text)
+
+    anna.process.use(connect)
+    page = anna.post("/apps/connect/other", {"label": "one more"})
+    assert page.status == 400
+    assert "200" in page.problem("label")
+    assert page.values("label") == ["one"] or "one more" in page.reply.text
+
+
+def test_administrators_see_people_and_change_them(
+    chief: PageClient, feedkeep: FeedkeepProcess
+) -> None:
+    ben, name = signed_in(feedkeep)
+    assert name in whole_list(chief)
+    place = f"/people/of/{name}"
+    assert "Make administrator" in chief.get(place).text
+
+    def change(action: str, **more: str) -> str:
+        return chief.post("/people/change", {"name": name, "action": action, **more}).note
+
+    assert "administrator now" in change("admin")
+    assert ben.get("/people").status == 200
+    assert "no administrator" in change("no-admin")
+    assert "disabled" in change("disable")
+    assert ben.get("/").path == "/sign-in"
+    assert "disabled" in chief.get(place).text
+    assert "enabled" in change("enable")
+    page = chief.post("/people/change", {"name": name, "action": "delete", "typed": "x"})
+    assert (page.status, "Type the name" in page.problem("action")) == (400, True)
+    assert "deleted" in change("delete", typed=name)
+    assert chief.get(place).status == 404
+    for form in ("change", "reset-link"):
+        data = {"name": name, "action": "disable"}
+        assert chief.post(f"/people/{form}", data).status == 404
+    assert chief.post("/people/change", {"name": name_of(chief), "action": "x"}).status == 404
+
+
+def whole_list(chief: PageClient) -> str:
+    """Return all pages of the people."""
+    page, text = chief.get("/people"), ""
+    while True:
+        text += page.text
+        more = re.search(r'href="(/people\?after=[^"]*)"', page.reply.text)
+        if more is None:
+            return text
+        page = chief.get(more[1])
+
+
+def test_the_last_administrator_stays(tmp_path: Path) -> None:
+    with FeedkeepProcess(tmp_path, trusted_proxies="127.0.0.1") as process:
+        chief, name = administrator(process)
+        for action in ("disable", "no-admin"):
+            page = chief.post("/people/change", {"name": name, "action": action})
+            assert page.status == 400, action
+            assert "administrator" in page.problem("action")
+        page = chief.post("/account/delete", {"name": name})
+        assert page.status == 400
+        assert "administrator" in page.problem("name")
+
+
+def test_an_invitation_makes_one_account_which_sees_nothing_of_others(tmp_path: Path) -> None:
+    with FeedkeepProcess(tmp_path, trusted_proxies="127.0.0.1", registration="invited") as process:
+        chief, name = administrator(process)
+        process.passwords.append(PASSWORD)
+        (link,) = chief.post("/people/invite", {"label": "Ben"}).secrets
+        process.tokens.append(link.rsplit("/", 1)[1])
+        assert "Ben" in chief.get("/people").text
+        ben = PageClient(process)
+        assert "Make your account" in ben.get(link).text
+        for typed, field, told in [
+            ({"name": "b n", "password": PASSWORD}, "name", "letters, digits"),
+            ({"name": name.lower(), "password": PASSWORD}, "name", ""),
+            ({"name": "ben", "password": "short"}, "password", "at least 8"),
+        ]:
+            page = ben.post("/sign-up", typed)
+            assert page.status == 400, typed
+            assert page.problem(field), typed
+            assert told in page.problem(field)
+            assert page.values("name")[0] in typed["name"]
+        page = ben.post("/sign-up", {"name": "ben", "password": PASSWORD})
+        assert page.path == "/"
+        assert "Welcome" in page.note
+        assert "/people" not in page.reply.text
+        assert PageClient(process).get(link).status == 403
+        assert ben.post("/sign-up", {"name": "eve", "password": PASSWORD}).status == 403
+        (other,) = chief.post("/people/invite", {}).secrets
+        process.tokens.append(other.rsplit("/", 1)[1])
+        number = chief.get("/people").values("id")[-1]
+        assert "no longer" in chief.post("/people/withdraw", {"by": name, "id": number}).note
+        assert chief.post("/people/withdraw", {"by": name, "id": number}).status == 200
+        assert chief.post("/people/withdraw", {"by": "nobody", "id": number}).status == 404
+        assert chief.post("/people/withdraw", {"by": name, "id": "x"}).status == 404
+        assert PageClient(process).get(other).status == 403
+
+
+def test_a_name_that_apps_refuse_is_told_where_apps_are_connected(tmp_path: Path) -> None:
+    with FeedkeepProcess(tmp_path, trusted_proxies="127.0.0.1", registration="open") as process:
+        process.passwords.append(PASSWORD)
+        process.new_account(PASSWORD)
+        zoe = PageClient(process)
+        assert "Make an account" in zoe.get("/sign-in").text
+        page = zoe.post("/sign-up", {"name": "zoë@home", "password": PASSWORD})
+        assert "cannot log in with your name" in page.note
+        assert "takes no @" in zoe.get("/apps/connect/antennapod").text
+
+
+def test_signing_up_without_an_invitation_is_slowed_down(tmp_path: Path) -> None:
+    with FeedkeepProcess(tmp_path, trusted_proxies="127.0.0.1", registration="open") as process:
+        process.passwords.append(PASSWORD)
+        taken, eve = process.new_account(PASSWORD), PageClient(process)
+        statuses = {eve.post("/sign-up", {"name": taken, "password": PASSWORD}).status}
+        while 429 not in statuses and len(process.log.read_bytes()) < 1_000_000:
+            statuses.add(eve.post("/sign-up", {"name": taken, "password": PASSWORD}).status)
+        assert statuses == {400, 429}
+
+
+def test_invitations_that_are_switched_off_are_told_where_they_would_be_made(
+    chief: PageClient,
+) -> None:
+    assert "Invitations are switched off" in chief.get("/people").text
+    page = chief.post("/people/invite", {"label": "Ben"})
+    assert page.status == 400
+    assert "registration" in page.text
+
+
+def test_health_says_version_store_and_size(chief: PageClient) -> None:
+    text = chief.get("/people").text
+    assert re.search(r"Kept in (SQLite|PostgreSQL), [\d.,]+ (kB|MB)", text)
+    assert re.search(r"Wrong passwords in the last five minutes \d+", text)

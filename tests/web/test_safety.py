@@ -1,0 +1,269 @@
+"""Who may open which page, what a browser is told, and what no other page can make it do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from feedkeep_process import FeedkeepProcess
+from page_client import PASSWORD, PageClient, Shown, administrator, signed_in
+from route_table import all_pages, all_routes, path_of
+
+from feedkeep.http.routing import PublicRoute, Route
+
+VALUES = {
+    "guid": "00000000-0000-4000-8000-000000000001", "format": "opml", "app": "antennapod",
+    "name": "Nobody", "link": "x", "user": "x", "device": "x", "deletion_id": "1", "count": "1",
+    "scope": "account",
+}  # fmt: skip
+DOWNLOADS = {"/export/opml", "/account/download", "/feeds/changed"}
+FOREIGN = [
+    {"Sec-Fetch-Site": "cross-site"},
+    {"Sec-Fetch-Site": "same-site"},
+    {"Sec-Fetch-Site": "cross-site", "Origin": "https://player.example"},
+    {"Origin": "https://player.example"},
+    {"Origin": "https://evil.example"},
+    {"Origin": "null"},
+]
+
+
+def pages(method: str, kind: type[Route | PublicRoute] = Route) -> list[str]:
+    """Return the paths of all pages that take a method."""
+    return [
+        path_of(target.path, VALUES)
+        for target in all_pages()
+        if isinstance(target.route, kind) and method in target.route.methods
+    ]
+
+
+@pytest.fixture(scope="module")
+def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FeedkeepProcess]:
+    folder = tmp_path_factory.mktemp("safety")
+    with FeedkeepProcess(
+        folder,
+        trusted_proxies="127.0.0.1",
+        cors_origins="https://player.example,*",
+        registration="invited",
+    ) as process:
+        process.passwords.append(PASSWORD)
+        yield process
+
+
+@pytest.fixture
+def anna(process: FeedkeepProcess) -> PageClient:
+    return administrator(process)[0]
+
+
+@pytest.fixture
+def stranger(process: FeedkeepProcess) -> PageClient:
+    return PageClient(process)
+
+
+def test_there_are_pages_to_look_at() -> None:
+    assert len(pages("GET")) >= 10
+    assert len(pages("POST")) >= 15
+
+
+def test_who_is_not_signed_in_is_led_to_sign_in_and_back(
+    stranger: PageClient, process: FeedkeepProcess
+) -> None:
+    name = process.new_account(PASSWORD)
+    for path in pages("GET"):
+        page = stranger.get(path)
+        assert page.path == "/sign-in", path
+        assert page.values("next") == [path]
+    data = {"name": name, "password": PASSWORD, "next": "/apps"}
+    assert stranger.post("/sign-in", data).path == "/apps"
+
+
+def test_a_form_of_who_is_not_signed_in_changes_nothing_and_says_so(stranger: PageClient) -> None:
+    for path in pages("POST"):
+        page = stranger.post(path)
+        assert page.status == 401, path
+        assert "You are signed out" in page.text
+        assert "WWW-Authenticate" not in page.reply.headers  # or the browser asks by itself
+
+
+@pytest.mark.parametrize(
+    "place", ["https://evil.example", "//evil.example", "/\\evil.example", "evil", "", "/\nx"]
+)
+def test_nobody_is_led_to_another_service_after_signing_in(
+    stranger: PageClient, process: FeedkeepProcess, place: str
+) -> None:
+    data = {"name": process.new_account(PASSWORD), "password": PASSWORD, "next": place}
+    assert stranger.bare_post("/sign-in", data).headers["Location"] == "/"
+
+
+def test_no_page_of_another_origin_sends_a_form_whatever_the_interface_allows(
+    anna: PageClient,
+) -> None:
+    for path in [*pages("POST"), *pages("POST", PublicRoute)]:
+        for headers in FOREIGN:
+            reply = anna.bare_post(path, {"urls": "https://a.example"}, headers=headers)
+            assert reply.status_code == 403, (path, headers)
+            assert "You may not do that" in Shown(reply).text
+    assert anna.get("/").values("feed") == []
+
+
+@pytest.mark.parametrize(
+    "headers", [{"Sec-Fetch-Site": "same-origin"}, {"Sec-Fetch-Site": "none"}, {"Origin": ""}, {}]
+)
+def test_our_own_pages_send_forms(anna: PageClient, headers: dict[str, str]) -> None:
+    if "Origin" in headers:
+        headers = {"Origin": anna.process.base_url}
+    reply = anna.bare_post("/feeds/add", {"urls": "https://a.example"}, headers=headers)
+    assert reply.status_code == 303
+
+
+def test_every_page_may_load_and_be_framed_by_nothing_from_elsewhere(
+    anna: PageClient, stranger: PageClient
+) -> None:
+    shown = [anna.get(path) for path in pages("GET") if path not in DOWNLOADS]
+    shown += [stranger.get(path) for path in ("/sign-in", "/sign-up", "/recover", "/reset")]
+    shown += [anna.post(path) for path in pages("POST") if path != "/sign-out"][:3]
+    for page in shown:
+        headers = page.reply.headers
+        assert headers["Content-Security-Policy"].startswith("default-src 'none';"), page.path
+        assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
+        assert "unsafe" not in headers["Content-Security-Policy"]
+        assert headers["Referrer-Policy"] == "same-origin"
+        assert headers["Cross-Origin-Opener-Policy"] == "same-origin"
+        assert headers["X-Content-Type-Options"] == "nosniff"
+        assert headers["Cache-Control"] == "no-store"
+        assert not re.search(
+            r"<style|\sstyle=|\son\w+=|<script(?! src=\"/static/)", page.reply.text
+        )
+        assert not re.search(r'(?:src|action)="(?!/|data:)', page.reply.text)
+
+
+def test_static_files_are_kept_for_good_and_named_by_what_is_in_them(stranger: PageClient) -> None:
+    found = set(re.findall(r"/static/[\w.]+", stranger.get("/sign-in").reply.text))
+    assert len(found) == 3
+    sizes = {}
+    for path in found:
+        reply = stranger.http.get(path)
+        assert reply.headers["Cache-Control"] == "public, max-age=31536000, immutable"
+        sizes[path.rsplit(".", 1)[1]] = len(reply.content)
+    assert sizes["css"] <= 14 * 1024
+    assert sizes["js"] <= 8 * 1024
+    assert stranger.get("/static/style.css").status == 404
+
+
+def test_the_cookie_of_a_session_is_the_service_s_own_and_of_https_only_where_that_is_used(
+    process: FeedkeepProcess,
+) -> None:
+    name = process.new_account(PASSWORD)
+    data = {"name": name, "password": PASSWORD}
+    plain = PageClient(process).bare_post("/sign-in", data)
+    assert plain.headers["Set-Cookie"].startswith("feedkeep=fp_")
+    assert plain.headers["Set-Cookie"].endswith(
+        "; Path=/; Max-Age=34560000; HttpOnly; SameSite=Lax"
+    )
+    proxied = {"X-Forwarded-Proto": "https"}
+    secure = PageClient(process).bare_post("/sign-in", data, headers=proxied)
+    assert secure.headers["Set-Cookie"].startswith("__Host-feedkeep=fp_")
+    assert secure.headers["Set-Cookie"].endswith("; HttpOnly; SameSite=Lax; Secure")
+
+
+def test_a_browser_s_session_opens_nothing_but_pages(anna: PageClient) -> None:
+    session = anna.http.cookies["feedkeep"]
+    anna.process.tokens.append(session)
+    as_token = session.replace("fp_", "fk_", 1)
+    ways: list[dict[str, str]] = [
+        {"Cookie": f"feedkeep={session}"},
+        {"Cookie": f"sessionid={session}"},
+        {"Cookie": f"sessionid={session.replace('fp_', 'fs_', 1)}"},
+        {"Authorization": f"Bearer {session}"},
+        {"Authorization": f"Bearer {as_token}"},
+    ]
+    for target in all_routes():
+        if isinstance(target.route, Route):
+            path = path_of(target.path, VALUES)
+            for headers in ways:
+                reply = httpx.get(anna.process.base_url + path, headers=headers)
+                assert reply.status_code == 401, (path, headers)
+
+
+def test_what_opens_the_interface_opens_no_page(process: FeedkeepProcess) -> None:
+    name = process.new_account(PASSWORD)
+    token = process.new_token(name)
+    with httpx.Client(base_url=process.base_url) as app:
+        app.post(f"/api/2/auth/{name}/login.json", auth=(name, PASSWORD))
+        session = app.cookies["sessionid"]
+    process.tokens.append(session)
+    for text in (token, session):
+        for cookie in (text, "fp_" + text[3:]):
+            for headers in ({"Cookie": f"feedkeep={cookie}"}, {"Authorization": f"Bearer {text}"}):
+                reply = httpx.get(f"{process.base_url}/apps", headers=headers)
+                assert reply.status_code == 303, headers
+    reply = httpx.get(f"{process.base_url}/apps", auth=(name, PASSWORD))
+    assert reply.status_code == 303
+
+
+def test_what_is_for_administrators_is_refused_to_everybody_else(
+    process: FeedkeepProcess, anna: PageClient
+) -> None:
+    ben, name = signed_in(process)
+    for path in ("/people", f"/people/of/{name}", "/people/link"):
+        assert anna.get(path).status == 200
+        assert ben.get(path).status == 403
+    for path in [path for path in pages("POST") if path.startswith("/people/")]:
+        data = {"name": name, "action": "admin", "by": name, "id": "1", "label": "x"}
+        assert ben.post(path, data).status == 403
+    account = process.use(lambda service: service.accounts.named(name))
+    assert not account.is_admin
+    assert "/people" not in ben.get("/").reply.text
+
+
+def test_nobody_sees_or_changes_what_is_another_s(
+    process: FeedkeepProcess, anna: PageClient
+) -> None:
+    anna.post("/feeds/add", {"urls": "https://secret.example/feed"})
+    (guid,) = anna.get("/").values("feed")
+    made = anna.post("/apps/connect/antennapod", {"label": "phone"})
+    process.tokens += [text for text in made.secrets if text.startswith("fk_")]
+    (number,) = anna.get("/apps").values("id")
+    before = anna.get("/").reply.text
+    ben, _ = signed_in(process)
+    assert "secret.example" not in ben.get("/").reply.text
+    assert ben.get(f"/feeds/{guid}").status == 404
+    for form in ("move", "merge", "delete"):
+        data = {"new_url": "https://b.example", "other_url": "https://secret.example/feed"}
+        assert ben.post(f"/feeds/{guid}/{form}", data).status == 404
+    for form in ("unsubscribe", "subscribe"):
+        ben.post(f"/feeds/{form}", {"feed": guid, "only": guid})
+    ben.post("/feeds/undo", {"first": "1", "last": "9" * 17, "is_subscribed": "1"})
+    ben.post("/apps/disconnect", {"id": number})
+    assert anna.get("/").reply.text == before
+    assert anna.get("/apps").values("id") == [number]
+    assert ben.get("/apps").values("id") == []
+
+
+def test_no_secret_of_the_pages_ends_in_the_log(tmp_path: Path) -> None:
+    with FeedkeepProcess(tmp_path, trusted_proxies="127.0.0.1", registration="invited") as process:
+        link = re.search(r"/sign-up/(\S+)", "".join(process.printed))
+        assert link is not None
+        process.tokens.append(link[1])
+        process.passwords.append(PASSWORD)
+        anna = PageClient(process)
+        anna.get(link[0])
+        anna.post("/sign-up", {"name": "anna", "password": PASSWORD})
+        codes = re.findall(r"<code>([\w-]{19})</code>", anna.post("/account/codes").reply.text)
+        assert len(codes) == 10
+        invited = anna.post("/people/invite", {"label": "Ben"}).secrets[0]
+        reset = anna.post("/people/reset-link", {"name": "anna"}).secrets[0]
+        app = anna.post("/apps/connect/other", {"label": "x"}).secrets[2]
+        process.tokens += [*codes, invited.rsplit("/", 1)[1], reset.rsplit("/", 1)[1], app]
+        process.tokens.append(anna.http.cookies["feedkeep"])
+        ben = PageClient(process)
+        for path in (invited, reset):
+            page = ben.get(path)
+            assert page.status == 200
+            assert path.rsplit("/", 1)[1] not in str(page.reply.url)  # nor in a Referer, then
+        ben.post("/recover", {"name": "anna", "code": codes[0], "password": PASSWORD})
+        ben.post("/recover", {"name": codes[1], "code": codes[1], "password": "x"})
+        ben.post("/sign-in", {"name": PASSWORD, "password": app})
+    # FeedkeepProcess looks for all of them in the log and in the database when it stops.
