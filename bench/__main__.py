@@ -15,11 +15,12 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from statistics import median
 
-from bench import cases, databases, growth, throughput
+from bench import cases, databases, growth, pages, throughput
 from bench.data import Population, write_etags
 from bench.subjects import FEEDKEEP, Subject, feedkeep, floor
 from bench.throughput import Calm, Result
 from bench.wrk import check_installed, load
+from feedkeep.logs import configure_logs
 
 OUTPUT = Path("build/bench")
 POPULATION = Population(10_000, 100)
@@ -39,7 +40,7 @@ def main() -> None:
         parser.error(f"there is no {', '.join(sorted(unknown))}; there are {', '.join(_DO)}")
     check_installed()
     with _folder() as folder:
-        for what in chosen.what or ("throughput", "growth", "import"):
+        for what in chosen.what or ("throughput", "growth", "import", "pages"):
             _DO[what](folder, chosen.rounds, chosen.seconds)
 
 
@@ -128,6 +129,11 @@ def _import(folder: Path, rounds: int, _seconds: float) -> None:
            f" ({min(rates):,.0f} to {max(rates):,.0f}).\n")  # fmt: skip
 
 
+def _pages(folder: Path, rounds: int, _seconds: float) -> None:
+    configure_logs("warning")
+    _write("pages.md", pages.table(asyncio.run(pages.measure(folder, rounds))))
+
+
 def _soak(folder: Path, _rounds: int, _seconds: float) -> None:
     database = databases.sqlite(folder)()
     told = []
@@ -181,6 +187,7 @@ _DO: dict[str, Callable[[Path, int, float], None]] = {
     "throughput": _throughput,
     "growth": _growth,
     "import": _import,
+    "pages": _pages,
     "soak": _soak,
 }
 

@@ -18,6 +18,8 @@ from feedkeep_process import FeedkeepProcess
 from forms import IS_FULL
 
 SENDERS = 32
+PASSWORD = "correct horse battery"
+STATUSES_OF_PROTOCOLS = {b"200", b"400", b"401", b"403", b"404", b"405"}
 SECONDS_FOR_AN_ANSWER = 0.15
 INSIDE = re.compile(
     rb"SELECT |INSERT |UPDATE |Traceback|sqlite|postgres|apsw|asyncpg|falcon|uvicorn|python"
@@ -26,6 +28,7 @@ INSIDE = re.compile(
 )
 GUID = "00000000-0000-4000-8000-000000000001"
 CUT = b"cut"
+FORM = "application/x-www-form-urlencoded"
 WORTH_TRYING = [
     b"\r\n", b"\n", b"\0", b"\xff\xfe", b"\xed\xa0\x80", b"%00", b"%ff", b"..", b"/v1", b"'",
     b'"', b"\\ud800", b"[" * 2_000, b'{"a":' * 500, b"9" * 400, b"-1", b"1e999", b"NaN", b"null",
@@ -117,6 +120,63 @@ def _written(token: str, method: str, path: str, body: object) -> bytes:
     return "\r\n".join([*lines, "", ""]).encode() + content
 
 
+def requests_of_pages(session: str) -> list[bytes]:
+    """Return a good form of each kind, and a request of each page, by a browser's session."""
+    guids = f"feed={GUID}&feed={GUID}&only={GUID}&show=unsubscribed"
+    upload = (
+        '--x\r\nContent-Disposition: form-data; name="file"; filename="a.opml"\r\n'
+        "Content-Type: text/xml\r\n\r\n<opml><body><outline xmlUrl='https://d'/></body></opml>\r\n"
+        '--x\r\nContent-Disposition: form-data; name="text"\r\n\r\nhttps://e\r\n--x--\r\n'
+    )
+    forms = {
+        "/feeds/add": "urls=https%3A%2F%2Fa.example%0D%0Ab.example",
+        "/feeds/unsubscribe": guids,
+        "/feeds/subscribe": guids,
+        "/feeds/undo": "first=1&last=9999999999999999&is_subscribed=1",
+        f"/feeds/{GUID}/move": "new_url=https%3A%2F%2Fc.example&tell_apps=1",
+        f"/feeds/{GUID}/merge": "other_url=https%3A%2F%2Fc.example",
+        f"/feeds/{GUID}/delete": "",
+        "/import": upload,
+        "/import/carry-out": "list=https%3A%2F%2Fa.example%20" + GUID,
+        "/apps/connect/antennapod": "label=x&scope=read",
+        "/apps/disconnect": "id=1",
+        "/account/preferences": "language=de&time_zone=Europe%2FBerlin&theme=dark",
+        "/account/codes": "password=x",
+        "/account/delete": "name=x&password=x",
+        "/sign-in": "name=x&password=x&next=%2Fapps",
+        "/sign-up": "name=x&password=x",
+        "/recover": "name=x&code=aaaa-bbbb-cccc-dddd&password=x",
+        "/reset": "password=x",
+        "/people/invite": "label=x",
+        "/people/change": "name=x&action=delete&typed=x",
+    }
+    pages = [
+        "/", "/?q=a&order=added&page=2&show=unsubscribed", "/feeds/changed?since=1",
+        f"/feeds/{GUID}", "/import", "/export/opml", "/apps", "/apps/connect/gpodder",
+        "/apps/connected", "/account", "/account/download", "/account/codes", "/people",
+        "/sign-in?next=%2Fapps", "/sign-up/fi_x", "/reset/fr_x", "/static/style.css", "/nowhere",
+    ]  # fmt: skip
+    return [
+        *(_written_by_browser(session, "POST", path, body) for path, body in forms.items()),
+        *(_written_by_browser(session, "GET", path, "") for path in pages),
+    ]
+
+
+def _written_by_browser(session: str, method: str, path: str, body: str) -> bytes:
+    kind = "multipart/form-data; boundary=x" if body.startswith("--x") else FORM
+    lines = [
+        f"{method} {path} HTTP/1.1",
+        "Host: feeds.example",
+        f"Cookie: feedkeep={session}; feedkeep_note=eyJraW5kIjoic2F2ZWQifQ; feedkeep_reset=x",
+        "Accept: text/html",
+        "Accept-Language: de;q=0.9, fr",
+        "Sec-Fetch-Site: same-origin",
+        f"Content-Type: {kind}",
+        f"Content-Length: {len(body)}",
+    ]
+    return "\r\n".join([*lines, "", body]).encode()
+
+
 def mutated(chance: random.Random, good: list[bytes]) -> bytes:
     data = bytearray(chance.choice(good))
     for _ in range(chance.choice([1, 1, 1, 2, 3, 8])):
@@ -203,12 +263,16 @@ def is_error(body: bytes, status: str) -> bool:
     return set(told) == {"code", "message"} and told["code"] == status
 
 
-def prove(process: FeedkeepProcess, count: int, seed: int) -> list[str]:
-    """Send mutated requests; return all that was wrong."""
+def prove(process: FeedkeepProcess, count: int, seed: int, kind: str = "protocols") -> list[str]:
+    """Send mutated requests of apps, or of browsers; return all that was wrong."""
     url = httpx.URL(process.base_url)
     address = url.host, url.port or 80
-    name, chance = process.new_account(), random.Random(seed)
-    good = requests(process.new_token(name), name)
+    name, chance = process.new_account(PASSWORD), random.Random(seed)
+    if kind == "pages":
+        session = process.use(lambda s: s.page_sessions.sign_in(name, PASSWORD, "", "")).text
+        good, expected = requests_of_pages(session), {b"200", b"303", b"400", b"403", b"404"}
+    else:
+        good, expected = requests(process.new_token(name), name), STATUSES_OF_PROTOCOLS
     found: list[str] = []
     statuses: dict[bytes, int] = {}
 
@@ -224,18 +288,22 @@ def prove(process: FeedkeepProcess, count: int, seed: int) -> list[str]:
 
     asyncio.run(go())
     assert sum(statuses.values()) - statuses.get(b"", 0) > count // 2, statuses
-    assert {b"200", b"400", b"401", b"403", b"404", b"405"} <= statuses.keys(), statuses
+    assert expected <= statuses.keys(), statuses
     assert httpx.get(f"{process.base_url}/readyz").status_code == 200
     lines = [json.loads(line) for line in process.log.read_text().splitlines()]
     found += [str(line) for line in lines if line["level"] not in {"info", "warning"}]
     return found
 
 
+@pytest.mark.parametrize("kind", ["protocols", "pages"])
 def test_no_bytes_make_a_server_error(
-    start: Callable[..., FeedkeepProcess], store_kind: str, amount: Callable[[int, int], int]
+    start: Callable[..., FeedkeepProcess],
+    store_kind: str,
+    amount: Callable[[int, int], int],
+    kind: str,
 ) -> None:
     seed = time.time_ns() if IS_FULL else 7
-    found = prove(start(store_kind), amount(1_200, 100_000), seed)
+    found = prove(start(store_kind), amount(1_200, 100_000), seed, kind)
     assert found == [], f"with the seed {seed}"
 
 

@@ -1,0 +1,89 @@
+"""What a page costs: its bytes, and the processor time of the whole application for it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import MutableMapping
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import msgspec
+
+from feedkeep.assembly import open_service
+from feedkeep.edges import edges
+from feedkeep.http.application import Application
+from feedkeep.rules.subscriptions import want
+from feedkeep.settings import Settings
+
+SIZES = (100, 1_000)
+PAGES = {"my feeds": "/", "my apps": "/apps", "my account": "/account", "sign-in": "/sign-in"}
+
+
+class Cost(msgspec.Struct, frozen=True):
+    """What one page costs.
+
+    Attributes:
+        page: What it is called.
+        feeds: How many feeds the account has.
+        size_bytes: The bytes of its HTML.
+        milliseconds: The processor time, of all threads; the median of the rounds.
+    """
+
+    page: str
+    feeds: int
+    size_bytes: int
+    milliseconds: float
+
+
+async def measure(folder: Path, rounds: int) -> list[Cost]:
+    """Return what each page costs on SQLite, for accounts of two sizes with 20 apps each."""
+    settings = Settings(database=f"sqlite:///{folder}/pages.db")
+    costs = []
+    async with open_service(settings) as service:
+        application = Application(edges(service, settings), settings)
+        for size in SIZES:
+            account = await service.accounts.create(f"with{size}", "a password for the bench")
+            urls = [f"https://feeds.example/podcasts/{number}/rss.xml" for number in range(size)]
+            await service.subscriptions.add(account.id, [want(url, None) for url in urls])
+            for number in range(20):
+                await service.tokens.create(account.name, f"app {number}", None)
+            session = await service.page_sessions.begin(account, "bench")
+            for page, path in PAGES.items():
+                taken, length = [], 0
+                for _ in range(4 * rounds):
+                    begun = time.process_time()
+                    length = await _load(application, path, session.text)
+                    taken.append(time.process_time() - begun)
+                costs.append(Cost(page, size, length, 1_000 * median(taken)))
+    return costs
+
+
+def table(costs: list[Cost]) -> str:
+    """Return the costs as a table."""
+    lines = ["| page | feeds | bytes | processor time |", "|---|---|---|---|"]
+    lines += [
+        f"| {cost.page} | {cost.feeds:,} | {cost.size_bytes:,} | {cost.milliseconds:.2f} ms |"
+        for cost in costs
+    ]
+    return "\n".join(lines) + "\n"
+
+
+async def _load(application: Application, path: str, session: str) -> int:
+    length = 0
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: MutableMapping[str, Any]) -> None:
+        nonlocal length
+        assert message.get("status", 200) == 200  # noqa: PLR2004
+        length += len(message.get("body", b""))
+
+    scope = {
+        "type": "http", "method": "GET", "path": path, "query_string": b"", "scheme": "http",
+        "headers": [(b"host", b"feeds.example"), (b"cookie", f"feedkeep={session}".encode())],
+        "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 80), "asgi": {"version": "3.0"},
+    }  # fmt: skip
+    await application(scope, receive, send)
+    return length
