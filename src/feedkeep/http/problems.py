@@ -6,7 +6,6 @@ import structlog
 from starlette.responses import Response
 
 from feedkeep.errors import (
-    AccountError,
     DeletedSubscription,
     FeedkeepError,
     Forbidden,
@@ -79,8 +78,6 @@ def refusal_of(error: Exception, allow: str, invalid_status: int = METHOD_NOT_AL
     match error:
         case Forbidden():
             return Refusal(FORBIDDEN, str(error))
-        case AccountError():
-            return Refusal(BAD_REQUEST, INVALID, str(error))
         case InvalidInput() if invalid_status != METHOD_NOT_ALLOWED:
             return Refusal(invalid_status, INVALID, str(error))
         case InvalidInput():

@@ -6,7 +6,7 @@ from typing import Any
 
 from starlette.responses import RedirectResponse, Response
 
-from feedkeep.errors import NotAuthorized, TooManyAttempts
+from feedkeep.errors import AccountError, NotAuthorized, TooManyAttempts
 from feedkeep.http.doors import log_refusal
 from feedkeep.http.pages.forms import Form
 from feedkeep.http.pages.languages import Words
@@ -115,6 +115,8 @@ def status_of(error: Exception) -> int:
     """Return the status of a page that shows a form again because of an error."""
     if isinstance(error, NotAuthorized):
         return FORBIDDEN  # not 401: browsers would ask for a password by themselves
+    if isinstance(error, AccountError):
+        return BAD_REQUEST
     return refusal_of(error, "", BAD_REQUEST).status
 
 
