@@ -208,4 +208,5 @@ def test_a_file_that_was_cut_off_gives_what_it_has_with_a_warning() -> None:
 
 
 def test_a_file_that_is_read_whole_has_no_warning() -> None:
-    assert read_feed_list(NESTED.format(version="2.0", encoding="utf-8").encode()).warning == ""
+    found = read_feed_list(NESTED.format(version="2.0", encoding="utf-8").encode())
+    assert found.warning is None

@@ -31,7 +31,6 @@ def openpodcast_routes(
         PublicRoute("/livez", get=LiveResource().get),
         PublicRoute("/readyz", get=ReadyResource(service).get),
         PublicRoute("/openapi.json", get=document.get),
-        PublicRoute("/", get=leading_to("docs")),
         PublicRoute("/docs", get=DocsResource().get),
         PublicRoute("/docs/", get=leading_to("../docs")),
         PublicRoute("/docs/{name}", get=DocsFileResource().get),
