@@ -2,7 +2,8 @@
 
 FeedkeepError
 ├── InvalidInput            something sent is not valid; the detail says what and what to do
-│   └── InvalidFeedUrl      a text that is not an accepted feed URL
+│   ├── InvalidFeedUrl      a text that is not an accepted feed URL
+│   └── FeedUrlTaken        a feed URL that belongs to another subscription
 ├── NotAuthorized           whoever asks is not let in; never says why
 │   └── NotSignedIn         a browser without a session
 ├── Forbidden               whoever asks is known, and may not do that
@@ -64,6 +65,10 @@ class InvalidInput(FeedkeepError):
 
 class InvalidFeedUrl(InvalidInput):
     """A text that is not an accepted feed URL (contract, section 3)."""
+
+
+class FeedUrlTaken(InvalidInput):
+    """A feed URL that belongs to another subscription of the account (contract, section 5)."""
 
 
 class NotAuthorized(FeedkeepError):

@@ -174,7 +174,7 @@ def test_a_feed_moves_and_its_former_address_is_shown(anna: PageClient) -> None:
     ("form", "field", "typed", "told"),
     [
         ("move", "new_url", "new.example", "No protocol present"),
-        ("move", "new_url", url(1), "belongs to another subscription"),
+        ("move", "new_url", url(1), "belongs to another feed in your list"),
         ("merge", "other_url", "x", "No protocol present"),
         ("merge", "other_url", "https://unknown.example", "no other feed"),
         ("merge", "other_url", url(0), "no other feed"),

@@ -7,7 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from feedkeep.errors import DeletedSubscription, InvalidInput, Sentence, UnknownSubscription
+from feedkeep.errors import (
+    DeletedSubscription,
+    FeedUrlTaken,
+    InvalidInput,
+    Sentence,
+    UnknownSubscription,
+)
 from feedkeep.model import (
     Alias,
     Decision,
@@ -364,7 +370,7 @@ def _take_feed_url(draft: Draft, subscription: Subscription, url: FeedUrl) -> Su
         if other.deleted is None:
             # Never merged by a URL alone: an app that mistakes a login page for a moved feed sends
             # that one URL for many feeds.
-            raise InvalidInput(
+            raise FeedUrlTaken(
                 "The feed URL belongs to another subscription; to merge the two,"
                 " send its guid {guid} as new_guid.",
                 guid=other.guid,

@@ -6,14 +6,19 @@ from typing import Any
 
 from starlette.responses import Response
 
-from feedkeep.errors import InvalidInput, UnknownSubscription
+from feedkeep.errors import FeedUrlTaken, InvalidInput, Sentence, UnknownSubscription
 from feedkeep.http.pages.forms import Form, read_form
 from feedkeep.http.pages.shown_once import Note
-from feedkeep.http.problems import OK
+from feedkeep.http.problems import BAD_REQUEST, OK
 from feedkeep.http.requests import AdmittedRequest
 from feedkeep.model import Guid, Pointer, Subscription, View
-from feedkeep.web.resource import Page, status_of
+from feedkeep.web.resource import Page
 from feedkeep.web.rows import row_of, titled
+
+_TAKEN = Sentence(
+    "This address belongs to another feed in your list. If the two are the same, make them one"
+    " below."
+)
 
 
 class FeedPage(Page):
@@ -38,8 +43,10 @@ class FeedPage(Page):
                 form.text("new_url"),
                 is_told_to_apps=form.text("tell_apps") == "1",
             )
+        except FeedUrlTaken:
+            return await self._refused(request, found, form, "new_url", _TAKEN)
         except InvalidInput as error:
-            return await self._refused(request, found, form, "new_url", error)
+            return await self._refused(request, found, form, "new_url", error.sentence)
         return self.leading_to(request, _place(found.guid), Note("moved"))
 
     async def merge(self, request: AdmittedRequest) -> Response:
@@ -52,7 +59,7 @@ class FeedPage(Page):
                 account_id, found.guid, form.text("other_url")
             )
         except InvalidInput as error:
-            return await self._refused(request, found, form, "other_url", error)
+            return await self._refused(request, found, form, "other_url", error.sentence)
         return self.leading_to(request, _place(merged), Note("merged"))
 
     async def delete(self, request: AdmittedRequest) -> Response:
@@ -82,10 +89,9 @@ class FeedPage(Page):
         found: Subscription,
         form: Form,
         field: str,
-        error: InvalidInput,
+        problem: Sentence,
     ) -> Response:
-        problems = {field: error.sentence}
-        return await self._feed(request, found, status_of(error), typed=form, problems=problems)
+        return await self._feed(request, found, BAD_REQUEST, typed=form, problems={field: problem})
 
     async def _feed(
         self, request: AdmittedRequest, found: Subscription, status: int = OK, **values: Any
