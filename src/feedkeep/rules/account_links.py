@@ -28,12 +28,16 @@ def invited(
         AccountError: `inviter` is no administrator, or as many are open as there may be.
     """
     if not inviter.is_admin or inviter.is_disabled:
-        raise AccountError(f"{inviter.name} is no administrator, and only these can invite.")
+        raise AccountError(
+            "{name} is no administrator, and only these can invite.", name=inviter.name
+        )
     ended = [token.id for token in made if not is_alive(token, now)]
     if len(made) - len(ended) >= MAX_INVITATIONS:
         raise AccountError(
-            f"{MAX_INVITATIONS} invitations of {inviter.name} are open, and there may not be more:"
-            " revoke some, or wait until they expire."
+            "{max} invitations of {name} are open, and there may not be more:"
+            " revoke some, or wait until they expire.",
+            max=MAX_INVITATIONS,
+            name=inviter.name,
         )
     return TokenDecision([invitation], ended)
 

@@ -16,6 +16,6 @@ def check_not_last(account: Account, others: int) -> None:
     """
     if account.is_admin and not account.is_disabled and others == 0:
         raise AccountError(
-            f"{account.name} is the last administrator: make another account an administrator"
-            " first."
+            "{name} is the last administrator: make another account an administrator first.",
+            name=account.name,
         )

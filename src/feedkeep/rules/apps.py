@@ -96,8 +96,9 @@ def connect(tokens: Iterable[Token], new: Token, now: Stamp) -> TokenDecision:
     ended = [one for one in own if not is_alive(one, now)]
     if len(own) - len(ended) >= MAX_TOKENS:
         raise AccountError(
-            f"{MAX_TOKENS} apps have a password of their own, and there may not be more: disconnect"
-            " those that you do not use any longer."
+            "{max} apps have a password of their own, and there may not be more: disconnect"
+            " those that you do not use any longer.",
+            max=MAX_TOKENS,
         )
     ended.sort(key=_ended, reverse=True)
     gone = {one.id for one in ended[MAX_ENDED_TOKENS:]}

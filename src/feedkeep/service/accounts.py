@@ -60,7 +60,9 @@ class Accounts:
         """
         found = await self._store.accounts.find(credentials.name_key(name))
         if found is None:
-            raise AccountError(f'There is no account "{name}"; `feedkeep account list` shows all.')
+            raise AccountError(
+                'There is no account "{name}"; `feedkeep account list` shows all.', name=name
+            )
         return found
 
     async def people(self, after_name_key: str, limit: int) -> Sequence[Person]:
@@ -194,4 +196,4 @@ class Accounts:
 
 
 def _taken(account: Account) -> AccountError:
-    return AccountError(f"There is an account {account.name} already.")
+    return AccountError("There is an account {name} already.", name=account.name)

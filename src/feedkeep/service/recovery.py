@@ -58,7 +58,9 @@ class Recovery:
         """
         account = await self._accounts.named(name)
         if account.is_disabled:
-            raise AccountError(f"{account.name} is disabled, so no link works; enable it first.")
+            raise AccountError(
+                "{name} is disabled, so no link works; enable it first.", name=account.name
+            )
         text, now = new_token(account.id, RESET_PREFIX), self._now()
         expires = later(now, account_links.RESET_DAYS * DAY_US)
         link = _secret(credentials.token_hash(text), Purpose.RESET, now, expires)

@@ -259,7 +259,7 @@ async def _create(connection: asyncpg.Connection, account: Account, name_key: st
     if not await _create_if_free(connection, account, name_key):
         holder = await connection.fetchval(_FIND_NAME, name_key)
         taken = await connection.fetchrow(_WITH_ID, holder)
-        raise AccountError(f"There is an account {taken[1]} already.")
+        raise AccountError("There is an account {name} already.", name=taken[1])
 
 
 async def _create_if_free(connection: asyncpg.Connection, account: Account, name_key: str) -> bool:

@@ -211,7 +211,7 @@ def _check(connection: apsw.Connection, account_id: AccountId, check: CheckChang
 def _check_is_free(connection: apsw.Connection, name_key: str) -> None:
     taken = _find(connection, name_key)
     if taken is not None:
-        raise AccountError(f"There is an account {taken.name} already.")
+        raise AccountError("There is an account {name} already.", name=taken.name)
 
 
 def _create(connection: apsw.Connection, account: Account, name_key: str) -> None:
