@@ -24,9 +24,9 @@ NESTED = """<?xml version="1.0" encoding="{encoding}"?>
 </opml>
 """
 FEEDS = [
-    ListedFeed("line 6", "https://a.example/ünï?x=1&y=2", None),
-    ListedFeed("line 7", "https://b.example", None),
-    ListedFeed("line 9", "https://c.example", "some guid"),
+    ListedFeed(6, "https://a.example/ünï?x=1&y=2", None),
+    ListedFeed(7, "https://b.example", None),
+    ListedFeed(9, "https://c.example", "some guid"),
 ]
 
 
@@ -123,9 +123,9 @@ def test_broken_opml_is_refused_with_a_reason(data: bytes, reason: str) -> None:
 def test_text_has_one_url_a_line_with_blank_lines_and_comments(encoding: str) -> None:
     text = "# feeds\r\n\r\nhttps://a.example\r\n\t https://ü.example \nnonsense\n"
     assert read_feed_list(text.encode(encoding)).feeds == [
-        ListedFeed("line 3", "https://a.example", None),
-        ListedFeed("line 4", "https://ü.example", None),
-        ListedFeed("line 5", "nonsense", None),
+        ListedFeed(3, "https://a.example", None),
+        ListedFeed(4, "https://ü.example", None),
+        ListedFeed(5, "nonsense", None),
     ]
 
 
@@ -142,8 +142,8 @@ def test_an_empty_file_lists_nothing() -> None:
 def test_json_is_the_body_of_a_post() -> None:
     data = b'\xef\xbb\xbf {"subscriptions": [{"feed_url": "a"}, {"feed_url": "b", "guid": "c"}]}'
     assert read_feed_list(data).feeds == [
-        ListedFeed("item 1", "a", None),
-        ListedFeed("item 2", "b", "c"),
+        ListedFeed(1, "a", None, is_item=True),
+        ListedFeed(2, "b", "c", is_item=True),
     ]
 
 
@@ -194,9 +194,9 @@ def test_from_xml_that_real_apps_break_every_feed_is_read_with_a_warning() -> No
 </body></opml>"""
     found = read_feed_list(data.encode())
     assert found.feeds == [
-        ListedFeed("line 3", "https://a.example/?x=1&y=2", None),
-        ListedFeed("line 4", "https://b.example/?x=1&y=2", None),
-        ListedFeed("line 5", "https://c.example", None),
+        ListedFeed(3, "https://a.example/?x=1&y=2", None),
+        ListedFeed(4, "https://b.example/?x=1&y=2", None),
+        ListedFeed(5, "https://c.example", None),
     ]
     assert str(found.warning).startswith("The XML is broken at line 3")
 
@@ -210,3 +210,9 @@ def test_a_file_that_was_cut_off_gives_what_it_has_with_a_warning() -> None:
 def test_a_file_that_is_read_whole_has_no_warning() -> None:
     found = read_feed_list(NESTED.format(version="2.0", encoding="utf-8").encode())
     assert found.warning is None
+
+
+def test_a_feed_tells_where_it_stands_in_its_file() -> None:
+    lines, items = b"https://a.example", b'{"subscriptions": [{"feed_url": "https://a.example"}]}'
+    assert [str(feed.place) for feed in read_feed_list(lines).feeds] == ["line 1"]
+    assert [str(feed.place) for feed in read_feed_list(items).feeds] == ["item 1"]

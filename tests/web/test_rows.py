@@ -82,12 +82,12 @@ def test_a_preview_tells_new_known_and_refused_apart_and_counts_a_feed_once() ->
         ("ftp://x", None),
         ("https://y.example", "no guid"),
     ]
-    feeds = [ListedFeed(f"line {n}", url, guid) for n, (url, guid) in enumerate(sent)]
+    feeds = [ListedFeed(n, url, guid) for n, (url, guid) in enumerate(sent)]
     preview = preview_of(whole, feeds)
     assert [feed.feed_url for feed in preview.new] == [
         "https://gone.example", "https://new.example",
     ]  # fmt: skip
-    assert [feed.place for feed in preview.known] == ["line 0", "line 3", "line 4"]
-    assert [(place, url) for place, url, _ in preview.refused] == [
+    assert [feed.number for feed in preview.known] == [0, 3, 4]
+    assert [(str(place), url) for place, url, _ in preview.refused] == [
         ("line 5", "ftp://x"), ("line 6", "https://y.example"),
     ]  # fmt: skip

@@ -65,7 +65,7 @@ def write_feed_list(subscriptions: Sequence[Subscription], kind: Format) -> byte
         InvalidInput: One of the URLs cannot be written in OPML.
     """
     feeds = [
-        ListedFeed("", item.feed_url, None if _is_derived(item) else item.guid)
+        ListedFeed(0, item.feed_url, None if _is_derived(item) else item.guid)
         for item in subscriptions
     ]
     match kind:
@@ -89,7 +89,7 @@ def _read_json(data: bytes) -> list[ListedFeed]:
         reason = str(error).replace("`", "")
         raise InvalidInput("The JSON cannot be read: {reason}.", reason=reason) from error
     return [
-        ListedFeed(f"item {number}", feed.feed_url, feed.guid)
+        ListedFeed(number, feed.feed_url, feed.guid, is_item=True)
         for number, feed in enumerate(listed.subscriptions, 1)
     ]
 
@@ -112,7 +112,7 @@ def read_urls(data: bytes) -> list[ListedFeed]:
     if len(lines) > MAX_LINES:
         raise InvalidInput("The text has more than {max} lines.", max=MAX_LINES)
     return [
-        ListedFeed(f"line {number}", line.strip(), None)
+        ListedFeed(number, line.strip(), None)
         for number, line in enumerate(lines, 1)
         if line.strip() and not line.lstrip().startswith("#")
     ]

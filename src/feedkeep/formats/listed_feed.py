@@ -13,14 +13,24 @@ class ListedFeed:
     """A feed as it stands in a file; nothing is checked yet.
 
     Attributes:
-        place: Where it stands in the file, for messages: "line 12".
+        number: The number of its line, or of its item in JSON, from 1; 0 if it is from no file.
         feed_url: The text of its URL.
         guid: The text of its guid, if there is one.
+        is_item: Whether items are counted and not lines.
     """
 
-    place: str
+    number: int
     feed_url: str
     guid: str | None
+    is_item: bool = False
+
+    @property
+    def place(self) -> Sentence:
+        """Return where it stands in the file."""
+        values = {"number": self.number}
+        return (
+            Sentence("item {number}", values) if self.is_item else Sentence("line {number}", values)
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,8 +135,8 @@ class _Reader:
         known = {key.lower(): value for key, value in attributes.items()}
         feed_url = known.get("xmlurl")
         if name.lower() == "outline" and feed_url is not None:
-            place = f"line {self.parser.CurrentLineNumber}"
-            self.feeds.append(ListedFeed(place, feed_url, known.get("podcast:guid")))
+            line = self.parser.CurrentLineNumber
+            self.feeds.append(ListedFeed(line, feed_url, known.get("podcast:guid")))
 
 
 def _salvaged(text: str) -> list[ListedFeed]:
@@ -148,7 +148,7 @@ def _salvaged(text: str) -> list[ListedFeed]:
     for match in _XML_URL.finditer(text):
         line, last = line + text.count("\n", last, match.start()), match.start()
         url = _REFERENCE.sub(lambda reference: html.unescape(reference[0]), match[2])
-        feeds.append(ListedFeed(f"line {line}", url, None))
+        feeds.append(ListedFeed(line, url, None))
     return feeds
 
 

@@ -32,12 +32,12 @@ from feedkeep.settings import Settings
 LOGIN = "[0-9a-f]{64}"
 _COOKIE = "feedkeep_login"
 _PATH = "/index.php/login/v2"
-_UNKNOWN_APP = "An app"
 _MAX_APP_CHARACTERS = 100
 
 _ASKING, _GRANTED, _TOO_OLD, _USED = "asking", "granted", "too-old", "used"
 """What the page says."""
 
+_UNKNOWN_APP = Sentence("An app")
 _FORM_TOO_OLD = Sentence("That form was too old. Please try again.")
 _WRONG = Sentence("The name or the password is not right.")
 
@@ -115,7 +115,8 @@ class FlowResource(Resource):
 
     async def _grant(self, request: Request, account: Account) -> bool:
         login = bytes.fromhex(request.parameters["login"])
-        return await self.service.logins.grant_login(account, login, _app(request))
+        label = _app(request) or str(_UNKNOWN_APP)
+        return await self.service.logins.grant_login(account, login, label)
 
     def _refused(
         self, request: Request, error: NotAuthorized | TooManyAttempts, name: str
@@ -128,7 +129,8 @@ class FlowResource(Resource):
         return self._form(request, _WRONG, FORBIDDEN, name)
 
     def _page(self, request: Request, state: str, status: int = OK, **values: str) -> Response:
-        words, app = words_for(request), _app(request)
+        words = words_for(request)
+        app = _app(request) or words.say(_UNKNOWN_APP)
         return self._pages.response(
             "nextcloud/login.html", words, status, state=state, app=app, **values
         )
@@ -163,6 +165,6 @@ def _is_from_our_page(request: Request, form: Form) -> bool:
 
 
 def _app(request: Request) -> str:
-    """Return what the app calls itself; anybody can have written that into the address."""
+    """Return what the app calls itself, if anything; anybody can have written it into a link."""
     name = request.query("app")
-    return "".join(filter(str.isprintable, name)).strip()[:_MAX_APP_CHARACTERS] or _UNKNOWN_APP
+    return "".join(filter(str.isprintable, name)).strip()[:_MAX_APP_CHARACTERS]

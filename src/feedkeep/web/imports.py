@@ -47,7 +47,7 @@ class Preview(Value, frozen=True):
 
     new: Sequence[ListedFeed]
     known: Sequence[ListedFeed]
-    refused: Sequence[tuple[str, str, Sentence]]
+    refused: Sequence[tuple[Sentence, str, Sentence]]
     warning: Sentence | None = None
 
 
