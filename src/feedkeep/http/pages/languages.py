@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from functools import lru_cache
 from importlib import resources
 from io import BytesIO
@@ -29,8 +29,10 @@ DEFAULT_LANGUAGE = "en"
 UTC_NAME = "UTC"
 
 _MAX_ACCEPTED = 20
+_MAX_ACCEPTED_CHARACTERS = 64
 _ACCEPTED = re.compile(
-    r"\s*([A-Za-z]{1,8})(?:-[A-Za-z0-9-]{1,35})?\s*(?:;\s*q=([01](?:\.\d{0,3})?))?\s*"
+    r"([a-z]{1,8})(?:-[a-z0-9-]{1,35})?(?:\s*;\s*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?))?",
+    re.IGNORECASE | re.ASCII,
 )
 _MICROSECONDS = 1_000_000
 _DAY_US = 86_400 * _MICROSECONDS
@@ -44,7 +46,9 @@ def chosen_language(preferred: str | None, accepted: str) -> str:
         return preferred
     best, best_quality = DEFAULT_LANGUAGE, 0.0
     for item in accepted.split(",", _MAX_ACCEPTED)[:_MAX_ACCEPTED]:
-        match = _ACCEPTED.fullmatch(item)
+        if len(item) > _MAX_ACCEPTED_CHARACTERS:  # to match spaces takes the square of their number
+            continue
+        match = _ACCEPTED.fullmatch(item.strip())
         if match and (language := match[1].lower()) in LANGUAGES:
             quality = float(match[2] or 1)
             if quality > best_quality:
@@ -58,6 +62,16 @@ def time_zones() -> tuple[str, ...]:
     return tuple(sorted(available_timezones() - {"localtime"}))
 
 
+def read_all() -> None:
+    """Read what all languages need: it takes a tenth of a second, so not when a person waits."""
+    for language in LANGUAGES:
+        words = Words(language)
+        words.moment(Stamp(0))
+        words.size(0)
+        words.several(["", ""])
+    time_zones()
+
+
 class Words:
     """Says things in one language and time zone.
 
@@ -67,10 +81,10 @@ class Words:
     """
 
     def __init__(self, language: str, time_zone: str = UTC_NAME) -> None:
-        """Take a language and a time zone that are known."""
+        """Take one of `LANGUAGES`, and a time zone; if no such zone is known here, it is UTC."""
         self.language = language
         self.locale = _locale(language)
-        self._zone = ZoneInfo(time_zone)
+        self._zone = _zone(time_zone)
         self._translations = _translations(language)
 
     def gettext(self, text: str) -> str:
@@ -98,22 +112,29 @@ class Words:
 
     def day(self, stamp: Stamp) -> str:
         """Return the day of a stamp in this time zone."""
-        offset_us = self._offset_us(stamp)
+        offset = _utc(stamp).astimezone(self._zone).utcoffset()
+        assert offset is not None
+        offset_us = int(offset.total_seconds()) * _MICROSECONDS
         return _day(self.language, (stamp + offset_us) // _DAY_US)
 
     def moment(self, stamp: Stamp) -> str:
         """Return day, hour and minute of a stamp in this time zone."""
-        return dates.format_datetime(
-            _utc(stamp).astimezone(self._zone), "medium", locale=self.locale
-        )
+        moment = _utc(stamp).astimezone(self._zone)
+        day = dates.format_date(moment, "medium", locale=self.locale)
+        time = dates.format_time(moment, "short", locale=self.locale)
+        together = str(dates.get_datetime_format("medium", self.locale))
+        return together.replace("'", "").format(time, day)
 
-    def days_ago(self, stamp: Stamp, now: Stamp) -> str:
-        """Return how many days ago a stamp is: "today", "yesterday", or the day."""
-        offset_us = self._offset_us(now)
-        days = (now + offset_us) // _DAY_US - (stamp + offset_us) // _DAY_US
-        if days <= 0:
+    def last_used(self, stamp: Stamp, now: Stamp) -> str:
+        """Return when something was used last: "today", "yesterday", or the day.
+
+        The stamp is the beginning of a day in UTC, which in other time zones is on two days; so
+        it is the only zone in which the answer is right.
+        """
+        used, today = stamp // _DAY_US, now // _DAY_US
+        if used >= today:
             return self.gettext("today")
-        return self.gettext("yesterday") if days == 1 else self.day(stamp)
+        return self.gettext("yesterday") if used == today - 1 else _day(self.language, used)
 
     def several(self, items: list[str]) -> str:
         """Return several things in a row: "a, b and c"."""
@@ -122,18 +143,24 @@ class Words:
     def size(self, count_bytes: int) -> str:
         """Return a number of bytes as a person reads it."""
         amount, unit = count_bytes / _KILO, 0
-        while amount >= _KILO and unit < len(_SIZES) - 1:
+        while round(amount, 1) >= _KILO and unit < len(_SIZES) - 1:
             amount, unit = amount / _KILO, unit + 1
         return units.format_unit(round(amount, 1), _SIZES[unit], "short", locale=self.locale)
-
-    def _offset_us(self, stamp: Stamp) -> int:
-        offset = _utc(stamp).astimezone(self._zone).utcoffset()
-        assert offset is not None
-        return int(offset.total_seconds()) * _MICROSECONDS
 
 
 def _utc(stamp: Stamp) -> datetime:
     return datetime.fromtimestamp(stamp / _MICROSECONDS, UTC)
+
+
+@lru_cache(1_024)
+def _zone(name: str) -> tzinfo:
+    """Return a time zone; UTC if a machine without that zone, or a newer feedkeep, stored it."""
+    if name == UTC_NAME:  # which needs no database of zones
+        return UTC
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        return UTC
 
 
 @lru_cache

@@ -9,7 +9,7 @@ from jinja2.runtime import Context
 from starlette.responses import HTMLResponse, Response
 
 from feedkeep.errors import Sentence
-from feedkeep.http.pages.languages import Words, chosen_language
+from feedkeep.http.pages.languages import UTC_NAME, Words, chosen_language, read_all
 from feedkeep.http.pages.static import StaticFiles
 from feedkeep.http.problems import OK
 from feedkeep.http.refusal import Refusal
@@ -36,6 +36,7 @@ class Pages:
     """
 
     def __init__(self) -> None:
+        read_all()
         self.static = StaticFiles()
         self._environment = Environment(
             autoescape=True,
@@ -81,7 +82,7 @@ class Pages:
 def words_for(request: Request, language: str | None = None, time_zone: str | None = None) -> Words:
     """Return what says things as an account prefers it, or else as the browser asks for it."""
     chosen = chosen_language(language, request.header("accept-language"))
-    return Words(chosen, time_zone or "UTC")
+    return Words(chosen, time_zone or UTC_NAME)
 
 
 @pass_context
