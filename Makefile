@@ -22,6 +22,7 @@ help:
 	@echo "make bench-quick  three ratios to the floor, in less than a minute"
 	@echo "make audit   look the dependencies up in the database of known weaknesses"
 	@echo "make lint    check style, types and layers"
+	@echo "make texts   collect what pages say for the translations"
 	@echo "make lock    pin the newest dependencies"
 
 serve: .venv/run
@@ -91,17 +92,23 @@ lint: .venv/dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# The texts of pages, for translators: new ones come into each catalogue without a translation.
+# The texts of pages, for translators: new ones come into each catalogue without a translation, and those
+# that no page says any more go. Of the headers, only those stay that say how to read the file.
 SAID_BY = Sentence InvalidInput InvalidFeedUrl BrokenXml BodyTooLarge AccountError __init__
+SAY = $(addprefix src/feedkeep/,errors.py formats http nextcloud rules service store web)
 LOCALE = src/feedkeep/http/pages/locale
+NOISE = 1{ /^$$/d; }; /^\#( |$$)/d; /^"(Project|Report|POT|PO|Last|Language-Team|Generated)/d
 
 texts: .venv/dev
-	@mkdir -p build
+	@mkdir -p build $(LOCALE)
 	$(BIN)/pybabel --quiet extract -F pyproject.toml $(addprefix -k ,$(SAID_BY)) --no-location \
-		--sort-output --omit-header -o build/feedkeep.pot $(addprefix src/feedkeep/,errors.py formats http nextcloud rules service store web)
+		--sort-output -o build/feedkeep.pot $(SAY)
 	for language in de fr es; do \
-		$(BIN)/pybabel --quiet update --no-fuzzy-matching --omit-header --ignore-obsolete \
-			-i build/feedkeep.pot -o $(LOCALE)/$$language.po -l $$language || exit 1; \
+		file=$(LOCALE)/$$language.po; \
+		test -e $$file || $(BIN)/pybabel --quiet init -i build/feedkeep.pot -o $$file -l $$language || exit 1; \
+		$(BIN)/pybabel --quiet update --no-fuzzy-matching --ignore-obsolete \
+			-i build/feedkeep.pot -o $$file -l $$language || exit 1; \
+		sed -E '$(NOISE)' $$file > build/$$language.po && mv build/$$language.po $$file || exit 1; \
 	done
 
 lock: .venv/dev
