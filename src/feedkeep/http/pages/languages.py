@@ -45,7 +45,7 @@ def chosen_language(preferred: str | None, accepted: str) -> str:
     if preferred is not None and preferred in LANGUAGES:
         return preferred
     best, best_quality = DEFAULT_LANGUAGE, 0.0
-    for item in accepted.split(",", _MAX_ACCEPTED)[:_MAX_ACCEPTED]:
+    for item in accepted.split(",", _MAX_ACCEPTED - 1):
         if len(item) > _MAX_ACCEPTED_CHARACTERS:  # to match spaces takes the square of their number
             continue
         match = _ACCEPTED.fullmatch(item.strip())
