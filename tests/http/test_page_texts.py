@@ -1,0 +1,325 @@
+"""What pages say: all of it can be translated, and is, in every language."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from babel.core import Locale
+from babel.messages.catalog import Catalog, Message
+from babel.messages.frontend import CommandLineInterface
+from babel.messages.plurals import get_plural
+from babel.messages.pofile import read_po
+from jinja2 import Environment, nodes
+
+from feedkeep.http.pages.languages import DEFAULT_LANGUAGE, LANGUAGES
+
+PROJECT = Path(__file__).parents[2]
+SOURCE = PROJECT / "src" / "feedkeep"
+LOCALE = SOURCE / "http" / "pages" / "locale"
+TRANSLATED = [language for language in LANGUAGES if language != DEFAULT_LANGUAGE]
+TEMPLATES = sorted(SOURCE.glob("**/templates/*.html"))
+
+MAKEFILE = (PROJECT / "Makefile").read_text()
+SAID_BY = re.search(r"^SAID_BY = (.+)$", MAKEFILE, re.MULTILINE)[1].split()
+SAY = re.search(r"^SAY = .*src/feedkeep/,(.+)\)$", MAKEFILE, re.MULTILINE)[1].split()
+
+LEFT_OUT = {
+    "rules/account_links.py",
+    "rules/administrators.py",
+    "rules/apps.py",
+    "rules/devices.py",
+    "rules/url_lists.py",
+    "service/accounts.py",
+    "service/devices.py",
+    "service/preferences.py",
+    "service/recovery.py",
+    "service/tokens.py",
+    "store/postgres/accounts.py",
+    "store/sqlite/accounts.py",
+}
+"""Modules whose errors cannot all be translated yet."""
+
+ON_NO_PAGE = {"http/json_bodies.py", "http/resource.py", "rules/json_bounds.py"}
+"""Modules whose errors come from JSON, so that only programs meet them."""
+
+NAMES = ("feedkeep", "AntennaPod", "gPodder", "Kasts", "JSON", "UTC", "guid", "https://…")
+"""What is the same in every language."""
+
+SEEN = {"alt", "aria-label", "data-busy", "data-done", "label", "placeholder", "title"}
+"""The attributes that a person sees or hears; the script shows those that begin with data-."""
+
+
+# The catalogues.
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
+    """Return the texts of the sources, collected as `make texts` does."""
+    collected = tmp_path_factory.mktemp("texts") / "feedkeep.pot"
+    keywords = [option for name in SAID_BY for option in ("-k", name)]
+    arguments = ["-F", "pyproject.toml", *keywords, "-o", str(collected)]
+    with contextlib.chdir(PROJECT):
+        CommandLineInterface().run(
+            ["pybabel", "-q", "extract", *arguments, *(f"src/feedkeep/{name}" for name in SAY)]
+        )
+    with collected.open("rb") as file:
+        return read_po(file)
+
+
+def catalogue(language: str) -> Catalog:
+    with (LOCALE / f"{language}.po").open("rb") as file:
+        return read_po(file, locale=language)
+
+
+def messages(texts: Catalog) -> Iterator[Message]:
+    return (message for message in texts if message.id)
+
+
+def is_whole(message: Message) -> bool:
+    """Say whether a text is a sentence, and not the rest of one that is put together."""
+    return not {place.removeprefix("src/feedkeep/") for place, _ in message.locations} <= LEFT_OUT
+
+
+@pytest.mark.parametrize("language", TRANSLATED)
+def test_every_text_of_the_sources_has_a_translation(sources: Catalog, language: str) -> None:
+    translated = catalogue(language)
+    texts = [message for message in messages(sources) if is_whole(message)]
+    assert len(texts) > 300
+    for text in texts:
+        found = translated.get(text.id)
+        assert found is not None, f"run `make texts`, then translate: {text.id}"
+        forms = [found.string] if isinstance(found.string, str) else found.string
+        assert all(forms), f"translate: {text.id}"
+        assert len(forms) == (translated.num_plurals if text.pluralizable else 1)
+        assert not found.fuzzy
+
+
+@pytest.mark.parametrize("language", TRANSLATED)
+def test_a_catalogue_has_no_text_that_nothing_says_any_more(
+    sources: Catalog, language: str
+) -> None:
+    translated = catalogue(language)
+    assert {message.id for message in messages(translated)} <= {m.id for m in messages(sources)}
+    assert not translated.obsolete
+
+
+@pytest.mark.parametrize("language", TRANSLATED)
+def test_a_catalogue_says_how_its_language_counts(language: str) -> None:
+    header = (LOCALE / f"{language}.po").read_text().partition("\n\n")[0]
+    plural = get_plural(Locale.parse(language))
+    assert f'"Language: {language}\\n"' in header
+    assert f'"Plural-Forms: {plural.plural_forms}\\n"' in header
+    assert '"Content-Type: text/plain; charset=utf-8\\n"' in header
+
+
+@pytest.mark.parametrize("language", TRANSLATED)
+def test_a_catalogue_has_nothing_that_each_run_changes(language: str) -> None:
+    text = (LOCALE / f"{language}.po").read_text()
+    assert not re.search(r"^#[ :~]|-Date:|Generated-By", text, re.MULTILINE)
+
+
+def kept(text: str) -> list[str]:
+    """Return the values, the markup and the code in a text."""
+    return sorted(re.findall(r"%\(\w+\)[a-z]|\{\w*\}|<[^>]+>|`[^`]+`|https?://\S+\w", text))
+
+
+@pytest.mark.parametrize("language", TRANSLATED)
+def test_a_translation_has_the_same_values_markup_and_code(language: str) -> None:
+    for message in messages(catalogue(language)):
+        if not isinstance(message.id, str):
+            one, many = message.id
+            assert kept(one) == kept(many)
+            for form in message.string:
+                assert kept(form) == kept(many), message.id
+        elif message.string:
+            assert kept(message.string) == kept(message.id), message.id
+
+
+@pytest.mark.parametrize("language", TRANSLATED)
+def test_a_translation_ends_as_the_original_does(language: str) -> None:
+    for message in messages(catalogue(language)):
+        one, form = (
+            (message.id, message.string)
+            if isinstance(message.id, str)
+            else (message.id[0], message.string[0])
+        )
+        if form:
+            assert form == form.strip()
+            assert "  " not in form
+            assert re.search(r"[.:?…]?$", one)[0] == re.search(r"[.:?…]?$", form)[0], message.id
+
+
+# The templates.
+
+
+def shown(node: nodes.Node) -> str:
+    """Return the text that an expression or a block puts into a page by itself, without marking."""
+    match node:
+        case nodes.TemplateData(data=text):
+            return text
+        case nodes.Const(value=str(text)):
+            return text
+        case nodes.CondExpr(expr1=one, expr2=other):
+            return shown(one) + (shown(other) if other else "")
+        case nodes.BinExpr(left=left, right=right):
+            return shown(left) + shown(right)
+        case nodes.Filter(node=within) if within:
+            return shown(within)
+        case nodes.Concat(nodes=parts) | nodes.Output(nodes=parts):
+            return "".join(map(shown, parts))
+        case nodes.Block(name="width") | nodes.Macro(name="marks"):  # a class, and attributes
+            return ""
+        case nodes.Expr() | nodes.Assign() | nodes.Extends() | nodes.FromImport():
+            return ""
+        case _:
+            return "".join(map(shown, node.iter_child_nodes()))
+
+
+class Seen(HTMLParser):
+    """Collects what a person sees or hears of HTML, but for the names."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+        self.feed(html)
+        self.close()
+
+    def handle_data(self, data: str) -> None:
+        for name in NAMES:
+            data = data.replace(name, "")
+        if any(letter.isalpha() for letter in data):
+            self.texts.append(data.strip())
+
+    def handle_starttag(self, _tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        for name, value in attrs:
+            if name in SEEN and value:
+                self.handle_data(value)
+
+
+def not_marked(template: str) -> list[str]:
+    environment = Environment(extensions=["jinja2.ext.i18n"], autoescape=True)
+    environment.install_null_translations(newstyle=True)  # type: ignore[attr-defined]
+    return Seen(shown(environment.parse(template))).texts
+
+
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda path: path.name)
+def test_a_template_has_no_text_that_is_not_marked(template: Path) -> None:
+    assert not_marked(template.read_text()) == []
+
+
+def test_all_templates_are_looked_at() -> None:
+    assert {path.name for path in TEMPLATES} >= {"layout.html", "feeds.html", "login.html"}
+    assert len(TEMPLATES) > 20
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "<p>Hello</p>",
+        "{% if new %}<p>Hello{% else %}<p>{% endif %}</p>",
+        "{% for i in all %}<p>{{ i }} Hello</p>{% endfor %}",
+        "{% block main %}Hello{% endblock %}",
+        "{% macro part() %}Hello{% endmacro %}",
+        "<p>{{ 'Hello' if new else _('Bye') }}</p>",
+        "<p>{{ name or 'Hello' }}</p>",
+        "<p>{{ 'Hello'|upper }}</p>",
+        "<p>{{ 'Hello ' ~ name }}</p>",
+        "<img alt='Hello'>",
+        "<input placeholder='Hello' value='{{ name }}'>",
+        "<button data-done='Hello'>{% trans %}Copy{% endtrans %}</button>",
+        "<nav aria-label=\"{{ 'Hello' }}\">",
+    ],
+)
+def test_a_text_that_is_not_marked_is_found(template: str) -> None:
+    assert [text.lower() for text in not_marked(template)] == ["hello"]
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "<p>{% trans %}Hello{% endtrans %} {{ _('Hello') }}</p>",
+        "<p>{% trans count=n %}one{% pluralize %}{{ count }} many{% endtrans %}</p>",
+        "<img alt=\"{{ _('Hello') }}\"><a class='hello' href='/hello'>AntennaPod</a>",
+        "{% set place = 'apps' %}{# Hello #}<p>{{ shown('hello', text) }}</p>",
+    ],
+)
+def test_a_text_that_is_marked_is_passed_over(template: str) -> None:
+    assert not_marked(template) == []
+
+
+# The errors.
+
+
+def modules() -> list[Path]:
+    return sorted(
+        file
+        for place in (SOURCE / name for name in SAY)
+        for file in ([place] if place.is_file() else place.rglob("*.py"))
+    )
+
+
+def said(module: str) -> list[ast.Call]:
+    """Return the calls of a module that make a sentence for a person."""
+    calls = (node for node in ast.walk(ast.parse(module)) if isinstance(node, ast.Call))
+    names = {name for name in SAID_BY if name != "__init__"}
+    return [
+        call
+        for call in calls
+        if isinstance(call.func, ast.Name) and call.func.id in names and call.args
+    ]
+
+
+def put_together(module: str) -> list[int]:
+    """Return the lines of sentences that nobody can translate, since they are no constant."""
+    return [
+        call.lineno
+        for call in said(module)
+        if not (isinstance(call.args[0], ast.Constant) and isinstance(call.args[0].value, str))
+    ]
+
+
+@pytest.mark.parametrize("module", modules(), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_no_error_that_a_page_can_show_is_put_together(module: Path) -> None:
+    lines = put_together(module.read_text())
+    if module.name == "errors.py":
+        assert len(lines) == 1  # the root of all errors passes on what it is given
+    elif str(module.relative_to(SOURCE)) in LEFT_OUT | ON_NO_PAGE:
+        assert lines, "take it out of the modules that are left out"
+    else:
+        assert lines == []
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        'AccountError(f"{name} is there already.")',
+        'AccountError(f"{name} is the last: make another one" " first.")',
+        'InvalidInput("At most %d." % most)',
+        'InvalidInput("At most {}.".format(most))',
+        'Sentence("At most " + most)',
+        "InvalidInput(str(error))",
+    ],
+)
+def test_an_error_that_is_put_together_is_found(module: str) -> None:
+    assert put_together(module) == [1]
+
+
+@pytest.mark.parametrize("module", modules(), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_an_error_has_a_value_for_each_name_in_its_text(module: Path) -> None:
+    for call in said(module.read_text()):
+        text = call.args[0]
+        if not isinstance(text, ast.Constant):
+            continue
+        names = set(re.findall(r"\{(\w*)\}", text.value))
+        if call.keywords:
+            assert {keyword.arg for keyword in call.keywords} == names, text.value
+        elif len(call.args) == 1:
+            assert not names, text.value
+        elif isinstance(call.args[1], ast.Dict):
+            assert {ast.literal_eval(key) for key in call.args[1].keys if key} == names, text.value
