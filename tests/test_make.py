@@ -92,3 +92,36 @@ def test_a_half_made_environment_is_made_anew(clone: Path) -> None:
         [clone / ".venv/bin/python", "-m", "pip", "--version"], capture_output=True, check=False
     )
     assert pip.returncode == 0
+
+
+@pytest.fixture
+def texts(clone: Path) -> Path:
+    """The catalogues of a copy of the sources."""
+    sources = clone / "src" / "feedkeep"
+    shutil.copytree(
+        PROJECT / "src" / "feedkeep", sources, ignore=shutil.ignore_patterns("__pycache__")
+    )
+    return sources / "http" / "pages" / "locale"
+
+
+def collected(clone: Path, texts: Path) -> dict[str, str]:
+    """Return the catalogues after `make texts`, with the environment that the tests have."""
+    done = make(clone, "texts", "-o", ".venv/dev", f"BIN={Path(sys.executable).parent}")
+    assert done.returncode == 0, done.stderr
+    return {file.name: file.read_text() for file in sorted(texts.iterdir())}
+
+
+def test_the_catalogues_have_what_the_sources_say(clone: Path, texts: Path) -> None:
+    before = {file.name: file.read_text() for file in sorted(texts.iterdir())}
+    assert collected(clone, texts) == before
+
+
+def test_the_catalogues_are_made_from_nothing_and_a_second_run_changes_nothing(
+    clone: Path, texts: Path
+) -> None:
+    shutil.rmtree(texts)
+    made = collected(clone, texts)
+    assert list(made) == ["de.po", "es.po", "fr.po"]
+    assert all('msgid "Add a feed"\nmsgstr ""' in text for text in made.values())
+    assert "n > 1" in made["fr.po"]
+    assert collected(clone, texts) == made
