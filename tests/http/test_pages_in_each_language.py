@@ -1,0 +1,291 @@
+"""Every page, in each of its states and in each language: it renders, and nothing stays English."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from babel.messages.pofile import read_po
+
+from feedkeep.errors import Sentence
+from feedkeep.formats.listed_feed import ListedFeed
+from feedkeep.http.pages.forms import Form
+from feedkeep.http.pages.languages import DEFAULT_LANGUAGE, LANGUAGES, Words, time_zones
+from feedkeep.http.pages.rendering import Pages
+from feedkeep.http.pages.shown_once import Note
+from feedkeep.http.refusal import Refusal
+from feedkeep.model import (
+    Account,
+    AccountId,
+    Counts,
+    Guid,
+    Person,
+    Preferences,
+    Scope,
+    Stamp,
+    Subscription,
+    Token,
+    TokenId,
+    replace,
+)
+from feedkeep.rules.apps import AppKind, ConnectedApp
+from feedkeep.rules.credentials import apps_that_refuse
+from feedkeep.service import Health
+from feedkeep.web.apps import GUIDES
+from feedkeep.web.imports import Preview
+from feedkeep.web.rows import Listing, row_of
+
+SOURCE = Path(__file__).parents[2] / "src" / "feedkeep"
+LOCALE = SOURCE / "http" / "pages" / "locale"
+
+NOW = Stamp(1_790_000_000_000_000)
+DAY = 86_400_000_000
+ZOE = Account(AccountId(1), "zoë+1", None, False, NOW, is_admin=True, counts=Counts(1_234, 2, 3))
+BEN = replace(ZOE, name="ben", is_admin=False, is_disabled=True, counts=Counts(1, 1, 1))
+FEED = Subscription(
+    Guid("9b024349-ccf0-5f69-a609-6b82873eab3c"),
+    "https://a.example/1",
+    True,
+    NOW,
+    status_changed=NOW,
+)
+GONE = replace(FEED, is_subscribed=False, feed_url="otpauth://1.example")
+LISTED = ListedFeed(12, FEED.feed_url, None)
+TOO_LONG = Sentence("At most {max} lines fit here: import a longer list.", {"max": 500})
+UNUSED = Sentence("")
+CODES = ["0a1b-2c3d"] * 10
+LINK = "https://f.example/1"
+
+WITHOUT_VALUES = [
+    *("nothing-to-take-back", "nothing-chosen", "nothing-changed", "moved", "merged"),
+    *("disconnected", "signed-out", "signed-out-others", "new-password", "saved"),
+    *("welcome", "welcome-but", "account-deleted", "withdrawn"),
+]
+NOTES: dict[str, list[dict[str, Any]]] = {
+    "added": [{"name": "a.example/1"}, {"name": "", "count": 1}, {"name": "", "count": 1_234}],
+    "unsubscribed": [{"name": "a.example/1"}, {"name": "", "count": 2}],
+    "subscribed": [{"name": "a.example/1"}, {"name": "", "count": 2}],
+    "taken-back": [{"count": 1}, {"count": 2, "first": 1, "last": 2, "is_subscribed": True}],
+    "deleted": [{"name": "a.example/1"}],
+    **{
+        f"account-{action}": [{"name": "ben"}]
+        for action in ("admin", "no-admin", "disable", "enable", "delete")
+    },
+    **{kind: [{}] for kind in WITHOUT_VALUES},
+}
+
+
+def listed(*feeds: Subscription, page: int = 1, pages: int = 1) -> Listing:
+    return Listing([row_of(feed) for feed in feeds], len(feeds), page, pages)
+
+
+def app(kind: AppKind, scope: Scope, last_used: int | None, name: str = "1") -> ConnectedApp:
+    return ConnectedApp([TokenId(1)], name, kind, NOW, last_used and Stamp(NOW - last_used), scope)
+
+
+FEEDS: dict[str, Any] = {
+    "listing": listed(FEED),
+    "is_subscribed": True,
+    "order": "title",
+    "query": "",
+    "stamp": NOW,
+    "subscribed_count": 1_234,
+    "unsubscribed_count": 1,
+}
+ACCOUNT: dict[str, Any] = {
+    "is_fresh": False,
+    "codes_left": 1,
+    "preferences": Preferences("de", "Europe/Berlin", "dark"),
+    "languages": LANGUAGES,
+    "zones": time_zones()[:3],
+}
+FEED_PAGE: dict[str, Any] = {
+    "feed": FEED,
+    "row": row_of(FEED),
+    "former_urls": ["https://b.example"],
+    "former_guids": [FEED.guid],
+}
+PEOPLE: dict[str, Any] = {
+    "people": [Person(ZOE, None), Person(BEN, NOW), Person(BEN, Stamp(NOW - DAY))],
+    "has_more": True,
+    "invitations": [(ZOE, Token(TokenId(1), b"", "", NOW, expires=NOW))],
+    "registration": "invited",
+    "now": NOW,
+    "health": Health("1.2.3", "1", 12_345_678, 1_234),
+}
+IMPORT: dict[str, Any] = {"max_bytes": 1_048_576, "count": 1_234}
+PREVIEW: dict[str, Any] = {
+    "preview": Preview([LISTED], [LISTED], [(LISTED.place, "x", TOO_LONG)]),
+    "warning": TOO_LONG,
+    "list": LISTED.feed_url,
+    "shown": 1,
+}
+
+STATES: dict[str, list[dict[str, Any]]] = {
+    "shared/problem.html": [
+        {"refusal": Refusal(status, ""), "request_id": "1"}
+        for status in (400, 401, 403, 404, 413, 429, 500, 503)
+    ],
+    "nextcloud/login.html": [
+        {"state": state, "app": "1", "problem": "", "secret": "1", "name": ""}
+        for state in ("granted", "too-old", "used", "asking")
+    ],
+    "web/account.html": [
+        ACCOUNT,
+        ACCOUNT | {"codes_left": 0, "problems": {"name": TOO_LONG, "new_password": TOO_LONG}},
+    ],
+    "web/apps.html": [
+        {"apps": [], "now": NOW},
+        {
+            "apps": [
+                app(AppKind.PASSWORD, Scope.READ, None, ""),
+                app(AppKind.NEXTCLOUD, Scope.WRITE, 0),
+                app(AppKind.TOKEN, Scope.WRITE, DAY),
+            ],
+            "now": NOW,
+        },
+    ],
+    "web/codes.html": [{}, {"note": Note("codes", {"codes": CODES})}],
+    "web/connect.html": [{}],
+    "web/connected.html": [
+        {"server": LINK, "refusing": [], "qr": lambda _: "data:", "note": note}
+        for note in (None, *(Note("secret", {"text": "1", "label": "2", "app": k}) for k in GUIDES))
+    ],
+    "web/feed.html": [
+        FEED_PAGE,
+        FEED_PAGE | {"feed": GONE, "problems": {"new_url": TOO_LONG, "other_url": TOO_LONG}},
+    ],
+    "web/feeds.html": [
+        FEEDS,
+        FEEDS | {"is_subscribed": False, "listing": listed(GONE)},
+        FEEDS | {"listing": listed(), "query": "x"},
+        FEEDS | {"listing": listed()},
+        FEEDS | {"listing": listed(), "is_subscribed": False},
+        FEEDS | {"subscribed_count": 0, "unsubscribed_count": 0},
+        FEEDS | {"listing": listed(FEED, page=2, pages=1_234)},
+        FEEDS | {"problems": {"urls": [("x", TOO_LONG)] * 22, "list": TOO_LONG}},
+        *(FEEDS | {"note": Note(kind, v)} for kind, values in NOTES.items() for v in values),
+    ],
+    "web/guide.html": [
+        {
+            "app": kind,
+            "name": name,
+            "server": server,
+            "refusing": apps_that_refuse("zoë+ł"),
+            "problems": {"label": TOO_LONG},
+        }
+        for kind, name in GUIDES.items()
+        for server in (LINK, "http://f.example")
+    ],
+    "web/import.html": [IMPORT, IMPORT | {"count": 0, "problems": {"file": TOO_LONG}}],
+    "web/import_preview.html": [
+        PREVIEW,
+        PREVIEW | {"shown": 0, "warning": None},
+        PREVIEW | {"preview": Preview([], [], [])},
+    ],
+    "web/link.html": [
+        {"note": note}
+        for note in (
+            None,
+            Note("link", {"kind": "reset", "name": "ben", "link": LINK}),
+            Note("link", {"kind": "invitation", "name": "ben", "link": LINK}),
+            Note("link", {"kind": "invitation", "name": "", "link": LINK}),
+        )
+    ],
+    "web/link_ended.html": [{"kind": "reset"}, {"kind": "invitation"}],
+    "web/people.html": [PEOPLE, PEOPLE | {"registration": "closed", "invitations": []}],
+    "web/person.html": [
+        {"person": person, "is_fresh": False, "problems": {"action": TOO_LONG}}
+        for person in (ZOE, BEN)
+    ],
+    "web/recover.html": [{}, {"problems": {"code": UNUSED}}, {"problems": {"code": TOO_LONG}}],
+    "web/reset.html": [{"name": "ben"}, {"name": "ben", "problems": {"password": TOO_LONG}}],
+    "web/sign_in.html": [
+        {"is_new": False, "next": "/", "is_open": False},
+        {"is_new": False, "next": "/", "is_open": True, "problems": {"password": UNUSED}},
+        {"is_new": True, "next": "/", "is_open": False},
+    ],
+    "web/sign_up.html": [
+        {"is_first": True, "max": 64},
+        {"is_first": False, "max": 64, "problems": {"name": TOO_LONG, "password": TOO_LONG}},
+    ],
+}
+"""What each page is given, in each state that has words of its own."""
+
+PARTS = {"shared/layout.html", "web/base.html", "web/parts.html", "web/steps.html"}
+"""What other templates include."""
+
+
+class Texts(HTMLParser):
+    """Collects the texts of a page, and those of attributes."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.texts: set[str] = set()
+        self.tags: set[str] = set()
+        self.feed(html)
+        self.close()
+
+    def handle_data(self, data: str) -> None:
+        self.texts.add(data.strip())
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.texts.update((value or "").strip() for name, value in attrs if name != "value")
+
+
+@pytest.fixture(scope="module")
+def pages() -> Pages:
+    return Pages()
+
+
+def render(pages: Pages, template: str, language: str) -> Iterator[str]:
+    """Yield a page in each of its states."""
+    given = {"account": ZOE, "problems": {}, "typed": Form(), "note": None, "is_fresh": True}
+    for state in STATES[template]:
+        yield pages.render(template, Words(language, "Europe/Berlin"), **given | state)
+
+
+def test_every_template_is_rendered() -> None:
+    rooms = {"http": "shared", "nextcloud": "nextcloud", "web": "web"}
+    templates = {
+        f"{rooms[file.relative_to(SOURCE).parts[0]]}/{file.name}"
+        for file in SOURCE.glob("**/templates/*.html")
+    }
+    assert templates == set(STATES) | PARTS
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("template", STATES)
+def test_a_page_renders_with_its_language_in_its_head(
+    pages: Pages, template: str, language: str
+) -> None:
+    for html in render(pages, template, language):
+        assert f'<html lang="{language}"' in html
+        assert "%(" not in html
+        assert {"h1", "main"} <= Texts(html).tags
+
+
+@pytest.mark.parametrize("language", [name for name in LANGUAGES if name != DEFAULT_LANGUAGE])
+@pytest.mark.parametrize("template", STATES)
+def test_no_text_of_a_page_stays_english(pages: Pages, template: str, language: str) -> None:
+    with (LOCALE / f"{language}.po").open("rb") as file:
+        texts = {m.id: m.string for m in read_po(file, locale=language) if isinstance(m.id, str)}
+    english = {text for text, translation in texts.items() if text not in texts.values()}
+    for html in render(pages, template, language):
+        assert not Texts(html).texts & english
+
+
+def test_all_that_the_templates_say_is_said_by_some_state(pages: Pages) -> None:
+    """Else a state of a page is missing here."""
+    said = "".join(html for name in STATES for html in render(pages, name, "de"))
+    with (LOCALE / "de.po").open("rb") as file:
+        texts = {m.id: m.string for m in read_po(file, locale="de") if isinstance(m.id, str)}
+    templates = "".join(file.read_text() for file in SOURCE.glob("**/templates/*.html"))
+    for text, translation in texts.items():
+        marked = f"{{% trans %}}{text}{{% endtrans %}}"
+        if marked in templates and "<" not in text:
+            assert translation.replace("&", "&amp;") in said, text
