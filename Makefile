@@ -97,13 +97,14 @@ lint: .venv/dev
 SAID_BY = Sentence InvalidInput InvalidFeedUrl BrokenXml BodyTooLarge AccountError __init__
 SAY = $(addprefix src/feedkeep/,errors.py formats http nextcloud rules service store web)
 LOCALE = src/feedkeep/http/pages/locale
+LANGUAGES = de es fr
 NOISE = 1{ /^$$/d; }; /^\#( |$$)/d; /^"(Project|Report|POT|PO|Last|Language-Team|Generated)/d
 
 texts: .venv/dev
 	@mkdir -p build $(LOCALE)
 	$(BIN)/pybabel --quiet extract -F pyproject.toml $(addprefix -k ,$(SAID_BY)) --no-location \
 		--sort-output -o build/feedkeep.pot $(SAY)
-	for language in de fr es; do \
+	for language in $(LANGUAGES); do \
 		file=$(LOCALE)/$$language.po; \
 		test -e $$file || $(BIN)/pybabel --quiet init -i build/feedkeep.pot -o $$file -l $$language || exit 1; \
 		$(BIN)/pybabel --quiet update --no-fuzzy-matching --ignore-obsolete \
