@@ -86,6 +86,12 @@ def is_whole(message: Message) -> bool:
     return not {place.removeprefix("src/feedkeep/") for place, _ in message.locations} <= LEFT_OUT
 
 
+def test_texts_are_collected_for_every_language_of_the_pages() -> None:
+    collected = re.search(r"^LANGUAGES = (.+)$", MAKEFILE, re.MULTILINE)[1].split()
+    assert sorted(collected) == sorted(TRANSLATED)
+    assert sorted(file.stem for file in LOCALE.iterdir()) == sorted(TRANSLATED)
+
+
 @pytest.mark.parametrize("language", TRANSLATED)
 def test_every_text_of_the_sources_has_a_translation(sources: Catalog, language: str) -> None:
     translated = catalogue(language)
