@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po
 
 from feedkeep.errors import Sentence
@@ -237,6 +238,11 @@ class Texts(HTMLParser):
         self.texts.update((value or "").strip() for name, value in attrs if name != "value")
 
 
+def single_texts(catalogue: Catalog) -> dict[str, str]:
+    """Return the translations of the texts that have no plural."""
+    return {m.id: m.string for m in catalogue if m.id and isinstance(m.id, str)}
+
+
 @pytest.fixture(scope="module")
 def pages() -> Pages:
     return Pages()
@@ -273,8 +279,8 @@ def test_a_page_renders_with_its_language_in_its_head(
 @pytest.mark.parametrize("template", STATES)
 def test_no_text_of_a_page_stays_english(pages: Pages, template: str, language: str) -> None:
     with (LOCALE / f"{language}.po").open("rb") as file:
-        texts = {m.id: m.string for m in read_po(file, locale=language) if isinstance(m.id, str)}
-    english = {text for text, translation in texts.items() if text not in texts.values()}
+        texts = single_texts(read_po(file, locale=language))
+    english = {text for text in texts if text not in texts.values()}
     for html in render(pages, template, language):
         assert not Texts(html).texts & english
 
@@ -283,7 +289,7 @@ def test_all_that_the_templates_say_is_said_by_some_state(pages: Pages) -> None:
     """Else a state of a page is missing here."""
     said = "".join(html for name in STATES for html in render(pages, name, "de"))
     with (LOCALE / "de.po").open("rb") as file:
-        texts = {m.id: m.string for m in read_po(file, locale="de") if isinstance(m.id, str)}
+        texts = single_texts(read_po(file, locale="de"))
     templates = "".join(file.read_text() for file in SOURCE.glob("**/templates/*.html"))
     for text, translation in texts.items():
         marked = f"{{% trans %}}{text}{{% endtrans %}}"
