@@ -24,6 +24,25 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("untimed")
 
 
+NO_BROWSER = "There is no Chromium on this machine."
+
+
+@pytest.fixture(scope="session")
+def no_browser() -> str:
+    """Why the tests in a browser are left out where there is none."""
+    return NO_BROWSER
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how many tests were left out for want of a browser."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    if count := sum(NO_BROWSER in str(report.longrepr) for report in skipped):
+        terminalreporter.write_line(
+            f"{count} tests of the pages were left out. {NO_BROWSER} Install one to run them, such"
+            " as `sudo apt install chromium`."
+        )
+
+
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[str]:
     """The URL of a PostgreSQL server on which tests create databases.

@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from pathlib import Path
 from typing import Self
@@ -222,13 +223,17 @@ class FeedkeepProcess:
         return done.stdout
 
     def use(self, work: Callable[[Service], Awaitable[T]]) -> T:
-        """Do what a command would do on the service's database, without the cost of a process."""
+        """Do what a command would do on the service's database, without the cost of a process.
+
+        It has a thread, since a test that drives a browser has an event loop in its own.
+        """
 
         async def run() -> T:
             async with open_service(Settings(database=self.database)) as service:
                 return await work(service)
 
-        return asyncio.run(run())
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(asyncio.run, run()).result()
 
     def new_account(self, password: str | None = None, *, is_costly: bool = False) -> str:
         """Create an account with a name of its own; return the name.

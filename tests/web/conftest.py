@@ -1,14 +1,57 @@
-"""What the tests of the pages share."""
+"""What the tests of the pages share: a browser, a service, and people who visit it."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import page_client
 import pytest
+from feedkeep_process import FeedkeepProcess
+from playwright.sync_api import Browser, sync_playwright
+from visitor import Visit, Visitor, chromium_path, launched
 
 
 @pytest.fixture(autouse=True)
 def _all_browsers_are_closed() -> Iterator[None]:
     yield
     page_client.close_all()
+
+
+@pytest.fixture(scope="module")
+def chromium(no_browser: str) -> Iterator[Browser]:
+    """The system's Chromium, for one module: while it runs, no test has an event loop of its own.
+
+    Without one, its tests are left out, unless FEEDKEEP_BROWSER is "required".
+    """
+    path = chromium_path()
+    if path is None:
+        if os.environ.get("FEEDKEEP_BROWSER") == "required":
+            pytest.fail("There is no Chromium, and FEEDKEEP_BROWSER requires one.")
+        pytest.skip(no_browser)
+    with sync_playwright() as playwright:
+        browser = launched(playwright, path)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FeedkeepProcess]:
+    """A service that lets administrators invite; each test has accounts of its own."""
+    folder = tmp_path_factory.mktemp("pages")
+    with FeedkeepProcess(folder, trusted_proxies="127.0.0.1", registration="invited") as process:
+        yield process
+
+
+@pytest.fixture
+def visit(chromium: Browser) -> Iterator[Visit]:
+    """Open the service in a browser that nobody else uses, as often as needed."""
+    visitors = []
+
+    def visit(process: FeedkeepProcess, **options: object) -> Visitor:
+        visitors.append(Visitor(chromium, process.base_url, **options))
+        return visitors[-1]
+
+    yield visit
+    for visitor in visitors:
+        visitor.close()

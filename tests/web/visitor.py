@@ -1,0 +1,264 @@
+"""A person at a browser: they find things by label, role and text, in the language they read."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from axe_playwright_python.sync_playwright import Axe
+from feedkeep_process import from_elsewhere
+from playwright.sync_api import Browser, ConsoleMessage, Locator, Playwright, Request, expect
+
+from feedkeep.errors import Sentence
+from feedkeep.http.pages.languages import Words
+
+PATIENCE_MS = 20_000
+NARROW, WIDE = 320, 1280
+
+_NAMES = ("chromium", "chromium-browser", "google-chrome")
+_STATUS = re.compile(r"Failed to load resource: the server responded with a status of (\d+)")
+_QUIET = (
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-quic",
+    "--disable-sync",
+    "--no-first-run",
+)
+_AXE_TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+_TEXT_OF_FOCUSED = "document.activeElement.outerHTML.slice(0, 200)"
+_SHOWS_FOCUS = """() => {
+  const focused = document.activeElement;
+  const style = getComputedStyle(focused);
+  const box = focused.getBoundingClientRect();
+  const at = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
+  const isOnTop = at && (focused.contains(at) || at.contains(focused) && at.tagName === "LABEL");
+  const isOutlined = style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2;
+  return Boolean(isOnTop && isOutlined && box.width >= 16 && box.height >= 16);
+}"""
+_SCROLLS_SIDEWAYS = """() => [...document.querySelectorAll("html, body *")]
+  .filter((element) => !element.closest(".unseen"))
+  .filter((element) => element.getBoundingClientRect().right > innerWidth + 1
+    || element.scrollWidth > element.clientWidth + 1
+    && ["auto", "scroll"].includes(getComputedStyle(element).overflowX)
+    || element.tagName === "HTML" && element.scrollWidth > innerWidth)
+  .map((element) => element.outerHTML.slice(0, 120))"""
+
+
+def chromium_path() -> str | None:
+    """Return where the system's Chromium is; None if it has none."""
+    return next(filter(None, map(shutil.which, _NAMES)), None)
+
+
+def launched(playwright: Playwright, path: str) -> Browser:
+    """Start a browser with a profile of its own, in a temporary folder."""
+    as_root = ["--no-sandbox"] if os.geteuid() == 0 else []
+    browser = playwright.chromium.launch(executable_path=path, args=[*_QUIET, *as_root])
+    expect.set_options(timeout=PATIENCE_MS)
+    return browser
+
+
+class Visitor:
+    """A person whose browser shares nothing with other visitors, and who has an own address.
+
+    Attributes:
+        page: What they look at.
+        words: What says things in their language.
+        expected: The statuses of errors that a test brings about on purpose.
+    """
+
+    def __init__(
+        self,
+        browser: Browser,
+        base_url: str,
+        *,
+        language: str = "en",
+        has_script: bool = True,
+        width: int = WIDE,
+        scheme: str = "light",
+    ) -> None:
+        self.base_url = base_url
+        self.words = Words(language)
+        self.has_script = has_script
+        self.expected: set[int] = set()
+        self._odd: list[str] = []
+        self.context = browser.new_context(
+            base_url=base_url,
+            locale=language,
+            java_script_enabled=has_script,
+            viewport={"width": width, "height": 800},
+            color_scheme=scheme,
+            extra_http_headers=from_elsewhere(),
+        )
+        self.context.set_default_timeout(PATIENCE_MS)
+        self.context.on("request", self._look_at_request)
+        self.context.on("console", self._look_at_console)
+        self.context.on("weberror", lambda error: self._odd.append(str(error.error)))
+        self.page = self.context.new_page()
+
+    def close(self) -> None:
+        """Close the browser; nothing odd may have happened in it."""
+        self.context.close()
+        assert not self._odd, "\n".join(self._odd)
+
+    def _look_at_request(self, request: Request) -> None:
+        parts = urlsplit(request.url)
+        if parts.scheme != "data" and f"{parts.scheme}://{parts.netloc}" != self.base_url:
+            self._odd.append(f"a connection to {request.url}")
+
+    def _look_at_console(self, message: ConsoleMessage) -> None:
+        status = _STATUS.match(message.text)
+        is_expected = status and int(status[1]) in self.expected
+        if message.type in {"error", "warning"} and not is_expected:
+            self._odd.append(f"on the console: {message.text} {message.location}")
+
+    # What they read.
+
+    def say(self, text: str, **values: object) -> str:
+        """Return a text of the pages in the visitor's language."""
+        said = self.words.gettext(text)
+        return said % values if values else said
+
+    def say_many(self, one: str, many: str, count: int) -> str:
+        """Return a text with a count in it, in the visitor's language."""
+        said = self.words.ngettext(one, many, count)
+        return said % {"count": count, "number": self.words.number(count)}
+
+    def reads(self, text: str) -> None:
+        """Wait until a text, in the visitor's language already, can be read on the page."""
+        expect(self.page.get_by_text(text).locator("visible=true").first).to_be_visible()
+
+    def sees(self, text: str, **values: object) -> None:
+        """Wait until a text of the pages can be read."""
+        self.reads(self.say(text, **values))
+
+    def sees_heading(self, text: str, **values: object) -> None:
+        name = self.say(text, **values)
+        expect(self.page.get_by_role("heading", name=name, exact=True)).to_be_visible()
+
+    def sees_many(self, one: str, many: str, count: int) -> None:
+        self.reads(self.say_many(one, many, count))
+
+    def reads_sentence(self, sentence: Sentence) -> None:
+        self.reads(self.words.say(sentence))
+
+    def secret_beside(self, text: str) -> str:
+        """Return what is shown to be copied below a text."""
+        item = self.page.get_by_role("listitem").filter(has_text=self.say(text))
+        return item.locator(".secret").inner_text().strip()
+
+    # What they do.
+
+    def open(self, place: str) -> None:
+        """Open an address of the service, or a whole link."""
+        self.page.goto(place)
+
+    def button(self, text: str) -> Locator:
+        return self.page.get_by_role("button", name=self.say(text), exact=True)
+
+    def link(self, text: str) -> Locator:
+        return self.page.get_by_role("link", name=self.say(text), exact=True)
+
+    def field(self, text: str, **values: object) -> Locator:
+        return self.page.get_by_label(self.say(text, **values), exact=True)
+
+    def press(self, text: str) -> None:
+        self.button(text).click()
+
+    def follow(self, text: str) -> None:
+        self.link(text).click()
+
+    def type(self, label: str, text: str, **values: object) -> None:
+        self.field(label, **values).fill(text)
+
+    def fill_in(self, fields: Mapping[str, str]) -> None:
+        for label, text in fields.items():
+            self.type(label, text)
+
+    def sign_up(self, link: str, name: str, password: str) -> None:
+        self.open(link)
+        self.fill_in({"Name": name, "Password": password})
+        self.press("Make my account")
+
+    def sign_in(self, name: str, password: str) -> None:
+        self.open("/sign-in")
+        self.fill_in({"Name": name, "Password": password})
+        self.press("Sign in")
+
+    def add(self, *urls: str) -> None:
+        self.type("Add a feed", "\n".join(urls))
+        self.press("Add")
+
+    def chosen_file(self, file: Path | Mapping[str, object]) -> None:
+        """Choose a file and ask for its preview."""
+        self.field("File").set_input_files(file)
+        self.press("Show what would change")
+
+    # The list.
+
+    def feed(self, title: str) -> Locator:
+        """Return a feed in the list."""
+        return self.page.get_by_role("link", name=title, exact=True)
+
+    def feeds(self) -> list[str]:
+        """Return the titles in the list, in their order."""
+        return self.page.locator("#feeds").get_by_role("link").all_inner_texts()
+
+    def choose(self, title: str) -> None:
+        self.page.get_by_role("checkbox", name=title, exact=True).check()
+
+    def has_feeds(self, titles: list[str]) -> None:
+        """Wait until the list has these feeds and no other ones."""
+        expect(self.page.locator("#feeds").get_by_role("link")).to_have_text(titles)
+
+    # How it looks.
+
+    def scrolls_sideways(self) -> list[str]:
+        """Return what does not fit into the width of the window."""
+        found: list[str] = self.page.evaluate(_SCROLLS_SIDEWAYS)
+        return found
+
+    def axe_finds(self) -> list[str]:
+        """Return what axe-core finds on this page."""
+        found = Axe().run(self.page, options={"runOnly": _AXE_TAGS}).response["violations"]
+        return [
+            f"{one['id']}: {node['html'][:160]} {node['failureSummary'][:200]}"
+            for one in found
+            for node in one["nodes"]
+        ]
+
+    def flaws(self) -> list[str]:
+        """Return what is wrong with how this page looks, on a light phone and a dark computer."""
+        found = []
+        for width, scheme in ((NARROW, "light"), (WIDE, "dark")):
+            self.page.set_viewport_size({"width": width, "height": 800})
+            self.page.emulate_media(color_scheme=scheme)
+            named = f"{self.page.title()} ({width}, {scheme})"
+            found += [f"{named}: wider than the window: {one}" for one in self.scrolls_sideways()]
+            found += [f"{named}: {one}" for one in self.axe_finds()]
+        return found
+
+    # Without a mouse.
+
+    def tab_to(self, wanted: Locator) -> None:
+        """Press Tab until something has the focus; wherever it is on the way, it can be seen."""
+        element = wanted.element_handle()
+        for _ in range(200):
+            self.page.keyboard.press("Tab")
+            focused = self.page.evaluate_handle("document.activeElement")
+            assert self.page.evaluate(_SHOWS_FOCUS), self.page.evaluate(_TEXT_OF_FOCUSED)
+            if self.page.evaluate("([a, b]) => a === b", [focused, element]):
+                return
+        raise AssertionError(f"Tab does not lead to {wanted}")
+
+
+Visit = Callable[..., Visitor]
+"""Opens a service in a browser that nobody else uses."""
+
+
+def title_of(url: str) -> str:
+    """Return what a feed is called in the list."""
+    return url.partition("://")[2].rstrip("/")
