@@ -1,0 +1,221 @@
+"""Every page, with content, empty and with an error: axe-core finds nothing, and all of it fits.
+
+Each is looked at on a light phone of 320 pixels and on a dark computer.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import quote
+
+import httpx
+import pytest
+from feedkeep_process import FeedkeepProcess
+from visitor import Visit, Visitor
+
+from feedkeep.service import Service
+
+PASSWORD = "a good passphrase"
+LIST = Path(__file__).with_name("programming.opml")
+LONG = "https://feeds.example/" + "a-very-long-name-without-any-space" * 6
+URLS = [*(f"https://{name}.example/feed" for name in "abcdefgh"), LONG]
+
+
+@pytest.fixture
+def name(service: FeedkeepProcess) -> str:
+    return service.new_account(PASSWORD)
+
+
+@pytest.fixture
+def visitor(service: FeedkeepProcess, visit: Visit, name: str) -> Visitor:
+    """Somebody with an empty list, who is signed in."""
+    visitor = visit(service)
+    visitor.sign_in(name, PASSWORD)
+    visitor.sees_heading("Your list is empty")
+    return visitor
+
+
+class Tour:
+    """Pages that are looked at one after the other."""
+
+    def __init__(self, visitor: Visitor) -> None:
+        self.visitor = visitor
+        self.flaws: list[str] = []
+
+    def look(self, heading: str, **values: object) -> None:
+        """Look at the page that has this heading."""
+        self.visitor.sees_heading(heading, **values)
+        self.flaws += self.visitor.flaws()
+
+    def look_for(self, text: str) -> None:
+        """Look at the page that says this."""
+        self.visitor.sees(text)
+        self.flaws += self.visitor.flaws()
+
+
+def make_admin(service: FeedkeepProcess, name: str) -> None:
+    async def promote(use: Service) -> None:
+        await use.accounts.set_admin(name, True)
+
+    service.use(promote)
+
+
+def test_pages_for_strangers(service: FeedkeepProcess, visit: Visit, name: str) -> None:
+    stranger = visit(service)
+    make_admin(service, name)
+    admin = visit(service)
+    admin.sign_in(name, PASSWORD)
+    admin.open("/people")
+    admin.press("Make an invitation")
+    invitation = admin.page.locator("#link").inner_text()
+    admin.open(f"/people/of/{name}")
+    admin.press("Make a link")
+    reset = admin.page.locator("#link").inner_text()
+    stranger.expected = {400, 403, 404}
+    tour = Tour(stranger)
+    stranger.open("/sign-in")
+    tour.look("Sign in")
+    stranger.sign_in("nobody", "wrong password")
+    tour.look_for("The name or the password is not right.")
+    stranger.open(invitation)
+    tour.look("Make your account")
+    stranger.fill_in({"Name": name, "Password": PASSWORD})
+    stranger.press("Make my account")
+    stranger.page.locator(".problem").first.wait_for()
+    tour.look("Make your account")
+    stranger.open("/sign-up/no-such-link")
+    tour.look("This link works no longer")
+    stranger.open("/recover")
+    tour.look("A new password")
+    stranger.fill_in({"Name": name, "Recovery code": "wrong", "New password": PASSWORD})
+    stranger.press("Set the password")
+    tour.look_for("The name or the code is not right, or the code was used before.")
+    stranger.open(reset)
+    tour.look("A new password")
+    stranger.open("/reset/no-such-link")
+    tour.look("This link works no longer")
+    stranger.open("/no-such-page")
+    tour.look("There is no such page")
+    assert not tour.flaws, "\n".join(tour.flaws)
+
+
+def test_the_page_before_there_is_any_account(tmp_path: Path, visit: Visit) -> None:
+    with FeedkeepProcess(tmp_path) as process:
+        stranger = visit(process)
+        tour = Tour(stranger)
+        stranger.open("/")
+        tour.look("Nobody has an account here yet")
+        assert not tour.flaws, "\n".join(tour.flaws)
+
+
+def test_pages_of_the_list(visitor: Visitor) -> None:
+    visitor.expected = {400}
+    tour = Tour(visitor)
+    tour.look("Your list is empty")
+    visitor.follow("Import")
+    tour.look("Import a list")
+    visitor.press("Show what would change")
+    tour.look_for("Choose a file, or paste a list.")
+    visitor.chosen_file(LIST)
+    tour.look("What would change")
+    visitor.open("/")
+    visitor.add(*URLS, "no address", "another")
+    visitor.sees_many("Added %(count)s feed.", "Added %(count)s feeds.", len(URLS))
+    tour.look("My feeds")
+    visitor.choose("a.example/feed")
+    tour.look("My feeds")
+    visitor.press("Unsubscribe from the chosen ones")
+    tour.look_for("Undo")
+    visitor.open("/?show=unsubscribed")
+    tour.look("My feeds")
+    visitor.open("/?q=nothing+like+this")
+    tour.look_for("No feed has these words in its title.")
+    visitor.open("/")
+    visitor.page.locator("#feeds").get_by_role("link").last.click()
+    tour.look("This feed has moved")
+    visitor.type("Its new address", "nonsense")
+    visitor.press("Change the address")
+    visitor.page.locator("#new_url-problem").wait_for()
+    tour.look("This feed has moved")
+    visitor.type("The address of the other one", "https://nowhere.example/")
+    visitor.press("Make them one")
+    visitor.page.locator("#other_url-problem").wait_for()
+    tour.look("This feed has moved")
+    assert not tour.flaws, "\n".join(tour.flaws)
+
+
+def test_pages_of_apps(service: FeedkeepProcess, visitor: Visitor, name: str) -> None:
+    visitor.expected = {401, 403, 404}
+    tour = Tour(visitor)
+    visitor.follow("Apps")
+    tour.look("No app is connected yet")
+    visitor.follow("Connect an app")
+    tour.look("Connect an app")
+    for app, called in (
+        ("antennapod", "AntennaPod"),
+        ("kasts", "Kasts"),
+        ("nextcloud", "Nextcloud"),
+    ):
+        visitor.open(f"/apps/connect/{app}")
+        tour.look("Connect %(app)s", app=called)
+    visitor.open("/apps/connect/developer")
+    visitor.type("What do you call it?", "Mine")
+    visitor.press("Make a token")
+    service.tokens.append(visitor.page.locator("#secret").inner_text())
+    tour.look_for("Send the token with each request, as in this line:")
+    visitor.open("/apps/connect/gpodder")
+    visitor.type("What do you call it?", "A label as long as it may be, " * 2)
+    visitor.press("Make a password")
+    service.tokens.append(visitor.secret_beside("The password for this app:"))
+    tour.look_for("The password for this app:")
+    visitor.page.reload()
+    tour.look("That password was shown once")
+    visitor.open("/apps")
+    tour.look("My apps")
+    begun = httpx.post(f"{service.base_url}/index.php/login/v2").json()
+    visitor.open(begun["login"])
+    tour.look("Let an app in")
+    visitor.fill_in({"Name": name, "Password": "wrong"})
+    visitor.press("Sign in and let it in")
+    visitor.page.locator("#problem").wait_for()
+    tour.look("Let an app in")
+    visitor.fill_in({"Name": name, "Password": PASSWORD})
+    visitor.press("Sign in and let it in")
+    tour.look("Done")
+    assert not tour.flaws, "\n".join(tour.flaws)
+
+
+def test_pages_of_the_account_and_of_people(
+    service: FeedkeepProcess, visitor: Visitor, name: str
+) -> None:
+    visitor.expected = {400, 403}
+    tour = Tour(visitor)
+    visitor.follow("Account")
+    tour.look("Language and look")
+    visitor.type("Type your name, %(name)s, to say that you mean it", "somebody", name=name)
+    visitor.press("Delete my account")
+    visitor.page.locator("#name-problem").wait_for()
+    tour.look("Language and look")
+    visitor.press("Make ten recovery codes")
+    tour.look("Recovery codes")
+    visitor.page.reload()
+    tour.look_for("They were shown once. If you do not have them, make new ones.")
+    visitor.open("/people")
+    tour.look("You may not do that")
+    make_admin(service, name)
+    visitor.open("/people")
+    tour.look("People")
+    visitor.press("Make an invitation")
+    tour.look("An invitation")
+    visitor.page.reload()
+    tour.look("That link was shown once")
+    visitor.follow("To the people")
+    tour.look_for("Open invitations")
+    other = service.new_account()
+    visitor.open(f"/people/of/{quote(other)}")
+    tour.look("A forgotten password")
+    visitor.type("Type the name, %(name)s, to say that you mean it", "somebody", name=other)
+    visitor.press("Delete this account")
+    visitor.page.locator(".problem").wait_for()
+    tour.look("A forgotten password")
+    assert not tour.flaws, "\n".join(tour.flaws)
