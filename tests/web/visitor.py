@@ -29,15 +29,14 @@ _QUIET = (
     "--no-first-run",
 )
 _AXE_TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
-_TEXT_OF_FOCUSED = "document.activeElement.outerHTML.slice(0, 200)"
-_SHOWS_FOCUS = """() => {
+_FOCUSED = """(wanted) => {
   const focused = document.activeElement;
   const style = getComputedStyle(focused);
   const box = focused.getBoundingClientRect();
   const at = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
-  const isOnTop = at && (focused.contains(at) || at.contains(focused) && at.tagName === "LABEL");
+  const isOnTop = at && focused.contains(at) && box.width >= 16 && box.height >= 16;
   const isOutlined = style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2;
-  return Boolean(isOnTop && isOutlined && box.width >= 16 && box.height >= 16);
+  return [Boolean(isOnTop && isOutlined), focused === wanted, focused.outerHTML.slice(0, 200)];
 }"""
 _SCROLLS_SIDEWAYS = """() => [...document.querySelectorAll("html, body *")]
   .filter((element) => !element.closest(".unseen"))
@@ -243,14 +242,14 @@ class Visitor:
 
     # Without a mouse.
 
-    def tab_to(self, wanted: Locator) -> None:
+    def tab_to(self, wanted: Locator, key: str = "Tab") -> None:
         """Press Tab until something has the focus; wherever it is on the way, it can be seen."""
         element = wanted.element_handle()
         for _ in range(200):
-            self.page.keyboard.press("Tab")
-            focused = self.page.evaluate_handle("document.activeElement")
-            assert self.page.evaluate(_SHOWS_FOCUS), self.page.evaluate(_TEXT_OF_FOCUSED)
-            if self.page.evaluate("([a, b]) => a === b", [focused, element]):
+            self.page.keyboard.press(key)
+            is_shown, is_wanted, text = self.page.evaluate(_FOCUSED, element)
+            assert is_shown, f"The focus cannot be seen: {text}"
+            if is_wanted:
                 return
         raise AssertionError(f"Tab does not lead to {wanted}")
 

@@ -1,0 +1,85 @@
+"""The main journey without a mouse: Tab, Space, Enter and the letters, with the focus in sight."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from feedkeep_process import FeedkeepProcess
+from playwright.sync_api import expect
+from visitor import NARROW, WIDE, Visit, title_of
+
+NAMES = [f"feed-{number:02}" for number in range(14)]
+URLS = [f"https://{name}.example/rss" for name in NAMES]
+PASSWORD = "correct horse battery"
+
+
+@pytest.mark.parametrize(("width", "has_script"), [(WIDE, True), (NARROW, False)])
+def test_the_keyboard_alone_does_the_main_journey(
+    tmp_path: Path, visit: Visit, width: int, has_script: bool
+) -> None:
+    with FeedkeepProcess(tmp_path, trusted_proxies="127.0.0.1") as process:
+        anna = visit(process, width=width, has_script=has_script)
+        keys = anna.page.keyboard
+
+        def press(text: str) -> None:
+            anna.tab_to(anna.button(text))
+            keys.press("Enter")
+
+        def follow(text: str) -> None:
+            anna.tab_to(anna.link(text))
+            keys.press("Enter")
+
+        link = re.search(r"http\S+/sign-up/\S+", "".join(process.printed))
+        assert link
+        anna.open(link[0])
+        expect(anna.field("Name")).to_be_focused()
+        keys.type("anna")
+        anna.tab_to(anna.field("Password"))
+        keys.type(PASSWORD)
+        keys.press("Enter")
+        anna.sees_heading("Your list is empty")
+
+        anna.tab_to(anna.field("Add a feed"))
+        for url in URLS:
+            keys.type(url)
+            keys.press("Enter")
+        press("Add")
+        anna.sees_many("Added %(count)s feed.", "Added %(count)s feeds.", len(URLS))
+
+        anna.tab_to(anna.link("Skip to what this page is about"))
+        keys.press("Enter")
+        for url in (URLS[2], URLS[9], URLS[13]):
+            anna.tab_to(anna.page.get_by_role("checkbox", name=title_of(url), exact=True))
+            keys.press("Space")
+        press("Unsubscribe from the chosen ones")
+        anna.sees_many("Unsubscribed from %(count)s feed.", "Unsubscribed from %(count)s feeds.", 3)
+        press("Undo")
+        one = "Taken back: %(count)s feed is as it was."
+        anna.sees_many(one, "Taken back: %(count)s feeds are as they were.", 3)
+
+        follow("Apps")
+        follow("Connect an app")
+        follow("Kasts")
+        anna.tab_to(anna.field("What do you call it?"))
+        keys.type("My phone")
+        press("Make a password")
+        anna.sees_heading("Connect %(app)s", app="My phone")
+        follow("Done")
+        press("Let it in no longer")
+        anna.sees("That app is let in no longer.")
+        press("Sign out")
+        anna.sees("You are signed out.")
+
+
+def test_the_focus_is_never_behind_what_stays_in_sight(
+    service: FeedkeepProcess, visit: Visit
+) -> None:
+    name = service.new_account(PASSWORD)
+    anna = visit(service, width=NARROW)
+    anna.sign_in(name, PASSWORD)
+    anna.add(*URLS)
+    anna.choose(title_of(URLS[0]))  # what can be done with the chosen ones stays in sight, too
+    anna.tab_to(anna.feed(title_of(URLS[-1])))
+    anna.tab_to(anna.feed(title_of(URLS[2])), key="Shift+Tab")
