@@ -8,7 +8,7 @@ from starlette.responses import RedirectResponse, Response
 
 from feedkeep.errors import NotAuthorized, NotSignedIn
 from feedkeep.http.pages.rendering import Pages
-from feedkeep.http.pages.shown_once import cookie, cookie_name
+from feedkeep.http.pages.shown_once import Note, cookie, cookie_name, write_note
 from feedkeep.http.problems import SEE_OTHER
 from feedkeep.http.refusal import Refusal
 from feedkeep.http.requests import Request
@@ -52,8 +52,19 @@ def no_session_cookie(request: Request) -> str:
 def refused(pages: Pages, error: Exception, request: Request, refusal: Refusal) -> Response:
     """Return the page for an error; whoever wanted to read a page is led to sign in."""
     if isinstance(error, NotAuthorized) and request.method in _READING:
-        back = f"?next={quote(request.path)}" if request.path != "/" else ""
-        return RedirectResponse(SIGN_IN + back, SEE_OTHER)
+        return _to_sign_in(request, is_ended=not isinstance(error, NotSignedIn))
     if isinstance(error, NotAuthorized):
         refusal = Refusal(refusal.status, refusal.text)  # no challenge: browsers would ask for it
     return pages.refusal(refusal, request)
+
+
+def _to_sign_in(request: Request, *, is_ended: bool) -> Response:
+    """Lead to the form and from there back; whose session has ended is told so."""
+    query = request.http.url.query
+    wanted = f"{request.path}?{query}" if query else request.path
+    back = f"?next={quote(wanted)}" if wanted != "/" else ""
+    response = RedirectResponse(SIGN_IN + back, SEE_OTHER)
+    if is_ended:
+        response.headers.append("set-cookie", write_note(request, Note("signed-out")))
+        response.headers.append("set-cookie", no_session_cookie(request))
+    return response

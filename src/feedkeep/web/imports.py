@@ -94,7 +94,7 @@ class ImportPage(Page):
             return await self._form(
                 request, status_of(error), typed=form, problems={"file": error.sentence}
             )
-        return await self.show(
+        response = await self.show(
             request,
             "import_preview.html",
             is_long=len(found.feeds) > LONG_LIST,
@@ -103,6 +103,10 @@ class ImportPage(Page):
             list="\n".join(_line(feed) for feed in preview.new),
             shown=SHOWN,
         )
+        # Browsers keep it, so that going back to it does not send the file again. There is nothing
+        # on it but what was in the file.
+        response.headers["Cache-Control"] = "private, no-cache"
+        return response
 
     async def carry_out(self, request: AdmittedRequest) -> Response:
         """Add the feeds that a preview has shown as new."""

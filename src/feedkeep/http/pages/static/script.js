@@ -31,8 +31,17 @@ document.addEventListener("click", async (event) => {
 document.addEventListener("submit", (event) => {
   const button = event.submitter;
   if (button?.dataset.busy) {
+    button.dataset.text = button.textContent;
     setTimeout(() => { button.disabled = true; button.textContent = button.dataset.busy; });
   }
+});
+
+// Whoever goes back finds the page as they left it: busy.
+addEventListener("pageshow", () => {
+  all("[data-busy]").forEach((button) => {
+    button.disabled = false;
+    button.textContent = button.dataset.text ?? button.textContent;
+  });
 });
 
 // Choices that need no button.

@@ -1,0 +1,270 @@
+"""Nothing is done twice: by going back, reloading, sending again, an ended session, an old link."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from feedkeep_process import FeedkeepProcess
+from playwright.sync_api import expect
+from visitor import Visit, Visitor, title_of
+
+PASSWORD = "a good passphrase"
+URLS = [f"https://{name}.example/feed" for name in "abcdef"]
+TITLES = [title_of(url) for url in URLS]
+
+
+@pytest.fixture
+def name(service: FeedkeepProcess) -> str:
+    return service.new_account(PASSWORD)
+
+
+@pytest.fixture
+def anna(service: FeedkeepProcess, visit: Visit, name: str) -> Visitor:
+    """Somebody who is signed in and has six feeds."""
+    anna = visit(service)
+    anna.sign_in(name, PASSWORD)
+    anna.add(*URLS)
+    anna.has_feeds(TITLES)
+    return anna
+
+
+def posts(service: FeedkeepProcess) -> int:
+    """Return how many forms the service was sent so far; each is logged before its answer."""
+    return service.log.read_text().count('"method":"POST"')
+
+
+def test_back_and_reload_after_a_form_send_nothing(service: FeedkeepProcess, anna: Visitor) -> None:
+    anna.choose(TITLES[0])
+    anna.press("Unsubscribe from the chosen ones")
+    anna.has_feeds(TITLES[1:])
+    sent = posts(service)
+    for step in (anna.page.reload, anna.page.go_back, anna.page.reload, anna.page.go_forward):
+        step()
+        anna.has_feeds(TITLES[1:])
+    anna.page.go_back()
+    anna.page.go_back()
+    anna.page.reload()
+    anna.open("/")
+    anna.has_feeds(TITLES[1:])
+    assert posts(service) == sent
+
+
+def test_a_note_is_said_once(anna: Visitor) -> None:
+    anna.choose(TITLES[0])
+    anna.press("Unsubscribe from the chosen ones")
+    anna.sees("Undo")
+    anna.page.reload()
+    expect(anna.button("Undo")).to_have_count(0)
+
+
+@pytest.mark.parametrize("has_script", [True, False])
+def test_back_from_an_import_leads_to_the_form_again(
+    service: FeedkeepProcess, visit: Visit, name: str, has_script: bool
+) -> None:
+    anna = visit(service, has_script=has_script)
+    anna.sign_in(name, PASSWORD)
+    anna.follow("Import")
+    anna.page.locator("summary").click()
+    anna.type("List", "\n".join(URLS))
+    anna.press("Show what would change")
+    anna.page.get_by_role("button", name="Add 6 feeds").click()
+    anna.has_feeds(TITLES)
+    sent = posts(service)
+    anna.page.go_back()
+    anna.sees_heading("What would change")
+    expect(anna.page.get_by_role("button", name="Add 6 feeds")).to_be_enabled()
+    anna.page.go_back()
+    anna.sees_heading("Import a list")
+    assert posts(service) == sent
+
+
+def test_a_form_that_was_left_open_in_a_second_window_says_what_is_so(
+    service: FeedkeepProcess, anna: Visitor
+) -> None:
+    second = anna.context.new_page()
+    second.goto("/")
+    anna.choose(TITLES[0])
+    anna.press("Unsubscribe from the chosen ones")
+    anna.has_feeds(TITLES[1:])
+    second.get_by_role("checkbox", name=TITLES[0], exact=True).check()
+    second.get_by_role("button", name="Unsubscribe from the chosen ones").click()
+    expect(
+        second.get_by_text("Nothing had to be changed: the list was like that already.")
+    ).to_be_visible()
+    second.close()
+
+
+def test_what_was_undone_cannot_be_undone_again(anna: Visitor) -> None:
+    anna.choose(TITLES[0])
+    anna.press("Unsubscribe from the chosen ones")
+    anna.sees("Undo")
+    second = anna.context.new_page()
+    second.goto("/?show=unsubscribed")
+    second.get_by_role("checkbox", name=TITLES[0], exact=True).check()
+    second.get_by_role("button", name="Subscribe to the chosen ones").click()
+    expect(second.get_by_role("button", name="Undo")).to_be_visible()
+    anna.press("Undo")
+    anna.sees("There was nothing left to take back.")
+    anna.has_feeds(TITLES)
+
+
+def test_an_app_that_was_ended_before_is_ended_all_the_same(anna: Visitor) -> None:
+    anna.open("/apps/connect/kasts")
+    anna.press("Make a password")
+    anna.follow("Done")
+    second = anna.context.new_page()
+    second.goto("/apps")
+    anna.press("Let it in no longer")
+    anna.sees("That app is let in no longer.")
+    second.get_by_role("button", name="Let it in no longer").click()
+    expect(second.get_by_text("That app is let in no longer.")).to_be_visible()
+
+
+def test_a_feed_that_was_deleted_before_leads_on(anna: Visitor) -> None:
+    anna.expected.add(404)
+    anna.feed(TITLES[0]).click()
+    second = anna.context.new_page()
+    second.goto(anna.page.url)
+    anna.press("Delete this feed")
+    anna.has_feeds(TITLES[1:])
+    second.get_by_role("button", name="Delete this feed").click()
+    expect(second.get_by_role("heading", name="There is no such page")).to_be_visible()
+    second.get_by_role("link", name="To your feeds").click()
+    expect(second.get_by_role("link", name=TITLES[1])).to_be_visible()
+
+
+def test_a_long_form_is_sent_once_however_often_its_button_is_pressed(
+    service: FeedkeepProcess, anna: Visitor
+) -> None:
+    anna.follow("Import")
+    anna.page.locator("summary").click()
+    anna.type("List", "https://new.example/feed")
+    anna.press("Show what would change")
+    sent = posts(service)
+    anna.page.get_by_role("button", name="Add 1 feed").dblclick()
+    anna.has_feeds([*TITLES, "new.example/feed"])
+    assert posts(service) == sent + 1
+
+
+def test_signed_out_elsewhere_a_page_says_so_and_leads_back(
+    service: FeedkeepProcess, visit: Visit, anna: Visitor, name: str
+) -> None:
+    other = visit(service)
+    other.sign_in(name, PASSWORD)
+    other.open("/account")
+    other.press("Sign out all my other browsers")
+    other.sees("All your other browsers are signed out.")
+    anna.expected.add(401)
+    anna.choose(TITLES[0])
+    anna.press("Unsubscribe from the chosen ones")
+    anna.sees_heading("You are signed out")
+    anna.follow("To your feeds")
+    anna.sees_heading("Sign in")
+    anna.sees("You are signed out.")
+    anna.open("/?show=unsubscribed&order=added")
+    anna.sees_heading("Sign in")
+    anna.fill_in({"Name": name, "Password": PASSWORD})
+    anna.press("Sign in")
+    anna.sees("There are no unsubscribed feeds.")
+    expect(anna.page).to_have_url(re.compile(r"/\?show=unsubscribed&order=added$"))
+    anna.open("/")
+    anna.has_feeds(TITLES)
+
+
+def test_an_open_list_keeps_quiet_when_its_session_ends(
+    service: FeedkeepProcess, visit: Visit, anna: Visitor, name: str
+) -> None:
+    anna.page.clock.install()
+    anna.page.reload()
+    other = visit(service)
+    other.sign_in(name, PASSWORD)
+    other.open("/account")
+    other.press("Sign out all my other browsers")
+    other.sees("All your other browsers are signed out.")
+    with anna.page.expect_response(lambda reply: "/feeds/changed" in reply.url):
+        anna.page.clock.run_for(6_000)
+    anna.has_feeds(TITLES)
+
+
+def test_after_signing_out_nobody_reads_the_list_by_going_back(anna: Visitor) -> None:
+    anna.press("Sign out")
+    anna.sees("You are signed out.")
+    anna.page.go_back()
+    anna.sees_heading("Sign in")
+    assert TITLES[0] not in anna.page.content()
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "/feeds/add",
+        "/feeds/unsubscribe",
+        "/feeds/undo",
+        "/import/carry-out",
+        "/account/password",
+        "/people/invite",
+    ],
+)
+def test_the_address_of_a_form_leads_somewhere_when_it_is_opened(anna: Visitor, place: str) -> None:
+    anna.expected |= {400, 404, 405}
+    anna.open(place)
+    anna.follow("To your feeds")
+    anna.has_feeds(TITLES)
+
+
+def test_links_work_once(service: FeedkeepProcess, visit: Visit, name: str) -> None:
+    async def promote(use: object) -> None:
+        await use.accounts.set_admin(name, True)
+
+    service.use(promote)
+    admin = visit(service)
+    admin.sign_in(name, PASSWORD)
+    admin.open("/people")
+    admin.press("Make an invitation")
+    link = admin.page.locator("#link").inner_text()
+    first, second = visit(service), visit(service)
+    first.open(link)
+    second.open(link)
+    called = service.new_account()  # a name of its own, that is free again
+    service.must("account", "delete", called, "--yes")
+    first.fill_in({"Name": called, "Password": PASSWORD})
+    first.press("Make my account")
+    first.sees_heading("Your list is empty")
+    second.expected.add(403)
+    second.fill_in({"Name": "SomebodyElse", "Password": PASSWORD})
+    second.press("Make my account")
+    second.sees_heading("This link works no longer")
+    first.expected.add(403)
+    first.open(link)
+    first.sees_heading("This link works no longer")
+
+    admin.open(f"/people/of/{called}")
+    admin.press("Make a link")
+    link = admin.page.locator("#link").inner_text()
+    second.open(link)
+    second.type("New password", "a newer passphrase")
+    second.press("Set the password")
+    second.sees("Your new password counts from now on. Apps that had the old one ask for it.")
+    second.open(link)
+    second.sees_heading("This link works no longer")
+    second.follow("Sign in")
+    second.sees_heading("Sign in")
+
+
+def test_a_name_that_is_taken_is_told_beside_the_field_and_what_was_typed_stays(
+    service: FeedkeepProcess, visit: Visit, name: str
+) -> None:
+    async def promote(use: object) -> None:
+        await use.accounts.set_admin(name, True)
+
+    service.use(promote)
+    admin = visit(service)
+    admin.sign_in(name, PASSWORD)
+    admin.open("/people")
+    admin.press("Make an invitation")
+    guest = visit(service)
+    guest.expected.add(400)
+    guest.sign_up(admin.page.locator("#link").inner_text(), name, PASSWORD)
+    expect(guest.field("Name")).to_have_value(name)
+    expect(guest.field("Name")).to_have_accessible_description(re.compile("already"))
