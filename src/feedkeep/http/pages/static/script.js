@@ -51,13 +51,21 @@ document.addEventListener("change", (event) => {
     all("#feeds li:not([hidden]) input[type=checkbox]").forEach((box) => { box.checked = event.target.checked; });
   }
   if (event.target.matches("input[type=checkbox]")) count();
-  const file = event.target.matches("input[type=file]") && event.target.files[0];
-  if (file) {
-    const problem = one("#file-problem");
-    problem.hidden = file.size <= Number(event.target.dataset.max);
-    event.target.form.querySelector("button").disabled = !problem.hidden;
-  }
+  if (event.target.matches("[data-max]")) refuseTooLarge(event.target);
 });
+
+// A file that would be refused is not even sent: it is taken out of the form again.
+function refuseTooLarge(input) {
+  const isTooLarge = input.files[0]?.size > Number(input.dataset.max);
+  const problem = one("#file-too-large");
+  one("#file-problem")?.remove();
+  problem.hidden = !isTooLarge;
+  ["aria-invalid", "aria-describedby"].forEach((name) => input.removeAttribute(name));
+  if (!isTooLarge) return;
+  input.value = "";
+  input.setAttribute("aria-invalid", "true");
+  input.setAttribute("aria-describedby", problem.id);
+}
 
 function count() {
   const chosen = all("#feeds input[type=checkbox]:checked").length;

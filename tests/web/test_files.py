@@ -1,0 +1,140 @@
+"""Files that are no list, broken, hostile or too large: a sentence beside the field says why."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+import pytest
+from feedkeep_process import FeedkeepProcess
+from playwright.sync_api import expect
+from visitor import Visit, Visitor
+
+PASSWORD = "a good passphrase"
+MEGABYTES = 1024 * 1024
+BOMB = (
+    b"<!DOCTYPE opml ["
+    + b"".join(
+        b'<!ENTITY a%d "%s">' % (number, b"&a%d;" % (number - 1) * 10) for number in range(1, 10)
+    )
+    + b"]><opml><body><outline text='&a9;' xmlUrl='https://a.example/'/></body></opml>"
+)
+REFUSED = {
+    "a picture": (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(range(128, 256)), "not UTF-8"),
+    "words": (b"Dear reader,\n\nthis is a letter.\n", "cannot be added"),
+    "nothing": (b"", "Choose a file"),
+    "white space": (b" \r\n\t\n", "Choose a file"),
+    "JSON of something else": (b'{"name": "me"}', "JSON cannot be read"),
+    "a web page": (b"<!doctype html><title>x</title><p>Hello", "broken"),
+    "a bomb": (BOMB, "declar"),
+    "Latin-1 without saying so": ("Überschrift\n".encode("latin-1"), "not UTF-8"),
+}
+READ = {
+    "UTF-16": "<opml><body><outline text='Ü' xmlUrl='https://ü.example/ö'/></body></opml>".encode(
+        "utf-16"
+    ),
+    "Latin-1": "<?xml version='1.0' encoding='ISO-8859-1'?><opml><body><outline text='Ü' xmlUrl='https://a.example/ü'/></body></opml>".encode(
+        "latin-1"
+    ),
+    "broken in places": b"<opml><body><outline text='Q & A <b>' xmlUrl='https://a.example/'></body>",
+}
+
+
+@pytest.fixture(scope="module")
+def name(service: FeedkeepProcess) -> str:
+    return service.new_account(PASSWORD)
+
+
+@pytest.fixture
+def anna(service: FeedkeepProcess, visit: Visit, name: str) -> Visitor:
+    anna = visit(service)
+    anna.expected.add(400)
+    anna.sign_in(name, PASSWORD)
+    anna.follow("Import")
+    return anna
+
+
+def chosen(anna: Visitor, data: bytes) -> None:
+    anna.chosen_file({"name": "feeds.opml", "mimeType": "text/x-opml", "buffer": data})
+
+
+def test_what_is_no_list_is_refused_beside_the_field_and_changes_nothing(anna: Visitor) -> None:
+    for what, (data, why) in REFUSED.items():
+        anna.open("/import")
+        chosen(anna, data)
+        if why == "cannot be added":
+            anna.sees_heading("Cannot be added")
+            expect(anna.page.get_by_role("button", name=re.compile("Add"))).to_have_count(0)
+            continue
+        expect(anna.field("File"), what).to_have_accessible_description(re.compile(why))
+        expect(anna.field("File"), what).to_be_focused()
+    anna.open("/")
+    anna.sees_heading("Your list is empty")
+
+
+def test_other_encodings_and_what_is_broken_in_places_are_read(anna: Visitor) -> None:
+    for data in READ.values():
+        anna.open("/import")
+        chosen(anna, data)
+        anna.sees_many("%(number)s feed would be new.", "%(number)s feeds would be new.", 1)
+
+
+def test_a_broken_list_that_was_pasted_is_still_there_to_be_mended(anna: Visitor) -> None:
+    anna.page.locator("summary").click()
+    anna.type("List", '{"subscriptions": [')
+    anna.press("Show what would change")
+    expect(anna.field("List")).to_have_value('{"subscriptions": [')
+    anna.type("List", '{"subscriptions": [{"feed_url": "https://a.example/"}]}')
+    anna.press("Show what would change")
+    anna.sees_many("%(number)s feed would be new.", "%(number)s feeds would be new.", 1)
+
+
+def test_a_file_that_is_too_large_is_not_even_sent(anna: Visitor, tmp_path: Path) -> None:
+    large, small = tmp_path / "large.opml", tmp_path / "small.opml"
+    with large.open("wb") as file:
+        file.truncate(100 * MEGABYTES)
+    small.write_bytes(b"https://a.example/\n")
+    anna.press("Show what would change")
+    anna.sees("Choose a file, or paste a list.")
+    too_large = re.compile("This file is too large")
+    anna.field("File").set_input_files(large)
+    expect(anna.field("File")).to_have_accessible_description(too_large)
+    expect(anna.field("File")).to_have_value("")
+    anna.field("File").set_input_files(small)
+    expect(anna.field("File")).not_to_have_accessible_description(too_large)
+    anna.press("Show what would change")
+    anna.sees_many("%(number)s feed would be new.", "%(number)s feeds would be new.", 1)
+
+
+def test_without_a_script_a_file_of_100_megabytes_is_refused_with_a_sentence(
+    service: FeedkeepProcess, visit: Visit, name: str, tmp_path: Path
+) -> None:
+    large = tmp_path / "large.opml"
+    with large.open("wb") as file:
+        file.truncate(100 * MEGABYTES)
+    anna = visit(service, has_script=False)
+    anna.expected.add(413)
+    anna.sign_in(name, PASSWORD)
+    anna.follow("Import")
+    anna.field("File").set_input_files(large)
+    began = time.monotonic()
+    anna.press("Show what would change")
+    expect(anna.field("File")).to_have_accessible_description(re.compile("too large"))
+    assert time.monotonic() - began < 30
+
+
+@pytest.mark.parametrize("has_script", [True, False])
+def test_a_long_list_is_imported_and_shown_in_pages(
+    service: FeedkeepProcess, visit: Visit, has_script: bool
+) -> None:
+    anna = visit(service, has_script=has_script)
+    anna.sign_in(service.new_account(PASSWORD), PASSWORD)
+    anna.follow("Import")
+    urls = [f"https://{number:04}.example/feed" for number in range(1_200)]
+    chosen(anna, "\n".join(urls).encode())
+    anna.sees_many("And %(number)s more.", "And %(number)s more.", 1_000)
+    anna.page.get_by_role("button", name="Add 1,200 feeds").click()
+    anna.sees("1,200 feeds")
+    anna.follow("Next")
+    anna.has_feeds([f"{number:04}.example/feed" for number in range(1_000, 1_200)])
