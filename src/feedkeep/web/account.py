@@ -7,7 +7,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from feedkeep.errors import AccountError, NotAuthorized, Sentence, TooManyAttempts
+from feedkeep.errors import AccountError, NotAuthorized, TooManyAttempts
 from feedkeep.http.json_bodies import encode
 from feedkeep.http.pages.forms import Form, read_form
 from feedkeep.http.pages.languages import LANGUAGES, time_zones
@@ -19,7 +19,7 @@ from feedkeep.model import Pointer, Preferences, Subscription
 from feedkeep.rules.credentials import assert_typed
 from feedkeep.stamps import write_stamp
 from feedkeep.web.door import SIGN_IN, no_session_cookie
-from feedkeep.web.resource import Page, headers_of, label_of, status_of
+from feedkeep.web.resource import Page, headers_of, label_of, not_confirmed, status_of
 
 PLACE = "/account"
 THEMES = ("light", "dark")
@@ -39,15 +39,16 @@ class AccountPage(Page):
     async def change_password(self, request: AdmittedRequest) -> Response:
         """Set a new password; every browser and app that had the old one is signed out."""
         form = await read_form(request)
-        account = request.admitted.account
+        account, session = request.admitted.account, None
         try:
-            await self.confirmed(request, form)
+            session = await self.confirmed(request, form)
             changed = await self.service.accounts.set_password(
                 account.name, form.text("new_password")
             )
             session = await self.service.page_sessions.begin(changed, label_of(request))
         except AccountError as error:
-            return await self._refused(request, form, "new_password", error)
+            response = await self._refused(request, form, "new_password", error)
+            return self.signed_in(request, response, session)
         except (NotAuthorized, TooManyAttempts) as error:
             return await self._refused(request, form, "password", error)
         return self.leading_to(request, PLACE, Note("new-password"), session)
@@ -82,13 +83,14 @@ class AccountPage(Page):
     async def delete(self, request: AdmittedRequest) -> Response:
         """Delete the account, if its name was typed."""
         form = await read_form(request)
-        account = request.admitted.account
+        account, session = request.admitted.account, None
         try:
             assert_typed(form.text("name"), account)
-            await self.confirmed(request, form)
+            session = await self.confirmed(request, form)
             await self.service.accounts.delete(account.name)
         except AccountError as error:
-            return await self._refused(request, form, "name", error)
+            response = await self._refused(request, form, "name", error)
+            return self.signed_in(request, response, session)
         except (NotAuthorized, TooManyAttempts) as error:
             return await self._refused(request, form, "delete_password", error)
         response = self.leading_to(request, SIGN_IN, Note("account-deleted"))
@@ -124,10 +126,14 @@ class AccountPage(Page):
         yield b"]}\n"
 
     async def _refused(
-        self, request: AdmittedRequest, form: Form, field: str, error: Exception
+        self,
+        request: AdmittedRequest,
+        form: Form,
+        field: str,
+        error: AccountError | NotAuthorized | TooManyAttempts,
     ) -> Response:
-        sentence = error.sentence if isinstance(error, AccountError | TooManyAttempts) else None
-        problem = sentence or Sentence("This is not your password.")
+        is_known = isinstance(error, AccountError)
+        problem = error.sentence if is_known else not_confirmed(form, error)
         response = await self._account(
             request, status_of(error), typed=form, problems={field: problem}
         )

@@ -8,7 +8,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from feedkeep.errors import AccountError, Forbidden, NotAuthorized, Sentence, TooManyAttempts
+from feedkeep.errors import AccountError, Forbidden, NotAuthorized, TooManyAttempts
 from feedkeep.http.pages.forms import Form, read_form
 from feedkeep.http.pages.shown_once import Note
 from feedkeep.http.problems import OK
@@ -16,11 +16,19 @@ from feedkeep.http.requests import AdmittedRequest
 from feedkeep.http.routing import NoSuchRoute
 from feedkeep.model import Account, NewToken, TokenId
 from feedkeep.rules.credentials import assert_typed, name_key
-from feedkeep.web.resource import Page, headers_of, status_of
+from feedkeep.web.resource import Page, headers_of, not_confirmed, status_of
 
 PLACE = "/people"
 PEOPLE_ON_A_PAGE = 100
 _MAX_NUMBER_DIGITS = 18
+_PASSWORD_FIELDS = {
+    "admin": "role_password",
+    "no-admin": "role_password",
+    "disable": "state_password",
+    "enable": "state_password",
+    "delete": "delete_password",
+}
+"""The password's field in the form of each action; "password" in that of the link."""
 
 
 class PeoplePage(Page):
@@ -122,23 +130,21 @@ class PeoplePage(Page):
     ) -> Response:
         _assert_admin(request)
         form = await read_form(request)
-        session, field = None, "password"
+        action, session = form.text("action"), None
         try:
             session = await self.confirmed(request, form)
-            field = "action"
             return await act(request, form, session)
         except AccountError as error:
-            problem = error.sentence
+            field, problem = "typed" if action == "delete" else "action", error.sentence
             status, headers = status_of(error), headers_of(error)
         except (NotAuthorized, TooManyAttempts) as error:
-            wrong = Sentence("This is not your password.")
-            problem = error.sentence if isinstance(error, TooManyAttempts) else wrong
+            field, problem = _PASSWORD_FIELDS.get(action, "password"), not_confirmed(form, error)
             status, headers = status_of(error), headers_of(error)
         response = await self._one(
             request, form.text("name"), status, typed=form, problems={field: problem}
         )
         response.headers.update(headers)
-        return response
+        return self.signed_in(request, response, session)
 
     async def _named(self, name: str) -> Account:
         try:

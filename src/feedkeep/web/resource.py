@@ -6,7 +6,7 @@ from typing import Any
 
 from starlette.responses import RedirectResponse, Response
 
-from feedkeep.errors import AccountError, NotAuthorized, TooManyAttempts
+from feedkeep.errors import AccountError, NotAuthorized, Sentence, TooManyAttempts
 from feedkeep.http.doors import log_refusal
 from feedkeep.http.pages.forms import Form
 from feedkeep.http.pages.languages import Words
@@ -79,6 +79,10 @@ class Page:
         response = RedirectResponse(place, SEE_OTHER, HEADERS)
         if note:
             response.headers.append("set-cookie", write_note(request, note))
+        return self.signed_in(request, response, session)
+
+    def signed_in(self, request: Request, response: Response, session: NewToken | None) -> Response:
+        """Let a response bring the session that began with the request, if one did."""
         if session:
             response.headers.append("set-cookie", session_cookie(request, session.text))
         return response
@@ -123,6 +127,15 @@ def status_of(error: Exception) -> int:
 def headers_of(error: Exception) -> dict[str, str]:
     """Return the headers that belong to such a page."""
     return refusal_of(error, "").headers if isinstance(error, TooManyAttempts) else {}
+
+
+def not_confirmed(form: Form, error: NotAuthorized | TooManyAttempts) -> Sentence:
+    """Return why a password that was asked for again did not do."""
+    if isinstance(error, TooManyAttempts):
+        return error.sentence
+    if not form.text("password"):  # the page was made while nobody had to be asked
+        return Sentence("Type your present password once more.")
+    return Sentence("This is not your password.")
 
 
 def label_of(request: Request) -> str:

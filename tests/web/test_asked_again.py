@@ -1,0 +1,133 @@
+"""Where the password is asked for again, as ten minutes after it was typed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from feedkeep_process import FeedkeepProcess
+from playwright.sync_api import Locator, expect
+from visitor import Visit, Visitor
+
+from feedkeep.service import Service
+
+PASSWORD = "a good passphrase"
+ACTIONS = ["Make a link", "Make administrator", "Disable", "Delete this account"]
+
+
+@pytest.fixture(scope="module")
+def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FeedkeepProcess]:
+    """A service that asks each time."""
+    process = FeedkeepProcess(tmp_path_factory.mktemp("strict"), trusted_proxies="127.0.0.1")
+    process.run_first("nobody_is_fresh")
+    with process:
+        yield process
+
+
+@pytest.fixture
+def admin(strict: FeedkeepProcess, visit: Visit) -> Visitor:
+    name = strict.new_account(PASSWORD)
+
+    async def promote(service: Service) -> None:
+        await service.accounts.set_admin(name, True)
+
+    strict.use(promote)
+    admin = visit(strict)
+    admin.expected |= {400, 403}
+    admin.sign_in(name, PASSWORD)
+    admin.sees_heading("Your list is empty")
+    return admin
+
+
+def form_of(visitor: Visitor, button: str) -> Locator:
+    return visitor.page.locator("form").filter(has=visitor.button(button))
+
+
+def password_in(visitor: Visitor, form: Locator) -> Locator:
+    return form.get_by_label(visitor.say("Your present password, once more"))
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+def test_a_wrong_password_is_told_in_the_form_that_was_sent(
+    strict: FeedkeepProcess, admin: Visitor, action: str
+) -> None:
+    other = strict.new_account()
+    admin.open(f"/people/of/{other}")
+    form = form_of(admin, action)
+    if action == "Delete this account":
+        form.get_by_role("textbox").last.fill(other)
+    password_in(admin, form).fill("wrong password")
+    admin.press(action)
+    expect(password_in(admin, form)).to_have_accessible_description("! This is not your password.")
+    expect(password_in(admin, form)).to_be_focused()
+    password_in(admin, form).fill(PASSWORD)
+    admin.press(action)
+    admin.page.wait_for_url("**/people*" if action != "Make a link" else "**/people/link")
+
+
+def test_a_wrong_name_is_told_beside_its_field(strict: FeedkeepProcess, admin: Visitor) -> None:
+    other = strict.new_account()
+    admin.open(f"/people/of/{other}")
+    form = form_of(admin, "Delete this account")
+    password_in(admin, form).fill(PASSWORD)
+    label = "Type the name, %(name)s, to say that you mean it"
+    admin.type(label, "somebody", name=other)
+    admin.press("Delete this account")
+    expect(admin.field(label, name=other)).to_be_focused()
+    expect(admin.field(label, name=other)).to_have_value("somebody")
+    admin.open("/people")
+    expect(admin.link(other)).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    "action", ["Change the password", "Make ten recovery codes", "Delete my account"]
+)
+def test_a_form_that_was_open_for_long_asks_for_the_password(admin: Visitor, action: str) -> None:
+    admin.open("/account")
+    form = form_of(admin, action)
+    # The page of ten minutes ago had no such field.
+    password_in(admin, form).evaluate("(field) => field.remove()")
+    for field in form.get_by_role("textbox").all():
+        if field.is_editable():
+            field.fill(admin.page.get_by_role("heading", level=1).inner_text() + " and more")
+    if action == "Delete my account":
+        form.get_by_role("textbox").last.fill(
+            admin.page.get_by_role("heading", level=1).inner_text()
+        )
+    admin.press(action)
+    told = "! Type your present password once more."
+    expect(password_in(admin, form_of(admin, action))).to_have_accessible_description(told)
+    expect(password_in(admin, form_of(admin, action))).to_be_focused()
+
+
+def test_a_new_password_that_is_refused_signs_nobody_out(admin: Visitor) -> None:
+    admin.open("/account")
+    form = form_of(admin, "Change the password")
+    password_in(admin, form).fill(PASSWORD)
+    admin.field("New password").evaluate("(field) => { field.minLength = 0; }")
+    admin.type("New password", "short")
+    admin.press("Change the password")
+    expect(admin.field("New password")).to_be_focused()
+    admin.follow("Feeds")
+    admin.sees_heading("Your list is empty")
+
+
+def test_the_last_administrator_stays_and_stays_signed_in(tmp_path: Path, visit: Visit) -> None:
+    process = FeedkeepProcess(tmp_path, trusted_proxies="127.0.0.1")
+    process.run_first("nobody_is_fresh")
+    with process:
+        link = re.search(r"http\S+/sign-up/\S+", "".join(process.printed))
+        assert link
+        anna = visit(process)
+        anna.expected.add(400)
+        anna.sign_up(link[0], "anna", PASSWORD)
+        anna.open("/account")
+        password_in(anna, form_of(anna, "Delete my account")).fill(PASSWORD)
+        label = "Type your name, %(name)s, to say that you mean it"
+        anna.type(label, "anna", name="anna")
+        anna.press("Delete my account")
+        expect(anna.field(label, name="anna")).to_be_focused()
+        anna.follow("Feeds")
+        anna.sees_heading("Your list is empty")

@@ -1,0 +1,102 @@
+"""Two people at once: each sees their own, whatever the other one does meanwhile."""
+
+from __future__ import annotations
+
+from feedkeep_process import FeedkeepProcess
+from playwright.sync_api import expect
+from visitor import Visit, Visitor, title_of
+
+PASSWORD = "a good passphrase"
+
+
+def urls_of(name: str) -> list[str]:
+    return [f"https://{name.lower()}.example/{number}" for number in range(4)]
+
+
+def works(visitor: Visitor, name: str, step: int) -> None:
+    """Do one of the steps of somebody's work."""
+    titles = [title_of(url) for url in urls_of(name)]
+    match step:
+        case 0:
+            visitor.sign_in(name, PASSWORD)
+        case 1:
+            visitor.add(*urls_of(name))
+            visitor.has_feeds(titles)
+        case 2:
+            visitor.choose(titles[1])
+            visitor.choose(titles[2])
+            visitor.press("Unsubscribe from the chosen ones")
+        case 3:
+            visitor.press("Undo")
+            visitor.has_feeds(titles)
+        case 4:
+            visitor.open("/apps/connect/kasts")
+            visitor.type("What do you call it?", f"The phone of {name}")
+            visitor.press("Make a password")
+            visitor.follow("Done")
+            visitor.sees_heading(f"The phone of {name}")
+
+
+def test_two_people_work_at_the_same_time_and_each_sees_their_own(
+    service: FeedkeepProcess, visit: Visit
+) -> None:
+    names = [service.new_account(PASSWORD), service.new_account(PASSWORD)]
+    visitors = [visit(service), visit(service, has_script=False)]
+    for step in range(5):
+        for visitor, name in zip(visitors, names, strict=True):
+            works(visitor, name, step)
+    for visitor, name, other in zip(visitors, names, reversed(names), strict=True):
+        for place in ("/", "/?show=unsubscribed", "/apps", "/account", "/import"):
+            visitor.open(place)
+            assert other not in visitor.page.content()
+            assert f"{other.lower()}.example" not in visitor.page.content()
+        visitor.open("/")
+        visitor.has_feeds([title_of(url) for url in urls_of(name)])
+
+
+def test_the_feed_of_somebody_else_is_no_page_and_their_app_cannot_be_ended(
+    service: FeedkeepProcess, visit: Visit
+) -> None:
+    one, two = service.new_account(PASSWORD), service.new_account(PASSWORD)
+    anna, ben = visit(service), visit(service)
+    for step in (0, 1, 4):
+        works(anna, one, step)
+    ben.sign_in(two, PASSWORD)
+    anna.open("/")
+    anna.feed(title_of(urls_of(one)[0])).click()
+    anna.sees_heading("This feed has moved")
+    ben.expected.add(404)
+    ben.open(anna.page.url)
+    ben.sees_heading("There is no such page")
+    works(ben, two, 4)
+    anna.open("/apps")
+    number = anna.button("Let it in no longer").get_attribute("value")
+    ben.button("Let it in no longer").evaluate("(button, value) => button.value = value", number)
+    ben.press("Let it in no longer")
+    anna.page.reload()
+    anna.sees_heading(f"The phone of {one}")
+
+
+def test_a_list_that_is_open_in_two_windows_is_the_same_in_both(
+    service: FeedkeepProcess, visit: Visit
+) -> None:
+    name = service.new_account(PASSWORD)
+    laptop, phone = visit(service), visit(service, width=320)
+    for visitor in (laptop, phone):
+        visitor.page.clock.install()
+        visitor.sign_in(name, PASSWORD)
+    laptop.add("https://a.example/feed", "https://b.example/feed", "https://c.example/feed")
+    phone.page.clock.run_for(6_000)
+    phone.has_feeds(["a.example/feed", "b.example/feed", "c.example/feed"])
+    phone.field("Search in these feeds").fill("b.ex")
+    laptop.choose("a.example/feed")
+    laptop.press("Unsubscribe from the chosen ones")
+    laptop.has_feeds(["b.example/feed", "c.example/feed"])
+    phone.page.clock.run_for(6_000)
+    expect(phone.page.locator("#feeds > li")).to_have_count(2)
+    phone.has_feeds(["b.example/feed"])
+    expect(phone.field("Search in these feeds")).to_have_value("b.ex")
+    expect(phone.field("Search in these feeds")).to_be_focused()
+    expect(phone.feed("c.example/feed")).to_be_hidden()
+    phone.field("Search in these feeds").fill("nothing like this")
+    phone.sees("No feed has these words in its title.")
