@@ -132,8 +132,10 @@ class AccountPage(Page):
         field: str,
         error: AccountError | NotAuthorized | TooManyAttempts,
     ) -> Response:
-        is_known = isinstance(error, AccountError)
-        problem = error.sentence if is_known else not_confirmed(form, error)
+        if isinstance(error, AccountError):
+            problem = error.sentence
+        else:
+            problem = not_confirmed(form, error)
         response = await self._account(
             request, status_of(error), typed=form, problems={field: problem}
         )
