@@ -8,7 +8,7 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 BIN = .venv/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help serve test test-fast check hook unhook test-versions prove fuzz bench bench-quick audit lint texts lock clean
+.PHONY: help serve test test-fast check hook unhook test-versions prove fuzz bench bench-quick audit lint texts pictures lock clean
 
 help:
 	@echo "make serve   start the service on the embedded store"
@@ -23,6 +23,7 @@ help:
 	@echo "make audit   look the dependencies up in the database of known weaknesses"
 	@echo "make lint    check style, types and layers"
 	@echo "make texts   collect what pages say for the translations"
+	@echo "make pictures  take the pictures of the pages that the documents show"
 	@echo "make lock    pin the newest dependencies"
 
 serve: .venv/run
@@ -111,6 +112,10 @@ texts: .venv/dev
 			-i build/feedkeep.pot -o $$file -l $$language || exit 1; \
 		sed -E '$(NOISE)' $$file > build/$$language.po && mv build/$$language.po $$file || exit 1; \
 	done
+
+# From a service that is made for them, with the system's Chromium.
+pictures: .venv/dev
+	PYTHONPATH=tests $(BIN)/python tests/web/pictures.py docs/pictures
 
 lock: .venv/dev
 	sh requirements/lock.sh

@@ -78,6 +78,8 @@ class Visitor:
         has_script: bool = True,
         width: int = WIDE,
         scheme: str = "light",
+        sharpness: float = 1,
+        is_phone: bool = False,
     ) -> None:
         self.base_url = base_url
         self.words = Words(language)
@@ -90,6 +92,9 @@ class Visitor:
             java_script_enabled=has_script,
             viewport={"width": width, "height": 800},
             color_scheme=scheme,
+            device_scale_factor=sharpness,
+            is_mobile=is_phone,
+            has_touch=is_phone,
             extra_http_headers=from_elsewhere(),
         )
         self.context.set_default_timeout(PATIENCE_MS)

@@ -1,0 +1,33 @@
+"""Without a browser, the tests of the pages are left out, which is said; or it is a failure."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ANY = Path(__file__).with_name("test_keyboard.py")
+
+
+def run_without_a_browser(nothing: Path, **environment: str) -> tuple[int, str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", ANY],
+        env={**os.environ, "FEEDKEEP_BROWSER": "", **environment, "PATH": str(nothing)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stdout
+
+
+def test_without_a_browser_it_is_said_how_many_tests_were_left_out(tmp_path: Path) -> None:
+    status, told = run_without_a_browser(tmp_path)
+    assert status == 0, told
+    assert "3 tests of the pages were left out. There is no Chromium on this machine." in told
+
+
+def test_where_a_browser_is_required_it_is_a_failure_that_there_is_none(tmp_path: Path) -> None:
+    status, told = run_without_a_browser(tmp_path, FEEDKEEP_BROWSER="required")
+    assert status == 1, told
+    assert "There is no Chromium, and FEEDKEEP_BROWSER requires one." in told
