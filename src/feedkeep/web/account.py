@@ -50,7 +50,8 @@ class AccountPage(Page):
             response = await self._refused(request, form, "new_password", error)
             return self.signed_in(request, response, session)
         except (NotAuthorized, TooManyAttempts) as error:
-            return await self._refused(request, form, "password", error)
+            response = await self._refused(request, form, "password", error)
+            return self.signed_in(request, response, session)
         return self.leading_to(request, PLACE, Note("new-password"), session)
 
     async def change_preferences(self, request: AdmittedRequest) -> Response:
@@ -132,10 +133,7 @@ class AccountPage(Page):
         field: str,
         error: AccountError | NotAuthorized | TooManyAttempts,
     ) -> Response:
-        if isinstance(error, AccountError):
-            problem = error.sentence
-        else:
-            problem = not_confirmed(form, error)
+        problem = error.sentence if isinstance(error, AccountError) else not_confirmed(form, error)
         response = await self._account(
             request, status_of(error), typed=form, problems={field: problem}
         )
