@@ -159,7 +159,7 @@ def test_a_new_password_signs_out_all_others_and_keeps_this_browser(anna: PageCl
         ("/account/codes", "codes_password", {}),
         ("/account/delete", "delete_password", {"name": "NAME"}),
         ("/people/reset-link", "password", {"name": "NAME"}),
-        ("/people/change", "password", {"name": "NAME", "action": "disable"}),
+        ("/people/change", "state_password", {"name": "NAME", "action": "disable"}),
     ],
 )
 def test_what_is_dangerous_asks_for_the_password_again_if_it_was_typed_long_ago(
@@ -170,10 +170,10 @@ def test_what_is_dangerous_asks_for_the_password_again_if_it_was_typed_long_ago(
     age_sessions(chief.process, name)
     asked = "/account" if form.startswith("/account") else f"/people/of/{name}"
     assert "once more" in chief.get(asked).text
-    for typed in ("", "wrong"):
+    for typed, told in (("", "once more"), ("wrong", "not your password")):
         page = chief.post(form, {**data, "password": typed})
         assert page.status == 403, page.text
-        assert "not your password" in page.problem(field)
+        assert told in page.problem(field)
     assert chief.get("/").path == "/"
     assert chief.post(form, {**data, "password": PASSWORD}).status in {200, 400}
     if form == "/account/codes":
@@ -326,7 +326,7 @@ def test_administrators_see_people_and_change_them(
     assert "disabled" in chief.get(place).text
     assert "enabled" in change("enable")
     page = chief.post("/people/change", {"name": name, "action": "delete", "typed": "x"})
-    assert (page.status, "Type the name" in page.problem("action")) == (400, True)
+    assert (page.status, "Type the name" in page.problem("typed")) == (400, True)
     assert "deleted" in change("delete", typed=name)
     assert chief.get(place).status == 404
     for form in ("change", "reset-link"):

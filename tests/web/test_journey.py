@@ -92,7 +92,7 @@ class Journey:
         with pytest.raises(InvalidFeedUrl) as refused:
             parse_feed_url(NO_PROTOCOL)
         anna.reads_sentence(refused.value.sentence)
-        anna.sees_many("Added %(count)s feed.", "Added %(count)s feeds.", 2)
+        anna.sees_many("Added %(number)s feed.", "Added %(number)s feeds.", 2)
         expect(anna.field("Add a feed")).to_have_value(NO_PROTOCOL)
         anna.add(f"https://{NO_PROTOCOL}")
         anna.sees("Added %(name)s.", name=NO_PROTOCOL)
@@ -111,7 +111,7 @@ class Journey:
         anna.reads("file:///home/notes.xml")
         name = anna.say_many("Add %(number)s feed", "Add %(number)s feeds", len(FROM_LIST))
         anna.page.get_by_role("button", name=name, exact=True).click()
-        anna.sees_many("Added %(count)s feed.", "Added %(count)s feeds.", len(FROM_LIST))
+        anna.sees_many("Added %(number)s feed.", "Added %(number)s feeds.", len(FROM_LIST))
         anna.has_feeds([title_of(url) for url in ALL])
 
     def connect_gpodder(self) -> None:
@@ -192,11 +192,13 @@ class Journey:
         for url in ALL[:5]:
             anna.choose(title_of(url))
         anna.press("Unsubscribe from the chosen ones")
-        anna.sees_many("Unsubscribed from %(count)s feed.", "Unsubscribed from %(count)s feeds.", 5)
+        anna.sees_many(
+            "Unsubscribed from %(number)s feed.", "Unsubscribed from %(number)s feeds.", 5
+        )
         anna.has_feeds([title_of(url) for url in ALL[5:]])
         anna.press("Undo")
-        one = "Taken back: %(count)s feed is as it was."
-        anna.sees_many(one, "Taken back: %(count)s feeds are as they were.", 5)
+        one = "Taken back: %(number)s feed is as it was."
+        anna.sees_many(one, "Taken back: %(number)s feeds are as they were.", 5)
         anna.has_feeds([title_of(url) for url in ALL])
 
     def take_the_list_along(self) -> None:

@@ -46,7 +46,7 @@ def test_the_keyboard_alone_does_the_main_journey(
             keys.type(url)
             keys.press("Enter")
         press("Add")
-        anna.sees_many("Added %(count)s feed.", "Added %(count)s feeds.", len(URLS))
+        anna.sees_many("Added %(number)s feed.", "Added %(number)s feeds.", len(URLS))
 
         anna.tab_to(anna.link("Skip to what this page is about"))
         keys.press("Enter")
@@ -54,10 +54,12 @@ def test_the_keyboard_alone_does_the_main_journey(
             anna.tab_to(anna.page.get_by_role("checkbox", name=title_of(url), exact=True))
             keys.press("Space")
         press("Unsubscribe from the chosen ones")
-        anna.sees_many("Unsubscribed from %(count)s feed.", "Unsubscribed from %(count)s feeds.", 3)
+        anna.sees_many(
+            "Unsubscribed from %(number)s feed.", "Unsubscribed from %(number)s feeds.", 3
+        )
         press("Undo")
-        one = "Taken back: %(count)s feed is as it was."
-        anna.sees_many(one, "Taken back: %(count)s feeds are as they were.", 3)
+        one = "Taken back: %(number)s feed is as it was."
+        anna.sees_many(one, "Taken back: %(number)s feeds are as they were.", 3)
 
         follow("Apps")
         follow("Connect an app")

@@ -120,7 +120,7 @@ def test_pages_of_the_list(visitor: Visitor) -> None:
     tour.look("What would change")
     visitor.open("/")
     visitor.add(*URLS, "no address", "another")
-    visitor.sees_many("Added %(count)s feed.", "Added %(count)s feeds.", len(URLS))
+    visitor.sees_many("Added %(number)s feed.", "Added %(number)s feeds.", len(URLS))
     tour.look("My feeds")
     visitor.choose("a.example/feed")
     tour.look("My feeds")

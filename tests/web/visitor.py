@@ -28,7 +28,14 @@ _QUIET = (
     "--disable-sync",
     "--no-first-run",
 )
-_AXE_TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+_ALL = {
+    "type": "tag",
+    "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+}
+_OF_WIDTH_AND_THEME = {
+    "type": "rule",
+    "values": ["color-contrast", "scrollable-region-focusable", "target-size"],
+}
 _FOCUSED = """(wanted) => {
   const focused = document.activeElement;
   const style = getComputedStyle(focused);
@@ -225,9 +232,9 @@ class Visitor:
         found: list[str] = self.page.evaluate(_SCROLLS_SIDEWAYS)
         return found
 
-    def axe_finds(self) -> list[str]:
+    def axe_finds(self, what: dict[str, object]) -> list[str]:
         """Return what axe-core finds on this page."""
-        found = Axe().run(self.page, options={"runOnly": _AXE_TAGS}).response["violations"]
+        found = Axe().run(self.page, options={"runOnly": what}).response["violations"]
         return [
             f"{one['id']}: {node['html'][:160]} {node['failureSummary'][:200]}"
             for one in found
@@ -237,12 +244,13 @@ class Visitor:
     def flaws(self) -> list[str]:
         """Return what is wrong with how this page looks, on a light phone and a dark computer."""
         found = []
-        for width, scheme in ((NARROW, "light"), (WIDE, "dark")):
-            self.page.set_viewport_size({"width": width, "height": 800})
+        for width, scheme, rules in ((WIDE, "dark", _ALL), (NARROW, "light", _OF_WIDTH_AND_THEME)):
+            # So high that what stays in sight is above nothing.
+            self.page.set_viewport_size({"width": width, "height": 2_000})
             self.page.emulate_media(color_scheme=scheme)
             named = f"{self.page.title()} ({width}, {scheme})"
             found += [f"{named}: wider than the window: {one}" for one in self.scrolls_sideways()]
-            found += [f"{named}: {one}" for one in self.axe_finds()]
+            found += [f"{named}: {one}" for one in self.axe_finds(rules)]
         return found
 
     # Without a mouse.
