@@ -85,3 +85,23 @@ def test_the_focus_is_never_behind_what_stays_in_sight(
     anna.choose(title_of(URLS[0]))  # what can be done with the chosen ones stays in sight, too
     anna.tab_to(anna.feed(title_of(URLS[-1])))
     anna.tab_to(anna.feed(title_of(URLS[2])), key="Shift+Tab")
+
+
+def test_the_order_is_chosen_step_by_step_without_losing_the_place(
+    service: FeedkeepProcess, visit: Visit
+) -> None:
+    name = service.new_account(PASSWORD)
+    anna = visit(service)
+    anna.sign_in(name, PASSWORD)
+    anna.add("https://a.example/")
+    anna.add("https://b.example/")
+    anna.has_feeds(["a.example", "b.example"])
+    anna.tab_to(anna.field("Order"))
+    for order, titles in (
+        ("added", ["b.example", "a.example"]),
+        ("changed", ["b.example", "a.example"]),
+    ):
+        anna.page.keyboard.press("ArrowDown")
+        anna.page.wait_for_url(f"**order={order}*")
+        anna.has_feeds(titles)
+        expect(anna.field("Order")).to_be_focused()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -24,7 +25,8 @@ def run_without_a_browser(nothing: Path, **environment: str) -> tuple[int, str]:
 def test_without_a_browser_it_is_said_how_many_tests_were_left_out(tmp_path: Path) -> None:
     status, told = run_without_a_browser(tmp_path)
     assert status == 0, told
-    assert "3 tests of the pages were left out. There is no Chromium on this machine." in told
+    left_out = r"[1-9] tests of the pages were left out\. There is no Chromium on this machine\."
+    assert re.search(left_out, told), told
 
 
 def test_where_a_browser_is_required_it_is_a_failure_that_there_is_none(tmp_path: Path) -> None:

@@ -100,3 +100,21 @@ def test_a_list_that_is_open_in_two_windows_is_the_same_in_both(
     expect(phone.feed("c.example/feed")).to_be_hidden()
     phone.field("Search in these feeds").fill("nothing like this")
     phone.sees("No feed has these words in its title.")
+
+
+def test_a_list_with_a_line_that_was_refused_follows_the_other_devices_too(
+    service: FeedkeepProcess, visit: Visit
+) -> None:
+    name = service.new_account(PASSWORD)
+    laptop, phone = visit(service), visit(service)
+    laptop.page.clock.install()
+    laptop.expected.add(400)
+    laptop.sign_in(name, PASSWORD)
+    laptop.add("https://a.example/feed", "no address")
+    laptop.has_feeds(["a.example/feed"])
+    phone.sign_in(name, PASSWORD)
+    phone.add("https://b.example/feed")
+    phone.has_feeds(["a.example/feed", "b.example/feed"])
+    laptop.page.clock.run_for(6_000)
+    laptop.has_feeds(["a.example/feed", "b.example/feed"])
+    expect(laptop.field("Add a feed")).to_have_value("no address")

@@ -22,6 +22,7 @@ NARROW, WIDE = 320, 1280
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 _STATUS = re.compile(r"Failed to load resource: the server responded with a status of (\d+)")
 _QUIET = (
+    "--disable-gpu",
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-quic",

@@ -44,9 +44,17 @@ addEventListener("pageshow", () => {
   });
 });
 
-// Choices that need no button.
+// Choices that need no button; the next page has the focus where it was.
+const chosenBefore = sessionStorage.getItem("focused");
+if (chosenBefore) {
+  sessionStorage.removeItem("focused");
+  document.getElementById(chosenBefore)?.focus();
+}
 document.addEventListener("change", (event) => {
-  if (event.target.matches("[data-submit]")) event.target.form.requestSubmit();
+  if (event.target.matches("[data-submit]")) {
+    sessionStorage.setItem("focused", event.target.id);
+    event.target.form.requestSubmit();
+  }
   if (event.target.matches("[data-all]")) {
     all("#feeds li:not([hidden]) input[type=checkbox]").forEach((box) => { box.checked = event.target.checked; });
   }
@@ -99,7 +107,8 @@ async function follow() {
   if (!list || document.hidden || all("#feeds input:checked").length) return;
   const reply = await fetch(`/feeds/changed?since=${list.dataset.stamp}`);
   if (reply.status !== 200 || !(await reply.json()).changed) return;
-  const page = await fetch(location.href);
+  // The answer to a form has an address that cannot be read.
+  const page = await fetch(location.pathname === "/" ? location.href : "/");
   if (!page.ok || page.redirected) return;
   const fresh = one("[data-stamp]", new DOMParser().parseFromString(await page.text(), "text/html"));
   const focused = document.activeElement?.id;
