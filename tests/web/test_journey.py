@@ -197,8 +197,8 @@ class Journey:
         )
         anna.has_feeds([title_of(url) for url in ALL[5:]])
         anna.press("Undo")
-        one = "Taken back: %(number)s feed is as it was."
-        anna.sees_many(one, "Taken back: %(number)s feeds are as they were.", 5)
+        one = "Undone: %(number)s feed is as it was."
+        anna.sees_many(one, "Undone: %(number)s feeds are as they were.", 5)
         anna.has_feeds([title_of(url) for url in ALL])
 
     def take_the_list_along(self) -> None:

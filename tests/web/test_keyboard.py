@@ -58,8 +58,8 @@ def test_the_keyboard_alone_does_the_main_journey(
             "Unsubscribed from %(number)s feed.", "Unsubscribed from %(number)s feeds.", 3
         )
         press("Undo")
-        one = "Taken back: %(number)s feed is as it was."
-        anna.sees_many(one, "Taken back: %(number)s feeds are as they were.", 3)
+        one = "Undone: %(number)s feed is as it was."
+        anna.sees_many(one, "Undone: %(number)s feeds are as they were.", 3)
 
         follow("Apps")
         follow("Connect an app")
@@ -69,8 +69,8 @@ def test_the_keyboard_alone_does_the_main_journey(
         press("Make a password")
         anna.sees_heading("Connect %(app)s", app="My phone")
         follow("Done")
-        press("Let it in no longer")
-        anna.sees("That app is let in no longer.")
+        press("Disconnect")
+        anna.sees("That app is disconnected.")
         press("Sign out")
         anna.sees("You are signed out.")
 

@@ -138,7 +138,7 @@ def test_pages_of_the_list(visitor: Visitor) -> None:
     visitor.page.locator("#new_url-problem").wait_for()
     tour.look("This feed has moved")
     visitor.type("The address of the other one", "https://nowhere.example/")
-    visitor.press("Make them one")
+    visitor.press("Merge them")
     visitor.page.locator("#other_url-problem").wait_for()
     tour.look("This feed has moved")
     assert not tour.flaws, "\n".join(tour.flaws)

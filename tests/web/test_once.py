@@ -115,10 +115,10 @@ def test_an_app_that_was_ended_before_is_ended_all_the_same(anna: Visitor) -> No
     anna.follow("Done")
     second = anna.context.new_page()
     second.goto("/apps")
-    anna.press("Let it in no longer")
-    anna.sees("That app is let in no longer.")
-    second.get_by_role("button", name="Let it in no longer").click()
-    expect(second.get_by_text("That app is let in no longer.")).to_be_visible()
+    anna.press("Disconnect")
+    anna.sees("That app is disconnected.")
+    second.get_by_role("button", name="Disconnect").click()
+    expect(second.get_by_text("That app is disconnected.")).to_be_visible()
 
 
 def test_a_feed_that_was_deleted_before_leads_on(anna: Visitor) -> None:

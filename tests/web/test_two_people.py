@@ -70,9 +70,9 @@ def test_the_feed_of_somebody_else_is_no_page_and_their_app_cannot_be_ended(
     ben.sees_heading("There is no such page")
     works(ben, two, 4)
     anna.open("/apps")
-    number = anna.button("Let it in no longer").get_attribute("value")
-    ben.button("Let it in no longer").evaluate("(button, value) => button.value = value", number)
-    ben.press("Let it in no longer")
+    number = anna.button("Disconnect").get_attribute("value")
+    ben.button("Disconnect").evaluate("(button, value) => button.value = value", number)
+    ben.press("Disconnect")
     anna.page.reload()
     anna.sees_heading(f"The phone of {one}")
 
