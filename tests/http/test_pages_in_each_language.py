@@ -67,6 +67,7 @@ WITHOUT_VALUES = [
 ]
 NOTES: dict[str, list[dict[str, Any]]] = {
     "added": [{"name": "a.example/1"}, {"name": "", "count": 1}, {"name": "", "count": 1_234}],
+    "none-added": [{"refused": 1}, {"refused": 2}],
     "unsubscribed": [{"name": "a.example/1"}, {"name": "", "count": 2}],
     "subscribed": [{"name": "a.example/1"}, {"name": "", "count": 2}],
     "taken-back": [{"count": 1}, {"count": 2, "first": 1, "last": 2, "is_subscribed": True}],

@@ -237,3 +237,9 @@ def test_a_full_list_says_so_and_keeps_what_it_has(
         assert page.status == 400
         assert "which is the maximum" in page.text
         assert listed(anna) == {guid(1), guid(5)}
+        page = anna.post("/import/carry-out", {"list": f"{url(6)}\n{url(7)}"})
+        assert page.note == "2 feeds could not be added: your list is full."
+        anna.post("/feeds/unsubscribe", {"feed": [guid(5)]})
+        page = anna.post("/import/carry-out", {"list": f"{url(6)}\n{url(7)}"})
+        assert "Added 1 feed." in page.note
+        assert "1 feed could not be added" in page.note

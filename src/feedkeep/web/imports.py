@@ -26,6 +26,7 @@ SHOWN = 200
 """How many feeds of each kind a preview shows; the others are counted."""
 
 _AT_ONCE = 5_000
+_FORM_BYTES = 65_536
 _MAX_FILE_BYTES_DISCARDED = 256 * 1024 * 1024
 _ENDINGS = {Format.OPML: "opml", Format.JSON: "json", Format.URLS: "txt"}
 _TYPES = {
@@ -110,7 +111,9 @@ class ImportPage(Page):
 
     async def carry_out(self, request: AdmittedRequest) -> Response:
         """Add the feeds that a preview has shown as new."""
-        form = await self._read(request)
+        # The same addresses as in the file, in a form that is a little longer than a bare list.
+        max_bytes = self.settings.max_body_bytes + _FORM_BYTES
+        form = await read_form(request, max_bytes)
         lines = form.text("list").splitlines()
         changes: list[StatusChange | None] = []
         refused = 0
@@ -121,6 +124,8 @@ class ImportPage(Page):
             refused += sum(not isinstance(result, Added) for result in results)
             changes.append(many.added(results))
         done = [change for change in changes if change]
+        if not done and refused:
+            return self.leading_to(request, "/", Note("none-added", {"refused": refused}))
         if not done:
             return self.leading_to(request, "/", Note("nothing-changed"))
         values: dict[str, str | int | bool | list[str]] = {
