@@ -46,7 +46,11 @@ def served(folder: Path, errors: int) -> Iterator[str]:
     )
     assert process.stdout is not None
     try:
-        yield next(found[0] for line in process.stdout if (found := re.search(r"http\S+", line)))
+        yield next(
+            found[1]
+            for line in process.stdout
+            if (found := re.search(r"Listening: (http[^;]+)", line))
+        )
     finally:
         process.terminate()
         process.wait(20)

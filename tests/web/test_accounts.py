@@ -428,3 +428,15 @@ def test_health_says_version_store_and_size(chief: PageClient) -> None:
     text = chief.get("/people").text
     assert re.search(r"Kept in (SQLite|PostgreSQL), [\d.,]+ (kB|MB)", text)
     assert re.search(r"Wrong passwords in the last five minutes \d+", text)
+
+
+def test_guessing_the_password_that_is_asked_for_again_has_to_wait(
+    chief: PageClient,
+) -> None:
+    age_sessions(chief.process, name_of(chief))
+    page = chief.get("/account")
+    while page.status != 429:
+        page = chief.post("/account/codes", {"password": "wrong"})
+        assert page.status in {403, 429}
+    assert "wait" in page.problem("codes_password")
+    assert int(page.reply.headers["Retry-After"]) > 0

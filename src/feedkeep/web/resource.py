@@ -9,7 +9,6 @@ from starlette.responses import RedirectResponse, Response
 from feedkeep.errors import AccountError, NotAuthorized, Sentence, TooManyAttempts
 from feedkeep.http.doors import log_refusal
 from feedkeep.http.pages.forms import Form
-from feedkeep.http.pages.languages import Words
 from feedkeep.http.pages.rendering import HEADERS, Pages, words_for
 from feedkeep.http.pages.shown_once import Note, forget_note, read_note, write_note
 from feedkeep.http.problems import BAD_REQUEST, FORBIDDEN, OK, SEE_OTHER, refusal_of
@@ -34,11 +33,6 @@ class Page:
     def base_url(self, request: Request) -> str:
         """Return the address that apps and people reach this service by."""
         return self.settings.public_url.rstrip("/") or request.base_url
-
-    async def words(self, request: Request) -> Words:
-        """Return what says things to who sent a request."""
-        preferences = await self._preferences(request)
-        return words_for(request, preferences.language, preferences.time_zone)
 
     async def show(
         self,
