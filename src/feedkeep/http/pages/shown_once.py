@@ -60,7 +60,7 @@ def read_note(request: Request) -> Note | None:
         return None
     try:
         return _NOTE.decode(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
-    except (binascii.Error, ValueError):
+    except (binascii.Error, ValueError, msgspec.DecodeError):
         return None
 
 
