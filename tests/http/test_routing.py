@@ -1,0 +1,24 @@
+"""Which route answers a path that two of them have."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import pytest
+from starlette.requests import Request as HTTPRequest
+from starlette.responses import Response
+
+from feedkeep.http.requests import Request
+from feedkeep.http.routing import Edge, PublicRoute, Router
+
+
+async def answer(_request: Request) -> Response:
+    return Response()
+
+
+@pytest.mark.parametrize("path", ["/", "/feeds/{name}"])
+def test_of_two_routes_with_one_path_the_first_one_counts(path: str) -> None:
+    door = cast("Any", None)
+    first, second = (Edge([PublicRoute(path, get=answer)], door, 400) for _ in range(2))
+    asked = {"type": "http", "method": "GET", "path": path.replace("{name}", "x"), "headers": ()}
+    assert Router([first, second]).find(Request(HTTPRequest(asked))).edge is first
