@@ -13,6 +13,7 @@ import msgspec
 from feedkeep.assembly import open_service
 from feedkeep.edges import edges
 from feedkeep.http.application import Application
+from feedkeep.http.problems import OK
 from feedkeep.rules.subscriptions import want
 from feedkeep.settings import Settings
 
@@ -77,7 +78,7 @@ async def _load(application: Application, path: str, session: str) -> int:
 
     async def send(message: MutableMapping[str, Any]) -> None:
         nonlocal length
-        assert message.get("status", 200) == 200  # noqa: PLR2004
+        assert message.get("status", OK) == OK
         length += len(message.get("body", b""))
 
     scope = {

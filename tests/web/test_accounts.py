@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+import sqlite3
 import time
 from pathlib import Path
 
+import asyncpg
 import pytest
 from feedkeep_process import FeedkeepProcess
 from page_client import PASSWORD, PageClient, administrator, signed_in
@@ -185,15 +188,10 @@ def age_sessions(process: FeedkeepProcess, name: str) -> None:
     """Let all sessions of an account have begun eleven minutes ago."""
     minutes_us = 11 * 60 * 1_000_000
     if process.database.startswith("sqlite"):
-        import sqlite3  # noqa: PLC0415
-
         with sqlite3.connect(process.folder / "feedkeep.db") as connection:
             connection.execute("UPDATE token SET created = created - ?", (minutes_us,))
         connection.close()
         return
-    import asyncio  # noqa: PLC0415
-
-    import asyncpg  # noqa: PLC0415
 
     async def age() -> None:
         connection = await asyncpg.connect(process.database)

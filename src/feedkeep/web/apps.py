@@ -9,7 +9,7 @@ import segno
 from starlette.responses import Response
 
 from feedkeep.errors import AccountError
-from feedkeep.http.pages.forms import read_form
+from feedkeep.http.pages.forms import read_form, read_number
 from feedkeep.http.pages.shown_once import Note
 from feedkeep.http.problems import OK
 from feedkeep.http.requests import AdmittedRequest
@@ -29,7 +29,6 @@ GUIDES = {
 """The kinds of apps that a page explains, each with the name that its password gets."""
 
 _MAX_LABEL_CHARACTERS = 60
-_MAX_NUMBER_DIGITS = 18
 
 
 class AppsPage(Page):
@@ -76,11 +75,11 @@ class AppsPage(Page):
     async def disconnect(self, request: AdmittedRequest) -> Response:
         """Let an app in no longer."""
         form = await read_form(request)
-        text = form.text("id")
-        if not (text.isascii() and text.isdigit() and len(text) <= _MAX_NUMBER_DIGITS):
+        number = read_number(form.text("id"))
+        if number is None:
             raise NoSuchRoute
         with suppress(AccountError):  # it was ended by another page, or this form was sent twice
-            await self.service.apps.disconnect(request.admitted.account.id, TokenId(int(text)))
+            await self.service.apps.disconnect(request.admitted.account.id, TokenId(number))
         return self.leading_to(request, "/apps", Note("disconnected"))
 
     def _kind(self, request: AdmittedRequest) -> str:

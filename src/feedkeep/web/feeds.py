@@ -10,7 +10,7 @@ from starlette.responses import Response
 from feedkeep.errors import InvalidInput, Sentence
 from feedkeep.formats.feed_list import read_urls
 from feedkeep.http.json_bodies import encode
-from feedkeep.http.pages.forms import Form, read_form
+from feedkeep.http.pages.forms import Form, read_form, read_number
 from feedkeep.http.pages.shown_once import Note
 from feedkeep.http.problems import BAD_REQUEST, OK
 from feedkeep.http.requests import AdmittedRequest
@@ -27,7 +27,6 @@ HOME = "/"
 MAX_LINES = 500
 """How many feeds may be typed into the form; a longer list is imported."""
 
-_MAX_NUMBER_DIGITS = 18
 _MAX_SHOWN = 60
 
 
@@ -132,7 +131,7 @@ class FeedsPage(Page):
                 is_subscribed=is_subscribed,
                 order=Order(order) if order in set(Order) else Order.TITLE,
                 words=request.query("q")[:200],
-                page=_number(request.query("page")),
+                page=read_number(request.query("page")) or 0,
             ),
         )
         unsubscribed = await beside(is_long, many.count_unsubscribed, snapshot)
@@ -170,9 +169,4 @@ def _note(kind: str, change: StatusChange | None, urls: Sequence[str]) -> Note:
 
 
 def _stamp(text: str) -> Stamp:
-    return Stamp(_number(text))
-
-
-def _number(text: str) -> int:
-    """Return a whole number; 0 for whatever is none."""
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= _MAX_NUMBER_DIGITS else 0
+    return Stamp(read_number(text) or 0)

@@ -9,7 +9,7 @@ from typing import Any
 from starlette.responses import Response
 
 from feedkeep.errors import AccountError, Forbidden, NotAuthorized, TooManyAttempts
-from feedkeep.http.pages.forms import Form, read_form
+from feedkeep.http.pages.forms import Form, read_form, read_number
 from feedkeep.http.pages.shown_once import Note
 from feedkeep.http.problems import OK
 from feedkeep.http.requests import AdmittedRequest
@@ -20,7 +20,6 @@ from feedkeep.web.resource import Page, headers_of, not_confirmed, status_of
 
 PLACE = "/people"
 PEOPLE_ON_A_PAGE = 100
-_MAX_NUMBER_DIGITS = 18
 _PASSWORD_FIELDS = {
     "admin": "role_password",
     "no-admin": "role_password",
@@ -63,12 +62,12 @@ class PeoplePage(Page):
         """End an invitation that nobody has used."""
         _assert_admin(request)
         form = await read_form(request)
-        by, number = form.text("by"), form.text("id")
-        if not (number.isascii() and number.isdigit() and len(number) <= _MAX_NUMBER_DIGITS):
+        number = read_number(form.text("id"))
+        if number is None:
             raise NoSuchRoute
-        account = await self._named(by)
+        account = await self._named(form.text("by"))
         with suppress(AccountError):  # it was used or ended meanwhile, or this was sent twice
-            await self.service.invitations.revoke(account.id, TokenId(int(number)))
+            await self.service.invitations.revoke(account.id, TokenId(number))
         return self.leading_to(request, PLACE, Note("withdrawn"))
 
     async def reset_link(self, request: AdmittedRequest) -> Response:

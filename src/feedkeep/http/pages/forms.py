@@ -20,6 +20,7 @@ MAX_FORM_BYTES = 16_384
 """How large a form is that a stranger may send; it takes up to 10 milliseconds to read."""
 
 _MAX_FIELDS = 30
+_MAX_NUMBER_DIGITS = 18
 _KINDS = ("application/x-www-form-urlencoded", "multipart/form-data")
 
 
@@ -43,6 +44,12 @@ class Form:
     def several(self, name: str) -> Sequence[str]:
         """Return all values of a field."""
         return self.texts.get(name, ())
+
+
+def read_number(text: str) -> int | None:
+    """Return a whole number that a form or a query has; None for any other text."""
+    is_number = text.isascii() and text.isdigit() and len(text) <= _MAX_NUMBER_DIGITS
+    return int(text) if is_number else None
 
 
 async def read_form(

@@ -54,6 +54,7 @@ class Pages:
             auto_reload=False,
         )
         self._environment.policies["ext.i18n.trimmed"] = True
+        # The extension adds this method to the environment, which Jinja's types do not know.
         self._environment.install_gettext_callables(  # type: ignore[attr-defined]
             _gettext, _ngettext, newstyle=True
         )
