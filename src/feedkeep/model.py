@@ -5,7 +5,7 @@ Pure: frozen values; no I/O, no JSON, no decisions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import Enum, StrEnum
 from typing import ClassVar, Generic, NewType, TypeAlias, TypeVar
 
@@ -195,6 +195,7 @@ class Snapshot(Value, frozen=True):
         now: The wall clock, as a stamp.
         counts: How much is in the whole list.
         documents: The documents asked for.
+        history: The former states of the list, if they were asked for.
     """
 
     entries: Mapping[Guid, Entry]
@@ -202,6 +203,52 @@ class Snapshot(Value, frozen=True):
     now: Stamp
     counts: Counts
     documents: Mapping[DocumentName, KnownDocument] = {}
+    history: History | None = None
+
+
+class EntryState(Value, frozen=True):
+    """An entry as it was from one change of it to the next.
+
+    A change of stamps alone is none: the entry then goes on in the same state.
+
+    Attributes:
+        entry: The entry.
+        began: Stamp of the change that brought it to this state; None if that is not known, since
+            no history was kept then.
+        author: Who made that change, as `service/authors` writes it; "" if that is not known.
+        ended: Stamp of the change that ended this state; None while it lasts.
+    """
+
+    entry: Entry
+    began: Stamp | None = None
+    author: str = ""
+    ended: Stamp | None = None
+
+
+class History(Value, frozen=True):
+    """States of a list's entries, in any order.
+
+    Attributes:
+        states: The states.
+        known_from: The stamp from which on every state of the list is known.
+    """
+
+    states: Sequence[EntryState]
+    known_from: Stamp
+
+
+class HistoryPage(Value, frozen=True):
+    """Some changes of a list that follow each other.
+
+    Attributes:
+        stamps: The stamps of the changes, newest first.
+        states: Every state that one of these changes began or ended.
+        known_from: The stamp from which on every state of the list is known.
+    """
+
+    stamps: Sequence[Stamp]
+    states: Sequence[EntryState]
+    known_from: Stamp
 
 
 class Deletion(Value, frozen=True):
@@ -228,6 +275,9 @@ class Decision(Value, Generic[T_co], frozen=True):
         deletion: The deletion to store, if there was one.
         documents: Documents that are new or changed, all among those asked for; none occurs twice.
         token_progress: How far an app knows what changed, if that is to be stored, too.
+        stamp: The stamp of this change of the list: no entry's new stamp is smaller.
+        ended: Guids of entries, saved or forgotten, whose state before ended with this change.
+        restamped: Guids of saved entries of which only stamps changed: their state goes on.
     """
 
     outcome: T_co
@@ -238,11 +288,15 @@ class Decision(Value, Generic[T_co], frozen=True):
     deletion: Deletion | None = None
     documents: Sequence[Document] = ()
     token_progress: TokenProgress | None = None
+    stamp: Stamp = Stamp(0)
+    ended: Sequence[Guid] = ()
+    restamped: Collection[Guid] = ()
 
     def telling(self, outcome: T) -> Decision[T]:
         """Return the same decision with another outcome."""
         entries = (self.saved, self.forgotten, self.last_stamp, self.counts, self.deletion)
-        return Decision(outcome, *entries, self.documents, self.token_progress)
+        others = (self.documents, self.token_progress, self.stamp, self.ended, self.restamped)
+        return Decision(outcome, *entries, *others)
 
 
 class View(Value, frozen=True):
@@ -525,14 +579,36 @@ class Found(Value, frozen=True):
 
 
 class CredentialKind(StrEnum):
-    """The kind of credential that a request came with, as the log calls it."""
+    """The kind of credential that a request came with, as the log calls it.
+
+    What nobody asked for, since feedkeep did it by itself, came with `FEEDKEEP`.
+    """
 
     TOKEN = "token"  # noqa: S105 - a name of it
     SESSION = "session"
     BROWSER = "browser"
     PASSWORD = "password"  # noqa: S105 - as above
     COMMAND = "command"
+    FEEDKEEP = "feedkeep"
     NONE = "none or malformed"
+
+
+class Author(Value, frozen=True):
+    """Who changed a list, and with which request.
+
+    Attributes:
+        kind: The kind of credential that let them in.
+        token_id: The number of their token or session; None if it was neither.
+        name: What their token or session was called then, or what the app calls itself.
+        device: The id of the device that an app named; "" if it named none.
+        request: The id of the request, as the log has it; of a command, one of its own.
+    """
+
+    kind: CredentialKind
+    token_id: TokenId | None = None
+    name: str = ""
+    device: str = ""
+    request: str = ""
 
 
 class NotLookedUp(Enum):
@@ -585,11 +661,15 @@ class Owner(Value, frozen=True):
         account: The account.
         name_key: Its name in the form in which names are compared.
         last_token_id: The greatest number that one of its tokens was ever given.
+        known_from: The stamp from which on every state of its list is known.
+        former_count: How many former states of its entries are stored.
     """
 
     account: Account
     name_key: str
     last_token_id: TokenId
+    known_from: Stamp = Stamp(0)
+    former_count: int = 0
 
 
 class Clock(Enum):
@@ -710,7 +790,7 @@ class Grant(Value, frozen=True):
     created: Stamp
 
 
-Record: TypeAlias = Owner | Token | Deletion | Subscription | Pointer | EpisodeAction | Document
+Record: TypeAlias = Owner | Token | Deletion | EntryState | EpisodeAction | Document
 """One thing that is stored for an account."""
 
 Records: TypeAlias = Sequence[tuple[AccountId, Record]]

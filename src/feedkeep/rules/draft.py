@@ -23,6 +23,7 @@ from feedkeep.model import (
 )
 from feedkeep.rules.clock import next_stamp
 from feedkeep.rules.counts import counted
+from feedkeep.rules.entry_states import is_same_state
 from feedkeep.rules.feed_urls import FeedUrl, parse_feed_url
 from feedkeep.rules.room import DEFAULT_LIMITS, Limits
 
@@ -40,6 +41,7 @@ class Draft:
         self.limits = limits
         self._now = snapshot.now
         self._last_stamp = snapshot.last_stamp
+        self._first_stamp = next_stamp(snapshot.last_stamp, snapshot.now)
         self._index = EntryIndex(snapshot.entries)
         self._before: dict[Guid, Entry | None] = {}  # the changed entries, as they were at first
 
@@ -160,13 +162,18 @@ class Draft:
     def decision(self, outcome: T, deletion: Deletion | None = None) -> Decision[T]:
         """Return what has to change for this draft to hold, with the outcome for the caller."""
         changed = [(guid, old, self._index.get(guid)) for guid, old in self._before.items()]
+        changed = [(guid, old, new) for guid, old, new in changed if new != old]
+        were_there = [(guid, is_same_state(old, new)) for guid, old, new in changed if old]
         return Decision(
             outcome=outcome,
-            saved=[new for _, old, new in changed if new and new != old],
-            forgotten=[guid for guid, old, new in changed if old and new is None],
-            last_stamp=self._last_stamp,
+            saved=[new for _, _, new in changed if new],
+            forgotten=[guid for guid, _, new in changed if new is None],
+            last_stamp=max(self._last_stamp, self._first_stamp) if changed else self._last_stamp,
             counts=self.counts,
             deletion=deletion,
+            stamp=self._first_stamp,
+            ended=[guid for guid, is_same in were_there if not is_same],
+            restamped=frozenset(guid for guid, is_same in were_there if is_same),
         )
 
     def _present(self, subscription: Subscription) -> Subscription:
