@@ -9,6 +9,8 @@ FeedkeepError
 ├── Forbidden               whoever asks is known, and may not do that
 ├── TooManyAttempts         too many wrong passwords; carries when to come back
 ├── UnknownSubscription     no such subscription, or no such deletion
+├── UnknownChange           no such change in the history, or no longer
+├── ChangedSince            what is to be taken back was changed again since; carries by what
 ├── DeletedSubscription     there was one
 ├── StoreUnavailable        the store is locked, full, away or damaged; later it may work
 │   └── StoreDamaged        what is stored is not what was written
@@ -18,7 +20,7 @@ FeedkeepError
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 
@@ -100,6 +102,28 @@ class TooManyAttempts(FeedkeepError):
 
 class UnknownSubscription(FeedkeepError):
     """The account has no such subscription or deletion."""
+
+
+class UnknownChange(FeedkeepError):
+    """The account's history has no such change, or has it no longer."""
+
+
+class ChangedSince(FeedkeepError):
+    """What is to be taken back was changed again since; whoever asks has to choose.
+
+    Attributes:
+        stamps: The stamps of the changes since, newest first.
+        feeds: How many feeds they concern.
+    """
+
+    def __init__(self, stamps: Sequence[int], feeds: int) -> None:
+        super().__init__(
+            "{count} of the feeds were changed again since then. Choose whether these stay as they"
+            " are, or are taken back, too.",
+            count=feeds,
+        )
+        self.stamps = stamps
+        self.feeds = feeds
 
 
 class DeletedSubscription(FeedkeepError):

@@ -49,6 +49,21 @@ class Draft:
         """Return the subscription that `guid` is the present guid of, or leads to; deleted too."""
         return self._index.find(guid)
 
+    def get(self, guid: Guid) -> Entry | None:
+        """Return the entry of a guid, if it has one."""
+        return self._index.get(guid)
+
+    def pointers_to(self, guid: Guid) -> list[Guid]:
+        """Return the guids of all pointers to `guid`."""
+        return self._index.pointers_to(guid)
+
+    def set(self, guid: Guid, entry: Entry | None) -> None:
+        """Let `entry`, or nothing, be what `guid` has; for changes that no other method makes.
+
+        The caller sees to it that all entries together are right in the end.
+        """
+        self._put_or_forget(guid, entry)
+
     def pointer_count(self, subscription: Subscription) -> int:
         """Return how many pointers lead to the subscription."""
         return self._index.pointer_count(subscription.guid)
@@ -141,7 +156,7 @@ class Draft:
         leads anywhere, unless its guid was ever announced (contract, section 5).
         """
         old = parse_feed_url(subscription.feed_url)
-        moved = self.put(_moved(subscription, url.text))
+        moved = self.put(moved_to(subscription, url.text))
         if old.guid == url.guid:  # from http to https, for example: still the same feed
             return moved
         is_undo = may_undo and self._has_moved_away(moved, url)  # `lead` drops the alias
@@ -225,7 +240,7 @@ class Draft:
         self.counts = counted(self.counts, old, entry)
 
 
-def _moved(subscription: Subscription, feed_url: str) -> Subscription:
+def moved_to(subscription: Subscription, feed_url: str) -> Subscription:
     """Return a subscription with another feed URL; apps go on with the URL that they know."""
     # AntennaPod and Kasts would take a move for a removal, and delete downloads and play states.
     is_told = subscription.app_url is None or subscription.app_url_until is not None

@@ -181,7 +181,7 @@ def update(
         subscription, has_merged = _take_guid(draft, subscription, wanted.new_guid)
     if wanted.new_feed_url is not None:
         subscription = _take_feed_url(draft, subscription, wanted.new_feed_url)
-    _check_pointers(draft, subscription)
+    check_pointers(draft, subscription)
 
     stamp = draft.tick()
     if wanted.is_told_to_apps:
@@ -296,7 +296,7 @@ def _add_one(draft: Draft, item: Wanted) -> bool:
     is_led_here = led_to is not None and led_to in (found, absorbed)
     gained = 1 if is_renamed or not is_led_here else 0
     gained += draft.pointer_count(absorbed) + 1 if absorbed else 0
-    _check_pointers(draft, found, gained)
+    check_pointers(draft, found, gained)
 
     subscription = found
     if item.guid and is_renamed:
@@ -381,7 +381,12 @@ def _take_feed_url(draft: Draft, subscription: Subscription, url: FeedUrl) -> Su
     return draft.move(subscription, url, may_undo=True)
 
 
-def _check_pointers(draft: Draft, subscription: Subscription, gained: int = 0) -> None:
+def check_pointers(draft: Draft, subscription: Subscription, gained: int = 0) -> None:
+    """Check how many pointers lead to a subscription, and `gained` ones on top.
+
+    Raises:
+        InvalidInput: There are too many.
+    """
     if draft.pointer_count(subscription) + gained > MAX_POINTERS:
         raise InvalidInput(
             "Too many guids and URLs lead to the subscription {guid}:"

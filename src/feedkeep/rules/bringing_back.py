@@ -1,0 +1,267 @@
+"""Bringing feeds back to what they were at a moment, without rewriting anything. Pure.
+
+What comes back is a change like all others: every entry that differs gets a new stamp, so that each
+device learns of it. A guid that devices were told of never vanishes: it leads to its feed instead.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+from feedkeep.entry_index import EntryIndex, led_to
+from feedkeep.model import (
+    Alias,
+    Entry,
+    EntryState,
+    Guid,
+    Pointer,
+    Stamp,
+    Subscription,
+    Value,
+    replace,
+)
+from feedkeep.rules.draft import Draft, moved_to
+from feedkeep.rules.entry_states import is_same_state
+from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.rules.subscriptions import check_pointers, with_status
+
+
+class Past(Value, frozen=True):
+    """A list as it was at a moment.
+
+    Attributes:
+        entries: Its entries at that moment.
+        states: All states that ended later, and all present ones.
+    """
+
+    entries: Mapping[Guid, Entry]
+    states: Sequence[EntryState]
+
+
+def scope_of(draft: Draft, past: Past, guids: Iterable[Guid]) -> set[Guid]:
+    """Return `guids`, and what has to be brought back with them.
+
+    A feed that was unsubscribed comes back alone. Where a guid leads elsewhere than it did, or an
+    address changed, all guids come along that are tied to it now or were tied to it then.
+    """
+    scope = set(guids)
+    tied = [guid for guid in scope if _is_rebuilt(past.entries.get(guid), draft.get(guid))]
+    if not tied:
+        return scope
+    then = EntryIndex(past.entries)
+    seen = set(tied)
+    while tied:
+        guid = tied.pop()
+        ties = {*then.pointers_to(guid), *draft.pointers_to(guid)}
+        ties |= {led_to(entry) for entry in (then.get(guid), draft.get(guid)) if entry}
+        tied += ties - seen
+        seen |= ties
+    return scope | seen
+
+
+def bring_back(draft: Draft, past: Past, scope: Iterable[Guid], *, keeps_added: bool) -> None:
+    """Let the entries of a scope be what they were; `scope_of` made the scope.
+
+    A feed that was not in the list then is deleted, or with `keeps_added` left as it is. The counts
+    of the list are for the caller to check.
+
+    Raises:
+        InvalidInput: There would be too many pointers to a subscription.
+    """
+    work = _Work(draft, past, sorted(scope), keeps_added=keeps_added)
+    work.lead_pointers()
+    work.put_subscriptions()
+
+
+class _Work:
+    """What is known while feeds are brought back.
+
+    Attributes:
+        back: The subscriptions of that moment.
+        heirs: For present subscriptions that were none then: what they are to lead to.
+        sources: For subscriptions of that moment: the present one that goes on as it.
+        taken: Subscriptions of which a guid comes to lead elsewhere. A device may have been told
+            that one guid leads to the next, so it is told anew of all that lead there.
+    """
+
+    def __init__(
+        self, draft: Draft, past: Past, scope: Sequence[Guid], *, keeps_added: bool
+    ) -> None:
+        self.draft = draft
+        self.scope = scope
+        self.keeps_added = keeps_added
+        self.then = {guid: past.entries.get(guid) for guid in scope}
+        self.now = {guid: draft.get(guid) for guid in scope}
+        self.back = {g: e for g, e in self.then.items() if isinstance(e, Subscription)}
+        present = {g: e for g, e in self.now.items() if isinstance(e, Subscription)}
+        self.others = {g: e for g, e in present.items() if g not in self.back}
+        renamed = _renamed(past.states) if self.others and self.back else {}
+        self.heirs = {g: h for g, e in self.others.items() if (h := self._heir(e, renamed))}
+        self.sources = self._sources(present)
+        self.taken = {
+            led_to(entry)
+            for guid, entry in self.now.items()
+            if entry is not None and self._target(guid) != led_to(entry)
+        }
+        self.stamped: set[Guid] = set()
+
+    def _heir(self, feed: Subscription, renamed: Mapping[Guid, Guid]) -> Guid | None:
+        """Return what a subscription that was none then is to lead to, unless it is a new feed."""
+        was = self.then[feed.guid]
+        if was is not None:
+            return led_to(was)
+        guid: Guid | None = feed.guid
+        while guid is not None and guid not in self.back:
+            guid = renamed.get(guid)
+        if guid is None and (had_url := self.then.get(_derived(feed.feed_url))):
+            guid = led_to(had_url)
+        return guid
+
+    def _sources(self, present: Mapping[Guid, Subscription]) -> dict[Guid, Subscription]:
+        groups: defaultdict[Guid, list[Guid]] = defaultdict(list)
+        for guid in self.back:
+            if entry := self.now[guid]:
+                groups[led_to(entry)].append(guid)
+        sources = {}
+        for guid, group in groups.items():
+            feed = present[guid]
+            if guid in self.others and guid not in self.heirs:
+                continue  # it is a feed of its own, which had absorbed these
+            # After a merge, apps that know only URLs go on having each feed by its own URL.
+            same = [g for g in group if _derived(self.back[g].feed_url) == _derived(feed.feed_url)]
+            if len(group) == 1 or same:
+                sources[(same or group)[0]] = feed
+        return sources
+
+    def _target(self, guid: Guid) -> Guid | None:
+        """Return where a guid leads in the end; None if it is forgotten."""
+        then, now = self.then[guid], self.now[guid]
+        if then is not None:
+            return led_to(then)
+        if now is None:
+            return None
+        target = led_to(now)
+        return self.heirs.get(target, target)
+
+    def lead_pointers(self) -> None:
+        """Put all pointers where they belong."""
+        moved = {g: _at(s, self.back[g].feed_url) for g, s in self.sources.items()}
+        feeds = [*moved.values(), *(e for g, e in self.others.items() if g not in self.heirs)]
+        needed = {_derived(feed.feed_url) for feed in feeds}
+        needed |= {_derived(feed.app_url) for feed in feeds if feed.app_url}
+        for guid in self.scope:
+            target = self._target(guid)
+            if guid not in self.back and target is not None and target != guid:
+                pointer = self._pointer(guid, target, is_needed=guid in needed)
+                self._lead(guid, pointer)
+
+    def _pointer(self, guid: Guid, target: Guid, *, is_needed: bool) -> Pointer | None:
+        then, now = self.then[guid], self.now[guid]
+        stamp = now.guid_changed if isinstance(now, Pointer) else None
+        is_announced = isinstance(now, Subscription) or stamp is not None
+        if isinstance(then, Pointer):
+            if then.guid_changed is not None and stamp is None:
+                stamp, is_announced = then.guid_changed, True
+            return Pointer(guid, target, stamp if is_announced else None, then.alias)
+        assert now is not None, "a guid that has no target now and had none then"
+        alias = now.alias or self._alias_of(guid, led_to(now), target)
+        is_kept = is_announced or is_needed or (self.keeps_added and now.alias is not None)
+        return Pointer(guid, target, stamp, alias) if is_kept else None
+
+    def _alias_of(self, guid: Guid, source: Guid, target: Guid) -> Alias | None:
+        """Return the URL that a guid is derived from if its feed has another one from now on."""
+        feed = self.now[source]
+        assert isinstance(feed, Subscription), "a pointer leads to nothing"
+        after = self.back.get(target) or feed
+        if _derived(feed.feed_url) != guid or _derived(after.feed_url) == guid:
+            return None
+        return Alias(feed.feed_url, moved_away=False)
+
+    def _lead(self, guid: Guid, pointer: Pointer | None) -> None:
+        now = self.now[guid]
+        if pointer is not None:
+            is_told = isinstance(now, Subscription) or pointer.guid_changed is not None
+            is_news = not is_same_state(now, pointer) or (now and led_to(now) in self.taken)
+            if is_told and is_news:
+                pointer = replace(pointer, guid_changed=self.draft.tick())
+                self.stamped.add(pointer.new_guid)
+            if pointer == now:
+                return
+        self.draft.set(guid, pointer)
+
+    def put_subscriptions(self) -> None:
+        """Put all subscriptions of that moment where they were, and deal with those added since."""
+        for guid, was in self.back.items():
+            self._put_back(guid, was)
+        for guid, feed in self.others.items():
+            if guid not in self.heirs and not self.keeps_added and feed.deleted is None:
+                stamp = self.draft.tick()
+                self.draft.put(replace(with_status(feed, False, stamp), deleted=stamp))
+        for guid in self.back:
+            check_pointers(self.draft, self.back[guid])
+
+    def _put_back(self, guid: Guid, was: Subscription) -> None:
+        now, source = self.now[guid], self.sources.get(guid)
+        wanted = was
+        if source is not None:
+            wanted = _at(replace(source, guid=guid, alias=was.alias), was.feed_url)
+        wanted = replace(wanted, is_subscribed=was.is_subscribed, deleted=was.deleted)
+        if is_same_state(now, wanted) and guid not in self.stamped:
+            return
+        stamp = self.draft.tick()
+        if source is None:  # apps that know only URLs are told of it as of a new feed
+            wanted = replace(wanted, status_changed=stamp)
+        else:
+            wanted = replace(wanted, is_subscribed=source.is_subscribed)
+            wanted = with_status(wanted, was.is_subscribed, stamp)
+        is_own_guid = isinstance(now, Subscription)
+        self.draft.put(
+            replace(
+                wanted,
+                subscription_changed=stamp,
+                guid_changed=now.guid_changed if is_own_guid and now else stamp,
+                deleted=self._deleted(now, was, stamp),
+            )
+        )
+
+    def _deleted(self, now: Entry | None, was: Subscription, stamp: Stamp) -> Stamp | None:
+        if was.deleted is None:
+            return None
+        since = now.deleted if isinstance(now, Subscription) else None
+        return since or stamp
+
+
+def _renamed(states: Iterable[EntryState]) -> dict[Guid, Guid]:
+    """Return the former guids of guids that subscriptions were renamed to when they were new."""
+    first: dict[Guid, Stamp] = {}
+    ends: dict[tuple[Guid, Stamp], Guid] = {}
+    pointed: dict[tuple[Guid, Stamp], Guid] = {}
+    for state in states:
+        guid, began = state.entry.guid, state.began
+        if began is not None:
+            first[guid] = min(began, first.get(guid, began))
+            if isinstance(state.entry, Pointer):
+                pointed[guid, began] = state.entry.new_guid
+        if state.ended is not None and isinstance(state.entry, Subscription):
+            ends[guid, state.ended] = guid
+    return {
+        new: old
+        for (old, stamp), new in pointed.items()
+        if (old, stamp) in ends and first.get(new) == stamp
+    }
+
+
+def _is_rebuilt(then: Entry | None, now: Entry | None) -> bool:
+    """Say whether more than the status of a feed differs."""
+    if isinstance(then, Subscription) and isinstance(now, Subscription):
+        return then.feed_url != now.feed_url or then.alias != now.alias
+    return not is_same_state(then, now)
+
+
+def _at(feed: Subscription, feed_url: str) -> Subscription:
+    return feed if feed.feed_url == feed_url else moved_to(feed, feed_url)
+
+
+def _derived(url: str) -> Guid:
+    return parse_feed_url(url).guid

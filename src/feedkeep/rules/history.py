@@ -1,0 +1,204 @@
+"""Undo, and restoring a list as it was: decided from its former states. Pure."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from enum import StrEnum
+
+from feedkeep.entry_index import led_to
+from feedkeep.errors import ChangedSince, InvalidInput, UnknownChange
+from feedkeep.model import (
+    Decision,
+    Entry,
+    Guid,
+    History,
+    Snapshot,
+    Stamp,
+    Subscription,
+    Value,
+)
+from feedkeep.rules.bringing_back import Past, bring_back, scope_of
+from feedkeep.rules.clock import later
+from feedkeep.rules.draft import Draft
+from feedkeep.rules.entry_states import is_same_state, states_at
+from feedkeep.rules.room import DEFAULT_LIMITS, Limits, check_room
+
+
+class WhenChangedSince(StrEnum):
+    """What to do about feeds that were changed again after what is to be taken back.
+
+    Attributes:
+        ASK: Nothing is done; the error says by what they were changed.
+        LEAVE: They stay as they are, and all others come back.
+        OVERWRITE: They come back, too; what changed them since is taken back with it.
+    """
+
+    ASK = "ask"
+    LEAVE = "leave"
+    OVERWRITE = "overwrite"
+
+
+class Undo(Value, frozen=True):
+    """What to take back.
+
+    Attributes:
+        stamps: The stamps of the changes; those of one request, for example.
+        guids: Guids of the feeds to bring back; None for all that the changes touched.
+        when_changed: What to do about feeds that were changed again since.
+    """
+
+    stamps: Collection[Stamp]
+    guids: Collection[Guid] | None = None
+    when_changed: WhenChangedSince = WhenChangedSince.ASK
+
+
+class BroughtBack(Value, frozen=True):
+    """The outcome of undoing or restoring.
+
+    Attributes:
+        stamp: The stamp of the change that did it; None if there was nothing to change.
+        feeds: How many feeds it changed.
+        left: How many feeds stay as they are, since they were changed again.
+    """
+
+    stamp: Stamp | None
+    feeds: int
+    left: int = 0
+
+
+def undo(
+    snapshot: Snapshot, wanted: Undo, limits: Limits = DEFAULT_LIMITS
+) -> Decision[BroughtBack]:
+    """Bring what changes of a whole account touched back to what it was before the first of them.
+
+    The snapshot has its history from that first change on.
+
+    Raises:
+        UnknownChange: There is no such change, or its feeds are not among those it touched.
+        ChangedSince: Feeds were changed again since, and nobody chose what to do about them.
+        InvalidInput: The history does not go back that far, or the list has no room.
+    """
+    history = _history_of(snapshot)
+    first = min(wanted.stamps, default=None)
+    if first is None or not (touched := _touched(history, wanted)):
+        raise UnknownChange
+    moment = later(first, -1)
+    _check_known(history, moment)
+    draft = Draft(snapshot, limits)
+    past = _past(history, moment)
+    changed_since = _changed_since(history, first, wanted.stamps)
+    leaving: set[Guid] = set()
+    groups = _groups(draft, past, touched)
+    if wanted.when_changed is not WhenChangedSince.OVERWRITE:
+        for group in groups:
+            if _differs(past, snapshot, group) and not changed_since.keys().isdisjoint(group):
+                leaving |= group
+    left = _count_feeds(snapshot.entries, leaving)
+    if leaving and wanted.when_changed is WhenChangedSince.ASK:
+        since = {stamp for guid in leaving for stamp in changed_since.get(guid, ())}
+        raise ChangedSince(sorted(since, reverse=True), left)
+    scope = set().union(*groups) - leaving
+    bring_back(draft, past, scope, keeps_added=False)
+    check_room(snapshot.counts, draft.counts, limits)
+    decision = draft.decision(None)
+    return decision.telling(_outcome(decision, left))
+
+
+def restore(
+    snapshot: Snapshot,
+    moment: Stamp,
+    *,
+    keeps_added: bool,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Decision[BroughtBack]:
+    """Bring a whole list back to what it was at a moment; the snapshot has its history from then.
+
+    Feeds that were added since are deleted, or with `keeps_added` left as they are.
+
+    Raises:
+        InvalidInput: The history does not go back that far, or the list has no room.
+    """
+    history = _history_of(snapshot)
+    _check_known(history, moment)
+    draft = Draft(snapshot, limits)
+    past = _past(history, moment)
+    guids = [
+        guid for guid in {**past.entries, **snapshot.entries} if _differs(past, snapshot, [guid])
+    ]
+    bring_back(draft, past, scope_of(draft, past, guids), keeps_added=keeps_added)
+    check_room(snapshot.counts, draft.counts, limits)
+    decision = draft.decision(None)
+    return decision.telling(_outcome(decision, 0))
+
+
+def _history_of(snapshot: Snapshot) -> History:
+    if snapshot.history is None:
+        raise LookupError("Nobody asked for the history that is to be read.")
+    return snapshot.history
+
+
+def _check_known(history: History, moment: Stamp) -> None:
+    if moment < history.known_from:
+        raise InvalidInput(
+            "The history of this list does not go back that far. Choose a later moment."
+        )
+
+
+def _past(history: History, moment: Stamp) -> Past:
+    then = states_at(history.states, moment)
+    return Past({guid: state.entry for guid, state in then.items()}, history.states)
+
+
+def _touched(history: History, wanted: Undo) -> set[Guid]:
+    touched = {
+        state.entry.guid
+        for state in history.states
+        if state.began in wanted.stamps or state.ended in wanted.stamps
+    }
+    return touched if wanted.guids is None else touched.intersection(wanted.guids)
+
+
+def _changed_since(
+    history: History, first: Stamp, stamps: Collection[Stamp]
+) -> dict[Guid, set[Stamp]]:
+    """Return the stamps of the other changes after the first, by the guids that they touched."""
+    since: defaultdict[Guid, set[Stamp]] = defaultdict(set)
+    for state in history.states:
+        for stamp in (state.began, state.ended):
+            if stamp is not None and stamp > first and stamp not in stamps:
+                since[state.entry.guid].add(stamp)
+    return since
+
+
+def _differs(past: Past, snapshot: Snapshot, guids: Iterable[Guid]) -> bool:
+    then, now = past.entries, snapshot.entries
+    return not all(is_same_state(then.get(guid), now.get(guid)) for guid in guids)
+
+
+def _groups(draft: Draft, past: Past, guids: Iterable[Guid]) -> list[set[Guid]]:
+    """Return what can only come back together."""
+    groups: list[set[Guid]] = []
+    seen: set[Guid] = set()
+    for guid in guids:
+        if guid not in seen:
+            group = scope_of(draft, past, [guid])
+            # A scope of one feed alone may be a part of that of another one.
+            for other in [other for other in groups if not other.isdisjoint(group)]:
+                group |= other
+                groups.remove(other)
+            groups.append(group)
+            seen |= group
+    return groups
+
+
+def _outcome(decision: Decision[None], left: int) -> BroughtBack:
+    changed = {*(e.guid for e in decision.saved), *decision.forgotten}
+    if not changed:
+        return BroughtBack(None, 0, left)
+    feeds = sum(isinstance(entry, Subscription) for entry in decision.saved)
+    return BroughtBack(decision.stamp, feeds, left)
+
+
+def _count_feeds(entries: Mapping[Guid, Entry], guids: Iterable[Guid]) -> int:
+    return len({led_to(entries[guid]) for guid in guids if guid in entries})
