@@ -1,7 +1,10 @@
 """A naive account to compare the rules with: a plain list of feeds, searched from end to end."""
 
+from collections.abc import Iterable
+from copy import deepcopy
 from dataclasses import dataclass, field
 
+from feedkeep.model import Entry, Pointer, Subscription
 from feedkeep.rules.feed_urls import parse_feed_url
 
 
@@ -22,6 +25,28 @@ class Feed:
 class Account:
     def __init__(self) -> None:
         self.feeds: list[Feed] = []
+        self.past: dict[int, list[Feed]] = {0: []}  # by the stamp of the change that led to it
+
+    def remember(self, stamp: int) -> None:
+        self.past[stamp] = deepcopy(self.feeds)
+
+    def at(self, moment: int) -> list[Feed]:
+        """Return the feeds as they were at a moment: a copy that was put aside then."""
+        return self.past[max(stamp for stamp in self.past if stamp <= moment)]
+
+    def become(self, entries: Iterable[Entry]) -> None:
+        """Go on from what undoing or restoring made, once it was compared with the past."""
+        known = list(entries)
+        self.feeds = []
+        for entry in known:
+            if isinstance(entry, Subscription):
+                feed = Feed(entry.guid, entry.feed_url, entry.is_subscribed, bool(entry.deleted))
+                led = [p for p in known if isinstance(p, Pointer) and p.new_guid == entry.guid]
+                feed.aliases = {p.guid: p.guid_changed is not None for p in led}
+                feed.moved_from = {
+                    e.guid for e in [entry, *led] if e.alias is not None and e.alias.moved_away
+                }
+                self.feeds.append(feed)
 
     def leads(self, guid: str | None) -> Feed | None:
         (found,) = [f for f in self.feeds if guid == f.guid or guid in f.aliases] or [None]

@@ -13,11 +13,25 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from reference import Account, derive
 
-from feedkeep.errors import InvalidInput, UnknownSubscription
-from feedkeep.model import Counts, Decision, Entry, Guid, Pointer, Snapshot, Subscription
-from feedkeep.rules import subscriptions
+from feedkeep.errors import ChangedSince, InvalidInput, UnknownSubscription
+from feedkeep.model import (
+    Counts,
+    Decision,
+    Entry,
+    EntryState,
+    Guid,
+    History,
+    Pointer,
+    Snapshot,
+    Stamp,
+    Subscription,
+)
+from feedkeep.model import replace as changed_to
+from feedkeep.rules import history, subscriptions
+from feedkeep.rules.entry_states import is_same_state, states_at
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.guids import parse_guid
+from feedkeep.rules.history import BroughtBack, Undo, WhenChangedSince
 from feedkeep.rules.invariants import violations
 from feedkeep.rules.room import DEFAULT_LIMITS, Limits
 from feedkeep.rules.subscriptions import MAX_POINTERS, Added, Update, guids_wanted, want
@@ -47,6 +61,9 @@ class Rules(RuleBasedStateMachine):
         self.limit.start()
         self.copy: dict[Guid, Entry] = {}
         self.followed_to = -1
+        self.states: list[EntryState] = []
+        self.stamps: list[Stamp] = []  # of all changes
+        self.lists: list[dict[Guid, Entry]] = [{}]  # as they were after each
 
     def teardown(self) -> None:
         self.limit.stop()
@@ -105,6 +122,92 @@ class Rules(RuleBasedStateMachine):
             was_done = False
         assert was_done == self.reference.delete(guid)
 
+    @rule(
+        back=st.integers(1, 6), count=st.integers(1, 3), choice=st.sampled_from(WhenChangedSince),
+        now=CLOCK,
+    )  # fmt: skip
+    def undo_some(self, back: int, count: int, choice: WhenChangedSince, now: int) -> None:
+        """Changes that are undone leave nothing wrong, whatever happened since."""
+        start = max(0, len(self.stamps) - back)
+        stamps = self.stamps[start : start + count]
+        if stamps:
+            self.bring_back(now, lambda whole: history.undo(whole, Undo(stamps, None, choice)))
+
+    @rule(now=CLOCK)
+    def undo_the_last_change_and_that_again(self, now: int) -> None:
+        if not self.stamps:
+            return
+        before, after = self.lists[-2], self.lists[-1]
+        if self.bring_back(now, lambda whole: history.undo(whole, Undo([self.stamps[-1]]))):
+            self.assert_back(before, keeps_added=False)
+        else:
+            return
+        done = self.bring_back(now, lambda whole: history.undo(whole, Undo([self.stamps[-1]])))
+        if done:
+            self.assert_back(after, keeps_added=False)
+
+    @rule(back=st.integers(0, 8), ahead=st.integers(0, 2), keeps_added=st.booleans(), now=CLOCK)
+    def restore(self, back: int, ahead: int, keeps_added: bool, now: int) -> None:
+        number = max(0, len(self.stamps) - back)
+        was = self.lists[number]
+        moment = self.stamps[number - 1] if number else Stamp(0)
+        if number < len(self.stamps):
+            moment = min(Stamp(moment + ahead), Stamp(self.stamps[number] - 1))
+        states = states_at(self.states, moment)
+        assert {guid: state.entry for guid, state in states.items()}.keys() == was.keys()
+        assert all(is_same_state(state.entry, was[guid]) for guid, state in states.items())
+        feeds = self.reference.at(moment)
+        done = self.bring_back(
+            now,
+            lambda whole: history.restore(
+                whole, moment, keeps_added=keeps_added, limits=self.limits
+            ),
+        )
+        if done is None:
+            return
+        self.assert_back(was, keeps_added=keeps_added)
+        there = {(e.guid, e.feed_url) for e in self.entries.values()
+                 if isinstance(e, Subscription) and e.is_subscribed}  # fmt: skip
+        wanted = {(feed.guid, feed.url) for feed in feeds if feed.on}
+        assert wanted <= there if keeps_added else wanted == there
+
+    def bring_back(
+        self, now: int, decide: Callable[[Snapshot], Decision[BroughtBack]]
+    ) -> BroughtBack | None:
+        known = History(self.states, Stamp(0))
+        before = dict(self.entries)
+        try:
+            done: BroughtBack = self.decide(
+                now,
+                list(self.entries),
+                lambda snapshot: decide(changed_to(snapshot, history=known)),
+            )
+        except (InvalidInput, ChangedSince):
+            assert before == self.entries
+            return None
+        assert (done.stamp is None) == (before == self.entries)
+        self.reference.become(self.entries.values())
+        if done.stamp is not None:
+            self.reference.remember(done.stamp)
+        return done
+
+    def assert_back(self, was: dict[Guid, Entry], *, keeps_added: bool) -> None:
+        """All that clients could see then, they can see again; what they were told leads there."""
+        for guid, then in was.items():
+            now = self.entries.get(guid)
+            if isinstance(then, Pointer) and then.guid_changed is None:
+                assert now is None or self.target(guid) == then.new_guid
+                continue
+            assert now is not None
+            assert self.target(guid) == (then.new_guid if isinstance(then, Pointer) else guid)
+            if isinstance(then, Subscription):
+                assert isinstance(now, Subscription)
+                assert (now.feed_url, now.is_subscribed) == (then.feed_url, then.is_subscribed)
+                assert (now.deleted is None) == (then.deleted is None)
+        for guid, now in self.entries.items():
+            if guid not in was and isinstance(now, Subscription) and not keeps_added:
+                assert now.deleted is not None
+
     @rule()
     def follow(self) -> None:
         """A device comes back and takes what changed since, as the list shows it."""
@@ -125,6 +228,11 @@ class Rules(RuleBasedStateMachine):
             g: e.is_subscribed for g, e in there.items()
         }
         assert {g: e.feed_url for g, e in own.items()} == {g: e.feed_url for g, e in there.items()}
+
+    @invariant()
+    def the_reference_remembers(self) -> None:
+        if self.stamps:
+            self.reference.remember(self.stamps[-1])
 
     @invariant()
     def nothing_is_wrong_with_the_entries(self) -> None:
@@ -177,7 +285,31 @@ class Rules(RuleBasedStateMachine):
             assert entry.guid_changed is None, "a guid was lost that devices know"
         self.last_stamp = decision.last_stamp
         self.counts = decision.counts
+        if decision.saved or decision.forgotten:
+            self.keep(before, decision)
         return decision.outcome
+
+    def keep(self, before: dict[Guid, Entry], decision: Decision[Any]) -> None:
+        """Keep the states that a change ended, as a store does."""
+        assert self.stamps[-1:] < [decision.stamp], "two changes have one stamp"
+        for entry in decision.saved:
+            is_same = is_same_state(before.get(entry.guid), entry)
+            assert is_same == (entry.guid in decision.restamped)
+        present = {state.entry.guid: state for state in self.states if state.ended is None}
+        past = [state for state in self.states if state.ended is not None]
+        for guid in decision.ended:
+            past.append(changed_to(present.pop(guid), ended=decision.stamp))
+        for entry in decision.saved:
+            goes_on = entry.guid in decision.restamped
+            began = present[entry.guid].began if goes_on else decision.stamp
+            present[entry.guid] = EntryState(entry, began)
+        self.states = [*past, *present.values()]
+        assert present.keys() == self.entries.keys()
+        if not decision.ended and len(decision.restamped) == len(decision.saved):
+            self.lists[-1] = dict(self.entries)  # only stamps changed
+            return
+        self.stamps.append(decision.stamp)
+        self.lists.append(dict(self.entries))
 
     def named_by(self, guids: Sequence[Guid]) -> dict[Guid, Entry]:
         """Return the entries of `guids`, the subscriptions they lead to, and all pointers there."""
