@@ -14,6 +14,7 @@ from feedkeep.assembly import open_service
 from feedkeep.edges import edges
 from feedkeep.http.application import Application
 from feedkeep.http.problems import OK
+from feedkeep.model import Author, CredentialKind
 from feedkeep.rules.subscriptions import want
 from feedkeep.settings import Settings
 
@@ -45,8 +46,9 @@ async def measure(folder: Path, rounds: int) -> list[Cost]:
         application = Application(edges(service, settings), settings)
         for size in SIZES:
             account = await service.accounts.create(f"with{size}", "a password for the bench")
+            bench = Author(CredentialKind.COMMAND)
             urls = [f"https://feeds.example/podcasts/{number}/rss.xml" for number in range(size)]
-            await service.subscriptions.add(account.id, [want(url, None) for url in urls])
+            await service.subscriptions.add(account.id, [want(url, None) for url in urls], bench)
             for number in range(20):
                 await service.tokens.create(account.name, f"app {number}", None)
             session = await service.page_sessions.begin(account, "bench")

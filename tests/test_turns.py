@@ -7,6 +7,7 @@ from collections.abc import Awaitable
 from pathlib import Path
 
 import pytest
+from authors import TESTER
 
 from feedkeep import turns, wall_clock
 from feedkeep.model import Admitted
@@ -67,11 +68,13 @@ def test_a_long_list_that_is_added_or_put_lets_others_have_their_turn(
         items = [want(url, None) for url in urls]
         looked_up_and_saved = 2 * len(urls) // 20
         assert (
-            await turns_of_others(service.subscriptions.add(account.id, items))
+            await turns_of_others(service.subscriptions.add(account.id, items, TESTER))
             >= looked_up_and_saved
         )
         app = Admitted(account, "password")
-        assert await turns_of_others(service.url_lists.replace(app, [])) >= looked_up_and_saved
+        assert (
+            await turns_of_others(service.url_lists.replace(app, [], TESTER)) >= looked_up_and_saved
+        )
         await service.close()
 
     asyncio.run(go())

@@ -30,7 +30,12 @@ async def open_service(
     """
     store = await open_store(settings, may_create=may_create, now=now)
     service = Service(
-        store, now, settings.workers, settings.max_subscriptions, settings.registration
+        store,
+        now,
+        settings.workers,
+        settings.max_subscriptions,
+        settings.registration,
+        settings.history_days,
     )
     try:
         yield service

@@ -14,6 +14,7 @@ import msgspec
 
 from feedkeep.errors import FeedkeepError
 from feedkeep.model import Registration
+from feedkeep.rules.history import HISTORY_DAYS
 from feedkeep.rules.room import MAX_SUBSCRIPTIONS
 
 ENVIRONMENT_PREFIX = "FEEDKEEP_"
@@ -55,6 +56,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         cors_origins: Origins whose web pages may call the service from a browser.
         registration: Who may create an account for themselves: closed (nobody), invited (who has an
             invitation of an administrator) or open (everybody).
+        history_days: For how many days a list can be brought back to what it was; with 0, no
+            history is kept, and what there is of it is forgotten.
         log_level: What is logged: debug, info, warning or error.
         tls_cert: The file with the certificate for HTTPS, and those up to its root; empty for HTTP.
         tls_key: The file with the certificate's key; empty if the key is in `tls_cert`.
@@ -73,6 +76,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     trusted_proxies: tuple[str, ...] = ()
     cors_origins: tuple[str, ...] = ()
     registration: Registration = Registration.CLOSED
+    history_days: Annotated[int, msgspec.Meta(ge=0, le=36_500)] = HISTORY_DAYS
     log_level: Annotated[str, msgspec.Meta(pattern="^(debug|info|warning|error)$")] = "info"
     tls_cert: str = ""
     tls_key: str = ""

@@ -12,6 +12,7 @@ from typing import Any
 
 import httpx
 import pytest
+from authors import TESTER
 from feedkeep_process import FeedkeepProcess
 from other_servers import (
     FEEDS,
@@ -147,7 +148,7 @@ def test_what_was_left_here_after_the_first_run_stays_left(
 
     async def leave(service: Any) -> None:
         account = await service.accounts.named("alice")
-        await service.url_lists.upload(Admitted(account, "test"), [], [PODCAST])
+        await service.url_lists.upload(Admitted(account, "test"), [], [PODCAST], TESTER)
 
     here.use(leave)
     migrate(here, gpodder_net.url)

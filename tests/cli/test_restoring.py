@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from authors import TESTER
 from feedkeep_process import FeedkeepProcess
 from postgres_server import drop_database, new_database
 
@@ -59,7 +60,9 @@ def test_the_clocks_of_all_accounts_are_moved_where_other_means_restored_a_datab
         assert_moved(account(offline, name))
     before = account(offline, names[0])
     [added] = offline.use(
-        lambda service: service.subscriptions.add(before.id, [want("https://a.example", None)])
+        lambda service: service.subscriptions.add(
+            before.id, [want("https://a.example", None)], TESTER
+        )
     )
     assert isinstance(added, Added)
     assert added.subscription.subscription_changed > before.last_stamp

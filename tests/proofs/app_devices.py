@@ -10,7 +10,9 @@ import random
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from feedkeep.model import Admitted
+from authors import TESTER
+
+from feedkeep.model import Admitted, replace
 from feedkeep.rules.credentials import read_session, read_token
 from feedkeep.rules.episode_actions import SentAction
 from feedkeep.service import Service
@@ -141,7 +143,8 @@ class Device:
         sent = dict(self.queued)
         added = [url for url, is_added in sent.items() if is_added]
         removed = [url for url, is_added in sent.items() if not is_added]
-        uploaded = await lists.upload(await self._enter(), added, removed, device)
+        author = replace(TESTER, device=device)
+        uploaded = await lists.upload(await self._enter(), added, removed, author)
         self._maybe_lose(losses)
         self.queued = {url: to for url, to in self.queued.items() if sent.get(url) != to}
         self.since = self._next(timestamp, uploaded.timestamp)

@@ -19,6 +19,7 @@ from urllib.parse import urlsplit, urlunsplit
 import apsw
 import pytest
 from argon2 import PasswordHasher
+from authors import TESTER
 from postgres_server import drop_database, new_database
 
 from feedkeep import wall_clock
@@ -139,7 +140,7 @@ async def add(service: Service, name: str) -> object:
     """Add one feed that is new, revive one, and let one absorb another."""
     account = await service.accounts.named(name)
     return await service.subscriptions.add(
-        account.id, [want("https://new.example", None), want(B, None), want(C, GUIDS[0])]
+        account.id, [want("https://new.example", None), want(B, None), want(C, GUIDS[0])], TESTER
     )
 
 
@@ -148,6 +149,7 @@ async def update(service: Service, name: str) -> object:
     return await service.subscriptions.update(
         account.id,
         GUIDS[0],
+        TESTER,
         new_guid=GUIDS[2],
         new_feed_url="https://moved.example",
         is_subscribed=False,
@@ -156,13 +158,13 @@ async def update(service: Service, name: str) -> object:
 
 async def delete(service: Service, name: str) -> object:
     account = await service.accounts.named(name)
-    return await service.subscriptions.delete(account.id, GUIDS[2])
+    return await service.subscriptions.delete(account.id, GUIDS[2], TESTER)
 
 
 async def sync(service: Service, name: str) -> object:
     """Add a feed that is new, and unsubscribe from one that is there."""
     return await service.url_lists.upload(
-        await admitted(service, name), ["https://new.example"], [A, C]
+        await admitted(service, name), ["https://new.example"], [A, C], TESTER
     )
 
 
@@ -261,9 +263,9 @@ async def prepare(service: Service, name: str) -> None:
     account = await service.accounts.create(name, None)
     await service.tokens.create(name, "phone", None)
     await service.subscriptions.add(
-        account.id, [want(A, GUIDS[0]), want(B, GUIDS[1]), want(C, GUIDS[2])]
+        account.id, [want(A, GUIDS[0]), want(B, GUIDS[1]), want(C, GUIDS[2])], TESTER
     )
-    await service.subscriptions.delete(account.id, GUIDS[1])
+    await service.subscriptions.delete(account.id, GUIDS[1], TESTER)
     await service.episode_actions.record(
         Admitted(account, "password"), [played("https://a.example/1.mp3", 1)]
     )

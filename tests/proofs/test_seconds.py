@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from app_devices import Device, Feeds
+from authors import TESTER
 from forms import IS_FULL
 
 from feedkeep.model import Account, AccountId, Admitted, Entry, Subscription, replace
@@ -135,7 +136,7 @@ async def move_a_feed(
         url, new_url = subscribed[0].feed_url, f"https://moved.example/{name}"
         world.moves(url, new_url)
         is_told = chance.random() < 0.3
-        await service.url_lists.move(account_id, url, new_url, is_told_to_apps=is_told)
+        await service.url_lists.move(account_id, url, new_url, TESTER, is_told_to_apps=is_told)
 
 
 async def difference(service: Service, name: str, world: Feeds, devices: list[Device]) -> str:

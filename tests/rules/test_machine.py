@@ -297,8 +297,7 @@ class Rules(RuleBasedStateMachine):
             assert is_same == (entry.guid in decision.restamped)
         present = {state.entry.guid: state for state in self.states if state.ended is None}
         past = [state for state in self.states if state.ended is not None]
-        for guid in decision.ended:
-            past.append(changed_to(present.pop(guid), ended=decision.stamp))
+        past += [changed_to(present.pop(guid), ended=decision.stamp) for guid in decision.ended]
         for entry in decision.saved:
             goes_on = entry.guid in decision.restamped
             began = present[entry.guid].began if goes_on else decision.stamp

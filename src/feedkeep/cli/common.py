@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import secrets
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -16,7 +17,7 @@ from rich.table import Table
 
 from feedkeep.assembly import open_service
 from feedkeep.errors import AccountError, FeedkeepError
-from feedkeep.model import Stamp, T
+from feedkeep.model import Author, CredentialKind, Stamp, T
 from feedkeep.service import Service
 from feedkeep.settings import Settings, load_settings
 from feedkeep.stamps import write_stamp
@@ -81,6 +82,11 @@ def with_service(
             return await use(service)
 
     return asyncio.run(run())
+
+
+def command_author(name: str) -> Author:
+    """Return who changes a list by a command."""
+    return Author(CredentialKind.COMMAND, name=name, request=secrets.token_hex(8))
 
 
 def say(text: str) -> None:

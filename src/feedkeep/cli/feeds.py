@@ -16,6 +16,7 @@ from feedkeep.cli.common import (
     ConfigOption,
     DatabaseOption,
     FileError,
+    command_author,
     progress_bar,
     say,
     settings,
@@ -121,7 +122,9 @@ def move_feed(
 
     async def move(service: Service) -> None:
         account = await service.accounts.named(name)
-        await service.url_lists.move(account.id, old_url, new_url, is_told_to_apps=tell_apps)
+        await service.url_lists.move(
+            account.id, old_url, new_url, command_author("move"), is_told_to_apps=tell_apps
+        )
 
     with_service(settings(database, config), move)
     say("Moved; apps are told." if tell_apps else "Moved; apps go on with the URL that they have.")
@@ -151,13 +154,13 @@ def _refuse_what_names_no_feed(file: str, feeds: Sequence[ListedFeed]) -> None:
 
 async def _import(service: Service, name: str, feeds: Sequence[ListedFeed]) -> _Tally:
     account = await service.accounts.named(name)
-    tally = _Tally()
+    tally, author = _Tally(), command_author("import")
     with progress_bar() as progress:
         task = progress.add_task("Importing", total=len(feeds))
         for start in range(0, len(feeds), FEEDS_AT_ONCE):
             chunk = feeds[start : start + FEEDS_AT_ONCE]
             items = [want(feed.feed_url, feed.guid) for feed in chunk]
-            results = await service.subscriptions.add(account.id, items)
+            results = await service.subscriptions.add(account.id, items, author)
             for feed, result in zip(chunk, results, strict=True):
                 if not isinstance(result, Added):
                     url = shortened(feed.feed_url)

@@ -20,6 +20,7 @@ from feedkeep.cli.common import (
     ConfigOption,
     DatabaseOption,
     PasswordStdinOption,
+    command_author,
     progress_bar,
     say,
     settings,
@@ -107,11 +108,14 @@ async def _subscriptions(
     feeds = await _ask(partial(remote.subscriptions, devices))
     known = set(so_far.feeds)
     new_there = [feed for feed in feeds if feed not in known]
+    author = command_author("migrate-from")
     results = [
         result
         for start in range(0, len(new_there), FEEDS_AT_ONCE)
         for result in await service.subscriptions.add(
-            account.id, [want(feed, None) for feed in new_there[start : start + FEEDS_AT_ONCE]]
+            account.id,
+            [want(feed, None) for feed in new_there[start : start + FEEDS_AT_ONCE]],
+            author,
         )
     ]
     refused = {result.feed_url for result in results if isinstance(result, Refused)}

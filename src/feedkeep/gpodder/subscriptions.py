@@ -56,7 +56,9 @@ class WholeListResource(Resource):
         body = await self.body(request)
         urls = await beside(len(body) > LONG_BYTES, _read, body, request.parameters["format"])
         self.check_count(len(urls))
-        refused = await self.service.url_lists.replace(request.admitted, urls, device_of(request))
+        refused = await self.service.url_lists.replace(
+            request.admitted, urls, request.author(device_of(request))
+        )
         if refused:  # the texts themselves are not logged: no log has URLs
             _log.warning(
                 "a whole list had texts that are no feed URLs; so nothing was left",

@@ -10,7 +10,7 @@ from starlette.requests import Request as HTTPRequest
 
 from feedkeep.errors import FeedkeepError, InvalidInput
 from feedkeep.http.addresses import plain_address
-from feedkeep.model import Admitted, CredentialKind
+from feedkeep.model import Admitted, Author, CredentialKind
 
 HOLD = "feedkeep.hold"
 """The key of a scope under which a function may be that counts the memory a request takes."""
@@ -160,6 +160,17 @@ class AdmittedRequest(Request):
     def __init__(self, request: Request, admitted: Admitted) -> None:
         vars(self).update(vars(request))
         self.admitted = self.asker = admitted
+
+    def author(self, device: str = "") -> Author:
+        """Return who changes a list with this request, on a device if it names one."""
+        token = self.admitted.token
+        return Author(
+            self.admitted.credential_kind,
+            token.id if token else None,
+            token.label if token else self.header("user-agent"),
+            device,
+            self.id,
+        )
 
 
 def _joined(headers: Iterable[tuple[bytes, bytes]]) -> dict[bytes, bytes]:

@@ -36,7 +36,7 @@ class Syncing(Resource):
         added, removed = texts(wanted.get("add")), texts(wanted.get("remove"))
         self.check_count(len(added) + len(removed))
         uploaded = await self.service.url_lists.upload(
-            request.admitted, added, removed, device_of(request)
+            request.admitted, added, removed, request.author(device_of(request))
         )
         return JsonResponse(encode(upload_reply(uploaded)))
 

@@ -50,7 +50,9 @@ class SubscriptionsResource:
         body = await request.body(self._max_body_bytes)
         is_long = len(body) > LONG_BYTES
         wanted = await beside(is_long, self._wanted, body)
-        results = await self._service.subscriptions.add(request.admitted.account.id, wanted)
+        results = await self._service.subscriptions.add(
+            request.admitted.account.id, wanted, request.author()
+        )
         return JsonResponse(await beside(is_long, lambda: encode(wire.add_reply(results))))
 
     def _wanted(self, body: bytes) -> list[Wanted | Refused]:
@@ -80,6 +82,7 @@ class SubscriptionResource:
         updated = await self._service.subscriptions.update(
             request.admitted.account.id,
             request.parameters["guid"],
+            request.author(),
             new_feed_url=wire.sent(wanted.new_feed_url),
             new_guid=wire.sent(wanted.new_guid),
             is_subscribed=wire.sent(wanted.is_subscribed),
@@ -89,7 +92,7 @@ class SubscriptionResource:
     async def delete(self, request: AdmittedRequest) -> Response:
         """Delete it; a tombstone stays."""
         deletion = await self._service.subscriptions.delete(
-            request.admitted.account.id, request.parameters["guid"]
+            request.admitted.account.id, request.parameters["guid"], request.author()
         )
         return JsonResponse(encode(wire.deleted_reply(deletion)), 202)
 

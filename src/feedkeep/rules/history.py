@@ -24,6 +24,9 @@ from feedkeep.rules.draft import Draft
 from feedkeep.rules.entry_states import is_same_state, states_at
 from feedkeep.rules.room import DEFAULT_LIMITS, Limits, check_room
 
+HISTORY_DAYS = 90
+"""For how many days former states are kept, where no setting says otherwise."""
+
 
 class WhenChangedSince(StrEnum):
     """What to do about feeds that were changed again after what is to be taken back.

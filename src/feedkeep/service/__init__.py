@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from feedkeep import __version__
 from feedkeep.errors import StoreDamaged
 from feedkeep.model import Now, Registration
+from feedkeep.rules.history import HISTORY_DAYS
 from feedkeep.rules.invariants import violations
 from feedkeep.rules.room import MAX_SUBSCRIPTIONS, limits_for
 from feedkeep.security.passwords import Passwords
@@ -17,8 +18,11 @@ from feedkeep.service.apps import Apps
 from feedkeep.service.authentication import Authentication
 from feedkeep.service.devices import Devices
 from feedkeep.service.episode_actions import EpisodeActions
+from feedkeep.service.forgetting import Forgetting
+from feedkeep.service.history import ListHistory
 from feedkeep.service.invitations import Invitations
 from feedkeep.service.last_uses import LastUses
+from feedkeep.service.list_changes import ListChanges
 from feedkeep.service.logins import Logins
 from feedkeep.service.migrations import Migrations
 from feedkeep.service.page_sessions import PageSessions
@@ -62,6 +66,8 @@ class Service:
         preferences: How people want to see the pages.
         tokens: Lists, creates and revokes tokens and sessions, for commands.
         subscriptions: The list by guids, for the interface and the command line.
+        history: What changed in the list, and how it comes back.
+        forgetting: Forgets what of that is older than is promised.
         url_lists: The list by URLs, as podcast apps sync it.
         episode_actions: What was played, and how far.
         devices: The devices of podcast apps, and the settings that apps store here.
@@ -76,13 +82,16 @@ class Service:
         workers: int = 1,
         max_subscriptions: int = MAX_SUBSCRIPTIONS,
         registration: Registration = Registration.CLOSED,
+        history_days: int = HISTORY_DAYS,
     ) -> None:
         """Use a store.
 
         `workers` is how many processes of this machine do so: they share its memory for hashing
-        passwords. `registration` is who may create an account for themselves.
+        passwords. `registration` is who may create an account for themselves. `history_days` is for
+        how long former states of lists are kept; with 0 none are.
         """
         limits, progress = limits_for(max_subscriptions), Progress(store)
+        changes = ListChanges(store, now, history_days)
         passwords, throttle, last_uses = Passwords(workers), Throttle(), LastUses(store)
         self.now = now
         self._store = store
@@ -96,8 +105,10 @@ class Service:
         self.apps = Apps(store, now)
         self.preferences = AccountPreferences(store)
         self.tokens = Tokens(store, self.accounts, now)
-        self.subscriptions = Subscriptions(store, limits)
-        self.url_lists = UrlLists(store, limits, progress)
+        self.subscriptions = Subscriptions(store, changes, limits)
+        self.history = ListHistory(store, changes, limits, now, history_days)
+        self.forgetting = Forgetting(store, now, history_days)
+        self.url_lists = UrlLists(store, changes, limits, progress)
         self.episode_actions = EpisodeActions(store, progress)
         self.devices = Devices(store)
         self.logins = Logins(store, last_uses, now)
@@ -105,6 +116,7 @@ class Service:
 
     async def close(self) -> None:
         """Finish what was accepted, and close the store."""
+        await self.forgetting.close()
         await self._last_uses.close()
         await self._store.close()
         self._passwords.close()

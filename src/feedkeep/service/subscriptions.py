@@ -9,6 +9,7 @@ from feedkeep.model import (
     Account,
     AccountId,
     Admitted,
+    Author,
     Deletion,
     Guid,
     Page,
@@ -23,25 +24,28 @@ from feedkeep.rules.guids import guid_or_none, parse_guid
 from feedkeep.rules.many import StatusChange
 from feedkeep.rules.room import Limits
 from feedkeep.rules.subscriptions import Added, Refused, Update, Updated, Wanted
+from feedkeep.service.list_changes import ListChanges
 from feedkeep.store.base import Store
 from feedkeep.turns import LONG_LIST, beside
 
 
 class Subscriptions:
-    """Adds, reads, changes, deletes and lists subscriptions."""
+    """Adds, reads, changes, deletes and lists subscriptions; `by` is who does it."""
 
-    def __init__(self, store: Store, limits: Limits) -> None:
+    def __init__(self, store: Store, changes: ListChanges, limits: Limits) -> None:
         self._store = store
+        self._changes = changes
         self._limits = limits
 
     async def add(
-        self, account_id: AccountId, items: Sequence[Wanted | Refused]
+        self, account_id: AccountId, items: Sequence[Wanted | Refused], by: Author
     ) -> list[Added | Refused]:
         """Add all items in one step; each is accepted or refused on its own."""
-        return await self._store.entries.change(
+        return await self._changes.make(
             account_id,
             subscriptions.guids_wanted(items),
             lambda snapshot: subscriptions.add(snapshot, items, self._limits),
+            by,
         )
 
     def read(self, admitted: Admitted, guid: str) -> View:
@@ -59,6 +63,7 @@ class Subscriptions:
         self,
         account_id: AccountId,
         guid: str,
+        by: Author,
         *,
         new_feed_url: str | None = None,
         new_guid: str | None = None,
@@ -76,13 +81,14 @@ class Subscriptions:
             None if new_guid is None else parse_guid(new_guid),
             is_subscribed,
         )
-        return await self._store.entries.change(
+        return await self._changes.make(
             account_id,
             [present, *wanted.guids()],
             lambda snapshot: subscriptions.update(snapshot, present, wanted, self._limits),
+            by,
         )
 
-    async def merge(self, account_id: AccountId, guid: Guid, other_url: str) -> Guid:
+    async def merge(self, account_id: AccountId, guid: Guid, other_url: str, by: Author) -> Guid:
         """Make a subscription one with another, which has a URL; return the guid of both.
 
         The URL of the first one stays its URL.
@@ -95,11 +101,11 @@ class Subscriptions:
         if other is None or other.subscription.guid == guid:
             raise InvalidInput("There is no other feed with this address in your list.")
         wanted = other.subscription.guid
-        await self.update(account_id, guid, new_guid=wanted)
+        await self.update(account_id, guid, by, new_guid=wanted)
         return wanted
 
     async def set_subscribed(
-        self, account_id: AccountId, guids: Sequence[str], is_subscribed: bool
+        self, account_id: AccountId, guids: Sequence[str], is_subscribed: bool, by: Author
     ) -> StatusChange | None:
         """Subscribe to feeds of the list, or unsubscribe from them, in one step.
 
@@ -110,22 +116,25 @@ class Subscriptions:
             InvalidInput: The list has no room; nothing is changed.
         """
         known = [found for guid in guids if (found := guid_or_none(guid))]
-        return await self._store.entries.change(
+        return await self._changes.make(
             account_id,
             known,
             lambda snapshot: many.set_subscribed(snapshot, known, is_subscribed, self._limits),
+            by,
         )
 
-    async def take_back(self, account_id: AccountId, change: StatusChange) -> StatusChange | None:
+    async def take_back(
+        self, account_id: AccountId, change: StatusChange, by: Author
+    ) -> StatusChange | None:
         """Undo a change, but for the feeds that were changed again since then.
 
         Raises as `set_subscribed` does, and returns what it returns.
         """
-        return await self._store.entries.change(
-            account_id, None, lambda snapshot: many.take_back(snapshot, change, self._limits)
+        return await self._changes.make(
+            account_id, None, lambda snapshot: many.take_back(snapshot, change, self._limits), by
         )
 
-    async def delete(self, account_id: AccountId, guid: str) -> Deletion:
+    async def delete(self, account_id: AccountId, guid: str, by: Author) -> Deletion:
         """Delete a subscription; its tombstone stays.
 
         Raises:
@@ -133,8 +142,8 @@ class Subscriptions:
             UnknownSubscription: There is no such subscription, or it was deleted already.
         """
         present = parse_guid(guid)
-        return await self._store.entries.change(
-            account_id, [present], lambda snapshot: subscriptions.delete(snapshot, present)
+        return await self._changes.make(
+            account_id, [present], lambda snapshot: subscriptions.delete(snapshot, present), by
         )
 
     async def deletion(self, account_id: AccountId, deletion_id: int) -> Deletion:

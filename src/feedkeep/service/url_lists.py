@@ -10,6 +10,7 @@ from feedkeep.model import (
     AccountId,
     ActionRequest,
     Admitted,
+    Author,
     Clock,
     Decision,
     Guid,
@@ -28,6 +29,7 @@ from feedkeep.rules.spellings import UNKNOWN, Spellings
 from feedkeep.rules.subscriptions import Added, Refused, Wanted, guids_wanted, want
 from feedkeep.rules.url_lists import Synced, UrlChanges
 from feedkeep.service.documents import as_json
+from feedkeep.service.list_changes import ListChanges
 from feedkeep.service.progress import Progress, Uploaded, changed_progress, next_second, progress_of
 from feedkeep.service.remembered_apps import RememberedApp, read_spellings
 from feedkeep.store.base import Store
@@ -49,10 +51,13 @@ class ChangesSince(Value, frozen=True):
 
 
 class UrlLists:
-    """Sends apps what changed, and carries out what they upload."""
+    """Sends apps what changed, and carries out what they upload; `by` is who sent it."""
 
-    def __init__(self, store: Store, limits: Limits, progress: Progress) -> None:
+    def __init__(
+        self, store: Store, changes: ListChanges, limits: Limits, progress: Progress
+    ) -> None:
         self._store = store
+        self._list_changes = changes
         self._limits = limits
         self._progress = progress
 
@@ -100,7 +105,7 @@ class UrlLists:
         return changes
 
     async def upload(
-        self, admitted: Admitted, added: Sequence[str], removed: Sequence[str], device: str = ""
+        self, admitted: Admitted, added: Sequence[str], removed: Sequence[str], by: Author
     ) -> Uploaded:
         """Subscribe to URLs, and unsubscribe from others, in one step; invalid URLs are left out.
 
@@ -117,15 +122,15 @@ class UrlLists:
         ) -> Decision[Synced]:
             return url_lists.upload(snapshot, items, unwanted, known, progress, self._limits)
 
-        synced = await self._sync(admitted, device, list(guids), decide)
+        synced = await self._sync(admitted, by, list(guids), decide)
         update_urls = [
             *(_stored(item, result) for item, result in zip(items, synced.results, strict=True)),
             *((url, "") for url in refused),
         ]
-        timestamp = next_second(_after(admitted, device, synced))
+        timestamp = next_second(_after(admitted, by.device, synced))
         return Uploaded(timestamp, [pair for pair in update_urls if pair[0] != pair[1]])
 
-    async def replace(self, admitted: Admitted, urls: Sequence[str], device: str = "") -> int:
+    async def replace(self, admitted: Admitted, urls: Sequence[str], by: Author) -> int:
         """Subscribe to exactly these URLs; feeds that are subscribed already are not changed.
 
         Returns how many of the URLs are not valid. If any is not, no feed is unsubscribed, since it
@@ -141,17 +146,18 @@ class UrlLists:
         ) -> Decision[Synced]:
             return url_lists.replace_list(snapshot, wanted, known, progress, self._limits)
 
-        await self._sync(admitted, device, None, decide)
+        await self._sync(admitted, by, None, decide)
         return wanted.refused_count
 
     async def _sync(
         self,
         admitted: Admitted,
-        device: str,
+        by: Author,
         guids: Sequence[Guid] | None,
         decide: Callable[[Snapshot, Spellings, SyncProgress], Decision[Synced]],
     ) -> Synced:
         """Carry out an upload, and store what it shows about the app, in one commit."""
+        device = by.device
         if device:
             devices.check_id(device)
         app = RememberedApp(admitted, device)
@@ -168,7 +174,7 @@ class UrlLists:
                 ),
             )
 
-        return await self._store.entries.change(admitted.account.id, guids, decide_all, app.names)
+        return await self._list_changes.make(admitted.account.id, guids, decide_all, by, app.names)
 
     async def _spellings(self, admitted: Admitted, device: str) -> Spellings:
         """Return the URLs that an app has for feeds that moved."""
@@ -198,7 +204,13 @@ class UrlLists:
                 )
 
     async def move(
-        self, account_id: AccountId, old_url: str, new_url: str, *, is_told_to_apps: bool
+        self,
+        account_id: AccountId,
+        old_url: str,
+        new_url: str,
+        by: Author,
+        *,
+        is_told_to_apps: bool,
     ) -> None:
         """Give a feed another URL; with `is_told_to_apps`, tell apps to replace the old one by it.
 
@@ -211,12 +223,13 @@ class UrlLists:
         """
         old, new = parse_feed_url(old_url), parse_feed_url(new_url)
         try:
-            guids = await self._store.entries.change(
+            guids = await self._list_changes.make(
                 account_id,
                 [old.guid, new.guid],
                 lambda snapshot: url_lists.move(
                     snapshot, old, new, is_told=is_told_to_apps, limits=self._limits
                 ),
+                by,
             )
         except UnknownSubscription:
             raise InvalidInput("The account has no feed with the old URL.") from None

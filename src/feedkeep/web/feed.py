@@ -41,6 +41,7 @@ class FeedPage(Page):
                 account_id,
                 found.feed_url,
                 form.text("new_url"),
+                request.author(),
                 is_told_to_apps=form.text("tell_apps") == "1",
             )
         except FeedUrlTaken:
@@ -56,7 +57,7 @@ class FeedPage(Page):
         account_id = request.admitted.account.id
         try:
             merged = await self.service.subscriptions.merge(
-                account_id, found.guid, form.text("other_url")
+                account_id, found.guid, form.text("other_url"), request.author()
             )
         except InvalidInput as error:
             return await self._refused(request, found, form, "other_url", error.sentence)
@@ -65,7 +66,9 @@ class FeedPage(Page):
     async def delete(self, request: AdmittedRequest) -> Response:
         """Take the feed out of the list for good."""
         found = (await self._found(request)).subscription
-        await self.service.subscriptions.delete(request.admitted.account.id, found.guid)
+        await self.service.subscriptions.delete(
+            request.admitted.account.id, found.guid, request.author()
+        )
         return self.leading_to(
             request, "/", Note("deleted", {"name": titled(found.feed_url)[0][:60]})
         )

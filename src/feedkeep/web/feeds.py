@@ -55,7 +55,9 @@ class FeedsPage(Page):
             )
         lines = [feed.feed_url for feed in read_urls(typed.encode(errors="replace"))]
         items = [want(line, None) for line in lines]
-        results = await self.service.subscriptions.add(request.admitted.account.id, items)
+        results = await self.service.subscriptions.add(
+            request.admitted.account.id, items, request.author()
+        )
         change = many.added(results)
         refused = [result for result in results if isinstance(result, Refused)]
         note = _note("added", change, lines)
@@ -91,7 +93,7 @@ class FeedsPage(Page):
             form.text("is_subscribed") == "1",
         )
         account_id = request.admitted.account.id
-        undone = await self.service.subscriptions.take_back(account_id, change)
+        undone = await self.service.subscriptions.take_back(account_id, change, request.author())
         kind = "taken-back" if undone else "nothing-to-take-back"
         return self.leading_to(request, HOME, _note(kind, undone, []))
 
@@ -105,7 +107,7 @@ class FeedsPage(Page):
         account_id = request.admitted.account.id
         try:
             change = await self.service.subscriptions.set_subscribed(
-                account_id, guids, is_subscribed
+                account_id, guids, is_subscribed, request.author()
             )
         except InvalidInput as error:
             problems = {"list": error.sentence}

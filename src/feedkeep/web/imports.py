@@ -120,7 +120,9 @@ class ImportPage(Page):
         for start in range(0, len(lines), _AT_ONCE):
             chunk = lines[start : start + _AT_ONCE]
             items = await beside(len(chunk) > LONG_LIST, _wanted, chunk)
-            results = await self.service.subscriptions.add(request.admitted.account.id, items)
+            results = await self.service.subscriptions.add(
+                request.admitted.account.id, items, request.author()
+            )
             refused += sum(not isinstance(result, Added) for result in results)
             changes.append(many.added(results))
         done = [change for change in changes if change]

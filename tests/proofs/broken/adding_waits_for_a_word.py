@@ -5,7 +5,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from feedkeep.model import AccountId
+from feedkeep.model import AccountId, Author
 from feedkeep.rules.subscriptions import Added, Refused, Wanted
 from feedkeep.service.subscriptions import Subscriptions
 
@@ -15,11 +15,11 @@ add_at_once = Subscriptions.add
 
 
 async def add(
-    listed: Subscriptions, account_id: AccountId, items: Sequence[Wanted | Refused]
+    listed: Subscriptions, account_id: AccountId, items: Sequence[Wanted | Refused], by: Author
 ) -> list[Added | Refused]:
     await asyncio.to_thread((FOLDER / "begun").write_text, "")  # returns when somebody reads
     await asyncio.to_thread((FOLDER / "go").read_text)  # and when somebody writes
-    return await add_at_once(listed, account_id, items)
+    return await add_at_once(listed, account_id, items, by)
 
 
 Subscriptions.add = add

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from feedkeep.model import Admitted, Decision, Snapshot, SyncProgress
+from feedkeep.model import Admitted, Author, Decision, Snapshot, SyncProgress
 from feedkeep.rules import url_lists
 from feedkeep.rules.spellings import Spellings
 from feedkeep.rules.subscriptions import want
@@ -12,9 +12,7 @@ from feedkeep.rules.url_lists import Synced
 from feedkeep.service.url_lists import UrlLists
 
 
-async def replace(
-    lists: UrlLists, admitted: Admitted, urls: Sequence[str], device: str = ""
-) -> int:
+async def replace(lists: UrlLists, admitted: Admitted, urls: Sequence[str], by: Author) -> int:
     wanted = url_lists.whole_list(urls)
     store = lists._store
     read = await store.entries.whole(admitted.account.id)
@@ -24,7 +22,7 @@ async def replace(
         items = [want(url.text, None) for url in added]
         return url_lists.upload(snapshot, items, left)
 
-    await lists._sync(admitted, device, None, decide)
+    await lists._sync(admitted, by, None, decide)
     return 0
 
 

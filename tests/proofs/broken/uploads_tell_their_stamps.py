@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from feedkeep.model import Admitted, Decision, Guid, Snapshot, SyncProgress
+from feedkeep.model import Admitted, Author, Decision, Guid, Snapshot, SyncProgress
 from feedkeep.rules.spellings import Spellings
 from feedkeep.rules.url_lists import Synced
 from feedkeep.service.url_lists import UrlLists
@@ -18,13 +18,13 @@ sync = UrlLists._sync
 async def sync_and_tell(
     lists: UrlLists,
     admitted: Admitted,
-    device: str,
+    by: Author,
     guids: Sequence[Guid] | None,
     decide: Callable[[Snapshot, Spellings, SyncProgress], Decision[Synced]],
 ) -> Synced:
-    synced = await sync(lists, admitted, device, guids, decide)
+    synced = await sync(lists, admitted, by, guids, decide)
     with STAMPS.open("a") as told:
-        told.write(f"{device} {synced.began} {synced.ended}\n")
+        told.write(f"{by.device} {synced.began} {synced.ended}\n")
     return synced
 
 

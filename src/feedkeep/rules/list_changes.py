@@ -1,0 +1,181 @@
+"""What changes did to a list, feed by feed, and whether they wiped it. Pure."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
+
+from feedkeep.entry_index import led_to
+from feedkeep.model import (
+    Entry,
+    EntryState,
+    Guid,
+    HistoryPage,
+    Pointer,
+    Stamp,
+    Subscription,
+    Value,
+)
+
+
+class What(StrEnum):
+    """What happened to a feed.
+
+    Attributes:
+        ADDED: It came into the list, or back into it after it was deleted.
+        SUBSCRIBED: It was subscribed to again.
+        UNSUBSCRIBED: It was unsubscribed.
+        DELETED: It was taken out of the list.
+        MOVED: It got another URL.
+        RENAMED: It got another guid.
+        MERGED: It was made one with another feed.
+        SPLIT: It is a feed of its own again.
+        LED: A further URL or guid leads to it.
+    """
+
+    ADDED = "added"
+    SUBSCRIBED = "subscribed"
+    UNSUBSCRIBED = "unsubscribed"
+    DELETED = "deleted"
+    MOVED = "moved"
+    RENAMED = "renamed"
+    MERGED = "merged"
+    SPLIT = "split"
+    LED = "led"
+
+
+class FeedChange(Value, frozen=True):
+    """What one change did to one feed.
+
+    Attributes:
+        what: What it did.
+        guid: The feed's guid; with `MERGED`, that of the feed that it is one with.
+        feed_url: The feed's URL after the change.
+        old: The former URL with `MOVED`, the former guid with `RENAMED`, the URL of the other feed
+            with `MERGED`, else None.
+    """
+
+    what: What
+    guid: Guid
+    feed_url: str
+    old: str | None = None
+
+
+class ListChange(Value, frozen=True):
+    """One change of a list.
+
+    Attributes:
+        stamp: Its stamp, by which it is undone.
+        author: Who made it, as it is stored; "" if that is not known.
+        feeds: What it did, ordered by URL.
+    """
+
+    stamp: Stamp
+    author: str
+    feeds: Sequence[FeedChange]
+
+
+def changes_on(page: HistoryPage, entries: Mapping[Guid, Entry]) -> list[ListChange]:
+    """Return the changes on a page of a history, newest first.
+
+    `entries` is the present list, which tells the URLs of feeds whose states are not on the page.
+    """
+    before: defaultdict[Stamp, dict[Guid, EntryState]] = defaultdict(dict)
+    after: defaultdict[Stamp, dict[Guid, EntryState]] = defaultdict(dict)
+    for state in page.states:
+        if state.began is not None:
+            after[state.began][state.entry.guid] = state
+        if state.ended is not None:
+            before[state.ended][state.entry.guid] = state
+    return [
+        ListChange(
+            stamp,
+            next((state.author for state in after[stamp].values() if state.author), ""),
+            differences(_entries(before[stamp]), _entries(after[stamp]), entries),
+        )
+        for stamp in page.stamps
+    ]
+
+
+def differences(
+    before: Mapping[Guid, Entry], after: Mapping[Guid, Entry], others: Mapping[Guid, Entry]
+) -> list[FeedChange]:
+    """Return what became of feeds, ordered by URL.
+
+    Given are the entries that changed, as they were before and after, and `others` that did not.
+    """
+    was = {guid: entry for guid, entry in before.items() if isinstance(entry, Subscription)}
+    renamed = {
+        entry.new_guid: old
+        for guid, entry in after.items()
+        if isinstance(entry, Pointer)
+        and (old := was.get(guid))
+        and entry.new_guid not in was
+        and entry.new_guid in after
+    }
+    found: list[FeedChange] = []
+    for guid, entry in after.items():
+        if isinstance(entry, Subscription):
+            old = was.get(guid) or renamed.get(guid)
+            found += _became(old, entry, was_pointer=isinstance(before.get(guid), Pointer))
+        elif guid in was and entry.new_guid not in renamed:
+            into = _url_of(entry.new_guid, after, others)
+            found.append(FeedChange(What.MERGED, entry.new_guid, was[guid].feed_url, into))
+    if not found:
+        targets = {led_to(entry) for entry in after.values()}
+        found = [
+            FeedChange(What.LED, guid, url)
+            for guid in targets
+            if (url := _url_of(guid, after, others))
+        ]
+    return sorted(found, key=lambda change: change.feed_url)
+
+
+def _became(old: Subscription | None, new: Subscription, *, was_pointer: bool) -> list[FeedChange]:
+    def change(what: What, former: str | None = None) -> FeedChange:
+        return FeedChange(what, new.guid, new.feed_url, former)
+
+    if old is None:
+        if was_pointer:
+            return [change(What.SPLIT)]
+        return [change(What.ADDED)] if new.deleted is None else [change(What.DELETED)]
+    found = []
+    if old.guid != new.guid:
+        found.append(change(What.RENAMED, old.guid))
+    if old.feed_url != new.feed_url:
+        found.append(change(What.MOVED, old.feed_url))
+    if (old.deleted is None) != (new.deleted is None):
+        found.append(change(What.DELETED if old.deleted is None else What.ADDED))
+    elif old.is_subscribed != new.is_subscribed:
+        found.append(change(What.SUBSCRIBED if new.is_subscribed else What.UNSUBSCRIBED))
+    return found
+
+
+def _url_of(guid: Guid, *lists: Mapping[Guid, Entry]) -> str | None:
+    for known in lists:
+        entry = known.get(guid)
+        if isinstance(entry, Pointer):
+            entry = known.get(entry.new_guid)
+        if isinstance(entry, Subscription):
+            return entry.feed_url
+    return None
+
+
+def _entries(states: Mapping[Guid, EntryState]) -> dict[Guid, Entry]:
+    return {guid: state.entry for guid, state in states.items()}
+
+
+def is_gone(change: FeedChange) -> bool:
+    """Say whether a feed is not subscribed to any longer."""
+    return change.what in {What.UNSUBSCRIBED, What.DELETED}
+
+
+def is_back(change: FeedChange) -> bool:
+    """Say whether a feed is subscribed to that was not before."""
+    return change.what in {What.SUBSCRIBED, What.ADDED}
+
+
+def net_gain(feeds: Iterable[FeedChange]) -> int:
+    """Return by how many feeds a list grew, roughly: merged feeds count as one."""
+    return sum(is_back(change) - is_gone(change) for change in feeds)

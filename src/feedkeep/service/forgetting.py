@@ -1,0 +1,64 @@
+"""Forgetting former states that are older than is promised, in small steps beside other work."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import secrets
+
+import structlog
+
+from feedkeep.errors import StoreUnavailable
+from feedkeep.model import AccountId, Now
+from feedkeep.rules.clock import later
+from feedkeep.rules.credentials import DAY_US
+from feedkeep.store.base import Store
+
+STATES_IN_A_STEP = 100
+_SECONDS_BETWEEN_STEPS = 0.5
+_SECONDS_BETWEEN_ROUNDS = 3_600.0
+_SECONDS_AFTER_A_FAILURE = 60.0
+
+_log: structlog.stdlib.BoundLogger = structlog.get_logger()
+
+
+class Forgetting:
+    """Goes round all accounts for as long as a process serves."""
+
+    def __init__(self, store: Store, now: Now, history_days: int) -> None:
+        self._store = store
+        self._now = now
+        self._days = history_days
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Begin; `close` ends it."""
+        self._task = asyncio.create_task(self._go_round())
+
+    async def close(self) -> None:
+        """End it, after the step that is under way."""
+        if self._task:
+            self._task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._task
+
+    async def step(self, after: AccountId) -> AccountId | None:
+        """Do one step; return the account to go on after, or None after the last one."""
+        until = later(self._now(), -self._days * DAY_US)
+        return await self._store.history.forget(
+            after, until, STATES_IN_A_STEP, with_authors=self._days == 0
+        )
+
+    async def _go_round(self) -> None:
+        # Several processes that start together begin at different accounts.
+        after: AccountId | None = AccountId(secrets.randbits(63))
+        while True:
+            seconds = _SECONDS_BETWEEN_STEPS
+            try:
+                after = await self.step(after or AccountId(0))
+                if after is None:
+                    seconds = _SECONDS_BETWEEN_ROUNDS
+            except StoreUnavailable as error:
+                _log.warning("nothing could be forgotten for now", reason=str(error))
+                seconds = _SECONDS_AFTER_A_FAILURE
+            await asyncio.sleep(seconds)

@@ -1,0 +1,203 @@
+"""The history of lists: what changed, taking changes back, and restoring a list as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from feedkeep.errors import InvalidInput
+from feedkeep.model import (
+    AccountId,
+    Author,
+    Decision,
+    Guid,
+    Now,
+    Snapshot,
+    Stamp,
+    T,
+    Value,
+    replace,
+)
+from feedkeep.rules import history
+from feedkeep.rules.clock import later
+from feedkeep.rules.credentials import DAY_US
+from feedkeep.rules.history import BroughtBack, Undo
+from feedkeep.rules.list_changes import FeedChange, ListChange, changes_on, differences
+from feedkeep.rules.room import Limits
+from feedkeep.rules.wipes import Wipe, wipes
+from feedkeep.service.authors import read_author
+from feedkeep.service.list_changes import ListChanges
+from feedkeep.store.base import Store
+from feedkeep.turns import LONG_LIST, beside
+
+NEWEST = Stamp(2**63 - 1)
+"""A stamp after all that are given out."""
+
+_LOOKED_AT_FOR_WIPES = 50
+
+
+class ListedChanges(Value, frozen=True):
+    """Some changes of a list, newest first.
+
+    Attributes:
+        changes: The changes.
+        authors: Who made them, by what is stored of them.
+        known_from: The stamp from which on the list is known.
+        has_more: Whether the history goes on before them.
+    """
+
+    changes: Sequence[ListChange]
+    authors: Mapping[str, Author]
+    known_from: Stamp
+    has_more: bool
+
+    def author_of(self, change: ListChange | Wipe) -> Author | None:
+        """Return who made a change, if that is known."""
+        return self.authors.get(change.author)
+
+
+class Preview(Value, frozen=True):
+    """What would become of a list.
+
+    Attributes:
+        feeds: What would happen to feeds, ordered by URL.
+        left: How many feeds would stay as they are, since they were changed again.
+    """
+
+    feeds: Sequence[FeedChange]
+    left: int
+
+
+class ListHistory:
+    """Shows what changed, and brings it back."""
+
+    def __init__(
+        self, store: Store, changes: ListChanges, limits: Limits, now: Now, history_days: int
+    ) -> None:
+        self._store = store
+        self._changes = changes
+        self._limits = limits
+        self._now = now
+        self._days = history_days
+
+    @property
+    def days(self) -> int:
+        """How many days are kept; 0 if nothing is."""
+        return self._days
+
+    async def page(
+        self,
+        account_id: AccountId,
+        before: Stamp = NEWEST,
+        per_page: int = 50,
+        guid: Guid | None = None,
+    ) -> ListedChanges:
+        """Return the newest changes before a stamp; with `guid`, only those of its entry."""
+        found = await self._store.history.page(account_id, before, per_page + 1, guid)
+        known_from = max(found.known_from, self._horizon())
+        stamps = [stamp for stamp in found.stamps if stamp > known_from] if self._days else []
+        shown = replace(found, stamps=stamps[:per_page])
+        whole = await self._store.entries.whole(account_id)
+        is_long = len(found.states) + len(whole.entries) > LONG_LIST
+        changes = await beside(is_long, changes_on, shown, whole.entries)
+        return ListedChanges(changes, _authors(changes), known_from, len(stamps) > per_page)
+
+    async def wipes(self, account_id: AccountId) -> tuple[ListedChanges, list[Wipe]]:
+        """Return the newest changes of a list, and the wipes among them that still hurt."""
+        listed = await self.page(account_id, per_page=_LOOKED_AT_FOR_WIPES)
+        whole = await self._store.entries.whole(account_id)
+        found = wipes(listed.changes, listed.authors, whole.entries, whole.counts.subscribed)
+        return listed, found
+
+    async def undo(self, account_id: AccountId, wanted: Undo, by: Author) -> BroughtBack:
+        """Take changes back, in one step or not at all; the result can be undone as well.
+
+        Raises:
+            UnknownChange: There is no such change.
+            ChangedSince: Feeds were changed again since, and nobody chose what to do about them.
+            InvalidInput: The history does not go back that far, or the list has no room.
+        """
+        return await self._bring_back(account_id, self._undoing(wanted), _first(wanted), by)
+
+    async def preview_undo(self, account_id: AccountId, wanted: Undo) -> Preview:
+        """Return what `undo` would do; raises what it raises."""
+        return await self._preview(account_id, self._undoing(wanted), _first(wanted))
+
+    async def restore(
+        self, account_id: AccountId, moment: Stamp, *, keeps_added: bool, by: Author
+    ) -> BroughtBack:
+        """Bring a list back to what it was at a moment, in one step or not at all.
+
+        Feeds that were added since stay with `keeps_added`, and are deleted otherwise.
+
+        Raises:
+            InvalidInput: The history does not go back that far, or the list has no room.
+        """
+        decide = self._restoring(moment, keeps_added=keeps_added)
+        return await self._bring_back(account_id, decide, moment, by)
+
+    async def preview(self, account_id: AccountId, moment: Stamp, *, keeps_added: bool) -> Preview:
+        """Return what `restore` would do; raises what it raises."""
+        decide = self._restoring(moment, keeps_added=keeps_added)
+        return await self._preview(account_id, decide, moment)
+
+    def _undoing(self, wanted: Undo) -> Callable[[Snapshot], Decision[BroughtBack]]:
+        return lambda snapshot: history.undo(self._within(snapshot), wanted, self._limits)
+
+    def _restoring(
+        self, moment: Stamp, *, keeps_added: bool
+    ) -> Callable[[Snapshot], Decision[BroughtBack]]:
+        return lambda snapshot: history.restore(
+            self._within(snapshot), moment, keeps_added=keeps_added, limits=self._limits
+        )
+
+    async def _bring_back(
+        self,
+        account_id: AccountId,
+        decide: Callable[[Snapshot], Decision[T]],
+        first: Stamp,
+        by: Author,
+    ) -> T:
+        self._check_kept()
+        return await self._changes.make(account_id, None, decide, by, history_from=first)
+
+    async def _preview(
+        self,
+        account_id: AccountId,
+        decide: Callable[[Snapshot], Decision[BroughtBack]],
+        first: Stamp,
+    ) -> Preview:
+        self._check_kept()
+        whole = await self._store.entries.whole(account_id, first)
+
+        def look() -> Preview:
+            decision = decide(whole)
+            after = {entry.guid: entry for entry in decision.saved}
+            changed = {*after, *decision.forgotten}
+            before = {guid: whole.entries[guid] for guid in changed if guid in whole.entries}
+            feeds = differences(before, after, whole.entries) if changed else []
+            return Preview(feeds, decision.outcome.left)
+
+        return await beside(len(whole.entries) > LONG_LIST, look)
+
+    def _check_kept(self) -> None:
+        if not self._days:
+            raise InvalidInput("No history is kept here, so nothing can be brought back.")
+
+    def _horizon(self) -> Stamp:
+        return later(self._now(), -self._days * DAY_US)
+
+    def _within(self, snapshot: Snapshot) -> Snapshot:
+        """Return a snapshot whose history is as long as it is promised, and no longer."""
+        known = snapshot.history
+        assert known is not None, "the history was asked for"
+        shown = replace(known, known_from=max(known.known_from, self._horizon()))
+        return replace(snapshot, history=shown)
+
+
+def _first(wanted: Undo) -> Stamp:
+    return min(wanted.stamps, default=NEWEST)
+
+
+def _authors(changes: Sequence[ListChange]) -> dict[str, Author]:
+    stored = {change.author for change in changes}
+    return {text: author for text in stored if (author := read_author(text))}

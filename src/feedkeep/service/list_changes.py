@@ -1,0 +1,86 @@
+"""Changing a list: the one way, which keeps who did it and notices that a list was wiped."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+
+import structlog
+
+from feedkeep.model import (
+    AccountId,
+    Author,
+    Decision,
+    DocumentName,
+    Guid,
+    Now,
+    Snapshot,
+    Stamp,
+    T,
+)
+from feedkeep.rules.wipes import WINDOW_US, is_wipe, who
+from feedkeep.service.authors import write_author
+from feedkeep.store.base import Store
+
+_MAX_TALLIES = 10_000
+
+_log: structlog.stdlib.BoundLogger = structlog.get_logger()
+
+
+class ListChanges:
+    """Changes lists."""
+
+    def __init__(self, store: Store, now: Now, history_days: int) -> None:
+        """Keep a history unless `history_days` is 0."""
+        self._store = store
+        self._now = now
+        self._is_kept = history_days > 0
+        self._tallies: OrderedDict[tuple[AccountId, str], tuple[Stamp, int, int]] = OrderedDict()
+
+    async def make(
+        self,
+        account_id: AccountId,
+        guids: Sequence[Guid] | None,
+        decide: Callable[[Snapshot], Decision[T]],
+        by: Author,
+        documents: Sequence[DocumentName] = (),
+        history_from: Stamp | None = None,
+    ) -> T:
+        """Do what `Entries.change` says, and keep that `by` did it."""
+        counts = [0, 0]
+
+        def decide_and_count(snapshot: Snapshot) -> Decision[T]:
+            decision = decide(snapshot)
+            counts[:] = snapshot.counts.subscribed, decision.counts.subscribed
+            return decision
+
+        outcome = await self._store.entries.change(
+            account_id,
+            guids,
+            decide_and_count,
+            documents,
+            author=write_author(by) if self._is_kept else None,
+            history_from=history_from,
+        )
+        before, after = counts
+        if after < before:
+            self._note(account_id, by, before, before - after)
+        return outcome
+
+    def _note(self, account_id: AccountId, by: Author, subscribed: int, unsubscribed: int) -> None:
+        """Log it if an app has wiped a list: with this request, or with those before it."""
+        key, now = (account_id, who(by)), self._now()
+        began, at_first, so_far = self._tallies.pop(key, (now, subscribed, 0))
+        if now - began > WINDOW_US:
+            began, at_first, so_far = now, subscribed, 0
+        self._tallies[key] = (began, at_first, so_far + unsubscribed)
+        if len(self._tallies) > _MAX_TALLIES:
+            self._tallies.popitem(last=False)
+        if is_wipe(at_first, so_far + unsubscribed) and not is_wipe(at_first, so_far):
+            _log.warning(
+                "a list was wiped; its owner can bring it back",
+                account=account_id,
+                request_id=by.request,
+                feeds=so_far + unsubscribed,
+                of=at_first,
+            )

@@ -1,0 +1,7 @@
+"""Who changes lists in tests."""
+
+from __future__ import annotations
+
+from feedkeep.model import Author, CredentialKind
+
+TESTER = Author(CredentialKind.COMMAND, name="test")
