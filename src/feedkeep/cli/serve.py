@@ -150,6 +150,7 @@ def _end_before_serving(*_: object) -> None:
 
 async def _serve(first_secret: str, chosen: Settings, listener: socket.socket) -> None:
     async with open_service(chosen) as service:
+        service.forgetting.start()
         routes = edges(service, chosen, first_secret)
         await run(Application(routes, chosen), listener, chosen)
 
