@@ -11,6 +11,7 @@ from forms import IS_FULL
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from kept_states import KeptStates
 from reference import Account, derive
 
 from feedkeep.errors import ChangedSince, InvalidInput, UnknownSubscription
@@ -18,9 +19,7 @@ from feedkeep.model import (
     Counts,
     Decision,
     Entry,
-    EntryState,
     Guid,
-    History,
     Pointer,
     Snapshot,
     Stamp,
@@ -61,9 +60,8 @@ class Rules(RuleBasedStateMachine):
         self.limit.start()
         self.copy: dict[Guid, Entry] = {}
         self.followed_to = -1
-        self.states: list[EntryState] = []
-        self.stamps: list[Stamp] = []  # of all changes
-        self.lists: list[dict[Guid, Entry]] = [{}]  # as they were after each
+        self.kept = KeptStates()
+        self.lists: list[dict[Guid, Entry]] = [{}]  # after each change
 
     def teardown(self) -> None:
         self.limit.stop()
@@ -128,32 +126,32 @@ class Rules(RuleBasedStateMachine):
     )  # fmt: skip
     def undo_some(self, back: int, count: int, choice: WhenChangedSince, now: int) -> None:
         """Changes that are undone leave nothing wrong, whatever happened since."""
-        start = max(0, len(self.stamps) - back)
-        stamps = self.stamps[start : start + count]
+        start = max(0, len(self.kept.stamps) - back)
+        stamps = self.kept.stamps[start : start + count]
         if stamps:
             self.bring_back(now, lambda whole: history.undo(whole, Undo(stamps, None, choice)))
 
     @rule(now=CLOCK)
     def undo_the_last_change_and_that_again(self, now: int) -> None:
-        if not self.stamps:
+        if not self.kept.stamps:
             return
         before, after = self.lists[-2], self.lists[-1]
-        if self.bring_back(now, lambda whole: history.undo(whole, Undo([self.stamps[-1]]))):
+        if self.bring_back(now, lambda whole: history.undo(whole, Undo([self.kept.stamps[-1]]))):
             self.assert_back(before, keeps_added=False)
         else:
             return
-        done = self.bring_back(now, lambda whole: history.undo(whole, Undo([self.stamps[-1]])))
+        done = self.bring_back(now, lambda whole: history.undo(whole, Undo([self.kept.stamps[-1]])))
         if done:
             self.assert_back(after, keeps_added=False)
 
     @rule(back=st.integers(0, 8), ahead=st.integers(0, 2), keeps_added=st.booleans(), now=CLOCK)
     def restore(self, back: int, ahead: int, keeps_added: bool, now: int) -> None:
-        number = max(0, len(self.stamps) - back)
+        number = max(0, len(self.kept.stamps) - back)
         was = self.lists[number]
-        moment = self.stamps[number - 1] if number else Stamp(0)
-        if number < len(self.stamps):
-            moment = min(Stamp(moment + ahead), Stamp(self.stamps[number] - 1))
-        states = states_at(self.states, moment)
+        moment = self.kept.stamps[number - 1] if number else Stamp(0)
+        if number < len(self.kept.stamps):
+            moment = min(Stamp(moment + ahead), Stamp(self.kept.stamps[number] - 1))
+        states = states_at(self.kept.states, moment)
         assert {guid: state.entry for guid, state in states.items()}.keys() == was.keys()
         assert all(is_same_state(state.entry, was[guid]) for guid, state in states.items())
         feeds = self.reference.at(moment)
@@ -174,7 +172,7 @@ class Rules(RuleBasedStateMachine):
     def bring_back(
         self, now: int, decide: Callable[[Snapshot], Decision[BroughtBack]]
     ) -> BroughtBack | None:
-        known = History(self.states, Stamp(0))
+        known = self.kept.history()
         before = dict(self.entries)
         try:
             done: BroughtBack = self.decide(
@@ -231,8 +229,8 @@ class Rules(RuleBasedStateMachine):
 
     @invariant()
     def the_reference_remembers(self) -> None:
-        if self.stamps:
-            self.reference.remember(self.stamps[-1])
+        if self.kept.stamps:
+            self.reference.remember(self.kept.stamps[-1])
 
     @invariant()
     def nothing_is_wrong_with_the_entries(self) -> None:
@@ -290,25 +288,15 @@ class Rules(RuleBasedStateMachine):
         return decision.outcome
 
     def keep(self, before: dict[Guid, Entry], decision: Decision[Any]) -> None:
-        """Keep the states that a change ended, as a store does."""
-        assert self.stamps[-1:] < [decision.stamp], "two changes have one stamp"
+        assert self.kept.stamps[-1:] < [decision.stamp], "two changes have one stamp"
         for entry in decision.saved:
             is_same = is_same_state(before.get(entry.guid), entry)
             assert is_same == (entry.guid in decision.restamped)
-        present = {state.entry.guid: state for state in self.states if state.ended is None}
-        past = [state for state in self.states if state.ended is not None]
-        past += [changed_to(present.pop(guid), ended=decision.stamp) for guid in decision.ended]
-        for entry in decision.saved:
-            goes_on = entry.guid in decision.restamped
-            began = present[entry.guid].began if goes_on else decision.stamp
-            present[entry.guid] = EntryState(entry, began)
-        self.states = [*past, *present.values()]
-        assert present.keys() == self.entries.keys()
-        if not decision.ended and len(decision.restamped) == len(decision.saved):
+        if self.kept.keep(decision):
+            self.lists.append(dict(self.entries))
+        else:
             self.lists[-1] = dict(self.entries)  # only stamps changed
-            return
-        self.stamps.append(decision.stamp)
-        self.lists.append(dict(self.entries))
+        assert self.kept.present() == self.entries
 
     def named_by(self, guids: Sequence[Guid]) -> dict[Guid, Entry]:
         """Return the entries of `guids`, the subscriptions they lead to, and all pointers there."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from kept_states import KeptStates
 
 from feedkeep.errors import DeletedSubscription, InvalidInput, UnknownSubscription
 from feedkeep.model import (
@@ -17,6 +18,7 @@ from feedkeep.model import (
     Subscription,
     T,
     View,
+    replace,
 )
 from feedkeep.rules import subscriptions
 from feedkeep.rules.feed_urls import parse_feed_url
@@ -38,11 +40,17 @@ class Account:
         self.last_stamp = 0
         self.counts = Counts()
         self.now = now
+        self.kept = KeptStates()
 
     def snapshot(self) -> Snapshot:
         return Snapshot(dict(self.entries), self.last_stamp, self.now, self.counts)
 
-    def keep(self, decision: Decision[T]) -> T:
+    def snapshot_with_history(self) -> Snapshot:
+        return replace(self.snapshot(), history=self.kept.history())
+
+    def keep(self, decision: Decision[T], author: str = "") -> T:
+        if decision.saved or decision.forgotten:
+            self.kept.keep(decision, author)
         self.entries |= {entry.guid: entry for entry in decision.saved}
         for forgotten in decision.forgotten:
             del self.entries[forgotten]

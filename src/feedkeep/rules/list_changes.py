@@ -50,10 +50,10 @@ class FeedChange(Value, frozen=True):
 
     Attributes:
         what: What it did.
-        guid: The feed's guid; with `MERGED`, that of the feed that it is one with.
+        guid: The feed's guid after the change.
         feed_url: The feed's URL after the change.
-        old: The former URL with `MOVED`, the former guid with `RENAMED`, the URL of the other feed
-            with `MERGED`, else None.
+        old: The former URL with `MOVED`, the former guid with `RENAMED`, the URL of the feed that
+            it was made one with with `MERGED`, else None.
     """
 
     what: What
@@ -114,14 +114,32 @@ def differences(
         and entry.new_guid not in was
         and entry.new_guid in after
     }
+    merged = {
+        guid: entry.new_guid
+        for guid, entry in after.items()
+        if isinstance(entry, Pointer) and guid in was and entry.new_guid not in renamed
+    }
+    split = {
+        guid
+        for guid, entry in after.items()
+        if isinstance(entry, Subscription)
+        and isinstance(before.get(guid), Pointer)
+        and guid not in renamed
+    }
+    # The URL of a feed that was merged is no URL that the other one moved to.
+    shared: set[str | None] = {was[guid].feed_url for guid in merged}
+    shared |= {_url_of(guid, after) for guid in split}
     found: list[FeedChange] = []
     for guid, entry in after.items():
-        if isinstance(entry, Subscription):
-            old = was.get(guid) or renamed.get(guid)
-            found += _became(old, entry, was_pointer=isinstance(before.get(guid), Pointer))
-        elif guid in was and entry.new_guid not in renamed:
-            into = _url_of(entry.new_guid, after, others)
-            found.append(FeedChange(What.MERGED, entry.new_guid, was[guid].feed_url, into))
+        if guid in split:
+            found.append(FeedChange(What.SPLIT, guid, _url_of(guid, after) or ""))
+        elif isinstance(entry, Subscription):
+            found += _became(was.get(guid) or renamed.get(guid), entry, shared)
+        elif guid in merged:
+            into = _url_of(entry.new_guid, after, others) or was[guid].feed_url
+            urls = [was[guid].feed_url, *(was[g].feed_url for g in [entry.new_guid] if g in was)]
+            gone = next((url for url in urls if url != into), None)
+            found.append(FeedChange(What.MERGED, entry.new_guid, into, gone))
     if not found:
         targets = {led_to(entry) for entry in after.values()}
         found = [
@@ -132,18 +150,18 @@ def differences(
     return sorted(found, key=lambda change: change.feed_url)
 
 
-def _became(old: Subscription | None, new: Subscription, *, was_pointer: bool) -> list[FeedChange]:
+def _became(
+    old: Subscription | None, new: Subscription, shared: set[str | None]
+) -> list[FeedChange]:
     def change(what: What, former: str | None = None) -> FeedChange:
         return FeedChange(what, new.guid, new.feed_url, former)
 
     if old is None:
-        if was_pointer:
-            return [change(What.SPLIT)]
         return [change(What.ADDED)] if new.deleted is None else [change(What.DELETED)]
     found = []
     if old.guid != new.guid:
         found.append(change(What.RENAMED, old.guid))
-    if old.feed_url != new.feed_url:
+    if old.feed_url != new.feed_url and shared.isdisjoint({old.feed_url, new.feed_url}):
         found.append(change(What.MOVED, old.feed_url))
     if (old.deleted is None) != (new.deleted is None):
         found.append(change(What.DELETED if old.deleted is None else What.ADDED))

@@ -1,0 +1,283 @@
+"""Taking changes back, and restoring a list: what becomes of each feed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from test_subscriptions import G1, G2, A, Account, B, C, guid
+
+from feedkeep.errors import ChangedSince, InvalidInput, UnknownChange
+from feedkeep.model import Alias, Guid, Pointer, Stamp, Subscription, replace
+from feedkeep.rules import history, many, url_lists
+from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.rules.history import BroughtBack, Undo, WhenChangedSince
+from feedkeep.rules.room import Limits
+from feedkeep.rules.spellings import UNKNOWN, Spellings
+from feedkeep.rules.subscriptions import Update
+from feedkeep.rules.url_lists import url_changes
+
+URLS = [f"https://{number}.example/feed" for number in range(12)]
+
+
+def account(*urls: str) -> Account:
+    filled = Account()
+    filled.add(*((url, None) for url in urls))
+    return filled
+
+
+def undo(
+    known: Account,
+    *stamps: Stamp,
+    guids: Sequence[Guid] | None = None,
+    when: WhenChangedSince = WhenChangedSince.ASK,
+) -> BroughtBack:
+    wanted = Undo(stamps or known.kept.stamps[-1:], guids, when)
+    return known.keep(history.undo(known.snapshot_with_history(), wanted))
+
+
+def restore(known: Account, moment: Stamp, *, keeps_added: bool = True) -> BroughtBack:
+    snapshot = known.snapshot_with_history()
+    return known.keep(history.restore(snapshot, moment, keeps_added=keeps_added))
+
+
+def subscribed(known: Account) -> set[str]:
+    return {
+        entry.feed_url
+        for entry in known.entries.values()
+        if isinstance(entry, Subscription) and entry.is_subscribed
+    }
+
+
+def leave(known: Account, *urls: str) -> Stamp:
+    guids = [guid(url) for url in urls]
+    known.keep(many.set_subscribed(known.snapshot(), guids, False))
+    return known.kept.stamps[-1]
+
+
+def test_a_wiped_list_comes_back_in_one_step_and_each_feed_with_a_new_stamp() -> None:
+    known = account(*URLS)
+    before = dict(known.entries)
+    leave(known, *URLS)
+    last = known.last_stamp
+    assert undo(known) == BroughtBack(Stamp(last + 1), len(URLS))
+    assert subscribed(known) == set(URLS)
+    stamps = {entry.revision for entry in known.entries.values()}
+    assert len(stamps) == len(URLS)
+    assert all(stamp is not None and stamp > last for stamp in stamps)
+    assert {g: e.feed_url for g, e in known.entries.items() if isinstance(e, Subscription)} == {
+        g: e.feed_url for g, e in before.items() if isinstance(e, Subscription)
+    }
+
+
+def test_what_was_changed_again_is_told_and_comes_back_only_if_that_is_chosen() -> None:
+    known = account(A, B)
+    gone = leave(known, A, B)
+    known.add((A, None))
+    since = known.kept.stamps[-1]
+    left_again = leave(known, A)
+    with pytest.raises(ChangedSince) as raised:
+        undo(known, gone)
+    assert (raised.value.stamps, raised.value.feeds) == ([left_again, since], 1)
+    assert subscribed(known) == set()
+    assert undo(known, gone, when=WhenChangedSince.LEAVE) == BroughtBack(
+        known.kept.stamps[-1], 1, left=1
+    )
+    assert subscribed(known) == {B}
+    assert undo(known, gone, when=WhenChangedSince.OVERWRITE).feeds == 1
+    assert subscribed(known) == {A, B}
+
+
+def test_what_is_back_already_is_nothing_to_ask_about() -> None:
+    known = account(A, B)
+    gone = leave(known, A, B)
+    known.add((A, None))
+    assert undo(known, gone) == BroughtBack(known.kept.stamps[-1], 1)
+    assert undo(known, gone) == BroughtBack(None, 0)
+
+
+def test_one_feed_of_a_change_comes_back_alone() -> None:
+    known = account(A, B)
+    gone = leave(known, A, B)
+    undo(known, gone, guids=[guid(B)])
+    assert subscribed(known) == {B}
+    with pytest.raises(UnknownChange):
+        undo(known, gone, guids=[guid(C)])
+
+
+def test_several_changes_are_taken_back_as_one() -> None:
+    known = account(A, B, C)
+    gone = [leave(known, A), leave(known, B)]
+    known.move(guid(C), "https://moved.example")
+    undo(known, *gone)
+    assert subscribed(known) == {A, B, "https://moved.example"}
+
+
+@pytest.mark.parametrize("stamps", [[], [Stamp(7)]])
+def test_an_unknown_change_is_refused(stamps: list[Stamp]) -> None:
+    known = account(A)
+    with pytest.raises(UnknownChange):
+        history.undo(known.snapshot_with_history(), Undo(stamps))
+
+
+def test_a_feed_that_was_added_is_deleted_and_an_undo_of_that_adds_it() -> None:
+    known = account(A)
+    known.add((B, G1))
+    undo(known)
+    feed = known.subscription(G1)
+    assert not feed.is_subscribed
+    assert feed.deleted == feed.revision
+    undo(known)
+    feed = known.subscription(G1)
+    assert (feed.is_subscribed, feed.deleted) == (True, None)
+
+
+def test_a_deleted_feed_comes_back() -> None:
+    known = account(A)
+    known.delete(guid(A))
+    undo(known)
+    assert known.subscription(guid(A)).deleted is None
+    assert subscribed(known) == {A}
+
+
+def test_a_move_is_taken_back_and_the_url_that_was_wrong_leads_nowhere() -> None:
+    known = account(A)
+    known.move(guid(A), B)
+    undo(known)
+    feed = known.subscription(guid(A))
+    assert (feed.feed_url, feed.app_url, feed.alias) == (A, None, None)
+    assert guid(B) not in known.entries
+    undo(known)
+    feed = known.subscription(guid(A))
+    assert (feed.feed_url, feed.app_url, feed.alias) == (B, A, Alias(A, moved_away=True))
+    assert known.entries[guid(B)] == Pointer(guid(B), guid(A))
+
+
+def test_a_url_that_apps_were_told_leads_to_its_feed_also_when_the_move_is_taken_back() -> None:
+    known = account(A)
+    old, new = parse_feed_url(A), parse_feed_url(B)
+    known.keep(url_lists.move(known.snapshot(), old, new, is_told=True))
+    undo(known)
+    feed = known.subscription(guid(A))
+    assert (feed.feed_url, feed.app_url) == (A, B)
+    pointer = known.entries[guid(B)]
+    assert isinstance(pointer, Pointer)
+    assert (pointer.new_guid, pointer.alias) == (guid(A), Alias(B, moved_away=False))
+
+
+def test_a_guid_that_devices_were_told_leads_to_its_feed_when_the_renaming_is_taken_back() -> None:
+    known = account(A)
+    known.update(guid(A), Update(new_guid=G1))
+    undo(known)
+    feed, pointer = known.subscription(guid(A)), known.entries[G1]
+    assert isinstance(pointer, Pointer)
+    assert pointer.new_guid == guid(A)
+    assert pointer.guid_changed is not None
+    assert pointer.guid_changed < feed.revision
+    assert feed.guid_changed == feed.revision
+    assert feed.status_changed < pointer.guid_changed, "apps are told nothing of guids"
+
+
+def test_a_merge_that_is_taken_back_gives_two_feeds_with_all_that_led_to_each() -> None:
+    known = Account()
+    known.add((A, G1), (B, G2))
+    leave(known, A)
+    known.add((C, G2))  # a further URL of the second
+    before = dict(known.entries)
+    known.update(G1, Update(new_guid=G2))
+    assert subscribed(known) == {A}
+    undo(known)
+    assert subscribed(known) == {B}
+    first, second = known.subscription(G1), known.subscription(G2)
+    assert (first.feed_url, first.is_subscribed) == (A, False)
+    assert (second.feed_url, second.is_subscribed) == (B, True)
+    leads = {g: e.new_guid for g, e in known.entries.items() if isinstance(e, Pointer)}
+    assert leads == {g: e.new_guid for g, e in before.items() if isinstance(e, Pointer)}
+    undo(known)
+    assert subscribed(known) == {A}
+    assert known.entries[G1] == replace(known.entries[G1], new_guid=G2)
+
+
+def test_a_restored_list_is_the_one_of_that_moment_with_or_without_what_was_added_since() -> None:
+    for keeps_added in (True, False):
+        known = account(A, B)
+        moment = known.last_stamp
+        leave(known, A)
+        known.move(guid(B), "https://moved.example")
+        known.add((C, None))
+        restore(known, moment, keeps_added=keeps_added)
+        assert subscribed(known) == ({A, B, C} if keeps_added else {A, B})
+        assert (known.subscription(guid(C)).deleted is None) == keeps_added
+
+
+def test_restoring_what_is_there_already_changes_nothing() -> None:
+    known = account(A, B)
+    last = known.last_stamp
+    assert restore(known, last) == BroughtBack(None, 0)
+    assert known.last_stamp == last
+
+
+def test_an_added_feed_that_absorbed_an_older_one_stays_when_that_one_comes_back() -> None:
+    known = account(A)
+    moment = known.last_stamp
+    known.add((C, G1))
+    known.add((A, G1))
+    assert isinstance(known.entries[guid(A)], Pointer)
+    restore(known, moment)
+    assert subscribed(known) == {A, C}
+
+
+def test_what_was_forgotten_cannot_be_restored() -> None:
+    known = account(A)
+    leave(known, A)
+    shown = replace(known.kept.history(), known_from=known.last_stamp)
+    snapshot = replace(known.snapshot(), history=shown)
+    with pytest.raises(InvalidInput, match="does not go back that far"):
+        history.restore(snapshot, Stamp(known.last_stamp - 1), keeps_added=True)
+    with pytest.raises(InvalidInput, match="does not go back that far"):
+        history.undo(snapshot, Undo([known.last_stamp]))
+    assert history.restore(snapshot, known.last_stamp, keeps_added=True).outcome.stamp is None
+
+
+def test_a_list_without_room_comes_back_as_a_whole_or_not_at_all() -> None:
+    known = account(A, B)
+    gone = leave(known, A, B)
+    known.add((C, None))
+    with pytest.raises(InvalidInput, match="the maximum"):
+        history.undo(known.snapshot_with_history(), Undo([gone]), Limits(2, 10))
+
+
+def test_apps_that_know_urls_only_are_told_of_each_feed_that_is_back_once() -> None:
+    known = account(A, B)
+    first = Stamp(known.last_stamp + 1)
+    gone = url_lists.upload(known.snapshot(), [], [parse_feed_url(A), parse_feed_url(B)], UNKNOWN)
+    known.keep(gone)
+    assert polled(known, first) == ([], [A, B])
+    first = Stamp(known.last_stamp + 1)
+    undo(known)
+    assert polled(known, first) == ([A, B], [])
+    assert polled(known, Stamp(known.last_stamp + 1)) == ([], [])
+
+
+def test_apps_are_told_of_both_feeds_when_a_merge_is_taken_back() -> None:
+    known = Account()
+    known.add((A, None), (B, None))
+    known.update(guid(A), Update(new_guid=guid(B)))
+    first = Stamp(known.last_stamp + 1)
+    undo(known)
+    added, removed = polled(known, first)
+    assert B in added
+    assert removed == []
+
+
+def test_apps_are_told_nothing_when_a_move_that_they_were_not_told_of_is_taken_back() -> None:
+    known = account(A)
+    known.move(guid(A), B)
+    first = Stamp(known.last_stamp + 1)
+    undo(known)
+    assert polled(known, first) == ([], [])
+
+
+def polled(known: Account, first: Stamp, app: Spellings = UNKNOWN) -> tuple[list[str], list[str]]:
+    changes = url_changes(known.entries.values(), first, app)
+    return sorted(changes.add), sorted(changes.remove)
