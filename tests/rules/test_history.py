@@ -60,7 +60,9 @@ def test_a_wiped_list_comes_back_in_one_step_and_each_feed_with_a_new_stamp() ->
     before = dict(known.entries)
     leave(known, *URLS)
     last = known.last_stamp
-    assert undo(known) == BroughtBack(Stamp(last + 1), len(URLS))
+    done = undo(known)
+    assert told(done) == (last + 1, len(URLS), 0)
+    assert done.podcasts == {guid(url) for url in URLS}, "what was played of them is told again"
     assert subscribed(known) == set(URLS)
     stamps = {entry.revision for entry in known.entries.values()}
     assert len(stamps) == len(URLS)
@@ -80,9 +82,8 @@ def test_what_was_changed_again_is_told_and_comes_back_only_if_that_is_chosen() 
         undo(known, gone)
     assert (raised.value.stamps, raised.value.feeds) == ([left_again, since], 1)
     assert subscribed(known) == set()
-    assert undo(known, gone, when=WhenChangedSince.LEAVE) == BroughtBack(
-        known.kept.stamps[-1], 1, left=1
-    )
+    done = undo(known, gone, when=WhenChangedSince.LEAVE)
+    assert told(done) == (known.kept.stamps[-1], 1, 1)
     assert subscribed(known) == {B}
     assert undo(known, gone, when=WhenChangedSince.OVERWRITE).feeds == 1
     assert subscribed(known) == {A, B}
@@ -92,8 +93,8 @@ def test_what_is_back_already_is_nothing_to_ask_about() -> None:
     known = account(A, B)
     gone = leave(known, A, B)
     known.add((A, None))
-    assert undo(known, gone) == BroughtBack(known.kept.stamps[-1], 1)
-    assert undo(known, gone) == BroughtBack(None, 0)
+    assert told(undo(known, gone)) == (known.kept.stamps[-1], 1, 0)
+    assert told(undo(known, gone)) == (None, 0, 0)
 
 
 def test_one_feed_of_a_change_comes_back_alone() -> None:
@@ -165,6 +166,16 @@ def test_a_url_that_apps_were_told_leads_to_its_feed_also_when_the_move_is_taken
     assert (pointer.new_guid, pointer.alias) == (guid(A), Alias(B, moved_away=False))
 
 
+def test_a_url_that_an_app_has_leads_to_its_feed_also_when_the_move_is_taken_back() -> None:
+    known = account(A)
+    known.move(guid(A), B)
+    snapshot = known.snapshot_with_history()
+    known.keep(history.undo(snapshot, Undo(known.kept.stamps[-1:]), held={guid(B)}))
+    pointer = known.entries[guid(B)]
+    assert isinstance(pointer, Pointer)
+    assert (pointer.new_guid, pointer.alias) == (guid(A), Alias(B, moved_away=False))
+
+
 def test_a_guid_that_devices_were_told_leads_to_its_feed_when_the_renaming_is_taken_back() -> None:
     known = account(A)
     known.update(guid(A), Update(new_guid=G1))
@@ -213,7 +224,7 @@ def test_a_restored_list_is_the_one_of_that_moment_with_or_without_what_was_adde
 def test_restoring_what_is_there_already_changes_nothing() -> None:
     known = account(A, B)
     last = known.last_stamp
-    assert restore(known, last) == BroughtBack(None, 0)
+    assert told(restore(known, last)) == (None, 0, 0)
     assert known.last_stamp == last
 
 
@@ -244,7 +255,7 @@ def test_a_list_without_room_comes_back_as_a_whole_or_not_at_all() -> None:
     gone = leave(known, A, B)
     known.add((C, None))
     with pytest.raises(InvalidInput, match="the maximum"):
-        history.undo(known.snapshot_with_history(), Undo([gone]), Limits(2, 10))
+        history.undo(known.snapshot_with_history(), Undo([gone]), limits=Limits(2, 10))
 
 
 def test_apps_that_know_urls_only_are_told_of_each_feed_that_is_back_once() -> None:
@@ -276,6 +287,10 @@ def test_apps_are_told_nothing_when_a_move_that_they_were_not_told_of_is_taken_b
     first = Stamp(known.last_stamp + 1)
     undo(known)
     assert polled(known, first) == ([], [])
+
+
+def told(done: BroughtBack) -> tuple[Stamp | None, int, int]:
+    return done.stamp, done.feeds, done.left
 
 
 def polled(known: Account, first: Stamp, app: Spellings = UNKNOWN) -> tuple[list[str], list[str]]:

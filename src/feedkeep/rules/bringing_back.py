@@ -7,7 +7,7 @@ device learns of it. A guid that devices were told of never vanishes: it leads t
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from feedkeep.entry_index import EntryIndex, led_to
 from feedkeep.model import (
@@ -33,10 +33,13 @@ class Past(Value, frozen=True):
     Attributes:
         entries: Its entries at that moment.
         states: All states that ended later, and all present ones.
+        held: The derived guids of URLs that apps are known to have. They go on leading to their
+            feed, whatever came first: an app that has no other URL could not unsubscribe from it.
     """
 
     entries: Mapping[Guid, Entry]
     states: Sequence[EntryState]
+    held: Collection[Guid] = ()
 
 
 def scope_of(draft: Draft, past: Past, guids: Iterable[Guid]) -> set[Guid]:
@@ -90,6 +93,7 @@ class _Work:
     ) -> None:
         self.draft = draft
         self.scope = scope
+        self.held = past.held
         self.keeps_added = keeps_added
         self.then = {guid: past.entries.get(guid) for guid in scope}
         self.now = {guid: draft.get(guid) for guid in scope}
@@ -153,7 +157,8 @@ class _Work:
         for guid in self.scope:
             target = self._target(guid)
             if guid not in self.back and target is not None and target != guid:
-                pointer = self._pointer(guid, target, is_needed=guid in needed)
+                is_needed = guid in needed or guid in self.held
+                pointer = self._pointer(guid, target, is_needed=is_needed)
                 self._lead(guid, pointer)
 
     def _pointer(self, guid: Guid, target: Guid, *, is_needed: bool) -> Pointer | None:

@@ -63,19 +63,26 @@ class BroughtBack(Value, frozen=True):
         stamp: The stamp of the change that did it; None if there was nothing to change.
         feeds: How many feeds it changed.
         left: How many feeds stay as they are, since they were changed again.
+        podcasts: Derived guids of all URLs of the feeds that are subscribed to again. Apps that
+            were told to remove them have deleted what was played of them.
     """
 
     stamp: Stamp | None
     feeds: int
     left: int = 0
+    podcasts: frozenset[Guid] = frozenset()
 
 
 def undo(
-    snapshot: Snapshot, wanted: Undo, limits: Limits = DEFAULT_LIMITS
+    snapshot: Snapshot,
+    wanted: Undo,
+    held: Collection[Guid] = (),
+    limits: Limits = DEFAULT_LIMITS,
 ) -> Decision[BroughtBack]:
     """Bring what changes of a whole account touched back to what it was before the first of them.
 
-    The snapshot has its history from that first change on.
+    The snapshot has its history from that first change on; `held` are the derived guids of URLs
+    that apps are known to have.
 
     Raises:
         UnknownChange: There is no such change, or its feeds are not among those it touched.
@@ -89,7 +96,7 @@ def undo(
     moment = later(first, -1)
     _check_known(history, moment)
     draft = Draft(snapshot, limits)
-    past = _past(history, moment)
+    past = _past(history, moment, held)
     changed_since = _changed_since(history, first, wanted.stamps)
     leaving: set[Guid] = set()
     groups = _groups(draft, past, touched)
@@ -104,8 +111,7 @@ def undo(
     scope = set().union(*groups) - leaving
     bring_back(draft, past, scope, keeps_added=False)
     check_room(snapshot.counts, draft.counts, limits)
-    decision = draft.decision(None)
-    return decision.telling(_outcome(decision, left))
+    return _brought_back(draft, snapshot, left)
 
 
 def restore(
@@ -113,11 +119,13 @@ def restore(
     moment: Stamp,
     *,
     keeps_added: bool,
+    held: Collection[Guid] = (),
     limits: Limits = DEFAULT_LIMITS,
 ) -> Decision[BroughtBack]:
     """Bring a whole list back to what it was at a moment; the snapshot has its history from then.
 
-    Feeds that were added since are deleted, or with `keeps_added` left as they are.
+    `held` is as in `undo`. Feeds that were added since are deleted, or with `keeps_added` left as
+    they are.
 
     Raises:
         InvalidInput: The history does not go back that far, or the list has no room.
@@ -125,14 +133,13 @@ def restore(
     history = _history_of(snapshot)
     _check_known(history, moment)
     draft = Draft(snapshot, limits)
-    past = _past(history, moment)
+    past = _past(history, moment, held)
     guids = [
         guid for guid in {**past.entries, **snapshot.entries} if _differs(past, snapshot, [guid])
     ]
     bring_back(draft, past, scope_of(draft, past, guids), keeps_added=keeps_added)
     check_room(snapshot.counts, draft.counts, limits)
-    decision = draft.decision(None)
-    return decision.telling(_outcome(decision, 0))
+    return _brought_back(draft, snapshot, 0)
 
 
 def _history_of(snapshot: Snapshot) -> History:
@@ -148,9 +155,9 @@ def _check_known(history: History, moment: Stamp) -> None:
         )
 
 
-def _past(history: History, moment: Stamp) -> Past:
+def _past(history: History, moment: Stamp, held: Collection[Guid]) -> Past:
     then = states_at(history.states, moment)
-    return Past({guid: state.entry for guid, state in then.items()}, history.states)
+    return Past({guid: state.entry for guid, state in then.items()}, history.states, held)
 
 
 def _touched(history: History, wanted: Undo) -> set[Guid]:
@@ -195,12 +202,20 @@ def _groups(draft: Draft, past: Past, guids: Iterable[Guid]) -> list[set[Guid]]:
     return groups
 
 
-def _outcome(decision: Decision[None], left: int) -> BroughtBack:
-    changed = {*(e.guid for e in decision.saved), *decision.forgotten}
-    if not changed:
-        return BroughtBack(None, 0, left)
-    feeds = sum(isinstance(entry, Subscription) for entry in decision.saved)
-    return BroughtBack(decision.stamp, feeds, left)
+def _brought_back(draft: Draft, snapshot: Snapshot, left: int) -> Decision[BroughtBack]:
+    decision = draft.decision(None)
+    if not decision.saved and not decision.forgotten:
+        return decision.telling(BroughtBack(None, 0, left))
+    feeds = [entry for entry in decision.saved if isinstance(entry, Subscription)]
+    podcasts: set[Guid] = set()
+    for feed in feeds:
+        if feed.is_subscribed and not _is_subscribed(snapshot.entries.get(feed.guid)):
+            podcasts |= {feed.guid, *draft.pointers_to(feed.guid)}
+    return decision.telling(BroughtBack(decision.stamp, len(feeds), left, frozenset(podcasts)))
+
+
+def _is_subscribed(entry: Entry | None) -> bool:
+    return isinstance(entry, Subscription) and entry.is_subscribed
 
 
 def _count_feeds(entries: Mapping[Guid, Entry], guids: Iterable[Guid]) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Collection, Sequence
 from functools import partial
 
 from feedkeep.model import (
@@ -18,6 +18,7 @@ from feedkeep.model import (
     SyncProgress,
 )
 from feedkeep.rules import episode_actions, seconds
+from feedkeep.rules.clock import later
 from feedkeep.rules.episode_actions import RefusedUrl, SentAction
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.service.action_pages import LISTED_AT_ONCE, ActionPages, ActionsSince
@@ -30,6 +31,9 @@ from feedkeep.service.progress import (
 )
 from feedkeep.store.base import Store
 from feedkeep.turns import Turn
+
+_STAMPED_AT_ONCE = 1_000
+_FEW_PODCASTS = 10
 
 
 class EpisodeActions:
@@ -100,6 +104,38 @@ class EpisodeActions:
         )
         refused = dict.fromkeys(item.url for item in judged if isinstance(item, RefusedUrl))
         return Uploaded(next_second(after(recorded)), [(url, "") for url in refused])
+
+    async def tell_anew(self, account_id: AccountId, podcasts: Collection[Guid]) -> None:
+        """Give the actions of podcasts new stamps, so that they are sent to every app once more.
+
+        `podcasts` are derived guids of URLs. Apps that were told to remove a feed have deleted what
+        was played of it.
+        """
+        if len(podcasts) > _FEW_PODCASTS:  # one way through all actions is shorter then
+            await self._tell_anew(account_id, None, podcasts)
+        else:
+            for guid in podcasts:
+                await self._tell_anew(account_id, guid, podcasts)
+
+    async def _tell_anew(
+        self, account_id: AccountId, podcast_guid: Guid | None, podcasts: Collection[Guid]
+    ) -> None:
+        newest = await self._store.accounts.advance(account_id, Clock.ACTIONS, seconds.settled)
+        first = Stamp(0)
+        while True:
+            request = ActionRequest(first, podcast_guid, _STAMPED_AT_ONCE)
+            listed = await self._store.episode_actions.page(account_id, request)
+            # Those after `newest` were stamped here already, or were uploaded since: without this
+            # bound, the loop would follow its own new stamps for ever.
+            old = [action for action in listed if action.revision <= newest]
+            if not old:
+                return
+            wanted = [action for action in old if action.podcast_guid in podcasts]
+            if wanted:
+                await self._store.episode_actions.record(
+                    account_id, wanted, episode_actions.stamped_anew, max
+                )
+            first = later(old[-1].revision, 1)
 
 
 def _podcast_guid(podcast: str) -> Guid | None:

@@ -9,11 +9,12 @@ from feedkeep.model import (
     AccountId,
     Author,
     Decision,
+    DocumentKind,
+    DocumentName,
     Guid,
     Now,
     Snapshot,
     Stamp,
-    T,
     Value,
     replace,
 )
@@ -25,7 +26,9 @@ from feedkeep.rules.list_changes import FeedChange, ListChange, changes_on, diff
 from feedkeep.rules.room import Limits
 from feedkeep.rules.wipes import Wipe, wipes
 from feedkeep.service.authors import read_author
+from feedkeep.service.episode_actions import EpisodeActions
 from feedkeep.service.list_changes import ListChanges
+from feedkeep.service.remembered_apps import read_spellings
 from feedkeep.store.base import Store
 from feedkeep.turns import LONG_LIST, beside
 
@@ -71,10 +74,17 @@ class ListHistory:
     """Shows what changed, and brings it back."""
 
     def __init__(
-        self, store: Store, changes: ListChanges, limits: Limits, now: Now, history_days: int
+        self,
+        store: Store,
+        changes: ListChanges,
+        actions: EpisodeActions,
+        limits: Limits,
+        now: Now,
+        history_days: int,
     ) -> None:
         self._store = store
         self._changes = changes
+        self._actions = actions
         self._limits = limits
         self._now = now
         self._days = history_days
@@ -141,24 +151,35 @@ class ListHistory:
         return await self._preview(account_id, decide, moment)
 
     def _undoing(self, wanted: Undo) -> Callable[[Snapshot], Decision[BroughtBack]]:
-        return lambda snapshot: history.undo(self._within(snapshot), wanted, self._limits)
+        return lambda snapshot: history.undo(
+            self._within(snapshot), wanted, _held(snapshot), self._limits
+        )
 
     def _restoring(
         self, moment: Stamp, *, keeps_added: bool
     ) -> Callable[[Snapshot], Decision[BroughtBack]]:
         return lambda snapshot: history.restore(
-            self._within(snapshot), moment, keeps_added=keeps_added, limits=self._limits
+            self._within(snapshot),
+            moment,
+            keeps_added=keeps_added,
+            held=_held(snapshot),
+            limits=self._limits,
         )
 
     async def _bring_back(
         self,
         account_id: AccountId,
-        decide: Callable[[Snapshot], Decision[T]],
+        decide: Callable[[Snapshot], Decision[BroughtBack]],
         first: Stamp,
         by: Author,
-    ) -> T:
+    ) -> BroughtBack:
         self._check_kept()
-        return await self._changes.make(account_id, None, decide, by, history_from=first)
+        apps = await self._store.documents.of(account_id, DocumentKind.SPELLINGS)
+        names = [DocumentName(app.kind, app.name) for app in apps]
+        done = await self._changes.make(account_id, None, decide, by, names, first)
+        # A phone that was told to remove a feed has forgotten what was played of it.
+        await self._actions.tell_anew(account_id, done.podcasts)
+        return done
 
     async def _preview(
         self,
@@ -192,6 +213,12 @@ class ListHistory:
         assert known is not None, "the history was asked for"
         shown = replace(known, known_from=max(known.known_from, self._horizon()))
         return replace(snapshot, history=shown)
+
+
+def _held(snapshot: Snapshot) -> set[Guid]:
+    """Return the derived guids of the URLs that apps have for feeds that moved."""
+    apps = (read_spellings(document.body) for document in snapshot.documents.values())
+    return {guid for app in apps for guid in app.known}
 
 
 def _first(wanted: Undo) -> Stamp:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from feedkeep.errors import InvalidInput, UnknownSubscription
 from feedkeep.model import (
     AccountId,
-    ActionRequest,
     Admitted,
     Author,
     Clock,
@@ -16,26 +15,23 @@ from feedkeep.model import (
     Guid,
     Second,
     Snapshot,
-    Stamp,
     SyncProgress,
     Value,
     replace,
 )
-from feedkeep.rules import devices, episode_actions, seconds, spellings, url_lists
-from feedkeep.rules.clock import later
+from feedkeep.rules import devices, seconds, spellings, url_lists
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.room import Limits
 from feedkeep.rules.spellings import UNKNOWN, Spellings
 from feedkeep.rules.subscriptions import Added, Refused, Wanted, guids_wanted, want
 from feedkeep.rules.url_lists import Synced, UrlChanges
 from feedkeep.service.documents import as_json
+from feedkeep.service.episode_actions import EpisodeActions
 from feedkeep.service.list_changes import ListChanges
 from feedkeep.service.progress import Progress, Uploaded, changed_progress, next_second, progress_of
 from feedkeep.service.remembered_apps import RememberedApp, read_spellings
 from feedkeep.store.base import Store
 from feedkeep.turns import LONG_LIST, beside
-
-_STAMPED_AT_ONCE = 1_000
 
 
 class ChangesSince(Value, frozen=True):
@@ -54,9 +50,15 @@ class UrlLists:
     """Sends apps what changed, and carries out what they upload; `by` is who sent it."""
 
     def __init__(
-        self, store: Store, changes: ListChanges, limits: Limits, progress: Progress
+        self,
+        store: Store,
+        changes: ListChanges,
+        actions: EpisodeActions,
+        limits: Limits,
+        progress: Progress,
     ) -> None:
         self._store = store
+        self._actions = actions
         self._list_changes = changes
         self._limits = limits
         self._progress = progress
@@ -234,24 +236,7 @@ class UrlLists:
         except UnknownSubscription:
             raise InvalidInput("The account has no feed with the old URL.") from None
         if is_told_to_apps:
-            for guid in guids:
-                await self._tell_actions_anew(account_id, guid)
-
-    async def _tell_actions_anew(self, account_id: AccountId, podcast_guid: Guid) -> None:
-        newest = await self._store.accounts.advance(account_id, Clock.ACTIONS, seconds.settled)
-        first = Stamp(0)
-        while True:
-            request = ActionRequest(first, podcast_guid, _STAMPED_AT_ONCE)
-            listed = await self._store.episode_actions.page(account_id, request)
-            # Those after `newest` were stamped here already, or were uploaded since: without this
-            # bound, the loop would follow its own new stamps for ever.
-            old = [action for action in listed if action.revision <= newest]
-            if not old:
-                return
-            await self._store.episode_actions.record(
-                account_id, old, episode_actions.stamped_anew, max
-            )
-            first = later(old[-1].revision, 1)
+            await self._actions.tell_anew(account_id, guids)
 
 
 def _after(admitted: Admitted, device: str, synced: Synced) -> SyncProgress:

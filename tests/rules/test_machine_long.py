@@ -1,0 +1,334 @@
+"""Random sequences of operations: the rules agree with a naive reference, and nothing is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from typing import Any
+from unittest import mock
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from kept_states import KeptStates
+from reference import Account, derive
+
+from feedkeep.errors import ChangedSince, InvalidInput, UnknownSubscription
+from feedkeep.model import (
+    Counts,
+    Decision,
+    Entry,
+    Guid,
+    Pointer,
+    Snapshot,
+    Stamp,
+    Subscription,
+)
+from feedkeep.model import replace as changed_to
+from feedkeep.rules import history, subscriptions
+from feedkeep.rules.entry_states import is_same_state, states_at
+from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.rules.guids import parse_guid
+from feedkeep.rules.history import BroughtBack, Undo, WhenChangedSince
+from feedkeep.rules.invariants import violations
+from feedkeep.rules.room import DEFAULT_LIMITS, Limits
+from feedkeep.rules.subscriptions import MAX_POINTERS, Added, Update, guids_wanted, want
+
+URL_TEXTS = ["http://a.example/", "https://a.example", "http://b.example", "https://c.example/x"]
+GUID_TEXTS = [f"00000000-0000-4000-8000-00000000000{i}" for i in range(3)]
+GUID_TEXTS += [derive("http://a.example"), derive("http://c.example/x")]
+URLS = st.sampled_from(URL_TEXTS)
+GUIDS = st.sampled_from(GUID_TEXTS)
+KNOWN = st.sampled_from(GUID_TEXTS + [derive(url) for url in URL_TEXTS])
+CLOCK = st.integers(0, 50)
+
+
+class Rules(RuleBasedStateMachine):
+    """One account, changed by the rules and by the reference, and a device that follows it."""
+
+    max_pointers = MAX_POINTERS
+    limits = DEFAULT_LIMITS
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.entries: dict[Guid, Entry] = {}
+        self.last_stamp = 0
+        self.counts = Counts()
+        self.reference = Account()
+        self.limit = mock.patch.object(subscriptions, "MAX_POINTERS", self.max_pointers)
+        self.limit.start()
+        self.copy: dict[Guid, Entry] = {}
+        self.followed_to = -1
+        self.kept = KeptStates()
+        self.lists: list[dict[Guid, Entry]] = [{}]  # after each change
+
+    def teardown(self) -> None:
+        self.limit.stop()
+
+    @rule(items=st.lists(st.tuples(URLS, st.none() | GUIDS), min_size=1, max_size=3), now=CLOCK)
+    def add(self, items: list[tuple[str, str | None]], now: int) -> None:
+        wanted = [want(url, guid) for url, guid in items]
+        outcome = self.decide(
+            now,
+            guids_wanted(wanted),
+            lambda snapshot: subscriptions.add(snapshot, wanted, self.limits),
+        )
+        for (url, guid), item in zip(items, outcome, strict=True):
+            was_added = self.attempt(lambda u=url, g=guid: self.reference.add(u, g))
+            assert was_added == isinstance(item, Added)
+        for (url, _), item in zip(items, outcome, strict=True):
+            if not isinstance(item, Added):
+                continue
+            assert item.subscription.is_subscribed
+            feed = self.reference.leads(derive(url))
+            assert feed is not None
+            assert item.subscription == self.entries[item.subscription.guid]
+            assert item.subscription.guid == feed.guid
+
+    @rule(
+        guid=KNOWN, url=st.none() | URLS, new_guid=st.none() | KNOWN, on=st.none() | st.booleans(),
+        now=CLOCK,
+    )  # fmt: skip
+    def update(
+        self, guid: str, url: str | None, new_guid: str | None, on: bool | None, now: int
+    ) -> None:
+        before = dict(self.entries)
+        change = Update(
+            parse_feed_url(url) if url else None, parse_guid(new_guid) if new_guid else None, on
+        )
+        try:
+            self.decide(
+                now,
+                [Guid(guid), *change.guids()],
+                lambda snapshot: subscriptions.update(snapshot, Guid(guid), change, self.limits),
+            )
+            was_done = True
+        except (UnknownSubscription, InvalidInput):
+            was_done = False
+        assert was_done == self.attempt(lambda: self.reference.update(guid, url, new_guid, on))
+        assert was_done or before == self.entries
+
+    @rule(guid=KNOWN, now=CLOCK)
+    def delete(self, guid: str, now: int) -> None:
+        try:
+            self.decide(
+                now, [Guid(guid)], lambda snapshot: subscriptions.delete(snapshot, Guid(guid))
+            )
+            was_done = True
+        except UnknownSubscription:
+            was_done = False
+        assert was_done == self.reference.delete(guid)
+
+    @rule(
+        back=st.integers(1, 6), count=st.integers(1, 3), choice=st.sampled_from(WhenChangedSince),
+        now=CLOCK,
+    )  # fmt: skip
+    def undo_some(self, back: int, count: int, choice: WhenChangedSince, now: int) -> None:
+        """Changes that are undone leave nothing wrong, whatever happened since."""
+        start = max(0, len(self.kept.stamps) - back)
+        stamps = self.kept.stamps[start : start + count]
+        if stamps:
+            self.bring_back(now, lambda whole: history.undo(whole, Undo(stamps, None, choice)))
+
+    @rule(now=CLOCK)
+    def undo_the_last_change_and_that_again(self, now: int) -> None:
+        if not self.kept.stamps:
+            return
+        before, after = self.lists[-2], self.lists[-1]
+        if self.bring_back(now, lambda whole: history.undo(whole, Undo([self.kept.stamps[-1]]))):
+            self.assert_back(before, keeps_added=False)
+        else:
+            return
+        done = self.bring_back(now, lambda whole: history.undo(whole, Undo([self.kept.stamps[-1]])))
+        if done:
+            self.assert_back(after, keeps_added=False)
+
+    @rule(back=st.integers(0, 8), ahead=st.integers(0, 2), keeps_added=st.booleans(), now=CLOCK)
+    def restore(self, back: int, ahead: int, keeps_added: bool, now: int) -> None:
+        number = max(0, len(self.kept.stamps) - back)
+        was = self.lists[number]
+        moment = self.kept.stamps[number - 1] if number else Stamp(0)
+        if number < len(self.kept.stamps):
+            moment = min(Stamp(moment + ahead), Stamp(self.kept.stamps[number] - 1))
+        states = states_at(self.kept.states, moment)
+        assert {guid: state.entry for guid, state in states.items()}.keys() == was.keys()
+        assert all(is_same_state(state.entry, was[guid]) for guid, state in states.items())
+        feeds = self.reference.at(moment)
+        done = self.bring_back(
+            now,
+            lambda whole: history.restore(
+                whole, moment, keeps_added=keeps_added, limits=self.limits
+            ),
+        )
+        if done is None:
+            return
+        self.assert_back(was, keeps_added=keeps_added)
+        there = {(e.guid, e.feed_url) for e in self.entries.values()
+                 if isinstance(e, Subscription) and e.is_subscribed}  # fmt: skip
+        wanted = {(feed.guid, feed.url) for feed in feeds if feed.on}
+        assert wanted <= there if keeps_added else wanted == there
+
+    def bring_back(
+        self, now: int, decide: Callable[[Snapshot], Decision[BroughtBack]]
+    ) -> BroughtBack | None:
+        known = self.kept.history()
+        before = dict(self.entries)
+        try:
+            done: BroughtBack = self.decide(
+                now,
+                list(self.entries),
+                lambda snapshot: decide(changed_to(snapshot, history=known)),
+            )
+        except (InvalidInput, ChangedSince):
+            assert before == self.entries
+            return None
+        assert (done.stamp is None) == (before == self.entries)
+        self.reference.become(self.entries.values())
+        if done.stamp is not None:
+            self.reference.remember(done.stamp)
+        return done
+
+    def assert_back(self, was: dict[Guid, Entry], *, keeps_added: bool) -> None:
+        """All that clients could see then, they can see again; what they were told leads there."""
+        for guid, then in was.items():
+            now = self.entries.get(guid)
+            if isinstance(then, Pointer) and then.guid_changed is None:
+                assert now is None or self.target(guid) == then.new_guid
+                continue
+            assert now is not None
+            assert self.target(guid) == (then.new_guid if isinstance(then, Pointer) else guid)
+            if isinstance(then, Subscription):
+                assert isinstance(now, Subscription)
+                assert (now.feed_url, now.is_subscribed) == (then.feed_url, then.is_subscribed)
+                assert (now.deleted is None) == (then.deleted is None)
+        for guid, now in self.entries.items():
+            if guid not in was and isinstance(now, Subscription) and not keeps_added:
+                assert now.deleted is not None
+
+    @rule()
+    def follow(self) -> None:
+        """A device comes back and takes what changed since, as the list shows it."""
+        announced = [e for e in self.entries.values() if e.revision is not None]
+        news = [e for e in announced if (e.revision or 0) > self.followed_to]
+        self.copy |= {entry.guid: entry for entry in news}
+        self.followed_to = max([self.followed_to, *(e.revision or 0 for e in news)])
+
+        def target(guid: Guid) -> Guid:
+            entry = self.copy[guid]
+            return target(entry.new_guid) if isinstance(entry, Pointer) else guid
+
+        led = {e.guid: self.target(e.guid) for e in announced}
+        assert led == {guid: target(guid) for guid in self.copy}
+        own = {g: e for g, e in self.copy.items() if isinstance(e, Subscription)}
+        there = {e.guid: e for e in announced if isinstance(e, Subscription)}
+        assert {g: e.is_subscribed for g, e in own.items()} == {
+            g: e.is_subscribed for g, e in there.items()
+        }
+        assert {g: e.feed_url for g, e in own.items()} == {g: e.feed_url for g, e in there.items()}
+
+    @invariant()
+    def the_reference_remembers(self) -> None:
+        if self.kept.stamps:
+            self.reference.remember(self.kept.stamps[-1])
+
+    @invariant()
+    def nothing_is_wrong_with_the_entries(self) -> None:
+        assert list(violations(Snapshot(self.entries, self.last_stamp, 0, self.counts))) == []
+
+    @invariant()
+    def the_reference_has_the_same_account(self) -> None:
+        ours = {
+            entry.guid: self.target(entry.guid)
+            for entry in self.entries.values()
+        }  # fmt: skip
+        theirs = {guid: f.guid for f in self.reference.feeds for guid in [f.guid, *f.aliases]}
+        assert ours == theirs
+        announced = {
+            e.guid for e in self.entries.values() if isinstance(e, Pointer) and e.guid_changed
+        }
+        assert announced == {
+            g for f in self.reference.feeds for g, is_announced in f.aliases.items() if is_announced
+        }
+        for feed in self.reference.feeds:
+            entry = self.entries[Guid(feed.guid)]
+            assert isinstance(entry, Subscription)
+            assert (entry.feed_url, entry.is_subscribed) == (feed.url, feed.on)
+            assert (entry.deleted is not None) == feed.deleted
+
+    def decide(
+        self, now: int, guids: Sequence[Guid], decide: Callable[[Snapshot], Decision[Any]]
+    ) -> Any:
+        """Do what a store does, and look at every stamp that was given out."""
+        before, clock = dict(self.entries), self.last_stamp
+        given = self.named_by(guids)
+        decision = decide(Snapshot(given, clock, now, self.counts))
+        assert given == self.named_by(guids), "a rule changed what it was given"
+        changed_guids = {*(e.guid for e in decision.saved), *decision.forgotten}
+        assert changed_guids & before.keys() <= given.keys(), "a rule changed what it was not given"
+        changed = [
+            e for e in decision.saved if e.revision != getattr(before.get(e.guid), "revision", None)
+        ]
+        stamps = [e.revision for e in changed if e.revision is not None]
+        assert all(stamp > clock for stamp in stamps)
+        assert decision.last_stamp >= max([clock, *stamps])
+        for entry in changed:
+            if isinstance(entry, Pointer) and entry.guid_changed:
+                target = {e.guid: e for e in decision.saved}.get(entry.new_guid)
+                assert target is None or entry.guid_changed < (target.revision or 0)
+        self.entries |= {entry.guid: entry for entry in decision.saved}
+        for guid in decision.forgotten:
+            entry = self.entries.pop(guid)
+            assert isinstance(entry, Pointer), "a subscription was lost"
+            assert entry.guid_changed is None, "a guid was lost that devices know"
+        self.last_stamp = decision.last_stamp
+        self.counts = decision.counts
+        if decision.saved or decision.forgotten:
+            self.keep(before, decision)
+        return decision.outcome
+
+    def keep(self, before: dict[Guid, Entry], decision: Decision[Any]) -> None:
+        assert self.kept.stamps[-1:] < [decision.stamp], "two changes have one stamp"
+        for entry in decision.saved:
+            is_same = is_same_state(before.get(entry.guid), entry)
+            assert is_same == (entry.guid in decision.restamped)
+        if self.kept.keep(decision):
+            self.lists.append(dict(self.entries))
+        else:
+            self.lists[-1] = dict(self.entries)  # only stamps changed
+        assert self.kept.present() == self.entries
+
+    def named_by(self, guids: Sequence[Guid]) -> dict[Guid, Entry]:
+        """Return the entries of `guids`, the subscriptions they lead to, and all pointers there."""
+        targets = {self.target(guid) for guid in guids if guid in self.entries}
+        return {g: e for g, e in self.entries.items() if self.target(g) in targets}
+
+    def attempt(self, change: Callable[[], bool]) -> bool:
+        """Change the reference, unless the change would exceed a limit."""
+        before = deepcopy(self.reference.feeds)
+        subscribed, entries = self.reference.size()
+        is_done = change()
+        is_done = is_done and all(len(f.aliases) <= self.max_pointers for f in self.reference.feeds)
+        now_subscribed, now_entries = self.reference.size()
+        is_done = is_done and now_subscribed <= max(subscribed, self.limits.subscriptions)
+        is_done = is_done and now_entries <= max(entries, self.limits.entries)
+        self.reference.feeds = self.reference.feeds if is_done else before
+        return is_done
+
+    def target(self, guid: Guid) -> Guid:
+        entry = self.entries[guid]
+        return entry.new_guid if isinstance(entry, Pointer) else guid
+
+
+class CrowdedRules(Rules):
+    """The same, where the limits on pointers, on entries and on subscriptions are soon reached."""
+
+    max_pointers = 3
+    limits = Limits(subscriptions=2, entries=5)
+
+
+RUNS = 6000
+
+TestRules = Rules.TestCase
+TestRules.settings = settings(max_examples=RUNS, stateful_step_count=30)
+TestCrowdedRules = CrowdedRules.TestCase
+TestCrowdedRules.settings = TestRules.settings
