@@ -9,10 +9,19 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from feedkeep.errors import DeletedSubscription, InvalidInput, UnknownSubscription
+from kept_states import KeptStates
+
+from feedkeep.errors import (
+    ChangedSince,
+    DeletedSubscription,
+    InvalidInput,
+    UnknownChange,
+    UnknownSubscription,
+)
 from feedkeep.model import Counts, Decision, Entry, Guid, Pointer, Snapshot, Subscription, View
-from feedkeep.rules import subscriptions, url_lists
+from feedkeep.rules import history, subscriptions, url_lists
 from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.rules.history import Undo, WhenChangedSince
 from feedkeep.rules.spellings import UNKNOWN
 from feedkeep.rules.subscriptions import Added, Update, want
 
@@ -20,7 +29,17 @@ URLS = [f"https://{letter}.example" for letter in "abcd"]
 GUIDS = [f"00000000-0000-4000-8000-00000000000{digit}" for digit in "12"]
 KINDS = ["add", "add", "update", "update", "delete", "read", "read", "read"]
 KINDS_OF_APPS = ["put", "upload", "poll"]
+KINDS_OF_HISTORY = ["undo", "restore"]
 KNOWN = GUIDS + [parse_feed_url(url).guid for url in URLS]
+
+
+BEFOREHAND: list[tuple[str, Any]] = [
+    ("add", (URLS[0], GUIDS[0])),
+    ("add", (URLS[1], None)),
+    ("update", (GUIDS[0], {"is_subscribed": False})),
+    ("update", (parse_feed_url(URLS[1]).guid, {"new_feed_url": URLS[2]})),
+]
+"""Requests to begin with, one after the other: these are undone, and what they made is restored."""
 
 
 def random_request(chance: random.Random, kinds: Sequence[str] = KINDS) -> tuple[str, Any]:
@@ -33,6 +52,10 @@ def random_request(chance: random.Random, kinds: Sequence[str] = KINDS) -> tuple
         return kind, (chance.sample(URLS, chance.randrange(2)), [chance.choice(URLS)])
     if kind == "poll":
         return kind, None
+    if kind == "undo":
+        return kind, (chance.randrange(len(BEFOREHAND)), str(chance.choice([*WhenChangedSince])))
+    if kind == "restore":
+        return kind, chance.random() < 0.5
     guid = chance.choice(KNOWN)
     if kind == "update":
         change = chance.choice(
@@ -53,14 +76,17 @@ class Account:
         self.entries: dict[Guid, Entry] = {}
         self.last_stamp = 0
         self.counts = Counts()
+        self.kept = KeptStates()
 
     def answer(self, request: tuple[str, Any]) -> tuple[int, object]:
         """Carry a request out; return the status, and all of the answer but its stamps."""
         kind, what = request
         try:
             answer: tuple[int, object] = getattr(self, kind)(what)
-        except UnknownSubscription:
+        except (UnknownSubscription, UnknownChange):
             return 404, None
+        except ChangedSince:
+            return 409, None
         except DeletedSubscription:
             return 410, None
         except InvalidInput:
@@ -100,6 +126,20 @@ class Account:
         kept = [item.subscription.feed_url for item in synced.results]
         return 200, [[url, as_] for url, as_ in zip(added, kept, strict=True) if url != as_]
 
+    def undo(self, what: tuple[int, str]) -> tuple[int, object]:
+        number, when_changed = what
+        wanted = Undo([self.kept.stamps[number]], None, WhenChangedSince(when_changed))
+        done = self.decide(lambda snapshot: history.undo(snapshot, wanted))
+        return 200, (done.stamp is not None, done.feeds, done.left)
+
+    def restore(self, keeps_added: bool) -> tuple[int, object]:
+        """Restore what was there after the requests to begin with."""
+        moment = self.kept.stamps[len(BEFOREHAND) - 1]
+        done = self.decide(
+            lambda snapshot: history.restore(snapshot, moment, keeps_added=keeps_added)
+        )
+        return 200, (done.stamp is not None, done.feeds, done.left)
+
     def poll(self, _: None) -> tuple[int, object]:
         changes = url_lists.url_changes(self.entries.values(), 0, UNKNOWN)
         return 200, (sorted(changes.add), sorted(changes.remove))
@@ -117,7 +157,12 @@ class Account:
         return 200, (target.feed_url, target.is_subscribed, new_guid)
 
     def decide(self, decide: Callable[[Snapshot], Decision[Any]]) -> Any:
-        decision = decide(Snapshot(dict(self.entries), self.last_stamp, 0, self.counts))
+        known = self.kept.history()
+        decision = decide(
+            Snapshot(dict(self.entries), self.last_stamp, 0, self.counts, history=known)
+        )
+        if decision.saved or decision.forgotten:
+            self.kept.keep(decision)
         self.entries |= {entry.guid: entry for entry in decision.saved}
         for guid in decision.forgotten:
             del self.entries[guid]

@@ -21,9 +21,19 @@ from itertools import accumulate
 from typing import Any
 
 import pytest
-from account import KINDS, KINDS_OF_APPS, Account, random_request
+from account import (
+    BEFOREHAND,
+    KINDS,
+    KINDS_OF_APPS,
+    KINDS_OF_HISTORY,
+    Account,
+    random_request,
+)
 from feedkeep_process import FeedkeepProcess
 from raw_client import Answer, RawClient
+
+from feedkeep.model import Stamp
+from feedkeep.stamps import write_stamp
 
 CLIENTS = 16
 STAMPED = "uploads_tell_their_stamps"
@@ -48,6 +58,8 @@ class Operation:
             return None
         if kind in {"put", "upload"}:
             return self.told
+        if kind in KINDS_OF_HISTORY:
+            return None if body["stamp"] is None else int(body["stamp"])
         if kind == "delete":
             return int(body["deletion_id"])
         told = body["success"][0] if kind == "add" else body
@@ -60,8 +72,18 @@ def _microseconds(text: str) -> int:
     return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
 
 
-async def perform(client: RawClient, request: tuple[str, Any], name: str, device: str) -> Answer:
+async def perform(
+    client: RawClient, request: tuple[str, Any], name: str, device: str, changes_made: list[int]
+) -> Answer:
+    """Send a request; `changes_made` are the stamps of the changes to begin with."""
     kind, what = request
+    if kind == "undo":
+        number, when_changed = what
+        path = f"/history/{changes_made[number]}/undo"
+        return await client.ask("POST", path, {"changed_since": when_changed})
+    if kind == "restore":
+        moment = {"at": write_stamp(Stamp(changes_made[-1])), "keep_added": what}
+        return await client.ask("POST", "/restore", moment)
     changes = f"/api/2/subscriptions/{name}/{device}.json"
     if kind == "put":
         return await client.ask("PUT", f"/subscriptions/{name}/{device}.json", what)
@@ -83,21 +105,29 @@ def history(process: FeedkeepProcess, operations: int, seed: int) -> list[Operat
     name = process.new_account()
     token = process.new_token(name)
 
-    async def one(number: int) -> list[tuple[str, Operation]]:
+    async def begin() -> list[int]:
+        async with RawClient(process.base_url, token) as client:
+            for request in BEFOREHAND:
+                await perform(client, request, name, "", [])
+            listed = (await client.ask("GET", "/history")).body["changes"]
+        return [change["stamp"] for change in reversed(listed)]
+
+    async def one(number: int, changes_made: list[int]) -> list[tuple[str, Operation]]:
         chance = random.Random(seed * 1_000 + number)
         done = []
         async with RawClient(process.base_url, token) as client:
             for turn in range(operations):
-                request = random_request(chance, KINDS + KINDS_OF_APPS)
+                request = random_request(chance, KINDS + KINDS_OF_APPS + KINDS_OF_HISTORY)
                 sent = time.monotonic()
                 device = f"{name}-{number}-{turn}"
-                answer = await perform(client, request, name, device)
+                answer = await perform(client, request, name, device, changes_made)
                 received = time.monotonic()
                 done.append((device, Operation(request, answer, sent, received)))
         return done
 
     async def all_of_them() -> list[tuple[str, Operation]]:
-        found = await asyncio.gather(*(one(number) for number in range(CLIENTS)))
+        changes_made = await begin()
+        found = await asyncio.gather(*(one(number, changes_made) for number in range(CLIENTS)))
         return [operation for operations in found for operation in operations]
 
     performed = asyncio.run(all_of_them())
@@ -126,6 +156,8 @@ def told(operation: Operation) -> tuple[int, object]:
     if kind == "update":
         names = ("new_feed_url", "is_subscribed", "new_guid")
         return status, tuple(body[name] for name in names if name in body)
+    if kind in KINDS_OF_HISTORY:
+        return status, (body["stamp"] is not None, body["changed"], body["left"])
     if kind == "read":
         return status, (body["feed_url"], body["is_subscribed"], body.get("new_guid"))
     return status, None
@@ -167,13 +199,17 @@ def _explaining_places(writes: list[Operation], others: list[Operation]) -> list
 
     places: list[list[int]] = [[] for _ in others]
     account, possible = Account(), set[int]()
+    for request in BEFOREHAND:
+        account.answer(request)
     for place in range(len(writes) + 1):
         possible |= set(beginning[place])
         for index in tuple(possible):
-            before = account.entries.copy(), account.last_stamp
+            before = account.entries.copy(), account.last_stamp, account.counts
+            states, stamps = account.kept.states, list(account.kept.stamps)
             if account.answer(others[index].request) == told(others[index]):
                 places[index].append(place)
-            account.entries, account.last_stamp = before
+            account.entries, account.last_stamp, account.counts = before
+            account.kept.states, account.kept.stamps = states, stamps
             if place == windows[index][1]:
                 possible.discard(index)
         if place < len(writes) and (right := account.answer(writes[place].request)) != told(

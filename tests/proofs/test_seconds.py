@@ -20,6 +20,8 @@ from forms import IS_FULL
 
 from feedkeep.model import Account, AccountId, Admitted, Entry, Subscription, replace
 from feedkeep.rules import seconds, url_lists
+from feedkeep.rules.clock import later
+from feedkeep.rules.history import Undo, WhenChangedSince
 from feedkeep.rules.login_links import login_of
 from feedkeep.rules.url_lists import UrlChanges
 from feedkeep.service import Service
@@ -110,7 +112,14 @@ async def one_run(store: SqliteStore, seed: int, clock: ServerClock) -> str:
         jobs = [device.sync(losses=0.15) for device in busy]
         if chance.random() < 0.3:
             jobs.append(move_a_feed(service, account.id, world, f"{seed}-{turn}", chance))
+        if chance.random() < 0.1:
+            jobs.append(bring_back(service, account.id, world, chance))
         await asyncio.gather(*jobs)
+        if chance.random() < 0.2:
+            back = await bring_back(service, account.id, world, chance)
+            # Nobody has left them any longer, except who has not told the server yet.
+            queued = {world.of(url) for d in devices for url, to in d.queued.items() if not to}
+            world.left -= back - queued
     for device in devices * 3:  # what one still has to send, the others have to be told
         await device.sync(losses=0)
     return await difference(service, account.name, world, devices)
@@ -128,12 +137,38 @@ async def log_in(service: Service, account: Account, kind: str) -> str:
     return fetched.text
 
 
+async def bring_back(
+    service: Service, account_id: AccountId, world: Feeds, chance: random.Random
+) -> set[str]:
+    """Undo a change, or restore the list; return the feeds that are subscribed to again."""
+    listed = await service.history.page(account_id, per_page=20)
+    if not listed.changes:
+        return set()
+    stamp = chance.choice(listed.changes).stamp
+    before = await subscribed(service, account_id, world)
+    if chance.random() < 0.7:
+        when_changed = chance.choice([WhenChangedSince.LEAVE, WhenChangedSince.OVERWRITE])
+        await service.history.undo(account_id, Undo([stamp], None, when_changed), TESTER)
+    else:
+        await service.history.restore(
+            account_id, later(stamp, -1), keeps_added=chance.random() < 0.5, by=TESTER
+        )
+    after = await subscribed(service, account_id, world)
+    world.left |= before - after
+    return after - before
+
+
+async def subscribed(service: Service, account_id: AccountId, world: Feeds) -> set[str]:
+    listed = await service.subscriptions.subscribed(account_id)
+    return {world.of(feed.feed_url) for feed in listed}
+
+
 async def move_a_feed(
     service: Service, account_id: AccountId, world: Feeds, name: str, chance: random.Random
 ) -> None:
     """Give a feed a new URL, as its publisher does; sometimes the owner has apps told of it."""
-    if subscribed := await service.subscriptions.subscribed(account_id):
-        url, new_url = subscribed[0].feed_url, f"https://moved.example/{name}"
+    if listed := await service.subscriptions.subscribed(account_id):
+        url, new_url = listed[0].feed_url, f"https://moved.example/{name}"
         world.moves(url, new_url)
         is_told = chance.random() < 0.3
         await service.url_lists.move(account_id, url, new_url, TESTER, is_told_to_apps=is_told)
@@ -143,10 +178,7 @@ async def difference(service: Service, name: str, world: Feeds, devices: list[De
     account = await service.accounts.named(name)
     # Whether who removes one of two URLs leaves the feed can be in doubt: then it stays.
     doubtful = world.left & world.doubled
-    subscribed = {
-        world.of(item.feed_url) for item in await service.subscriptions.subscribed(account.id)
-    }
-    right = sorted(subscribed - doubtful)
+    right = sorted(await subscribed(service, account.id, world) - doubtful)
     told = await service.episode_actions.since(Admitted(account, "test"), seconds.EVERYTHING)
     listed = [action async for page in told.pages for action in page]
     everything = {(action.episode, action.device): action.position for action in listed}
