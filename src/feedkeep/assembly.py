@@ -14,7 +14,7 @@ from feedkeep.rules.clock import after_restore
 from feedkeep.service import Service
 from feedkeep.settings import Settings, is_postgres, sqlite_path
 from feedkeep.store.base import Store
-from feedkeep.store.sqlite import SqliteStore, assert_there, copy_file, restore_file
+from feedkeep.store.sqlite import SqliteStore, assert_there, copy_file, note_backup, restore_file
 
 if TYPE_CHECKING:
     from feedkeep.store.postgres import PostgresStore
@@ -59,8 +59,16 @@ async def open_store(
     return await SqliteStore.open(sqlite_path(settings.database), now, may_create=may_create)
 
 
-def back_up(settings: Settings, target: Path, *, believe_checksums: bool = True) -> None:
+def back_up(
+    settings: Settings,
+    target: Path,
+    *,
+    believe_checksums: bool = True,
+    now: Now = wall_clock.now,
+) -> None:
     """Copy the database to a file, also while it is used; the arguments are those of `copy_file`.
+
+    When it began is noted beside the database, for administrators.
 
     Raises:
         StoreUnusable: It is not a SQLite file, is damaged, or `target` exists or cannot be created.
@@ -68,7 +76,9 @@ def back_up(settings: Settings, target: Path, *, believe_checksums: bool = True)
     """
     source = _sqlite_file(settings, "pg_dump backs it up")
     assert_there(source)
+    began = now()
     copy_file(source, target, believe_checksums=believe_checksums)
+    note_backup(source, began)
 
 
 def restore(settings: Settings, source: Path, now: Now = wall_clock.now) -> None:

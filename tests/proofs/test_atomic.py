@@ -26,6 +26,7 @@ from feedkeep import wall_clock
 from feedkeep.errors import FeedkeepError
 from feedkeep.model import AccountId, Admitted, Owner, Record, Registration, Scope
 from feedkeep.rules.episode_actions import SentAction
+from feedkeep.rules.history import Undo
 from feedkeep.rules.subscriptions import want
 from feedkeep.security import passwords
 from feedkeep.service import Service
@@ -161,6 +162,19 @@ async def delete(service: Service, name: str) -> object:
     return await service.subscriptions.delete(account.id, GUIDS[2], TESTER)
 
 
+async def undo(service: Service, name: str) -> object:
+    """Take the last change back, a deletion."""
+    account = await service.accounts.named(name)
+    listed = await service.history.page(account.id, per_page=1)
+    return await service.history.undo(account.id, Undo([listed.changes[0].stamp]), TESTER)
+
+
+async def restore(service: Service, name: str) -> object:
+    """Restore the list as it was when there was nothing."""
+    account = await service.accounts.named(name)
+    return await service.history.restore(account.id, account.created, keeps_added=False, by=TESTER)
+
+
 async def sync(service: Service, name: str) -> object:
     """Add a feed that is new, and unsubscribe from one that is there."""
     return await service.url_lists.upload(
@@ -233,6 +247,8 @@ OPERATIONS: list[Operation] = [
     add,
     update,
     delete,
+    undo,
+    restore,
     sync,
     record,
     describe,
@@ -250,7 +266,7 @@ OPERATIONS: list[Operation] = [
     create_many,
     lambda service, name: service.accounts.set_admin(f"{name}-admin", False),
 ]
-IDS = ["add", "update", "delete", "sync", "record", "describe_device", "change_settings",
+IDS = ["add", "update", "delete", "undo", "restore", "sync", "record", "describe_device", "change_settings",
        "begin_session", "set_password", "create_account", "delete_account", "create_token",
        "revoke_token", "disable", "sign_up", "reset", "connect", "create_many",
        "set_admin"]  # fmt: skip

@@ -127,6 +127,15 @@ def test_a_copy_made_while_others_write_has_all_that_was_stored_before(
     assert stored > 16
 
 
+def test_when_it_was_backed_up_is_noted_beside_it(path: Path) -> None:
+    fill(path)
+    assert backup.last_backup(path) is None
+    backup.note_backup(path, Stamp(1_700_000_000_000_001))
+    assert backup.last_backup(path) == 1_700_000_000_000_001
+    path.with_name(f"{path.name}-backup").write_bytes(b"\xff nothing that can be read")
+    assert backup.last_backup(path) is None
+
+
 @pytest.mark.parametrize("name", ["copy.db", "copy.db-wal"])
 def test_nothing_is_overwritten(path: Path, tmp_path: Path, name: str) -> None:
     fill(path)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from feedkeep import __version__
 from feedkeep.errors import StoreDamaged
-from feedkeep.model import Now, Registration
+from feedkeep.model import Now, Registration, Stamp
 from feedkeep.rules.history import HISTORY_DAYS
 from feedkeep.rules.invariants import violations
 from feedkeep.rules.room import MAX_SUBSCRIPTIONS, limits_for
@@ -43,12 +43,16 @@ class Health:
         version: The version of feedkeep.
         store: What kind of database it uses.
         size_bytes: How much that takes.
+        is_backed_up_here: Whether `feedkeep backup` backs it up; otherwise it has its own tools.
+        last_backup: When that last did so, if it did.
         wrong_passwords: How many wrong ones came to this process in the last five minutes.
     """
 
     version: str
     store: str
     size_bytes: int
+    is_backed_up_here: bool
+    last_backup: Stamp | None
     wrong_passwords: int
 
 
@@ -133,7 +137,12 @@ class Service:
         """Return what administrators want to know of this service."""
         store = await self._store.size()
         return Health(
-            __version__, store.kind, store.size_bytes, self.authentication.wrong_passwords()
+            __version__,
+            store.kind,
+            store.size_bytes,
+            store.is_backed_up_here,
+            store.last_backup,
+            self.authentication.wrong_passwords(),
         )
 
     async def damages(self) -> AsyncIterator[str]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from feedkeep.errors import InvalidInput
+import structlog
+
+from feedkeep.errors import InvalidInput, StoreUnavailable
 from feedkeep.model import (
     AccountId,
     Author,
@@ -36,6 +38,8 @@ NEWEST = Stamp(2**63 - 1)
 """A stamp after all that are given out."""
 
 _LOOKED_AT_FOR_WIPES = 50
+
+_log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
 class ListedChanges(Value, frozen=True):
@@ -178,7 +182,14 @@ class ListHistory:
         names = [DocumentName(app.kind, app.name) for app in apps]
         done = await self._changes.make(account_id, None, decide, by, names, first)
         # A phone that was told to remove a feed has forgotten what was played of it.
-        await self._actions.tell_anew(account_id, done.podcasts)
+        try:
+            await self._actions.tell_anew(account_id, done.podcasts)
+        except StoreUnavailable as error:  # the list is back, and that is what was asked for
+            _log.warning(
+                "phones are not told again what was played",
+                request_id=by.request,
+                reason=str(error),
+            )
         return done
 
     async def _preview(

@@ -412,10 +412,19 @@ Check: TypeAlias = Callable[[Archive], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class StoreSize:
-    """What kind of database a store is, such as "SQLite", and how many bytes it takes."""
+    """What administrators want to know of a store.
+
+    Attributes:
+        kind: What kind of database it is, such as "SQLite".
+        size_bytes: How much it takes.
+        is_backed_up_here: Whether `feedkeep backup` is what backs it up.
+        last_backup: When that last did so, if it did.
+    """
 
     kind: str
     size_bytes: int
+    is_backed_up_here: bool = False
+    last_backup: Stamp | None = None
 
 
 class Store(Protocol):
@@ -457,7 +466,7 @@ class Store(Protocol):
         """
 
     async def size(self) -> StoreSize:
-        """Return what kind of database it is, and how much it takes."""
+        """Return what administrators want to know of it."""
 
     async def damages(self) -> Sequence[str]:
         """Return a sentence for each fault that the database itself finds in its data."""

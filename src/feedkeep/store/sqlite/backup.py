@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 from collections.abc import Callable, Iterator
@@ -11,8 +12,9 @@ from typing import Any
 
 import apsw
 
-from feedkeep.errors import StoreUnavailable, StoreUnusable
+from feedkeep.errors import InvalidInput, StoreUnavailable, StoreUnusable
 from feedkeep.model import Stamp
+from feedkeep.stamps import read_stamp, write_stamp
 from feedkeep.store.sqlite.connection import (
     READER_PATIENCE_SECONDS,
     Translating,
@@ -71,6 +73,24 @@ def copy_file(
             _sync(target.parent)
         finally:
             partial.unlink(missing_ok=True)
+
+
+def note_backup(source: Path, now: Stamp) -> None:
+    """Note beside a database when it was backed up; where nothing can be written, do without."""
+    with contextlib.suppress(OSError):
+        _note_of(source).write_text(f"{write_stamp(now)}\n")
+
+
+def last_backup(source: Path) -> Stamp | None:
+    """Return when a database was backed up last, as far as that was noted."""
+    try:
+        return read_stamp(_note_of(source).read_text().strip())
+    except (OSError, UnicodeDecodeError, InvalidInput):
+        return None
+
+
+def _note_of(source: Path) -> Path:
+    return source.with_name(f"{source.name}-backup")
 
 
 def _refuse_what_is_there(target: Path) -> None:

@@ -129,6 +129,11 @@ class Runner:
             connection.execute("COMMIT")
             self._place.assert_in_place()
 
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._path
+
     def size_bytes(self) -> int:
         """Return how much the file takes, with its write-ahead log."""
         log = self._path.with_name(f"{self._path.name}-wal")

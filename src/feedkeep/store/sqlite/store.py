@@ -14,6 +14,7 @@ from feedkeep.store.base import Check, StoreSize
 from feedkeep.store.sqlite import archive, lock
 from feedkeep.store.sqlite.accounts import SqliteAccounts
 from feedkeep.store.sqlite.archive import SqliteArchive
+from feedkeep.store.sqlite.backup import last_backup
 from feedkeep.store.sqlite.connection import APPLICATION_ID, assert_there, damages, prepare
 from feedkeep.store.sqlite.documents import SqliteDocuments
 from feedkeep.store.sqlite.entries import SqliteEntries
@@ -66,7 +67,7 @@ class SqliteStore:
         )
 
     async def size(self) -> StoreSize:
-        return StoreSize("SQLite", self._runner.size_bytes())
+        return StoreSize("SQLite", self._runner.size_bytes(), True, last_backup(self._runner.path))
 
     async def damages(self) -> Sequence[str]:
         return await self._runner.scan(damages)
