@@ -17,7 +17,7 @@ from library import library
 
 from feedkeep import wall_clock
 from feedkeep.errors import StoreDamaged, StoreUnavailable, StoreUnusable
-from feedkeep.model import AccountId, Decision, Guid, Snapshot, Subscription
+from feedkeep.model import AccountId, Decision, Guid, Snapshot, Stamp, Subscription
 from feedkeep.rules.counts import counted
 from feedkeep.store.sqlite import SqliteStore, backup, connection, copy_file, restore_file
 from feedkeep.store.sqlite.connection import (
