@@ -267,8 +267,8 @@ OPERATIONS: list[Operation] = [
     lambda service, name: service.accounts.set_admin(f"{name}-admin", False),
 ]
 IDS = ["add", "update", "delete", "undo", "restore", "sync", "record", "describe_device",
-       "change_settings", "begin_session", "set_password", "create_account", "delete_account", "create_token",
-       "revoke_token", "disable", "sign_up", "reset", "connect", "create_many",
+       "change_settings", "begin_session", "set_password", "create_account", "delete_account",
+       "create_token", "revoke_token", "disable", "sign_up", "reset", "connect", "create_many",
        "set_admin"]  # fmt: skip
 
 LINKS: dict[str, tuple[str, str]] = {}
