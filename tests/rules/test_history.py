@@ -154,16 +154,20 @@ def test_a_move_is_taken_back_and_the_url_that_was_wrong_leads_nowhere() -> None
     assert known.entries[guid(B)] == Pointer(guid(B), guid(A))
 
 
-def test_a_url_that_apps_were_told_leads_to_its_feed_also_when_the_move_is_taken_back() -> None:
+def test_apps_that_were_told_of_a_move_are_told_when_it_is_taken_back() -> None:
     known = account(A)
     old, new = parse_feed_url(A), parse_feed_url(B)
     known.keep(url_lists.move(known.snapshot(), old, new, is_told=True))
-    undo(known)
+    first = Stamp(known.last_stamp + 1)
+    done = undo(known)
     feed = known.subscription(guid(A))
-    assert (feed.feed_url, feed.app_url) == (A, B)
+    assert (feed.feed_url, feed.app_url) == (A, None)
     pointer = known.entries[guid(B)]
     assert isinstance(pointer, Pointer)
-    assert (pointer.new_guid, pointer.alias) == (guid(A), Alias(B, moved_away=False))
+    alias = Alias(B, moved_away=False, retired=feed.status_changed)
+    assert (pointer.new_guid, pointer.alias) == (guid(A), alias)
+    assert polled(known, first) == ([A], [B])
+    assert done.podcasts == {guid(A), guid(B)}
 
 
 def test_a_url_that_an_app_has_leads_to_its_feed_also_when_the_move_is_taken_back() -> None:

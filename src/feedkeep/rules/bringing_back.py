@@ -215,20 +215,35 @@ class _Work:
         if is_same_state(now, wanted) and guid not in self.stamped:
             return
         stamp = self.draft.tick()
-        if source is None:  # apps that know only URLs are told of it as of a new feed
+        is_told = source is None or self._was_told_of_move(source, was)
+        if is_told or source is None:  # apps that know only URLs hear of it as of a new feed
             wanted = replace(wanted, status_changed=stamp)
         else:
             wanted = replace(wanted, is_subscribed=source.is_subscribed)
             wanted = with_status(wanted, was.is_subscribed, stamp)
-        is_own_guid = isinstance(now, Subscription)
-        self.draft.put(
+        if is_told and source is not None:
+            wanted = replace(wanted, app_url=None, app_url_until=None)
+        feed = self.draft.put(
             replace(
                 wanted,
                 subscription_changed=stamp,
-                guid_changed=now.guid_changed if is_own_guid and now else stamp,
+                guid_changed=now.guid_changed if isinstance(now, Subscription) else stamp,
                 deleted=self._deleted(now, was, stamp),
             )
         )
+        if is_told and source is not None:
+            given_up = Alias(source.feed_url, moved_away=False, retired=stamp)
+            self.draft.lead(_derived(source.feed_url), feed, given_up)
+
+    def _was_told_of_move(self, source: Subscription, was: Subscription) -> bool:
+        """Say whether apps were told to give up the URL that a feed has again.
+
+        Some of them have done so, and others have not asked since. Told of it once more, the other
+        way round, all of them end with the same URL.
+        """
+        led = self.now.get(_derived(was.feed_url))
+        alias = led.alias if led else None
+        return source.feed_url != was.feed_url and alias is not None and alias.retired is not None
 
     def _deleted(self, now: Entry | None, was: Subscription, stamp: Stamp) -> Stamp | None:
         if was.deleted is None:

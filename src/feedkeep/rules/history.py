@@ -63,8 +63,8 @@ class BroughtBack(Value, frozen=True):
         stamp: The stamp of the change that did it; None if there was nothing to change.
         feeds: How many feeds it changed.
         left: How many feeds stay as they are, since they were changed again.
-        podcasts: Derived guids of all URLs of the feeds that are subscribed to again. Apps that
-            were told to remove them have deleted what was played of them.
+        podcasts: Derived guids of all URLs of the feeds that apps are told to add. Those that were
+            told to remove them have deleted what was played of them.
     """
 
     stamp: Stamp | None
@@ -111,7 +111,7 @@ def undo(
     scope = set().union(*groups) - leaving
     bring_back(draft, past, scope, keeps_added=False)
     check_room(snapshot.counts, draft.counts, limits)
-    return _brought_back(draft, snapshot, left)
+    return _brought_back(draft, left)
 
 
 def restore(
@@ -139,7 +139,7 @@ def restore(
     ]
     bring_back(draft, past, scope_of(draft, past, guids), keeps_added=keeps_added)
     check_room(snapshot.counts, draft.counts, limits)
-    return _brought_back(draft, snapshot, 0)
+    return _brought_back(draft, 0)
 
 
 def _history_of(snapshot: Snapshot) -> History:
@@ -202,20 +202,16 @@ def _groups(draft: Draft, past: Past, guids: Iterable[Guid]) -> list[set[Guid]]:
     return groups
 
 
-def _brought_back(draft: Draft, snapshot: Snapshot, left: int) -> Decision[BroughtBack]:
+def _brought_back(draft: Draft, left: int) -> Decision[BroughtBack]:
     decision = draft.decision(None)
     if not decision.saved and not decision.forgotten:
         return decision.telling(BroughtBack(None, 0, left))
     feeds = [entry for entry in decision.saved if isinstance(entry, Subscription)]
     podcasts: set[Guid] = set()
     for feed in feeds:
-        if feed.is_subscribed and not _is_subscribed(snapshot.entries.get(feed.guid)):
+        if feed.is_subscribed and feed.status_changed >= decision.stamp:
             podcasts |= {feed.guid, *draft.pointers_to(feed.guid)}
     return decision.telling(BroughtBack(decision.stamp, len(feeds), left, frozenset(podcasts)))
-
-
-def _is_subscribed(entry: Entry | None) -> bool:
-    return isinstance(entry, Subscription) and entry.is_subscribed
 
 
 def _count_feeds(entries: Mapping[Guid, Entry], guids: Iterable[Guid]) -> int:
