@@ -11,7 +11,17 @@ from pathlib import Path
 import httpx
 
 from feedkeep.assembly import open_store
-from feedkeep.model import Account, AccountId, Owner, Records, Stamp, Subscription, Token, TokenId
+from feedkeep.model import (
+    Account,
+    AccountId,
+    EntryState,
+    Owner,
+    Records,
+    Stamp,
+    Subscription,
+    Token,
+    TokenId,
+)
 from feedkeep.rules.clock import later
 from feedkeep.rules.credentials import MAX_ACCOUNT_ID, SECRET_BYTES, token_hash, write_token
 from feedkeep.rules.feed_urls import parse_feed_url
@@ -85,13 +95,13 @@ class Population:
 
 async def _chunks(population: Population) -> AsyncIterator[Records]:
     keys = population.keys()
-    kinds: list[Callable[[], Iterator[tuple[AccountId, Owner | Token | Subscription]]]] = [
+    kinds: list[Callable[[], Iterator[tuple[AccountId, Owner | Token | EntryState]]]] = [
         lambda: (
             (one, _owner(population, one, f"u{number}")) for number, (one, _) in enumerate(keys)
         ),
         lambda: ((one, _token(population, text)) for one, text in keys),
         lambda: (
-            (one, _subscription(population, account, number))
+            (one, _state(population, account, number))
             for account, (one, _) in enumerate(keys)
             for number in range(population.entries_each)
         ),
@@ -102,10 +112,11 @@ async def _chunks(population: Population) -> AsyncIterator[Records]:
             yield some
 
 
-def _subscription(population: Population, account: int, number: int) -> Subscription:
+def _state(population: Population, account: int, number: int) -> EntryState:
     url = parse_feed_url(population.feed_url(account, number))
     stamp = later(BEGUN, number + 1)
-    return Subscription(url.guid, url.text, True, stamp, status_changed=stamp)
+    added = Subscription(url.guid, url.text, True, stamp, status_changed=stamp)
+    return EntryState(added, began=stamp)
 
 
 def _owner(population: Population, account_id: AccountId, name: str) -> Owner:

@@ -401,8 +401,8 @@ class Archive(Protocol):
         """Yield all records, at most `RECORDS_AT_ONCE` at a time, as often as it is called.
 
         First owners, then tokens, deletions, subscriptions, pointers, former states of both,
-        episode actions, documents: what other records refer to comes before them. Each kind is ordered by account, and then by
-        its key in the account.
+        episode actions, documents: what other records refer to comes before them. Each kind is
+        ordered by account, and then by its key in the account.
         """
 
 
