@@ -106,6 +106,15 @@ def test_one_feed_of_a_change_comes_back_alone() -> None:
         undo(known, gone, guids=[guid(C)])
 
 
+def test_a_url_that_was_led_to_a_feed_is_taken_back_by_the_guid_of_that_feed() -> None:
+    known = account(B)
+    known.add((A, G1))
+    known.add((C, G1))
+    undo(known, guids=[G1])
+    assert guid(C) not in known.entries
+    assert subscribed(known) == {A, B}
+
+
 def test_several_changes_are_taken_back_as_one() -> None:
     known = account(A, B, C)
     gone = [leave(known, A), leave(known, B)]

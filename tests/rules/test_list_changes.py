@@ -6,9 +6,9 @@ from test_history import URLS, account, leave, undo
 from test_subscriptions import G1, G2, A, Account, B, C, guid
 
 from feedkeep.model import Author, CredentialKind, Stamp, TokenId
-from feedkeep.rules import many
+from feedkeep.rules import many, subscriptions
 from feedkeep.rules.list_changes import FeedChange, ListChange, What, changes_on
-from feedkeep.rules.subscriptions import Update
+from feedkeep.rules.subscriptions import Update, want
 from feedkeep.rules.wipes import WINDOW_US, Wipe, is_wipe, who, wipes
 
 PHONE = Author(CredentialKind.SESSION, TokenId(3), "AntennaPod/3.4", "phone")
@@ -124,6 +124,25 @@ def test_what_several_apps_left_or_one_over_a_long_time_is_no_wipe() -> None:
     known.now += 2 * WINDOW_US
     leave_as(known, "phone", URLS[4:8])
     assert [len(wipe.feeds) for wipe in found(known)] == []
+
+
+def test_a_feed_that_was_left_twice_counts_once() -> None:
+    known = account(*URLS)
+    leave_as(known, "phone", URLS[:5])
+    known.add(*((url, None) for url in URLS))
+    leave_as(known, "phone", URLS[:5])
+    assert found(known) == []
+    leave_as(known, "phone", URLS[4:8])
+    (wipe,) = found(known)
+    assert {feed.feed_url for feed in wipe.feeds} == set(URLS[:8])
+
+
+def test_a_list_that_an_app_brought_along_and_wiped_at_once_is_wiped() -> None:
+    known = Account()
+    items = [want(url, None) for url in URLS]
+    known.keep(subscriptions.add(known.snapshot(), items), "phone")
+    leave_as(known, "phone", URLS[1:])
+    assert [len(wipe.feeds) for wipe in found(known)] == [11]
 
 
 def test_a_wipe_that_is_taken_back_is_none() -> None:

@@ -32,12 +32,14 @@ class Past(Value, frozen=True):
 
     Attributes:
         entries: Its entries at that moment.
+        index: The same, to look pointers up in.
         states: All states that ended later, and all present ones.
         held: The derived guids of URLs that apps are known to have. They go on leading to their
             feed, whatever came first: an app that has no other URL could not unsubscribe from it.
     """
 
     entries: Mapping[Guid, Entry]
+    index: EntryIndex
     states: Sequence[EntryState]
     held: Collection[Guid] = ()
 
@@ -52,7 +54,7 @@ def scope_of(draft: Draft, past: Past, guids: Iterable[Guid]) -> set[Guid]:
     tied = [guid for guid in scope if _is_rebuilt(past.entries.get(guid), draft.get(guid))]
     if not tied:
         return scope
-    then = EntryIndex(past.entries)
+    then = past.index
     seen = set(tied)
     while tied:
         guid = tied.pop()
@@ -132,10 +134,12 @@ class _Work:
             feed = present[guid]
             if guid in self.others and guid not in self.heirs:
                 continue  # it is a feed of its own, which had absorbed these
-            # After a merge, apps that know only URLs go on having each feed by its own URL.
-            same = [g for g in group if _derived(self.back[g].feed_url) == _derived(feed.feed_url)]
-            if len(group) == 1 or same:
-                sources[(same or group)[0]] = feed
+            if len(group) > 1:
+                # After a merge, apps that know only URLs go on having each feed by its own URL.
+                url = _derived(feed.feed_url)
+                group = [g for g in group if _derived(self.back[g].feed_url) == url]
+            if group:
+                sources[group[0]] = feed
         return sources
 
     def _target(self, guid: Guid) -> Guid | None:
@@ -150,16 +154,20 @@ class _Work:
 
     def lead_pointers(self) -> None:
         """Put all pointers where they belong."""
+        pointers = [
+            (guid, target)
+            for guid in self.scope
+            if guid not in self.back and (target := self._target(guid)) and target != guid
+        ]
+        if not pointers:
+            return
         moved = {g: _at(s, self.back[g].feed_url) for g, s in self.sources.items()}
         feeds = [*moved.values(), *(e for g, e in self.others.items() if g not in self.heirs)]
         needed = {_derived(feed.feed_url) for feed in feeds}
         needed |= {_derived(feed.app_url) for feed in feeds if feed.app_url}
-        for guid in self.scope:
-            target = self._target(guid)
-            if guid not in self.back and target is not None and target != guid:
-                is_needed = guid in needed or guid in self.held
-                pointer = self._pointer(guid, target, is_needed=is_needed)
-                self._lead(guid, pointer)
+        for guid, target in pointers:
+            is_needed = guid in needed or guid in self.held
+            self._lead(guid, self._pointer(guid, target, is_needed=is_needed))
 
     def _pointer(self, guid: Guid, target: Guid, *, is_needed: bool) -> Pointer | None:
         then, now = self.then[guid], self.now[guid]

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
 
-from feedkeep.entry_index import led_to
+from feedkeep.entry_index import EntryIndex, led_to
 from feedkeep.errors import ChangedSince, InvalidInput, UnknownChange
 from feedkeep.model import (
     Decision,
@@ -157,16 +157,19 @@ def _check_known(history: History, moment: Stamp) -> None:
 
 def _past(history: History, moment: Stamp, held: Collection[Guid]) -> Past:
     then = states_at(history.states, moment)
-    return Past({guid: state.entry for guid, state in then.items()}, history.states, held)
+    entries = {guid: state.entry for guid, state in then.items()}
+    return Past(entries, EntryIndex(entries), history.states, held)
 
 
 def _touched(history: History, wanted: Undo) -> set[Guid]:
-    touched = {
+    stamps, guids = frozenset(wanted.stamps), wanted.guids
+    return {
         state.entry.guid
         for state in history.states
-        if state.began in wanted.stamps or state.ended in wanted.stamps
+        if (state.began in stamps or state.ended in stamps)
+        # Of a feed that another URL was led to, only the pointer was touched.
+        and (guids is None or state.entry.guid in guids or led_to(state.entry) in guids)
     }
-    return touched if wanted.guids is None else touched.intersection(wanted.guids)
 
 
 def _changed_since(
@@ -174,9 +177,10 @@ def _changed_since(
 ) -> dict[Guid, set[Stamp]]:
     """Return the stamps of the other changes after the first, by the guids that they touched."""
     since: defaultdict[Guid, set[Stamp]] = defaultdict(set)
+    own = frozenset(stamps)
     for state in history.states:
         for stamp in (state.began, state.ended):
-            if stamp is not None and stamp > first and stamp not in stamps:
+            if stamp is not None and stamp > first and stamp not in own:
                 since[state.entry.guid].add(stamp)
     return since
 
@@ -188,18 +192,15 @@ def _differs(past: Past, snapshot: Snapshot, guids: Iterable[Guid]) -> bool:
 
 def _groups(draft: Draft, past: Past, guids: Iterable[Guid]) -> list[set[Guid]]:
     """Return what can only come back together."""
-    groups: list[set[Guid]] = []
-    seen: set[Guid] = set()
+    group_of: dict[Guid, set[Guid]] = {}
     for guid in guids:
-        if guid not in seen:
+        if guid not in group_of:
             group = scope_of(draft, past, [guid])
             # A scope of one feed alone may be a part of that of another one.
-            for other in [other for other in groups if not other.isdisjoint(group)]:
+            for other in {id(known): known for g in group if (known := group_of.get(g))}.values():
                 group |= other
-                groups.remove(other)
-            groups.append(group)
-            seen |= group
-    return groups
+            group_of.update(dict.fromkeys(group, group))
+    return list({id(group): group for group in group_of.values()}.values())
 
 
 def _brought_back(draft: Draft, left: int) -> Decision[BroughtBack]:

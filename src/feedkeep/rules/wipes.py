@@ -66,11 +66,11 @@ def wipes(
             for size, other in zip(sizes[newest:], changes[newest:], strict=True)
             if other.stamp > change.stamp - WINDOW_US and _who(authors, other) == app
         ]
-        gone = [feed for _, other in window for feed in other.feeds if is_gone(feed)]
-        if is_wipe(window[-1][0], len(gone)):
+        gone = {f.guid: f for _, other in window for f in other.feeds if is_gone(f)}
+        if is_wipe(max(size for size, _ in window), len(gone)):
             stamps = [other.stamp for _, other in window if any(map(is_gone, other.feeds))]
             seen |= set(stamps)
-            still = [feed for feed in gone if not _is_subscribed(entries.get(feed.guid))]
+            still = [f for guid, f in gone.items() if not _is_subscribed(entries.get(guid))]
             if 2 * len(still) > len(gone):
                 found.append(Wipe(stamps, change.author, still))
     return found
