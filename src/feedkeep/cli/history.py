@@ -221,8 +221,8 @@ def _asking(error: ChangedSince) -> AccountError:
     more = f" and {others:,} more" if others > 0 else ""
     return AccountError(
         f"Nothing was done: {_feeds(error.feeds)} changed again since then, by {some}{more}."
-        " Give --changed-since leave to leave these as they are, or --changed-since overwrite to"
-        " take that back, too."
+        " Give --changed-since leave to leave what was changed again as it is, or --changed-since"
+        " overwrite to take that back, too."
     )
 
 
@@ -237,13 +237,13 @@ async def _done_by(service: Service, account_id: AccountId, done: BroughtBack) -
 def _tell(name: str, done: BroughtBack, what: str) -> None:
     say(f"Done: {what}." if done.stamp else "There was nothing to change.")
     if done.left:
-        say(f"Left as they are: {_feeds(done.left)} changed again since then.")
+        say(f"{_feeds(done.left)} changed again since then; that is left alone.")
     if done.stamp:
         say(f"To take this back: feedkeep undo {name} {done.stamp}")
 
 
 def _feeds(count: int) -> str:
-    return "1 feed that was" if count == 1 else f"{count:,} feeds that were"
+    return "1 of the feeds was" if count == 1 else f"{count:,} of the feeds were"
 
 
 def _show_preview(account: Account, wanted: Stamp, preview: Preview) -> None:
