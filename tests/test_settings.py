@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from feedkeep.settings import InvalidSettings, Settings, load_settings, sqlite_path
@@ -31,6 +32,8 @@ def test_lists_in_the_environment_are_separated_by_commas() -> None:
         ({"FEEDKEEP_PORT": "65536"}, "port"),
         ({"FEEDKEEP_MAX_ITEMS": "0"}, "max_items"),
         ({"FEEDKEEP_LOG_LEVEL": "loud"}, "log_level"),
+        ({"FEEDKEEP_HISTORY_DAYS": "-1"}, "history_days"),
+        ({"FEEDKEEP_HISTORY_DAYS": "36501"}, "history_days"),
         ({"FEEDKEEP_MAX_IN_FLIGHT_BYTES": "4194303"}, "max_in_flight_bytes"),
     ],
 )
@@ -39,6 +42,12 @@ def test_a_value_that_is_not_valid_is_told_with_its_name(
 ) -> None:
     with pytest.raises(InvalidSettings, match=reason):
         load_settings({}, None, environment)
+
+
+def test_every_setting_is_in_the_documents() -> None:
+    told = (Path(__file__).parents[1] / "docs" / "operations.md").read_text("utf-8")
+    names = [field.name for field in msgspec.structs.fields(Settings)]
+    assert [name for name in names if f"`{name}`" not in told] == []
 
 
 @pytest.mark.parametrize("text", ["colour = 5", "not toml", "port = 'x'"])

@@ -30,6 +30,8 @@ def test_what_a_page_of_another_origin_sends_is_refused_and_does_nothing(
     for method, path in (
         ("POST", "/subscriptions"),
         ("PATCH", "/subscriptions/9b024349-ccf0-5f69-a609-6b82873eab3c"),
+        ("POST", "/history/1/undo"),
+        ("POST", "/restore"),
         ("PUT", f"/subscriptions/{name}/phone.txt"),
         ("POST", f"/subscriptions/{name}/phone.txt"),
         ("POST", "/index.php/login/v2"),

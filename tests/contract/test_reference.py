@@ -29,7 +29,7 @@ from feedkeep.gpodder import wire as gpodder_wire
 from feedkeep.http import health, json_bodies, sync_json
 from feedkeep.http.reference import openapi_document
 from feedkeep.http.routing import PublicRoute
-from feedkeep.openpodcast import wire
+from feedkeep.openpodcast import history_wire, wire
 from feedkeep.rules.devices import is_device_id
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.guids import parse_guid
@@ -60,6 +60,10 @@ expected-statuses = [
 ]
 [[operations]]
 include-name = "PATCH /subscriptions/{guid}"
+[operations.checks.positive_data_acceptance]
+expected-statuses = ["2xx", "401", "403", "404", "405", "409", "429", "5xx"]
+[[operations]]
+include-path = ["/restore", "/history/{stamp}/undo"]
 [operations.checks.positive_data_acceptance]
 expected-statuses = ["2xx", "401", "403", "404", "405", "409", "429", "5xx"]
 [[operations]]
@@ -213,7 +217,16 @@ def test_two_parts_of_the_document_cannot_define_the_same_thing() -> None:
         ("DeletedReply", wire.DeletedReply),
         ("DeletionReply", wire.DeletionReply),
         ("Status", health.StatusReply),
+        ("History", history_wire.HistoryReply),
+        ("Change", history_wire.ChangeReply),
+        ("Author", history_wire.AuthorReply),
+        ("FeedChange", history_wire.FeedChangeReply),
+        ("BroughtBack", history_wire.BroughtBackReply),
+        ("Preview", history_wire.PreviewReply),
         ("Error", json_bodies.Problem),
+        ("Conflict", json_bodies.Conflict),
+        ("UndoRequest", history_wire.UndoRequest),
+        ("RestoreRequest", history_wire.RestoreRequest),
         ("AddRequest", wire.AddRequest),
         ("UpdateRequest", wire.UpdateRequest),
         ("UrlChanges", sync_json.ChangesReply),
@@ -228,7 +241,7 @@ def test_two_parts_of_the_document_cannot_define_the_same_thing() -> None:
 def test_document_and_wire_types_name_the_same_fields(name: str, reply: type) -> None:
     told = schema(name)
     assert set(told["properties"]) == {field.name for field in msgspec.structs.fields(reply)}
-    if name not in {"AddRequest", "UpdateRequest"}:
+    if not name.endswith("Request"):
         assert told["additionalProperties"] is False
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 import pytest
+from route_table import all_pages, all_routes
 from starlette.requests import Request as HTTPRequest
 from starlette.responses import Response
 
@@ -22,3 +23,10 @@ def test_of_two_routes_with_one_path_the_first_one_counts(path: str) -> None:
     first, second = (Edge([PublicRoute(path, get=answer)], door, 400) for _ in range(2))
     asked = {"type": "http", "method": "GET", "path": path.replace("{name}", "x"), "headers": ()}
     assert Router([first, second]).find(Request(HTTPRequest(asked))).edge is first
+
+
+def test_no_page_hides_what_is_no_page() -> None:
+    """Pages come first, so one with the path of another route would answer in its place."""
+    assert {target.path for target in all_pages()} & {
+        target.path for target in all_routes()
+    } == set()

@@ -45,9 +45,9 @@ def anyone(process: FeedkeepProcess) -> Iterator[httpx.Client]:
         yield client
 
 
-def requests(guid: str, deletion_id: int, user: str) -> Iterator[tuple[str, str]]:
+def requests(guid: str, stamp: int, user: str) -> Iterator[tuple[str, str]]:
     """Yield each method with each path of the route table that is not public."""
-    values = {**ANY, "guid": guid, "deletion_id": deletion_id, "user": user}
+    values = {**ANY, "guid": guid, "deletion_id": stamp, "stamp": stamp, "user": user}
     for target in all_routes():
         if isinstance(target.route, Route):
             path = path_of(target.path, values)

@@ -31,6 +31,7 @@ from feedkeep.rules.entry_states import is_same_state, states_at
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.guids import parse_guid
 from feedkeep.rules.history import BroughtBack, Undo, WhenChangedSince
+from feedkeep.rules.history_invariants import history_violations
 from feedkeep.rules.invariants import violations
 from feedkeep.rules.room import DEFAULT_LIMITS, Limits
 from feedkeep.rules.subscriptions import MAX_POINTERS, Added, Update, guids_wanted, want
@@ -235,6 +236,12 @@ class Rules(RuleBasedStateMachine):
     @invariant()
     def nothing_is_wrong_with_the_entries(self) -> None:
         assert list(violations(Snapshot(self.entries, self.last_stamp, 0, self.counts))) == []
+
+    @invariant()
+    def nothing_is_wrong_with_the_former_states(self) -> None:
+        known = History(self.states, Stamp(0))
+        whole = Snapshot(self.entries, self.last_stamp, 0, self.counts, history=known)
+        assert list(history_violations(whole)) == []
 
     @invariant()
     def the_reference_has_the_same_account(self) -> None:

@@ -8,7 +8,17 @@ from typing import Annotated
 
 import typer
 
-from feedkeep.cli import accounts, copying, database, feeds, gpodder, serve, sessions, tokens
+from feedkeep.cli import (
+    accounts,
+    copying,
+    database,
+    feeds,
+    gpodder,
+    history,
+    serve,
+    sessions,
+    tokens,
+)
 from feedkeep.cli.common import warn
 from feedkeep.errors import FeedkeepError
 
@@ -65,6 +75,9 @@ app.add_typer(sessions.app, name="session")
 app.command("import")(feeds.import_feeds)
 app.command("export")(feeds.export_feeds)
 app.command("move")(feeds.move_feed)
+app.command("history")(history.show_history)
+app.command("undo")(history.undo)
+app.command("restore-list")(history.restore_list)
 app.command("migrate-from")(gpodder.migrate_from)
 app.command("backup")(database.back_up_to)
 app.command("restore")(database.restore_from)

@@ -21,6 +21,12 @@ class Problem(Struct):
     message: str
 
 
+class Conflict(Problem):
+    """The body of an error that tells by which changes it came about: their stamps."""
+
+    changed_since: list[int]
+
+
 def _finite(text: str) -> float:
     """Return a JSON number that has a fraction or an exponent.
 

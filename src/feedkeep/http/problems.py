@@ -6,6 +6,7 @@ import structlog
 from starlette.responses import Response
 
 from feedkeep.errors import (
+    ChangedSince,
     DeletedSubscription,
     FeedkeepError,
     Forbidden,
@@ -13,6 +14,7 @@ from feedkeep.errors import (
     NotAuthorized,
     StoreUnavailable,
     TooManyAttempts,
+    UnknownChange,
     UnknownSubscription,
 )
 from feedkeep.http.refusal import Refusal
@@ -23,8 +25,10 @@ CHALLENGE = 'Bearer realm="feedkeep", Basic realm="feedkeep", charset="UTF-8"'
 RETRY_AFTER_SECONDS = 2
 
 OK, SEE_OTHER = 200, 303
-BAD_REQUEST, FORBIDDEN, METHOD_NOT_ALLOWED, INTERNAL_ERROR = 400, 403, 405, 500
+BAD_REQUEST, FORBIDDEN, METHOD_NOT_ALLOWED, CONFLICT, INTERNAL_ERROR = 400, 403, 405, 409, 500
 INVALID = "The input could not be validated."
+MAX_CHANGES_SINCE = 1_000
+"""How many of the changes that came since are told, the newest ones."""
 
 _log = structlog.get_logger()
 
@@ -62,6 +66,7 @@ _NOT_FOUND = Refusal(404, "The resource was not found.")
 _FIXED = {
     NotAuthorized: Refusal(401, "The user is not authorized.", "", {"WWW-Authenticate": CHALLENGE}),
     UnknownSubscription: _NOT_FOUND,
+    UnknownChange: _NOT_FOUND,
     NoSuchRoute: _NOT_FOUND,
     DeletedSubscription: Refusal(410, "The subscription has been deleted."),
     BodyTooSlow: TOO_SLOW,
@@ -82,6 +87,9 @@ def refusal_of(error: Exception, allow: str, invalid_status: int = METHOD_NOT_AL
             return Refusal(invalid_status, INVALID, str(error))
         case InvalidInput():
             return _invalid(str(error), allow)
+        case ChangedSince(stamps=stamps):
+            told = stamps[:MAX_CHANGES_SINCE]
+            return Refusal(CONFLICT, "It cannot be undone as it is.", str(error), {}, told)
         case NoSuchMethod():
             return _invalid(f"This resource takes {allow}.", allow)
         case BodyTooLarge():

@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from feedkeep.http.json_bodies import Problem, encode
+from feedkeep.http.json_bodies import Conflict, Problem, encode
 from feedkeep.http.responses import JsonResponse
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """An error's status, its fixed text, and a detail that says what to do."""
+    """An error's status, its fixed text, and a detail that says what to do.
+
+    Attributes:
+        status: The status.
+        text: The fixed text.
+        detail: What to do.
+        headers: Headers that go with it.
+        changed_since: The stamps of the changes that are in the way, if that is what is wrong.
+    """
 
     status: int
     text: str
     detail: str = ""
     headers: dict[str, str] = field(default_factory=dict)
+    changed_since: Sequence[int] = ()
 
     def response(self) -> JsonResponse:
-        """Return the one shape that all errors have."""
+        """Return the one shape that all errors have, with the changes that are in the way."""
         message = f"{self.text} {self.detail}" if self.detail else self.text
-        body = encode(Problem(str(self.status), message))
-        return JsonResponse(body, self.status, self.headers)
+        problem = Problem(str(self.status), message)
+        if self.changed_since:
+            problem = Conflict(str(self.status), message, list(self.changed_since))
+        return JsonResponse(encode(problem), self.status, self.headers)

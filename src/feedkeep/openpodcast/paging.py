@@ -1,4 +1,4 @@
-"""The query of a list and the links between its pages (contract, section 6)."""
+"""The queries of lists and the links between their pages (contract, sections 6 and 9)."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ BEGINNING = Stamp(-1)
 """Before every stamp: a list without `since` starts after it."""
 END = Stamp(253_402_300_799_999_999)
 """The last moment of the year 9999."""
+MAX_EXACT = 2**53 - 1
+"""The greatest whole number that every JSON parser reads exactly, as all stamps are until 2255."""
 
 _WHOLE_NUMBER = re.compile(r"[0-9]{1,18}")
 
@@ -32,13 +34,27 @@ def page_request(query: QueryParams) -> PageRequest:
         InvalidInput: A value is empty, given twice, or out of its range.
     """
     return PageRequest(
-        since=_one(query, "since", _read_since, BEGINNING),
-        after=_one(query, "after", _read_since, None),
-        page=_one(query, "page", lambda text: whole_number(text, MAX_PAGE), 1),
-        per_page=_one(
-            query, "per_page", lambda text: whole_number(text, MAX_PER_PAGE), DEFAULT_PER_PAGE
-        ),
+        since=one_value(query, "since", read_moment, BEGINNING),
+        after=one_value(query, "after", read_moment, None),
+        page=one_value(query, "page", lambda text: whole_number(text, MAX_PAGE), 1),
+        per_page=per_page(query),
     )
+
+
+def per_page(query: QueryParams) -> int:
+    """Return how many items a page is to have at most; raises as `page_request` does."""
+    return one_value(
+        query, "per_page", lambda text: whole_number(text, MAX_PER_PAGE), DEFAULT_PER_PAGE
+    )
+
+
+def history_page(query: QueryParams) -> tuple[Stamp | None, int]:
+    """Return before which change a page of a history ends, None at the newest, and how many it has.
+
+    Raises:
+        InvalidInput: A value is empty, given twice, or out of its range.
+    """
+    return one_value(query, "before", read_change, None), per_page(query)
 
 
 def next_url(base: str, asked: PageRequest, page: Page) -> str | None:
@@ -65,7 +81,32 @@ def whole_number(text: str, greatest: int) -> int:
     return number
 
 
-def _one(query: QueryParams, name: str, read: Callable[[str], T], default: T) -> T:
+def read_change(text: str) -> Stamp:
+    """Return the stamp by which a change is known.
+
+    Raises:
+        InvalidInput: `text` is no whole number of that range.
+    """
+    return Stamp(whole_number(text, MAX_EXACT))
+
+
+def read_yes_or_no(text: str) -> bool:
+    """Return whether a text says true.
+
+    Raises:
+        InvalidInput: It says neither true nor false.
+    """
+    if text not in {"true", "false"}:
+        raise InvalidInput("true or false is expected.")
+    return text == "true"
+
+
+def one_value(query: QueryParams, name: str, read: Callable[[str], T], default: T) -> T:
+    """Return the value that a query has under a name, or the default.
+
+    Raises:
+        InvalidInput: It is given twice, or `read` does not take it.
+    """
     values = query.getlist(name)
     if not values:
         return default
@@ -77,8 +118,12 @@ def _one(query: QueryParams, name: str, read: Callable[[str], T], default: T) ->
         raise InvalidInput(f"The query's {name}: {reason}") from reason
 
 
-def _read_since(text: str) -> Stamp:
-    """Return a stamp in a year that can be written: an offset may lead out of these."""
+def read_moment(text: str) -> Stamp:
+    """Return a stamp in a year that can be written: an offset may lead out of these.
+
+    Raises:
+        InvalidInput: `text` is not a date-time.
+    """
     return min(max(read_stamp(text), BEGINNING), END)
 
 

@@ -18,9 +18,6 @@ from feedkeep.turns import LONG_BYTES, beside
 
 _KEPT_BY_ITS_OWNER = ((b"cache-control", b"private, no-cache"), (b"vary", b"Authorization"))
 
-MAX_DELETION_ID = 2**53 - 1
-"""The greatest whole number that every JSON parser reads exactly."""
-
 
 class SubscriptionsResource:
     """/subscriptions: the account's list."""
@@ -105,7 +102,7 @@ class DeletionResource:
 
     async def get(self, request: AdmittedRequest) -> Response:
         """Read it."""
-        number = paging.whole_number(request.parameters["deletion_id"], MAX_DELETION_ID)
+        number = paging.whole_number(request.parameters["deletion_id"], paging.MAX_EXACT)
         deletion = await self._service.subscriptions.deletion(request.admitted.account.id, number)
         return JsonResponse(encode(wire.deletion_reply(deletion)))
 

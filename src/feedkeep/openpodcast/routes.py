@@ -8,6 +8,7 @@ from typing import Any
 from feedkeep.http.health import LiveResource, ReadyResource
 from feedkeep.http.reference import DocsFileResource, DocsResource, OpenApiResource, leading_to
 from feedkeep.http.routing import PublicRoute, Route
+from feedkeep.openpodcast.history import HistoryResource, RestoreResource, UndoResource
 from feedkeep.openpodcast.resources import (
     DeletionResource,
     SubscriptionResource,
@@ -23,11 +24,15 @@ def openpodcast_routes(
     """Return what is at every route."""
     many = SubscriptionsResource(service, settings)
     one = SubscriptionResource(service, settings)
+    restore = RestoreResource(service, settings)
     document = OpenApiResource(openapi)
     return [
         Route("/subscriptions", get=many.get, post=many.post),
         Route("/subscriptions/{guid}", get=one.get, patch=one.patch, delete=one.delete),
         Route("/deletions/{deletion_id}", get=DeletionResource(service).get),
+        Route("/history", get=HistoryResource(service, settings).get),
+        Route("/history/{stamp}/undo", post=UndoResource(service, settings).post),
+        Route("/restore", get=restore.get, post=restore.post),
         PublicRoute("/livez", get=LiveResource().get),
         PublicRoute("/readyz", get=ReadyResource(service).get),
         PublicRoute("/openapi.json", get=document.get),

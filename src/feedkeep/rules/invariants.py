@@ -19,11 +19,19 @@ def violations(whole: Snapshot) -> Iterator[str]:
     if whole.counts != (found := count(known.values())):
         yield f"the stored counts of the list are {whole.counts}, but it has {found}"
     revisions = Counter(entry.revision for entry in known.values() if entry.revision is not None)
-    pointers = Counter(entry.new_guid for entry in known.values() if isinstance(entry, Pointer))
     yield from (f"stamp {stamp} is used {n} times" for stamp, n in revisions.items() if n > 1)
     yield from (
         f"stamp {stamp} is after the clock" for stamp in revisions if stamp > whole.last_stamp
     )
+    yield from entry_violations(known)
+
+
+def entry_violations(known: Mapping[Guid, Entry]) -> Iterator[str]:
+    """Yield a sentence for each thing that is wrong with all entries of an account by themselves.
+
+    Neither their stamps nor the stored counts are looked at.
+    """
+    pointers = Counter(entry.new_guid for entry in known.values() if isinstance(entry, Pointer))
     yield from (f"{n} pointers lead to {guid}" for guid, n in pointers.items() if n > MAX_POINTERS)
     for entry in known.values():
         if isinstance(entry, Pointer):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from itertools import chain
 
 from feedkeep import __version__
 from feedkeep.errors import StoreDamaged
 from feedkeep.model import Now, Registration, Stamp
 from feedkeep.rules.history import HISTORY_DAYS
+from feedkeep.rules.history_invariants import history_violations
 from feedkeep.rules.invariants import violations
 from feedkeep.rules.room import MAX_SUBSCRIPTIONS, limits_for
 from feedkeep.security.passwords import Passwords
@@ -151,9 +153,9 @@ class Service:
             yield damage
         for account in await self._store.accounts.all():
             try:
-                snapshot = await self._store.entries.whole(account.id)
+                snapshot = await self._store.entries.whole(account.id, Stamp(0))
             except StoreDamaged:
                 yield f"account {account.name}: not all of its list can be read"
                 continue
-            for violation in violations(snapshot):
+            for violation in chain(violations(snapshot), history_violations(snapshot)):
                 yield f"account {account.name}: {violation}"

@@ -1,0 +1,298 @@
+"""feedkeep history, undo and restore-list: what changed in a list, and bringing it back."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from feedkeep.cli.accounts import NameArgument
+from feedkeep.cli.common import (
+    ConfigOption,
+    DatabaseOption,
+    command_author,
+    moment,
+    say,
+    settings,
+    shortened,
+    show_table,
+    with_service,
+)
+from feedkeep.errors import AccountError, ChangedSince, UnknownChange
+from feedkeep.formats.moments import read_moment
+from feedkeep.model import Account, AccountId, Author, CredentialKind, Stamp
+from feedkeep.rules.clock import later
+from feedkeep.rules.history import BroughtBack, Undo, WhenChangedSince
+from feedkeep.rules.list_changes import FeedChange, What, is_back, is_gone
+from feedkeep.service import Service
+from feedkeep.service.history import NEWEST, ListedChanges, Preview
+
+_MAX_FEEDS_SHOWN = 20
+_MAX_CHANGES_TOLD = 3
+
+_DONE_TO_ONE = {
+    What.ADDED: "added {url}",
+    What.SUBSCRIBED: "subscribed to {url} again",
+    What.UNSUBSCRIBED: "unsubscribed {url}",
+    What.DELETED: "deleted {url}",
+    What.MOVED: "moved {old} to {url}",
+    What.RENAMED: "gave {url} another guid",
+    What.MERGED: "made {url} one with {old}",
+    What.SPLIT: "made {url} a feed of its own again",
+    What.LED: "led another address to {url}",
+}
+_DONE_TO_MANY = {
+    What.ADDED: "added {count} feeds",
+    What.SUBSCRIBED: "subscribed to {count} feeds again",
+    What.UNSUBSCRIBED: "unsubscribed {count} feeds",
+    What.DELETED: "deleted {count} feeds",
+    What.MOVED: "moved {count} feeds",
+    What.RENAMED: "gave {count} feeds another guid",
+    What.MERGED: "merged {count} feeds with others",
+    What.SPLIT: "made {count} feeds ones of their own again",
+    What.LED: "led other addresses to {count} feeds",
+}
+
+StampArgument = Annotated[
+    int,
+    typer.Argument(
+        metavar="CHANGE", min=1, max=NEWEST, help="The stamp of the change, as `history` shows it."
+    ),
+]
+
+
+class ChangedSinceChoice(StrEnum):
+    """What to do about feeds that were changed again; without a choice, nothing is done."""
+
+    LEAVE = WhenChangedSince.LEAVE.value
+    OVERWRITE = WhenChangedSince.OVERWRITE.value
+
+
+def show_history(
+    name: NameArgument,
+    limit: Annotated[
+        int, typer.Option("--limit", min=1, max=1_000, help="How many changes to show.")
+    ] = 20,
+    before: Annotated[
+        int | None,
+        typer.Option(
+            "--before",
+            metavar="STAMP",
+            min=1,
+            max=NEWEST,
+            help="Show the changes before this one. Default: the newest ones.",
+            show_default=False,
+        ),
+    ] = None,
+    database: DatabaseOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Show what changed in an account's list, newest first: when, by whom, and what.
+
+    The stamp is what `feedkeep undo` wants to know.
+    """
+
+    async def read(service: Service) -> tuple[int, ListedChanges]:
+        account = await service.accounts.named(name)
+        first = NEWEST if before is None else Stamp(before)
+        return service.history.days, await service.history.page(account.id, first, limit)
+
+    days, listed = with_service(settings(database, config), read)
+    if not days:
+        say("No history is kept here, since history_days is 0.")
+        return
+    rows = [
+        [
+            str(change.stamp),
+            moment(change.stamp),
+            _who(listed.author_of(change)),
+            _what(change.feeds),
+        ]
+        for change in listed.changes
+    ]
+    if rows:
+        show_table(["stamp", "when", "who", "what"], rows)
+    if listed.has_more:
+        say(f"There is more: feedkeep history {name} --before {listed.changes[-1].stamp}")
+    else:
+        since = moment(listed.known_from)
+        say(f"The list is known from {since} on; nothing before that can be brought back.")
+
+
+def undo(
+    name: NameArgument,
+    change: StampArgument,
+    changed_since: Annotated[
+        ChangedSinceChoice | None,
+        typer.Option(
+            "--changed-since",
+            help="What to do about feeds that were changed again: leave them as they are, or"
+            " overwrite them. Default: change nothing, and say so.",
+            show_default=False,
+        ),
+    ] = None,
+    database: DatabaseOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Take a change of an account's list back: its feeds become what they were before.
+
+    That is a change like all others. Apps get it with their next sync, and it can be undone.
+    """
+    choice = WhenChangedSince(changed_since or WhenChangedSince.ASK)
+
+    async def take_back(service: Service) -> tuple[BroughtBack, str]:
+        account = await service.accounts.named(name)
+        wanted = Undo([Stamp(change)], None, choice)
+        try:
+            done = await service.history.undo(account.id, wanted, command_author("undo"))
+        except UnknownChange:
+            raise AccountError(
+                f"The history of {account.name} has no change {change};"
+                f" `feedkeep history {account.name}` shows those that it has."
+            ) from None
+        except ChangedSince as error:
+            raise _asking(error) from None
+        return done, await _done_by(service, account.id, done)
+
+    done, what = with_service(settings(database, config), take_back)
+    _tell(name, done, what)
+
+
+def restore_list(
+    name: NameArgument,
+    at: Annotated[
+        str,
+        typer.Option(
+            "--at",
+            metavar="MOMENT",
+            help='Such as "2 days ago", "2026-11-20" (its beginning), "2026-11-20 18:00" or'
+            " 2026-11-20T18:00:00Z.",
+        ),
+    ],
+    drop_added: Annotated[
+        bool, typer.Option("--drop-added", help="Delete the feeds that were added since then.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    database: DatabaseOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Bring an account's list back to what it was at a moment, after showing what that does.
+
+    Feeds that were added since then stay, unless --drop-added is given. That is a change like all
+    others: apps get it with their next sync, and `feedkeep undo` takes it back.
+    """
+    chosen = settings(database, config)
+
+    async def look(service: Service) -> tuple[Account, Stamp, Preview]:
+        account = await service.accounts.named(name)
+        wanted = read_moment(at, service.now(), datetime.astimezone)
+        preview = await service.history.preview(account.id, wanted, keeps_added=not drop_added)
+        return account, wanted, preview
+
+    account, wanted, preview = with_service(chosen, look)
+    if not preview.feeds:
+        say(f"The list of {account.name} is as it was at {moment(wanted)}; nothing is to be done.")
+        return
+    _show_preview(account, wanted, preview)
+    if not yes and not sys.stdin.isatty():
+        say("Nothing was done, since there is no terminal to ask; give --yes to do it.")
+        return
+    if not yes:
+        typer.confirm(f"Do this to the list of {account.name}?", abort=True)
+
+    async def restore(service: Service) -> tuple[BroughtBack, str]:
+        done = await service.history.restore(
+            account.id, wanted, keeps_added=not drop_added, by=command_author("restore-list")
+        )
+        return done, await _done_by(service, account.id, done)
+
+    done, what = with_service(chosen, restore)
+    _tell(account.name, done, what)
+
+
+def _asking(error: ChangedSince) -> AccountError:
+    """Return what to say where a person has to choose."""
+    some = ", ".join(str(stamp) for stamp in error.stamps[:_MAX_CHANGES_TOLD])
+    others = len(error.stamps) - _MAX_CHANGES_TOLD
+    more = f" and {others:,} more" if others > 0 else ""
+    return AccountError(
+        f"Nothing was done: {_feeds(error.feeds)} changed again since then, by {some}{more}."
+        " Give --changed-since leave to leave what was changed again as it is, or --changed-since"
+        " overwrite to take that back, too."
+    )
+
+
+async def _done_by(service: Service, account_id: AccountId, done: BroughtBack) -> str:
+    """Return in words what undoing or restoring did, as the history has it."""
+    if done.stamp is None:
+        return ""
+    listed = await service.history.page(account_id, later(done.stamp, 1), per_page=1)
+    return _what(listed.changes[0].feeds) if listed.changes else ""
+
+
+def _tell(name: str, done: BroughtBack, what: str) -> None:
+    say(f"Done: {what}." if done.stamp else "There was nothing to change.")
+    if done.left:
+        say(f"{_feeds(done.left)} changed again since then; that is left alone.")
+    if done.stamp:
+        say(f"To take this back: feedkeep undo {name} {done.stamp}")
+
+
+def _feeds(count: int) -> str:
+    return "1 of the feeds was" if count == 1 else f"{count:,} of the feeds were"
+
+
+def _show_preview(account: Account, wanted: Stamp, preview: Preview) -> None:
+    say(f"To bring the list of {account.name} back to what it was at {moment(wanted)}:")
+    others = [feed for feed in preview.feeds if not is_back(feed) and not is_gone(feed)]
+    for title, feeds in (
+        ("Coming back", list(filter(is_back, preview.feeds))),
+        ("Going", list(filter(is_gone, preview.feeds))),
+        ("Changing", others),
+    ):
+        if feeds:
+            say(f"{title}: {len(feeds):,}")
+            for feed in feeds[:_MAX_FEEDS_SHOWN]:
+                say(f"  {_one_change(feed) if feeds is others else shortened(feed.feed_url)}")
+            if len(feeds) > _MAX_FEEDS_SHOWN:
+                say(f"  and {len(feeds) - _MAX_FEEDS_SHOWN:,} more")
+
+
+def _what(feeds: Sequence[FeedChange]) -> str:
+    """Return what a change did, in words."""
+    of_kind = {what: [feed for feed in feeds if feed.what is what] for what in What}
+    done = [
+        _one_change(alike[0])
+        if len(alike) == 1
+        else _DONE_TO_MANY[what].format(count=f"{len(alike):,}")
+        for what, alike in of_kind.items()
+        if alike
+    ]
+    return ", ".join(done) or "changed nothing that can be seen"
+
+
+def _one_change(feed: FeedChange) -> str:
+    url, old = shortened(feed.feed_url), shortened(feed.old or "-")
+    return _DONE_TO_ONE[feed.what].format(url=url, old=old)
+
+
+def _who(author: Author | None) -> str:
+    """Return who made a change, in words."""
+    if author is None:
+        return "-"
+    name = shortened(author.name)
+    match author.kind:
+        case CredentialKind.COMMAND:
+            who = f"feedkeep {name}"
+        case CredentialKind.FEEDKEEP:
+            who = "feedkeep itself"
+        case CredentialKind.BROWSER:
+            who = "the pages"
+        case _:
+            number = "" if author.token_id is None else f" {author.token_id}"
+            who = f"{author.kind}{number}{f' ({name})' if name else ''}"
+    return f"{who} on {author.device}" if author.device else who

@@ -1,0 +1,51 @@
+"""Moments as people write them: a date-time, a day, or how long ago. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+from feedkeep.errors import InvalidInput
+from feedkeep.model import Stamp
+from feedkeep.stamps import read_stamp
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_US = timedelta(microseconds=1)
+_LOCAL_FORMATS = ("%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S")
+_AGO = re.compile(r"([0-9]{1,9}) +(minute|hour|day|week)s? +ago", re.IGNORECASE)
+_UNITS_US = {
+    "minute": 60_000_000,
+    "hour": 3_600_000_000,
+    "day": 86_400_000_000,
+    "week": 604_800_000_000,
+}
+_BEGINNING = Stamp(0)
+
+
+def read_moment(text: str, now: Stamp, with_zone: Callable[[datetime], datetime]) -> Stamp:
+    """Return the moment that a text names; it is never before 1970.
+
+    Taken are RFC 3339, "2026-11-20" (the beginning of that day), "2026-11-20 18:00", and a number
+    of minutes, hours, days or weeks ago. `with_zone` gives a date-time without a zone that of the
+    person who wrote it.
+
+    Raises:
+        InvalidInput: It is none of these.
+    """
+    words = text.strip()
+    if ago := _AGO.fullmatch(words):
+        return max(Stamp(now - int(ago[1]) * _UNITS_US[ago[2].lower()]), _BEGINNING)
+    for written in _LOCAL_FORMATS:
+        try:
+            local = with_zone(datetime.strptime(words, written))  # noqa: DTZ007 - it gets its zone here
+            return max(Stamp((local - _EPOCH) // _US), _BEGINNING)
+        except (ValueError, OverflowError):  # of another form, or too early for time zones
+            continue
+    try:
+        return max(read_stamp(words), _BEGINNING)
+    except InvalidInput:
+        raise InvalidInput(
+            'Not a moment: write one such as "2 days ago", "2026-11-20", "2026-11-20 18:00"'
+            " or 2026-11-20T18:00:00Z."
+        ) from None

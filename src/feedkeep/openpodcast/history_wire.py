@@ -1,0 +1,157 @@
+"""The JSON of requests and replies about the history of a list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
+
+from feedkeep.model import Author, Stamp
+from feedkeep.rules.history import BroughtBack, WhenChangedSince
+from feedkeep.rules.list_changes import FeedChange, ListChange, is_back, is_gone
+from feedkeep.service.history import ListedChanges, Preview
+from feedkeep.stamps import write_stamp
+
+MAX_FEEDS_OF_A_CHANGE = 100
+"""How many feeds of a change are shown; of the others it is told how many they are."""
+
+MAX_FEEDS_OF_A_PREVIEW = 1_000
+"""How many feeds of each kind a preview shows; of the others it is told how many they are."""
+
+
+class FeedChangeReply(Struct):
+    """What became of a feed, or would."""
+
+    what: str
+    guid: str
+    feed_url: str
+    old: str | UnsetType = UNSET
+
+
+class AuthorReply(Struct):
+    """Who made a change."""
+
+    kind: str
+    name: str
+    device: str
+    token: int | None
+
+
+class ChangeReply(Struct):
+    """One change of the list."""
+
+    stamp: int
+    at: str
+    by: AuthorReply | None
+    request: str | None
+    feeds: list[FeedChangeReply]
+    feeds_count: int
+
+
+class HistoryReply(Struct):
+    """The reply to GET /history."""
+
+    known_from: str
+    changes: list[ChangeReply]
+    next: str | UnsetType = UNSET
+
+
+class UndoRequest(Struct):
+    """The body of POST /history/{stamp}/undo; null is not a value of any field."""
+
+    guids: list[str] | UnsetType = UNSET
+    changed_since: WhenChangedSince = WhenChangedSince.ASK
+
+
+class RestoreRequest(Struct):
+    """The body of POST /restore."""
+
+    at: str
+    keep_added: bool = True
+
+
+class BroughtBackReply(Struct):
+    """The reply to POST /history/{stamp}/undo and POST /restore."""
+
+    stamp: int | None
+    changed: int
+    left: int
+
+
+class PreviewReply(Struct):
+    """The reply to GET /restore."""
+
+    at: str
+    come_back: list[FeedChangeReply]
+    come_back_count: int
+    go: list[FeedChangeReply]
+    go_count: int
+    change: list[FeedChangeReply]
+    change_count: int
+
+
+UNDO_REQUEST = msgspec.json.Decoder(UndoRequest)
+RESTORE_REQUEST = msgspec.json.Decoder(RestoreRequest)
+
+
+def urls_shown(listed: ListedChanges) -> Iterator[str]:
+    """Yield the texts that make a page of the history long."""
+    return (
+        text
+        for change in listed.changes
+        for feed in change.feeds[:MAX_FEEDS_OF_A_CHANGE]
+        for text in (feed.feed_url, feed.old or "")
+    )
+
+
+def history_reply(listed: ListedChanges, next_url: str | None) -> HistoryReply:
+    """Return one page of the history."""
+    return HistoryReply(
+        write_stamp(listed.known_from),
+        [_change_reply(change, listed.author_of(change)) for change in listed.changes],
+        UNSET if next_url is None else next_url,
+    )
+
+
+def brought_back_reply(done: BroughtBack) -> BroughtBackReply:
+    """Return what undoing or restoring did."""
+    return BroughtBackReply(done.stamp, done.feeds, done.left)
+
+
+def preview_reply(at: Stamp, preview: Preview) -> PreviewReply:
+    """Return what restoring would do."""
+    back = [feed for feed in preview.feeds if is_back(feed)]
+    gone = [feed for feed in preview.feeds if is_gone(feed)]
+    others = [feed for feed in preview.feeds if not is_back(feed) and not is_gone(feed)]
+    return PreviewReply(
+        write_stamp(at),
+        _first_feeds(back),
+        len(back),
+        _first_feeds(gone),
+        len(gone),
+        _first_feeds(others),
+        len(others),
+    )
+
+
+def _change_reply(change: ListChange, author: Author | None) -> ChangeReply:
+    shown = change.feeds[:MAX_FEEDS_OF_A_CHANGE]
+    return ChangeReply(
+        change.stamp,
+        write_stamp(change.stamp),
+        AuthorReply(author.kind, author.name, author.device, author.token_id) if author else None,
+        author.request if author else None,
+        _feed_replies(shown),
+        len(change.feeds),
+    )
+
+
+def _first_feeds(feeds: Sequence[FeedChange]) -> list[FeedChangeReply]:
+    return _feed_replies(feeds[:MAX_FEEDS_OF_A_PREVIEW])
+
+
+def _feed_replies(feeds: Iterable[FeedChange]) -> list[FeedChangeReply]:
+    return [
+        FeedChangeReply(feed.what, feed.guid, feed.feed_url, feed.old or UNSET) for feed in feeds
+    ]

@@ -1,0 +1,68 @@
+"""What must hold of the former states of an account's entries. Pure."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+
+from feedkeep.model import EntryState, Guid, History, Snapshot, Stamp
+from feedkeep.rules.entry_states import states_at
+from feedkeep.rules.invariants import entry_violations
+
+_MOMENTS = 20
+"""At how many moments the whole list is looked at as it was then."""
+
+
+def history_violations(whole: Snapshot) -> Iterator[str]:
+    """Yield a sentence for each thing that is wrong with the former states of an account's entries.
+
+    The snapshot has its whole history. States that ended before the list is known are passed over:
+    they are about to be forgotten.
+    """
+    history = whole.history
+    if history is None:
+        raise LookupError("Nobody asked for the history that is to be checked.")
+    states = [s for s in history.states if s.ended is None or s.ended > history.known_from]
+    of_guids: defaultdict[Guid, list[EntryState]] = defaultdict(list)
+    for state in states:
+        of_guids[state.entry.guid].append(state)
+    for guid, its_states in of_guids.items():
+        yield from (
+            f"the states of {guid} {fault}" for fault in _faults(its_states, whole.last_stamp)
+        )
+    for moment in _spread(_changes(history, states)):
+        entries = {guid: state.entry for guid, state in states_at(states, moment).items()}
+        yield from (f"as it was at stamp {moment}: {fault}" for fault in entry_violations(entries))
+
+
+def _faults(states: Iterable[EntryState], last_stamp: Stamp) -> Iterator[str]:
+    """Yield what is wrong with the states of one guid."""
+    endless = Stamp(2**63)
+    in_order = sorted(states, key=lambda state: endless if state.ended is None else state.ended)
+    for state in in_order:
+        if state.ended is not None and state.ended > last_stamp:
+            yield f"have one that ended at {state.ended}, which is after the clock"
+        if state.began is not None and state.began > last_stamp:
+            yield f"have one that began at {state.began}, which is after the clock"
+        if state.ended is not None and state.began is not None and state.began >= state.ended:
+            yield f"have one that began at {state.began} and ended at {state.ended}"
+    for earlier, later in pairwise(in_order):
+        if earlier.ended is None:
+            yield "have two that last"
+        elif later.began is None or later.began < earlier.ended:
+            yield f"overlap at {earlier.ended}"
+
+
+def _changes(history: History, states: Iterable[EntryState]) -> list[Stamp]:
+    """Return the stamps of all changes since the list is known, by rising stamp."""
+    stamps = {stamp for state in states for stamp in (state.began, state.ended)}
+    return sorted(stamp for stamp in stamps if stamp is not None and stamp > history.known_from)
+
+
+def _spread(stamps: Sequence[Stamp]) -> Sequence[Stamp]:
+    """Return some of many stamps, spread evenly, with the first and the last."""
+    if len(stamps) <= _MOMENTS:
+        return stamps
+    last = len(stamps) - 1
+    return [stamps[number * last // (_MOMENTS - 1)] for number in range(_MOMENTS)]

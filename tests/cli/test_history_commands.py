@@ -1,0 +1,213 @@
+"""feedkeep history, undo and restore-list, on the database of a running service."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from feedkeep_process import FeedkeepProcess
+from test_cli import failure, talk
+
+from feedkeep.service import Service
+from feedkeep.stamps import write_stamp
+
+FEEDS = "https://a.example/feed\nhttps://b.example/feed\nhttps://c.example/feed\n"
+
+
+@pytest.fixture
+def offline(tmp_path: Path) -> Iterator[FeedkeepProcess]:
+    """Commands on a database that no service runs on."""
+    yield FeedkeepProcess(tmp_path)  # noqa: PT022 - it is never started
+
+
+@pytest.fixture
+def name(feedkeep: FeedkeepProcess) -> str:
+    """An account with three feeds."""
+    return with_feeds(feedkeep)
+
+
+def with_feeds(process: FeedkeepProcess) -> str:
+    name = process.new_account()
+    process.must("import", name, "-", stdin=FEEDS)
+    return name
+
+
+def wipe(process: FeedkeepProcess, name: str) -> None:
+    """Unsubscribe from everything in one request, as an app that was reset does."""
+    with process.client(name) as client:
+        path = f"/api/2/subscriptions/{name}/phone.json"
+        removed = {"add": [], "remove": FEEDS.split()}
+        assert client.post(path, json=removed).status_code == 200
+
+
+def stamps(process: FeedkeepProcess, name: str) -> list[str]:
+    """Return the stamps of all changes, newest first."""
+    return re.findall(r"^([0-9]{16}) ", process.must("history", name), re.MULTILINE)
+
+
+def urls(process: FeedkeepProcess, name: str) -> list[str]:
+    return sorted(process.must("export", name, "--format", "urls").split())
+
+
+async def moment_of_now(service: Service) -> str:
+    return write_stamp(service.now())
+
+
+def test_the_history_is_a_table_in_words(feedkeep: FeedkeepProcess, name: str) -> None:
+    wipe(feedkeep, name)
+    feedkeep.must("move", name, "https://a.example/feed", "https://d.example/feed")
+    head, moved, wiped, imported, end = feedkeep.must("history", name).splitlines()
+    assert head.split() == ["stamp", "when", "who", "what"]
+    for line, who, what in (
+        (moved, "feedkeep move", "moved https://a.example/feed to https://d.example/feed"),
+        (wiped, r"token 1 \(test\) on phone", "unsubscribed 3 feeds"),
+        (imported, "feedkeep import", "added 3 feeds"),
+    ):
+        when = r"[0-9]{16}  [0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z"
+        assert re.fullmatch(rf"{when}  {who} +{what} *", line), line
+    assert end.startswith("The list is known from ")
+
+
+def test_the_history_is_shown_page_by_page(feedkeep: FeedkeepProcess, name: str) -> None:
+    wipe(feedkeep, name)
+    last, first = stamps(feedkeep, name)
+    shown = feedkeep.must("history", name, "--limit", "1")
+    assert f"There is more: feedkeep history {name} --before {last}\n" in shown
+    assert first not in shown
+    older = feedkeep.must("history", name, "--before", last)
+    assert (first in older, last in older) == (True, False)
+
+
+def test_a_wiped_list_is_back_after_one_command_and_that_can_be_taken_back(
+    feedkeep: FeedkeepProcess, name: str
+) -> None:
+    wipe(feedkeep, name)
+    assert urls(feedkeep, name) == []
+    told = feedkeep.must("undo", name, stamps(feedkeep, name)[0])
+    newest = stamps(feedkeep, name)[0]
+    assert told == (
+        f"Done: subscribed to 3 feeds again.\nTo take this back: feedkeep undo {name} {newest}\n"
+    )
+    assert urls(feedkeep, name) == FEEDS.split()
+    assert "Done: unsubscribed 3 feeds." in feedkeep.must("undo", name, newest)
+    assert urls(feedkeep, name) == []
+
+
+def test_feeds_that_were_changed_again_are_asked_about(
+    feedkeep: FeedkeepProcess, name: str
+) -> None:
+    wipe(feedkeep, name)
+    wiping = stamps(feedkeep, name)[0]
+    feedkeep.must("move", name, "https://a.example/feed", "https://d.example/feed")
+    moving = stamps(feedkeep, name)[0]
+    told = failure(feedkeep.run("undo", name, wiping))
+    assert told == (
+        f"Nothing was done: 1 of the feeds was changed again since then, by {moving}."
+        " Give --changed-since leave to leave what was changed again as it is, or --changed-since"
+        " overwrite to take that back, too."
+    )
+    left = feedkeep.must("undo", name, wiping, "--changed-since", "leave")
+    assert "Done: subscribed to 2 feeds again.\n1 of the feeds was changed again since then" in left
+    assert urls(feedkeep, name) == ["https://b.example/feed", "https://c.example/feed"]
+    feedkeep.must("undo", name, stamps(feedkeep, name)[0])
+    feedkeep.must("undo", name, wiping, "--changed-since", "overwrite")
+    assert urls(feedkeep, name) == FEEDS.split()
+
+
+def test_a_change_that_there_is_not_is_told_in_one_sentence(
+    feedkeep: FeedkeepProcess, name: str
+) -> None:
+    told = failure(feedkeep.run("undo", name, "1"))
+    assert told == (
+        f"The history of {name} has no change 1; `feedkeep history {name}` shows those that it has."
+    )
+
+
+def test_a_list_is_brought_back_to_what_it_was_at_a_moment_after_a_preview(
+    feedkeep: FeedkeepProcess, name: str
+) -> None:
+    at = feedkeep.use(moment_of_now)
+    wipe(feedkeep, name)
+    feedkeep.must("move", name, "https://a.example/feed", "https://d.example/feed")
+    feedkeep.must("import", name, "-", stdin="https://new.example\n")
+    asked = ["restore-list", name, "--at", at]
+    preview = feedkeep.must(*asked)
+    lines = preview.splitlines()
+    assert lines[0].startswith(f"To bring the list of {name} back to what it was at {at[:19]}")
+    assert lines[1:] == [
+        "Coming back: 3",
+        "  https://a.example/feed",
+        "  https://b.example/feed",
+        "  https://c.example/feed",
+        "Changing: 1",
+        "  moved https://d.example/feed to https://a.example/feed",
+        "Nothing was done, since there is no terminal to ask; give --yes to do it.",
+    ]
+    assert urls(feedkeep, name) == ["https://new.example"]
+    done = feedkeep.must(*asked, "--yes")
+    assert "\nDone: subscribed to 3 feeds again, moved https://d" in done
+    assert urls(feedkeep, name) == sorted([*FEEDS.split(), "https://new.example"])
+    assert "Going: 1\n  https://new.example\n" in feedkeep.must(*asked, "--drop-added")
+    feedkeep.must(*asked, "--drop-added", "--yes")
+    assert urls(feedkeep, name) == FEEDS.split()
+    nothing = feedkeep.must(*asked, "--drop-added", "--yes")
+    assert nothing == f"The list of {name} is as it was at {at[:19]}Z; nothing is to be done.\n"
+
+
+def test_a_long_preview_is_cut(feedkeep: FeedkeepProcess) -> None:
+    name = feedkeep.new_account()
+    feeds = "".join(f"https://{number:02}.example\n" for number in range(25))
+    feedkeep.must("import", name, "-", stdin=feeds)
+    told = feedkeep.must("restore-list", name, "--at", "1 day ago", "--drop-added")
+    assert "Going: 25\n" in told
+    assert "  https://19.example\n  and 5 more\n" in told
+
+
+def test_on_a_terminal_it_is_asked_whether_to_restore(offline: FeedkeepProcess) -> None:
+    name = with_feeds(offline)
+    asked = ["restore-list", name, "--at", "1 day ago", "--drop-added"]
+    assert "Going: 3" in talk(offline, asked, b"n\n")
+    assert urls(offline, name) == FEEDS.split()
+    assert "Done: deleted 3 feeds." in talk(offline, asked, b"y\n")
+    assert urls(offline, name) == []
+
+
+def test_what_cannot_be_is_told_in_one_sentence(offline: FeedkeepProcess) -> None:
+    name = with_feeds(offline)
+    for arguments, message in [
+        (["history", "nobody"], 'There is no account "nobody"'),
+        (["undo", "nobody", "5"], 'There is no account "nobody"'),
+        (["restore-list", "nobody", "--at", "1 day ago"], 'There is no account "nobody"'),
+        (["restore-list", name, "--at", "yesterday"], "Not a moment: write one such as"),
+        (["restore-list", name, "--at", "1980-01-01"], "does not go back that far"),
+    ]:
+        assert message in failure(offline.run(*arguments)), arguments
+    for arguments in (
+        ["undo", name],
+        ["undo", name, "x"],
+        ["undo", name, "0"],
+        ["undo", name, "9" * 20],
+        ["undo", name, "5", "--changed-since", "ask"],
+        ["history", name, "--limit", "0"],
+        ["restore-list", name],
+    ):
+        done = offline.run(*arguments)
+        assert done.returncode == 2, arguments
+        assert "Traceback" not in done.stderr
+
+
+def test_where_no_history_is_kept_that_is_said(offline: FeedkeepProcess) -> None:
+    offline.environment["FEEDKEEP_HISTORY_DAYS"] = "0"
+    name = with_feeds(offline)
+    assert offline.must("history", name) == ("No history is kept here, since history_days is 0.\n")
+    for arguments in (["undo", name, "5"], ["restore-list", name, "--at", "1 hour ago"]):
+        assert "No history is kept here" in failure(offline.run(*arguments))
+
+
+def test_help_says_what_the_commands_for_the_history_do(offline: FeedkeepProcess) -> None:
+    help_text = offline.must("--help")
+    for command in ("history", "undo", "restore-list"):
+        assert re.search(rf"^.? *{command}  ", help_text, re.MULTILINE)
+        assert "Usage" in offline.must(command, "--help")

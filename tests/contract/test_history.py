@@ -1,0 +1,416 @@
+"""Contract, section 9: what changed in a list, taking it back, and the list as it was."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from feedkeep_process import FeedkeepProcess, from_elsewhere
+from names import G1, G2, UNKNOWN, A, B, delete, derived, entries, get, patch
+
+from feedkeep.stamps import read_stamp, write_stamp
+
+PASSWORD = "correct horse battery"
+LATER = "2999-01-01T00:00:00Z"
+NOT_FOUND = {"code": "404", "message": "The resource was not found."}
+INVALID = "The input could not be validated."
+
+
+def history(api: httpx.Client, **query: object) -> dict[str, Any]:
+    reply = api.get("/history", params=dict(query))
+    assert reply.status_code == 200, reply.text
+    body: dict[str, Any] = reply.json()
+    return body
+
+
+def newest(api: httpx.Client) -> dict[str, Any]:
+    change: dict[str, Any] = history(api, per_page=1)["changes"][0]
+    return change
+
+
+def undo(api: httpx.Client, change: dict[str, Any], **body: object) -> dict[str, Any]:
+    reply = api.post(f"/history/{change['stamp']}/undo", json=body)
+    assert reply.status_code == 200, reply.text
+    done: dict[str, Any] = reply.json()
+    return done
+
+
+def restore(api: httpx.Client, at: str, **body: object) -> dict[str, Any]:
+    reply = api.post("/restore", json={"at": at, **body})
+    assert reply.status_code == 200, reply.text
+    done: dict[str, Any] = reply.json()
+    return done
+
+
+def subscribed(api: httpx.Client) -> dict[str, str]:
+    """Return the feeds that an account is subscribed to: their URLs by their guids."""
+    listed = entries(api, per_page=1_000)
+    own = [one for one in listed if one["is_subscribed"] and "new_guid" not in one]
+    return {one["guid"]: one["feed_url"] for one in own}
+
+
+def unsubscribe_all(api: httpx.Client) -> None:
+    """Do what an app does that was reset: it syncs its empty list."""
+    for guid in subscribed(api):
+        patch(api, guid, is_subscribed=False)
+
+
+def test_what_changed_is_listed_newest_first_with_who_did_it_and_when(
+    api: httpx.Client, add: Any
+) -> None:
+    add(A)
+    reply = api.patch(f"/subscriptions/{derived(A)}", json={"new_feed_url": B})
+    last, first = history(api)["changes"]
+    assert first["feeds"] == [{"what": "added", "guid": derived(A), "feed_url": A}]
+    moved = {"what": "moved", "guid": derived(A), "feed_url": B, "old": A}
+    assert (last["feeds"], last["feeds_count"]) == ([moved], 1)
+    assert last["request"] == reply.headers["X-Request-Id"]
+    assert last["by"] == {"kind": "token", "name": "test", "device": "", "token": 1}
+    assert last["at"] == write_stamp(last["stamp"])
+    assert last["stamp"] > first["stamp"]
+    assert last["at"] <= reply.json()["subscription_changed"]
+
+
+def test_an_app_is_named_with_its_device(feedkeep: FeedkeepProcess) -> None:
+    name = feedkeep.new_account(PASSWORD)
+    with httpx.Client(
+        base_url=feedkeep.base_url,
+        headers={"User-Agent": "AntennaPod/3.5.0"} | from_elsewhere(),
+        auth=(name, PASSWORD),
+    ) as app:
+        assert app.post(f"/api/2/auth/{name}/login.json").is_success
+        path = f"/api/2/subscriptions/{name}/phone.json"
+        assert app.post(path, json={"add": [A], "remove": []}, auth=None).is_success
+        by = newest(app)["by"]
+        assert by.pop("token") > 0
+        assert by == {"kind": "session", "name": "AntennaPod/3.5.0", "device": "phone"}
+
+
+def test_a_change_is_undone_and_that_can_be_undone_as_well(api: httpx.Client, add: Any) -> None:
+    add(A)
+    patch(api, derived(A), is_subscribed=False)
+    since = max(one["subscription_changed"] for one in entries(api))
+    done = undo(api, newest(api))
+    assert done == {"stamp": newest(api)["stamp"], "changed": 1, "left": 0}
+    assert newest(api)["feeds"][0]["what"] == "subscribed"
+    assert [one["is_subscribed"] for one in entries(api, since=since)] == [True]
+    again = undo(api, newest(api))
+    assert again["changed"] == 1
+    assert subscribed(api) == {}
+    assert len(history(api)["changes"]) == 4
+
+
+def test_an_undo_without_a_body_is_one(api: httpx.Client, add: Any) -> None:
+    add(A)
+    patch(api, derived(A), is_subscribed=False)
+    assert api.post(f"/v1/history/{newest(api)['stamp']}/undo").json()["changed"] == 1
+    assert subscribed(api) == {derived(A): A}
+
+
+def test_one_request_is_one_change_of_which_100_feeds_are_listed(
+    api: httpx.Client, add: Any
+) -> None:
+    urls = [f"https://{number:03}.example/feed" for number in range(120)]
+    add(*urls)
+    (change,) = history(api)["changes"]
+    assert [feed["feed_url"] for feed in change["feeds"]] == urls[:100]
+    assert change["feeds_count"] == 120
+    assert undo(api, change)["changed"] == 120
+    assert subscribed(api) == {}
+    assert undo(api, newest(api))["changed"] == 120
+    assert subscribed(api) == {derived(url): url for url in urls}
+
+
+def test_a_feed_alone_is_brought_back_by_its_guid(api: httpx.Client, add: Any) -> None:
+    add(A, B)
+    adding = newest(api)
+    assert undo(api, adding, guids=[derived(B).upper()])["changed"] == 1
+    assert subscribed(api) == {derived(A): A}
+    for guids in ([UNKNOWN], []):
+        reply = api.post(f"/history/{adding['stamp']}/undo", json={"guids": guids})
+        assert (reply.status_code, reply.json()) == (404, NOT_FOUND)
+
+
+def test_feeds_that_were_changed_again_are_a_conflict_until_somebody_chooses(
+    api: httpx.Client, add: Any
+) -> None:
+    add((A, G1), (B, G2))
+    adding = newest(api)
+    patch(api, G1, is_subscribed=False)
+    since = newest(api)["stamp"]
+    before = entries(api)
+    for body in ({}, {"changed_since": "ask"}):
+        reply = api.post(f"/history/{adding['stamp']}/undo", json=body)
+        assert reply.status_code == 409
+        problem = reply.json()
+        assert set(problem) == {"code", "message", "changed_since"}
+        assert (problem["code"], problem["changed_since"]) == ("409", [since])
+        assert problem["message"].startswith("It cannot be undone as it is. 1 of the feeds")
+    assert entries(api) == before
+
+    left = undo(api, adding, changed_since="leave")
+    assert (left["changed"], left["left"]) == (1, 1)
+    assert get(api, G1)["is_subscribed"] is False
+    assert api.get(f"/subscriptions/{G2}").status_code == 410
+
+    undo(api, newest(api))
+    taken_back = undo(api, adding, changed_since="overwrite")
+    assert (taken_back["changed"], taken_back["left"]) == (2, 0)
+    assert [api.get(f"/subscriptions/{guid}").status_code for guid in (G1, G2)] == [410, 410]
+
+
+def test_what_is_as_it_was_already_is_left_alone(api: httpx.Client, add: Any) -> None:
+    add(A)
+    patch(api, derived(A), is_subscribed=False)
+    off = newest(api)
+    patch(api, derived(A), is_subscribed=True)
+    before = entries(api)
+    assert undo(api, off) == {"stamp": None, "changed": 0, "left": 0}
+    assert entries(api) == before
+
+
+def test_feeds_that_were_merged_are_two_again(api: httpx.Client, add: Any) -> None:
+    add((A, G1), (B, G2))
+    patch(api, G2, is_subscribed=False)
+    patch(api, G1, new_guid=G2)
+    merging = newest(api)
+    assert [feed["what"] for feed in merging["feeds"]].count("merged") == 1
+    undo(api, merging)
+    assert subscribed(api) == {G1: A}
+    assert get(api, G2)["feed_url"] == B
+    assert get(api, G2)["is_subscribed"] is False
+
+
+@pytest.mark.parametrize("keep_added", [True, False])
+def test_a_preview_says_what_restoring_then_does(
+    api: httpx.Client, add: Any, keep_added: bool
+) -> None:
+    add((A, G1), (B, G2), "https://c.example", "https://d.example")
+    at = newest(api)["at"]
+    unsubscribe_all(api)
+    patch(api, G1, new_feed_url="https://login.example/page")
+    delete(api, derived("https://c.example"))
+    add("https://new.example")
+    query = {"at": at, "keep_added": str(keep_added).lower()}
+    preview = api.get("/restore", params=query).json()
+    assert preview["at"] == at
+    kinds = ("come_back", "go", "change")
+    assert [preview[f"{kind}_count"] for kind in kinds] == [4, 0 if keep_added else 1, 1]
+    done = restore(api, at, keep_added=keep_added)
+    feeds = [feed for kind in kinds for feed in preview[kind]]
+    assert sorted(map(str, feeds)) == sorted(map(str, newest(api)["feeds"]))
+    assert done["stamp"] == newest(api)["stamp"]
+    assert done["changed"] == len({feed["guid"] for feed in feeds})
+    there = subscribed(api)
+    assert there.pop(derived("https://new.example"), None) == (
+        "https://new.example" if keep_added else None
+    )
+    assert sorted(there.values()) == [A, B, "https://c.example", "https://d.example"]
+    assert (there[G1], there[G2]) == (A, B)
+    after = api.get("/restore", params=query).json()
+    assert [after[kind] for kind in kinds] == [[], [], []]
+    assert restore(api, at, keep_added=keep_added) == {"stamp": None, "changed": 0, "left": 0}
+
+
+def test_what_was_added_stays_unless_one_says_otherwise(api: httpx.Client, add: Any) -> None:
+    add(A)
+    at = newest(api)["at"]
+    add(B)
+    assert api.get("/restore", params={"at": at}).json()["go"] == []
+    assert restore(api, at)["stamp"] is None
+    assert set(subscribed(api)) == {derived(A), derived(B)}
+    assert restore(api, at, keep_added=False)["changed"] == 1
+    assert set(subscribed(api)) == {derived(A)}
+
+
+def test_a_long_preview_shows_the_first_1000_feeds_and_how_many_there_are(
+    api: httpx.Client, add: Any
+) -> None:
+    add(*(f"https://{number:04}.example" for number in range(1_100)))
+    at = write_stamp(newest(api)["stamp"] - 1)
+    preview = api.get("/restore", params={"at": at, "keep_added": "false"}).json()
+    assert (len(preview["go"]), preview["go_count"]) == (1_000, 1_100)
+
+
+def test_a_restored_list_is_as_before_once_that_is_undone(api: httpx.Client, add: Any) -> None:
+    add((A, G1), B)
+    at = newest(api)["at"]
+    patch(api, G1, new_guid=G2)
+    delete(api, derived(B))
+    before = subscribed(api)
+    restore(api, at)
+    assert subscribed(api) == {G1: A, derived(B): B}
+    undo(api, newest(api))
+    assert subscribed(api) == before == {G2: A}
+
+
+def test_pages_of_a_history_have_no_hole_while_others_write(api: httpx.Client, add: Any) -> None:
+    for number in range(12):
+        add(f"https://{number}.example")
+    there = [change["stamp"] for change in history(api)["changes"]]
+    found: list[int] = []
+    url: str | None = "/history?per_page=5"
+    while url:
+        page = api.get(url).json()
+        found += [change["stamp"] for change in page["changes"]]
+        add(f"https://other.example/{len(found)}")
+        patch(api, derived("https://0.example"), is_subscribed=len(found) % 2 == 0)
+        url = page.get("next")
+        assert url is None or url.startswith(str(api.base_url))
+    assert found == there
+    assert len(there) == 12
+
+
+def test_a_history_of_another_account_is_never_seen(
+    api: httpx.Client, add: Any, feedkeep: FeedkeepProcess
+) -> None:
+    add(A)
+    change = newest(api)
+    with feedkeep.client(feedkeep.new_account()) as other:
+        assert history(other)["changes"] == []
+        for body in ({}, {"changed_since": "overwrite"}, {"guids": [derived(A)]}):
+            reply = other.post(f"/history/{change['stamp']}/undo", json=body)
+            assert (reply.status_code, reply.json()) == (404, NOT_FOUND)
+        nothing = other.get("/restore", params={"at": change["at"]}).json()
+        assert (nothing["come_back"], nothing["change"]) == ([], [])
+    assert subscribed(api) == {derived(A): A}
+
+
+def test_a_change_that_there_is_not_is_404(api: httpx.Client, add: Any) -> None:
+    add(A)
+    stamp = newest(api)["stamp"]
+    for number in (1, stamp - 1, stamp + 1, 2**53 - 1):
+        reply = api.post(f"/history/{number}/undo")
+        assert (reply.status_code, reply.json()) == (404, NOT_FOUND)
+
+
+def test_a_moment_from_which_nothing_is_kept_is_refused(api: httpx.Client, add: Any) -> None:
+    add(A)
+    known_from = history(api)["known_from"]
+    assert read_stamp(known_from) < newest(api)["stamp"]
+    for at in (
+        "1970-01-01T00:00:00Z",
+        "0000-01-01T00:00:00Z",
+        write_stamp(read_stamp(known_from) - 1),
+    ):
+        for reply in (
+            api.get("/restore", params={"at": at}),
+            api.post("/restore", json={"at": at}),
+        ):
+            assert reply.status_code == 405
+            assert reply.json()["message"].startswith(f"{INVALID} The history of this list does")
+    assert api.get("/restore", params={"at": LATER}).json()["change_count"] == 0
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("GET", "/history?before=0", None),
+        ("GET", "/history?before=", None),
+        ("GET", "/history?before=x", None),
+        ("GET", "/history?before=9007199254740992", None),
+        ("GET", "/history?before=1&before=2", None),
+        ("GET", "/history?per_page=0", None),
+        ("GET", "/history?per_page=1001", None),
+        ("GET", "/restore", None),
+        ("GET", "/restore?at=", None),
+        ("GET", "/restore?at=yesterday", None),
+        ("GET", f"/restore?at={LATER}&keep_added=yes", None),
+        ("GET", f"/restore?at={LATER}&keep_added=", None),
+        ("POST", "/history/x/undo", {}),
+        ("POST", "/history/0/undo", {}),
+        ("POST", "/history/1/undo", []),
+        ("POST", "/history/1/undo", {"guids": None}),
+        ("POST", "/history/1/undo", {"guids": ["x"]}),
+        ("POST", "/history/1/undo", {"guids": [G1] * 10_001}),
+        ("POST", "/history/1/undo", {"changed_since": "sometimes"}),
+        ("POST", "/restore", {}),
+        ("POST", "/restore", {"at": None}),
+        ("POST", "/restore", {"at": "yesterday"}),
+        ("POST", "/restore", {"at": LATER, "keep_added": "true"}),
+    ],
+)
+def test_what_is_not_valid_is_405(api: httpx.Client, method: str, path: str, body: object) -> None:
+    reply = api.request(method, path, json=body) if method == "POST" else api.get(path)
+    assert reply.status_code == 405, reply.text
+    assert reply.json()["message"].startswith(f"{INVALID} ")
+
+
+def test_a_body_that_is_too_large_or_no_json_is_refused(api: httpx.Client) -> None:
+    for path in ("/history/1/undo", "/restore"):
+        assert api.post(path, content=b" " * (4 * 1024 * 1024 + 1)).status_code == 413
+        assert api.post(path, content=b"{").status_code == 405
+    assert api.post("/restore").status_code == 405
+
+
+@pytest.mark.parametrize(
+    ("path", "allow"),
+    [("/history", "GET, HEAD"), ("/history/1/undo", "POST"), ("/restore", "GET, HEAD, POST")],
+)
+def test_a_method_that_there_is_not_is_405_and_told_what_there_is(
+    api: httpx.Client, path: str, allow: str
+) -> None:
+    reply = api.delete(path)
+    assert (reply.status_code, reply.headers["Allow"]) == (405, allow)
+    if "GET" in allow:
+        head = api.head(path, params={"at": LATER})
+        assert (head.status_code, head.content) == (200, b"")
+        assert head.headers["Cache-Control"] == "no-store"
+
+
+def test_without_a_history_nothing_is_kept_and_that_is_said(tmp_path: Path) -> None:
+    with (
+        FeedkeepProcess(tmp_path, history_days="0") as process,
+        process.client(process.new_account()) as api,
+    ):
+        api.post("/subscriptions", json={"subscriptions": [{"feed_url": A}]})
+        stamp = entries(api)[0]["subscription_changed"]
+        patch(api, derived(A), is_subscribed=False)
+        body = history(api)
+        assert body["changes"] == []
+        assert body["known_from"] > stamp
+        for reply in (
+            api.post(f"/history/{read_stamp(stamp)}/undo"),
+            api.get("/restore", params={"at": stamp}),
+            api.post("/restore", json={"at": stamp}),
+        ):
+            assert reply.status_code == 405
+            assert "No history is kept here" in reply.json()["message"]
+        assert subscribed(api) == {}
+
+
+def test_what_was_kept_before_is_not_shown_where_no_history_is_kept_any_more(
+    tmp_path: Path,
+) -> None:
+    with FeedkeepProcess(tmp_path) as process:
+        name = process.new_account()
+        with process.client(name) as api:
+            api.post("/subscriptions", json={"subscriptions": [{"feed_url": A}]})
+            patch(api, derived(A), is_subscribed=False)
+            assert len(history(api)["changes"]) == 2
+    process.environment["FEEDKEEP_HISTORY_DAYS"] = "0"
+    with process, process.client(name) as api:
+        assert history(api)["changes"] == []
+
+
+@pytest.mark.parametrize(
+    ("what", "change"),
+    [
+        ("unsubscribed", {"is_subscribed": False}),
+        ("moved", {"new_feed_url": "https://c.example"}),
+        ("renamed", {"new_guid": UNKNOWN}),
+        ("merged", {"new_guid": G2}),
+    ],
+)
+def test_each_feed_that_a_change_lists_is_brought_back_by_its_guid(
+    api: httpx.Client, add: Any, what: str, change: dict[str, object]
+) -> None:
+    add((A, G1), (B, G2))
+    before = subscribed(api)
+    patch(api, G1, **change)
+    listed = newest(api)
+    assert what in [feed["what"] for feed in listed["feeds"]]
+    undo(api, listed, guids=[feed["guid"] for feed in listed["feeds"] if feed["what"] == what])
+    assert subscribed(api) == before

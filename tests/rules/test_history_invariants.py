@@ -1,0 +1,102 @@
+"""Every kind of wrong former state is told; `feedkeep check` depends on it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from feedkeep.model import (
+    Entry,
+    EntryState,
+    Guid,
+    History,
+    Pointer,
+    Snapshot,
+    Stamp,
+    Subscription,
+    replace,
+)
+from feedkeep.rules.counts import count
+from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.rules.history_invariants import history_violations
+
+URL = "https://a.example/feed"
+GUID = parse_feed_url(URL).guid
+FEED = Subscription(GUID, URL, True, Stamp(5))
+OFF = replace(FEED, is_subscribed=False)
+OTHER = Guid("00000000-0000-4000-8000-000000000001")
+
+
+def state(began: int | None, ended: int | None, entry: Entry = FEED) -> EntryState:
+    return EntryState(
+        entry, None if began is None else Stamp(began), "", None if ended is None else Stamp(ended)
+    )
+
+
+def found(states: Sequence[EntryState], known_from: int = 0) -> list[str]:
+    entries = {one.entry.guid: one.entry for one in states if one.ended is None}
+    history = History(states, Stamp(known_from))
+    whole = Snapshot(entries, Stamp(50), Stamp(0), count(entries.values()), history=history)
+    return list(history_violations(whole))
+
+
+@pytest.mark.parametrize(
+    ("states", "violation"),
+    [
+        ([state(9, 9), state(9, None)], f"the states of {GUID} have one that began at 9 and"),
+        ([state(9, 7), state(9, None)], f"the states of {GUID} have one that began at 9 and"),
+        ([state(1, 5), state(3, 9), state(9, None)], f"the states of {GUID} overlap at 5"),
+        ([state(None, 5), state(None, 9)], f"the states of {GUID} overlap at 5"),
+        ([state(1, 5), state(4, None)], f"the states of {GUID} overlap at 5"),
+        ([state(1, 5), state(None, None)], f"the states of {GUID} overlap at 5"),
+        ([state(1, 20), state(9, None)], f"the states of {GUID} overlap at 20"),
+        ([state(1, None), state(9, None)], f"the states of {GUID} have two that last"),
+        ([state(1, 51)], f"the states of {GUID} have one that ended at 51, which is after the"),
+        ([state(51, None)], f"the states of {GUID} have one that began at 51, which is after the"),
+        (
+            [state(1, 5, Pointer(OTHER, GUID)), state(5, None)],
+            f"as it was at stamp 1: pointer {OTHER} does not lead to a subscription",
+        ),
+        (
+            [state(1, 5, replace(FEED, deleted=Stamp(5))), state(5, None)],
+            f"as it was at stamp 1: {GUID} is deleted and subscribed",
+        ),
+    ],
+)
+def test_each_violation_is_reported(states: Sequence[EntryState], violation: str) -> None:
+    assert any(fault.startswith(violation) for fault in found(states)), found(states)
+
+
+@pytest.mark.parametrize(
+    "states",
+    [
+        [],
+        [state(None, None)],
+        [state(None, 5), state(5, 9, OFF), state(9, None)],
+        [state(1, 5), state(7, None)],  # it was forgotten, and came again
+        [state(1, 5)],
+    ],
+)
+def test_states_that_follow_each_other_have_no_violations(states: Sequence[EntryState]) -> None:
+    assert found(states) == []
+
+
+def test_what_ended_before_the_list_is_known_is_not_looked_at() -> None:
+    lost = [state(1, 9), state(3, None)]
+    assert found(lost, known_from=8) != []
+    assert found(lost, known_from=9) == []
+
+
+def test_of_many_moments_the_first_and_the_last_are_among_those_that_are_looked_at() -> None:
+    off_and_on = [state(n, n + 1, OFF if n % 2 else FEED) for n in range(2, 40)]
+    broken = replace(FEED, deleted=Stamp(1))
+    first = [state(1, 2, broken), *off_and_on, state(40, None)]
+    assert found(first) == [f"as it was at stamp 1: {GUID} is deleted and subscribed"]
+    last = [state(1, 2), *off_and_on, state(40, None, broken)]
+    assert found(last) == [f"as it was at stamp 40: {GUID} is deleted and subscribed"]
+
+
+def test_a_history_that_nobody_asked_for_is_not_taken_for_a_sound_one() -> None:
+    with pytest.raises(LookupError):
+        list(history_violations(Snapshot({}, Stamp(0), Stamp(0), count(()))))
