@@ -414,3 +414,23 @@ def test_each_feed_that_a_change_lists_is_brought_back_by_its_guid(
     assert what in [feed["what"] for feed in listed["feeds"]]
     undo(api, listed, guids=[feed["guid"] for feed in listed["feeds"] if feed["what"] == what])
     assert subscribed(api) == before
+def test_a_further_address_that_leads_to_a_feed_is_taken_back_by_the_guid_of_the_feed(
+    api: httpx.Client, add: Any
+) -> None:
+    add((A, G1))
+    add(("https://other.example", G1))
+    (led,) = newest(api)["feeds"]
+    assert led == {"what": "led", "guid": G1, "feed_url": A}
+    undo(api, newest(api), guids=[G1])
+    assert api.get(f"/subscriptions/{derived('https://other.example')}").status_code == 404
+
+
+def test_a_feed_that_took_another_one_in_gives_it_back_by_its_guid(
+    api: httpx.Client, add: Any
+) -> None:
+    add((A, G1), (B, G2))
+    add((A, G2))
+    (merged,) = newest(api)["feeds"]
+    assert merged == {"what": "merged", "guid": G2, "feed_url": A, "old": B}
+    undo(api, newest(api), guids=[G2])
+    assert subscribed(api) == {G1: A, G2: B}

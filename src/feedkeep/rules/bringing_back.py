@@ -134,12 +134,13 @@ class _Work:
             feed = present[guid]
             if guid in self.others and guid not in self.heirs:
                 continue  # it is a feed of its own, which had absorbed these
+            goes_on = group
             if len(group) > 1:
                 # After a merge, apps that know only URLs go on having each feed by its own URL.
                 url = _derived(feed.feed_url)
-                group = [g for g in group if _derived(self.back[g].feed_url) == url]
-            if group:
-                sources[group[0]] = feed
+                goes_on = [g for g in group if _derived(self.back[g].feed_url) == url]
+            if goes_on:
+                sources[goes_on[0]] = feed
         return sources
 
     def _target(self, guid: Guid) -> Guid | None:
