@@ -239,7 +239,7 @@ class Rules(RuleBasedStateMachine):
 
     @invariant()
     def nothing_is_wrong_with_the_former_states(self) -> None:
-        known = History(self.states, Stamp(0))
+        known = self.kept.history()
         whole = Snapshot(self.entries, self.last_stamp, 0, self.counts, history=known)
         assert list(history_violations(whole)) == []
 
