@@ -20,14 +20,17 @@ _DAYS_IN_400_YEARS = 146_097
 _SECONDS_IN_A_DAY = 86_400
 _HOURS, _MINUTES, _LEAP_SECOND = 24, 60, 60
 
+_TWO_DIGITS = tuple(f"{number:02}" for number in range(60))
+"""The texts of hours, minutes and seconds: to format each anew takes a third longer."""
+
 
 def write_stamp(stamp: Stamp) -> str:
     """Return the stamp in UTC with six decimals and Z."""
     seconds, microseconds = divmod(stamp, 1_000_000)
     days, seconds = divmod(seconds, _SECONDS_IN_A_DAY)
     minutes, seconds = divmod(seconds, 60)
-    clock_time = (_day(days), minutes // 60, minutes % 60, seconds, microseconds)
-    return "%sT%02d:%02d:%02d.%06dZ" % clock_time  # noqa: UP031 - an f-string takes a third longer
+    clock_time = f"{_TWO_DIGITS[minutes // 60]}:{_TWO_DIGITS[minutes % 60]}:{_TWO_DIGITS[seconds]}"
+    return f"{_day(days)}T{clock_time}.{microseconds:06}Z"
 
 
 @lru_cache(4_096)

@@ -422,6 +422,29 @@ def test_a_token_is_found_by_its_hash_within_its_account(open_store: Callable) -
     run(open_store, work)
 
 
+def test_a_token_is_found_together_with_the_entry_of_a_guid_and_what_that_leads_to(
+    open_store: Callable,
+) -> None:
+    async def work(store: Store) -> None:
+        [subscription] = await add(store, (A, G1))
+        await update(store, G1, Update(new_guid=G2))
+        token = await store.tokens.add(ALICE, Token(0, b"\1" * 32, "phone", 5))
+        for guid in (G1, G2, G3):
+            found = await store.tokens.find(ALICE, b"\1" * 32, guid)
+            assert found is not None
+            assert found.token == token
+            assert found.view == await store.entries.view(ALICE, guid)
+        pointer = await store.tokens.find(ALICE, b"\1" * 32, G1)
+        assert pointer is not None
+        assert pointer.view is not None
+        assert pointer.view.entry.guid == G1
+        assert pointer.view.subscription.guid == G2
+        assert pointer.view.subscription.feed_url == subscription.feed_url
+        assert await store.tokens.find(BOB, b"\1" * 32, G1) is None
+
+    run(open_store, work)
+
+
 def test_a_revoked_token_stays_revoked_and_its_number_is_not_given_again(
     open_store: Callable,
 ) -> None:

@@ -161,7 +161,7 @@ class Target:
         request.asker = admitted
         handler = self.route.handler(request.method)
         is_reading = request.method in READING or self.route.changes_nothing
-        if admitted.is_read_only and not is_reading:
+        if not is_reading and admitted.is_read_only:
             raise Forbidden("This credential may only read; use one that may write, too.")
         return await handler(admitted_request)
 

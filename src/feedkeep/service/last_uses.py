@@ -8,7 +8,7 @@ from itertools import islice
 import structlog
 
 from feedkeep.model import AccountId, Stamp, Token, TokenId
-from feedkeep.rules.credentials import day_of
+from feedkeep.rules.credentials import DAY_US, day_of
 from feedkeep.store.base import Store
 
 MAX_WAITING = 4_096
@@ -34,11 +34,12 @@ class LastUses:
 
         The use of a session is also one of the token that it belongs to.
         """
-        today = day_of(now)
-        if used.last_used is not None and used.last_used >= today:
+        # `last_used` is the beginning of a day. Each request asks, so no other is worked out.
+        if used.last_used is not None and now - used.last_used < DAY_US:
             return
         if len(self._waiting) >= MAX_WAITING:
             return
+        today = day_of(now)
         for token_id in (used.id, used.of_token):
             if token_id is not None:
                 self._waiting[account_id, token_id] = today

@@ -35,13 +35,20 @@ from feedkeep.store.tables import ENTRY, NEW_TOKEN, TOKEN, columns
 
 _TOKEN_COLUMNS = columns(TOKEN, "t")
 
+# The text of a statement is hashed and compared each time it is run, and each column is made into
+# an object: so there is no join here that only a pointer would need.
 _FIND = f"""
-SELECT {ACCOUNT_COLUMNS}, {_TOKEN_COLUMNS}, {columns(ENTRY, "e")}, {columns(ENTRY, "s")}
-FROM token t JOIN account a ON a.id = t.account_id
-LEFT JOIN entry e ON e.account_id = t.account_id AND e.guid = ?
-LEFT JOIN entry s ON s.account_id = t.account_id AND s.guid = e.new_guid
+SELECT {ACCOUNT_COLUMNS}, {_TOKEN_COLUMNS} FROM token t JOIN account a ON a.id = t.account_id
 WHERE t.account_id = ? AND t.hash = ?
 """
+_FIND_WITH_ENTRY = f"""
+SELECT {ACCOUNT_COLUMNS}, {_TOKEN_COLUMNS}, {columns(ENTRY, "e")}
+FROM token t JOIN account a ON a.id = t.account_id
+LEFT JOIN entry e ON e.account_id = t.account_id AND e.guid = ?
+WHERE t.account_id = ? AND t.hash = ?
+"""
+_NEW_GUID = -len(ENTRY) + ENTRY.index("new_guid")
+_ENTRY = f"SELECT {columns(ENTRY)} FROM entry WHERE account_id = ? AND guid = ?"
 _OF_ACCOUNT = f"SELECT {_TOKEN_COLUMNS} FROM token t WHERE t.account_id = ? ORDER BY t.id"
 _OF_PURPOSE = f"""
 SELECT {_TOKEN_COLUMNS} FROM token t WHERE t.account_id = ? AND t.purpose = ? ORDER BY t.id
@@ -98,8 +105,13 @@ class SqliteTokens:
         self, account_id: AccountId, token_hash: bytes, guid: Guid | None = None
     ) -> Found | None:
         def find(connection: apsw.Connection) -> Found | None:
-            wanted = (guid and to_bytes(guid), account_id, token_hash)
-            row = connection.execute(_FIND, wanted).get
+            if guid is None:
+                row = connection.execute(_FIND, (account_id, token_hash)).get
+            else:
+                wanted = (to_bytes(guid), account_id, token_hash)
+                row = connection.execute(_FIND_WITH_ENTRY, wanted).get
+                if row and row[_NEW_GUID] is not None:  # a pointer: what it leads to belongs to it
+                    row += connection.execute(_ENTRY, (account_id, row[_NEW_GUID])).get
             return ROWS.found_of(row) if row else None
 
         return await self._runner.read_together(find)
