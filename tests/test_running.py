@@ -28,7 +28,7 @@ SECRET_URL = "https://user:hunter2@feeds.example/private?key=abracadabra"
 @pytest.fixture
 def own(tmp_path: Path) -> Iterator[FeedkeepProcess]:
     """A service of this test's own, to be stopped and killed."""
-    process = FeedkeepProcess(tmp_path)
+    process = FeedkeepProcess(tmp_path, is_from_nothing=True)
     process.start()
     yield process
     if process.process.poll() is None:
