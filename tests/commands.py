@@ -31,11 +31,14 @@ _WRITTEN = os.O_CREAT | os.O_WRONLY | os.O_APPEND
 class _CheapHasher(PasswordHasher):
     """Says that it costs what feedkeep's own does, and makes hashes that cost nothing."""
 
+    _makes = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+
     def hash(self, password: str | bytes, *, salt: bytes | None = None) -> str:
-        return CHEAP_HASHER.hash(password, salt=salt)
+        return self._makes.hash(password, salt=salt)
 
 
-CHEAP_HASHER = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+_real = passwords._HASHER
+CHEAP_HASHER = _CheapHasher(_real.time_cost, _real.memory_cost, _real.parallelism)
 
 
 def run(
@@ -117,8 +120,7 @@ def _begin(arguments: Sequence[str], environment: Mapping[str, str]) -> None:
     sys.stdin = os.fdopen(0, closefd=False)  # multiprocessing took the one that was there away
     os.environ.clear()
     os.environ.update(environment)
-    real = passwords._HASHER
-    passwords._HASHER = _CheapHasher(real.time_cost, real.memory_cost, real.parallelism)
+    passwords._HASHER = CHEAP_HASHER
     passwords._NOBODYS_HASH = CHEAP_HASHER.hash("nobody's")
     sys.argv = ["feedkeep", *arguments]
     importlib.import_module("feedkeep.cli").main()

@@ -232,17 +232,19 @@ class FeedkeepProcess:
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    def use(self, work: Callable[[Service], Awaitable[T]]) -> T:
+    def use(self, work: Callable[[Service], Awaitable[T]], *, is_costly: bool = False) -> T:
         """Do what a command would do on the service's database, without the cost of a process.
 
-        It has a thread, since a test that drives a browser has an event loop in its own.
+        Passwords are hashed at no cost, unless it `is_costly`: then as all are. It has a thread,
+        since a test that drives a browser has an event loop in its own.
         """
 
         async def run() -> T:
             async with open_service(Settings(database=self.database)) as service:
                 return await work(service)
 
-        with ThreadPoolExecutor(1) as thread:
+        hasher = passwords._HASHER if is_costly else commands.CHEAP_HASHER
+        with mock.patch.object(passwords, "_HASHER", hasher), ThreadPoolExecutor(1) as thread:
             return thread.submit(asyncio.run, run()).result()
 
     def new_account(self, password: str | None = None, *, is_costly: bool = False) -> str:
@@ -251,9 +253,7 @@ class FeedkeepProcess:
         Its password is hashed at no cost, unless `is_costly`: then as all are.
         """
         name = f"User{next(_numbers)}"
-        hasher = passwords._HASHER if is_costly else commands.CHEAP_HASHER
-        with mock.patch.object(passwords, "_HASHER", hasher):
-            self.use(lambda service: service.accounts.create(name, password))
+        self.use(lambda service: service.accounts.create(name, password), is_costly=is_costly)
         self.passwords += [password] if password else []
         return name
 

@@ -162,6 +162,7 @@ def test_while_the_database_is_locked_it_is_live_reads_and_says_503_to_writers(
         while thread.is_alive():
             assert httpx.get(f"{own.base_url}/livez").status_code == 200
             assert reader.get("/subscriptions").json()["total"] == 1
+            thread.join(0.05)
         not_ready = httpx.get(f"{own.base_url}/readyz", timeout=20)
         thread.join()
         blocker.execute("ROLLBACK")

@@ -42,15 +42,15 @@ def test_the_keyboard_alone_does_the_main_journey(
         anna.sees_heading("Your list is empty")
 
         anna.tab_to(anna.field("Add a feed"))
-        for url in URLS:
+        for url in URLS[:5]:
             keys.type(url)
             keys.press("Enter")
         press("Add")
-        anna.sees_many("Added %(number)s feed.", "Added %(number)s feeds.", len(URLS))
+        anna.sees_many("Added %(number)s feed.", "Added %(number)s feeds.", 5)
 
         anna.tab_to(anna.link("Skip to what this page is about"))
         keys.press("Enter")
-        for url in (URLS[2], URLS[9], URLS[13]):
+        for url in (URLS[0], URLS[2], URLS[4]):
             anna.tab_to(anna.page.get_by_role("checkbox", name=title_of(url), exact=True))
             keys.press("Space")
         press("Unsubscribe from the chosen ones")
