@@ -88,7 +88,7 @@ class FeedkeepProcess:
         self.tokens: list[str] = []
         self.passwords: list[str] = []
         self._ran_first = folder / "ran_first"
-        self._is_from_nothing = is_from_nothing
+        self._is_from_nothing = is_from_nothing or commands.IS_AS_USERS_HAVE_IT
 
     def run_first(self, *programs: str) -> None:
         """Let every process run programs of `tests/proofs/broken` before anything else.

@@ -97,10 +97,10 @@ async def with_cp(process: FeedkeepProcess, _number: int) -> FeedkeepProcess:
 
 
 def test_backups_of_sqlite_hold_all_that_was_acknowledged(
-    start: Callable[..., FeedkeepProcess], amount: Callable[[int, int], int]
+    start: Callable[..., FeedkeepProcess], amount: Callable[..., int]
 ) -> None:
     drill = Drill(start("sqlite"))
-    assert asyncio.run(drill.wrong_backups(amount(3, 100), with_backup)) == []
+    assert asyncio.run(drill.wrong_backups(amount(3, 100, 5), with_backup)) == []
 
 
 def test_the_proof_notices_a_copy_of_the_file_alone(start: Callable[..., FeedkeepProcess]) -> None:
@@ -121,7 +121,7 @@ def postgres_service() -> Iterator[tuple[PostgresServer, FeedkeepProcess]]:
 
 
 def test_the_drill_with_pg_dump_holds_all_that_was_acknowledged(
-    amount: Callable[[int, int], int],
+    amount: Callable[..., int],
 ) -> None:
     with postgres_service() as (server, process):
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import time
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 from feedkeep_process import FeedkeepProcess, from_elsewhere
+from forms import IS_LONG
 from mygpoclient.api import MygPodderClient
 from playwright.sync_api import expect
 from postgres_server import drop_database, new_database
@@ -40,7 +40,7 @@ COMBINATIONS = [
     ("postgres", False, WIDE, "de"),
     ("postgres", False, NARROW, "en"),
 ]
-if os.environ.get("FEEDKEEP_BROWSER") != "required":  # where it is not CI, each is there once
+if not IS_LONG:  # each is there once
     COMBINATIONS = [("sqlite", True, WIDE, "en"), ("postgres", False, NARROW, "de")]
 
 
