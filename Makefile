@@ -29,6 +29,10 @@ help:
 serve: .venv/run
 	@$(BIN)/feedkeep serve $(ARGS)
 
+# Every test that starts a process would else compile all of feedkeep again, where a container's
+# environment has this set.
+unexport PYTHONDONTWRITEBYTECODE
+
 # One more test at a time than there are processors: many wait for another process.
 SIDE_BY_SIDE = -n $$(($$(nproc) + 1)) --dist worksteal
 

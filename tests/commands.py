@@ -1,6 +1,7 @@
 """Runs feedkeep's commands, each in a process of its own that has imported everything already.
 
-A process that begins from nothing spends most of its time on importing.
+A process that begins from nothing spends most of its time on importing, and many tests would spend
+most of theirs on hashing passwords; here that costs nothing.
 """
 
 from __future__ import annotations
@@ -8,14 +9,39 @@ from __future__ import annotations
 import importlib
 import multiprocessing
 import os
+import signal
+import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from multiprocessing.connection import Connection
 from pathlib import Path
 from subprocess import CompletedProcess
 from tempfile import TemporaryDirectory
 
+from argon2 import PasswordHasher
+
+from feedkeep.security import passwords
+
+IS_AS_USERS_HAVE_IT = "FEEDKEEP_PROVE" in os.environ
+"""Whether services begin from nothing, and hashes of passwords cost what they do elsewhere."""
+
 _processes = multiprocessing.get_context("forkserver")
 _processes.set_forkserver_preload(["feedkeep.cli", "typer._adapters"])  # the latter comes late
+
+_WRITTEN = os.O_CREAT | os.O_WRONLY | os.O_APPEND
+
+
+class _CheapHasher(PasswordHasher):
+    """Says that it costs what feedkeep's own does, and makes hashes that cost nothing."""
+
+    _makes = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+
+    def hash(self, password: str | bytes, *, salt: bytes | None = None) -> str:
+        return self._makes.hash(password, salt=salt)
+
+
+_real = passwords._HASHER
+CHEAP_HASHER = _CheapHasher(_real.time_cost, _real.memory_cost, _real.parallelism)
 
 
 def run(
@@ -34,15 +60,71 @@ def run(
     return CompletedProcess(arguments, status, out, err)
 
 
+class Running:
+    """A command that runs on, with what tests use of `subprocess.Popen`; `log` gets its errors."""
+
+    def __init__(self, arguments: Sequence[str], environment: Mapping[str, str], log: Path) -> None:
+        reader, writer = multiprocessing.Pipe(duplex=False)
+        self._process = _processes.Process(
+            target=_serve, args=(arguments, dict(environment), writer, log)
+        )
+        self._process.start()
+        writer.close()
+        assert self._process.pid is not None
+        self.pid = self._process.pid
+        self.stdout = os.fdopen(os.dup(reader.fileno()), encoding="utf-8")
+        reader.close()
+
+    def poll(self) -> int | None:
+        return self._process.exitcode
+
+    def wait(self, timeout: float | None = None) -> int:
+        self._process.join(timeout)
+        status = self._process.exitcode
+        if status is None:
+            raise subprocess.TimeoutExpired("feedkeep", timeout or 0)
+        return status
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+
 def _run(arguments: Sequence[str], environment: Mapping[str, str], folder: Path) -> None:
-    written = os.O_CREAT | os.O_WRONLY
-    for number, flags in enumerate((os.O_RDONLY, written, written)):
-        opened = os.open(folder / str(number), flags)
-        if opened != number:
-            os.dup2(opened, number)
-            os.close(opened)
+    _put_at(0, os.open(folder / "0", os.O_RDONLY))
+    for number in (1, 2):
+        _put_at(number, os.open(folder / str(number), _WRITTEN))
+    _begin(arguments, environment)
+
+
+def _serve(
+    arguments: Sequence[str], environment: Mapping[str, str], out: Connection, log: Path
+) -> None:
+    _put_at(0, os.open(os.devnull, os.O_RDONLY))
+    _put_at(1, os.dup(out.fileno()))
+    out.close()  # who reads has to see the end when this process ends its output
+    _put_at(2, os.open(log, _WRITTEN))
+    _begin(arguments, environment)
+
+
+def _put_at(number: int, opened: int) -> None:
+    if opened != number:
+        os.dup2(opened, number)
+        os.close(opened)
+
+
+def _begin(arguments: Sequence[str], environment: Mapping[str, str]) -> None:
     sys.stdin = os.fdopen(0, closefd=False)  # multiprocessing took the one that was there away
     os.environ.clear()
     os.environ.update(environment)
+    if not IS_AS_USERS_HAVE_IT:
+        passwords._HASHER = CHEAP_HASHER
+        passwords._NOBODYS_HASH = CHEAP_HASHER.hash("nobody's")
     sys.argv = ["feedkeep", *arguments]
     importlib.import_module("feedkeep.cli").main()

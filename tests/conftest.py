@@ -24,6 +24,18 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("untimed")
 
 
+LONGEST = (
+    "test_journey.py", "test_looks.py", "test_keyboard.py", "test_reference.py", "test_running.py",
+    "test_kills.py", "test_migrations.py",
+)  # fmt: skip
+"""What begins first, so that nothing long is left over at the end, when there is nothing beside."""
+
+
+@pytest.hookimpl(trylast=True)  # after they were grouped by what they share
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.path.name not in LONGEST)
+
+
 NO_BROWSER = "There is no Chromium on this machine."
 
 

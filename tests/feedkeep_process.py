@@ -22,7 +22,6 @@ from unittest import mock
 
 import commands
 import httpx
-from argon2 import PasswordHasher
 
 from feedkeep.assembly import open_service
 from feedkeep.model import Scope, T
@@ -40,8 +39,6 @@ NEVER_LOGGED = re.compile(
 
 SHORTEST_TO_SEARCH = 8
 """What is shorter may be in a database by chance."""
-
-_CHEAP_HASHER = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
 
 _FROM_NOTHING = {"PYTHONPATH", "RUN_FIRST", "COVERAGE_PROCESS_CONFIG"}
 """What has to be there when Python starts: a command that is forked would not see it."""
@@ -69,10 +66,13 @@ class DidNotRunFirst(Exception):
 class FeedkeepProcess:
     """Starts on entering, stops by SIGTERM on leaving; its log is kept in `folder`.
 
-    Without another database, it has a SQLite file in `folder`.
+    Without another database, it has a SQLite file in `folder`. Imports are done when it
+    begins, and hashes of passwords cost nothing, unless it `is_from_nothing`: as users start it.
     """
 
-    def __init__(self, folder: Path, database: str = "", **settings: str) -> None:
+    def __init__(
+        self, folder: Path, database: str = "", *, is_from_nothing: bool = False, **settings: str
+    ) -> None:
         self.folder = folder
         self.database = database or f"sqlite:///{folder / 'feedkeep.db'}"
         self.log = folder / "log.jsonl"
@@ -88,6 +88,7 @@ class FeedkeepProcess:
         self.tokens: list[str] = []
         self.passwords: list[str] = []
         self._ran_first = folder / "ran_first"
+        self._is_from_nothing = is_from_nothing or commands.IS_AS_USERS_HAVE_IT
 
     def run_first(self, *programs: str) -> None:
         """Let every process run programs of `tests/proofs/broken` before anything else.
@@ -114,14 +115,7 @@ class FeedkeepProcess:
         self.stop()
 
     def start(self) -> None:
-        with self.log.open("ab") as log:
-            self.process = subprocess.Popen(
-                [*self.command, "serve", "--port", "0"],
-                env=self.environment,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                text=True,
-            )
+        self.process = self._launched("serve", "--port", "0")
         address = self._told_address()
         try:
             self._assert_ran_first([self.process.pid])
@@ -132,6 +126,22 @@ class FeedkeepProcess:
         if address is None:
             raise DidNotStart(self.log.read_text())
         self.base_url = address
+
+    def _launched(self, *arguments: str) -> subprocess.Popen[str] | commands.Running:
+        if not (self._is_from_nothing or self.command != [FEEDKEEP] or self._has_to_see_the_start):
+            return commands.Running(arguments, self.environment, self.log)
+        with self.log.open("ab") as log:
+            return subprocess.Popen(
+                [*self.command, *arguments],
+                env=self.environment,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+            )
+
+    @property
+    def _has_to_see_the_start(self) -> bool:
+        return bool(_FROM_NOTHING & self.environment.keys())
 
     def _told_address(self) -> str | None:
         """Read what the process prints up to its address; None if it ends without one."""
@@ -206,7 +216,7 @@ class FeedkeepProcess:
     def run(self, *arguments: str, stdin: str | bytes = "") -> subprocess.CompletedProcess[str]:
         """Run a command on the service's database."""
         data = stdin.encode() if isinstance(stdin, str) else stdin
-        if not _FROM_NOTHING & self.environment.keys():
+        if not self._has_to_see_the_start:
             return commands.run(arguments, self.environment, data)
         pipe = subprocess.PIPE
         with subprocess.Popen(
@@ -222,17 +232,19 @@ class FeedkeepProcess:
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    def use(self, work: Callable[[Service], Awaitable[T]]) -> T:
+    def use(self, work: Callable[[Service], Awaitable[T]], *, is_costly: bool = False) -> T:
         """Do what a command would do on the service's database, without the cost of a process.
 
-        It has a thread, since a test that drives a browser has an event loop in its own.
+        Passwords are hashed at no cost, unless it `is_costly`: then as all are. It has a thread,
+        since a test that drives a browser has an event loop in its own.
         """
 
         async def run() -> T:
             async with open_service(Settings(database=self.database)) as service:
                 return await work(service)
 
-        with ThreadPoolExecutor(1) as thread:
+        hasher = passwords._HASHER if is_costly else commands.CHEAP_HASHER
+        with mock.patch.object(passwords, "_HASHER", hasher), ThreadPoolExecutor(1) as thread:
             return thread.submit(asyncio.run, run()).result()
 
     def new_account(self, password: str | None = None, *, is_costly: bool = False) -> str:
@@ -241,9 +253,7 @@ class FeedkeepProcess:
         Its password is hashed at no cost, unless `is_costly`: then as all are.
         """
         name = f"User{next(_numbers)}"
-        hasher = passwords._HASHER if is_costly else _CHEAP_HASHER
-        with mock.patch.object(passwords, "_HASHER", hasher):
-            self.use(lambda service: service.accounts.create(name, password))
+        self.use(lambda service: service.accounts.create(name, password), is_costly=is_costly)
         self.passwords += [password] if password else []
         return name
 

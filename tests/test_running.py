@@ -28,7 +28,7 @@ SECRET_URL = "https://user:hunter2@feeds.example/private?key=abracadabra"
 @pytest.fixture
 def own(tmp_path: Path) -> Iterator[FeedkeepProcess]:
     """A service of this test's own, to be stopped and killed."""
-    process = FeedkeepProcess(tmp_path)
+    process = FeedkeepProcess(tmp_path, is_from_nothing=True)
     process.start()
     yield process
     if process.process.poll() is None:
@@ -162,6 +162,7 @@ def test_while_the_database_is_locked_it_is_live_reads_and_says_503_to_writers(
         while thread.is_alive():
             assert httpx.get(f"{own.base_url}/livez").status_code == 200
             assert reader.get("/subscriptions").json()["total"] == 1
+            thread.join(0.05)
         not_ready = httpx.get(f"{own.base_url}/readyz", timeout=20)
         thread.join()
         blocker.execute("ROLLBACK")

@@ -33,7 +33,7 @@ def server() -> Iterator[PostgresServer]:
 def own(tmp_path: Path, server: PostgresServer) -> Iterator[FeedkeepProcess]:
     """Two processes of this test's own, on a server that may be stopped."""
     execute(server.url, "DROP SCHEMA IF EXISTS feedkeep CASCADE")
-    process = FeedkeepProcess(tmp_path, server.url, workers="2")
+    process = FeedkeepProcess(tmp_path, server.url, is_from_nothing=True, workers="2")
     process.start()
     process.wait_for_workers(2)
     yield process

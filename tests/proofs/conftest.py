@@ -1,4 +1,4 @@
-"""How long a proof runs: a short form in `make test`, the full one in `make prove`."""
+"""How long a proof runs: a short form in `make test`, a longer one in CI, the full one by hand."""
 
 from __future__ import annotations
 
@@ -7,16 +7,22 @@ from pathlib import Path
 
 import pytest
 from feedkeep_process import FeedkeepProcess
-from forms import IS_FULL
+from forms import IS_FULL, IS_LONG
 from postgres_server import drop_database, new_database
 
 Start = Callable[..., FeedkeepProcess]
 
 
 @pytest.fixture
-def amount() -> Callable[[int, int], int]:
-    """Chooses how many: in the short form, or in the full one."""
-    return lambda short, full: full if IS_FULL else short
+def amount() -> Callable[..., int]:
+    """Chooses how many: in the short form, in the full one, and in CI if that is different."""
+
+    def amount(short: int, full: int, in_ci: int | None = None) -> int:
+        if IS_FULL:
+            return full
+        return in_ci if IS_LONG and in_ci is not None else short
+
+    return amount
 
 
 @pytest.fixture(params=["sqlite", "postgres, 2 workers"])

@@ -1,7 +1,9 @@
-"""Which form the proofs have: the short one of `make test`, or the full one of `make prove`."""
+"""Which form tests have: the short one of `make test`, a longer one in CI, or the full one."""
 
 from __future__ import annotations
 
 import os
 
-IS_FULL = os.environ.get("FEEDKEEP_PROVE") == "full"
+_FORM = os.environ.get("FEEDKEEP_PROVE", "short")
+IS_FULL = _FORM == "full"
+IS_LONG = IS_FULL or _FORM == "long"

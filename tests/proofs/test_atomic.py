@@ -29,9 +29,8 @@ from feedkeep.rules.episode_actions import SentAction
 from feedkeep.rules.history import Undo
 from feedkeep.rules.subscriptions import want
 from feedkeep.security import passwords
-from feedkeep.service import Service
+from feedkeep.service import Service, logins
 from feedkeep.service.accounts import ImportedAccount
-from feedkeep.service.logins import MAX_SESSIONS_OF_AN_APP
 from feedkeep.store.base import Store
 from feedkeep.store.postgres import PostgresStore, connections
 from feedkeep.store.sqlite import SqliteStore
@@ -40,6 +39,8 @@ from feedkeep.store.sqlite.runner import Runner
 A, B, C = "https://a.example", "https://b.example", "https://c.example"
 GUIDS = [f"00000000-0000-4000-8000-00000000000{digit}" for digit in range(3)]
 NEVER = 10**9
+FEW_SESSIONS = 2
+"""How many an app may have here: all of them are begun for each fault."""
 
 Operation = Callable[[Service, str], Awaitable[object]]
 
@@ -237,6 +238,11 @@ async def admitted(service: Service, name: str) -> Admitted:
 
 
 @pytest.fixture(autouse=True)
+def few_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logins, "MAX_SESSIONS_OF_AN_APP", FEW_SESSIONS)
+
+
+@pytest.fixture(autouse=True)
 def one_action_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let an upload be taken in parts, of which each is looked up and saved by itself."""
     for store in ("sqlite", "postgres"):
@@ -286,7 +292,7 @@ async def prepare(service: Service, name: str) -> None:
         Admitted(account, "password"), [played("https://a.example/1.mp3", 1)]
     )
     await service.devices.describe(account.id, "phone", "phone", "mobile")
-    for _ in range(MAX_SESSIONS_OF_AN_APP):
+    for _ in range(FEW_SESSIONS):
         await service.logins.begin_session(Admitted(account, "password"), "app")
     admin = await service.accounts.create(f"{name}-admin", None, is_admin=True)
     invitation = (await service.invitations.invite(admin)).text

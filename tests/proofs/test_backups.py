@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from feedkeep_process import FEEDKEEP, FeedkeepProcess
+from feedkeep_process import FeedkeepProcess
 from postgres_server import PostgresServer, new_database
 from raw_client import RawClient
 
@@ -82,10 +82,10 @@ class Drill:
 
 async def with_backup(process: FeedkeepProcess, number: int) -> FeedkeepProcess:
     file = process.folder / f"{number}.backup"
-    await run(process, FEEDKEEP, "backup", file)
+    await asyncio.to_thread(process.must, "backup", str(file))
     database = f"sqlite:///{process.folder / 'restored.db'}"
     (process.folder / "restored.db").unlink(missing_ok=True)
-    await run(process, FEEDKEEP, "restore", file, "--database", database)
+    await asyncio.to_thread(process.must, "restore", str(file), "--database", database)
     file.unlink()
     return FeedkeepProcess(process.folder, database)
 
@@ -97,10 +97,10 @@ async def with_cp(process: FeedkeepProcess, _number: int) -> FeedkeepProcess:
 
 
 def test_backups_of_sqlite_hold_all_that_was_acknowledged(
-    start: Callable[..., FeedkeepProcess], amount: Callable[[int, int], int]
+    start: Callable[..., FeedkeepProcess], amount: Callable[..., int]
 ) -> None:
     drill = Drill(start("sqlite"))
-    assert asyncio.run(drill.wrong_backups(amount(5, 100), with_backup)) == []
+    assert asyncio.run(drill.wrong_backups(amount(3, 100, 5), with_backup)) == []
 
 
 def test_the_proof_notices_a_copy_of_the_file_alone(start: Callable[..., FeedkeepProcess]) -> None:
@@ -121,7 +121,7 @@ def postgres_service() -> Iterator[tuple[PostgresServer, FeedkeepProcess]]:
 
 
 def test_the_drill_with_pg_dump_holds_all_that_was_acknowledged(
-    amount: Callable[[int, int], int],
+    amount: Callable[..., int],
 ) -> None:
     with postgres_service() as (server, process):
 
@@ -132,7 +132,8 @@ def test_the_drill_with_pg_dump_holds_all_that_was_acknowledged(
             await run(process, programs / "pg_dump", "--format=custom", "--schema=feedkeep",
                       f"--file={file}", process.database)  # fmt: skip
             await run(process, programs / "pg_restore", f"--dbname={restored}", file)
-            await run(process, FEEDKEEP, "database", "restored", "--database", restored)
+            told = ("database", "restored", "--database", restored)
+            await asyncio.to_thread(process.must, *told)
             return FeedkeepProcess(process.folder, restored)
 
         drill = Drill(process)

@@ -100,18 +100,17 @@ class Finding:
         return (self.is_refused or self.is_found_by_check) and not self.is_wrong
 
 
-def findings(household: Household, places: int) -> list[Finding]:
-    chance, found = random.Random(5), []
+def findings(household: Household, places: int) -> Iterator[Finding]:
+    chance = random.Random(5)
     for _ in range(places):
         household.flip(chance)
-        found.append(household.ask_for_everything())
-    return found
+        yield household.ask_for_everything()
 
 
 def test_every_flipped_bit_is_noticed(
     start: Callable[..., FeedkeepProcess], amount: Callable[[int, int], int]
 ) -> None:
-    found = findings(Household(start("sqlite")), amount(2, 50))
+    found = list(findings(Household(start("sqlite")), amount(2, 50)))
     assert all(finding.is_noticed for finding in found), found
     assert any(finding.is_refused for finding in found)
 
@@ -119,8 +118,7 @@ def test_every_flipped_bit_is_noticed(
 def test_the_proof_notices_a_file_without_checksums(start: Callable[..., FeedkeepProcess]) -> None:
     household = Household(start("sqlite"))
     household.process.run_first("pages_have_no_checksums")
-    found = findings(household, 5)
-    assert not all(finding.is_noticed for finding in found)
+    assert not all(finding.is_noticed for finding in findings(household, 5))
 
 
 # A disk that is full, and one that cannot be written

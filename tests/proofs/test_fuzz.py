@@ -20,7 +20,7 @@ from forms import IS_FULL
 SENDERS = 32
 PASSWORD = "correct horse battery"
 STATUSES_OF_PROTOCOLS = {b"200", b"400", b"401", b"403", b"404", b"405"}
-SECONDS_FOR_AN_ANSWER = 0.15
+SECONDS_FOR_AN_ANSWER = 0.5
 INSIDE = re.compile(
     rb"SELECT |INSERT |UPDATE |Traceback|sqlite|postgres|apsw|asyncpg|falcon|uvicorn|python"
     rb"|\.py\b|/usr|/home|/tmp|object at 0x|\w+(?:Error|Exception)\b",

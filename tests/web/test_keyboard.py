@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 from feedkeep_process import FeedkeepProcess
+from forms import IS_LONG
 from playwright.sync_api import expect
 from visitor import NARROW, WIDE, Visit, title_of
 
 NAMES = [f"feed-{number:02}" for number in range(14)]
 URLS = [f"https://{name}.example/rss" for name in NAMES]
+ADDED = URLS if IS_LONG else URLS[:5]
 PASSWORD = "correct horse battery"
 
 
@@ -42,15 +44,15 @@ def test_the_keyboard_alone_does_the_main_journey(
         anna.sees_heading("Your list is empty")
 
         anna.tab_to(anna.field("Add a feed"))
-        for url in URLS:
+        for url in ADDED:
             keys.type(url)
             keys.press("Enter")
         press("Add")
-        anna.sees_many("Added %(number)s feed.", "Added %(number)s feeds.", len(URLS))
+        anna.sees_many("Added %(number)s feed.", "Added %(number)s feeds.", len(ADDED))
 
         anna.tab_to(anna.link("Skip to what this page is about"))
         keys.press("Enter")
-        for url in (URLS[2], URLS[9], URLS[13]):
+        for url in (ADDED[0], ADDED[2], ADDED[-1]):
             anna.tab_to(anna.page.get_by_role("checkbox", name=title_of(url), exact=True))
             keys.press("Space")
         press("Unsubscribe from the chosen ones")
