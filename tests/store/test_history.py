@@ -448,8 +448,13 @@ def test_who_made_the_present_states_is_forgotten_only_if_that_is_asked_for(
 def test_states_and_authors_of_an_account_share_the_bound_of_a_step(open_store: Callable) -> None:
     async def work(store: Store) -> None:
         await add_and_leave(store)
-        assert await sweep(store, 30, 3, with_authors=True) == [0, ALICE]
-        assert (await history(store)).states == [replace(BACK, author="")]
+        await make(store, change(40, feed(G2, 40), feed(G3, 39)))
+        after = AccountId(0)
+        for left in (2, 0):
+            after = await store.history.forget(after, Stamp(30), 3, with_authors=True) or after
+            states = (await history(store)).states
+            assert len([state for state in states if state.author]) == left
+            assert [state.ended for state in states] == [None] * 3
 
     run(open_store, work)
 
