@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from feedkeep.model import Author, CredentialKind, Guid, Stamp, Value
+from feedkeep.model import Author, CredentialKind, Guid, Stamp, Value, replace
 from feedkeep.rules.clock import later
 from feedkeep.rules.list_changes import FeedChange, What
 from feedkeep.rules.wipes import Wipe
@@ -17,6 +17,7 @@ FEEDS_OF_A_CHANGE = 200
 """How many feeds of a change a page shows; the others are counted."""
 
 _FEEDS_ON_A_PAGE = 1_000
+_MAX_SHOWN = 100
 # These are known by a guid that the change may not have touched.
 _NOT_ALONE = {What.MERGED, What.LED}
 _PRODUCT = re.compile(r"([^/(]+?)\s*/\s*v?\d")
@@ -112,7 +113,7 @@ def lines_of(listed: ListedChanges, devices: Mapping[str, str]) -> list[Line]:
     lines, room = [], _FEEDS_ON_A_PAGE
     for group in groups:
         changes = [listed.changes[number] for number in group]
-        feeds = [feed for change in changes for feed in change.feeds]
+        feeds = [feed for change in changes for feed in _joined(change.feeds)]
         shown = [change_of(feed) for feed in feeds[: min(room, FEEDS_OF_A_CHANGE)]]
         room -= len(shown) if len(feeds) > 1 else 0
         found = Counter(feed.what for feed in feeds)
@@ -130,18 +131,40 @@ def lines_of(listed: ListedChanges, devices: Mapping[str, str]) -> list[Line]:
 
 def change_of(feed: FeedChange) -> Change:
     """Return what became of a feed."""
-    name, other = titled(feed.feed_url)[0], ""
+    name, other = _name(feed.feed_url), ""
     if feed.old and feed.what in {What.MOVED, What.MERGED}:
-        other = titled(feed.old)[0]
+        other = _name(feed.old)
         if other == name:  # from http to https, for example
-            name, other = feed.feed_url, feed.old
+            name, other = _short(feed.feed_url), _short(feed.old)
     return Change(feed.what, None if feed.what in _NOT_ALONE else feed.guid, name, other)
 
 
+def _name(feed_url: str) -> str:
+    return _short(titled(feed_url)[0])
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…"
+
+
+def _joined(feeds: Sequence[FeedChange]) -> list[FeedChange]:
+    """Return what changed, where a merge is one thing even if it gave the other feed this URL."""
+    into = {feed.guid: feed for feed in feeds if feed.what is What.MERGED}
+    moved = {feed.guid: feed for feed in feeds if feed.what is What.MOVED and feed.guid in into}
+    return [
+        replace(feed, old=moved[feed.guid].old)
+        if feed.what is What.MERGED and feed.guid in moved
+        else feed
+        for feed in feeds
+        if feed.what is not What.MOVED or feed.guid not in moved
+    ]
+
+
 def shown_wipe(wipe: Wipe, author: Author | None, devices: Mapping[str, str]) -> ShownWipe:
-    """Return what a page says of a wipe."""
-    shown = [change_of(feed) for feed in wipe.feeds[:FEEDS_OF_A_CHANGE]]
-    return ShownWipe(wipe.stamps, who_of(author, devices), shown, len(wipe.feeds))
+    """Return what a page says of a wipe; a feed that was unsubscribed twice is one of them."""
+    feeds = list({feed.guid: feed for feed in wipe.feeds}.values())
+    shown = [change_of(feed) for feed in feeds[:FEEDS_OF_A_CHANGE]]
+    return ShownWipe(wipe.stamps, who_of(author, devices), shown, len(feeds))
 
 
 def who_of(author: Author | None, devices: Mapping[str, str]) -> Who:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from starlette.responses import Response
@@ -12,7 +12,7 @@ from feedkeep.http.pages.forms import Form, read_form, read_number
 from feedkeep.http.pages.shown_once import Note
 from feedkeep.http.problems import BAD_REQUEST, OK
 from feedkeep.http.requests import AdmittedRequest
-from feedkeep.model import AccountId, Stamp, replace
+from feedkeep.model import AccountId, Guid, Stamp, replace
 from feedkeep.rules.clock import later
 from feedkeep.rules.credentials import DAY_US
 from feedkeep.rules.guids import guid_or_none
@@ -41,11 +41,16 @@ class HistoryPage(Page):
         """Take changes back; if feeds were changed again since, ask what to do about them."""
         form = await read_form(request, max_fields=_MAX_FIELDS)
         account_id, wanted = request.admitted.account.id, _wanted(form)
-        back = form.text("back")
+        is_gone_only, back = form.text("gone") == "1", form.text("back")
+        if is_gone_only:
+            wanted = replace(wanted, guids=await self._gone(account_id, wanted.stamps))
         try:
             done = await self.service.history.undo(account_id, wanted, request.author())
+            if done.left and done.stamp is None:  # nothing was done, but something can be
+                asking = replace(wanted, when_changed=WhenChangedSince.ASK)
+                await self.service.history.preview_undo(account_id, asking)
         except ChangedSince as error:
-            return await self._ask(request, wanted, error, back)
+            return await self._ask(request, wanted, error, back, is_gone_only=is_gone_only)
         except UnknownChange:
             return self.leading_to(request, PLACE, Note("unknown-change"))
         except InvalidInput as error:
@@ -127,7 +132,13 @@ class HistoryPage(Page):
         )
 
     async def _ask(
-        self, request: AdmittedRequest, wanted: Undo, error: ChangedSince, back: str
+        self,
+        request: AdmittedRequest,
+        wanted: Undo,
+        error: ChangedSince,
+        back: str,
+        *,
+        is_gone_only: bool,
     ) -> Response:
         """Show what changed since, and let the person choose."""
         account_id = request.admitted.account.id
@@ -150,7 +161,8 @@ class HistoryPage(Page):
             count=error.feeds,
             others=len({feed.guid for feed in others.feeds}),
             stamps=stamps_text(wanted.stamps),
-            guids=wanted.guids or (),
+            is_gone_only=is_gone_only,
+            guids=() if is_gone_only else wanted.guids or (),
             back=await self._local(account_id, back),
             now=self.service.now(),
         )
@@ -196,6 +208,13 @@ class HistoryPage(Page):
             now=self.service.now(),
             **({"moment": None, "counts": None} | values),
         )
+
+    async def _gone(self, account_id: AccountId, stamps: Collection[Stamp]) -> list[Guid]:
+        """Return the guids of the feeds that changes removed; they may have added some, too."""
+        before = later(max(stamps, default=Stamp(0)), 1)
+        listed = await self.service.history.page(account_id, before, len(stamps))
+        changes = [change for change in listed.changes if change.stamp in set(stamps)]
+        return [feed.guid for change in changes for feed in change.feeds if is_gone(feed)]
 
     async def _note(self, account_id: AccountId, done: BroughtBack) -> Note:
         """Return what the next page says of what was taken back."""
