@@ -36,11 +36,15 @@ from feedkeep.model import (
     ActionSnapshot,
     Clock,
     Decision,
+    Entry,
+    EntryState,
     EpisodeAction,
     Guid,
+    HistoryPage,
     Page,
     PageRequest,
     Snapshot,
+    Stamp,
     SyncProgress,
     Token,
     TokenProgress,
@@ -49,6 +53,7 @@ from feedkeep.model import (
 )
 from feedkeep.model import Pointer as PointerEntry
 from feedkeep.rules import episode_actions
+from feedkeep.rules.entry_states import states_at
 from feedkeep.rules.episode_actions import SentAction
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.store.base import Store
@@ -115,6 +120,10 @@ def answer_of(outcome: object) -> object:
     return outcome
 
 
+def order_of(state: EntryState) -> tuple[int, Guid]:
+    return state.ended or 2**63, state.entry.guid
+
+
 class EveryStore(Rules):
     """An account in each store, beside the one that the rules keep in memory."""
 
@@ -161,7 +170,12 @@ class EveryStore(Rules):
     def ask(self, requests: Sequence[Request]) -> None:
         async def ask(store: Store) -> list[object]:
             outcomes = await asyncio.gather(
-                *(store.entries.change(self.account_id, r.guids, r.decide) for r in requests),
+                *(
+                    store.entries.change(
+                        self.account_id, r.guids, r.decide, author=f"{number} of {len(requests)}"
+                    )
+                    for number, r in enumerate(requests)
+                ),
                 return_exceptions=True,
             )
             return [answer_of(outcome) for outcome in outcomes]
@@ -169,6 +183,25 @@ class EveryStore(Rules):
         expected = [request.answer for request in requests]
         for name, answers in self.stores.on_each(ask).items():
             assert answers == expected, name
+
+    @invariant()
+    def every_store_has_the_same_history(self) -> None:
+        async def look(store: Store) -> tuple[dict[Guid, Entry], list[EntryState], HistoryPage]:
+            whole = await store.entries.whole(self.account_id, Stamp(0))
+            page = await store.history.page(self.account_id, Stamp(2**63 - 1), 3)
+            assert whole.history is not None
+            in_order = sorted(whole.history.states, key=order_of)
+            first = min(page.stamps, default=Stamp(0))
+            assert states_at(in_order, whole.last_stamp).keys() == whole.entries.keys()
+            touched = [s for s in in_order if (s.began or 0) >= first or (s.ended or 0) >= first]
+            assert sorted(page.states, key=order_of) == touched
+            return dict(whole.entries), in_order, page
+
+        found = self.stores.on_each(look)
+        for name, (entries, states, page) in found.items():
+            assert entries == self.entries, name
+            (_, as_sqlite, page_of_sqlite) = found["SQLite"]
+            assert (states, page.stamps) == (as_sqlite, page_of_sqlite.stamps), name
 
     @invariant()
     def every_store_has_what_the_rules_have(self) -> None:
