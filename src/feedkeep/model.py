@@ -647,11 +647,13 @@ class Preferences(Value, frozen=True):
         language: The tag of a language, such as "de".
         time_zone: The name of a time zone, such as "Europe/Berlin".
         theme: Light or dark.
+        meant: Stamp of the newest wipe of the list that was meant, and is not asked about again.
     """
 
     language: str | None = None
     time_zone: str | None = None
     theme: str | None = None
+    meant: Stamp = Stamp(0)
 
 
 class Owner(Value, frozen=True):

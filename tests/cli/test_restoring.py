@@ -59,11 +59,12 @@ def test_the_clocks_of_all_accounts_are_moved_where_other_means_restored_a_datab
     for name in (names[0], names[-1]):
         assert_moved(account(offline, name))
     before = account(offline, names[0])
-    [added] = offline.use(
+    changed = offline.use(
         lambda service: service.subscriptions.add(
             before.id, [want("https://a.example", None)], TESTER
         )
     )
+    [added] = changed.outcome
     assert isinstance(added, Added)
     assert added.subscription.subscription_changed > before.last_stamp
 

@@ -414,6 +414,8 @@ def test_each_feed_that_a_change_lists_is_brought_back_by_its_guid(
     assert what in [feed["what"] for feed in listed["feeds"]]
     undo(api, listed, guids=[feed["guid"] for feed in listed["feeds"] if feed["what"] == what])
     assert subscribed(api) == before
+
+
 def test_a_further_address_that_leads_to_a_feed_is_taken_back_by_the_guid_of_the_feed(
     api: httpx.Client, add: Any
 ) -> None:

@@ -182,6 +182,44 @@ def test_in_a_time_zone_that_is_not_known_it_is_utc(zone: str) -> None:
     assert Words("en", zone).moment(NOON) == Words("en").moment(NOON)
 
 
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (-5, {"en": "just now", "de": "gerade eben"}),
+        (59, {"en": "just now", "de": "gerade eben"}),
+        (60, {"en": "1 minute ago", "de": "vor 1 Minute"}),
+        (2 * 3_600 + 60, {"en": "2 hours ago", "fr": "il y a 2 heures"}),
+        (3 * 86_400, {"en": "3 days ago", "es": "hace 3 días"}),
+    ],
+)
+def test_how_long_ago_something_was_is_said_roughly(seconds: int, said: dict[str, str]) -> None:
+    now = stamp(2026, 3, 29)
+    for language, expected in said.items():
+        assert Words(language).ago(Stamp(now - seconds * 1_000_000), now) == expected
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin", "America/St_Johns", "No/Where"])
+def test_a_minute_of_a_form_is_read_as_it_was_written_in_the_time_zone(zone: str) -> None:
+    words = Words("en", zone)
+    moment = Stamp(stamp(2026, 7, 1) + 61_000_000)
+    assert words.read_local(words.local_minute(moment)) == moment - 1_000_000
+    assert words.time_zone == (zone if zone != "No/Where" else "UTC")
+
+
+def test_a_minute_that_no_calendar_has_is_none() -> None:
+    words = Words("en", "Europe/Berlin")
+    for text in (
+        "",
+        "x",
+        "2026-02-30T00:00",
+        "2026-01-01",
+        "\uff12026-01-01T00:00",
+        "0000-01-01T00:00",
+    ):
+        assert words.read_local(text) is None
+    assert words.read_local("2026-01-01T01:00:30") == stamp(2026, 1, 1) + 30_000_000
+
+
 @pytest.mark.parametrize("zone", ["UTC", "America/Los_Angeles", "Pacific/Kiritimati"])
 @pytest.mark.parametrize(
     ("language", "today", "yesterday", "before"),

@@ -22,6 +22,7 @@ from feedkeep.model import (
     Account,
     AccountId,
     Counts,
+    CredentialKind,
     Guid,
     Person,
     Preferences,
@@ -34,8 +35,10 @@ from feedkeep.model import (
 )
 from feedkeep.rules.apps import AppKind, ConnectedApp
 from feedkeep.rules.credentials import apps_that_refuse
+from feedkeep.rules.list_changes import What
 from feedkeep.service import Health
 from feedkeep.web.apps import GUIDES
+from feedkeep.web.changes import Change, Line, ShownWipe, Who
 from feedkeep.web.imports import Preview
 from feedkeep.web.rows import Listing, row_of
 
@@ -62,6 +65,7 @@ LINK = "https://f.example/1"
 
 WITHOUT_VALUES = [
     *("nothing-to-take-back", "nothing-chosen", "nothing-changed", "moved", "merged"),
+    *("unknown-change", "meant"),
     *("disconnected", "signed-out", "signed-out-others", "new-password", "saved"),
     *("welcome", "welcome-but", "account-deleted", "withdrawn"),
 ]
@@ -70,7 +74,9 @@ NOTES: dict[str, list[dict[str, Any]]] = {
     "none-added": [{"refused": 1}, {"refused": 2}],
     "unsubscribed": [{"name": "a.example/1"}, {"name": "", "count": 2}],
     "subscribed": [{"name": "a.example/1"}, {"name": "", "count": 2}],
-    "taken-back": [{"count": 1}, {"count": 2, "first": 1, "last": 2, "is_subscribed": True}],
+    "taken-back": [{"count": 1, "left": 1}, {"count": 2, "left": 2, "stamps": "1,2"}],
+    "back": [{"count": 1, "left": 0}, {"count": 2, "left": 0, "stamps": "1"}],
+    "restored": [{"count": count, "moment": NOW, "stamps": "1"} for count in (1, 2)],
     "deleted": [{"name": "a.example/1"}],
     **{
         f"account-{action}": [{"name": "ben"}]
@@ -96,6 +102,63 @@ FEEDS: dict[str, Any] = {
     "stamp": NOW,
     "subscribed_count": 1_234,
     "unsubscribed_count": 1,
+    "wipe": None,
+    "now": NOW,
+}
+NAME = "a.example/1"
+CHANGES = [Change(what, FEED.guid, NAME, "b.example/1") for what in What]
+DOERS = [
+    Who(None),
+    Who(CredentialKind.BROWSER, "Chrome"),
+    Who(CredentialKind.COMMAND),
+    Who(CredentialKind.FEEDKEEP),
+    Who(CredentialKind.TOKEN),
+    Who(CredentialKind.SESSION, "AntennaPod", "1"),
+    Who(CredentialKind.PASSWORD, "gPodder"),
+]
+LINES = [
+    *(Line([NOW], DOERS[0], [(one.what, 1)], [one], 1) for one in CHANGES),
+    *(Line([NOW], doer, [(what, 1) for what in What], CHANGES, 9) for doer in DOERS),
+    Line([NOW, Stamp(NOW - DAY)], DOERS[0], [(what, 2) for what in What], CHANGES, 1_234),
+    Line([NOW], DOERS[0], [(What.MERGED, 1)], [Change(What.MERGED, None, NAME, "")], 1),
+    Line([NOW], DOERS[0], [], [], 0),
+]
+WIPES = [ShownWipe([NOW], doer, CHANGES[:1], total) for doer in DOERS for total in (1, 2, 1_234)]
+HISTORY: dict[str, Any] = {
+    "lines": LINES,
+    "days": 90,
+    "wipe": None,
+    "is_newest": True,
+    "has_more": False,
+    "known_from": NOW,
+    "is_all": True,
+    "now": Stamp(NOW + DAY),
+}
+CHANGED_SINCE: dict[str, Any] = {
+    "lines": LINES,
+    "more": 1,
+    "count": 1,
+    "others": 1,
+    "stamps": "1",
+    "is_gone_only": True,
+    "guids": [FEED.guid],
+    "back": "/",
+    "now": NOW,
+}
+RESTORE: dict[str, Any] = {
+    "days": 90,
+    "known_from": NOW,
+    "now": NOW,
+    "moment": None,
+    "counts": None,
+}
+PREVIEWED: dict[str, Any] = RESTORE | {
+    "moment": NOW,
+    "keeps_added": True,
+    "counts": [1, 1, 1],
+    "back": CHANGES[:1],
+    "gone": CHANGES[:1],
+    "others": CHANGES[:1],
 }
 ACCOUNT: dict[str, Any] = {
     "is_fresh": False,
@@ -109,6 +172,10 @@ FEED_PAGE: dict[str, Any] = {
     "row": row_of(FEED),
     "former_urls": ["https://b.example"],
     "former_guids": [FEED.guid],
+    "lines": LINES[:1],
+    "guids": [FEED.guid],
+    "has_more": True,
+    "now": NOW,
 }
 PEOPLE: dict[str, Any] = {
     "people": [Person(ZOE, None), Person(BEN, NOW), Person(BEN, Stamp(NOW - DAY))],
@@ -171,6 +238,28 @@ STATES: dict[str, list[dict[str, Any]]] = {
         FEEDS | {"problems": {"urls": [("x", TOO_LONG)] * 22, "list": TOO_LONG}},
         *(FEEDS | {"note": Note(kind, v)} for kind, values in NOTES.items() for v in values),
     ],
+    "web/changed_since.html": [
+        CHANGED_SINCE,
+        CHANGED_SINCE | {"more": 2, "count": 2, "others": 2},
+        CHANGED_SINCE | {"others": 0},
+    ],
+    "web/history.html": [
+        HISTORY,
+        *(HISTORY | {"wipe": wipe} for wipe in WIPES),
+        HISTORY | {"is_all": False, "is_newest": False, "days": 1},
+        HISTORY | {"has_more": True, "problems": {"undo": TOO_LONG}},
+        HISTORY | {"lines": []},
+        HISTORY | {"lines": [], "is_newest": False},
+        {"lines": [], "days": 0, "wipe": None},
+    ],
+    "web/restore.html": [
+        RESTORE,
+        RESTORE | {"days": 0},
+        RESTORE | {"problems": {"moment": TOO_LONG}, "moment": NOW},
+        PREVIEWED,
+        PREVIEWED | {"counts": [3, 2, 1_234], "keeps_added": False},
+        PREVIEWED | {"counts": [0, 0, 0], "back": [], "gone": [], "others": []},
+    ],
     "web/guide.html": [
         {
             "app": kind,
@@ -217,7 +306,13 @@ STATES: dict[str, list[dict[str, Any]]] = {
 }
 """What each page is given, in each state that has words of its own."""
 
-PARTS = {"shared/layout.html", "web/base.html", "web/parts.html", "web/steps.html"}
+PARTS = {
+    "shared/layout.html",
+    "web/base.html",
+    "web/changes.html",
+    "web/parts.html",
+    "web/steps.html",
+}
 """What other templates include."""
 
 

@@ -8,7 +8,7 @@ import pytest
 from running import DAY, HOME, PASSWORD, Clock, run
 
 from feedkeep.errors import AccountError, InvalidInput, NotAuthorized
-from feedkeep.model import Account, Admitted, CredentialKind, Preferences, Scope
+from feedkeep.model import Account, Admitted, CredentialKind, Preferences, Scope, Stamp
 from feedkeep.rules.apps import MAX_ENDED_TOKENS, MAX_TOKENS, AppKind
 from feedkeep.rules.credentials import day_of, read_session, read_token
 from feedkeep.rules.login_links import login_of
@@ -192,5 +192,20 @@ def test_preferences_are_stored_for_each_account_and_bounded(open_store: Callabl
             await service.preferences.change(bob.id, Preferences(theme="x" * 65))
         assert await service.preferences.of(bob.id) == Preferences(theme="light")
         assert await service.preferences.of(eve.id) == Preferences()
+
+    run(open_store, work)
+
+
+def test_a_wipe_that_was_meant_is_kept_beside_the_preferences_and_only_rises(
+    open_store: Callable,
+) -> None:
+    async def work(service: Service, store: Store, clock: Clock) -> None:
+        bob = await service.accounts.create("Bob", PASSWORD)
+        await service.preferences.change(bob.id, Preferences(theme="dark"))
+        for meant in (5, 9, 7):
+            await service.preferences.note_meant(bob.id, Stamp(meant))
+        assert await service.preferences.of(bob.id) == Preferences(theme="dark", meant=Stamp(9))
+        await service.preferences.change(bob.id, Preferences(language="de"))
+        assert await service.preferences.of(bob.id) == Preferences(language="de", meant=Stamp(9))
 
     run(open_store, work)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from feedkeep_process import FeedkeepProcess
-from page_client import PageClient, signed_in
+from page_client import PageClient, Shown, signed_in
 
 from feedkeep.rules.feed_urls import parse_feed_url
 
@@ -25,6 +25,12 @@ def guid(number: int) -> str:
 def add(anna: PageClient, count: int) -> None:
     lines = "\r\n".join(url(number) for number in range(count))
     assert anna.post("/feeds/add", {"urls": lines}).note.startswith("Added")
+
+
+def undo(anna: PageClient, page: Shown) -> Shown:
+    """Press the button that a note has."""
+    fields = {field: page.values(field)[0] for field in ("stamps", "back")}
+    return anna.post("/changes/undo", fields)
 
 
 def listed(anna: PageClient, path: str = "/") -> set[str]:
@@ -75,34 +81,41 @@ def test_five_feeds_are_unsubscribed_at_once_and_taken_back(anna: PageClient) ->
     assert "Unsubscribed from 5 feeds." in page.note
     assert listed(anna) == {guid(5), guid(6)}
     assert listed(anna, "/?show=unsubscribed") == set(five)
-    undo = {name: page.values(name)[0] for name in ("first", "last", "is_subscribed")}
-    assert "5 feeds are as they were" in anna.post("/feeds/undo", undo).note
+    assert "5 feeds are back." in undo(anna, page).note
     assert listed(anna) == {guid(number) for number in range(7)}
-    assert "nothing left to take back" in anna.post("/feeds/undo", undo).note
+    assert "nothing left to take back" in undo(anna, page).note
 
 
-def test_taking_back_leaves_alone_what_another_device_has_changed_since(
-    anna: PageClient, feedkeep: FeedkeepProcess
-) -> None:
-    add(anna, 3)
-    page = anna.post("/feeds/unsubscribe", {"feed": [guid(0), guid(1)]})
-    name = anna.get("/account").reply.text.split("<h1>")[1].split("<")[0]
-    with feedkeep.client(name) as phone:
-        phone.patch(f"/subscriptions/{guid(0)}", json={"is_subscribed": True})
-        phone.patch(f"/subscriptions/{guid(0)}", json={"is_subscribed": False})
-        phone.patch(f"/subscriptions/{guid(2)}", json={"is_subscribed": False})
-    undo = {field: page.values(field)[0] for field in ("first", "last", "is_subscribed")}
-    anna.post("/feeds/undo", undo)
+def test_adding_is_taken_back_and_leaves_nothing_among_the_unsubscribed(anna: PageClient) -> None:
+    page = anna.post("/feeds/add", {"urls": url(1)})
+    assert "Added 1.example/feed." in page.note
+    page = undo(anna, page)
+    assert "1 feed is as it was" in page.note
+    assert listed(anna) == listed(anna, "/?show=unsubscribed") == set()
+    assert "1 feed is back." in undo(anna, page).note
     assert listed(anna) == {guid(1)}
 
 
-def test_adding_is_taken_back_too(anna: PageClient) -> None:
-    page = anna.post("/feeds/add", {"urls": url(1)})
-    assert "Added 1.example/feed." in page.note
-    undo = {name: page.values(name)[0] for name in ("first", "last", "is_subscribed")}
-    anna.post("/feeds/undo", undo)
-    assert listed(anna) == set()
-    assert listed(anna, "/?show=unsubscribed") == {guid(1)}
+def test_a_move_a_merge_and_a_deletion_are_taken_back(anna: PageClient) -> None:
+    add(anna, 2)
+    page = anna.post(f"/feeds/{guid(0)}/move", {"new_url": "https://new.example/feed"})
+    assert "1 feed is as it was" in undo(anna, page).note
+    assert anna.get("/").text.count("0.example/feed") == 1
+    page = anna.post(f"/feeds/{guid(0)}/merge", {"other_url": url(1)})
+    assert listed(anna) == {guid(1)}
+    undo(anna, page)
+    assert listed(anna) == {guid(0), guid(1)}
+    page = anna.post(f"/feeds/{guid(0)}/delete")
+    assert "1 feed is back." in undo(anna, page).note
+    assert listed(anna) == {guid(0), guid(1)}
+
+
+def test_an_import_is_taken_back(anna: PageClient) -> None:
+    add(anna, 1)
+    page = anna.post("/import/carry-out", {"list": f"{url(0)}\n{url(1)}\n{url(2)}"})
+    assert "Added 2 feeds." in page.note
+    undo(anna, page)
+    assert listed(anna) == {guid(0)}
 
 
 def test_one_feed_is_unsubscribed_by_its_own_button_whatever_is_chosen(anna: PageClient) -> None:

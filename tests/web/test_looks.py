@@ -144,6 +144,42 @@ def test_pages_of_the_list(visitor: Visitor) -> None:
     assert not tour.flaws, "\n".join(tour.flaws)
 
 
+def test_pages_of_the_history(service: FeedkeepProcess, visitor: Visitor, name: str) -> None:
+    visitor.expected = {400, 409}
+    tour = Tour(visitor)
+    visitor.follow("History")
+    tour.look_for("Nothing has changed yet.")
+    visitor.open("/")
+    visitor.add(*URLS, "https://i.example/feed")
+    visitor.feed("i.example/feed").wait_for()
+    with service.client(name) as app:
+        app.put(f"/subscriptions/{name}/pixel.json", json=URLS[:1])
+    visitor.open("/")
+    tour.look_for("Bring them back")
+    visitor.follow("History")
+    visitor.page.locator("summary").first.click()
+    visitor.page.locator("summary").last.click()
+    tour.look("History")
+    oldest = visitor.page.locator(".changes > li").last
+    oldest.get_by_role("button", name="Take back").first.click()
+    tour.look("Changed again since")
+    visitor.press("Take all of them back")
+    tour.look_for("Undo")
+    visitor.follow("History")
+    visitor.link("As it was before this").first.click()
+    tour.look_for("These come back")
+    visitor.press("Restore the list")
+    tour.look_for("Undo")
+    visitor.follow("Choose a moment and restore the whole list")
+    tour.look("Restore the list")
+    visitor.open("/changes/restore?moment=1999-01-01T00:00")
+    tour.look_for("The history of this list does not go back that far. Choose a later moment.")
+    visitor.open("/")
+    visitor.feed("a.example/feed").click()
+    tour.look("What happened to it")
+    assert not tour.flaws, "\n".join(tour.flaws)
+
+
 def test_pages_of_apps(service: FeedkeepProcess, visitor: Visitor, name: str) -> None:
     visitor.expected = {401, 403, 404}
     tour = Tour(visitor)

@@ -200,7 +200,8 @@ def test_after_signing_out_nobody_reads_the_list_by_going_back(anna: Visitor) ->
     [
         "/feeds/add",
         "/feeds/unsubscribe",
-        "/feeds/undo",
+        "/changes/undo",
+        "/changes/meant",
         "/import/carry-out",
         "/account/password",
         "/people/invite",

@@ -235,7 +235,16 @@ def test_nobody_sees_or_changes_what_is_another_s(
         assert ben.post(f"/feeds/{guid}/{form}", data).status == 404
     for form in ("unsubscribe", "subscribe"):
         ben.post(f"/feeds/{form}", {"feed": guid, "only": guid})
-    ben.post("/feeds/undo", {"first": "1", "last": "9" * 17, "is_subscribed": "1"})
+    stamps = anna.get("/changes").values("stamps")
+    assert stamps
+    for stamp in stamps:
+        for when in ("ask", "leave", "overwrite"):
+            data = {"stamps": stamp, "guid": guid, "when": when}
+            assert "not in the history" in ben.post("/changes/undo", data).note
+    for page in ("/changes", f"/changes/restore?at={stamps[0]}"):
+        assert "secret.example" not in ben.get(page).reply.text
+    ben.post("/changes/restore", {"at": stamps[0], "keep": "0"})
+    ben.post("/changes/meant", {"stamps": "9" * 17})
     ben.post("/apps/disconnect", {"id": number})
     assert anna.get("/").reply.text == before
     assert anna.get("/apps").values("id") == [number]

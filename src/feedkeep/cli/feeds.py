@@ -160,8 +160,8 @@ async def _import(service: Service, name: str, feeds: Sequence[ListedFeed]) -> _
         for start in range(0, len(feeds), FEEDS_AT_ONCE):
             chunk = feeds[start : start + FEEDS_AT_ONCE]
             items = [want(feed.feed_url, feed.guid) for feed in chunk]
-            results = await service.subscriptions.add(account.id, items, author)
-            for feed, result in zip(chunk, results, strict=True):
+            added = await service.subscriptions.add(account.id, items, author)
+            for feed, result in zip(chunk, added.outcome, strict=True):
                 if not isinstance(result, Added):
                     url = shortened(feed.feed_url)
                     tally.refused.append(f"{feed.place}: {shortened(result.message)} ({url})")

@@ -109,15 +109,10 @@ async def _subscriptions(
     known = set(so_far.feeds)
     new_there = [feed for feed in feeds if feed not in known]
     author = command_author("migrate-from")
-    results = [
-        result
-        for start in range(0, len(new_there), FEEDS_AT_ONCE)
-        for result in await service.subscriptions.add(
-            account.id,
-            [want(feed, None) for feed in new_there[start : start + FEEDS_AT_ONCE]],
-            author,
-        )
-    ]
+    results: list[Added | Refused] = []
+    for start in range(0, len(new_there), FEEDS_AT_ONCE):
+        items = [want(feed, None) for feed in new_there[start : start + FEEDS_AT_ONCE]]
+        results += (await service.subscriptions.add(account.id, items, author)).outcome
     refused = {result.feed_url for result in results if isinstance(result, Refused)}
     here = [feed for feed in feeds if feed not in refused]
     await service.migrations.note(account.id, where, replace(so_far, feeds=here))

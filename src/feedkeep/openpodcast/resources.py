@@ -47,10 +47,10 @@ class SubscriptionsResource:
         body = await request.body(self._max_body_bytes)
         is_long = len(body) > LONG_BYTES
         wanted = await beside(is_long, self._wanted, body)
-        results = await self._service.subscriptions.add(
+        added = await self._service.subscriptions.add(
             request.admitted.account.id, wanted, request.author()
         )
-        return JsonResponse(await beside(is_long, lambda: encode(wire.add_reply(results))))
+        return JsonResponse(await beside(is_long, lambda: encode(wire.add_reply(added.outcome))))
 
     def _wanted(self, body: bytes) -> list[Wanted | Refused]:
         wanted = decode(wire.ADD_REQUEST, body)
@@ -88,10 +88,10 @@ class SubscriptionResource:
 
     async def delete(self, request: AdmittedRequest) -> Response:
         """Delete it; a tombstone stays."""
-        deletion = await self._service.subscriptions.delete(
+        deleted = await self._service.subscriptions.delete(
             request.admitted.account.id, request.parameters["guid"], request.author()
         )
-        return JsonResponse(encode(wire.deleted_reply(deletion)), 202)
+        return JsonResponse(encode(wire.deleted_reply(deleted.outcome)), 202)
 
 
 class DeletionResource:

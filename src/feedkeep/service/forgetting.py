@@ -11,7 +11,7 @@ import structlog
 from feedkeep.errors import StoreUnavailable
 from feedkeep.model import AccountId, Now
 from feedkeep.rules.clock import later
-from feedkeep.rules.credentials import DAY_US
+from feedkeep.rules.credentials import DAY_US, day_of
 from feedkeep.store.base import Store
 
 STATES_IN_A_STEP = 100
@@ -44,7 +44,9 @@ class Forgetting:
 
     async def step(self, after: AccountId) -> AccountId | None:
         """Do one step; return the account to go on after, or None after the last one."""
-        until = later(self._now(), -self._days * DAY_US)
+        now = self._now()
+        # By days, so that an account from which nothing goes is written once a day at most.
+        until = later(day_of(now), -self._days * DAY_US) if self._days else now
         return await self._store.history.forget(
             after, until, STATES_IN_A_STEP, with_authors=self._days == 0
         )

@@ -13,10 +13,13 @@ from feedkeep.model import (
     Decision,
     DocumentKind,
     DocumentName,
+    EntryState,
     Guid,
+    HistoryPage,
     Now,
     Snapshot,
     Stamp,
+    Subscription,
     Value,
     replace,
 )
@@ -38,6 +41,9 @@ NEWEST = Stamp(2**63 - 1)
 """A stamp after all that are given out."""
 
 _LOOKED_AT_FOR_WIPES = 50
+_ASKED_ABOUT_DAYS = 30
+# A wipe takes six feeds of ten or more; it is none any longer if half of them are back.
+_FEWEST_GONE = 4
 
 _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -103,24 +109,53 @@ class ListHistory:
         account_id: AccountId,
         before: Stamp = NEWEST,
         per_page: int = 50,
-        guid: Guid | None = None,
     ) -> ListedChanges:
-        """Return the newest changes before a stamp; with `guid`, only those of its entry."""
-        found = await self._store.history.page(account_id, before, per_page + 1, guid)
+        """Return the newest changes before a stamp."""
+        found = await self._store.history.page(account_id, before, per_page + 1)
         known_from = max(found.known_from, self._horizon())
         stamps = [stamp for stamp in found.stamps if stamp > known_from] if self._days else []
-        shown = replace(found, stamps=stamps[:per_page])
+        shown = replace(found, stamps=stamps[:per_page], known_from=known_from)
         whole = await self._store.entries.whole(account_id)
-        is_long = len(found.states) + len(whole.entries) > LONG_LIST
-        changes = await beside(is_long, changes_on, shown, whole.entries)
-        return ListedChanges(changes, _authors(changes), known_from, len(stamps) > per_page)
+        return await _listed(shown, whole, has_more=len(stamps) > per_page)
 
-    async def wipes(self, account_id: AccountId) -> tuple[ListedChanges, list[Wipe]]:
-        """Return the newest changes of a list, and the wipes among them that still hurt."""
-        listed = await self.page(account_id, per_page=_LOOKED_AT_FOR_WIPES)
-        whole = await self._store.entries.whole(account_id)
-        found = wipes(listed.changes, listed.authors, whole.entries, whole.counts.subscribed)
-        return listed, found
+    async def of_feed(
+        self, account_id: AccountId, guids: Sequence[Guid], whole: Snapshot, count: int
+    ) -> ListedChanges:
+        """Return the newest changes of one feed; `guids` are its present one and former ones.
+
+        `whole` is the list as it is.
+        """
+        states: list[EntryState] = []
+        stamps: set[Stamp] = set()
+        known_from = self._horizon()
+        for guid in guids if self._days else ():
+            found = await self._store.history.page(account_id, NEWEST, count + 1, guid)
+            states += found.states
+            stamps.update(found.stamps)
+            known_from = max(known_from, found.known_from)
+        newest = sorted((stamp for stamp in stamps if stamp > known_from), reverse=True)
+        shown = HistoryPage(newest[:count], states, known_from)
+        return await _listed(shown, whole, has_more=len(newest) > count)
+
+    async def newest_wipe(
+        self, account_id: AccountId, whole: Snapshot, after: Stamp
+    ) -> tuple[Wipe, Author | None] | None:
+        """Return the newest wipe of the last 30 days that still hurts, and who made it.
+
+        `whole` is the list as it is. Only a wipe after a stamp counts. The history is not even
+        asked if hardly any feed was unsubscribed since: that is so for nearly every list.
+        """
+        since = max(after, later(self._now(), -_ASKED_ABOUT_DAYS * DAY_US))
+        if not self._days or _gone_since(whole, since) < _FEWEST_GONE:
+            return None
+        found = await self._store.history.page(account_id, NEWEST, _LOOKED_AT_FOR_WIPES)
+        known_from = max(found.known_from, self._horizon())
+        stamps = [stamp for stamp in found.stamps if stamp > known_from]
+        listed = await _listed(replace(found, stamps=stamps), whole, has_more=False)
+        for wipe in wipes(listed.changes, listed.authors, whole.entries, whole.counts.subscribed):
+            if wipe.stamps[0] > since:
+                return wipe, listed.author_of(wipe)
+        return None
 
     async def undo(self, account_id: AccountId, wanted: Undo, by: Author) -> BroughtBack:
         """Take changes back, in one step or not at all; the result can be undone as well.
@@ -180,7 +215,8 @@ class ListHistory:
         self._check_kept()
         apps = await self._store.documents.of(account_id, DocumentKind.SPELLINGS)
         names = [DocumentName(app.kind, app.name) for app in apps]
-        done = await self._changes.make(account_id, None, decide, by, names, first)
+        made = await self._changes.make(account_id, None, decide, by, names, first)
+        done = made.outcome
         # A phone that was told to remove a feed has forgotten what was played of it.
         try:
             await self._actions.tell_anew(account_id, done.podcasts)
@@ -230,6 +266,19 @@ def _held(snapshot: Snapshot) -> set[Guid]:
     """Return the derived guids of the URLs that apps have for feeds that moved."""
     apps = (read_spellings(document.body) for document in snapshot.documents.values())
     return {guid for app in apps for guid in app.known}
+
+
+def _gone_since(whole: Snapshot, stamp: Stamp) -> int:
+    return sum(
+        isinstance(entry, Subscription) and not entry.is_subscribed and entry.status_changed > stamp
+        for entry in whole.entries.values()
+    )
+
+
+async def _listed(shown: HistoryPage, whole: Snapshot, *, has_more: bool) -> ListedChanges:
+    is_long = len(shown.states) + len(whole.entries) > LONG_LIST
+    changes = await beside(is_long, changes_on, shown, whole.entries)
+    return ListedChanges(changes, _authors(changes), shown.known_from, has_more)
 
 
 def _first(wanted: Undo) -> Stamp:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from typing import Generic
 
 import structlog
 
@@ -17,6 +18,8 @@ from feedkeep.model import (
     Snapshot,
     Stamp,
     T,
+    T_co,
+    Value,
 )
 from feedkeep.rules.wipes import WINDOW_US, is_wipe, who
 from feedkeep.service.authors import write_author
@@ -25,6 +28,19 @@ from feedkeep.store.base import Store
 _MAX_TALLIES = 10_000
 
 _log: structlog.stdlib.BoundLogger = structlog.get_logger()
+
+
+class Changed(Value, Generic[T_co], frozen=True):
+    """What became of a list.
+
+    Attributes:
+        outcome: What the rule tells of it.
+        stamp: The stamp by which the change is undone; None if nothing was changed, or if no
+            history is kept.
+    """
+
+    outcome: T_co
+    stamp: Stamp | None
 
 
 class ListChanges:
@@ -45,12 +61,16 @@ class ListChanges:
         by: Author,
         documents: Sequence[DocumentName] = (),
         history_from: Stamp | None = None,
-    ) -> T:
+    ) -> Changed[T]:
         """Do what `Entries.change` says, and keep that `by` did it."""
         counts = [0, 0]
+        stamp: Stamp | None = None
 
         def decide_and_count(snapshot: Snapshot) -> Decision[T]:
+            nonlocal stamp
             decision = decide(snapshot)
+            is_change = len(decision.saved) > len(decision.restamped) or bool(decision.forgotten)
+            stamp = decision.stamp if is_change and self._is_kept else None
             counts[:] = snapshot.counts.subscribed, decision.counts.subscribed
             return decision
 
@@ -65,7 +85,7 @@ class ListChanges:
         before, after = counts
         if after < before:
             self._note(account_id, by, before, before - after)
-        return outcome
+        return Changed(outcome, stamp)
 
     def _note(self, account_id: AccountId, by: Author, subscribed: int, unsubscribed: int) -> None:
         """Log it if an app has wiped a list: with this request, or with those before it."""

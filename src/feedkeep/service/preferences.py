@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 
 from feedkeep.errors import InvalidInput
-from feedkeep.model import AccountId, DocumentKind, Preferences
+from feedkeep.model import AccountId, DocumentKind, Preferences, Stamp, replace
 from feedkeep.service.documents import as_json
 from feedkeep.store.base import Store
 
@@ -24,10 +26,10 @@ class AccountPreferences:
     async def of(self, account_id: AccountId) -> Preferences:
         """Return an account's preferences; none are set at first."""
         body = await self._store.documents.body(account_id, DocumentKind.PREFERENCES, _NAME)
-        return _PREFERENCES.decode(body) if body else Preferences()
+        return _read(body)
 
     async def change(self, account_id: AccountId, wanted: Preferences) -> None:
-        """Set all preferences of an account; which values make sense is up to the caller.
+        """Set language, time zone and theme; which values make sense is up to the caller.
 
         Raises:
             InvalidInput: One of them is too long.
@@ -36,6 +38,24 @@ class AccountPreferences:
         for text in (wanted.language, wanted.time_zone, wanted.theme):
             if text is not None and len(text) > MAX_CHARACTERS:
                 raise InvalidInput(f"A preference has at most {MAX_CHARACTERS} characters.")
-        await self._store.documents.change(
-            account_id, DocumentKind.PREFERENCES, _NAME, lambda *_: as_json(wanted)
-        )
+        await self._change(account_id, lambda known: replace(wanted, meant=known.meant))
+
+    async def note_meant(self, account_id: AccountId, stamp: Stamp) -> None:
+        """Keep that a wipe of the list, and all before it, were meant.
+
+        Raises:
+            NotAuthorized: The account is gone.
+        """
+        await self._change(account_id, lambda known: replace(known, meant=max(known.meant, stamp)))
+
+    async def _change(
+        self, account_id: AccountId, changed: Callable[[Preferences], Preferences]
+    ) -> None:
+        def decide(body: str | None, _: int) -> str:
+            return as_json(changed(_read(body)))
+
+        await self._store.documents.change(account_id, DocumentKind.PREFERENCES, _NAME, decide)
+
+
+def _read(body: str | None) -> Preferences:
+    return _PREFERENCES.decode(body) if body else Preferences()

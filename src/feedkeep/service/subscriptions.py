@@ -21,10 +21,9 @@ from feedkeep.model import (
 from feedkeep.rules import many, subscriptions
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.guids import guid_or_none, parse_guid
-from feedkeep.rules.many import StatusChange
 from feedkeep.rules.room import Limits
 from feedkeep.rules.subscriptions import Added, Refused, Update, Updated, Wanted
-from feedkeep.service.list_changes import ListChanges
+from feedkeep.service.list_changes import Changed, ListChanges
 from feedkeep.store.base import Store
 from feedkeep.turns import LONG_LIST, beside
 
@@ -39,7 +38,7 @@ class Subscriptions:
 
     async def add(
         self, account_id: AccountId, items: Sequence[Wanted | Refused], by: Author
-    ) -> list[Added | Refused]:
+    ) -> Changed[list[Added | Refused]]:
         """Add all items in one step; each is accepted or refused on its own."""
         return await self._changes.make(
             account_id,
@@ -81,14 +80,12 @@ class Subscriptions:
             None if new_guid is None else parse_guid(new_guid),
             is_subscribed,
         )
-        return await self._changes.make(
-            account_id,
-            [present, *wanted.guids()],
-            lambda snapshot: subscriptions.update(snapshot, present, wanted, self._limits),
-            by,
-        )
+        changed = await self._update(account_id, present, wanted, by)
+        return changed.outcome
 
-    async def merge(self, account_id: AccountId, guid: Guid, other_url: str, by: Author) -> Guid:
+    async def merge(
+        self, account_id: AccountId, guid: Guid, other_url: str, by: Author
+    ) -> Changed[Guid]:
         """Make a subscription one with another, which has a URL; return the guid of both.
 
         The URL of the first one stays its URL.
@@ -101,16 +98,25 @@ class Subscriptions:
         if other is None or other.subscription.guid == guid:
             raise InvalidInput("There is no other feed with this address in your list.")
         wanted = other.subscription.guid
-        await self.update(account_id, guid, by, new_guid=wanted)
-        return wanted
+        changed = await self._update(account_id, guid, Update(new_guid=wanted), by)
+        return Changed(wanted, changed.stamp)
+
+    async def _update(
+        self, account_id: AccountId, guid: Guid, wanted: Update, by: Author
+    ) -> Changed[Updated]:
+        return await self._changes.make(
+            account_id,
+            [guid, *wanted.guids()],
+            lambda snapshot: subscriptions.update(snapshot, guid, wanted, self._limits),
+            by,
+        )
 
     async def set_subscribed(
         self, account_id: AccountId, guids: Sequence[str], is_subscribed: bool, by: Author
-    ) -> StatusChange | None:
+    ) -> Changed[int]:
         """Subscribe to feeds of the list, or unsubscribe from them, in one step.
 
-        Guids that the account does not have are passed over. Returns what was changed, which
-        `take_back` undoes; None if nothing was.
+        Guids that the account does not have are passed over. Returns how many feeds were changed.
 
         Raises:
             InvalidInput: The list has no room; nothing is changed.
@@ -123,18 +129,7 @@ class Subscriptions:
             by,
         )
 
-    async def take_back(
-        self, account_id: AccountId, change: StatusChange, by: Author
-    ) -> StatusChange | None:
-        """Undo a change, but for the feeds that were changed again since then.
-
-        Raises as `set_subscribed` does, and returns what it returns.
-        """
-        return await self._changes.make(
-            account_id, None, lambda snapshot: many.take_back(snapshot, change, self._limits), by
-        )
-
-    async def delete(self, account_id: AccountId, guid: str, by: Author) -> Deletion:
+    async def delete(self, account_id: AccountId, guid: str, by: Author) -> Changed[Deletion]:
         """Delete a subscription; its tombstone stays.
 
         Raises:

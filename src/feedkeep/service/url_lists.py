@@ -27,7 +27,7 @@ from feedkeep.rules.subscriptions import Added, Refused, Wanted, guids_wanted, w
 from feedkeep.rules.url_lists import Synced, UrlChanges
 from feedkeep.service.documents import as_json
 from feedkeep.service.episode_actions import EpisodeActions
-from feedkeep.service.list_changes import ListChanges
+from feedkeep.service.list_changes import Changed, ListChanges
 from feedkeep.service.progress import Progress, Uploaded, changed_progress, next_second, progress_of
 from feedkeep.service.remembered_apps import RememberedApp, read_spellings
 from feedkeep.store.base import Store
@@ -176,7 +176,10 @@ class UrlLists:
                 ),
             )
 
-        return await self._list_changes.make(admitted.account.id, guids, decide_all, by, app.names)
+        changed = await self._list_changes.make(
+            admitted.account.id, guids, decide_all, by, app.names
+        )
+        return changed.outcome
 
     async def _spellings(self, admitted: Admitted, device: str) -> Spellings:
         """Return the URLs that an app has for feeds that moved."""
@@ -213,11 +216,11 @@ class UrlLists:
         by: Author,
         *,
         is_told_to_apps: bool,
-    ) -> None:
+    ) -> Changed[list[Guid]]:
         """Give a feed another URL; with `is_told_to_apps`, tell apps to replace the old one by it.
 
         Apps then delete what they have of the feed. So its episode actions get new stamps, and are
-        sent to every app once more, under the new URL.
+        sent to every app once more, under the new URL. Returns the derived guids of all its URLs.
 
         Raises:
             InvalidInput: One of the URLs is not valid, the new one belongs to another subscription,
@@ -225,7 +228,7 @@ class UrlLists:
         """
         old, new = parse_feed_url(old_url), parse_feed_url(new_url)
         try:
-            guids = await self._list_changes.make(
+            changed = await self._list_changes.make(
                 account_id,
                 [old.guid, new.guid],
                 lambda snapshot: url_lists.move(
@@ -236,7 +239,8 @@ class UrlLists:
         except UnknownSubscription:
             raise InvalidInput("The account has no feed with the old URL.") from None
         if is_told_to_apps:
-            await self._actions.tell_anew(account_id, guids)
+            await self._actions.tell_anew(account_id, changed.outcome)
+        return changed
 
 
 def _after(admitted: Admitted, device: str, synced: Synced) -> SyncProgress:

@@ -11,14 +11,19 @@ from feedkeep.http.pages.forms import Form, read_form
 from feedkeep.http.pages.shown_once import Note
 from feedkeep.http.problems import BAD_REQUEST, OK
 from feedkeep.http.requests import AdmittedRequest
-from feedkeep.model import Guid, Pointer, Subscription, View
-from feedkeep.web.resource import Page
+from feedkeep.model import Guid, Pointer, Stamp, Subscription, View
+from feedkeep.web.changes import lines_of
+from feedkeep.web.resource import Page, stamps_text
 from feedkeep.web.rows import row_of, titled
 
 _TAKEN = Sentence(
     "This address belongs to another feed in your list. If the two are the same, make them one"
     " below."
 )
+
+
+_CHANGES = 20
+_FORMER_GUIDS = 20
 
 
 class FeedPage(Page):
@@ -37,7 +42,7 @@ class FeedPage(Page):
         form = await read_form(request)
         account_id = request.admitted.account.id
         try:
-            await self.service.url_lists.move(
+            moved = await self.service.url_lists.move(
                 account_id,
                 found.feed_url,
                 form.text("new_url"),
@@ -48,7 +53,7 @@ class FeedPage(Page):
             return await self._refused(request, found, form, "new_url", _TAKEN)
         except InvalidInput as error:
             return await self._refused(request, found, form, "new_url", error.sentence)
-        return self.leading_to(request, _place(found.guid), Note("moved"))
+        return self.leading_to(request, _place(found.guid), _note("moved", moved.stamp))
 
     async def merge(self, request: AdmittedRequest) -> Response:
         """Make this feed and another one of the list a single one."""
@@ -61,17 +66,16 @@ class FeedPage(Page):
             )
         except InvalidInput as error:
             return await self._refused(request, found, form, "other_url", error.sentence)
-        return self.leading_to(request, _place(merged), Note("merged"))
+        return self.leading_to(request, _place(merged.outcome), _note("merged", merged.stamp))
 
     async def delete(self, request: AdmittedRequest) -> Response:
-        """Take the feed out of the list for good."""
+        """Take the feed out of the list."""
         found = (await self._found(request)).subscription
-        await self.service.subscriptions.delete(
+        deleted = await self.service.subscriptions.delete(
             request.admitted.account.id, found.guid, request.author()
         )
-        return self.leading_to(
-            request, "/", Note("deleted", {"name": titled(found.feed_url)[0][:60]})
-        )
+        name = titled(found.feed_url)[0][:60]
+        return self.leading_to(request, "/", _note("deleted", deleted.stamp, name))
 
     async def _found(self, request: AdmittedRequest) -> View:
         """Return the feed that a path names.
@@ -99,7 +103,8 @@ class FeedPage(Page):
     async def _feed(
         self, request: AdmittedRequest, found: Subscription, status: int = OK, **values: Any
     ) -> Response:
-        whole = await self.service.subscriptions.whole(request.admitted.account.id)
+        account_id = request.admitted.account.id
+        whole = await self.service.subscriptions.whole(account_id)
         pointers = [
             entry
             for entry in whole.entries.values()
@@ -107,6 +112,9 @@ class FeedPage(Page):
         ]
         aliases = [found.alias, *(pointer.alias for pointer in pointers)]
         former = [alias.url for alias in aliases if alias is not None]
+        former_guids = [pointer.guid for pointer in pointers if pointer.guid_changed]
+        guids = [found.guid, *former_guids[:_FORMER_GUIDS]]
+        listed = await self.service.history.of_feed(account_id, guids, whole, _CHANGES)
         return await self.show(
             request,
             "feed.html",
@@ -114,9 +122,17 @@ class FeedPage(Page):
             feed=found,
             row=row_of(found),
             former_urls=former,
-            former_guids=[pointer.guid for pointer in pointers if pointer.guid_changed],
+            former_guids=former_guids,
+            lines=lines_of(listed, await self.devices(account_id, listed.authors.values())),
+            guids=guids,
+            has_more=listed.has_more,
+            now=self.service.now(),
             **values,
         )
+
+
+def _note(kind: str, stamp: Stamp | None, name: str = "") -> Note:
+    return Note(kind, {"name": name, "stamps": stamps_text([stamp] if stamp else [])})
 
 
 def _place(guid: Guid) -> str:

@@ -1,4 +1,4 @@
-"""My feeds: the list, adding to it, unsubscribing from several at once, and taking that back."""
+"""My feeds: the list, adding to it, and unsubscribing from several at once."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ from feedkeep.http.requests import AdmittedRequest
 from feedkeep.http.responses import JsonResponse
 from feedkeep.model import Stamp
 from feedkeep.rules import many
-from feedkeep.rules.many import StatusChange
 from feedkeep.rules.subscriptions import Refused, want
 from feedkeep.turns import LONG_LIST, beside
-from feedkeep.web.resource import Page, status_of
+from feedkeep.web.resource import Page, stamps_text, status_of
 from feedkeep.web.rows import Order, listing, titled
 
 HOME = "/"
@@ -55,12 +54,12 @@ class FeedsPage(Page):
             )
         lines = [feed.feed_url for feed in read_urls(typed.encode(errors="replace"))]
         items = [want(line, None) for line in lines]
-        results = await self.service.subscriptions.add(
+        changed = await self.service.subscriptions.add(
             request.admitted.account.id, items, request.author()
         )
-        change = many.added(results)
-        refused = [result for result in results if isinstance(result, Refused)]
-        note = _note("added", change, lines)
+        count = many.count_added(changed.outcome)
+        refused = [result for result in changed.outcome if isinstance(result, Refused)]
+        note = _note("added", count, changed.stamp, lines)
         if not refused and lines:
             return self.leading_to(request, HOME, note)
         problems: Sequence[tuple[str, Sentence]] = [
@@ -72,7 +71,7 @@ class FeedsPage(Page):
             status=BAD_REQUEST,
             typed=again,
             problems={"urls": problems},
-            **({"note": note} if change else {}),
+            **({"note": note} if count else {}),
         )
 
     async def unsubscribe(self, request: AdmittedRequest) -> Response:
@@ -83,20 +82,6 @@ class FeedsPage(Page):
         """Subscribe again to feeds that were chosen."""
         return await self._set_subscribed(request, True)
 
-    async def undo(self, request: AdmittedRequest) -> Response:
-        """Take back what a form before this one has changed."""
-        form = await read_form(request)
-        change = StatusChange(
-            _stamp(form.text("first")),
-            _stamp(form.text("last")),
-            0,
-            form.text("is_subscribed") == "1",
-        )
-        account_id = request.admitted.account.id
-        undone = await self.service.subscriptions.take_back(account_id, change, request.author())
-        kind = "taken-back" if undone else "nothing-to-take-back"
-        return self.leading_to(request, HOME, _note(kind, undone, []))
-
     async def _set_subscribed(self, request: AdmittedRequest, is_subscribed: bool) -> Response:
         fields = 2 * self.settings.max_subscriptions
         form = await read_form(request, self.settings.max_body_bytes, fields)
@@ -106,20 +91,18 @@ class FeedsPage(Page):
             return self.leading_to(request, back, Note("nothing-chosen"))
         account_id = request.admitted.account.id
         try:
-            change = await self.service.subscriptions.set_subscribed(
+            changed = await self.service.subscriptions.set_subscribed(
                 account_id, guids, is_subscribed, request.author()
             )
         except InvalidInput as error:
             problems = {"list": error.sentence}
             return await self._list(request, status=status_of(error), problems=problems)
-        if change is None:
-            return self.leading_to(request, back, Note("nothing-changed"))
         names = []
-        if change.count == 1:
+        if changed.outcome == 1:
             view = await self.service.subscriptions.view(account_id, guids[0])
             names = [view.subscription.feed_url] if view else []
         kind = "subscribed" if is_subscribed else "unsubscribed"
-        return self.leading_to(request, back, _note(kind, change, names))
+        return self.leading_to(request, back, _note(kind, changed.outcome, changed.stamp, names))
 
     async def _list(self, request: AdmittedRequest, status: int = OK, **values: Any) -> Response:
         snapshot = await self.service.subscriptions.whole(request.admitted.account.id)
@@ -149,22 +132,22 @@ class FeedsPage(Page):
             stamp=snapshot.last_stamp,
             subscribed_count=snapshot.counts.subscribed,
             unsubscribed_count=unsubscribed,
+            wipe=await self.wipe(request, snapshot),
+            now=self.service.now(),
             **values,
         )
 
 
-def _note(kind: str, change: StatusChange | None, urls: Sequence[str]) -> Note:
+def _note(kind: str, count: int, stamp: Stamp | None, urls: Sequence[str]) -> Note:
     """Return what the next page says of a change, and what it needs to take it back."""
-    if change is None:
-        return Note("nothing-changed" if kind != "nothing-to-take-back" else kind)
+    if not count:
+        return Note("nothing-changed")
     name = titled(urls[0])[0] if len(urls) == 1 else ""
     return Note(
         kind,
         {
-            "count": change.count,
-            "first": change.first,
-            "last": change.last,
-            "is_subscribed": change.is_subscribed,
+            "count": count,
+            "stamps": stamps_text([stamp] if stamp else []),
             "name": name if len(name) <= _MAX_SHOWN else f"{name[:_MAX_SHOWN]}…",
         },
     )

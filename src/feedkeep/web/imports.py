@@ -15,12 +15,11 @@ from feedkeep.http.pages.forms import Form, read_form
 from feedkeep.http.pages.shown_once import Note
 from feedkeep.http.problems import OK
 from feedkeep.http.requests import AdmittedRequest, BodyTooLarge
-from feedkeep.model import Snapshot, Value
+from feedkeep.model import Snapshot, Stamp, Value
 from feedkeep.rules import many
-from feedkeep.rules.many import StatusChange
 from feedkeep.rules.subscriptions import Added, Refused, Wanted, want
 from feedkeep.turns import LONG_BYTES, LONG_LIST, beside
-from feedkeep.web.resource import Page, status_of
+from feedkeep.web.resource import Page, stamps_text, status_of
 
 SHOWN = 200
 """How many feeds of each kind a preview shows; the others are counted."""
@@ -115,29 +114,27 @@ class ImportPage(Page):
         max_bytes = self.settings.max_body_bytes + _FORM_BYTES
         form = await read_form(request, max_bytes)
         lines = form.text("list").splitlines()
-        changes: list[StatusChange | None] = []
-        refused = 0
+        stamps: list[Stamp] = []
+        count = refused = 0
         for start in range(0, len(lines), _AT_ONCE):
             chunk = lines[start : start + _AT_ONCE]
             items = await beside(len(chunk) > LONG_LIST, _wanted, chunk)
-            results = await self.service.subscriptions.add(
+            changed = await self.service.subscriptions.add(
                 request.admitted.account.id, items, request.author()
             )
-            refused += sum(not isinstance(result, Added) for result in results)
-            changes.append(many.added(results))
-        done = [change for change in changes if change]
-        if not done and refused:
+            refused += sum(not isinstance(result, Added) for result in changed.outcome)
+            count += many.count_added(changed.outcome)
+            stamps += [changed.stamp] if changed.stamp else []
+        if not count and refused:
             return self.leading_to(request, "/", Note("none-added", {"refused": refused}))
-        if not done:
+        if not count:
             return self.leading_to(request, "/", Note("nothing-changed"))
         values: dict[str, str | int | bool | list[str]] = {
-            "count": sum(change.count for change in done),
+            "count": count,
             "refused": refused,
             "name": "",
-            "is_subscribed": True,
+            "stamps": stamps_text(stamps),
         }
-        if len(done) == 1:  # between two steps, other devices may have changed something
-            values |= {"first": done[0].first, "last": done[0].last}
         return self.leading_to(request, "/", Note("added", values))
 
     async def export(self, request: AdmittedRequest) -> Response:

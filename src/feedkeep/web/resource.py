@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from starlette.responses import RedirectResponse, Response
@@ -9,14 +10,24 @@ from starlette.responses import RedirectResponse, Response
 from feedkeep.errors import AccountError, NotAuthorized, Sentence, TooManyAttempts
 from feedkeep.http.doors import log_refusal
 from feedkeep.http.pages.forms import Form
+from feedkeep.http.pages.languages import Words
 from feedkeep.http.pages.rendering import HEADERS, Pages, words_for
 from feedkeep.http.pages.shown_once import Note, forget_note, read_note, write_note
 from feedkeep.http.problems import BAD_REQUEST, FORBIDDEN, OK, SEE_OTHER, refusal_of
 from feedkeep.http.requests import AdmittedRequest, Request
-from feedkeep.model import CredentialKind, NewToken, Preferences
+from feedkeep.model import (
+    AccountId,
+    Author,
+    CredentialKind,
+    NewToken,
+    Preferences,
+    Snapshot,
+    Stamp,
+)
 from feedkeep.service import Service
 from feedkeep.settings import Settings
 from feedkeep.turns import beside
+from feedkeep.web.changes import ShownWipe, shown_wipe
 from feedkeep.web.door import session_cookie
 
 _MAX_LABEL_CHARACTERS = 200
@@ -103,10 +114,38 @@ class Page:
             log_refusal(request, error)
             raise
 
+    async def words(self, request: Request) -> Words:
+        """Return what says things to who sent a request."""
+        preferences = await self._preferences(request)
+        return words_for(request, preferences.language, preferences.time_zone)
+
+    async def devices(self, account_id: AccountId, authors: Iterable[Author]) -> dict[str, str]:
+        """Return what the devices of those who changed a list are called, by their ids."""
+        if not any(author.device for author in authors):
+            return {}
+        found = await self.service.devices.all(account_id)
+        return {device.id: device.caption for device in found}
+
+    async def wipe(self, request: AdmittedRequest, whole: Snapshot) -> ShownWipe | None:
+        """Return the wipe of a list that a page is to ask about, if there is one."""
+        account_id = request.admitted.account.id
+        meant = (await self._preferences(request)).meant
+        found = await self.service.history.newest_wipe(account_id, whole, meant)
+        if found is None:
+            return None
+        wipe, author = found
+        devices = await self.devices(account_id, [author] if author else [])
+        return shown_wipe(wipe, author, devices)
+
     async def _preferences(self, request: Request) -> Preferences:
         if request.asker is None:
             return Preferences()
         return await self.service.preferences.of(request.asker.account.id)
+
+
+def stamps_text(stamps: Iterable[Stamp]) -> str:
+    """Return stamps of changes as a form has them."""
+    return ",".join(map(str, stamps))
 
 
 def status_of(error: Exception) -> int:

@@ -15,6 +15,7 @@ from feedkeep.web.apps import AppsPage
 from feedkeep.web.door import PageDoor, refused
 from feedkeep.web.feed import FeedPage
 from feedkeep.web.feeds import FeedsPage
+from feedkeep.web.history import HistoryPage
 from feedkeep.web.imports import ImportPage
 from feedkeep.web.people import PeoplePage
 from feedkeep.web.sign_in import RecoverPage, ResetPage, SignInPage
@@ -41,6 +42,7 @@ def _routes(
     sign_in, recover, reset = SignInPage(*known), RecoverPage(*known), ResetPage(*known)
     sign_up = SignUpPage(*known, first_secret)
     feeds, feed, imports = FeedsPage(*known), FeedPage(*known), ImportPage(*known)
+    history = HistoryPage(*known)
     apps, account, people = AppsPage(*known), AccountPage(*known), PeoplePage(*known)
     return [
         PublicRoute("/static/{name}", get=pages.static.get),
@@ -56,11 +58,14 @@ def _routes(
         Route("/feeds/add", post=feeds.add),
         Route("/feeds/unsubscribe", post=feeds.unsubscribe),
         Route("/feeds/subscribe", post=feeds.subscribe),
-        Route("/feeds/undo", post=feeds.undo),
         Route("/feeds/{guid}", get=feed.get),
         Route("/feeds/{guid}/move", post=feed.move),
         Route("/feeds/{guid}/merge", post=feed.merge),
         Route("/feeds/{guid}/delete", post=feed.delete),
+        Route("/changes", get=history.get),
+        Route("/changes/undo", post=history.undo),
+        Route("/changes/meant", post=history.leave_wiped),
+        Route("/changes/restore", get=history.choose, post=history.restore),
         Route("/import", get=imports.get, post=imports.preview),
         Route("/import/carry-out", post=imports.carry_out),
         Route(f"/export/{_FORMAT}", get=imports.export),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from feedkeep.model import AccountId, Author
 from feedkeep.rules.subscriptions import Added, Refused, Wanted
+from feedkeep.service.list_changes import Changed
 from feedkeep.service.subscriptions import Subscriptions
 
 FOLDER = Path(os.environ["RAN_FIRST"]).parent
@@ -16,7 +17,7 @@ add_at_once = Subscriptions.add
 
 async def add(
     listed: Subscriptions, account_id: AccountId, items: Sequence[Wanted | Refused], by: Author
-) -> list[Added | Refused]:
+) -> Changed[list[Added | Refused]]:
     await asyncio.to_thread((FOLDER / "begun").write_text, "")  # returns when somebody reads
     await asyncio.to_thread((FOLDER / "go").read_text)  # and when somebody writes
     return await add_at_once(listed, account_id, items, by)

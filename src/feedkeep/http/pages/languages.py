@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
 from importlib import resources
 from io import BytesIO
@@ -34,6 +34,8 @@ _ACCEPTED = re.compile(
     r"([a-z]{1,8})(?:-[a-z0-9-]{1,35})?(?:\s*;\s*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?))?",
     re.IGNORECASE | re.ASCII,
 )
+_LOCAL = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(?::[0-9]{2})?")
+_MINUTE_SECONDS = 60
 _MICROSECONDS = 1_000_000
 _DAY_US = 86_400 * _MICROSECONDS
 _KILO = 1_000
@@ -69,6 +71,7 @@ def read_all() -> None:
         words.moment(Stamp(0))
         words.size(0)
         words.several(["", ""])
+        words.ago(Stamp(0), Stamp(0))
     time_zones()
 
 
@@ -78,6 +81,7 @@ class Words:
     Attributes:
         language: One of `LANGUAGES`.
         locale: What Babel knows of it.
+        time_zone: The name of the time zone.
     """
 
     def __init__(self, language: str, time_zone: str = UTC_NAME) -> None:
@@ -85,6 +89,7 @@ class Words:
         self.language = language
         self.locale = _locale(language)
         self._zone = _zone(time_zone)
+        self.time_zone = time_zone if self._zone is not UTC else UTC_NAME
         self._translations = _translations(language)
 
     def gettext(self, text: str) -> str:
@@ -124,6 +129,29 @@ class Words:
         time = dates.format_time(moment, "short", locale=self.locale)
         together = str(dates.get_datetime_format("medium", self.locale))
         return together.replace("'", "").format(time, day)
+
+    def ago(self, stamp: Stamp, now: Stamp) -> str:
+        """Return how long ago something was: "2 hours ago"."""
+        seconds = max(0, now - stamp) // _MICROSECONDS
+        if seconds < _MINUTE_SECONDS:
+            return self.gettext("just now")
+        return dates.format_timedelta(
+            -timedelta(seconds=seconds), "minute", add_direction=True, locale=self.locale
+        )
+
+    def local_minute(self, stamp: Stamp) -> str:
+        """Return a stamp in this time zone as forms write it, which is not for people."""
+        return _utc(stamp).astimezone(self._zone).strftime("%Y-%m-%dT%H:%M")
+
+    def read_local(self, text: str) -> Stamp | None:
+        """Return the moment in this time zone that a form has; None if it has none."""
+        if not _LOCAL.fullmatch(text):
+            return None
+        try:
+            moment = datetime.fromisoformat(text).replace(tzinfo=self._zone)
+            return Stamp(int(moment.timestamp()) * _MICROSECONDS)
+        except (ValueError, OverflowError):
+            return None
 
     def last_used(self, stamp: Stamp, now: Stamp) -> str:
         """Return when something was used last: "today", "yesterday", or the day.

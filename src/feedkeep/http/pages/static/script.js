@@ -110,11 +110,13 @@ async function follow() {
   // The answer to a form has an address that cannot be read.
   const page = await fetch(location.pathname === "/" ? location.href : "/");
   if (!page.ok || page.redirected) return;
-  const fresh = one("[data-stamp]", new DOMParser().parseFromString(await page.text(), "text/html"));
+  const parsed = new DOMParser().parseFromString(await page.text(), "text/html");
+  const fresh = one("[data-stamp]", parsed);
   const focused = document.activeElement?.id;
   const typed = one("[data-filter]")?.value;
   if (!fresh) return;
   list.replaceWith(fresh);
+  one("#wiped")?.replaceWith(one("#wiped", parsed));
   if (one("[data-filter]")) one("[data-filter]").value = typed ?? "";
   dress();
   filter();

@@ -1,0 +1,187 @@
+"""Changes of a list as a page shows them: a line for each request, and who sent it. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from feedkeep.model import Author, CredentialKind, Guid, Stamp, Value, replace
+from feedkeep.rules.clock import later
+from feedkeep.rules.list_changes import FeedChange, What
+from feedkeep.rules.wipes import Wipe
+from feedkeep.service.history import ListedChanges
+from feedkeep.web.rows import titled
+
+FEEDS_OF_A_CHANGE = 200
+"""How many feeds of a change a page shows; the others are counted."""
+
+_FEEDS_ON_A_PAGE = 1_000
+_MAX_SHOWN = 100
+# These are known by a guid that the change may not have touched.
+_NOT_ALONE = {What.MERGED, What.LED}
+_PRODUCT = re.compile(r"([^/(]+?)\s*/\s*v?\d")
+_LAST_PRODUCT = re.compile(r".*\s([^\s/()]+)/v?\d")
+
+
+class Change(Value, frozen=True):
+    """What became of one feed.
+
+    Attributes:
+        what: What happened to it.
+        guid: Its guid, to take back this alone; None if that cannot be done.
+        name: What it is called.
+        other: What it was called if it moved; what it is one with if it was merged; else "".
+    """
+
+    what: What
+    guid: Guid | None
+    name: str
+    other: str
+
+
+class Who(Value, frozen=True):
+    """Who made a change.
+
+    Attributes:
+        kind: How they were let in; None if nobody knows.
+        app: What the app is called, without its version; "" if it did not say.
+        device: What its owner calls its device; "" if it named none.
+    """
+
+    kind: CredentialKind | None
+    app: str = ""
+    device: str = ""
+
+
+class Line(Value, frozen=True):
+    """The changes of one request.
+
+    Attributes:
+        stamps: Their stamps, newest first.
+        who: Who made them.
+        counts: How many feeds each kind of change happened to.
+        feeds: What they did; of many feeds, the first ones.
+        total: How many feeds they changed.
+    """
+
+    stamps: Sequence[Stamp]
+    who: Who
+    counts: Sequence[tuple[What, int]]
+    feeds: Sequence[Change]
+    total: int
+
+    @property
+    def before(self) -> Stamp:
+        """The last moment before the first of them."""
+        return later(self.stamps[-1], -1)
+
+
+class ShownWipe(Value, frozen=True):
+    """A wipe that a page asks about.
+
+    Attributes:
+        stamps: The stamps of its changes, newest first.
+        who: Who made it.
+        feeds: The first of the feeds that are gone.
+        total: How many are gone.
+    """
+
+    stamps: Sequence[Stamp]
+    who: Who
+    feeds: Sequence[Change]
+    total: int
+
+
+def lines_of(listed: ListedChanges, devices: Mapping[str, str]) -> list[Line]:
+    """Return a line for each request; a long import, for example, is stored in several steps.
+
+    If the history goes on, the last request may have more steps than are listed; it is left to the
+    next page. `devices` has what devices are called, by their ids.
+    """
+    groups: list[list[int]] = []
+    request = ""
+    for number, change in enumerate(listed.changes):
+        author = listed.author_of(change)
+        if groups and author and author.request and author.request == request:
+            groups[-1].append(number)
+        else:
+            groups.append([number])
+        request = author.request if author else ""
+    if listed.has_more and len(groups) > 1:
+        groups.pop()
+    lines, room = [], _FEEDS_ON_A_PAGE
+    for group in groups:
+        changes = [listed.changes[number] for number in group]
+        feeds = [feed for change in changes for feed in _joined(change.feeds)]
+        shown = [change_of(feed) for feed in feeds[: min(room, FEEDS_OF_A_CHANGE)]]
+        room -= len(shown) if len(feeds) > 1 else 0
+        found = Counter(feed.what for feed in feeds)
+        lines.append(
+            Line(
+                [change.stamp for change in changes],
+                who_of(listed.author_of(changes[0]), devices),
+                [(what, found[what]) for what in What if what in found],
+                shown if len(feeds) > 1 else [change_of(feed) for feed in feeds],
+                len(feeds),
+            )
+        )
+    return lines
+
+
+def change_of(feed: FeedChange) -> Change:
+    """Return what became of a feed."""
+    name, other = _name(feed.feed_url), ""
+    if feed.old and feed.what in {What.MOVED, What.MERGED}:
+        other = _name(feed.old)
+        if other == name:  # from http to https, for example
+            name, other = _short(feed.feed_url), _short(feed.old)
+    return Change(feed.what, None if feed.what in _NOT_ALONE else feed.guid, name, other)
+
+
+def _name(feed_url: str) -> str:
+    return _short(titled(feed_url)[0])
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…"
+
+
+def _joined(feeds: Sequence[FeedChange]) -> list[FeedChange]:
+    """Return what changed, where a merge is one thing even if it gave the other feed this URL."""
+    into = {feed.guid: feed for feed in feeds if feed.what is What.MERGED}
+    moved = {feed.guid: feed for feed in feeds if feed.what is What.MOVED and feed.guid in into}
+    return [
+        replace(feed, old=moved[feed.guid].old)
+        if feed.what is What.MERGED and feed.guid in moved
+        else feed
+        for feed in feeds
+        if feed.what is not What.MOVED or feed.guid not in moved
+    ]
+
+
+def shown_wipe(wipe: Wipe, author: Author | None, devices: Mapping[str, str]) -> ShownWipe:
+    """Return what a page says of a wipe; a feed that was unsubscribed twice is one of them."""
+    feeds = list({feed.guid: feed for feed in wipe.feeds}.values())
+    shown = [change_of(feed) for feed in feeds[:FEEDS_OF_A_CHANGE]]
+    return ShownWipe(wipe.stamps, who_of(author, devices), shown, len(feeds))
+
+
+def who_of(author: Author | None, devices: Mapping[str, str]) -> Who:
+    """Return who an author is, as the account's owner knows them."""
+    if author is None:
+        return Who(None)
+    app = product(author.name)
+    device = devices.get(author.device) or author.device
+    # AntennaPod calls its device "AntennaPod on ...".
+    if app and app.casefold() in device.casefold():
+        app, device = device, ""
+    return Who(author.kind, app, device)
+
+
+def product(name: str) -> str:
+    """Return an app's name from what it calls itself: its User-Agent, or a label."""
+    if name.startswith("Mozilla/") and (last := _LAST_PRODUCT.match(name)):
+        return last[1]
+    found = _PRODUCT.match(name)
+    return (found[1] if found else name).strip()

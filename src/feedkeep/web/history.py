@@ -1,0 +1,261 @@
+"""The history: what changed, taking it back, and restoring the list as it was at a moment."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from starlette.responses import Response
+
+from feedkeep.errors import ChangedSince, InvalidInput, Sentence, UnknownChange
+from feedkeep.http.pages.forms import Form, read_form, read_number
+from feedkeep.http.pages.shown_once import Note
+from feedkeep.http.problems import BAD_REQUEST, OK
+from feedkeep.http.requests import AdmittedRequest
+from feedkeep.model import AccountId, Guid, Stamp, replace
+from feedkeep.rules.clock import later
+from feedkeep.rules.credentials import DAY_US
+from feedkeep.rules.guids import guid_or_none
+from feedkeep.rules.history import BroughtBack, Undo, WhenChangedSince
+from feedkeep.rules.list_changes import is_back, is_gone
+from feedkeep.service.history import NEWEST
+from feedkeep.web.changes import FEEDS_OF_A_CHANGE, change_of, lines_of
+from feedkeep.web.resource import Page, stamps_text
+
+PLACE = "/changes"
+CONFLICT = 409
+
+_AHEAD_US = 366 * DAY_US
+_MAX_STAMPS = 500
+_MAX_FIELDS = 100
+
+
+class HistoryPage(Page):
+    """/changes, and what leads on from there."""
+
+    async def get(self, request: AdmittedRequest) -> Response:
+        """Show what changed, newest first."""
+        return await self._history(request)
+
+    async def undo(self, request: AdmittedRequest) -> Response:
+        """Take changes back; if feeds were changed again since, ask what to do about them."""
+        form = await read_form(request, max_fields=_MAX_FIELDS)
+        account_id, wanted = request.admitted.account.id, _wanted(form)
+        is_gone_only, back = form.text("gone") == "1", form.text("back")
+        if is_gone_only:
+            wanted = replace(wanted, guids=await self._gone(account_id, wanted.stamps))
+        try:
+            done = await self.service.history.undo(account_id, wanted, request.author())
+            if done.left and done.stamp is None:  # nothing was done, but something can be
+                asking = replace(wanted, when_changed=WhenChangedSince.ASK)
+                await self.service.history.preview_undo(account_id, asking)
+        except ChangedSince as error:
+            return await self._ask(request, wanted, error, back, is_gone_only=is_gone_only)
+        except UnknownChange:
+            return self.leading_to(request, PLACE, Note("unknown-change"))
+        except InvalidInput as error:
+            return await self._history(request, BAD_REQUEST, problems={"undo": error.sentence})
+        place = await self._local(account_id, back)
+        return self.leading_to(request, place, await self._note(account_id, done))
+
+    async def leave_wiped(self, request: AdmittedRequest) -> Response:
+        """Ask about a wipe no more: it was meant."""
+        form = await read_form(request)
+        stamps = _stamps(form.text("stamps"))
+        if stamps:
+            await self.service.preferences.note_meant(request.admitted.account.id, max(stamps))
+        place = await self._local(request.admitted.account.id, form.text("back"))
+        return self.leading_to(request, place, Note("meant"))
+
+    async def choose(self, request: AdmittedRequest) -> Response:
+        """Let a moment be chosen, and show what restoring the list as it was then would do."""
+        at, local = request.query("at"), request.query("moment")
+        if not at and not local:
+            return await self._restore(request)
+        moment = self._moment(at)
+        if local:
+            read = (await self.words(request)).read_local(local)
+            if read is None:
+                problem = Sentence("Choose a day and a time.")
+                return await self._restore(request, BAD_REQUEST, problems={"moment": problem})
+            moment = self._within_time(read)
+        return await self._preview(request, moment, keeps_added=request.query("keep") != "0")
+
+    async def restore(self, request: AdmittedRequest) -> Response:
+        """Restore the list as it was at a moment."""
+        form = await read_form(request)
+        moment, keeps_added = self._moment(form.text("at")), form.text("keep") != "0"
+        account_id = request.admitted.account.id
+        try:
+            done = await self.service.history.restore(
+                account_id, moment, keeps_added=keeps_added, by=request.author()
+            )
+        except InvalidInput as error:
+            return await self._restore(
+                request, BAD_REQUEST, moment=moment, problems={"moment": error.sentence}
+            )
+        if done.stamp is None:
+            return self.leading_to(request, PLACE, Note("nothing-changed"))
+        values: dict[str, str | int | bool | list[str]] = {
+            "count": done.feeds,
+            "moment": moment,
+            "stamps": stamps_text([done.stamp]),
+        }
+        return self.leading_to(request, PLACE, Note("restored", values))
+
+    async def _history(self, request: AdmittedRequest, status: int = OK, **values: Any) -> Response:
+        account = request.admitted.account
+        if not self.service.history.days:
+            return await self.show(
+                request, "history.html", status, lines=[], days=0, wipe=None, **values
+            )
+        before = read_number(request.query("before"))
+        listed = await self.service.history.page(
+            account.id, NEWEST if before is None else Stamp(before)
+        )
+        lines = lines_of(listed, await self.devices(account.id, listed.authors.values()))
+        whole = await self.service.subscriptions.whole(account.id)
+        return await self.show(
+            request,
+            "history.html",
+            status,
+            is_long=True,
+            lines=lines,
+            days=self.service.history.days,
+            wipe=await self.wipe(request, whole),
+            is_newest=before is None,
+            has_more=listed.has_more,
+            known_from=max(listed.known_from, account.created),
+            is_all=listed.known_from <= account.created,
+            now=self.service.now(),
+            **values,
+        )
+
+    async def _ask(
+        self,
+        request: AdmittedRequest,
+        wanted: Undo,
+        error: ChangedSince,
+        back: str,
+        *,
+        is_gone_only: bool,
+    ) -> Response:
+        """Show what changed since, and let the person choose."""
+        account_id = request.admitted.account.id
+        newest = Stamp(error.stamps[0])
+        listed = await self.service.history.page(account_id, later(newest, 1))
+        since = [change for change in listed.changes if change.stamp in set(error.stamps)]
+        lines = lines_of(
+            replace(listed, changes=since, has_more=False),
+            await self.devices(account_id, listed.authors.values()),
+        )
+        leaving = replace(wanted, when_changed=WhenChangedSince.LEAVE)
+        others = await self.service.history.preview_undo(account_id, leaving)
+        return await self.show(
+            request,
+            "changed_since.html",
+            CONFLICT,
+            is_long=True,
+            lines=lines,
+            more=len(error.stamps) - len(since),
+            count=error.feeds,
+            others=len({feed.guid for feed in others.feeds}),
+            stamps=stamps_text(wanted.stamps),
+            is_gone_only=is_gone_only,
+            guids=() if is_gone_only else wanted.guids or (),
+            back=await self._local(account_id, back),
+            now=self.service.now(),
+        )
+
+    async def _preview(
+        self, request: AdmittedRequest, moment: Stamp, *, keeps_added: bool
+    ) -> Response:
+        account_id = request.admitted.account.id
+        try:
+            preview = await self.service.history.preview(
+                account_id, moment, keeps_added=keeps_added
+            )
+        except InvalidInput as error:
+            return await self._restore(
+                request, BAD_REQUEST, moment=moment, problems={"moment": error.sentence}
+            )
+        back = [feed for feed in preview.feeds if is_back(feed)]
+        gone = [feed for feed in preview.feeds if is_gone(feed)]
+        others = [feed for feed in preview.feeds if not is_back(feed) and not is_gone(feed)]
+        return await self._restore(
+            request,
+            moment=moment,
+            keeps_added=keeps_added,
+            counts=[len(back), len(gone), len(others)],
+            back=[change_of(feed) for feed in back[:FEEDS_OF_A_CHANGE]],
+            gone=[change_of(feed) for feed in gone[:FEEDS_OF_A_CHANGE]],
+            others=[change_of(feed) for feed in others[:FEEDS_OF_A_CHANGE]],
+        )
+
+    async def _restore(self, request: AdmittedRequest, status: int = OK, **values: Any) -> Response:
+        account = request.admitted.account
+        known_from = account.created
+        if self.service.history.days:
+            listed = await self.service.history.page(account.id, per_page=1)
+            known_from = max(listed.known_from, account.created)
+        return await self.show(
+            request,
+            "restore.html",
+            status,
+            days=self.service.history.days,
+            # The first whole minute, since forms know no shorter times.
+            known_from=later(known_from, 60_000_000 - 1),
+            now=self.service.now(),
+            **({"moment": None, "counts": None} | values),
+        )
+
+    async def _gone(self, account_id: AccountId, stamps: Collection[Stamp]) -> list[Guid]:
+        """Return the guids of the feeds that changes removed; they may have added some, too."""
+        before = later(max(stamps, default=Stamp(0)), 1)
+        listed = await self.service.history.page(account_id, before, len(stamps))
+        changes = [change for change in listed.changes if change.stamp in set(stamps)]
+        return [feed.guid for change in changes for feed in change.feeds if is_gone(feed)]
+
+    async def _note(self, account_id: AccountId, done: BroughtBack) -> Note:
+        """Return what the next page says of what was taken back."""
+        if done.stamp is None:
+            return Note("nothing-to-take-back")
+        listed = await self.service.history.page(account_id, later(done.stamp, 1), per_page=1)
+        feeds = [feed for change in listed.changes for feed in change.feeds]
+        values: dict[str, str | int | bool | list[str]] = {
+            "count": done.feeds,
+            "left": done.left,
+            "stamps": stamps_text([done.stamp]),
+        }
+        return Note("back" if all(map(is_back, feeds)) else "taken-back", values)
+
+    def _moment(self, text: str) -> Stamp:
+        return self._within_time(Stamp(read_number(text) or 0))
+
+    def _within_time(self, moment: Stamp) -> Stamp:
+        """Return a moment that a calendar has. A list's clock may be ahead of ours by a day."""
+        return max(Stamp(0), min(moment, later(self.service.now(), _AHEAD_US)))
+
+    async def _local(self, account_id: AccountId, place: str) -> str:
+        """Return a place to go on at: one of ours, and no page of a feed that is gone."""
+        if place in {"/", PLACE}:
+            return place
+        guid = guid_or_none(place.removeprefix("/feeds/"))
+        view = await self.service.subscriptions.view(account_id, guid) if guid else None
+        is_there = view is not None and view.subscription.deleted is None
+        return f"/feeds/{guid}" if is_there else "/"
+
+
+def _wanted(form: Form) -> Undo:
+    when = form.text("when")
+    guids = [guid for text in form.several("guid") if (guid := guid_or_none(text))]
+    return Undo(
+        _stamps(form.text("stamps")),
+        guids if form.several("guid") else None,
+        WhenChangedSince(when) if when in set(WhenChangedSince) else WhenChangedSince.ASK,
+    )
+
+
+def _stamps(text: str) -> Sequence[Stamp]:
+    numbers = (read_number(part) for part in text.split(",")[:_MAX_STAMPS])
+    return [Stamp(number) for number in numbers if number is not None]

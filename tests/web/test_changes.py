@@ -1,0 +1,113 @@
+"""Changes as a page shows them: a line for each request, and who sent it."""
+
+from __future__ import annotations
+
+import pytest
+
+from feedkeep.model import Author, CredentialKind, Guid, Stamp
+from feedkeep.rules.list_changes import FeedChange, ListChange, What
+from feedkeep.rules.wipes import Wipe
+from feedkeep.service.history import ListedChanges
+from feedkeep.web.changes import Change, Who, change_of, lines_of, product, shown_wipe, who_of
+
+GUID = Guid("9b024349-ccf0-5f69-a609-6b82873eab3c")
+APP = CredentialKind.SESSION
+
+
+def feeds(count: int, what: What = What.ADDED) -> list[FeedChange]:
+    return [FeedChange(what, Guid(f"{n}"), f"https://{n}.example/feed") for n in range(count)]
+
+
+def listed(*changes: tuple[int, str, int], has_more: bool = False) -> ListedChanges:
+    """Return changes with their stamps, requests and numbers of feeds."""
+    made = [ListChange(Stamp(stamp), request, feeds(count)) for stamp, request, count in changes]
+    authors = {request: Author(APP, request=request) for _, request, _ in changes if request}
+    return ListedChanges(made, authors, Stamp(0), has_more)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("AntennaPod/3.4.0", "AntennaPod"),
+        ("gPodder/3.11.1 (+http://gpodder.org/)", "gPodder"),
+        ("mygpoclient/1.9 (+https://gpodder.org) gPodder/3", "mygpoclient"),
+        ("python-requests/2.32", "python-requests"),
+        ("My old phone", "My old phone"),
+        ("kitchen/radio", "kitchen/radio"),
+        ("Mozilla/5.0 (Android) Nextcloud-android/3.30.0", "Nextcloud-android"),
+        ("Mozilla/5.0", "Mozilla"),
+        ("", ""),
+        ("/1", "/1"),
+    ],
+)
+def test_an_app_is_called_without_its_version(name: str, expected: str) -> None:
+    assert product(name) == expected
+
+
+@pytest.mark.parametrize(
+    ("device", "expected"),
+    [
+        ("", ("AntennaPod", "")),
+        ("pixel", ("AntennaPod", "Pixel")),
+        ("tablet", ("AntennaPod", "tablet")),
+        ("old", ("antennapod on Nexus", "")),
+        ("bare", ("AntennaPod", "bare")),
+    ],
+)
+def test_a_device_is_called_as_its_owner_calls_it(device: str, expected: tuple[str, str]) -> None:
+    devices = {"pixel": "Pixel", "old": "antennapod on Nexus", "bare": ""}
+    author = Author(APP, name="AntennaPod/3.4.0", device=device)
+    assert who_of(author, devices) == Who(APP, *expected)
+    assert who_of(None, devices) == Who(None)
+
+
+def test_the_steps_of_a_request_are_one_line_and_others_are_not() -> None:
+    lines = lines_of(
+        listed((6, "a", 1), (5, "b", 2), (4, "b", 3), (3, "a", 1), (2, "", 1), (1, "", 1)), {}
+    )
+    assert [list(line.stamps) for line in lines] == [[6], [5, 4], [3], [2], [1]]
+    assert [line.total for line in lines] == [1, 5, 1, 1, 1]
+    assert lines[1].before == 3
+    assert lines[1].counts == [(What.ADDED, 5)]
+
+
+def test_a_request_that_may_go_on_is_left_to_the_next_page_unless_it_is_the_only_one() -> None:
+    assert [
+        line.stamps for line in lines_of(listed((2, "a", 1), (1, "b", 1), has_more=True), {})
+    ] == [[2]]
+    assert [
+        line.stamps for line in lines_of(listed((2, "a", 1), (1, "a", 1), has_more=True), {})
+    ] == [[2, 1]]
+
+
+def test_a_page_of_long_changes_is_bounded() -> None:
+    lines = lines_of(listed(*((100 - n, f"{n}", 300) for n in range(10)), (1, "x", 1)), {})
+    assert [len(line.feeds) for line in lines] == [200] * 5 + [0] * 5 + [1]
+    assert {line.total for line in lines} == {300, 1}
+
+
+def test_a_move_between_two_spellings_of_an_address_shows_all_of_both() -> None:
+    moved = FeedChange(What.MOVED, GUID, "https://a.example/feed", "http://a.example/feed")
+    expected = Change(What.MOVED, GUID, "https://a.example/feed", "http://a.example/feed")
+    assert change_of(moved) == expected
+    long = FeedChange(What.ADDED, GUID, "https://a.example/" + "x" * 200)
+    assert len(change_of(long).name) == 101
+
+
+def test_a_merge_that_gave_the_other_feed_this_address_is_one_thing() -> None:
+    a, b = "https://a.example/feed", "https://b.example/feed"
+    changes = [
+        FeedChange(What.MOVED, GUID, a, b),
+        FeedChange(What.MERGED, GUID, a, a),
+        FeedChange(What.MOVED, Guid("x"), a, b),
+    ]
+    found = ListedChanges([ListChange(Stamp(1), "", changes)], {}, Stamp(0), has_more=False)
+    (line,) = lines_of(found, {})
+    merged, moved = line.feeds
+    assert merged == Change(What.MERGED, None, "a.example/feed", "b.example/feed")
+    assert moved.what is What.MOVED
+
+
+def test_a_feed_that_was_unsubscribed_twice_is_one_of_those_that_are_gone() -> None:
+    gone = [*feeds(3, What.UNSUBSCRIBED), *feeds(3, What.UNSUBSCRIBED)]
+    assert shown_wipe(Wipe([Stamp(1)], "", gone), None, {}).total == 3

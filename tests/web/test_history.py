@@ -1,0 +1,409 @@
+"""The history on the pages: what changed, taking it back, restoring the list; over HTTP."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from feedkeep_process import FeedkeepProcess
+from page_client import PASSWORD, PageClient, Shown, plain, signed_in
+
+from feedkeep.rules.feed_urls import parse_feed_url
+
+URLS = [f"https://{number}.example/feed" for number in range(12)]
+GUIDS = [str(parse_feed_url(url).guid) for url in URLS]
+NAMES = [f"{number}.example/feed" for number in range(12)]
+
+
+@pytest.fixture
+def anna_and_name(feedkeep: FeedkeepProcess) -> tuple[PageClient, str]:
+    return signed_in(feedkeep)
+
+
+@pytest.fixture
+def anna(anna_and_name: tuple[PageClient, str]) -> PageClient:
+    return anna_and_name[0]
+
+
+@pytest.fixture
+def phone(feedkeep: FeedkeepProcess, anna_and_name: tuple[PageClient, str]) -> Iterator[Phone]:
+    phone = Phone(feedkeep, anna_and_name[1])
+    yield phone
+    phone.http.close()
+
+
+class Phone:
+    """An app that syncs whole lists."""
+
+    def __init__(self, feedkeep: FeedkeepProcess, name: str) -> None:
+        self.name = name
+        self.http = feedkeep.client(name)
+        self.http.headers["User-Agent"] = "AntennaPod/3.4.0"
+        self.http.auth = (name, PASSWORD)
+        del self.http.headers["Authorization"]
+
+    def has(self, *urls: str) -> None:
+        """Upload all that it has."""
+        reply = self.http.put(f"/subscriptions/{self.name}/pixel.json", json=list(urls))
+        assert reply.status_code == 200
+
+    def is_called(self, caption: str) -> None:
+        path = f"/api/2/devices/{self.name}/pixel.json"
+        assert self.http.post(path, json={"caption": caption}).status_code == 200
+
+
+def add(anna: PageClient, *urls: str) -> Shown:
+    return anna.post("/feeds/add", {"urls": "\r\n".join(urls)})
+
+
+def unsubscribe(anna: PageClient, *numbers: int) -> Shown:
+    return anna.post("/feeds/unsubscribe", {"feed": [GUIDS[number] for number in numbers]})
+
+
+def listed(anna: PageClient, path: str = "/") -> set[str]:
+    return set(anna.get(path).values("feed"))
+
+
+def lines(page: Shown) -> list[str]:
+    """Return what each line says: what, and by whom."""
+    found = re.findall(r'<div class="did">(.*?)</div>', page.reply.text, re.DOTALL)
+    return [re.sub(r" · (just now|\d+ \w+ ago)$", "", plain(one)) for one in found]
+
+
+def take_back(anna: PageClient, page: Shown, number: int = 0, **more: str) -> Shown:
+    stamps = page.values("stamps")[number]
+    back = page.values("back")[number]
+    return anna.post("/changes/undo", {"stamps": stamps, "back": back, **more})
+
+
+def test_each_change_is_a_line_with_what_and_who_newest_first(
+    anna: PageClient, phone: Phone
+) -> None:
+    add(anna, *URLS[:3])
+    anna.post(f"/feeds/{GUIDS[0]}/move", {"new_url": "https://new.example/feed"})
+    anna.post(f"/feeds/{GUIDS[1]}/merge", {"other_url": URLS[2]})
+    unsubscribe(anna, 0)
+    anna.post("/feeds/subscribe", {"only": GUIDS[0]})
+    phone.is_called("Pixel")
+    phone.has(URLS[5])
+    anna.post(f"/feeds/{GUIDS[5]}/delete")
+    you = "You, in a browser"
+    assert lines(anna.get("/changes")) == [
+        f"Deleted {NAMES[5]} {you}",
+        "Added 1 feed · Unsubscribed from 2 feeds AntennaPod on Pixel",
+        f"Subscribed to new.example/feed again {you}",
+        f"Unsubscribed from new.example/feed {you}",
+        f"Made {NAMES[1]} one with {NAMES[2]} {you}",
+        f"Moved {NAMES[0]} to new.example/feed {you}",
+        f"Added 3 feeds {you}",
+    ]
+
+
+def test_a_line_is_taken_back_and_that_is_a_line_that_can_be_taken_back(anna: PageClient) -> None:
+    add(anna, *URLS[:3])
+    unsubscribe(anna, 0, 1)
+    page = take_back(anna, anna.get("/changes"))
+    assert page.path == "/changes"
+    assert "2 feeds are back." in page.note
+    assert listed(anna) == set(GUIDS[:3])
+    assert lines(page)[0].startswith("Subscribed to 2 feeds again")
+    take_back(anna, anna.get("/changes"))
+    assert listed(anna) == {GUIDS[2]}
+
+
+def test_one_feed_of_a_change_is_taken_back_alone(anna: PageClient) -> None:
+    add(anna, *URLS[:3])
+    unsubscribe(anna, 0, 1)
+    page = anna.get("/changes")
+    assert {GUIDS[0], GUIDS[1]} <= set(page.values("guid"))
+    assert "1 feed is back." in take_back(anna, page, guid=GUIDS[1]).note
+    assert listed(anna) == {GUIDS[1], GUIDS[2]}
+
+
+@pytest.mark.parametrize(("choice", "rest"), [("leave", GUIDS[1:3]), ("overwrite", GUIDS[:3])])
+def test_what_was_changed_since_is_told_and_left_or_taken_back_as_the_person_chooses(
+    anna: PageClient, phone: Phone, choice: str, rest: list[str]
+) -> None:
+    add(anna, *URLS[:3])
+    unsubscribed = unsubscribe(anna, 0, 1)
+    phone.has(URLS[0], URLS[2])  # subscribes to one of them again
+    unsubscribe(anna, 0)
+    asked = take_back(anna, unsubscribed)
+    assert asked.status == 409
+    assert "Nothing is taken back yet: 1 feed was changed again" in asked.text
+    assert "1 other feed was not changed since" in asked.text
+    assert lines(asked) == [
+        f"Unsubscribed from {NAMES[0]} You, in a browser",
+        f"Subscribed to {NAMES[0]} again AntennaPod on pixel",
+    ]
+    assert listed(anna) == {GUIDS[2]}
+    done = take_back(anna, asked, when=choice)
+    assert done.path == "/"
+    assert ("1 feed was changed again since, and stays" in done.note) == (choice == "leave")
+    assert listed(anna) == set(rest)
+    take_back(anna, done)
+    assert listed(anna) == {GUIDS[2]}
+
+
+def test_a_feed_that_alone_was_changed_since_is_asked_about_without_talk_of_others(
+    anna: PageClient,
+) -> None:
+    add(anna, *URLS[:2])
+    unsubscribed = unsubscribe(anna, 0)
+    anna.post("/feeds/subscribe", {"only": GUIDS[0]})
+    anna.post(f"/feeds/{GUIDS[0]}/delete")
+    asked = take_back(anna, unsubscribed)
+    assert "Take it back all the same" in asked.text
+    assert "other feed" not in asked.text
+    take_back(anna, asked, when="overwrite")
+    assert listed(anna) == set(GUIDS[:2])
+
+
+def test_a_change_that_is_not_there_is_told(anna: PageClient) -> None:
+    add(anna, URLS[0])
+    for data in ({}, {"stamps": "x"}, {"stamps": "1,2"}, {"stamps": "9" * 18}):
+        page = anna.post("/changes/undo", data)
+        assert "not in the history" in page.note or "does not go back that far" in page.text
+    page = take_back(anna, anna.get("/changes"), guid=GUIDS[9])
+    assert "not in the history" in page.note
+    assert listed(anna) == {GUIDS[0]}
+
+
+@pytest.mark.parametrize(
+    ("back", "path"),
+    [
+        ("/", "/"),
+        ("/changes", "/changes"),
+        (f"/feeds/{GUIDS[0]}", f"/feeds/{GUIDS[0]}"),
+        (f"/feeds/{GUIDS[1]}", "/"),
+        ("https://evil.example", "/"),
+        ("//evil.example", "/"),
+        ("", "/"),
+    ],
+)
+def test_after_taking_back_a_page_of_ours_is_shown(anna: PageClient, back: str, path: str) -> None:
+    add(anna, URLS[0])
+    unsubscribe(anna, 0)
+    stamps = anna.get("/changes").values("stamps")[0]
+    assert anna.post("/changes/undo", {"stamps": stamps, "back": back}).path == path
+
+
+def test_the_history_is_read_page_by_page_without_holes(anna: PageClient) -> None:
+    add(anna, *URLS)
+    for number in range(60):
+        anna.post(f"/feeds/{'unsubscribe' if number % 2 == 0 else 'subscribe'}", {"only": GUIDS[0]})
+    page, stamps = anna.get("/changes"), []
+    while True:
+        stamps += page.values("stamps")
+        earlier = re.search(r'href="(/changes\?before=\d+)"', page.reply.text)
+        if not earlier:
+            break
+        assert "This goes back to when your account was made" not in page.text
+        page = anna.get(earlier[1])
+    assert len(set(stamps)) == len(stamps) == 61
+    assert stamps == sorted(stamps, reverse=True)
+    assert "This goes back to when your account was made" in page.text
+    assert "Nothing was changed before that." in anna.get("/changes?before=1").text
+
+
+def test_a_list_without_changes_says_so(anna: PageClient) -> None:
+    assert "Nothing has changed yet." in anna.get("/changes").text
+
+
+def test_a_long_change_shows_the_first_of_its_feeds_and_counts_the_others(anna: PageClient) -> None:
+    many = [f"https://many.example/{number}" for number in range(205)]
+    anna.post("/import/carry-out", {"list": "\n".join(many)})
+    page = anna.get("/changes")
+    assert "Added 205 feeds" in page.text
+    assert "And 5 more." in page.text
+    assert len(page.values("guid")) == 200
+
+
+def test_the_steps_of_a_long_import_are_one_line_and_are_taken_back_together(
+    anna: PageClient,
+) -> None:
+    many = [f"https://many.example/{number}" for number in range(5_003)]
+    imported = anna.post("/import/carry-out", {"list": "\n".join(many)})
+    assert "Added 5,003 feeds." in imported.note
+    page = anna.get("/changes")
+    assert lines(page) == ["Added 5,003 feeds You, in a browser"]
+    assert page.values("stamps")[0].count(",") == 1
+    assert "5,003 feeds are as they were" in take_back(anna, page).note
+    assert listed(anna) == set()
+
+
+def test_a_feed_s_page_shows_what_happened_to_it_under_any_guid_and_takes_back_that_alone(
+    anna: PageClient,
+) -> None:
+    add(anna, *URLS[:3])
+    unsubscribe(anna, 0, 1)
+    page = anna.get(f"/feeds/{GUIDS[0]}")
+    you = "You, in a browser"
+    assert lines(page) == [f"Unsubscribed from {NAMES[0]} {you}", f"Added {NAMES[0]} {you}"]
+    done = anna.post(
+        "/changes/undo",
+        {
+            "stamps": page.values("stamps")[0],
+            "guid": page.values("guid")[0],
+            "back": page.values("back")[0],
+        },
+    )
+    assert done.path == f"/feeds/{GUIDS[0]}"
+    assert listed(anna) == {GUIDS[0], GUIDS[2]}
+    merged = anna.post(f"/feeds/{GUIDS[0]}/merge", {"other_url": URLS[2]})
+    assert merged.path == f"/feeds/{GUIDS[2]}"
+    assert lines(merged)[0] == f"Made {NAMES[0]} one with {NAMES[2]} {you}"
+    assert f"Unsubscribed from {NAMES[0]} {you}" in lines(merged)
+    guids = set(merged.values("guid"))
+    assert guids == {GUIDS[0], GUIDS[2]}
+    anna.post("/changes/undo", {"stamps": merged.values("stamps")[0], "guid": list(guids)})
+    assert listed(anna) == {GUIDS[0], GUIDS[2]}
+
+
+def restore_link(page: Shown, number: int) -> str:
+    return re.findall(r'href="(/changes/restore\?at=\d+)"', page.reply.text)[number]
+
+
+def test_the_list_is_restored_as_it_was_before_a_change_after_a_preview(anna: PageClient) -> None:
+    add(anna, *URLS[:3])
+    unsubscribe(anna, 0)
+    add(anna, URLS[5])
+    link = restore_link(anna.get("/changes"), 1)
+    page = anna.get(link)
+    assert "1 feed comes back." in page.text
+    assert listed(anna) == {GUIDS[1], GUIDS[2], GUIDS[5]}
+    drop = anna.get(f"{link}&keep=0")
+    assert "1 feed comes back. 1 feed goes." in drop.text
+    at = page.values("at")[0]
+    done = anna.post("/changes/restore", {"at": at, "keep": "1"})
+    assert re.search(r"Your list is as it was on .*: 1 feed was changed", done.note)
+    assert listed(anna) == {*GUIDS[:3], GUIDS[5]}
+    undone = anna.post("/changes/undo", {"stamps": done.values("stamps")[0]})
+    assert listed(anna) == {GUIDS[1], GUIDS[2], GUIDS[5]}
+    assert undone.note
+    anna.post("/changes/restore", {"at": at, "keep": "0"})
+    assert listed(anna) == set(GUIDS[:3])
+    assert "Nothing would change" in anna.get(f"{link}&keep=0").text
+    again = anna.post("/changes/restore", {"at": at, "keep": "0"})
+    assert "Nothing had to be changed" in again.note
+
+
+def test_a_moment_is_chosen_in_the_time_zone_of_the_person(anna: PageClient) -> None:
+    add(anna, URLS[0])
+    anna.post("/account/preferences", {"time_zone": "Asia/Kolkata"})
+    form = anna.get("/changes/restore")
+    assert "Asia/Kolkata" in form.text
+    (latest,) = re.findall(r'max="([^"]+)"', form.reply.text)
+    page = anna.get("/changes/restore", params={"moment": latest})
+    hour, minute = latest[11:13], latest[14:16]
+    assert re.search(rf"as it was on .* {int(hour) % 12 or 12}:{minute}", page.text)
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ({"moment": "x"}, "Choose a day and a time."),
+        ({"moment": "2026-02-31T00:00"}, "Choose a day and a time."),
+        ({"moment": "0001-01-01T00:00"}, "does not go back that far"),
+        ({"moment": "1999-01-01T00:00"}, "does not go back that far"),
+        ({"at": "0"}, "does not go back that far"),
+        ({"at": "x"}, "does not go back that far"),
+    ],
+)
+def test_a_moment_that_is_none_or_not_known_is_told_beside_the_field(
+    anna: PageClient, query: dict[str, str], told: str
+) -> None:
+    add(anna, URLS[0])
+    page = anna.get("/changes/restore", params=query)
+    assert page.status == 400
+    assert told in page.problem("moment")
+    if "at" in query:
+        page = anna.post("/changes/restore", query)
+        assert page.status == 400
+        assert told in page.problem("moment")
+
+
+@pytest.mark.parametrize("query", [{"moment": "9999-12-31T23:59"}, {"at": "9" * 18}])
+def test_at_a_moment_to_come_the_list_is_as_it_is(anna: PageClient, query: dict[str, str]) -> None:
+    add(anna, URLS[0])
+    assert "Nothing would change" in anna.get("/changes/restore", params=query).text
+
+
+def test_a_wipe_is_shown_on_top_and_brought_back_with_one_click(
+    anna: PageClient, phone: Phone
+) -> None:
+    add(anna, *URLS)
+    assert "Bring them back" not in anna.get("/").text
+    phone.is_called("AntennaPod on Pixel")
+    phone.has(URLS[0], "https://new.example/feed")
+    for path in ("/", "/changes"):
+        page = anna.get(path)
+        assert "AntennaPod on Pixel removed 11 feeds, just now" in page.text
+        assert page.values("when") == ["leave"]
+    wiped = anna.get("/")
+    fields = {name: wiped.values(name)[0] for name in ("stamps", "when", "gone", "back")}
+    done = anna.post("/changes/undo", fields)
+    assert "11 feeds are back." in done.note
+    assert len(listed(anna)) == 13  # what the app has added stays
+    assert listed(anna) > set(GUIDS)
+    assert "Bring them back" not in done.text
+
+
+def test_a_wipe_that_was_meant_is_asked_about_no_more_but_the_next_one_is(
+    anna: PageClient, phone: Phone
+) -> None:
+    add(anna, *URLS)
+    phone.has(URLS[0])
+    wiped = anna.get("/")
+    stamps = wiped.values("stamps")[0]
+    anna.post("/account/preferences", {"language": "en", "theme": "dark"})
+    page = anna.post("/changes/meant", {"stamps": stamps, "back": "/changes"})
+    assert page.path == "/changes"
+    assert "All right." in page.note
+    anna.post("/account/preferences", {"language": "en"})
+    for path in ("/", "/changes"):
+        assert "Bring them back" not in anna.get(path).text
+    phone.has(*URLS)
+    phone.has(URLS[1])
+    assert "removed 11 feeds" in anna.get("/").text
+    assert anna.post("/changes/meant").path == "/"
+
+
+def test_what_an_app_removes_one_by_one_is_a_wipe_and_what_was_subscribed_again_is_left(
+    anna: PageClient, phone: Phone
+) -> None:
+    add(anna, *URLS)
+    for number in range(11):
+        phone.has(*URLS[number + 1 :])
+    anna.post("/feeds/subscribe", {"only": GUIDS[0]})
+    anna.post(f"/feeds/{GUIDS[0]}/delete")
+    wiped = anna.get("/")
+    fields = {name: wiped.values(name)[0] for name in ("stamps", "when", "gone", "back")}
+    assert fields["stamps"].count(",") == 10
+    done = anna.post("/changes/undo", fields)
+    assert "10 feeds are back." in done.note
+    assert "1 feed was changed again since, and stays as it is." in done.note
+    assert listed(anna) == set(GUIDS[1:])
+
+
+def test_where_no_history_is_kept_the_page_says_so_and_nothing_is_offered(tmp_path: Path) -> None:
+    with FeedkeepProcess(tmp_path, history_days="0", trusted_proxies="127.0.0.1") as process:
+        anna, _ = signed_in(process)
+        page = add(anna, *URLS)
+        assert "Added 12 feeds." in page.note
+        assert page.values("stamps") == []
+        page = unsubscribe(anna, *range(11))
+        assert page.values("stamps") == []
+        assert "Bring them back" not in page.text
+        for path in ("/changes", "/changes/restore"):
+            assert "No history is kept here" in anna.get(path).text
+        for path, data in (
+            ("/changes/undo", {"stamps": "1"}),
+            ("/changes/restore", {"at": "1"}),
+        ):
+            page = anna.post(path, data)
+            assert page.status == 400
+            assert "No history is kept here" in page.text
+        assert "What happened to it" not in anna.get(f"/feeds/{GUIDS[0]}").text

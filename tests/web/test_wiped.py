@@ -1,0 +1,68 @@
+"""An app wipes a list while its owner looks at it, and one click brings all of it back."""
+
+from __future__ import annotations
+
+import httpx
+from feedkeep_process import FeedkeepProcess, from_elsewhere
+from visitor import NARROW, Visit, title_of
+
+PASSWORD = "a good passphrase"
+URLS = [f"https://{name}.example/feed" for name in "abcdefghijkl"]
+TITLES = [title_of(url) for url in URLS]
+ONE, MANY = "%(number)s feed is back.", "%(number)s feeds are back."
+
+
+def upload(service: FeedkeepProcess, name: str, urls: list[str]) -> None:
+    """Send what AntennaPod sends that has forgotten its feeds: each of them as removed."""
+    with httpx.Client(base_url=service.base_url, headers=from_elsewhere()) as app:
+        app.headers["User-Agent"] = "AntennaPod/3.4.0"
+        app.auth = (name, PASSWORD)
+        device = f"{name}/pixel.json"
+        app.post(f"/api/2/devices/{device}", json={"caption": "Annas Handy"}).raise_for_status()
+        changes = {"add": [], "remove": urls}
+        app.post(f"/api/2/subscriptions/{device}", json=changes).raise_for_status()
+
+
+def test_a_list_that_an_app_wiped_is_back_after_one_click(
+    service: FeedkeepProcess, visit: Visit
+) -> None:
+    name = service.new_account(PASSWORD)
+    anna = visit(service, language="de", has_script=False, width=NARROW)
+    anna.sign_in(name, PASSWORD)
+    anna.add(*URLS)
+    anna.has_feeds(TITLES)
+    upload(service, name, URLS)
+    anna.open("/")
+    anna.reads("AntennaPod auf Annas Handy hat 12 Feeds entfernt")
+    assert not anna.scrolls_sideways()
+    anna.press("Bring them back")
+    anna.sees_many(ONE, MANY, 12)
+    anna.has_feeds(TITLES)
+    anna.press("Undo")
+    anna.follow("History")
+    anna.reads("AntennaPod auf Annas Handy hat 12 Feeds entfernt")
+    anna.expected.add(409)
+    anna.press("Bring them back")
+    anna.sees_heading("Changed again since")
+    assert not anna.scrolls_sideways()
+    anna.press("Take it back all the same")
+    anna.sees_many(ONE, MANY, 12)
+    anna.follow("Feeds")
+    anna.has_feeds(TITLES)
+
+
+def test_a_page_that_is_open_asks_about_a_wipe_by_itself(
+    service: FeedkeepProcess, visit: Visit
+) -> None:
+    name = service.new_account(PASSWORD)
+    anna = visit(service)
+    anna.page.clock.install()
+    anna.sign_in(name, PASSWORD)
+    anna.add(*URLS)
+    anna.has_feeds(TITLES)
+    upload(service, name, URLS)
+    anna.page.clock.run_for(6_000)
+    anna.reads("AntennaPod on Annas Handy removed 12 feeds")
+    anna.press("This was meant")
+    anna.sees("All right. The history still has it, should you change your mind.")
+    anna.sees("You are subscribed to nothing right now.")
