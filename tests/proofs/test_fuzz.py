@@ -136,9 +136,9 @@ def requests_of_pages(session: str) -> list[bytes]:
         "/feeds/add": "urls=https%3A%2F%2Fa.example%0D%0Ab.example",
         "/feeds/unsubscribe": guids,
         "/feeds/subscribe": guids,
-        "/history/undo": f"stamps=1%2C9999999999999999&guid={GUID}&when=leave&back=%2Fhistory",
-        "/history/meant": "stamps=1%2C2&back=%2F",
-        "/history/restore": "at=9999999999999999&keep=0",
+        "/changes/undo": f"stamps=1%2C9999999999999999&guid={GUID}&when=leave&back=%2Fchanges",
+        "/changes/meant": "stamps=1%2C2&back=%2F",
+        "/changes/restore": "at=9999999999999999&keep=0",
         f"/feeds/{GUID}/move": "new_url=https%3A%2F%2Fc.example&tell_apps=1",
         f"/feeds/{GUID}/merge": "other_url=https%3A%2F%2Fc.example",
         f"/feeds/{GUID}/delete": "",
@@ -158,8 +158,8 @@ def requests_of_pages(session: str) -> list[bytes]:
     }
     pages = [
         "/", "/?q=a&order=added&page=2&show=unsubscribed", "/feeds/changed?since=1",
-        f"/feeds/{GUID}", "/history", "/history?before=1", "/history/restore?at=1&keep=0",
-        "/history/restore?moment=2026-01-31T12%3A00", "/import", "/export/opml", "/apps",
+        f"/feeds/{GUID}", "/changes", "/changes?before=1", "/changes/restore?at=1&keep=0",
+        "/changes/restore?moment=2026-01-31T12%3A00", "/import", "/export/opml", "/apps",
         "/apps/connect/gpodder", "/apps/connected", "/account", "/account/download",
         "/account/codes", "/people",
         "/sign-in?next=%2Fapps", "/sign-up/fi_x", "/reset/fr_x", "/static/style.css", "/nowhere",
