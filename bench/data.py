@@ -101,7 +101,7 @@ async def _chunks(population: Population) -> AsyncIterator[Records]:
         ),
         lambda: ((one, _token(population, text)) for one, text in keys),
         lambda: (
-            (one, _subscription(population, account, number))
+            (one, _state(population, account, number))
             for account, (one, _) in enumerate(keys)
             for number in range(population.entries_each)
         ),
@@ -112,11 +112,11 @@ async def _chunks(population: Population) -> AsyncIterator[Records]:
             yield some
 
 
-def _subscription(population: Population, account: int, number: int) -> EntryState:
+def _state(population: Population, account: int, number: int) -> EntryState:
     url = parse_feed_url(population.feed_url(account, number))
     stamp = later(BEGUN, number + 1)
-    feed = Subscription(url.guid, url.text, True, stamp, status_changed=stamp)
-    return EntryState(feed, stamp)
+    added = Subscription(url.guid, url.text, True, stamp, status_changed=stamp)
+    return EntryState(added, began=stamp)
 
 
 def _owner(population: Population, account_id: AccountId, name: str) -> Owner:

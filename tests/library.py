@@ -12,6 +12,7 @@ from feedkeep.model import (
     Deletion,
     Document,
     Entry,
+    EntryState,
     EpisodeAction,
     Guid,
     Owner,
@@ -26,8 +27,9 @@ from feedkeep.model import (
 from feedkeep.rules.counts import count
 from feedkeep.rules.feed_urls import parse_feed_url
 
-KINDS = 7
+KINDS = 8
 ENTRIES_IN_A_FAMILY = 5
+FORMER_STATES_IN_A_FAMILY = 3
 
 
 async def library(accounts: int, entries: int) -> AsyncIterator[Records]:
@@ -47,15 +49,19 @@ def _records(kind: int, number: int, account_id: AccountId, entries: int) -> Ite
         clocks = 10**15 + 10 * entries, 10**15 + 3, number % 5 == 0
         counts = count(kept)
         told = (f"Zoë{number}", f"$argon2id${number}", number % 7 == 0, 5)
-        yield Owner(Account(account_id, *told, *clocks, counts), f"zoë{number}", 7)
+        kept = 10**15 + number, FORMER_STATES_IN_A_FAMILY * len(families)
+        yield Owner(Account(account_id, *told, *clocks, counts), f"zoë{number}", 7, *kept)
     elif kind == 1:
         yield from _tokens(number)
     elif kind == 2:
         yield from (Deletion(e.deleted, e.guid) for e in kept if _is_deleted(e))
     elif kind < 5:
         chosen = [e for e in kept if isinstance(e, Subscription) == (kind == 3)]
-        yield from sorted(chosen, key=lambda entry: entry.guid)
+        yield from (_state(e) for e in sorted(chosen, key=lambda entry: entry.guid))
     elif kind == 5:
+        former = [state for family in families for state in _former(family)]
+        yield from sorted(former, key=lambda state: (state.ended, state.entry.guid))
+    elif kind == 6:
         actions = [_action(family) for family in families]
         yield from sorted(actions, key=lambda action: (action.podcast_guid, action.key))
     else:
@@ -104,6 +110,26 @@ def _family(number: int) -> Iterator[Entry]:
     yield Subscription(_derived(gone), gone, False, clock + 3, None, clock + 4)
     plain = _url("plain", number)
     yield Subscription(_derived(plain), plain, True, clock + 5)
+
+
+def _state(entry: Entry) -> EntryState:
+    """Some began when no history was kept."""
+    if entry.revision is None or entry.revision % 4 == 0:
+        return EntryState(entry)
+    return EntryState(entry, entry.revision, f'{{"name":"Zoë {entry.revision}"}}')
+
+
+def _former(number: int) -> Iterator[EntryState]:
+    """What the renamed feed was before, and a pointer that is gone."""
+    clock = 10**15 + 10 * number
+    renamed, former = Guid(f"{number:08x}-0000-4000-8000-000000000001"), _url("old", number)
+    first = Subscription(_derived(former), former, True, clock, app_url=_url("app", number))
+    yield EntryState(first, None, "", clock + 1)
+    second = replace(first, guid=renamed, guid_changed=clock + 1)
+    yield EntryState(second, clock + 1, '{"name":"Zoë"}', clock + 2)
+    alias = Alias(former, moved_away=True, retired=clock)
+    pointer = Pointer(_derived(_url("gone", number)), renamed, clock, alias)
+    yield EntryState(pointer, clock, '{"name":"phone"}', clock + 1)
 
 
 def _url(word: str, number: int) -> str:

@@ -29,7 +29,9 @@ from feedkeep.store.sqlite.connection import (
 )
 
 ACCOUNT = AccountId(2**62)
-TABLES = ("account", "token", "entry", "deletion", "episode_action", "document")
+TABLES = (
+    "account", "token", "entry", "former_entry", "deletion", "episode_action", "document"
+)  # fmt: skip
 CACHE_BYTES = 2_000 * 1_024
 """How much of a file SQLite keeps in memory by default."""
 

@@ -59,6 +59,7 @@ def test_every_table_is_split_by_account_and_kept_together(
         "account is split over the machines by account.",
         "token is split over the machines by account.",
         "entry is split over the machines by account.",
+        "former_entry is split over the machines by account.",
         "deletion is split over the machines by account.",
         "episode_action is split over the machines by account.",
         "document is split over the machines by account.",
@@ -74,6 +75,7 @@ def test_every_table_is_split_by_account_and_kept_together(
         "account: account_id with none",
         "token: account_id with feedkeep.account",
         "entry: account_id with feedkeep.account",
+        "former_entry: account_id with feedkeep.account",
         "deletion: account_id with feedkeep.account",
         "episode_action: account_id with feedkeep.account",
         "document: account_id with feedkeep.account",
@@ -116,7 +118,7 @@ def test_a_newer_program_splits_the_tables_that_it_adds(
         before.setattr(migration, "_BY_ACCOUNT", ("account", "token", "entry", "deletion"))
         asyncio.run(opened(database, split=True))
     asyncio.run(opened(database))
-    assert execute(database, "SELECT count(*) FROM pg_dist_partition") == 8
+    assert execute(database, "SELECT count(*) FROM pg_dist_partition") == 9
     assert "nothing to do" in command.must("database", "distribute")
 
 

@@ -7,9 +7,22 @@ from collections.abc import Sequence
 import pytest
 
 from feedkeep.errors import InvalidInput
-from feedkeep.model import AccountId, Counts, Decision, Deletion, Entry, Guid, Pointer, Snapshot
+from feedkeep.model import (
+    AccountId,
+    Counts,
+    Decision,
+    Deletion,
+    Entry,
+    EntryState,
+    Guid,
+    History,
+    Pointer,
+    Snapshot,
+    Stamp,
+    replace,
+)
 from feedkeep.model import Subscription as Sub
-from feedkeep.store.overlay import Overlay
+from feedkeep.store.overlay import Origin, Overlay
 
 G1, G2, G3 = (Guid(f"00000000-0000-4000-8000-00000000000{i}") for i in (1, 2, 3))
 ONE = Sub(G1, "https://a.example", True, 1)
@@ -92,3 +105,97 @@ def test_every_deletion_of_a_batch_is_remembered() -> None:
     for number in (11, 12):
         decide(on, [G1], [ONE], deletion=Deletion(number, G1))
     assert on.deletions == [Deletion(11, G1), Deletion(12, G1)]
+
+
+def change(
+    on: Overlay,
+    stamp: int,
+    *saved: Entry,
+    forgotten: Sequence[Guid] = (),
+    ended: Sequence[Guid] = (),
+    restamped: Sequence[Guid] = (),
+    author: str | None = "anna",
+) -> None:
+    decision = Decision(None, saved, forgotten, Stamp(stamp), Counts(), stamp=Stamp(stamp))
+    decision = replace(decision, ended=ended, restamped=restamped)
+    on.run([G1, G2, G3], lambda _: decision, now=99, author=author)
+
+
+def one(stamp: int) -> Sub:
+    return Sub(G1, "https://a.example", stamp % 2 == 0, Stamp(stamp))
+
+
+def test_a_state_that_is_stored_is_kept_from_there_and_one_of_the_batch_as_it_was() -> None:
+    on = overlay(ONE)
+    change(on, 11, one(11), ended=[G1])
+    change(on, 12, one(12), ended=[G1], author="ben")
+    change(on, 13, one(13), ended=[G1])
+    assert on.stored_ended == [EntryState(ONE, ended=11)]
+    assert on.made_and_ended == [
+        EntryState(one(11), 11, "anna", 12),
+        EntryState(one(12), 12, "ben", 13),
+    ]
+    assert on.origins == {G1: Origin(13, "anna")}
+    assert (on.restamped_ended, on.former_count, on.known_from) == ([], 3, 0)
+
+
+def test_a_state_with_other_stamps_goes_on_where_it_began() -> None:
+    on = overlay(ONE, Sub(G2, "https://b.example", True, 2))
+    change(on, 11, one(11), ended=[G1])
+    two = Sub(G2, "https://b.example", True, 13)
+    change(on, 13, one(13), two, restamped=[G1, G2], author="ben")
+    assert on.origins == {G1: Origin(11, "anna")}  # of the other, what is stored stays
+    change(on, 14, one(14), forgotten=[G2], ended=[G1, G2])
+    assert on.made_and_ended == [EntryState(one(13), 11, "anna", 14)]
+    assert on.restamped_ended == [EntryState(two, ended=14)]
+
+
+def test_what_comes_back_in_the_same_batch_begins_anew() -> None:
+    on = overlay(ONE)
+    change(on, 11, forgotten=[G1], ended=[G1])
+    change(on, 12, one(12), author="ben")
+    assert on.origins == {G1: Origin(12, "ben")}
+    change(on, 13, forgotten=[G1], ended=[G1])
+    assert on.origins == {}
+    assert on.made_and_ended == [EntryState(one(12), 12, "ben", 13)]
+
+
+def test_without_an_author_no_state_is_kept_and_nothing_before_is_known() -> None:
+    on = Overlay(AccountId(7), Stamp(10), Counts(), [ONE], known_from=Stamp(5), former_count=2)
+    change(on, 11, one(11), ended=[G1], author=None)
+    assert on.origins == {G1: Origin(11, None)}
+    assert (on.stored_ended, on.former_count, on.known_from) == ([], 2, 11)
+    change(on, 12, one(12), ended=[G1])
+    assert on.made_and_ended == [EntryState(one(11), 11, "", 12)]
+    assert (on.former_count, on.known_from) == (3, 11)
+
+
+def test_a_history_has_what_is_stored_and_what_the_batch_has_changed() -> None:
+    two = Sub(G2, "https://b.example", True, 2)
+    on = Overlay(AccountId(7), Stamp(10), Counts(), known_from=Stamp(1))
+    on.load_state(EntryState(ONE, Stamp(1), "anna"))
+    on.load_state(EntryState(two, Stamp(2)))
+    before = EntryState(one(0), None, "", Stamp(1))
+    on.load_state(before)
+    change(on, 11, one(11), ended=[G1], author="ben")
+    change(on, 12, replace(two, subscription_changed=Stamp(12)), restamped=[G2])
+
+    def history(since: int) -> History:
+        seen: list[Snapshot] = []
+
+        def look(given: Snapshot) -> Decision[None]:
+            seen.append(given)
+            return Decision(None, [], [], given.last_stamp, given.counts)
+
+        on.run([], look, now=Stamp(99), history_from=Stamp(since))
+        assert seen[0].history is not None
+        return seen[0].history
+
+    was = EntryState(ONE, Stamp(1), "anna", Stamp(11))
+    present = [
+        EntryState(one(11), Stamp(11), "ben"),
+        EntryState(replace(two, subscription_changed=Stamp(12)), Stamp(2)),
+    ]
+    assert history(1) == History([before, was, *present], Stamp(1))
+    assert history(11) == History([was, *present], Stamp(1))
+    assert history(12) == History(present, Stamp(1))

@@ -28,6 +28,7 @@ from feedkeep.model import (
     Pointer,
     Records,
     Snapshot,
+    Stamp,
     Subscription,
     Token,
 )
@@ -147,6 +148,35 @@ def test_a_database_of_an_older_program_is_brought_up_to_date_with_all_that_is_i
     asyncio.run(look())
     found = execute(database, "SELECT version FROM feedkeep.schema_version")
     assert found == migration.newest_version() > 1
+
+
+def test_a_database_from_before_there_was_a_history_is_known_from_its_clock_on(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = [step for step in migration.migrations("postgres") if "history" not in step.name]
+    assert len(steps) == 4
+    with monkeypatch.context() as before:
+        before.setattr(migration, "migrations", lambda _: steps)
+        asyncio.run(opened(database))
+    for statement in (
+        "INSERT INTO feedkeep.account (account_id, name, name_key, created, last_stamp)"
+        f" VALUES ({ALICE}, 'alice', 'alice', 0, 9)",
+        "INSERT INTO feedkeep.entry (account_id, guid, feed_url, is_subscribed,"
+        " subscription_changed, revision)"
+        f" VALUES ({ALICE}, '{GUID}', 'https://a.example', true, 1, 1)",
+    ):
+        execute(database, f"WITH done AS ({statement} RETURNING 1) SELECT * FROM done")
+
+    async def look() -> None:
+        store = await PostgresStore.open(database, 2, wall_clock.now)
+        history = (await store.entries.whole(ALICE, Stamp(0))).history
+        assert history is not None
+        assert history.known_from == 9
+        assert [(s.began, s.author, s.ended) for s in history.states] == [(None, "", None)]
+        assert (await store.history.page(ALICE, Stamp(99), 9)).stamps == []
+        await store.close()
+
+    asyncio.run(look())
 
 
 def test_a_database_of_a_newer_program_is_refused_and_left_alone(database: str) -> None:

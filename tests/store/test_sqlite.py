@@ -27,6 +27,7 @@ from feedkeep.model import (
     Purpose,
     Scope,
     Snapshot,
+    Stamp,
     Subscription,
     Token,
 )
@@ -39,6 +40,7 @@ from feedkeep.store.sqlite.connection import (
     newest_version,
     prepare,
 )
+from feedkeep.store.sqlite.history import _PAGE, _PAGE_OF_GUID, _next
 from feedkeep.store.sqlite.rows import to_bytes
 
 ALICE = AccountId(7)
@@ -181,6 +183,38 @@ def test_a_file_of_an_older_program_is_brought_up_to_date_with_all_that_is_in_it
     assert prepare(path) == newest_version()
 
 
+def test_a_file_from_before_there_was_a_history_is_known_from_its_clock_on(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = [step for step in connection.migrations("sqlite") if "history" not in step.name]
+    assert len(steps) == 5
+    with monkeypatch.context() as before:
+        before.setattr(connection, "migrations", lambda _: steps)
+        prepare(path)
+    with closing(connect(path, 1.0)) as file:
+        file.execute(
+            "INSERT INTO account (id, name, name_key, created, last_stamp)"
+            " VALUES (?, 'alice', 'alice', 0, 9)",
+            (ALICE,),
+        )
+        for number, (columns, values) in enumerate(OF_EACH_KIND, 1):
+            file.execute(
+                f"INSERT INTO entry (account_id, guid, {columns}) VALUES (?, ?, {values})",
+                (ALICE, to_bytes(Guid(f"{GUID[:-1]}{number}"))),
+            )
+
+    async def look() -> None:
+        store = await SqliteStore.open(path, wall_clock.now)
+        history = (await store.entries.whole(ALICE, Stamp(0))).history
+        assert history is not None
+        assert history.known_from == 9
+        assert [(s.began, s.author, s.ended) for s in history.states] == [(None, "", None)] * 4
+        assert (await store.history.page(ALICE, Stamp(99), 9)).stamps == []
+        await store.close()
+
+    asyncio.run(look())
+
+
 def steps_of(work: Callable[[apsw.Connection], object], entries: int, path: Path) -> int:
     """Return how many steps SQLite takes for `work` in an account with so many entries."""
     file = path.with_name(f"{entries}.db")
@@ -191,6 +225,11 @@ def steps_of(work: Callable[[apsw.Connection], object], entries: int, path: Path
         await store.close()
 
     asyncio.run(fill())
+    return steps_in(file, work)
+
+
+def steps_in(file: Path, work: Callable[[apsw.Connection], object]) -> int:
+    """Return how many steps SQLite takes for `work`."""
     steps = 0
 
     def count() -> bool:
@@ -215,6 +254,46 @@ def test_what_a_write_costs_does_not_grow_with_the_account(path: Path) -> None:
     assert steps_of(find_pointers, 4_000, path) < 1_000
     small, large = (steps_of(delete_account, count, path) for count in (500, 2_000))
     assert large < 6 * small
+
+
+@pytest.mark.parametrize("what", ["page", "page of a guid", "drop", "look"])
+def test_what_history_costs_does_not_grow_with_the_states_that_are_stored(
+    path: Path, what: str
+) -> None:
+    def work(opened: apsw.Connection) -> None:
+        if what == "drop":
+            assert changes.drop_states(opened, ALICE, Stamp(10**9), 5) == 5
+        elif what == "look":
+            found = _next(opened, AccountId(0), Stamp(1), with_authors=False)
+            assert found == (None, ALICE)
+        else:
+            statement = _PAGE if what == "page" else _PAGE_OF_GUID
+            wanted = {"account_id": ALICE, "before": 10**9, "limit": 5, "guid": to_bytes(GUID)}
+            assert len(opened.execute(statement, wanted).fetchall()) == 6
+
+    def steps(states: int) -> int:
+        file = path.with_name(f"{states}.db")
+        prepare(file)
+        with closing(connect(file, 1)) as opened:
+            opened.execute(
+                "INSERT INTO account (id, name, name_key, created, known_from, former_count)"
+                " VALUES (?, 'alice', 'alice', 0, 2, 1)",
+                (ALICE,),
+            )
+            opened.execute(
+                "INSERT INTO entry (account_id, guid, feed_url, is_subscribed,"
+                " subscription_changed, revision, began) VALUES (?1, ?2, 'a', 1, ?3, ?3, ?3)",
+                (ALICE, to_bytes(GUID), 10 * states),
+            )
+            opened.executemany(
+                "INSERT INTO former_entry (account_id, guid, ended, began, feed_url)"
+                " VALUES (?, ?, ?, ?, 'a')",
+                [(ALICE, to_bytes(GUID), 10 * n, 10 * n - 10) for n in range(1, states + 1)],
+            )
+        return steps_in(file, work)
+
+    few, many = steps(100), steps(5_000)
+    assert many <= few + 20
 
 
 def test_what_a_page_from_the_start_costs_does_not_grow_with_the_account(path: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import sqlglot
 from library import library
+from msgspec.structs import astuple
 from postgres_server import with_connection
 from sqlglot import exp
 
@@ -22,6 +23,7 @@ from feedkeep.model import (
     ActionDecision,
     ActionRequest,
     Clock,
+    Counts,
     Decision,
     Document,
     DocumentName,
@@ -29,6 +31,8 @@ from feedkeep.model import (
     Grant,
     PageRequest,
     Purpose,
+    Snapshot,
+    Subscription,
     SyncProgress,
     Token,
     TokenDecision,
@@ -39,7 +43,9 @@ from feedkeep.rules import subscriptions
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.subscriptions import Update, guids_wanted, want
 from feedkeep.store.postgres import PostgresStore, connections, migration
+from feedkeep.store.postgres import changes as changes_module
 from feedkeep.store.postgres.accounts import _COUNT_OTHERS  # sent when one ceases to be admin
+from feedkeep.store.postgres.history import LOOKS
 
 ALICE, BOB = AccountId(7), AccountId(3)
 URL = "https://a.example"
@@ -115,6 +121,7 @@ async def every_request(store: PostgresStore) -> None:
             [guid, url.guid],
             lambda given, update=update: subscriptions.update(given, guid, update),
         )
+    await every_request_about_history(store)
     deletion = await store.entries.change(
         ALICE, [guid], lambda given: subscriptions.delete(given, guid)
     )
@@ -133,6 +140,41 @@ async def every_request(store: PostgresStore) -> None:
     await store.accounts.set_password(ALICE, "other")
     await store.accounts.set_disabled(ALICE, True)
     await store.accounts.delete(ALICE)
+
+
+async def every_request_about_history(store: PostgresStore) -> None:
+    guid = parse_feed_url(URL).guid
+
+    def turn(_: Snapshot) -> Decision[None]:
+        """Begin another state of the entry."""
+        nonlocal stamp
+        stamp += 1
+        saved = [Subscription(guid, URL, stamp % 2 == 0, stamp)]
+        return Decision(None, saved, [], stamp, Counts(1, 1, 1), stamp=stamp, ended=[guid])
+
+    def restamp(snapshot: Snapshot) -> Decision[None]:
+        """Change only stamps."""
+        decided = turn(snapshot)
+        return Decision(*astuple(decided)[:-2], [], [guid])
+
+    stamp = (await store.entries.whole(ALICE)).last_stamp
+    changes = (turn, turn, restamp)
+    await asyncio.gather(*(store.entries.change(ALICE, [guid], c, author="{}") for c in changes))
+    await store.entries.change(ALICE, [guid], restamp, author="{}")
+    # In one batch, what only has other stamps now, and is ended then.
+    await asyncio.gather(
+        *(store.entries.change(ALICE, [guid], c, author="{}") for c in (restamp, turn))
+    )
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(changes_module, "MAX_FORMER_STATES", 2)
+        await store.entries.change(ALICE, None, turn, author="{}", history_from=stamp)
+    await store.entries.whole(ALICE, stamp)
+    for named in (None, guid):
+        assert (await store.history.page(ALICE, stamp + 1, 2, named)).stamps != []
+    after = AccountId(0)
+    while (found := await store.history.forget(after, stamp, 1, with_authors=True)) is not None:
+        after = found
+    assert (await store.history.page(ALICE, stamp + 1, 2)).stamps == []
 
 
 async def every_request_about_accounts(store: PostgresStore) -> None:
@@ -236,7 +278,8 @@ def test_every_table_of_every_statement_is_tied_to_the_account(
     database: str, monkeypatch: pytest.MonkeyPatch, one_account: bool
 ) -> None:
     sent = statements_of(every_request, database, monkeypatch, one_account=one_account)
-    found = {statement for statement in sent if "feedkeep." in statement} - {_COUNT_OTHERS}
+    found = {statement for statement in sent if "feedkeep." in statement}
+    found -= {_COUNT_OTHERS, *LOOKS}
     assert len(found) > 40
     allowed = OF_ONE if one_account else OF_MANY
     assert {statement: stray for statement in found if (stray := strays(statement, allowed))} == {}
@@ -256,11 +299,11 @@ def test_in_a_cluster_the_machine_that_has_the_account_inserts_rows_by_itself(
         if "INSERT INTO" in statement
     ]
     of_rows = [tree for tree in inserts if isinstance(tree.expression, exp.Select)]
-    assert len(of_rows) == 4
+    assert len(of_rows) == 7
     for tree in of_rows:
         read = {table.name: table.alias for table in tree.expression.find_all(exp.Table)}
         tied = {side.table for side, other in comparisons(tree) if other == "$1"}
-        assert read["account"] in tied
+        assert {read.get("account"), read.get("entry")} & tied
 
 
 def test_a_new_password_is_written_on_the_one_machine_that_has_the_account(

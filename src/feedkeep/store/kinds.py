@@ -12,16 +12,16 @@ from feedkeep.model import (
     Deletion,
     Document,
     DocumentKind,
+    EntryState,
     EpisodeAction,
     Owner,
     Pointer,
     Record,
-    Subscription,
     Token,
 )
 from feedkeep.store import tables
 from feedkeep.store.rows import Row, Rows, owner_of, owner_row, token_of, token_row
-from feedkeep.store.tables import ENTRY, Table, columns
+from feedkeep.store.tables import Table, columns
 
 R = TypeVar("R", bound=Record)
 
@@ -59,20 +59,34 @@ def every(kind: Kind[Any], schema: str, account_id: str = "account_id") -> str:
 
 def kind_of(record: Record) -> Kind[Any]:
     """Return the kind of a record."""
-    return _KIND_OF[type(record)]
+    if not isinstance(record, EntryState):
+        return _KIND_OF[type(record)]
+    if record.ended is not None:
+        return _FORMER_STATES
+    return _POINTERS if isinstance(record.entry, Pointer) else _SUBSCRIPTIONS
 
 
-def _subscription_of(rows: Rows, row: Row) -> Subscription:
-    entry = rows.entry_of(row[1 : 1 + len(ENTRY)])
-    assert isinstance(entry, Subscription)
-    return entry
+def _present(name: str, where: str) -> Kind[EntryState]:
+    """Return the kind of the present states of some entries."""
+    return Kind(
+        name,
+        EntryState,
+        tables.ENTRIES,
+        lambda rows, row: rows.stored_state_of(row[1:]),
+        Rows.stored_state_row,
+        where,
+    )
 
 
-def _pointer_of(rows: Rows, row: Row) -> Pointer:
-    entry = rows.entry_of(row[1 : 1 + len(ENTRY)])
-    assert isinstance(entry, Pointer)
-    return entry
-
+_SUBSCRIPTIONS = _present("subscriptions", "WHERE new_guid IS NULL")
+_POINTERS = _present("pointers", "WHERE new_guid IS NOT NULL")
+_FORMER_STATES = Kind[EntryState](
+    "former states",
+    EntryState,
+    tables.FORMER_ENTRIES,
+    lambda rows, row: rows.state_of(row[1:]),
+    Rows.former_state_row,
+)
 
 KINDS: tuple[Kind[Any], ...] = (
     Kind[Owner](
@@ -96,22 +110,9 @@ KINDS: tuple[Kind[Any], ...] = (
         lambda rows, row: rows.deletion_of(row[1:]),
         Rows.deletion_row,
     ),
-    Kind[Subscription](
-        "subscriptions",
-        Subscription,
-        tables.ENTRIES,
-        _subscription_of,
-        Rows.entry_row,
-        "WHERE new_guid IS NULL",
-    ),
-    Kind[Pointer](
-        "pointers",
-        Pointer,
-        tables.ENTRIES,
-        _pointer_of,
-        Rows.entry_row,
-        "WHERE new_guid IS NOT NULL",
-    ),
+    _SUBSCRIPTIONS,
+    _POINTERS,
+    _FORMER_STATES,
     Kind[EpisodeAction](
         "episode actions",
         EpisodeAction,

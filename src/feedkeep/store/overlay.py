@@ -14,14 +14,24 @@ from feedkeep.model import (
     Document,
     DocumentName,
     Entry,
+    EntryState,
     Guid,
+    History,
     KnownDocument,
     Snapshot,
     Stamp,
     T,
     TokenId,
     TokenProgress,
+    Value,
 )
+
+
+class Origin(Value, frozen=True):
+    """Which change brought an entry to its state, and who made it; None is what is not known."""
+
+    began: Stamp | None = None
+    author: str | None = None
 
 
 class Overlay:
@@ -35,8 +45,16 @@ class Overlay:
         account_id: The account.
         last_stamp: Its clock.
         counts: The counts of its list.
+        known_from: The stamp from which on every state of its list is known.
+        former_count: How many former states are stored, with those to keep.
         saved: The entries to save, as they are at the end.
+        origins: The origins of those that are in a state that began in this batch. Of the others
+            only stamps have changed: what is stored as their origin stays.
         forgotten: The guids whose entries are to be deleted.
+        stored_ended: States to keep that are stored as they were when they ended.
+        restamped_ended: States to keep that are stored with other stamps than they had at the end;
+            their origin is what is stored.
+        made_and_ended: States to keep that began in this batch, too: nothing is stored of them.
         deletions: The deletions to remember.
         documents: The documents that were asked for, with the changes so far.
         saved_documents: The documents to save.
@@ -49,21 +67,40 @@ class Overlay:
         last_stamp: Stamp,
         counts: Counts,
         entries: Iterable[Entry] = (),
+        *,
+        known_from: Stamp = Stamp(0),  # noqa: B008 - a number
+        former_count: int = 0,
     ) -> None:
         self.account_id = account_id
         self.last_stamp = last_stamp
         self.counts = counts
+        self.known_from = known_from
+        self.former_count = former_count
         self.saved: dict[Guid, Entry] = {}
+        self.origins: dict[Guid, Origin] = {}
         self.forgotten: set[Guid] = set()
+        self.stored_ended: list[EntryState] = []
+        self.restamped_ended: list[EntryState] = []
+        self.made_and_ended: list[EntryState] = []
         self.deletions: list[Deletion] = []
         self.documents: dict[DocumentName, KnownDocument] = {}
         self.saved_documents: dict[DocumentName, Document] = {}
         self.token_progress: dict[tuple[TokenId, Clock], TokenProgress] = {}
         self._index = EntryIndex({entry.guid: entry for entry in entries})
+        self._stored_origins: dict[Guid, Origin] = {}
+        self._former: list[EntryState] = []
 
     def load(self, entry: Entry) -> None:
         """Add an entry as it is stored."""
         self._index.set(entry.guid, entry)
+
+    def load_state(self, state: EntryState) -> None:
+        """Add a present or a former state as it is stored."""
+        if state.ended is not None:
+            self._former.append(state)
+            return
+        self.load(state.entry)
+        self._stored_origins[state.entry.guid] = Origin(state.began, state.author or None)
 
     def run(
         self,
@@ -71,16 +108,21 @@ class Overlay:
         decide: Callable[[Snapshot], Decision[T]],
         now: Stamp,
         documents: Iterable[DocumentName] = (),
+        *,
+        author: str | None = None,
+        history_from: Stamp | None = None,
     ) -> T:
         """Give `decide` its snapshot, and apply its decision; return the decision's outcome.
 
-        `guids` is None for all entries of the account, which have to be loaded already.
+        The arguments are those of `Entries.change`. What they name has to be loaded already: all
+        entries if `guids` is None, all states if there is a `history_from`.
 
         Raises what `decide` raises; nothing is changed then.
         """
         entries = self._index.whole() if guids is None else self._index.closure(guids)
         known = {name: self.documents[name] for name in documents}
-        decision = decide(Snapshot(entries, self.last_stamp, now, self.counts, known))
+        history = None if history_from is None else self._history(history_from)
+        decision = decide(Snapshot(entries, self.last_stamp, now, self.counts, known, history))
         for document in decision.documents:
             self._set_document(document)
         if decision.token_progress:
@@ -89,19 +131,52 @@ class Overlay:
             )
         if not decision.saved and not decision.forgotten:
             return decision.outcome
-        for entry in decision.saved:
-            self._index.set(entry.guid, entry)
-            self.saved[entry.guid] = entry
-            self.forgotten.discard(entry.guid)
-        for guid in decision.forgotten:
-            self._index.set(guid, None)
-            self.saved.pop(guid, None)
-            self.forgotten.add(guid)
+        if author is None:
+            self.known_from = max(self.known_from, decision.stamp)
+        else:
+            for guid in decision.ended:
+                self._keep(guid, decision.stamp)
+        self._apply(decision, Origin(decision.stamp, author))
         if decision.deletion:
             self.deletions.append(decision.deletion)
         self.last_stamp = decision.last_stamp
         self.counts = decision.counts
         return decision.outcome
+
+    def _apply(self, decision: Decision[T], origin: Origin) -> None:
+        for entry in decision.saved:
+            self._index.set(entry.guid, entry)
+            self.saved[entry.guid] = entry
+            self.forgotten.discard(entry.guid)
+            if entry.guid not in decision.restamped:
+                self.origins[entry.guid] = origin
+        for guid in decision.forgotten:
+            self._index.set(guid, None)
+            self.saved.pop(guid, None)
+            self.origins.pop(guid, None)
+            self.forgotten.add(guid)
+
+    def _keep(self, guid: Guid, ended: Stamp) -> None:
+        """Keep the state that an entry is in, and that ends now."""
+        state = self._state(self._index[guid], ended)
+        if guid in self.origins:
+            self.made_and_ended.append(state)
+        elif guid in self.saved:
+            self.restamped_ended.append(state)
+        else:
+            self.stored_ended.append(state)
+        self.former_count += 1
+
+    def _state(self, entry: Entry, ended: Stamp | None = None) -> EntryState:
+        stored = self._stored_origins.get(entry.guid, Origin())
+        origin = self.origins.get(entry.guid, stored)
+        return EntryState(entry, origin.began, origin.author or "", ended)
+
+    def _history(self, history_from: Stamp) -> History:
+        ended = (*self._former, *self.stored_ended, *self.restamped_ended, *self.made_and_ended)
+        former = [state for state in ended if (state.ended or 0) >= history_from]
+        present = [self._state(entry) for entry in self._index.whole().values()]
+        return History([*former, *present], self.known_from)
 
     def _set_document(self, document: Document) -> None:
         """Save a document; the jobs that follow see it, and that there is one more of its kind."""

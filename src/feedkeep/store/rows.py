@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec.structs import astuple
 
+from feedkeep.errors import NotAuthorized
 from feedkeep.model import (
     Account,
     AccountId,
@@ -15,14 +16,17 @@ from feedkeep.model import (
     Counts,
     Deletion,
     Entry,
+    EntryState,
     EpisodeAction,
     Found,
     Guid,
+    HistoryPage,
     Owner,
     OwnUpload,
     Pointer,
     Purpose,
     Scope,
+    Stamp,
     Subscription,
     Token,
     View,
@@ -78,8 +82,9 @@ def owner_of(row: Row) -> Owner:
 
 def owner_row(owner: Owner) -> Row:
     """Return the columns of an owner."""
-    *others, counts = astuple(owner.account)[1:]
-    return (*others, *astuple(counts), owner.name_key, owner.last_token_id)
+    account, *own = astuple(owner)
+    *others, counts = astuple(account)[1:]
+    return (*others, *astuple(counts), *own)
 
 
 def new_token_row(token: Token) -> Row:
@@ -133,8 +138,43 @@ class Rows:
         is_there = row[_TOKEN_END] is not None
         return Found(account, token, self.view_of(row[_TOKEN_END:]) if is_there else None)
 
+    def state_of(self, row: Row) -> EntryState:
+        """Return the state whose `STATE` columns a row has, and the stamp of its end if it has."""
+        began, author, *ended = row[_WIDTH:]
+        return EntryState(self.entry_of(row[:_WIDTH]), began, author or "", *ended)
+
+    def stored_state_of(self, row: Row) -> EntryState:
+        """Return the state whose columns of the table `entry` a row has."""
+        return EntryState(self.entry_of(row[:_WIDTH]), row[-2], row[-1] or "")
+
+    def stored_state_row(self, state: EntryState) -> Row:
+        """Return the columns of a state for the table `entry`."""
+        return (*self.entry_row(state.entry), state.began, state.author or None)
+
+    def former_state_row(self, state: EntryState) -> Row:
+        """Return the columns of a state that has ended, for the table `former_entry`."""
+        *entry, _ = self.entry_row(state.entry)
+        return (*entry, state.began, state.author or None, state.ended)
+
+    def history_page_of(self, rows: Sequence[Row], before: Stamp) -> HistoryPage:
+        """Return the page of history whose last change is the last one before a stamp.
+
+        A row has the stamp from which on the list is known, that of the page's first change, and a
+        state with its end. On an empty page, the one row has nothing but the first of these.
+
+        Raises:
+            NotAuthorized: There is no row, since the account is gone.
+        """
+        if not rows:
+            raise NotAuthorized
+        known_from, first = rows[0][:2]
+        states = [self.state_of(row[2:]) for row in rows] if first is not None else []
+        stamps = {stamp for state in states for stamp in (state.began, state.ended) if stamp}
+        here = sorted((stamp for stamp in stamps if first <= stamp < before), reverse=True)
+        return HistoryPage(here, states, known_from)
+
     def entry_row(self, entry: Entry) -> Row:
-        """Return the columns of an entry as they are written."""
+        """Return the `ENTRY` columns of an entry and its revision, as they are written."""
         alias = astuple(entry.alias) if entry.alias else (None, None, None)
         guid, changed = self._write(entry.guid), entry.guid_changed
         if isinstance(entry, Pointer):

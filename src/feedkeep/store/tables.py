@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from feedkeep.model import Account, Deletion, Document, EpisodeAction, Token
+from feedkeep.model import Account, Deletion, Document, EpisodeAction, Owner, Token
 
 COUNTS = ("subscribed_count", "announced_count", "entry_count")
 """The columns of an account that say how much is in its list."""
@@ -36,7 +36,16 @@ ENTRY = (
     "app_url",
     "app_url_until",
 )
-"""The columns of an entry, except the account's id, and the revision, which follows from them."""
+"""The columns of an entry that requests read.
+
+The others are the account's id; the revision, which follows from these; and `ORIGIN`.
+"""
+
+ORIGIN = ("began", "author")
+"""The columns of an entry that say which change brought it to its present state, and whose."""
+
+STATE = (*ENTRY, *ORIGIN)
+"""The columns of an entry's state, except the stamp at which it ended."""
 
 ACTION = EpisodeAction.__struct_fields__
 
@@ -54,11 +63,14 @@ class Table:
         name: Its name.
         columns: Its columns in the order of writing, except the account's id, which comes first.
         key: The columns that identify a row in its account; archives are ordered by them.
+        kept: Columns that an update leaves as they are, all together, if the new row has none in
+            the first of them.
     """
 
     name: str
     columns: Sequence[str]
     key: Sequence[str] = ()
+    kept: Sequence[str] = ()
 
     @property
     def or_update(self) -> str:
@@ -66,16 +78,23 @@ class Table:
         others = [name for name in self.columns if name not in self.key]
         return (
             f"ON CONFLICT ({columns(('account_id', *self.key))}) DO UPDATE SET"
-            f" {', '.join(f'{name} = excluded.{name}' for name in others)}"
+            f" {', '.join(f'{name} = {self._updated(name)}' for name in others)}"
         )
 
+    def _updated(self, name: str) -> str:
+        if name not in self.kept:
+            return f"excluded.{name}"
+        is_none = f"excluded.{self.kept[0]} IS NULL"
+        return f"CASE WHEN {is_none} THEN {self.name}.{name} ELSE excluded.{name} END"
 
-ACCOUNTS = Table("account", (*ACCOUNT, "name_key", "last_token_id"))
+
+ACCOUNTS = Table("account", (*ACCOUNT, *Owner.__struct_fields__[1:]))
 TOKENS = Table("token", TOKEN, ("id",))
-ENTRIES = Table("entry", (*ENTRY, "revision"), ("guid",))
+ENTRIES = Table("entry", (*ENTRY, "revision", *ORIGIN), ("guid",), kept=ORIGIN)
+FORMER_ENTRIES = Table("former_entry", (*STATE, "ended"), ("ended", "guid"))
 DELETIONS = Table("deletion", Deletion.__struct_fields__, ("id",))
 ACTIONS = Table("episode_action", ACTION, ("podcast_guid", "key"))
 DOCUMENTS = Table("document", Document.__struct_fields__, ("kind", "name"))
 
-TABLES = (ACCOUNTS, TOKENS, ENTRIES, DELETIONS, ACTIONS, DOCUMENTS)
+TABLES = (ACCOUNTS, TOKENS, ENTRIES, FORMER_ENTRIES, DELETIONS, ACTIONS, DOCUMENTS)
 """All tables that are copied to another store; the one that others refer to comes first."""

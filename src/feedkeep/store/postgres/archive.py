@@ -32,8 +32,8 @@ _PREPARE = (
 )
 # Without statistics, the first requests would be planned by guesses.
 _LOOK_AT_WHAT_IS_THERE = (
-    "ANALYZE feedkeep.account, feedkeep.token, feedkeep.entry, feedkeep.episode_action,"
-    " feedkeep.document"
+    "ANALYZE feedkeep.account, feedkeep.token, feedkeep.entry, feedkeep.former_entry,"
+    " feedkeep.episode_action, feedkeep.document"
 )
 
 

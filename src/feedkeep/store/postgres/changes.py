@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -25,13 +25,23 @@ from feedkeep.model import (
     Stamp,
     Value,
 )
-from feedkeep.store.base import MAX_DELETIONS
+from feedkeep.store.base import MAX_DELETIONS, MAX_FORMER_STATES
 from feedkeep.store.batch import Done, Outcome
-from feedkeep.store.overlay import Overlay
+from feedkeep.store.overlay import Origin, Overlay
 from feedkeep.store.postgres.rows import ROWS
 from feedkeep.store.postgres.shape import Shape
 from feedkeep.store.postgres.tokens import progress_row
-from feedkeep.store.tables import COUNTS, DELETIONS, DOCUMENTS, ENTRIES, ENTRY, columns
+from feedkeep.store.tables import (
+    COUNTS,
+    DELETIONS,
+    DOCUMENTS,
+    ENTRIES,
+    ENTRY,
+    FORMER_ENTRIES,
+    ORIGIN,
+    STATE,
+    columns,
+)
 
 _TYPES = {
     "guid": "uuid",
@@ -41,10 +51,13 @@ _TYPES = {
     "alias_url": "text",
     "alias_moved_away": "boolean",
     "app_url": "text",
+    "author": "text",
 }
-_ADVANCED = dict.fromkeys(("last_stamp", *COUNTS), "bigint")
+_ADVANCED = dict.fromkeys(("last_stamp", *COUNTS, "known_from", "former_count"), "bigint")
 _SAVED_DOCUMENT = dict.fromkeys(DOCUMENTS.columns, "text")
 _SAVED = {name: _TYPES.get(name, "bigint") for name in ENTRIES.columns}
+_FORMER = {name: _TYPES.get(name, "bigint") for name in FORMER_ENTRIES.columns}
+_RESTAMPED = {name: kind for name, kind in _FORMER.items() if name not in ORIGIN}
 
 MAX_GUIDS_IN_A_BATCH = 1_000
 _GUIDS_AT_ONCE = 1_000
@@ -57,6 +70,19 @@ _FEW_CHANGED = 100
 """Up to how many guids a change is decided on the event loop."""
 
 _EVERY_ENTRY = f"SELECT {columns(ENTRY)} FROM feedkeep.entry WHERE account_id = $1"
+STATES = f"""
+SELECT {columns(STATE, "e")}, NULL::bigint AS ended FROM feedkeep.entry e WHERE e.account_id = $1
+UNION ALL
+SELECT {columns(STATE, "f")}, f.ended FROM feedkeep.former_entry f
+WHERE f.account_id = $1 AND f.ended >= $2
+"""
+"""Reads all present states of an account's entries, and those that ended since a stamp."""
+
+_LAST_TO_GO = """
+SELECT f.ended FROM feedkeep.former_entry f WHERE f.account_id = $1
+ORDER BY f.ended LIMIT 1 OFFSET $2
+"""
+_DROP = "DELETE FROM feedkeep.former_entry f WHERE f.account_id = $1 AND f.ended <= $2"
 
 
 class Change(Value, frozen=True):
@@ -66,10 +92,14 @@ class Change(Value, frozen=True):
     guids: Sequence[Guid] | None
     decide: Callable[[Snapshot], Decision[Any]]
     documents: Sequence[DocumentName] = ()
+    author: str | None = None
+    history_from: Stamp | None = None
 
     def weigh(self) -> int:
         """How much of a batch it takes up; a change of a whole account has a batch of its own."""
-        return MAX_GUIDS_IN_A_BATCH if self.guids is None else len(self.guids)
+        if self.guids is None or self.history_from is not None:
+            return MAX_GUIDS_IN_A_BATCH
+        return len(self.guids)
 
 
 class Held(Exception):
@@ -91,7 +121,8 @@ class Changes:
         # a statement of its own, so that the next one sees what the last holder has committed: the
         # snapshot of a statement is taken before it waits for a lock.
         self._lock = f"""
-            SELECT a.account_id, a.last_stamp, {columns(COUNTS, "a")} FROM feedkeep.account a
+            SELECT a.account_id, a.last_stamp, a.known_from, a.former_count, {columns(COUNTS, "a")}
+            FROM feedkeep.account a
             WHERE a.account_id {is_wanted} ORDER BY a.account_id FOR NO KEY UPDATE
         """
         self._lock_what_is_free = f"{self._lock} SKIP LOCKED"
@@ -112,6 +143,22 @@ class Changes:
             UNION ALL
             SELECT p.account_id, {columns(ENTRY, "p")}
             FROM t JOIN feedkeep.entry p ON p.account_id = {same} AND p.new_guid = t.guid
+        """
+        kept = columns(FORMER_ENTRIES.columns)
+        self._keep_stored = f"""
+            INSERT INTO feedkeep.former_entry (account_id, {kept})
+            SELECT e.account_id, {columns(STATE, "e")}, w.ended
+            FROM {wanted(guid="uuid", ended="bigint")}
+            JOIN feedkeep.entry e ON e.account_id = {account} AND e.guid = w.guid
+        """
+        self._keep_restamped = f"""
+            INSERT INTO feedkeep.former_entry (account_id, {kept})
+            SELECT e.account_id, {columns(ENTRY, "w")}, {columns(ORIGIN, "e")}, w.ended
+            FROM {wanted(**_RESTAMPED)}
+            JOIN feedkeep.entry e ON e.account_id = {account} AND e.guid = w.guid
+        """
+        self._keep_made = f"""
+            INSERT INTO feedkeep.former_entry (account_id, {kept}) {shape.selected(**_FORMER)}
         """
         self._save = f"""
             INSERT INTO feedkeep.entry (account_id, {columns(ENTRIES.columns)})
@@ -190,13 +237,12 @@ class Changes:
     ) -> dict[AccountId, Overlay]:
         account_ids = sorted({change.account_id for change in changes})
         locked = await connection.fetch(lock, self._shape.accounts(account_ids))
-        overlays = {row[0]: Overlay(AccountId(row[0]), row[1], Counts(*row[2:])) for row in locked}
+        overlays = {row[0]: _overlay(*row) for row in locked}
         await self._load_named(connection, changes, overlays)
         await self._load_documents_of(connection, changes, overlays)
         for change in changes:
-            if change.guids is None and change.account_id in overlays:
-                rows = await connection.fetch(_EVERY_ENTRY, change.account_id)
-                await asyncio.to_thread(_load_rows, overlays[change.account_id], rows)
+            if change.account_id in overlays:
+                await _load_whole(connection, change, overlays[change.account_id])
         return overlays
 
     async def _load_named(
@@ -246,10 +292,9 @@ class Changes:
         self, connection: asyncpg.Connection, overlays: Collection[Overlay]
     ) -> None:
         changed = [overlay for overlay in overlays if overlay.saved or overlay.forgotten]
+        await self._keep_ended(connection, changed)
         statements: dict[str, Iterator[tuple[Any, ...]]] = {
-            self._save: (
-                (o.account_id, *ROWS.entry_row(e)) for o in changed for e in o.saved.values()
-            ),
+            self._save: (row for o in changed for row in _saved_rows(o)),
             self._forget: ((o.account_id, guid) for o in changed for guid in o.forgotten),
             self._remember_deletion: (
                 (o.account_id, *ROWS.deletion_row(deletion))
@@ -257,7 +302,10 @@ class Changes:
                 for deletion in o.deletions
             ),
             self._forget_deletions: ((o.account_id, MAX_DELETIONS) for o in changed if o.deletions),
-            self._advance: ((o.account_id, o.last_stamp, *astuple(o.counts)) for o in changed),
+            self._advance: (
+                (o.account_id, o.last_stamp, *astuple(o.counts), o.known_from, o.former_count)
+                for o in changed
+            ),
             self._save_documents: (
                 (o.account_id, *astuple(document))
                 for o in overlays
@@ -266,9 +314,57 @@ class Changes:
         }
         for clock, statement in self._save_progress.items():
             statements[statement] = _progress_rows(overlays, clock)
+        await self._execute(connection, statements)
+
+    async def _keep_ended(
+        self, connection: asyncpg.Connection, overlays: Sequence[Overlay]
+    ) -> None:
+        """Keep the states that ended, while the entries are still stored as they were."""
+        statements: dict[str, Iterator[tuple[Any, ...]]] = {
+            self._keep_stored: (
+                (o.account_id, state.entry.guid, state.ended)
+                for o in overlays
+                for state in o.stored_ended
+            ),
+            self._keep_restamped: (
+                (o.account_id, *ROWS.entry_row(state.entry)[:-1], state.ended)
+                for o in overlays
+                for state in o.restamped_ended
+            ),
+            self._keep_made: (
+                (o.account_id, *ROWS.former_state_row(state))
+                for o in overlays
+                for state in o.made_and_ended
+            ),
+        }
+        await self._execute(connection, statements)
+        for overlay in overlays:
+            if overlay.former_count > MAX_FORMER_STATES:
+                await _make_room(connection, overlay)
+
+    async def _execute(
+        self,
+        connection: asyncpg.Connection,
+        statements: Mapping[str, Iterator[tuple[Any, ...]]],
+    ) -> None:
+        """Execute statements, each for all its rows."""
         for statement, rows in statements.items():
             while chunk := list(islice(rows, _ROWS_AT_ONCE)):
                 await connection.execute(statement, *self._shape.columns(chunk))
+
+
+def _overlay(
+    account_id: AccountId, last_stamp: Stamp, known_from: Stamp, former_count: int, *counts: int
+) -> Overlay:
+    known = Counts(*counts)
+    return Overlay(account_id, last_stamp, known, known_from=known_from, former_count=former_count)
+
+
+def _saved_rows(overlay: Overlay) -> Iterator[tuple[Any, ...]]:
+    goes_on = Origin()
+    for guid, entry in overlay.saved.items():
+        origin = overlay.origins.get(guid, goes_on)
+        yield (overlay.account_id, *ROWS.entry_row(entry), origin.began, origin.author)
 
 
 def _progress_rows(overlays: Iterable[Overlay], clock: Clock) -> Iterator[tuple[Any, ...]]:
@@ -278,14 +374,51 @@ def _progress_rows(overlays: Iterable[Overlay], clock: Clock) -> Iterator[tuple[
                 yield (overlay.account_id, *progress_row(changed))
 
 
+async def _load_whole(connection: asyncpg.Connection, change: Change, overlay: Overlay) -> None:
+    """Load all entries, or all states, if a change needs them."""
+    if change.history_from is not None:
+        rows = await connection.fetch(STATES, change.account_id, change.history_from)
+        await asyncio.to_thread(_load_states, overlay, rows)
+    elif change.guids is None:
+        rows = await connection.fetch(_EVERY_ENTRY, change.account_id)
+        await asyncio.to_thread(_load_rows, overlay, rows)
+
+
 def _load_rows(overlay: Overlay, rows: Sequence[asyncpg.Record]) -> None:
     for row in rows:
         overlay.load(ROWS.entry_of(row))
 
 
+def _load_states(overlay: Overlay, rows: Sequence[asyncpg.Record]) -> None:
+    for row in rows:
+        overlay.load_state(ROWS.state_of(row))
+
+
+async def _make_room(connection: asyncpg.Connection, overlay: Overlay) -> None:
+    """Delete the states that the oldest changes ended, until there are no more than may be."""
+    too_many = overlay.former_count - MAX_FORMER_STATES
+    until = await connection.fetchval(_LAST_TO_GO, overlay.account_id, too_many - 1)
+    dropped = await connection.execute(_DROP, overlay.account_id, until)
+    overlay.former_count -= changed_rows(dropped)
+    overlay.known_from = max(overlay.known_from, until)
+
+
+def changed_rows(status: str) -> int:
+    """Return how many rows a statement changed, by what PostgreSQL says when it is done."""
+    return int(status.rpartition(" ")[2])
+
+
 async def _decide(change: Change, overlay: Overlay, now: Stamp) -> Outcome[Any]:
     """Let a change decide; in a thread, if that takes long."""
-    decide = partial(overlay.run, change.guids, change.decide, now, change.documents)
+    decide = partial(
+        overlay.run,
+        change.guids,
+        change.decide,
+        now,
+        change.documents,
+        author=change.author,
+        history_from=change.history_from,
+    )
     try:
         return Done(await asyncio.to_thread(decide) if change.weigh() > _FEW_CHANGED else decide())
     except Exception as error:  # noqa: BLE001 - a refusal or a defect; it must not fail the others

@@ -17,6 +17,7 @@ from feedkeep.model import (
     DocumentName,
     Entry,
     Guid,
+    History,
     Now,
     Page,
     PageRequest,
@@ -26,7 +27,13 @@ from feedkeep.model import (
     View,
 )
 from feedkeep.store.batch import Outcome
-from feedkeep.store.postgres.changes import MAX_GUIDS_IN_A_BATCH, Change, Changes, Held
+from feedkeep.store.postgres.changes import (
+    MAX_GUIDS_IN_A_BATCH,
+    STATES,
+    Change,
+    Changes,
+    Held,
+)
 from feedkeep.store.postgres.connections import Connections
 from feedkeep.store.postgres.rows import ROWS
 from feedkeep.store.postgres.runner import Runner
@@ -44,6 +51,12 @@ FROM feedkeep.account a LEFT JOIN feedkeep.entry e ON e.account_id = $1
 WHERE a.account_id = $1
 """
 _BEFORE_ENTRY = 1 + len(COUNTS)
+_WHOLE_WITH_HISTORY = f"""
+SELECT a.last_stamp, {columns(COUNTS, "a")}, a.known_from, s.*
+FROM feedkeep.account a LEFT JOIN ({STATES}) s ON true
+WHERE a.account_id = $1
+"""
+_BEFORE_STATE = _BEFORE_ENTRY + 1
 _CHANGED = f"""
 SELECT {columns(ENTRY, "e")} FROM feedkeep.entry e WHERE e.account_id = $1 AND e.revision >= $2
 UNION ALL
@@ -120,8 +133,11 @@ class PostgresEntries:
         guids: Sequence[Guid] | None,
         decide: Callable[[Snapshot], Decision[T]],
         documents: Sequence[DocumentName] = (),
+        *,
+        author: str | None = None,
+        history_from: Stamp | None = None,
     ) -> T:
-        change = Change(account_id, guids, decide, documents)
+        change = Change(account_id, guids, decide, documents, author, history_from)
         value: T
         try:
             value = await self._changes.submit(change, self._runner.key(account_id))
@@ -141,14 +157,16 @@ class PostgresEntries:
         )
         return ROWS.deletion_of(rows[0]) if rows else None
 
-    async def whole(self, account_id: AccountId) -> Snapshot:
+    async def whole(self, account_id: AccountId, history_from: Stamp | None = None) -> Snapshot:
+        with_history = () if history_from is None else (history_from,)
+        statement = _WHOLE_WITH_HISTORY if with_history else _WHOLE
+        read_rows = _with_history if with_history else _without_history
+
         async def read(connections: Connections) -> Snapshot:
-            rows = await connections.fetch(_WHOLE, account_id)
+            rows = await connections.fetch(statement, account_id, *with_history)
             if not rows:
                 raise NotAuthorized
-            last_stamp, *counts = rows[0][:_BEFORE_ENTRY]
-            entries = await beside(len(rows) > LONG_LIST, _by_guid, rows)
-            return Snapshot(entries, last_stamp, self._now(), Counts(*counts))
+            return await beside(len(rows) > LONG_LIST, read_rows, rows, self._now())
 
         return await self._runner.scan(read)
 
@@ -198,9 +216,18 @@ class PostgresEntries:
         ]
 
 
-def _by_guid(rows: Sequence[asyncpg.Record]) -> dict[Guid, Entry]:
+def _without_history(rows: Sequence[asyncpg.Record], now: Stamp) -> Snapshot:
+    last_stamp, *counts = rows[0][:_BEFORE_ENTRY]
     found = [ROWS.entry_of(row[_BEFORE_ENTRY:]) for row in rows if row[_BEFORE_ENTRY] is not None]
-    return {entry.guid: entry for entry in found}
+    return Snapshot({entry.guid: entry for entry in found}, last_stamp, now, Counts(*counts))
+
+
+def _with_history(rows: Sequence[asyncpg.Record], now: Stamp) -> Snapshot:
+    last_stamp, *counts, known_from = rows[0][:_BEFORE_STATE]
+    states = [ROWS.state_of(row[_BEFORE_STATE:]) for row in rows if row[_BEFORE_STATE] is not None]
+    entries = {state.entry.guid: state.entry for state in states if state.ended is None}
+    history = History(states, known_from)
+    return Snapshot(entries, last_stamp, now, Counts(*counts), history=history)
 
 
 def _range(request: PageRequest) -> tuple[int, int, int, int]:

@@ -18,6 +18,7 @@ from feedkeep.store.postgres.connections import Connections
 from feedkeep.store.postgres.documents import PostgresDocuments
 from feedkeep.store.postgres.entries import PostgresEntries
 from feedkeep.store.postgres.episode_actions import PostgresEpisodeActions
+from feedkeep.store.postgres.history import PostgresHistory
 from feedkeep.store.postgres.logins import PostgresLogins
 from feedkeep.store.postgres.runner import Runner, repeated
 from feedkeep.store.postgres.tokens import PostgresTokens
@@ -51,6 +52,7 @@ class PostgresStore:
         """Use a database that has been brought up to date; callers use `open` instead."""
         self._runner = runner
         self.entries = PostgresEntries(runner, now)
+        self.history = PostgresHistory(runner)
         self.episode_actions = PostgresEpisodeActions(runner, now)
         self.documents = PostgresDocuments(runner)
         self.logins = PostgresLogins(runner)

@@ -14,17 +14,28 @@ from feedkeep.model import (
     Decision,
     DocumentName,
     Entry,
+    EntryState,
     Guid,
+    History,
     Pointer,
     Snapshot,
     Stamp,
     T,
+    Value,
 )
-from feedkeep.store.base import MAX_DELETIONS
+from feedkeep.store.base import MAX_DELETIONS, MAX_FORMER_STATES
 from feedkeep.store.sqlite.documents import known_document, save_document
 from feedkeep.store.sqlite.rows import ROWS, insert_into, to_bytes
 from feedkeep.store.sqlite.tokens import save_progress
-from feedkeep.store.tables import COUNTS, DELETIONS, ENTRIES, ENTRY, columns
+from feedkeep.store.tables import (
+    COUNTS,
+    DELETIONS,
+    ENTRIES,
+    ENTRY,
+    FORMER_ENTRIES,
+    STATE,
+    columns,
+)
 from feedkeep.turns import Turns
 
 _AT_ONCE = 20
@@ -32,13 +43,31 @@ _AT_ONCE = 20
 
 _ENTRY = columns(ENTRY)
 
-_ACCOUNT = f"SELECT last_stamp, {columns(COUNTS)} FROM account WHERE id = ?"
-_ADVANCE = f"""
-UPDATE account SET last_stamp = ?, {", ".join(f"{name} = ?" for name in COUNTS)} WHERE id = ?
-"""
+_ACCOUNT = (
+    f"SELECT last_stamp, {columns(COUNTS)}, known_from, former_count FROM account WHERE id = ?"
+)
+_ADVANCED = ("last_stamp", *COUNTS, "known_from", "former_count")
+_ADVANCE = f"UPDATE account SET {', '.join(f'{name} = ?' for name in _ADVANCED)} WHERE id = ?"
 _ONE = f"SELECT {_ENTRY} FROM entry WHERE account_id = ? AND guid = ?"
 _POINTERS = f"SELECT {_ENTRY} FROM entry WHERE account_id = ? AND new_guid = ?"
 _ALL = f"SELECT {_ENTRY} FROM entry WHERE account_id = ?"
+_STATES = f"""
+SELECT {columns(STATE)}, NULL FROM entry WHERE account_id = ?1
+UNION ALL SELECT {columns(STATE)}, ended FROM former_entry WHERE account_id = ?1 AND ended >= ?2
+"""
+_KEEP = f"""
+INSERT INTO former_entry (account_id, {columns(FORMER_ENTRIES.columns)})
+SELECT account_id, {columns(STATE)}, ?3 FROM entry WHERE account_id = ?1 AND guid = ?2
+"""
+_LAST_TO_GO = """
+SELECT ended FROM former_entry WHERE account_id = ?1 ORDER BY ended LIMIT 1 OFFSET ?2 - 1
+"""
+_DROP = """
+DELETE FROM former_entry WHERE (account_id, ended, guid) IN (
+    SELECT account_id, ended, guid FROM former_entry
+    WHERE account_id = ? AND ended <= ? ORDER BY ended LIMIT ?
+)
+"""
 _SAVE = f"{insert_into(ENTRIES)} {ENTRIES.or_update}"
 _FORGET = "DELETE FROM entry WHERE account_id = ? AND guid = ?"
 _REMEMBER_DELETION = insert_into(DELETIONS)
@@ -93,27 +122,69 @@ def _named(
     return entries
 
 
-def snapshot(
+def states(
+    connection: apsw.Connection, account_id: AccountId, history_from: Stamp
+) -> Turns[list[EntryState]]:
+    """Return all present states of an account's entries, and those that ended since a stamp."""
+    found: list[EntryState] = []
+    for number, row in enumerate(connection.execute(_STATES, (account_id, history_from))):
+        found.append(ROWS.state_of(row))
+        if number % _AT_ONCE == 0:
+            yield None
+    return found
+
+
+class Loaded(Value, frozen=True):
+    """What a change begins with.
+
+    Attributes:
+        snapshot: What a rule is given.
+        known_from: The stamp from which on every state of the list is known.
+        former_count: How many former states are stored.
+    """
+
+    snapshot: Snapshot
+    known_from: Stamp
+    former_count: int
+
+
+def loaded(
     connection: apsw.Connection,
     account_id: AccountId,
-    entries: dict[Guid, Entry],
+    guids: Sequence[Guid] | None,
     now: Stamp,
     documents: Sequence[DocumentName] = (),
-) -> Snapshot:
-    """Return what a rule is given.
+    history_from: Stamp | None = None,
+) -> Turns[Loaded]:
+    """Return what a change begins with; the arguments are those of `Entries.change`.
 
     Raises:
         NotAuthorized: The account is gone.
     """
+    kept = None
+    if history_from is not None:
+        kept = yield from states(connection, account_id, history_from)
+    if guids is None and kept is not None:
+        entries = {state.entry.guid: state.entry for state in kept if state.ended is None}
+    else:
+        entries = yield from load(connection, account_id, guids)
     account = connection.execute(_ACCOUNT, (account_id,)).get
     if account is None:
         raise NotAuthorized
-    last_stamp, *counts = account
+    last_stamp, *counts, known_from, former_count = account
     known = {name: known_document(connection, account_id, name) for name in documents}
-    return Snapshot(entries, last_stamp, now, Counts(*counts), known)
+    history = None if kept is None else History(kept, known_from)
+    snapshot = Snapshot(entries, last_stamp, now, Counts(*counts), known, history)
+    return Loaded(snapshot, known_from, former_count)
 
 
-def save(connection: apsw.Connection, account_id: AccountId, decision: Decision[T]) -> Turns[None]:
+def save(
+    connection: apsw.Connection,
+    account_id: AccountId,
+    decision: Decision[T],
+    author: str | None,
+    before: Loaded,
+) -> Turns[None]:
     """Save a decision; yields so that other tasks can run in between."""
     for document in decision.documents:
         save_document(connection, account_id, document)
@@ -121,9 +192,26 @@ def save(connection: apsw.Connection, account_id: AccountId, decision: Decision[
         save_progress(connection, account_id, decision.token_progress)
     if not decision.saved and not decision.forgotten:
         return
+    known_from, former_count = before.known_from, before.former_count
+    if author is None:
+        known_from = max(known_from, decision.stamp)
+    elif decision.ended:
+        yield from _keep(connection, account_id, decision)
+        former_count += len(decision.ended)
+        if former_count > MAX_FORMER_STATES:
+            until, dropped = yield from _make_room(connection, account_id, former_count)
+            known_from, former_count = max(known_from, until), former_count - dropped
+    origin, goes_on = (decision.stamp, author), (None, None)
     for start in range(0, len(decision.saved), _AT_ONCE):
-        chunk = decision.saved[start : start + _AT_ONCE]
-        connection.executemany(_SAVE, [(account_id, *ROWS.entry_row(entry)) for entry in chunk])
+        rows = [
+            (
+                account_id,
+                *ROWS.entry_row(entry),
+                *(goes_on if entry.guid in decision.restamped else origin),
+            )
+            for entry in decision.saved[start : start + _AT_ONCE]
+        ]
+        connection.executemany(_SAVE, rows)
         yield None
     for start in range(0, len(decision.forgotten), _AT_ONCE):
         forgotten = decision.forgotten[start : start + _AT_ONCE]
@@ -133,4 +221,39 @@ def save(connection: apsw.Connection, account_id: AccountId, decision: Decision[
         remembered = (account_id, *ROWS.deletion_row(decision.deletion))
         connection.execute(_REMEMBER_DELETION, remembered)
         connection.execute(_FORGET_DELETIONS, (account_id, MAX_DELETIONS))
-    connection.execute(_ADVANCE, (decision.last_stamp, *astuple(decision.counts), account_id))
+    counts = astuple(decision.counts)
+    advanced = (decision.last_stamp, *counts, known_from, former_count)
+    connection.execute(_ADVANCE, (*advanced, account_id))
+
+
+def drop_states(
+    connection: apsw.Connection, account_id: AccountId, until: Stamp, max_states: int
+) -> int:
+    """Delete up to so many former states that ended at a stamp or before; return how many."""
+    connection.execute(_DROP, (account_id, until, max_states))
+    return connection.changes()
+
+
+def _keep(connection: apsw.Connection, account_id: AccountId, decision: Decision[T]) -> Turns[None]:
+    """Keep the states that a decision ends, as they are stored."""
+    for start in range(0, len(decision.ended), _AT_ONCE):
+        guids = decision.ended[start : start + _AT_ONCE]
+        rows = [(account_id, to_bytes(guid), decision.stamp) for guid in guids]
+        connection.executemany(_KEEP, rows)
+        yield None
+
+
+def _make_room(
+    connection: apsw.Connection, account_id: AccountId, former_count: int
+) -> Turns[tuple[Stamp, int]]:
+    """Delete the states that the oldest changes ended, until there are no more than may be.
+
+    Returns the stamp of the last of these changes, and how many states were deleted.
+    """
+    too_many = former_count - MAX_FORMER_STATES
+    until: Stamp = connection.execute(_LAST_TO_GO, (account_id, too_many)).get
+    dropped = 0
+    while some := drop_states(connection, account_id, until, _AT_ONCE):
+        dropped += some
+        yield None
+    return until, dropped

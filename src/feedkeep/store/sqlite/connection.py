@@ -297,6 +297,16 @@ def _transaction(connection: apsw.Connection, begin: str) -> Iterator[None]:
         raise
 
 
+@contextmanager
+def one_moment(connection: apsw.Connection) -> Iterator[None]:
+    """A context in which all reads see the file as it is at one moment."""
+    connection.execute("BEGIN")
+    try:
+        yield
+    finally:
+        roll_back(connection)
+
+
 def roll_back(connection: apsw.Connection) -> None:
     """End the transaction, if SQLite has not ended it by itself."""
     if connection.in_transaction:

@@ -23,7 +23,7 @@ from feedkeep.model import (
     View,
 )
 from feedkeep.store.sqlite import changes
-from feedkeep.store.sqlite.connection import roll_back
+from feedkeep.store.sqlite.connection import one_moment
 from feedkeep.store.sqlite.rows import ROWS, to_bytes
 from feedkeep.store.sqlite.runner import Runner
 from feedkeep.store.tables import ENTRY, columns
@@ -76,15 +76,19 @@ class SqliteEntries:
         guids: Sequence[Guid] | None,
         decide: Callable[[Snapshot], Decision[T]],
         documents: Sequence[DocumentName] = (),
+        *,
+        author: str | None = None,
+        history_from: Stamp | None = None,
     ) -> T:
         def change(connection: apsw.Connection) -> Turns[T]:
-            entries = yield from changes.load(connection, account_id, guids)
-            snapshot = changes.snapshot(connection, account_id, entries, self._now(), documents)
-            decision: Decision[T] = yield partial(decide, snapshot)
-            yield from changes.save(connection, account_id, decision)
+            before = yield from changes.loaded(
+                connection, account_id, guids, self._now(), documents, history_from
+            )
+            decision: Decision[T] = yield partial(decide, before.snapshot)
+            yield from changes.save(connection, account_id, decision, author, before)
             return decision.outcome
 
-        if guids is None or len(guids) > FEW_CHANGED:
+        if guids is None or history_from is not None or len(guids) > FEW_CHANGED:
             return await self._runner.write_in_turns(change)
         return await self._runner.write(lambda connection: at_once(change(connection)))
 
@@ -110,10 +114,12 @@ class SqliteEntries:
         row = self._runner.read(lambda connection: connection.execute(_DELETION, wanted).get)
         return ROWS.deletion_of(row) if row else None
 
-    async def whole(self, account_id: AccountId) -> Snapshot:
+    async def whole(self, account_id: AccountId, history_from: Stamp | None = None) -> Snapshot:
         def read(connection: apsw.Connection) -> Snapshot:
-            entries = at_once(changes.load(connection, account_id, None))
-            return changes.snapshot(connection, account_id, entries, self._now())
+            with one_moment(connection):
+                now = self._now()
+                found = changes.loaded(connection, account_id, None, now, (), history_from)
+                return at_once(found).snapshot
 
         return await self._runner.scan(read)
 
@@ -136,14 +142,11 @@ def read_page(
 ) -> Page:
     """Return one page of what changed after a stamp, all read at one moment."""
     after, skipped = _start(request)
-    connection.execute("BEGIN")
-    try:
+    with one_moment(connection):
         total = _total(connection, account_id, request.since, max_counted)
         # One more than the page holds tells whether another follows.
         wanted = (account_id, after, request.per_page + 1, skipped)
         views = [ROWS.view_of(row) for row in connection.execute(_PAGE, wanted)]
-    finally:
-        roll_back(connection)
     return Page(total, views[: request.per_page], has_more=len(views) > request.per_page)
 
 

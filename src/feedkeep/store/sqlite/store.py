@@ -18,6 +18,7 @@ from feedkeep.store.sqlite.connection import APPLICATION_ID, assert_there, damag
 from feedkeep.store.sqlite.documents import SqliteDocuments
 from feedkeep.store.sqlite.entries import SqliteEntries
 from feedkeep.store.sqlite.episode_actions import SqliteEpisodeActions
+from feedkeep.store.sqlite.history import SqliteHistory
 from feedkeep.store.sqlite.logins import SqliteLogins
 from feedkeep.store.sqlite.runner import Runner
 from feedkeep.store.sqlite.tokens import SqliteTokens
@@ -30,6 +31,7 @@ class SqliteStore:
         """Use a file that has been brought up to date; callers use `open` instead."""
         self._runner = runner
         self.entries = SqliteEntries(runner, now)
+        self.history = SqliteHistory(runner)
         self.episode_actions = SqliteEpisodeActions(runner, now)
         self.documents = SqliteDocuments(runner)
         self.logins = SqliteLogins(runner)
