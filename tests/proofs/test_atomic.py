@@ -25,7 +25,9 @@ from postgres_server import drop_database, new_database
 from feedkeep import wall_clock
 from feedkeep.errors import FeedkeepError
 from feedkeep.model import AccountId, Admitted, Owner, Record, Registration, Scope
+from feedkeep.rules.clock import later
 from feedkeep.rules.episode_actions import SentAction
+from feedkeep.rules.history import Undo
 from feedkeep.rules.subscriptions import want
 from feedkeep.security import passwords
 from feedkeep.service import Service
@@ -168,6 +170,21 @@ async def sync(service: Service, name: str) -> object:
     )
 
 
+async def undo(service: Service, name: str) -> object:
+    """Take the deletion of a feed back."""
+    account = await service.accounts.named(name)
+    newest = (await service.history.page(account.id, per_page=1)).changes[0]
+    return await service.history.undo(account.id, Undo([newest.stamp]), TESTER)
+
+
+async def restore(service: Service, name: str) -> object:
+    """Bring the list back to what it was at first: without any feed."""
+    account = await service.accounts.named(name)
+    *_, first = (await service.history.page(account.id)).changes
+    at = later(first.stamp, -1)
+    return await service.history.restore(account.id, at, keeps_added=False, by=TESTER)
+
+
 async def record(service: Service, name: str) -> object:
     """Keep an action that is new, and one that is later than one that is there."""
     sent = [played("https://a.example/1.mp3", 2), played("https://a.example/2.mp3", 1)]
@@ -234,6 +251,8 @@ OPERATIONS: list[Operation] = [
     update,
     delete,
     sync,
+    undo,
+    restore,
     record,
     describe,
     set_first,
@@ -250,9 +269,9 @@ OPERATIONS: list[Operation] = [
     create_many,
     lambda service, name: service.accounts.set_admin(f"{name}-admin", False),
 ]
-IDS = ["add", "update", "delete", "sync", "record", "describe_device", "change_settings",
-       "begin_session", "set_password", "create_account", "delete_account", "create_token",
-       "revoke_token", "disable", "sign_up", "reset", "connect", "create_many",
+IDS = ["add", "update", "delete", "sync", "undo", "restore", "record", "describe_device",
+       "change_settings", "begin_session", "set_password", "create_account", "delete_account",
+       "create_token", "revoke_token", "disable", "sign_up", "reset", "connect", "create_many",
        "set_admin"]  # fmt: skip
 
 LINKS: dict[str, tuple[str, str]] = {}
