@@ -25,12 +25,14 @@ from postgres_server import drop_database, new_database
 from feedkeep import wall_clock
 from feedkeep.errors import FeedkeepError
 from feedkeep.model import AccountId, Admitted, Owner, Record, Registration, Scope
+from feedkeep.rules.clock import later
 from feedkeep.rules.episode_actions import SentAction
 from feedkeep.rules.history import Undo
 from feedkeep.rules.subscriptions import want
 from feedkeep.security import passwords
-from feedkeep.service import Service, logins
+from feedkeep.service import Service
 from feedkeep.service.accounts import ImportedAccount
+from feedkeep.service.logins import MAX_SESSIONS_OF_AN_APP
 from feedkeep.store.base import Store
 from feedkeep.store.postgres import PostgresStore, connections
 from feedkeep.store.sqlite import SqliteStore
@@ -39,8 +41,6 @@ from feedkeep.store.sqlite.runner import Runner
 A, B, C = "https://a.example", "https://b.example", "https://c.example"
 GUIDS = [f"00000000-0000-4000-8000-00000000000{digit}" for digit in range(3)]
 NEVER = 10**9
-FEW_SESSIONS = 2
-"""How many an app may have here: all of them are begun for each fault."""
 
 Operation = Callable[[Service, str], Awaitable[object]]
 
@@ -163,24 +163,26 @@ async def delete(service: Service, name: str) -> object:
     return await service.subscriptions.delete(account.id, GUIDS[2], TESTER)
 
 
-async def undo(service: Service, name: str) -> object:
-    """Take the last change back, a deletion."""
-    account = await service.accounts.named(name)
-    listed = await service.history.page(account.id, per_page=1)
-    return await service.history.undo(account.id, Undo([listed.changes[0].stamp]), TESTER)
-
-
-async def restore(service: Service, name: str) -> object:
-    """Restore the list as it was when there was nothing."""
-    account = await service.accounts.named(name)
-    return await service.history.restore(account.id, account.created, keeps_added=False, by=TESTER)
-
-
 async def sync(service: Service, name: str) -> object:
     """Add a feed that is new, and unsubscribe from one that is there."""
     return await service.url_lists.upload(
         await admitted(service, name), ["https://new.example"], [A, C], TESTER
     )
+
+
+async def undo(service: Service, name: str) -> object:
+    """Take the deletion of a feed back."""
+    account = await service.accounts.named(name)
+    newest = (await service.history.page(account.id, per_page=1)).changes[0]
+    return await service.history.undo(account.id, Undo([newest.stamp]), TESTER)
+
+
+async def restore(service: Service, name: str) -> object:
+    """Bring the list back to what it was at first: without any feed."""
+    account = await service.accounts.named(name)
+    *_, first = (await service.history.page(account.id)).changes
+    at = later(first.stamp, -1)
+    return await service.history.restore(account.id, at, keeps_added=False, by=TESTER)
 
 
 async def record(service: Service, name: str) -> object:
@@ -238,11 +240,6 @@ async def admitted(service: Service, name: str) -> Admitted:
 
 
 @pytest.fixture(autouse=True)
-def few_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(logins, "MAX_SESSIONS_OF_AN_APP", FEW_SESSIONS)
-
-
-@pytest.fixture(autouse=True)
 def one_action_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let an upload be taken in parts, of which each is looked up and saved by itself."""
     for store in ("sqlite", "postgres"):
@@ -253,9 +250,9 @@ OPERATIONS: list[Operation] = [
     add,
     update,
     delete,
+    sync,
     undo,
     restore,
-    sync,
     record,
     describe,
     set_first,
@@ -272,7 +269,7 @@ OPERATIONS: list[Operation] = [
     create_many,
     lambda service, name: service.accounts.set_admin(f"{name}-admin", False),
 ]
-IDS = ["add", "update", "delete", "undo", "restore", "sync", "record", "describe_device",
+IDS = ["add", "update", "delete", "sync", "undo", "restore", "record", "describe_device",
        "change_settings", "begin_session", "set_password", "create_account", "delete_account",
        "create_token", "revoke_token", "disable", "sign_up", "reset", "connect", "create_many",
        "set_admin"]  # fmt: skip
@@ -292,7 +289,7 @@ async def prepare(service: Service, name: str) -> None:
         Admitted(account, "password"), [played("https://a.example/1.mp3", 1)]
     )
     await service.devices.describe(account.id, "phone", "phone", "mobile")
-    for _ in range(FEW_SESSIONS):
+    for _ in range(MAX_SESSIONS_OF_AN_APP):
         await service.logins.begin_session(Admitted(account, "password"), "app")
     admin = await service.accounts.create(f"{name}-admin", None, is_admin=True)
     invitation = (await service.invitations.invite(admin)).text

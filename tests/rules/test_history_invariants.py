@@ -88,13 +88,20 @@ def test_what_ended_before_the_list_is_known_is_not_looked_at() -> None:
     assert found(lost, known_from=9) == []
 
 
-def test_of_many_moments_the_first_and_the_last_are_among_those_that_are_looked_at() -> None:
+def test_what_is_wrong_at_several_moments_is_told_once() -> None:
     off_and_on = [state(n, n + 1, OFF if n % 2 else FEED) for n in range(2, 40)]
     broken = replace(FEED, deleted=Stamp(1))
     first = [state(1, 2, broken), *off_and_on, state(40, None)]
-    assert found(first) == [f"as it was at stamp 1: {GUID} is deleted and subscribed"]
-    last = [state(1, 2), *off_and_on, state(40, None, broken)]
-    assert found(last) == [f"as it was at stamp 40: {GUID} is deleted and subscribed"]
+    fault = f"{GUID} is deleted and subscribed"
+    assert found(first) == [f"as it was at stamp 1: {fault}"]
+    one_more = EntryState(Pointer(OTHER, GUID), Stamp(1), "", None)
+    every_second = [state(n, n + 1, broken if n % 2 else FEED) for n in range(1, 41)]
+    assert len(found([*every_second, state(41, None), one_more])) == 1
+
+
+def test_what_is_wrong_with_the_present_list_is_not_told_again() -> None:
+    broken = replace(FEED, deleted=Stamp(1))
+    assert found([state(1, 5, broken), state(5, None, replace(broken, app_url="x"))]) == []
 
 
 def test_a_history_that_nobody_asked_for_is_not_taken_for_a_sound_one() -> None:

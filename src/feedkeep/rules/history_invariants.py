@@ -18,7 +18,8 @@ def history_violations(whole: Snapshot) -> Iterator[str]:
     """Yield a sentence for each thing that is wrong with the former states of an account's entries.
 
     The snapshot has its whole history. States that ended before the list is known are passed over:
-    they are about to be forgotten.
+    they are about to be forgotten. What is wrong at several moments is told once, and not at all if
+    it is so with the present list.
     """
     history = whole.history
     if history is None:
@@ -31,9 +32,13 @@ def history_violations(whole: Snapshot) -> Iterator[str]:
         yield from (
             f"the states of {guid} {fault}" for fault in _faults(its_states, whole.last_stamp)
         )
+    told = set(entry_violations(whole.entries))
     for moment in _spread(_changes(history, states)):
         entries = {guid: state.entry for guid, state in states_at(states, moment).items()}
-        yield from (f"as it was at stamp {moment}: {fault}" for fault in entry_violations(entries))
+        for fault in entry_violations(entries):
+            if fault not in told:
+                told.add(fault)
+                yield f"as it was at stamp {moment}: {fault}"
 
 
 def _faults(states: Iterable[EntryState], last_stamp: Stamp) -> Iterator[str]:
