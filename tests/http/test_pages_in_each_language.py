@@ -183,7 +183,7 @@ PEOPLE: dict[str, Any] = {
     "invitations": [(ZOE, Token(TokenId(1), b"", "", NOW, expires=NOW))],
     "registration": "invited",
     "now": NOW,
-    "health": Health("1.2.3", "1", 12_345_678, 1_234),
+    "health": Health("1.2.3", "1", 12_345_678, True, None, 1_234),
 }
 IMPORT: dict[str, Any] = {"max_bytes": 1_048_576, "count": 1_234}
 PREVIEW: dict[str, Any] = {
@@ -287,7 +287,12 @@ STATES: dict[str, list[dict[str, Any]]] = {
         )
     ],
     "web/link_ended.html": [{"kind": "reset"}, {"kind": "invitation"}],
-    "web/people.html": [PEOPLE, PEOPLE | {"registration": "closed", "invitations": []}],
+    "web/people.html": [
+        PEOPLE,
+        PEOPLE | {"registration": "closed", "invitations": []},
+        PEOPLE | {"health": Health("1.2.3", "1", 12_345_678, True, NOW, 1_234)},
+        PEOPLE | {"health": Health("1.2.3", "1", 12_345_678, False, None, 1_234)},
+    ],
     "web/person.html": [
         {"person": person, "is_fresh": False, "problems": {"action": TOO_LONG}}
         for person in (ZOE, BEN)

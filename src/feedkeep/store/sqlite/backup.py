@@ -12,9 +12,8 @@ from typing import Any
 
 import apsw
 
-from feedkeep.errors import InvalidInput, StoreUnavailable, StoreUnusable
+from feedkeep.errors import StoreUnavailable, StoreUnusable
 from feedkeep.model import Stamp
-from feedkeep.stamps import read_stamp, write_stamp
 from feedkeep.store.sqlite.connection import (
     READER_PATIENCE_SECONDS,
     Translating,
@@ -78,14 +77,14 @@ def copy_file(
 def note_backup(source: Path, now: Stamp) -> None:
     """Note beside a database when it was backed up; where nothing can be written, do without."""
     with contextlib.suppress(OSError):
-        _note_of(source).write_text(f"{write_stamp(now)}\n")
+        _note_of(source).write_text(f"{now}\n")
 
 
 def last_backup(source: Path) -> Stamp | None:
     """Return when a database was backed up last, as far as that was noted."""
     try:
-        return read_stamp(_note_of(source).read_text().strip())
-    except (OSError, UnicodeDecodeError, InvalidInput):
+        return Stamp(int(_note_of(source).read_text()))
+    except (OSError, ValueError):
         return None
 
 
