@@ -433,6 +433,6 @@ def test_a_feed_that_took_another_one_in_gives_it_back_by_its_guid(
     add((A, G1), (B, G2))
     add((A, G2))
     (merged,) = newest(api)["feeds"]
-    assert merged == {"what": "merged", "guid": G2, "feed_url": A, "old": B}
+    assert merged == {"what": "merged", "guid": G2, "feed_url": B, "old": A}
     undo(api, newest(api), guids=[G2])
     assert subscribed(api) == {G1: A, G2: B}

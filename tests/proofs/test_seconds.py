@@ -119,8 +119,10 @@ async def one_run(store: SqliteStore, seed: int, clock: ServerClock) -> str:
         await asyncio.gather(*jobs)
         if chance.random() < 0.2:
             back = await bring_back(service, account.id, world, chance)
-            # Nobody has left them any longer, except who has not told the server yet.
+            # Nobody has left them any longer, except who has not told the server yet. And what one
+            # has not told yet of what was played, nobody can tell it anew.
             queued = {world.of(url) for d in devices for url, to in d.queued.items() if not to}
+            queued |= {world.of(sent.podcast) for d in devices for sent in d.queued_actions}
             world.left -= back - queued
     for device in devices * 3:  # what one still has to send, the others have to be told
         await device.sync(losses=0)
