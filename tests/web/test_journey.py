@@ -208,8 +208,7 @@ class Journey:
         )
         anna.has_feeds([title_of(url) for url in ALL[5:]])
         anna.press("Undo")
-        one = "Undone: %(number)s feed is as it was."
-        anna.sees_many(one, "Undone: %(number)s feeds are as they were.", 5)
+        anna.sees_many("%(number)s feed is back.", "%(number)s feeds are back.", 5)
         anna.has_feeds([title_of(url) for url in ALL])
 
     def take_the_list_along(self) -> None:

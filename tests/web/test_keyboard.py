@@ -60,8 +60,7 @@ def test_the_keyboard_alone_does_the_main_journey(
             "Unsubscribed from %(number)s feed.", "Unsubscribed from %(number)s feeds.", 3
         )
         press("Undo")
-        one = "Undone: %(number)s feed is as it was."
-        anna.sees_many(one, "Undone: %(number)s feeds are as they were.", 3)
+        anna.sees_many("%(number)s feed is back.", "%(number)s feeds are back.", 3)
 
         follow("Apps")
         follow("Connect an app")
