@@ -6,9 +6,8 @@ import pytest
 
 from feedkeep.model import Author, CredentialKind, Guid, Stamp
 from feedkeep.rules.list_changes import FeedChange, ListChange, What
-from feedkeep.rules.wipes import Wipe
 from feedkeep.service.history import ListedChanges
-from feedkeep.web.changes import Change, Who, change_of, lines_of, product, shown_wipe, who_of
+from feedkeep.web.changes import Change, Who, change_of, lines_of, product, who_of
 
 GUID = Guid("9b024349-ccf0-5f69-a609-6b82873eab3c")
 APP = CredentialKind.SESSION
@@ -92,22 +91,3 @@ def test_a_move_between_two_spellings_of_an_address_shows_all_of_both() -> None:
     assert change_of(moved) == expected
     long = FeedChange(What.ADDED, GUID, "https://a.example/" + "x" * 200)
     assert len(change_of(long).name) == 101
-
-
-def test_a_merge_that_gave_the_other_feed_this_address_is_one_thing() -> None:
-    a, b = "https://a.example/feed", "https://b.example/feed"
-    changes = [
-        FeedChange(What.MOVED, GUID, a, b),
-        FeedChange(What.MERGED, GUID, a, a),
-        FeedChange(What.MOVED, Guid("x"), a, b),
-    ]
-    found = ListedChanges([ListChange(Stamp(1), "", changes)], {}, Stamp(0), has_more=False)
-    (line,) = lines_of(found, {})
-    merged, moved = line.feeds
-    assert merged == Change(What.MERGED, None, "a.example/feed", "b.example/feed")
-    assert moved.what is What.MOVED
-
-
-def test_a_feed_that_was_unsubscribed_twice_is_one_of_those_that_are_gone() -> None:
-    gone = [*feeds(3, What.UNSUBSCRIBED), *feeds(3, What.UNSUBSCRIBED)]
-    assert shown_wipe(Wipe([Stamp(1)], "", gone), None, {}).total == 3

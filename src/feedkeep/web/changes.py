@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from feedkeep.model import Author, CredentialKind, Guid, Stamp, Value, replace
+from feedkeep.model import Author, CredentialKind, Guid, Stamp, Value
 from feedkeep.rules.clock import later
 from feedkeep.rules.list_changes import FeedChange, What
 from feedkeep.rules.wipes import Wipe
@@ -18,8 +18,6 @@ FEEDS_OF_A_CHANGE = 200
 
 _FEEDS_ON_A_PAGE = 1_000
 _MAX_SHOWN = 100
-# These are known by a guid that the change may not have touched.
-_NOT_ALONE = {What.MERGED, What.LED}
 _PRODUCT = re.compile(r"([^/(]+?)\s*/\s*v?\d")
 _LAST_PRODUCT = re.compile(r".*\s([^\s/()]+)/v?\d")
 
@@ -29,13 +27,13 @@ class Change(Value, frozen=True):
 
     Attributes:
         what: What happened to it.
-        guid: Its guid, to take back this alone; None if that cannot be done.
+        guid: Its guid, by which this alone is taken back.
         name: What it is called.
         other: What it was called if it moved; what it is one with if it was merged; else "".
     """
 
     what: What
-    guid: Guid | None
+    guid: Guid
     name: str
     other: str
 
@@ -113,7 +111,7 @@ def lines_of(listed: ListedChanges, devices: Mapping[str, str]) -> list[Line]:
     lines, room = [], _FEEDS_ON_A_PAGE
     for group in groups:
         changes = [listed.changes[number] for number in group]
-        feeds = [feed for change in changes for feed in _joined(change.feeds)]
+        feeds = [feed for change in changes for feed in change.feeds]
         shown = [change_of(feed) for feed in feeds[: min(room, FEEDS_OF_A_CHANGE)]]
         room -= len(shown) if len(feeds) > 1 else 0
         found = Counter(feed.what for feed in feeds)
@@ -136,7 +134,7 @@ def change_of(feed: FeedChange) -> Change:
         other = _name(feed.old)
         if other == name:  # from http to https, for example
             name, other = _short(feed.feed_url), _short(feed.old)
-    return Change(feed.what, None if feed.what in _NOT_ALONE else feed.guid, name, other)
+    return Change(feed.what, feed.guid, name, other)
 
 
 def _name(feed_url: str) -> str:
@@ -147,24 +145,10 @@ def _short(text: str) -> str:
     return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…"
 
 
-def _joined(feeds: Sequence[FeedChange]) -> list[FeedChange]:
-    """Return what changed, where a merge is one thing even if it gave the other feed this URL."""
-    into = {feed.guid: feed for feed in feeds if feed.what is What.MERGED}
-    moved = {feed.guid: feed for feed in feeds if feed.what is What.MOVED and feed.guid in into}
-    return [
-        replace(feed, old=moved[feed.guid].old)
-        if feed.what is What.MERGED and feed.guid in moved
-        else feed
-        for feed in feeds
-        if feed.what is not What.MOVED or feed.guid not in moved
-    ]
-
-
 def shown_wipe(wipe: Wipe, author: Author | None, devices: Mapping[str, str]) -> ShownWipe:
-    """Return what a page says of a wipe; a feed that was unsubscribed twice is one of them."""
-    feeds = list({feed.guid: feed for feed in wipe.feeds}.values())
-    shown = [change_of(feed) for feed in feeds[:FEEDS_OF_A_CHANGE]]
-    return ShownWipe(wipe.stamps, who_of(author, devices), shown, len(feeds))
+    """Return what a page says of a wipe."""
+    shown = [change_of(feed) for feed in wipe.feeds[:FEEDS_OF_A_CHANGE]]
+    return ShownWipe(wipe.stamps, who_of(author, devices), shown, len(wipe.feeds))
 
 
 def who_of(author: Author | None, devices: Mapping[str, str]) -> Who:
