@@ -38,7 +38,7 @@ NEWEST = Stamp(2**63 - 1)
 _LOOKED_AT_FOR_WIPES = 50
 _ASKED_ABOUT_DAYS = 30
 # A wipe takes more than half of ten feeds or more; it is none any longer if half of them are back.
-# So more than a quarter of the list is missing; an eighth if the list has grown to twice that since.
+# So more than a quarter of the list is missing; an eighth if it has grown to twice that since.
 _FEWEST_GONE = 4
 _LEAST_PART = 8
 
