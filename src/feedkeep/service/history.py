@@ -42,8 +42,10 @@ NEWEST = Stamp(2**63 - 1)
 
 _LOOKED_AT_FOR_WIPES = 50
 _ASKED_ABOUT_DAYS = 30
-# A wipe takes six feeds of ten or more; it is none any longer if half of them are back.
+# A wipe takes more than half of ten feeds or more; it is none any longer if half of them are back.
+# So more than a quarter of the list is missing; an eighth if it has grown to twice that since.
 _FEWEST_GONE = 4
+_LEAST_PART = 8
 
 _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -143,10 +145,12 @@ class ListHistory:
         """Return the newest wipe of the last 30 days that still hurts, and who made it.
 
         `whole` is the list as it is. Only a wipe after a stamp counts. The history is not even
-        asked if hardly any feed was unsubscribed since: that is so for nearly every list.
+        asked if only a small part of the list is missing since: that is so for nearly every list.
         """
         since = max(after, later(self._now(), -_ASKED_ABOUT_DAYS * DAY_US))
-        if not self._days or _gone_since(whole, since) < _FEWEST_GONE:
+        gone = _gone_since(whole, since)
+        needed = max(_FEWEST_GONE, (whole.counts.subscribed + gone) // _LEAST_PART)
+        if not self._days or gone < needed:
             return None
         found = await self._store.history.page(account_id, NEWEST, _LOOKED_AT_FOR_WIPES)
         known_from = max(found.known_from, self._horizon())
