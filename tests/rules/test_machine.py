@@ -25,7 +25,6 @@ from feedkeep.model import (
     Stamp,
     Subscription,
 )
-from feedkeep.model import replace as changed_to
 from feedkeep.rules import history, subscriptions
 from feedkeep.rules.entry_states import is_same_state, states_at
 from feedkeep.rules.feed_urls import parse_feed_url
@@ -86,6 +85,7 @@ class Rules(RuleBasedStateMachine):
             assert feed is not None
             assert item.subscription == self.entries[item.subscription.guid]
             assert item.subscription.guid == feed.guid
+        self.remember()
 
     @rule(
         guid=KNOWN, url=st.none() | URLS, new_guid=st.none() | KNOWN, on=st.none() | st.booleans(),
@@ -109,6 +109,7 @@ class Rules(RuleBasedStateMachine):
             was_done = False
         assert was_done == self.attempt(lambda: self.reference.update(guid, url, new_guid, on))
         assert was_done or before == self.entries
+        self.remember()
 
     @rule(guid=KNOWN, now=CLOCK)
     def delete(self, guid: str, now: int) -> None:
@@ -120,6 +121,12 @@ class Rules(RuleBasedStateMachine):
         except UnknownSubscription:
             was_done = False
         assert was_done == self.reference.delete(guid)
+        self.remember()
+
+    def remember(self) -> None:
+        """Let the reference put a copy aside of what it has after the last change."""
+        if self.kept.stamps:
+            self.reference.remember(self.kept.stamps[-1])
 
     @rule(
         back=st.integers(1, 6), count=st.integers(1, 3), choice=st.sampled_from(WhenChangedSince),
@@ -130,20 +137,16 @@ class Rules(RuleBasedStateMachine):
         start = max(0, len(self.kept.stamps) - back)
         stamps = self.kept.stamps[start : start + count]
         if stamps:
-            self.bring_back(now, lambda whole: history.undo(whole, Undo(stamps, None, choice)))
+            self.undo(now, Undo(stamps, None, choice))
 
     @rule(now=CLOCK)
     def undo_the_last_change_and_that_again(self, now: int) -> None:
         if not self.kept.stamps:
             return
-        before, after = self.lists[-2], self.lists[-1]
-        if self.bring_back(now, lambda whole: history.undo(whole, Undo([self.kept.stamps[-1]]))):
-            self.assert_back(before, keeps_added=False)
-        else:
-            return
-        done = self.bring_back(now, lambda whole: history.undo(whole, Undo([self.kept.stamps[-1]])))
-        if done:
-            self.assert_back(after, keeps_added=False)
+        for was in (self.lists[-2], self.lists[-1]):
+            if self.undo(now, Undo(self.kept.stamps[-1:])) is None:
+                return
+            self.assert_back(was, keeps_added=False)
 
     @rule(back=st.integers(0, 8), ahead=st.integers(0, 2), keeps_added=st.booleans(), now=CLOCK)
     def restore(self, back: int, ahead: int, keeps_added: bool, now: int) -> None:
@@ -158,6 +161,7 @@ class Rules(RuleBasedStateMachine):
         feeds = self.reference.at(moment)
         done = self.bring_back(
             now,
+            moment,
             lambda whole: history.restore(
                 whole, moment, keeps_added=keeps_added, limits=self.limits
             ),
@@ -170,17 +174,18 @@ class Rules(RuleBasedStateMachine):
         wanted = {(feed.guid, feed.url) for feed in feeds if feed.on}
         assert wanted <= there if keeps_added else wanted == there
 
+    def undo(self, now: int, wanted: Undo) -> BroughtBack | None:
+        first = min(wanted.stamps)
+        return self.bring_back(
+            now, first, lambda whole: history.undo(whole, wanted, limits=self.limits)
+        )
+
     def bring_back(
-        self, now: int, decide: Callable[[Snapshot], Decision[BroughtBack]]
+        self, now: int, history_from: Stamp, decide: Callable[[Snapshot], Decision[BroughtBack]]
     ) -> BroughtBack | None:
-        known = self.kept.history()
         before = dict(self.entries)
         try:
-            done: BroughtBack = self.decide(
-                now,
-                list(self.entries),
-                lambda snapshot: decide(changed_to(snapshot, history=known)),
-            )
+            done: BroughtBack = self.decide(now, list(self.entries), decide, history_from)
         except (InvalidInput, ChangedSince):
             assert before == self.entries
             return None
@@ -229,11 +234,6 @@ class Rules(RuleBasedStateMachine):
         assert {g: e.feed_url for g, e in own.items()} == {g: e.feed_url for g, e in there.items()}
 
     @invariant()
-    def the_reference_remembers(self) -> None:
-        if self.kept.stamps:
-            self.reference.remember(self.kept.stamps[-1])
-
-    @invariant()
     def nothing_is_wrong_with_the_entries(self) -> None:
         assert list(violations(Snapshot(self.entries, self.last_stamp, 0, self.counts))) == []
 
@@ -264,12 +264,17 @@ class Rules(RuleBasedStateMachine):
             assert (entry.deleted is not None) == feed.deleted
 
     def decide(
-        self, now: int, guids: Sequence[Guid], decide: Callable[[Snapshot], Decision[Any]]
+        self,
+        now: int,
+        guids: Sequence[Guid],
+        decide: Callable[[Snapshot], Decision[Any]],
+        history_from: Stamp | None = None,
     ) -> Any:
         """Do what a store does, and look at every stamp that was given out."""
         before, clock = dict(self.entries), self.last_stamp
         given = self.named_by(guids)
-        decision = decide(Snapshot(given, clock, now, self.counts))
+        known = None if history_from is None else self.kept.history()
+        decision = decide(Snapshot(given, clock, now, self.counts, history=known))
         assert given == self.named_by(guids), "a rule changed what it was given"
         changed_guids = {*(e.guid for e in decision.saved), *decision.forgotten}
         assert changed_guids & before.keys() <= given.keys(), "a rule changed what it was not given"

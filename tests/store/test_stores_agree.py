@@ -107,9 +107,10 @@ def stores(path: Path, database: str, postgres: str) -> Iterator[Stores]:
 class Request:
     """What a store was asked, and what the rules answered."""
 
-    guids: Sequence[Guid]
+    guids: Sequence[Guid] | None
     decide: Callable[[Snapshot], Decision[Any]]
     answer: object
+    history_from: Stamp | None = None
 
 
 def answer_of(outcome: object) -> object:
@@ -148,17 +149,23 @@ class EveryStore(Rules):
         self.ask(requests)
 
     def decide(
-        self, now: int, guids: Sequence[Guid], decide: Callable[[Snapshot], Decision[Any]]
+        self,
+        now: int,
+        guids: Sequence[Guid],
+        decide: Callable[[Snapshot], Decision[Any]],
+        history_from: Stamp | None = None,
     ) -> Any:
+        named = guids if history_from is None else None  # what comes back may be any of the list
+
         def at_that_time(snapshot: Snapshot) -> Decision[Any]:
             return decide(replace(snapshot, now=now))
 
         try:
-            answer = super().decide(now, guids, decide)
+            answer = super().decide(now, guids, decide, history_from)
         except FeedkeepError as error:
-            self.ask_or_wait(Request(guids, at_that_time, answer_of(error)))
+            self.ask_or_wait(Request(named, at_that_time, answer_of(error), history_from))
             raise
-        self.ask_or_wait(Request(guids, at_that_time, answer))
+        self.ask_or_wait(Request(named, at_that_time, answer, history_from))
         return answer
 
     def ask_or_wait(self, request: Request) -> None:
@@ -172,7 +179,11 @@ class EveryStore(Rules):
             outcomes = await asyncio.gather(
                 *(
                     store.entries.change(
-                        self.account_id, r.guids, r.decide, author=f"{number} of {len(requests)}"
+                        self.account_id,
+                        r.guids,
+                        r.decide,
+                        author=f"{number} of {len(requests)}",
+                        history_from=r.history_from,
                     )
                     for number, r in enumerate(requests)
                 ),

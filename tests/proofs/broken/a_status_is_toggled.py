@@ -2,17 +2,19 @@
 
 from typing import Any
 
-from feedkeep.model import AccountId, Guid
+from feedkeep.model import AccountId, Author, Guid
 from feedkeep.service.subscriptions import Subscriptions
 
 _update = Subscriptions.update
 
 
-async def update(self: Subscriptions, account_id: AccountId, guid: str, **change: Any) -> Any:
+async def update(
+    self: Subscriptions, account_id: AccountId, guid: str, by: Author, **change: Any
+) -> Any:
     if change.get("is_subscribed") is not None:
         view = await self._store.entries.view(account_id, Guid(guid))
         change["is_subscribed"] = view is not None and not view.subscription.is_subscribed
-    return await _update(self, account_id, guid, **change)
+    return await _update(self, account_id, guid, by, **change)
 
 
 Subscriptions.update = update
