@@ -41,6 +41,37 @@ def test_setting_up_makes_the_device_known(phone: AntennaPod) -> None:
     assert listed == [device]
 
 
+def test_a_list_that_a_reset_phone_wiped_comes_back_on_every_device_and_stays(
+    person: Person, phone: AntennaPod, tablet: AntennaPod
+) -> None:
+    feeds = {f"https://{number}.example/feed" for number in range(12)}
+    for url in sorted(feeds):
+        phone.add(url)
+    phone.sync()
+    tablet.sync()
+    assert tablet.podcasts == feeds
+    for url in sorted(feeds):
+        phone.remove(url)
+    phone.sync()
+    tablet.sync()  # it is told to remove all, takes that for its owner's wish, and will send it
+    assert (phone.podcasts, tablet.podcasts, person.subscribed()) == (set(), set(), set())
+
+    wipe = ok(person.interface().get("/history"))["changes"][0]
+    assert (wipe["by"]["device"], wipe["feeds_count"]) == ("phone_1", 12)
+    done = ok(person.interface().post(f"/history/{wipe['stamp']}/undo"))
+    assert done["changed"] == 12
+    for _ in range(2):
+        phone.sync()
+        tablet.sync()
+    assert person.subscribed() == feeds
+    assert phone.podcasts == tablet.podcasts == feeds
+
+    tablet.remove("https://3.example/feed")
+    tablet.sync()
+    phone.sync()
+    assert person.subscribed() == phone.podcasts == feeds - {"https://3.example/feed"}
+
+
 def test_after_the_login_the_cookie_alone_lets_in(phone: AntennaPod) -> None:
     phone.ask("GET", phone.person.changes("phone_1"), since=0)
     phone.client.cookies.clear()

@@ -8,7 +8,7 @@ import pytest
 from mygpoclient import http, simple
 from mygpoclient.api import EpisodeAction, MygPodderClient
 from mygpoclient.public import PublicClient
-from people import EPISODE, HTTP_A, LAST_32_BIT_SECOND, A, B, C, Person
+from people import EPISODE, HTTP_A, LAST_32_BIT_SECOND, A, B, C, Person, ok
 
 MORE_THAN_IT_ANSWERS = 3 * 4
 """It answers three challenges in its life."""
@@ -69,6 +69,19 @@ def test_a_whole_list_is_put_and_got(client: MygPodderClient) -> None:
     assert client.put_subscriptions("desk", [B, C]) is True
     assert set(client.get_subscriptions("desk")) == {B, C}
     assert set(client.get_subscriptions("phone")) == {B, C}
+
+
+def test_a_list_that_is_brought_back_is_pulled_as_new(
+    person: Person, client: MygPodderClient
+) -> None:
+    since = client.update_subscriptions("desk", [A, B, C]).since
+    since = client.update_subscriptions("desk", [], [A, B, C]).since
+    wipe = ok(person.interface().get("/history"))["changes"][0]
+    ok(person.interface().post(f"/history/{wipe['stamp']}/undo"))
+    changes = client.pull_subscriptions("desk", since)
+    assert (set(changes.add), changes.remove) == ({A, B, C}, [])
+    assert set(client.get_subscriptions("desk")) == {A, B, C}
+    assert client.pull_subscriptions("desk", changes.since).add == []
 
 
 def test_the_simple_client_works_too(person: Person) -> None:

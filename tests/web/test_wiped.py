@@ -12,15 +12,30 @@ TITLES = [title_of(url) for url in URLS]
 ONE, MANY = "%(number)s feed is back.", "%(number)s feeds are back."
 
 
-def upload(service: FeedkeepProcess, name: str, urls: list[str]) -> None:
-    """Send what AntennaPod sends that has forgotten its feeds: each of them as removed."""
-    with httpx.Client(base_url=service.base_url, headers=from_elsewhere()) as app:
-        app.headers["User-Agent"] = "AntennaPod/3.4.0"
-        app.auth = (name, PASSWORD)
+def upload(service: FeedkeepProcess, name: str, urls: list[str]) -> int:
+    """Send what AntennaPod sends that has forgotten its feeds: each of them as removed.
+
+    Returns the time that it asks since when it syncs next.
+    """
+    with phone(service, name) as app:
         device = f"{name}/pixel.json"
         app.post(f"/api/2/devices/{device}", json={"caption": "Annas Handy"}).raise_for_status()
         changes = {"add": [], "remove": urls}
-        app.post(f"/api/2/subscriptions/{device}", json=changes).raise_for_status()
+        told = app.post(f"/api/2/subscriptions/{device}", json=changes).raise_for_status()
+    since: int = told.json()["timestamp"]
+    return since
+
+
+def added_since(service: FeedkeepProcess, name: str, since: int) -> set[str]:
+    """Return what the phone is told to add with its next sync."""
+    with phone(service, name) as app:
+        told = app.get(f"/api/2/subscriptions/{name}/pixel.json", params={"since": since})
+    return set(told.raise_for_status().json()["add"])
+
+
+def phone(service: FeedkeepProcess, name: str) -> httpx.Client:
+    headers = {**from_elsewhere(), "User-Agent": "AntennaPod/3.4.0"}
+    return httpx.Client(base_url=service.base_url, headers=headers, auth=(name, PASSWORD))
 
 
 def test_a_list_that_an_app_wiped_is_back_after_one_click(
@@ -31,13 +46,14 @@ def test_a_list_that_an_app_wiped_is_back_after_one_click(
     anna.sign_in(name, PASSWORD)
     anna.add(*URLS)
     anna.has_feeds(TITLES)
-    upload(service, name, URLS)
+    since = upload(service, name, URLS)
     anna.open("/")
     anna.reads("AntennaPod auf Annas Handy hat 12 Feeds entfernt")
     assert not anna.scrolls_sideways()
     anna.press("Bring them back")
     anna.sees_many(ONE, MANY, 12)
     anna.has_feeds(TITLES)
+    assert added_since(service, name, since) == set(URLS)
     anna.press("Undo")
     anna.follow("History")
     anna.reads("12 Feeds entfernt")

@@ -79,6 +79,15 @@ class Draft:
         self._last_stamp = next_stamp(self._last_stamp, self._now)
         return self._last_stamp
 
+    @property
+    def last_stamp(self) -> Stamp:
+        """The account's clock, with the changes so far."""
+        return self._last_stamp
+
+    def advance(self, stamp: Stamp) -> None:
+        """Let no stamp from now on be as early as `stamp`."""
+        self._last_stamp = max(self._last_stamp, stamp)
+
     def put(self, subscription: Subscription) -> Subscription:
         """Let `subscription` be what its guid names from now on."""
         self._put(subscription)

@@ -1,5 +1,7 @@
 """Which URLs apps have for feeds that moved, and what it means when one is removed. Pure.
 
+And whether a removal is an echo: what an app was told to remove, and sends back as its own wish.
+
 Apps that use gpodder.net's API know a feed by its URL only. When they are told to remove a URL,
 they delete the feed's downloads and play states. So they are never told of a move: an app goes on
 with the URL that it has (docs/gpodder.md). What it means when an app removes a URL depends on what
@@ -11,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from feedkeep.model import Alias, Guid, Value, replace
+from feedkeep.model import Alias, Guid, Stamp, Value, replace
 
 MAX_SPELLINGS = 2_000
 """The maximum number of URLs remembered of an app: 50 KB. Beyond it, removals are in doubt."""
@@ -26,19 +28,47 @@ class Spellings(Value, frozen=True):
         known: The URLs that the app was sent, or has sent.
         gone: The URLs that it was told to remove, or has removed.
         is_full: Whether there were more than `MAX_SPELLINGS`, so that some are missing here.
+        removals_told: The account's clock when the app was last told to remove feeds, of any kind;
+            None once it has sent something, or has been told of other changes twice.
+        is_told_more: Whether it has been told of other changes since then.
     """
 
     known: frozenset[Guid] = frozenset()
     gone: frozenset[Guid] = frozenset()
     is_full: bool = False
+    removals_told: Stamp | None = None
+    is_told_more: bool = False
 
     def with_known(self, guids: Collection[Guid]) -> Spellings:
         """Return the same, except that the app has these URLs."""
-        return Spellings(self.known.union(guids), self.gone.difference(guids), self.is_full)
+        return replace(self, known=self.known.union(guids), gone=self.gone.difference(guids))
 
     def with_gone(self, guids: Collection[Guid]) -> Spellings:
         """Return the same, except that the app does not have these URLs."""
-        return Spellings(self.known.difference(guids), self.gone.union(guids), self.is_full)
+        return replace(self, known=self.known.difference(guids), gone=self.gone.union(guids))
+
+    def after_poll(self, clock: Stamp, *, tells_removals: bool) -> Spellings:
+        """Return what is known of the app once it was told what changed up to `clock`."""
+        if tells_removals:
+            return replace(self, removals_told=clock, is_told_more=False)
+        if self.removals_told is None:
+            return self
+        is_over = self.is_told_more
+        told = None if is_over else self.removals_told
+        return replace(self, removals_told=told, is_told_more=not is_over)
+
+    def after_upload(self) -> Spellings:
+        """Return what is known of the app once it has sent what it had to send."""
+        return replace(self, removals_told=None, is_told_more=False)
+
+    def may_echo(self, subscribed: Stamp) -> bool:
+        """Say whether a removal by the app may be what it was told to remove itself.
+
+        `subscribed` is when the feed was last subscribed to. AntennaPod takes a removal that it is
+        told of for its owner's wish, and sends it back with its next sync. If somebody has brought
+        the feed back by then, it would be gone for all devices once more.
+        """
+        return self.removals_told is not None and subscribed > self.removals_told
 
 
 UNKNOWN = Spellings()
@@ -92,10 +122,13 @@ def merged(stored: Spellings, before: Spellings, after: Spellings) -> Spellings:
 
     Two requests of an app can run at the same time, and neither may undo the changes of the other.
     """
+    polled = stored
+    if (before.removals_told, before.is_told_more) != (after.removals_told, after.is_told_more):
+        polled = replace(stored, removals_told=after.removals_told, is_told_more=after.is_told_more)
     known = stored.known - (before.known - after.known)
     gone = stored.gone - (before.gone - after.gone)
-    changed = Spellings(known, gone, stored.is_full)
+    changed = replace(polled, known=known, gone=gone)
     changed = changed.with_known(after.known - before.known).with_gone(after.gone - before.gone)
     if len(changed.known) + len(changed.gone) > MAX_SPELLINGS:
-        return replace(stored, is_full=True)
+        return replace(polled, is_full=True)
     return changed

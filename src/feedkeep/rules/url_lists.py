@@ -76,11 +76,6 @@ class Synced(Value, frozen=True):
     ended: Stamp
 
 
-def has_moved(entries: Iterable[Entry]) -> bool:
-    """Say whether any of the feeds ever had another URL."""
-    return any(entry.alias for entry in entries)
-
-
 def without_own(
     entries: Iterable[Entry], progress: SyncProgress, device: str, since: Second
 ) -> list[Entry]:
@@ -168,35 +163,60 @@ def upload(
     """Unsubscribe from the URLs that an app removed, and add each item in turn.
 
     A feed that is both removed and added stays subscribed. Removing a feed that is not subscribed
-    changes nothing, so an upload can be sent again.
+    changes nothing, so an upload can be sent again. A feed whose removal may be an echo stays, and
+    the app is told once more to add it.
     """
     draft = Draft(snapshot, limits)
     # AntennaPod renames a feed by itself when its old URL redirects. An app that says so removes
     # the old URL and adds the new one, and has not unsubscribed.
     found = [draft.find(item.url.guid) for item in items if isinstance(item, Wanted)]
     wanted = {feed.guid for feed in found if feed is not None}
+    echoed: dict[Guid, None] = {}
     for url in removed:
-        app = _remove(draft, url, app, wanted)
+        app = _remove(draft, url, app, wanted, echoed)
     results = add_items(draft, items)
     for item in results:
         if isinstance(item, Added):
             app = _after_adding(draft, item, app)
-    decision = draft.decision(None)
-    ended = clock_after_upload(progress, snapshot.last_stamp, decision.last_stamp)
-    synced = Synced(results, app, snapshot.last_stamp, ended)
-    return replace(decision, last_stamp=ended).telling(synced)
+    ended = clock_after_upload(progress, snapshot.last_stamp, draft.last_stamp)
+    synced = Synced(results, app.after_upload(), snapshot.last_stamp, ended)
+    draft.advance(ended)
+    # After the end of the upload: what is told again must not be taken for the app's own change.
+    for guid in echoed:
+        _tell_again(draft, guid)
+    decision = draft.decision(synced)
+    return replace(decision, last_stamp=max(decision.last_stamp, ended))
 
 
-def _remove(draft: Draft, url: FeedUrl, app: Spellings, wanted: Collection[Guid]) -> Spellings:
-    """Unsubscribe from a feed if removing its URL means that; return what is known of the app."""
+def _tell_again(draft: Draft, guid: Guid) -> None:
+    feed = draft.find(guid)
+    if feed is not None and feed.is_subscribed:
+        stamp = draft.tick()
+        draft.put(replace(feed, status_changed=stamp, subscription_changed=stamp))
+
+
+def _remove(
+    draft: Draft,
+    url: FeedUrl,
+    app: Spellings,
+    wanted: Collection[Guid],
+    echoed: dict[Guid, None],
+) -> Spellings:
+    """Unsubscribe from a feed if removing its URL means that; return what is known of the app.
+
+    A feed whose removal may be an echo is put into `echoed` instead.
+    """
     feed = draft.find(url.guid)
     if feed is None:
         return app
     former = draft.former_urls(feed)
     can_change = feed.is_subscribed and feed.guid not in wanted
     if can_change and has_unsubscribed(url.guid, _guid_of(feed.feed_url), former, app):
-        stamp = draft.tick()
-        draft.put(replace(with_status(feed, False, stamp), subscription_changed=stamp))
+        if app.may_echo(feed.status_changed):
+            echoed[feed.guid] = None
+        else:
+            stamp = draft.tick()
+            draft.put(replace(with_status(feed, False, stamp), subscription_changed=stamp))
     # Whatever it meant, the app no longer has this URL. A feed that never moved has only one, so
     # there is nothing to remember.
     return app.with_gone([url.guid]) if former else app

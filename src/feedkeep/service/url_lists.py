@@ -15,6 +15,7 @@ from feedkeep.model import (
     Guid,
     Second,
     Snapshot,
+    Stamp,
     SyncProgress,
     Value,
     replace,
@@ -76,19 +77,19 @@ class UrlLists:
         first = seconds.first_second(since, second, progress)
         changes = url_lists.NO_CHANGES
         if first < second:
-            changes = await self._changes(admitted, since, first, device)
+            changes = await self._changes(admitted, since, first, device, clock)
         await self._progress.save(
             admitted, Clock.SUBSCRIPTIONS, seconds.after_reply(since, second, progress)
         )
         return ChangesSince(changes, second)
 
     async def _changes(
-        self, admitted: Admitted, since: Second, first: Second, device: str
+        self, admitted: Admitted, since: Second, first: Second, device: str, clock: Stamp
     ) -> UrlChanges:
         progress = progress_of(admitted, Clock.SUBSCRIPTIONS)
         stamp = seconds.first_stamp(first)
         entries = await self._store.entries.changed(admitted.account.id, stamp)
-        known = await self._spellings(admitted, device) if url_lists.has_moved(entries) else UNKNOWN
+        known = await self._spellings(admitted, device) if entries else UNKNOWN
         # An app that starts from nothing has only feeds that its owner has added on that phone.
         # Told to remove them, AntennaPod and Kasts would delete their files. An app that asks since
         # 0 again, after it has received a reply, may have feeds that were removed since.
@@ -103,7 +104,8 @@ class UrlLists:
             return url_lists.url_changes(listed, stamp, known, is_from_nothing=is_from_nothing)
 
         changes = await beside(len(entries) > LONG_LIST, judge)
-        await self._learn(admitted, device, known, changes.app)
+        after = changes.app.after_poll(clock, tells_removals=bool(changes.remove))
+        await self._learn(admitted, device, known, after)
         return changes
 
     async def upload(
