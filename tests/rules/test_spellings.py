@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from feedkeep.model import Guid
+from feedkeep.model import Guid, Stamp
 from feedkeep.rules.spellings import MAX_SPELLINGS, Spellings, merged
 
 G1, G2, G3 = (Guid(f"00000000-0000-4000-8000-00000000000{i}") for i in (1, 2, 3))
@@ -26,3 +26,38 @@ def test_an_app_with_too_many_spellings_is_marked_as_full() -> None:
     assert not full.is_full
     more = merged(full, Spellings(), Spellings().with_gone([G1]))
     assert more == Spellings(full.known, frozenset(), is_full=True)
+
+
+TOLD, BEFORE, SINCE = Stamp(10), Stamp(9), Stamp(11)
+
+
+def told() -> Spellings:
+    return Spellings(frozenset({G1})).after_poll(TOLD, tells_removals=True)
+
+
+def test_a_removal_may_be_an_echo_only_of_what_was_subscribed_to_since_it_was_told() -> None:
+    assert told().may_echo(SINCE)
+    assert not told().may_echo(BEFORE)
+    assert not Spellings().may_echo(SINCE)
+
+
+def test_what_an_app_sends_once_it_has_answered_is_no_echo() -> None:
+    after = told().after_upload()
+    assert not after.may_echo(SINCE)
+    assert after.known == {G1}
+
+
+def test_an_app_that_was_told_of_other_changes_twice_has_no_echo_left() -> None:
+    once = told().after_poll(Stamp(12), tells_removals=False)
+    assert once.may_echo(SINCE)
+    assert not once.after_poll(Stamp(13), tells_removals=False).may_echo(SINCE)
+    again = once.after_poll(Stamp(13), tells_removals=True)
+    assert (again.may_echo(Stamp(14)), again.may_echo(SINCE)) == (True, False)
+
+
+def test_that_an_app_was_told_removals_is_merged_with_what_else_is_learned() -> None:
+    before = Spellings()
+    stored = before.with_known([G2])
+    assert merged(stored, before, told()) == told().with_known([G2])
+    assert merged(told(), stored, stored.with_known([G3])).removals_told == TOLD
+    assert merged(told(), told(), told().after_upload()).removals_told is None
