@@ -8,7 +8,7 @@ import pytest
 from test_subscriptions import G1, G2, A, Account, B, C, guid
 
 from feedkeep.errors import ChangedSince, InvalidInput, UnknownChange
-from feedkeep.model import Alias, Guid, Pointer, Stamp, Subscription, replace
+from feedkeep.model import Alias, Guid, History, Pointer, Stamp, Subscription, replace
 from feedkeep.rules import history, many, url_lists
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.history import BroughtBack, Undo, WhenChangedSince
@@ -249,6 +249,22 @@ def test_an_added_feed_that_absorbed_an_older_one_stays_when_that_one_comes_back
     assert isinstance(known.entries[guid(A)], Pointer)
     restore(known, moment)
     assert subscribed(known) == {A, C}
+
+
+def test_what_came_before_the_moment_changes_nothing_of_what_comes_back() -> None:
+    known = account(A)
+    known.move(guid(A), B)
+    undo(known)  # B's guid leads nowhere again
+    moment = known.last_stamp
+    known.update(guid(A), Update(new_guid=guid(B)))
+    states = [s for s in known.kept.states if s.ended is None or s.ended > moment]
+    assert len(states) < len(known.kept.states)
+    short = replace(known.snapshot(), history=History(states, Stamp(0)))
+    whole = known.snapshot_with_history()
+    assert (
+        history.restore(short, moment, keeps_added=False).saved
+        == history.restore(whole, moment, keeps_added=False).saved
+    )
 
 
 def test_what_was_forgotten_cannot_be_restored() -> None:

@@ -158,7 +158,9 @@ def _check_known(history: History, moment: Stamp) -> None:
 def _past(history: History, moment: Stamp, held: Collection[Guid]) -> Past:
     then = states_at(history.states, moment)
     entries = {guid: state.entry for guid, state in then.items()}
-    return Past(entries, EntryIndex(entries), history.states, held)
+    # A guid may have had other lives before that moment.
+    later_states = [s for s in history.states if s.ended is None or s.ended > moment]
+    return Past(entries, EntryIndex(entries), later_states, held)
 
 
 def _touched(history: History, wanted: Undo) -> set[Guid]:
