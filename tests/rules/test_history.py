@@ -325,3 +325,9 @@ def told(done: BroughtBack) -> tuple[Stamp | None, int, int]:
 def polled(known: Account, first: Stamp, app: Spellings = UNKNOWN) -> tuple[list[str], list[str]]:
     changes = url_changes(known.entries.values(), first, app)
     return sorted(changes.add), sorted(changes.remove)
+
+
+def test_a_history_that_nobody_asked_for_is_a_defect() -> None:
+    known = account(A)
+    with pytest.raises(LookupError):
+        history.undo(known.snapshot(), Undo(known.kept.stamps))

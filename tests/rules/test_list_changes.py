@@ -5,9 +5,9 @@ from __future__ import annotations
 from test_history import URLS, account, leave, undo
 from test_subscriptions import G1, G2, A, Account, B, C, guid
 
-from feedkeep.model import Author, CredentialKind, Stamp, TokenId
+from feedkeep.model import Author, CredentialKind, Pointer, Stamp, Subscription, TokenId
 from feedkeep.rules import many, subscriptions
-from feedkeep.rules.list_changes import FeedChange, ListChange, What, changes_on
+from feedkeep.rules.list_changes import FeedChange, ListChange, What, changes_on, differences
 from feedkeep.rules.subscriptions import Update, want
 from feedkeep.rules.wipes import WINDOW_US, Wipe, is_wipe, who, wipes
 
@@ -58,6 +58,14 @@ def test_a_further_url_is_told_as_one_that_leads_to_its_feed() -> None:
     known.add((A, G2))
     known.add((B, G2))
     assert last(known) == [FeedChange(What.LED, G2, A)]
+
+
+def test_a_pointer_is_told_by_the_feed_that_it_leads_to_now() -> None:
+    feed = Subscription(G2, A, True, Stamp(1))
+    others = {G1: Pointer(G1, G2), G2: feed}
+    led = {guid(B): Pointer(guid(B), G1)}
+    assert differences({}, led, others) == [FeedChange(What.LED, G1, A)]
+    assert differences({}, led, {}) == []
 
 
 def test_what_only_renews_stamps_is_no_change() -> None:

@@ -147,6 +147,16 @@ def test_what_was_changed_since_is_told_and_left_or_taken_back_as_the_person_cho
     assert listed(anna) == {GUIDS[2]}
 
 
+def test_one_click_that_could_do_nothing_asks_instead(anna: PageClient) -> None:
+    add(anna, *URLS[:2])
+    unsubscribed = unsubscribe(anna, 0)
+    anna.post("/feeds/subscribe", {"only": GUIDS[0]})
+    unsubscribe(anna, 0)
+    asked = take_back(anna, unsubscribed, when="leave", gone="1")
+    assert asked.status == 409
+    assert "Changed again since" in asked.text
+
+
 def test_a_feed_that_alone_was_changed_since_is_asked_about_without_talk_of_others(
     anna: PageClient,
 ) -> None:

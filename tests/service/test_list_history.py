@@ -1,0 +1,191 @@
+"""The history of lists as a use case: how it is forgotten, and what holds when the store fails."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import pytest
+from authors import TESTER
+from running import DAY, MINUTE, Clock, run
+from structlog.testing import capture_logs
+
+from feedkeep.errors import InvalidInput, StoreUnavailable
+from feedkeep.model import Account, AccountId, replace
+from feedkeep.rules.history import Undo
+from feedkeep.rules.subscriptions import want
+from feedkeep.service import Service, forgetting, list_changes
+from feedkeep.service.history import NEWEST
+from feedkeep.store.base import Store
+
+URLS = [f"https://{number}.example/feed" for number in range(12)]
+PHONE, TABLET = replace(TESTER, device="phone"), replace(TESTER, device="tablet")
+
+
+async def filled(service: Service, name: str = "alice") -> Account:
+    account = await service.accounts.create(name, None)
+    await service.subscriptions.add(account.id, [want(url, None) for url in URLS], TESTER)
+    return account
+
+
+async def leave(service: Service, account: Account, *numbers: int, by: Any = PHONE) -> None:
+    """Unsubscribe as an app does that knows URLs only."""
+    listed = await service.subscriptions.subscribed(account.id)
+    guids = {feed.feed_url: feed.guid for feed in listed}
+    wanted = [guids[URLS[number]] for number in numbers]
+    await service.subscriptions.set_subscribed(account.id, wanted, False, by)
+
+
+async def forget_all(service: Service) -> int:
+    """Go round all accounts once; return how many steps that took."""
+    after: AccountId | None = AccountId(0)
+    steps = 0
+    while after is not None:
+        after = await service.forgetting.step(after)
+        steps += 1
+    return steps
+
+
+def test_what_is_older_than_is_promised_is_forgotten_in_steps_and_the_rest_stays(
+    open_store: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(forgetting, "STATES_IN_A_STEP", 5)
+
+    async def work(service: Service, store: Store, clock: Clock) -> None:
+        account = await filled(service)
+        await leave(service, account, *range(8))
+        clock.go_on(60 * DAY)
+        await leave(service, account, 8)
+        first, second = [c.stamp for c in (await service.history.page(account.id)).changes[:2]]
+        clock.go_on(31 * DAY)
+        assert await forget_all(service) > 2
+        kept = await store.history.page(account.id, NEWEST, 10)
+        assert {state.ended for state in kept.states if state.ended} == {first}
+        listed = await service.history.page(account.id)
+        assert [change.stamp for change in listed.changes] == [first]
+        with pytest.raises(InvalidInput, match="does not go back that far"):
+            await service.history.undo(account.id, Undo([second]), TESTER)
+        assert (await service.history.undo(account.id, Undo([first]), TESTER)).feeds == 1
+
+    run(open_store, work)
+
+
+def test_without_a_history_all_of_it_is_forgotten_and_nothing_can_be_brought_back(
+    open_store: Callable,
+) -> None:
+    async def work(service: Service, store: Store, clock: Clock) -> None:
+        account = await filled(service)
+        await leave(service, account, 0)
+        without = Service(store, clock, history_days=0)
+        await leave(without, account, 1)
+        clock.go_on(MINUTE)
+        await forget_all(without)
+        kept = await store.history.page(account.id, NEWEST, 10)
+        assert [state for state in kept.states if state.ended or state.author] == []
+        assert (await without.history.page(account.id)).changes == []
+        with pytest.raises(InvalidInput, match="No history is kept"):
+            await without.history.restore(account.id, account.created, keeps_added=False, by=TESTER)
+        # Once it is kept again, nobody restores the list from a time when it was not.
+        with pytest.raises(InvalidInput, match="does not go back that far"):
+            await service.history.restore(account.id, account.created, keeps_added=False, by=TESTER)
+        without._passwords.close()
+
+    run(open_store, work)
+
+
+def test_forgetting_goes_on_when_the_store_is_there_again(
+    open_store: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(forgetting, "_SECONDS_AFTER_A_FAILURE", 0.0)
+
+    async def work(service: Service, store: Store, _: Clock) -> None:
+        is_back = asyncio.Event()
+        forget = store.history.forget
+
+        async def away(*_: object, **__: object) -> NoReturn:
+            monkeypatch.setattr(store.history, "forget", here)
+            raise StoreUnavailable("The database is locked.")
+
+        async def here(*arguments: Any, **more: Any) -> AccountId | None:
+            is_back.set()
+            return await forget(*arguments, **more)
+
+        monkeypatch.setattr(store.history, "forget", away)
+        with capture_logs() as logs:
+            service.forgetting.start()
+            await is_back.wait()
+            await service.forgetting.close()
+        assert [line["log_level"] for line in logs] == ["warning"]
+
+    run(open_store, work)
+
+
+def test_a_list_is_back_also_if_what_was_played_cannot_be_told_anew(
+    open_store: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def work(service: Service, store: Store, _: Clock) -> None:
+        account = await filled(service)
+        await leave(service, account, 0)
+        newest = (await service.history.page(account.id)).changes[0]
+
+        async def away(*_: object) -> NoReturn:
+            raise StoreUnavailable("The database is locked.")
+
+        monkeypatch.setattr(store.accounts, "advance", away)
+        with capture_logs() as logs:
+            done = await service.history.undo(account.id, Undo([newest.stamp]), TESTER)
+        assert done.feeds == 1
+        assert len(await service.subscriptions.subscribed(account.id)) == len(URLS)
+        assert [line["log_level"] for line in logs] == ["warning"]
+
+    run(open_store, work)
+
+
+def warnings(logs: list[Any]) -> list[tuple[int, int]]:
+    return [(line["feeds"], line["of"]) for line in logs if line["log_level"] == "warning"]
+
+
+def test_a_wipe_by_one_app_within_ten_minutes_is_logged_once(open_store: Callable) -> None:
+    async def work(service: Service, _: Store, clock: Clock) -> None:
+        account = await filled(service)
+        with capture_logs() as logs:
+            await leave(service, account, 0, 1, 2)
+            await leave(service, account, 3, 4, 5, by=TABLET)
+            clock.go_on(9 * MINUTE)
+            await leave(service, account, 6, 7)
+            assert warnings(logs) == []
+            await leave(service, account, 8, 9)
+            assert warnings(logs) == [(7, 12)]
+            await leave(service, account, 10)
+        assert warnings(logs) == [(7, 12)]
+
+    run(open_store, work)
+
+
+def test_what_an_app_left_longer_ago_counts_no_more(open_store: Callable) -> None:
+    async def work(service: Service, _: Store, clock: Clock) -> None:
+        account = await filled(service)
+        with capture_logs() as logs:
+            await leave(service, account, 0, 1, 2, 3, 4)
+            clock.go_on(11 * MINUTE)
+            await leave(service, account, 5, 6)
+        assert warnings(logs) == []
+
+    run(open_store, work)
+
+
+def test_only_so_many_apps_are_counted(
+    open_store: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(list_changes, "_MAX_TALLIES", 1)
+
+    async def work(service: Service, _: Store, __: Clock) -> None:
+        account, other = await filled(service), await filled(service, "ben")
+        with capture_logs() as logs:
+            await leave(service, account, 0, 1, 2, 3, 4)
+            await leave(service, other, 0)
+            await leave(service, account, 5, 6)
+        assert warnings(logs) == []
+
+    run(open_store, work)
