@@ -150,6 +150,25 @@ def test_a_long_form_is_sent_once_however_often_its_button_is_pressed(
     assert posts(service) == sent + 1
 
 
+def test_an_import_that_takes_long_shows_that_it_is_under_way(anna: Visitor) -> None:
+    anna.follow("Import")
+    anna.page.locator("summary").click()
+    anna.type("List", "https://new.example/feed")
+    anna.press("Show what would change")
+    button, progress = anna.page.locator("[data-busy]"), anna.page.locator("progress")
+    expect(progress).to_be_hidden()
+    # The answer never comes: the browser waits for one before it lets anybody look.
+    anna.page.evaluate("addEventListener('submit', (event) => event.preventDefault())")
+    button.click()
+    expect(progress).to_be_visible()
+    expect(button).to_have_text("Importing…")
+    expect(button).to_be_disabled()
+    anna.page.evaluate("dispatchEvent(new PageTransitionEvent('pageshow', {persisted: true}))")
+    expect(button).to_have_text("Add 1 feed")
+    expect(button).to_be_enabled()
+    expect(progress).to_be_hidden()
+
+
 def test_signed_out_elsewhere_a_page_says_so_and_leads_back(
     service: FeedkeepProcess, visit: Visit, anna: Visitor, name: str
 ) -> None:

@@ -28,20 +28,21 @@ document.addEventListener("click", async (event) => {
 });
 
 // Sending a long form takes a moment: say so, and send it once.
+const setBusy = (button, isBusy) => {
+  button.dataset.text ??= button.textContent;
+  button.disabled = isBusy;
+  button.textContent = isBusy ? button.dataset.busy : button.dataset.text;
+  const progress = button.form.querySelector("progress");
+  if (progress) progress.hidden = !isBusy;
+};
 document.addEventListener("submit", (event) => {
   const button = event.submitter;
-  if (button?.dataset.busy) {
-    button.dataset.text = button.textContent;
-    setTimeout(() => { button.disabled = true; button.textContent = button.dataset.busy; });
-  }
+  if (button?.dataset.busy) setTimeout(setBusy, 0, button, true);
 });
 
 // Whoever goes back finds the page as they left it: busy.
 addEventListener("pageshow", () => {
-  all("[data-busy]").forEach((button) => {
-    button.disabled = false;
-    button.textContent = button.dataset.text ?? button.textContent;
-  });
+  all("[data-busy]").forEach((button) => setBusy(button, false));
 });
 
 // Choices that need no button; the next page has the focus where it was.
