@@ -1,0 +1,115 @@
+"""The values that everything else uses: accounts, subscriptions, pointers, requests, decisions.
+
+Each file has those of one topic; everything is imported from here.
+"""
+
+from feedkeep.model.accounts import Account, Person, Preferences, Registration
+from feedkeep.model.archive import Owner, Record, Records
+from feedkeep.model.credentials import (
+    Admitted,
+    Author,
+    CredentialKind,
+    Found,
+    Grant,
+    NewToken,
+    NotLookedUp,
+    Purpose,
+    Scope,
+    Token,
+    TokenDecision,
+    TokensChanged,
+)
+from feedkeep.model.decisions import Decision, Deletion, Snapshot
+from feedkeep.model.documents import Document, DocumentKind, DocumentName, KnownDocument
+from feedkeep.model.entries import (
+    Alias,
+    Counts,
+    Entry,
+    Page,
+    PageRequest,
+    Pointer,
+    Subscription,
+    View,
+)
+from feedkeep.model.episode_actions import (
+    ActionDecision,
+    ActionRequest,
+    ActionSnapshot,
+    EpisodeAction,
+    Recorded,
+)
+from feedkeep.model.history import EntryState, History, HistoryPage
+from feedkeep.model.progress import Clock, OwnUpload, SyncProgress, TokenProgress
+from feedkeep.model.values import (
+    UNNUMBERED,
+    AccountId,
+    Guid,
+    Now,
+    Second,
+    Stamp,
+    T,
+    T_co,
+    TokenId,
+    Value,
+    replace,
+)
+
+__all__ = [
+    "UNNUMBERED",
+    "Account",
+    "AccountId",
+    "ActionDecision",
+    "ActionRequest",
+    "ActionSnapshot",
+    "Admitted",
+    "Alias",
+    "Author",
+    "Clock",
+    "Counts",
+    "CredentialKind",
+    "Decision",
+    "Deletion",
+    "Document",
+    "DocumentKind",
+    "DocumentName",
+    "Entry",
+    "EntryState",
+    "EpisodeAction",
+    "Found",
+    "Grant",
+    "Guid",
+    "History",
+    "HistoryPage",
+    "KnownDocument",
+    "NewToken",
+    "NotLookedUp",
+    "Now",
+    "OwnUpload",
+    "Owner",
+    "Page",
+    "PageRequest",
+    "Person",
+    "Pointer",
+    "Preferences",
+    "Purpose",
+    "Record",
+    "Recorded",
+    "Records",
+    "Registration",
+    "Scope",
+    "Second",
+    "Snapshot",
+    "Stamp",
+    "Subscription",
+    "SyncProgress",
+    "T",
+    "T_co",
+    "Token",
+    "TokenDecision",
+    "TokenId",
+    "TokenProgress",
+    "TokensChanged",
+    "Value",
+    "View",
+    "replace",
+]

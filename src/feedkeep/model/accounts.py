@@ -1,0 +1,82 @@
+"""Accounts and the people who have them.
+
+Pure: frozen values; no I/O, no JSON, no decisions.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import ClassVar
+
+from feedkeep.model.entries import Counts
+from feedkeep.model.values import AccountId, Stamp, Value
+
+
+class Account(Value, frozen=True):
+    """An account: it has a list of feeds, and people and apps log in to it.
+
+    Attributes:
+        id: The number that every one of the account's rows starts with.
+        name: The name as its owner wrote it.
+        password_hash: The argon2id hash in PHC form; None for an account that uses tokens only.
+        is_disabled: Whether all its credentials are refused; its list stays.
+        created: When it was created.
+        last_stamp: Its clock.
+        last_action_stamp: The clock of its episode actions.
+        is_admin: Whether it is an administrator, who looks after all accounts.
+        counts: How much is in its list.
+    """
+
+    id: AccountId
+    name: str
+    password_hash: str | None
+    is_disabled: bool
+    created: Stamp
+    last_stamp: Stamp = Stamp(0)
+    last_action_stamp: Stamp = Stamp(0)
+    is_admin: bool = False
+    counts: Counts = Counts()
+
+    hidden: ClassVar[frozenset[str]] = frozenset({"password_hash"})
+
+
+class Person(Value, frozen=True):
+    """An account as administrators see it: with the day on which it was last used.
+
+    Attributes:
+        account: The account.
+        last_used: The beginning of the UTC day of its last use; None if it never was.
+    """
+
+    account: Account
+    last_used: Stamp | None
+
+
+class Registration(StrEnum):
+    """Who may create an account for themselves.
+
+    Attributes:
+        CLOSED: Nobody.
+        INVITED: Whoever was given an invitation by an administrator.
+        OPEN: Everybody.
+    """
+
+    CLOSED = "closed"
+    INVITED = "invited"
+    OPEN = "open"
+
+
+class Preferences(Value, frozen=True):
+    """How a person wants to see the pages; what is None is decided by their browser.
+
+    Attributes:
+        language: The tag of a language, such as "de".
+        time_zone: The name of a time zone, such as "Europe/Berlin".
+        theme: Light or dark.
+        meant: Stamp of the newest wipe of the list that was meant, and is not asked about again.
+    """
+
+    language: str | None = None
+    time_zone: str | None = None
+    theme: str | None = None
+    meant: Stamp = Stamp(0)

@@ -1,0 +1,61 @@
+"""Small texts that are stored for apps.
+
+Pure: frozen values; no I/O, no JSON, no decisions.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from feedkeep.model.values import Value
+
+
+class DocumentKind(StrEnum):
+    """What a document is, as it is stored.
+
+    Attributes:
+        DEVICE: A device of an app, by its id.
+        SETTINGS: What apps store under a scope.
+        SPELLINGS: The URLs that an app has for feeds that moved.
+        MIGRATION: How far everything was copied from another server.
+        PREFERENCES: How a person wants to see the pages.
+    """
+
+    DEVICE = "device"
+    SETTINGS = "settings"
+    SPELLINGS = "spellings"
+    MIGRATION = "migration"
+    PREFERENCES = "preferences"
+
+
+class DocumentName(Value, frozen=True):
+    """What identifies a document of an account: its kind, and its name among those of its kind."""
+
+    kind: DocumentKind
+    name: str
+
+
+class KnownDocument(Value, frozen=True):
+    """A document as it is when a rule decides, or that there is no such document.
+
+    Attributes:
+        body: Its JSON; None if it does not exist.
+        others: How many other documents of its kind there are, if it does not exist; else 0.
+    """
+
+    body: str | None = None
+    others: int = 0
+
+
+class Document(Value, frozen=True):
+    """A small text that is stored for an app.
+
+    Attributes:
+        kind: What it is about.
+        name: Its name among the documents of its kind in the account.
+        body: JSON.
+    """
+
+    kind: DocumentKind
+    name: str
+    body: str

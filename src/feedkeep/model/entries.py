@@ -1,0 +1,145 @@
+"""The entries of a list: subscriptions and pointers, and how they are shown.
+
+Pure: frozen values; no I/O, no JSON, no decisions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from feedkeep.model.values import Guid, Stamp, Value
+
+
+class Alias(Value, frozen=True):
+    """A URL that a guid is derived from and that is not its subscription's present feed URL.
+
+    Attributes:
+        url: The URL as it was sent. Its text is stored since some protocols know feeds by URL only.
+        moved_away: Whether the subscription itself once had this feed URL and moved away from it.
+            Going back to such a URL undoes a move; going to any other alias is a new move.
+        retired: Stamp of when apps were told to remove this URL; None while they may go on with it.
+    """
+
+    url: str
+    moved_away: bool
+    retired: Stamp | None = None
+
+
+class Subscription(Value, frozen=True):
+    """A feed that an account has, under its present guid (contract, sections 3 and 4).
+
+    Attributes:
+        guid: The present guid.
+        feed_url: The present feed URL, as it was sent.
+        is_subscribed: False when unsubscribed or deleted.
+        subscription_changed: Stamp of the last change of status or feed URL.
+        guid_changed: Stamp of the last change of the guid, if there was one.
+        deleted: Stamp of the deletion; None on a live subscription.
+        alias: The other URL that `guid` is derived from, if there is one.
+        status_changed: Stamp of when it was last subscribed or unsubscribed. A move changes
+            neither, nor does subscribing to it again while it is subscribed. Apps that know feeds
+            by URL only are sent these changes and no others.
+        app_url: The URL that these apps have it by, if that is not the present feed URL.
+        app_url_until: Stamp of when it was unsubscribed, and apps were told to remove `app_url`;
+            those that have not asked since still have it. None while all of them have it.
+    """
+
+    guid: Guid
+    feed_url: str
+    is_subscribed: bool
+    subscription_changed: Stamp
+    guid_changed: Stamp | None = None
+    deleted: Stamp | None = None
+    alias: Alias | None = None
+    status_changed: Stamp = Stamp(0)
+    app_url: str | None = None
+    app_url_until: Stamp | None = None
+
+    @property
+    def revision(self) -> Stamp:
+        """The stamp of the last change of any kind; lists are ordered by it."""
+        never = Stamp(0)
+        return max(self.subscription_changed, self.guid_changed or never, self.deleted or never)
+
+
+class Pointer(Value, frozen=True):
+    """A guid that leads to a subscription without being its present guid (contract, section 3).
+
+    Attributes:
+        guid: The guid that leads there.
+        new_guid: The present guid of the subscription; never another pointer.
+        guid_changed: Stamp of when a present guid became this pointer. None on a pointer that was
+            never a present guid: it is not announced, which means that no list shows it.
+        alias: The URL that `guid` is derived from, where that is not the present feed URL.
+    """
+
+    guid: Guid
+    new_guid: Guid
+    guid_changed: Stamp | None = None
+    alias: Alias | None = None
+
+    @property
+    def revision(self) -> Stamp | None:
+        """The pointer's only stamp; None keeps it out of lists."""
+        return self.guid_changed
+
+
+Entry: TypeAlias = Subscription | Pointer
+
+
+class Counts(Value, frozen=True):
+    """How much is in an account's list; stored with the account, so that no request has to count.
+
+    Attributes:
+        subscribed: How many subscriptions the account is subscribed to.
+        announced: How many entries lists show: subscriptions of any status and announced pointers.
+        entries: How many entries there are, including pointers that are not announced.
+    """
+
+    subscribed: int = 0
+    announced: int = 0
+    entries: int = 0
+
+
+class View(Value, frozen=True):
+    """An entry as an account's owner sees it: a pointer is shown with its subscription.
+
+    Attributes:
+        entry: The entry that was asked for.
+        subscription: The subscription that it is, or leads to.
+    """
+
+    entry: Entry
+    subscription: Subscription
+
+
+class Page(Value, frozen=True):
+    """One page of the entries that changed after a stamp, smallest revision first.
+
+    Attributes:
+        total: How many entries changed after `since`, on all pages.
+        views: The entries of this page.
+        has_more: Whether entries follow this page.
+    """
+
+    total: int
+    views: Sequence[View]
+    has_more: bool
+
+
+class PageRequest(Value, frozen=True):
+    """Which page of the entries that changed after a stamp is wanted (contract, section 6).
+
+    Attributes:
+        since: Only entries with a revision after this stamp.
+        after: Only entries with a revision after this stamp too, when the page is reached by
+            following `next`; None to count `page` pages off from `since`.
+        page: The page's number, from 1.
+        per_page: How many entries a page holds at most.
+    """
+
+    since: Stamp
+    after: Stamp | None
+    page: int
+    per_page: int

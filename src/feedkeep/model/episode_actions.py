@@ -1,0 +1,91 @@
+"""What was done with episodes.
+
+Pure: frozen values; no I/O, no JSON, no decisions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from feedkeep.model.values import Guid, Stamp, Value
+
+
+class EpisodeAction(Value, frozen=True):
+    """The latest action of one kind with an episode on a device.
+
+    Attributes:
+        key: 16 bytes that identify it in its account: a hash of podcast, episode, device and kind.
+        podcast_guid: The derived guid of the podcast's URL.
+        podcast: The podcast's feed URL, as it was sent.
+        episode: The URL of the episode's file.
+        device: The id of the device; "" if none was sent.
+        kind: What was done, such as "play".
+        done: When, by the device's own clock, in seconds since 1970.
+        started: The position in seconds at which playing began; None if it was not sent.
+        position: The position in seconds at which playing ended; None if it was not sent.
+        total: The episode's length in seconds; None if it was not sent.
+        episode_guid: The guid that the feed gives the episode; None if it was not sent.
+        revision: The stamp of when the server received it.
+    """
+
+    key: bytes
+    podcast_guid: Guid
+    podcast: str
+    episode: str
+    device: str
+    kind: str
+    done: int
+    started: int | None = None
+    position: int | None = None
+    total: int | None = None
+    episode_guid: str | None = None
+    revision: Stamp = Stamp(0)
+
+
+class ActionSnapshot(Value, frozen=True):
+    """What a rule about episode actions is given.
+
+    Attributes:
+        known: Those of the actions asked for that are stored, by their keys.
+        last_stamp: The clock of the account's actions.
+        now: The wall clock, as a stamp.
+    """
+
+    known: Mapping[bytes, EpisodeAction]
+    last_stamp: Stamp
+    now: Stamp
+
+
+class ActionDecision(Value, frozen=True):
+    """The actions to save, which are new or changed, and the clock of actions after that."""
+
+    saved: Sequence[EpisodeAction]
+    last_stamp: Stamp
+
+
+class Recorded(Value, frozen=True):
+    """From where to where an upload of episode actions moved the clock of actions.
+
+    Attributes:
+        began: Where it stood before.
+        ended: Where it stands now.
+    """
+
+    began: Stamp
+    ended: Stamp
+
+
+class ActionRequest(Value, frozen=True):
+    """Which episode actions are wanted, by rising revision.
+
+    Attributes:
+        first: The smallest revision.
+        podcast_guid: If it is not None, only actions of this podcast are wanted.
+        limit: The maximum number of actions.
+        last: The greatest revision.
+    """
+
+    first: Stamp
+    podcast_guid: Guid | None
+    limit: int
+    last: Stamp = Stamp(2**63 - 1)
