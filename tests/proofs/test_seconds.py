@@ -114,10 +114,7 @@ async def one_run(store: SqliteStore, seed: int, clock: ServerClock) -> str:
         jobs = [device.sync(losses=0.15) for device in busy]
         if chance.random() < 0.3:
             jobs.append(move_a_feed(service, account.id, world, f"{seed}-{turn}", chance))
-        # In the middle of a sync, only in the full form: one run of several hundred ended with a
-        # feed on one device that was taken back at that moment. Perhaps since the URLs that apps
-        # have are read just before the change (`ListHistory`), and not in it.
-        if IS_FULL and chance.random() < 0.1:
+        if chance.random() < 0.1:
             jobs.append(bring_back(service, account.id, world, chance))
         await asyncio.gather(*jobs)
         if chance.random() < 0.2:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NoReturn
 
 import pytest
@@ -12,7 +13,7 @@ from running import DAY, MINUTE, Clock, run
 from structlog.testing import capture_logs
 
 from feedkeep.errors import InvalidInput, StoreUnavailable
-from feedkeep.model import Account, AccountId, replace
+from feedkeep.model import Account, AccountId, Admitted, CredentialKind, Second, replace
 from feedkeep.rules.history import Undo
 from feedkeep.rules.subscriptions import want
 from feedkeep.service import Service, forgetting, list_changes
@@ -20,6 +21,8 @@ from feedkeep.service.history import NEWEST
 from feedkeep.store.base import Store
 
 URLS = [f"https://{number}.example/feed" for number in range(12)]
+MOVED = "https://moved.example/feed"
+TOKEN = CredentialKind.TOKEN
 PHONE, TABLET = replace(TESTER, device="phone"), replace(TESTER, device="tablet")
 
 
@@ -187,5 +190,56 @@ def test_only_so_many_apps_are_counted(
             await leave(service, other, 0)
             await leave(service, account, 5, 6)
         assert warnings(logs) == []
+
+    run(open_store, work)
+
+
+async def moved(service: Service) -> tuple[Account, Undo]:
+    """Return an account of which a feed moved to `MOVED`, and what takes the move back."""
+    account = await filled(service)
+    await service.url_lists.move(account.id, URLS[0], MOVED, TESTER, is_told_to_apps=False)
+    change = (await service.history.page(account.id)).changes[0]
+    return await service.accounts.named(account.name), Undo([change.stamp])
+
+
+def once(ask: Callable[..., Any], then: Callable[[], Any]) -> Callable[..., Any]:
+    """Return `ask`, after which `then` happens the first time, before the answer is there."""
+    waiting = [then]
+
+    async def asked(*arguments: Any) -> Any:
+        answer = await ask(*arguments)
+        if waiting:
+            await waiting.pop()()
+        return answer
+
+    return asked
+
+
+def test_an_app_is_not_told_an_address_that_was_taken_back_while_it_asked(
+    open_store: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def work(service: Service, store: Store, _: Clock) -> None:
+        account, back = await moved(service)
+        undo = partial(service.history.undo, account.id, back, TESTER)
+        monkeypatch.setattr(store.entries, "changed", once(store.entries.changed, undo))
+        told = await service.url_lists.changes(Admitted(account, TOKEN), Second(0), "phone")
+        assert sorted(told.changes.add) == sorted(URLS)
+
+    run(open_store, work)
+
+
+def test_an_address_that_an_app_takes_while_a_move_is_taken_back_goes_on_leading_to_the_feed(
+    open_store: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def work(service: Service, store: Store, _: Clock) -> None:
+        account, back = await moved(service)
+        lists = service.url_lists
+        ask = partial(lists.changes, Admitted(account, TOKEN), Second(0), "phone")
+        monkeypatch.setattr(store.documents, "of", once(store.documents.of, ask))
+        await service.history.undo(account.id, back, TESTER)
+        now = await service.accounts.named(account.name)
+        await lists.upload(Admitted(now, TOKEN), [], [MOVED], PHONE)
+        listed = await service.subscriptions.subscribed(account.id)
+        assert sorted(feed.feed_url for feed in listed) == sorted(URLS[1:])
 
     run(open_store, work)

@@ -26,6 +26,7 @@ from feedkeep.model import (
 from feedkeep.rules import history
 from feedkeep.rules.clock import later
 from feedkeep.rules.credentials import DAY_US
+from feedkeep.rules.draft import Draft
 from feedkeep.rules.history import BroughtBack, Undo
 from feedkeep.rules.list_changes import FeedChange, ListChange, changes_on, differences
 from feedkeep.rules.room import Limits
@@ -46,6 +47,9 @@ _ASKED_ABOUT_DAYS = 30
 # So more than a quarter of the list is missing; an eighth if it has grown to twice that since.
 _FEWEST_GONE = 4
 _LEAST_PART = 8
+
+_NO_APP = DocumentName(DocumentKind.SPELLINGS, "none")
+"""The name of no app's document: who asks for it is told how many there are."""
 
 _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -217,10 +221,11 @@ class ListHistory:
         by: Author,
     ) -> BroughtBack:
         self._check_kept()
-        apps = await self._store.documents.of(account_id, DocumentKind.SPELLINGS)
-        names = [DocumentName(app.kind, app.name) for app in apps]
-        made = await self._changes.make(account_id, None, decide, by, names, first)
-        done = made.outcome
+        done = None
+        while done is None:  # until no app came in between
+            apps = await self._store.documents.of(account_id, DocumentKind.SPELLINGS)
+            names = [DocumentName(app.kind, app.name) for app in apps]
+            done = await self._try(account_id, decide, names, first, by)
         # A phone that was told to remove a feed has forgotten what was played of it.
         try:
             await self._actions.tell_anew(account_id, done.podcasts)
@@ -231,6 +236,25 @@ class ListHistory:
                 reason=str(error),
             )
         return done
+
+    async def _try(
+        self,
+        account_id: AccountId,
+        decide: Callable[[Snapshot], Decision[BroughtBack]],
+        apps: Sequence[DocumentName],
+        first: Stamp,
+        by: Author,
+    ) -> BroughtBack | None:
+        """Return what was done; None, if there are other apps than these: then that is nothing."""
+
+        def decide_for_all(snapshot: Snapshot) -> Decision[BroughtBack | None]:
+            if snapshot.documents[_NO_APP].others > len(apps):
+                return Draft(snapshot).decision(None)
+            return decide(snapshot)
+
+        documents = [*apps, _NO_APP]
+        made = await self._changes.make(account_id, None, decide_for_all, by, documents, first)
+        return made.outcome
 
     async def _preview(
         self,

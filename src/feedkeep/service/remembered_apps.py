@@ -37,21 +37,24 @@ class RememberedApp:
         """Return the URLs that the app has for feeds that moved."""
         return read_spellings(documents[self.spellings].body)
 
+    def noted(
+        self, documents: Mapping[DocumentName, KnownDocument], after: Spellings
+    ) -> list[Document]:
+        """Return the document to save, if any, when `after` is what the app has."""
+        if after == self.known(documents) or not _has_room(documents[self.spellings]):
+            return []
+        return [Document(self.spellings.kind, self.spellings.name, as_json(after))]
+
     def learned(
         self, documents: Mapping[DocumentName, KnownDocument], after: Spellings
     ) -> list[Document]:
         """Return the documents to save, when `after` is what the app has after an upload."""
-        learned = []
-        for name in self.names:
+        before = self.known(documents)
+        learned = self.noted(documents, spellings.merged(before, before, after))
+        if self._device:
+            name = self.names[-1]
             known = documents[name]
-            if known.body is None and not devices.has_room(known.others):
-                continue
-            if name == self.spellings:
-                before = self.known(documents)
-                if after != before:
-                    body = as_json(spellings.merged(before, before, after))
-                    learned.append(Document(name.kind, name.name, body))
-            elif known.body is None:  # a new device, which is called by its id
+            if known.body is None and _has_room(known):  # a new device, which is called by its id
                 body = as_json(devices.described(self._device, None, "", ""))
                 learned.append(Document(name.kind, name.name, body))
         return learned
@@ -70,3 +73,7 @@ def _name_of(admitted: Admitted, device: str) -> str:
     if device:
         return f"device {device}"
     return f"token {admitted.token.id}" if admitted.token and not admitted.token.is_session else ""
+
+
+def _has_room(known: KnownDocument) -> bool:
+    return known.body is not None or devices.has_room(known.others)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Sequence
 
 from feedkeep.errors import InvalidInput, UnknownSubscription
@@ -12,6 +11,7 @@ from feedkeep.model import (
     Author,
     Clock,
     Decision,
+    Document,
     Guid,
     Second,
     Snapshot,
@@ -21,12 +21,12 @@ from feedkeep.model import (
     replace,
 )
 from feedkeep.rules import devices, seconds, spellings, url_lists
+from feedkeep.rules.draft import Draft
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.room import Limits
 from feedkeep.rules.spellings import UNKNOWN, Spellings
 from feedkeep.rules.subscriptions import Added, Refused, Wanted, guids_wanted, want
 from feedkeep.rules.url_lists import Synced, UrlChanges
-from feedkeep.service.documents import as_json
 from feedkeep.service.episode_actions import EpisodeActions
 from feedkeep.service.list_changes import Changed, ListChanges
 from feedkeep.service.progress import Progress, Uploaded, changed_progress, next_second, progress_of
@@ -86,6 +86,16 @@ class UrlLists:
     async def _changes(
         self, admitted: Admitted, since: Second, first: Second, device: str, clock: Stamp
     ) -> UrlChanges:
+        while True:
+            known, changes = await self._look(admitted, since, first, device)
+            after = changes.app.after_poll(clock, tells_removals=bool(changes.remove))
+            if await self._learn(admitted, device, known, after):
+                return replace(changes, app=after)
+
+    async def _look(
+        self, admitted: Admitted, since: Second, first: Second, device: str
+    ) -> tuple[Spellings, UrlChanges]:
+        """Return what is known of an app, and what to tell it."""
         progress = progress_of(admitted, Clock.SUBSCRIPTIONS)
         stamp = seconds.first_stamp(first)
         entries = await self._store.entries.changed(admitted.account.id, stamp)
@@ -103,10 +113,7 @@ class UrlLists:
                 listed = url_lists.without_own(entries, progress, device, since)
             return url_lists.url_changes(listed, stamp, known, is_from_nothing=is_from_nothing)
 
-        changes = await beside(len(entries) > LONG_LIST, judge)
-        after = changes.app.after_poll(clock, tells_removals=bool(changes.remove))
-        await self._learn(admitted, device, known, after)
-        return changes
+        return known, await beside(len(entries) > LONG_LIST, judge)
 
     async def upload(
         self, admitted: Admitted, added: Sequence[str], removed: Sequence[str], by: Author
@@ -191,24 +198,31 @@ class UrlLists:
 
     async def _learn(
         self, admitted: Admitted, device: str, before: Spellings, after: Spellings
-    ) -> None:
-        """Store what a reply changed about an app, and keep what its other requests have changed.
+    ) -> bool:
+        """Store what a reply changes about an app, and keep what its other requests have changed.
 
-        Nothing is stored if the account has as many apps as it may have.
+        Nothing is stored if the account has as many apps as it may have. Returns False, and stores
+        nothing, if one of the URLs that the app is to have leads nowhere any longer, since
+        somebody has taken back a move meanwhile: the app could never unsubscribe from it.
         """
+        app = RememberedApp(admitted, device)
+        told = after.known - before.known
 
-        def decide(body: str | None, others: int) -> str:
-            devices.check_room(others)
-            return as_json(spellings.merged(read_spellings(body), before, after))
+        def decide(snapshot: Snapshot) -> Decision[bool]:
+            leads = told <= snapshot.entries.keys()
+            learned: list[Document] = []
+            if leads:
+                stored = app.known(snapshot.documents)
+                learned = app.noted(snapshot.documents, spellings.merged(stored, before, after))
+            return replace(Draft(snapshot).decision(leads), documents=learned)
 
-        if after != before:
-            name = RememberedApp(admitted, device).spellings
-            # Two requests of one app can run at the same time: `decide` merges, and sees what the
-            # other one has stored by then.
-            with contextlib.suppress(InvalidInput):
-                await self._store.documents.change(
-                    admitted.account.id, name.kind, name.name, decide
-                )
+        if after == before:
+            return True
+        # Two requests of one app can run at the same time: `merged` keeps what the other one has
+        # stored by then.
+        return await self._store.entries.change(
+            admitted.account.id, list(told), decide, [app.spellings]
+        )
 
     async def move(
         self,
