@@ -4,7 +4,7 @@ import pytest
 from account import Account
 
 from feedkeep.errors import InvalidInput
-from feedkeep.model import Guid, OwnUpload, Snapshot, SyncProgress
+from feedkeep.model import Guid, OwnUpload, Snapshot, Stamp, SyncProgress
 from feedkeep.rules import url_lists
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.spellings import UNKNOWN, Spellings
@@ -147,6 +147,23 @@ def test_unsubscribing_removes_every_url_and_subscribing_again_adds_one() -> Non
     assert phone.poll() == ([], [A, B])
     account.update((guid(A), {"is_subscribed": True}))
     assert phone.poll() == ([B], [])
+
+
+def test_an_app_that_may_have_missed_a_removal_is_told_it_once_more_with_the_url_to_add() -> None:
+    account = account_with(A)
+    phone = App(account)
+    phone.begin()
+    move(account, A, B)
+    account.update((guid(A), {"is_subscribed": False}))
+    first = phone.first
+    phone.poll()
+    account.update((guid(A), {"is_subscribed": True}))
+    knows = phone.spellings.after_poll(Stamp(first), tells_removals=True)
+    phone.spellings, phone.first = knows, first
+    assert phone.poll() == ([A], [])
+    a_second_later = knows.after_poll(Stamp(first + 1_000_000), tells_removals=True)
+    phone.spellings, phone.first = a_second_later, first
+    assert phone.poll() == ([A], [B])
 
 
 def test_an_app_that_missed_unsubscribing_and_subscribing_again_goes_on_with_the_url_it_has() -> (

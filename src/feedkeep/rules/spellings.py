@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from feedkeep.model import Alias, Guid, Stamp, Value, replace
+from feedkeep.rules.seconds import second_of
 
 MAX_SPELLINGS = 2_000
 """The maximum number of URLs remembered of an app: 50 KB. Beyond it, removals are in doubt."""
@@ -69,6 +70,13 @@ class Spellings(Value, frozen=True):
         the feed back by then, it would be gone for all devices once more.
         """
         return self.removals_told is not None and subscribed > self.removals_told
+
+    def may_have_missed_removals(self, first: Stamp) -> bool:
+        """Say whether the reply may be lost that told the app to remove feeds.
+
+        `first` is the first stamp of the second that it asks since now.
+        """
+        return self.removals_told is not None and second_of(first) < second_of(self.removals_told)
 
 
 UNKNOWN = Spellings()

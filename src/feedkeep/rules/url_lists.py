@@ -136,7 +136,16 @@ def _changes_of(
     if not is_from_nothing and has_former and _guid_of(feed.feed_url) not in app.known:
         url = feed.app_url or feed.feed_url
     retired = [a.url for a in former.values() if a.retired is not None and a.retired >= first]
-    return [url] if is_news else [], [] if is_from_nothing else retired
+    if is_from_nothing:
+        return [url] if is_news else [], []
+    lost: list[str] = []
+    if is_news and app.may_have_missed_removals(first):
+        # It may have the feed by one of these still. Then it would have the feed twice, and
+        # removing one of the two would be taken for its owner's wish.
+        spellings = {_guid_of(feed.feed_url): feed.feed_url}
+        spellings |= {guid: alias.url for guid, alias in former.items()}
+        lost = [text for guid, text in spellings.items() if guid in app.gone and text != url]
+    return [url] if is_news else [], list(dict.fromkeys([*retired, *lost]))
 
 
 def _former_urls(entries: Iterable[Entry]) -> dict[Guid, dict[Guid, Alias]]:
