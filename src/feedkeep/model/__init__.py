@@ -38,6 +38,15 @@ from feedkeep.model.episode_actions import (
     EpisodeAction,
     Recorded,
 )
+from feedkeep.model.feeds import (
+    Elsewhere,
+    Failure,
+    Feed,
+    FeedContent,
+    Looked,
+    Picture,
+    Sighting,
+)
 from feedkeep.model.history import EntryState, History, HistoryPage
 from feedkeep.model.progress import Clock, OwnUpload, SyncProgress, TokenProgress
 from feedkeep.model.values import (
@@ -72,15 +81,20 @@ __all__ = [
     "Document",
     "DocumentKind",
     "DocumentName",
+    "Elsewhere",
     "Entry",
     "EntryState",
     "EpisodeAction",
+    "Failure",
+    "Feed",
+    "FeedContent",
     "Found",
     "Grant",
     "Guid",
     "History",
     "HistoryPage",
     "KnownDocument",
+    "Looked",
     "NewToken",
     "NotLookedUp",
     "Now",
@@ -89,6 +103,7 @@ __all__ = [
     "Page",
     "PageRequest",
     "Person",
+    "Picture",
     "Pointer",
     "Preferences",
     "Purpose",
@@ -98,6 +113,7 @@ __all__ = [
     "Registration",
     "Scope",
     "Second",
+    "Sighting",
     "Snapshot",
     "Stamp",
     "Subscription",

@@ -1,0 +1,175 @@
+"""What the service finds out about feeds by itself, shared by all accounts that have them.
+
+Pure: frozen values; no I/O, no JSON, no decisions.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from feedkeep.model.values import Guid, Stamp, Value
+
+
+class FeedContent(Value, frozen=True):
+    """What a feed says of itself, as plain text without markup; what it does not say is "".
+
+    Attributes:
+        title: At most 200 characters.
+        description: At most 2,000 characters.
+        site_url: The address of its web site.
+        picture_url: The address of its picture.
+        language: Such as "de-AT".
+        author: At most 200 characters.
+        podcast_guid: The `podcast:guid` in the form of a guid. It is knowledge, never an order:
+            too many feeds carry a copied one.
+        is_locked: Whether `podcast:locked` says that it may not be imported elsewhere.
+        new_feed_url: Where `itunes:new-feed-url` says that it moved to.
+        items: Hashes of the ids of its newest items, at most 50.
+    """
+
+    title: str = ""
+    description: str = ""
+    site_url: str = ""
+    picture_url: str = ""
+    language: str = ""
+    author: str = ""
+    podcast_guid: str = ""
+    is_locked: bool = False
+    new_feed_url: str = ""
+    items: tuple[str, ...] = ()
+
+
+class Failure(StrEnum):
+    """Why nothing could be read of a feed."""
+
+    NO_SUCH_HOST = "no such host"
+    NOT_FOUND = "not found"
+    GONE = "gone"
+    DENIED = "denied"
+    UNREACHABLE = "unreachable"
+    REFUSED = "refused"
+    TOO_SLOW = "too slow"
+    TOO_LARGE = "too large"
+    NOT_A_FEED = "not a feed"
+    ANOTHER_FEED = "another feed"
+    UNREADABLE = "unreadable"
+
+
+class Elsewhere(Value, frozen=True):
+    """A feed that was found where another one says that it moved to.
+
+    Attributes:
+        url: Its address.
+        content: What it says of itself.
+    """
+
+    url: str
+    content: FeedContent
+
+
+class Looked(Value, frozen=True):
+    """What a look at a feed has found.
+
+    Attributes:
+        content: What it said of itself; None if it did not change, or could not be read.
+        failure: Why it could not be read; None if it could.
+        reason: The same as a sentence, which may hold words of a stranger.
+        is_moved: Whether every redirect on the way was permanent, and there was one.
+        is_redirected: Whether a permanent redirect was among those on the way.
+        elsewhere: The feed that was found where it moved to, if it did.
+        etag: What a request can name to be told whether it has changed.
+        last_modified: As `etag`.
+        retry_after_seconds: For how long it asks to be left alone.
+        picture: Its picture, if there is a new one.
+    """
+
+    content: FeedContent | None = None
+    failure: Failure | None = None
+    reason: str = ""
+    is_moved: bool = False
+    is_redirected: bool = False
+    elsewhere: Elsewhere | None = None
+    etag: str = ""
+    last_modified: str = ""
+    retry_after_seconds: int = 0
+    picture: Picture | None = None
+
+
+class Picture(Value, frozen=True):
+    """A small picture of a feed.
+
+    Attributes:
+        media_type: Such as "image/webp".
+        data: The picture, 300 x 300.
+        url: Where it was found.
+        digest: What tells it from others, for the addresses of pages.
+    """
+
+    media_type: str
+    data: bytes
+    url: str = ""
+    digest: str = ""
+
+
+class Sighting(Value, frozen=True):
+    """That a feed was seen to have moved: the evidence for a move, which is not proof yet.
+
+    Attributes:
+        url: Where to.
+        first: When that was seen first.
+        last: When that was seen last.
+        days: On how many days it was seen.
+    """
+
+    url: str
+    first: Stamp
+    last: Stamp
+    days: int = 1
+
+
+class Feed(Value, frozen=True):
+    """All that is known of a feed. Its key is the guid derived from its URL.
+
+    Attributes:
+        guid: That guid.
+        url: The URL that is asked.
+        wanted: When somebody was last known to be subscribed to it.
+        next_look: When it is to be asked next.
+        content: What it last said of itself; None if it was never read.
+        is_own: Whether it has said that at this URL itself, and not only where that redirects to.
+        looked: When it was last asked.
+        answered: When it was last read.
+        changed: When what it says last changed.
+        failing: Since when it could not be read; None if it could.
+        failure: Why it could not be read.
+        reason: The same as a sentence.
+        failures: How many looks have failed in a row.
+        dead: Since when it answers that it is gone, or there is no such host; None if it does not.
+        etag: What it gave for the next request.
+        last_modified: As `etag`.
+        sighting: That it was seen to have moved.
+        picture: The digest of its picture; "" if there is none.
+        picture_url: Where that was found.
+        picture_looked: When the picture was last asked for.
+    """
+
+    guid: Guid
+    url: str
+    wanted: Stamp
+    next_look: Stamp
+    content: FeedContent | None = None
+    is_own: bool = False
+    looked: Stamp | None = None
+    answered: Stamp | None = None
+    changed: Stamp | None = None
+    failing: Stamp | None = None
+    failure: Failure | None = None
+    reason: str = ""
+    failures: int = 0
+    dead: Stamp | None = None
+    etag: str = ""
+    last_modified: str = ""
+    sighting: Sighting | None = None
+    picture: str = ""
+    picture_url: str = ""
+    picture_looked: Stamp | None = None

@@ -1,0 +1,115 @@
+"""When a feed is asked next, and what is known of it after a look. Pure."""
+
+from __future__ import annotations
+
+from feedkeep.model import Failure, Feed, FeedContent, Looked, Stamp, replace
+from feedkeep.rules.clock import later
+from feedkeep.rules.credentials import DAY_US
+from feedkeep.rules.moves import is_same_feed, sighting_after
+
+SECOND_US = 1_000_000
+MINUTE_US = 60 * SECOND_US
+HOUR_US = 60 * MINUTE_US
+WEEK_US = 7 * DAY_US
+MONTH_US = 30 * DAY_US
+
+FORGOTTEN_US = 30 * DAY_US
+"""How long a feed is remembered that nobody is subscribed to any more."""
+
+PICTURE_US = 30 * DAY_US
+"""After which a picture is asked for once more, although its address is the same."""
+
+_FIRST_RETRY_US = HOUR_US
+_CALM_US = 30 * DAY_US
+"""For each so long that a feed has not changed, a day more passes until it is asked again."""
+
+_DEAD = {Failure.NO_SUCH_HOST, Failure.NOT_FOUND, Failure.GONE}
+
+
+def after_look(feed: Feed, looked: Looked, now: Stamp, chance: float) -> Feed:
+    """Return what is known of a feed after a look at it, and when it is asked next.
+
+    `chance` is a number from 0 to 1, by which feeds that were added together are asked at
+    different times.
+    """
+    looked = _judged(feed, looked)
+    sighting = sighting_after(feed, looked, now)
+    if looked.failure is not None:
+        after = _after_failure(feed, looked, now)
+    else:
+        after = _after_answer(feed, looked, now)
+    after = replace(after, looked=now, sighting=sighting)
+    if looked.picture is not None:
+        picture = looked.picture
+        after = replace(after, picture=picture.digest, picture_url=picture.url, picture_looked=now)
+    return replace(after, next_look=_next_look(after, looked, now, chance))
+
+
+def wants_picture(feed: Feed, content: FeedContent, now: Stamp) -> bool:
+    """Say whether a feed's picture is to be asked for, as it is new or was asked for long ago."""
+    if not content.picture_url:
+        return False
+    is_old = feed.picture_looked is None or feed.picture_looked < later(now, -PICTURE_US)
+    return is_old or content.picture_url != feed.picture_url
+
+
+def _judged(feed: Feed, looked: Looked) -> Looked:
+    """Return a look as it counts: what redirects for good to another feed is no answer."""
+    found = looked.content
+    if not looked.is_redirected or found is None or feed.content is None or not feed.is_own:
+        return looked
+    if is_same_feed(feed.content, found):
+        return looked
+    return replace(
+        looked,
+        content=None,
+        failure=Failure.ANOTHER_FEED,
+        reason="The address redirects to another feed.",
+    )
+
+
+def _after_failure(feed: Feed, looked: Looked, now: Stamp) -> Feed:
+    failure = looked.failure
+    dead = (feed.dead or now) if failure in _DEAD else None
+    if failure not in _DEAD and failure is Failure.UNREACHABLE:
+        dead = feed.dead  # whether it is gone was not seen this time
+    return replace(
+        feed,
+        failing=feed.failing or now,
+        failure=failure,
+        reason=looked.reason,
+        failures=feed.failures + 1,
+        dead=dead,
+    )
+
+
+def _after_answer(feed: Feed, looked: Looked, now: Stamp) -> Feed:
+    content = looked.content or feed.content
+    return replace(
+        feed,
+        content=content,
+        is_own=feed.is_own or (looked.content is not None and not looked.is_redirected),
+        answered=now,
+        changed=now if content != feed.content or feed.changed is None else feed.changed,
+        failing=None,
+        failure=None,
+        reason="",
+        failures=0,
+        dead=None,
+        etag=looked.etag,
+        last_modified=looked.last_modified,
+    )
+
+
+def _next_look(feed: Feed, looked: Looked, now: Stamp, chance: float) -> Stamp:
+    if feed.failure is Failure.GONE:
+        us = MONTH_US
+    elif feed.failure is not None and feed.sighting is None:
+        us = min(_FIRST_RETRY_US * 2 ** min(feed.failures - 1, 10), WEEK_US)
+    else:
+        # A move that is under way is looked at each day, so that it can be proved.
+        calm_days = 0 if feed.sighting else (now - (feed.changed or now)) // _CALM_US
+        us = min((1 + calm_days) * DAY_US, WEEK_US)
+    us = max(us, min(looked.retry_after_seconds * SECOND_US, MONTH_US))
+    # Somewhat earlier or later, so that not all are asked at once.
+    return later(now, int(us * (0.9 + 0.2 * chance)))

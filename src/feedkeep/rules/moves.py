@@ -1,0 +1,89 @@
+"""When a feed has moved: what counts as evidence, and when that is proof. Pure.
+
+A redirect proves little: the networks of hotels, domains that expired and broken databases redirect
+whole lists. So a move is carried out only when the feed was seen, on three days that are at least
+72 hours apart, to send everybody for good to what is the same feed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from urllib.parse import urlsplit
+
+from feedkeep.errors import FeedkeepError
+from feedkeep.model import Feed, FeedContent, Looked, Sighting, Stamp, replace
+from feedkeep.rules.clock import later
+from feedkeep.rules.credentials import DAY_US, day_of
+from feedkeep.rules.feed_urls import FeedUrl, parse_feed_url
+
+DAYS = 3
+"""On how many days a move has to be seen."""
+
+AT_LEAST_US = 3 * DAY_US
+"""How long ago it has to have been seen first."""
+
+DEAD_US = 14 * DAY_US
+"""For how long an old URL has to lead nowhere until apps are told to give it up."""
+
+_EQUAL_ITEMS = 3
+
+
+def is_same_feed(known: FeedContent, found: FeedContent) -> bool:
+    """Say whether what was found is the feed that was known.
+
+    If both have a `podcast:guid`, it decides. Otherwise they need the same title, and three items
+    in common.
+    """
+    if known.podcast_guid and found.podcast_guid:
+        return known.podcast_guid == found.podcast_guid
+    in_common = len(set(known.items) & set(found.items))
+    return bool(known.title) and known.title == found.title and in_common >= _EQUAL_ITEMS
+
+
+def sighting_after(feed: Feed, looked: Looked, now: Stamp) -> Sighting | None:
+    """Return the evidence that there is for a move of a feed after one more look at it."""
+    if looked.failure is not None:
+        # Nothing was seen; what was seen before still counts, unless it led to something else.
+        return None if looked.is_redirected else feed.sighting
+    elsewhere = looked.elsewhere
+    if elsewhere is None or feed.content is None or not feed.is_own:
+        return None
+    is_move = may_move(feed.url, elsewhere.url) and is_same_feed(feed.content, elsewhere.content)
+    if not is_move:
+        return None
+    before = feed.sighting
+    if before is None or before.url != elsewhere.url:
+        return Sighting(elsewhere.url, now, now)
+    is_new_day = day_of(now) > day_of(before.last)
+    return replace(before, last=max(now, before.last), days=before.days + is_new_day)
+
+
+def may_move(old: str, new: str) -> bool:
+    """Say whether a feed could move from one URL to another, whatever is found there.
+
+    Not from a URL with user info to one without, which would be somebody else's view of it; not
+    from https to http; and not to where the same guid is derived from, since that is no move.
+    """
+    try:
+        from_url, to_url = parse_feed_url(old), parse_feed_url(new)
+    except FeedkeepError:
+        return False
+    before, after = urlsplit(from_url.text), urlsplit(to_url.text)
+    loses_user = before.username is not None and after.username is None
+    loses_cover = before.scheme.lower() == "https" and after.scheme.lower() != "https"
+    return from_url.guid != to_url.guid and not loses_user and not loses_cover
+
+
+def proved_move(feed: Feed) -> FeedUrl | None:
+    """Return where a feed has moved to, if that is proved."""
+    seen = feed.sighting
+    if seen is None or seen.days < DAYS or seen.last < later(seen.first, AT_LEAST_US):
+        return None
+    with contextlib.suppress(FeedkeepError):
+        return parse_feed_url(seen.url)
+    return None
+
+
+def is_dead(feed: Feed, now: Stamp) -> bool:
+    """Say whether a URL has led nowhere for so long that apps are told to give it up."""
+    return feed.dead is not None and feed.dead <= later(now, -DEAD_US)

@@ -1,0 +1,35 @@
+"""The Store protocol: all that the service asks of a database, topic by topic.
+
+A store loads entries by guid, saves what a rule decided, lists what changed, and finds credentials.
+Every method can raise `StoreUnavailable`: the store is locked, full, away or damaged. Then the
+operation was done as a whole, or not at all.
+"""
+
+from feedkeep.store.base.accounts import Accounts, CheckChange, anything_goes
+from feedkeep.store.base.archive import RECORDS_AT_ONCE, Archive, Check
+from feedkeep.store.base.credentials import DecideTokens, Logins, Tokens
+from feedkeep.store.base.entries import MAX_DELETIONS, MAX_FORMER_STATES, Entries, ListHistory
+from feedkeep.store.base.for_apps import DecideActions, DecideDocument, Documents, EpisodeActions
+from feedkeep.store.base.whole import Store, StoreSize
+
+__all__ = [
+    "MAX_DELETIONS",
+    "MAX_FORMER_STATES",
+    "RECORDS_AT_ONCE",
+    "Accounts",
+    "Archive",
+    "Check",
+    "CheckChange",
+    "DecideActions",
+    "DecideDocument",
+    "DecideTokens",
+    "Documents",
+    "Entries",
+    "EpisodeActions",
+    "ListHistory",
+    "Logins",
+    "Store",
+    "StoreSize",
+    "Tokens",
+    "anything_goes",
+]

@@ -1,0 +1,107 @@
+"""Storing accounts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeAlias
+
+from feedkeep.model import Account, AccountId, Clock, Person, Stamp, Token
+
+CheckChange: TypeAlias = Callable[[Account, int], None]
+"""Raises an error if an account must stay as it is.
+
+It is given the account, and how many other administrators are not disabled.
+"""
+
+
+def anything_goes(_account: Account, _others: int) -> None:
+    """Allow each change of an account."""
+
+
+class Accounts(Protocol):
+    """All accounts, and their clocks."""
+
+    async def find(self, name_key: str) -> Account | None:
+        """Return the account with that name key, as it is now, if there is one."""
+
+    async def all(self) -> Sequence[Account]:
+        """Return all accounts, ordered by name."""
+
+    async def people(self, after_name_key: str, limit: int) -> Sequence[Person]:
+        """Return up to `limit` accounts whose name key comes after another, ordered by it."""
+
+    async def administrators(self) -> Sequence[Account]:
+        """Return all administrators that are not disabled, the oldest first."""
+
+    async def are_there(self) -> bool:
+        """Say whether there is any account."""
+
+    async def create(self, account: Account, name_key: str) -> None:
+        """Add an account without entries.
+
+        Raises:
+            AccountError: The name is taken.
+        """
+
+    async def create_first(self, account: Account, name_key: str) -> None:
+        """Do what `create` does if there is no account at all; of several at once, one does it.
+
+        Raises:
+            NotAuthorized: There is an account.
+        """
+
+    async def create_many(self, accounts: Sequence[tuple[Account, str]]) -> Sequence[bool]:
+        """Add accounts with their name keys in one commit, but none whose name is taken.
+
+        Says of each whether it was added.
+        """
+
+    async def sign_up(
+        self,
+        account: Account,
+        name_key: str,
+        invitation: tuple[AccountId, bytes],
+        admits: Callable[[Account, Token], bool],
+    ) -> None:
+        """Add an account, and delete the invitation that allows it, in one commit.
+
+        The invitation is given as the account that it belongs to and its hash; `admits` says of
+        both, as they are then, whether it is still open.
+
+        Raises:
+            NotAuthorized: There is no such invitation, or it is not open.
+            AccountError: The name is taken; the invitation stays.
+        """
+
+    async def set_password(self, account_id: AccountId, password_hash: str) -> None:
+        """Replace the password's hash; end sessions, and logins that were granted but not fetched.
+
+        Links to set a new password end, too. Sessions that belong to a token do not end, since the
+        token does not.
+        """
+
+    async def set_disabled(
+        self, account_id: AccountId, is_disabled: bool, check: CheckChange = anything_goes
+    ) -> None:
+        """Disable or enable an account; end logins that were granted but not fetched.
+
+        No other administrator ceases to be one between `check` and the commit. Nothing is changed
+        if it raises an error, or if there is no such account.
+        """
+
+    async def set_admin(
+        self, account_id: AccountId, is_admin: bool, check: CheckChange = anything_goes
+    ) -> None:
+        """Make an account an administrator, or none; all else is as in `set_disabled`."""
+
+    async def delete(self, account_id: AccountId, check: CheckChange = anything_goes) -> None:
+        """Remove an account and all that is stored for it; all else is as in `set_disabled`."""
+
+    async def advance(
+        self, account_id: AccountId, clock: Clock, to: Callable[[Stamp], Stamp]
+    ) -> Stamp:
+        """Set a clock to what `to` returns for its present stand, and return that.
+
+        Raises:
+            NotAuthorized: The account is gone.
+        """

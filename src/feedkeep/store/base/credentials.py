@@ -1,0 +1,115 @@
+"""Storing secrets, and logins that were granted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeAlias
+
+from feedkeep.model import (
+    Account,
+    AccountId,
+    Found,
+    Grant,
+    Guid,
+    Purpose,
+    Stamp,
+    Token,
+    TokenDecision,
+    TokenId,
+    TokenProgress,
+    TokensChanged,
+)
+
+DecideTokens: TypeAlias = Callable[[Account, Sequence[Token]], TokenDecision]
+"""Decides about an account's secrets of one purpose; is given them as they are, by number."""
+
+
+class Tokens(Protocol):
+    """The tokens and sessions of all accounts, and how far their apps know what changed."""
+
+    async def find(
+        self, account_id: AccountId, token_hash: bytes, guid: Guid | None = None
+    ) -> Found | None:
+        """Return the token with that hash, and its account, as they are now.
+
+        With `guid`, also its entry in that account, as `Entries.view` does, in the same query.
+        """
+
+    async def of(self, account_id: AccountId) -> Sequence[Token]:
+        """Return all tokens of an account by number, including sessions and revoked ones."""
+
+    async def add(self, account_id: AccountId, token: Token) -> Token:
+        """Save a token, and return it with its new id: the account's next number."""
+
+    async def add_session(
+        self,
+        account: Account,
+        token: Token,
+        max_sessions: int,
+        max_alike: int,
+        replaced: TokenId | None = None,
+    ) -> Token:
+        """Add a session as `add` does, and delete those that end first, down to two limits.
+
+        At most `max_sessions` of its purpose stay, and at most `max_alike` of them with the same
+        label. The new session always stays; the session `replaced` is deleted in any case.
+
+        Raises:
+            NotAuthorized: The token that it belongs to was revoked. Or it belongs to none, and the
+                account now has another password than `account`, is disabled, or is gone.
+        """
+
+    async def change(
+        self, account_id: AccountId, purpose: Purpose, decide: DecideTokens
+    ) -> TokensChanged:
+        """Load all secrets of one purpose, let `decide` say what changes, save, commit.
+
+        Nothing else changes them, or the password, meanwhile. `decide` has to be pure, and may run
+        more than once. A new password ends all that `Accounts.set_password` says.
+
+        Raises:
+            NotAuthorized: The account is gone.
+            FeedkeepError: Whatever `decide` raises; nothing is changed then.
+        """
+
+    async def mark_used(self, used: Sequence[tuple[AccountId, TokenId]], day: Stamp) -> None:
+        """Save that tokens were used on a day; tokens that are gone are left out.
+
+        It waits for nobody: tokens that somebody else is changing may be left out, too.
+        """
+
+    async def extend(self, account_id: AccountId, token_id: TokenId, expires: Stamp) -> None:
+        """Set when a token expires, unless it was revoked."""
+
+    async def revoke(self, account_id: AccountId, token_id: TokenId, now: Stamp) -> Token | None:
+        """Revoke a token, unless it was revoked before, and every session that belongs to it.
+
+        Returns the token, or None if there is no such token.
+        """
+
+    async def save_progress(self, account_id: AccountId, changed: TokenProgress) -> None:
+        """Store how far a token's app knows what changed; what it acknowledged never goes back."""
+
+
+class Logins(Protocol):
+    """Logins of Nextcloud that accounts' owners have granted."""
+
+    async def save(self, account: Account, grant: Grant, forgotten_before: Stamp) -> bool:
+        """Save a grant; say whether that was done: a login can be granted only once.
+
+        That holds also after it was fetched. All grants that were made before `forgotten_before`
+        are deleted.
+
+        Raises:
+            NotAuthorized: The account now has another password than `account`, is disabled, or is
+                gone.
+        """
+
+    async def find(self, login: bytes) -> Grant | None:
+        """Return the grant of a login, unless it was fetched; nothing is written."""
+
+    async def fetch(self, grant: Grant, token: Token, now: Stamp) -> Account | None:
+        """Save the token that an app gets for a grant, and that it was fetched, in one commit.
+
+        Returns the account of the grant; None if it was fetched before, or was deleted.
+        """

@@ -1,0 +1,80 @@
+"""Storing what podcast apps keep here: episode actions, and documents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeAlias
+
+from feedkeep.model import (
+    AccountId,
+    ActionDecision,
+    ActionRequest,
+    ActionSnapshot,
+    Document,
+    DocumentKind,
+    EpisodeAction,
+    Recorded,
+    Stamp,
+    TokenProgress,
+)
+
+DecideActions: TypeAlias = Callable[[ActionSnapshot, Sequence[EpisodeAction]], ActionDecision]
+"""A rule about episode actions: decides what is saved of a chunk of those that were sent."""
+
+
+DecideDocument: TypeAlias = Callable[[str | None, int], str]
+"""Returns a document's new body; is given the old one, or None and how many others there are."""
+
+
+class EpisodeActions(Protocol):
+    """The episode actions of all accounts."""
+
+    async def record(
+        self,
+        account_id: AccountId,
+        sent: Sequence[EpisodeAction],
+        decide: DecideActions,
+        until: Callable[[Stamp, Stamp], Stamp],
+        token_progress: Callable[[Recorded], TokenProgress | None] = lambda _: None,
+    ) -> Recorded:
+        """Save what `decide` makes of the actions `sent`, in one commit, however many they are.
+
+        They are taken in order, in chunks: `decide` is given the stored actions with the same keys,
+        and those that were sent; it sees what was decided about the chunks before. In the end the
+        clock of actions is set to what `until` returns. It is given where the clock stood before,
+        and where the last decision moved it. What `token_progress` then returns is stored with the
+        token of the app that sent them. All else is as in `Entries.change`.
+
+        Raises:
+            NotAuthorized: The account is gone.
+        """
+
+    async def page(self, account_id: AccountId, request: ActionRequest) -> list[EpisodeAction]:
+        """Return the episode actions that are wanted, by rising revision."""
+
+    async def last_of_each(self, account_id: AccountId, request: ActionRequest) -> Sequence[Stamp]:
+        """Return the revision of the last action of each episode, by rising revision.
+
+        The last action is the one that was done last. The limit of the request does not apply:
+        revisions are numbers, which take eight bytes each.
+        """
+
+
+class Documents(Protocol):
+    """Small texts that are stored for apps."""
+
+    async def of(self, account_id: AccountId, kind: DocumentKind) -> Sequence[Document]:
+        """Return all documents of a kind, ordered by name."""
+
+    async def body(self, account_id: AccountId, kind: DocumentKind, name: str) -> str | None:
+        """Return the body of a document, if it exists."""
+
+    async def change(
+        self, account_id: AccountId, kind: DocumentKind, name: str, decide: DecideDocument
+    ) -> str:
+        """Load a document, save what `decide` makes of it, and return that.
+
+        Raises:
+            NotAuthorized: The account is gone.
+            FeedkeepError: Whatever `decide` raises; nothing is changed then.
+        """

@@ -1,0 +1,93 @@
+"""The whole store."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+from feedkeep.model import Records, Stamp
+from feedkeep.store.base.accounts import Accounts
+from feedkeep.store.base.archive import Archive, Check
+from feedkeep.store.base.credentials import Logins, Tokens
+from feedkeep.store.base.entries import Entries, ListHistory
+from feedkeep.store.base.for_apps import Documents, EpisodeActions
+
+
+@dataclass(frozen=True, slots=True)
+class StoreSize:
+    """What administrators want to know of a store.
+
+    Attributes:
+        kind: What kind of database it is, such as "SQLite".
+        size_bytes: How much it takes.
+        is_backed_up_here: Whether `feedkeep backup` is what backs it up.
+        last_backup: When that last did so, if it did.
+    """
+
+    kind: str
+    size_bytes: int
+    is_backed_up_here: bool = False
+    last_backup: Stamp | None = None
+
+
+class Store(Protocol):
+    """One database, shared by all requests of a process."""
+
+    @property
+    def entries(self) -> Entries:
+        """The entries of all lists."""
+
+    @property
+    def history(self) -> ListHistory:
+        """The former states of these entries."""
+
+    @property
+    def episode_actions(self) -> EpisodeActions:
+        """Episode actions."""
+
+    @property
+    def documents(self) -> Documents:
+        """Documents, which are stored for apps."""
+
+    @property
+    def logins(self) -> Logins:
+        """Logins that were granted."""
+
+    @property
+    def accounts(self) -> Accounts:
+        """Accounts."""
+
+    @property
+    def tokens(self) -> Tokens:
+        """Tokens and sessions."""
+
+    async def assert_ready(self) -> None:
+        """Return if the store can read and write now.
+
+        Raises:
+            StoreUnavailable: It cannot.
+        """
+
+    async def size(self) -> StoreSize:
+        """Return what administrators want to know of it."""
+
+    async def damages(self) -> Sequence[str]:
+        """Return a sentence for each fault that the database itself finds in its data."""
+
+    def archive(self) -> AbstractAsyncContextManager[Archive]:
+        """Give all that is stored as it is at this moment, for as long as the context is open."""
+
+    async def fill(self, records: AsyncIterator[Records], check: Check | None = None) -> None:
+        """Put all records of an archive into this store, in one commit: all of them, or none.
+
+        Before the commit, `check` is given all that is in the store; if it raises, nothing is
+        stored. The event loop may be blocked meanwhile.
+
+        Raises:
+            StoreUnusable: The store has an account already.
+        """
+
+    async def close(self) -> None:
+        """Finish what was accepted, and close the database."""
