@@ -9,6 +9,7 @@ from feedkeep.store.base.accounts import Accounts, CheckChange, anything_goes
 from feedkeep.store.base.archive import RECORDS_AT_ONCE, Archive, Check
 from feedkeep.store.base.credentials import DecideTokens, Logins, Tokens
 from feedkeep.store.base.entries import MAX_DELETIONS, MAX_FORMER_STATES, Entries, ListHistory
+from feedkeep.store.base.feeds import Feeds
 from feedkeep.store.base.for_apps import DecideActions, DecideDocument, Documents, EpisodeActions
 from feedkeep.store.base.whole import Store, StoreSize
 
@@ -26,6 +27,7 @@ __all__ = [
     "Documents",
     "Entries",
     "EpisodeActions",
+    "Feeds",
     "ListHistory",
     "Logins",
     "Store",

@@ -12,6 +12,7 @@ from feedkeep.store.base.accounts import Accounts
 from feedkeep.store.base.archive import Archive, Check
 from feedkeep.store.base.credentials import Logins, Tokens
 from feedkeep.store.base.entries import Entries, ListHistory
+from feedkeep.store.base.feeds import Feeds
 from feedkeep.store.base.for_apps import Documents, EpisodeActions
 
 
@@ -42,6 +43,10 @@ class Store(Protocol):
     @property
     def history(self) -> ListHistory:
         """The former states of these entries."""
+
+    @property
+    def feeds(self) -> Feeds:
+        """What is known of feeds."""
 
     @property
     def episode_actions(self) -> EpisodeActions:

@@ -1,0 +1,58 @@
+"""Storing what the service finds out about feeds; none of it belongs to an account."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Protocol
+
+from feedkeep.model import AccountId, Feed, Guid, Picture, Stamp, Subscription
+
+
+class Feeds(Protocol):
+    """What is known of feeds, by the guids derived from their URLs.
+
+    Several processes share the work: who looks at a feed leases it first.
+    """
+
+    async def want(self, urls: Mapping[Guid, str], now: Stamp) -> None:
+        """Note that somebody is subscribed to feeds; those that are new are looked at next.
+
+        Of one that is known, only `wanted` becomes `now`, and only if it was a day ago or more.
+        """
+
+    async def known(self, guids: Collection[Guid]) -> Mapping[Guid, Feed]:
+        """Return what is known of feeds; those are left out of which there is nothing."""
+
+    async def lease(self, now: Stamp, until: Stamp, limit: int) -> Sequence[Feed]:
+        """Return up to `limit` feeds that are to be looked at now, those first that wait longest.
+
+        Until `until`, nobody else is given them.
+        """
+
+    async def save(self, feed: Feed, leased_until: Stamp, picture: Picture | None = None) -> bool:
+        """Store what is known of a feed, end its lease, and replace its picture if there is one.
+
+        Returns False, and stores nothing, if the lease that ended at `leased_until` is over and
+        somebody else has it, or if the feed is forgotten. What was stored of `wanted` stays.
+        """
+
+    async def give_back(self, guids: Collection[Guid], leased_until: Stamp) -> None:
+        """End leases without a look: the feeds wait as before."""
+
+    async def next_look(self) -> Stamp | None:
+        """Return when the next feed is to be looked at, or its lease ends; None if there is none."""
+
+    async def picture(self, guid: Guid) -> Picture | None:
+        """Return the picture of a feed, if there is one."""
+
+    async def forget(self, wanted_before: Stamp, limit: int) -> int:
+        """Forget up to `limit` feeds that nobody wanted since; return how many that were."""
+
+    async def subscribed(
+        self, after: AccountId, limit: int
+    ) -> tuple[AccountId | None, Sequence[tuple[AccountId, Subscription]]]:
+        """Return all live subscriptions of the next accounts after another, by rising id.
+
+        These are as many accounts as have up to `limit` of them together, but at least one; and
+        the last of these accounts, after which to go on; None if there is none after `after`.
+        """
