@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 
 from feedkeep.errors import FeedkeepError
-from feedkeep.model import Registration
+from feedkeep.model import Fetch, Registration
 from feedkeep.rules.history import HISTORY_DAYS
 from feedkeep.rules.room import MAX_SUBSCRIPTIONS
 
@@ -58,6 +58,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             invitation of an administrator) or open (everybody).
         history_days: For how many days a list can be brought back to what it was; with 0, no
             history is kept, and what there is of it is forgotten.
+        fetch: Which feeds are looked at, for their titles and pictures, and to see where they move:
+            public (all but those whose address looks like one person's own), all, or off (none, and
+            no connection to another host is opened).
+        fetch_connections: How many feeds each process looks at at a time.
         log_level: What is logged: debug, info, warning or error.
         tls_cert: The file with the certificate for HTTPS, and those up to its root; empty for HTTP.
         tls_key: The file with the certificate's key; empty if the key is in `tls_cert`.
@@ -77,6 +81,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     cors_origins: tuple[str, ...] = ()
     registration: Registration = Registration.CLOSED
     history_days: Annotated[int, msgspec.Meta(ge=0, le=36_500)] = HISTORY_DAYS
+    fetch: Fetch = Fetch.PUBLIC
+    fetch_connections: Annotated[int, msgspec.Meta(ge=1, le=100)] = 8
     log_level: Annotated[str, msgspec.Meta(pattern="^(debug|info|warning|error)$")] = "info"
     tls_cert: str = ""
     tls_key: str = ""

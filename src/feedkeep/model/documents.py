@@ -19,6 +19,7 @@ class DocumentKind(StrEnum):
         SPELLINGS: The URLs that an app has for feeds that moved.
         MIGRATION: How far everything was copied from another server.
         PREFERENCES: How a person wants to see the pages.
+        MOVES: The moves of feeds that feedkeep carried out by itself.
     """
 
     DEVICE = "device"
@@ -26,6 +27,7 @@ class DocumentKind(StrEnum):
     SPELLINGS = "spellings"
     MIGRATION = "migration"
     PREFERENCES = "preferences"
+    MOVES = "moves"
 
 
 class DocumentName(Value, frozen=True):

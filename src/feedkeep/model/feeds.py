@@ -10,6 +10,20 @@ from enum import StrEnum
 from feedkeep.model.values import Guid, Stamp, Value
 
 
+class Fetch(StrEnum):
+    """Which feeds the service looks at by itself.
+
+    Attributes:
+        PUBLIC: All but those whose URL looks like one person's own.
+        ALL: All.
+        OFF: None: no connection to another host is ever opened.
+    """
+
+    PUBLIC = "public"
+    ALL = "all"
+    OFF = "off"
+
+
 class FeedContent(Value, frozen=True):
     """What a feed says of itself, as plain text without markup; what it does not say is "".
 
@@ -40,19 +54,30 @@ class FeedContent(Value, frozen=True):
 
 
 class Failure(StrEnum):
-    """Why nothing could be read of a feed."""
+    """Why a host was not asked, gave no answer that can be used, or answered with no feed."""
 
-    NO_SUCH_HOST = "no such host"
-    NOT_FOUND = "not found"
-    GONE = "gone"
-    DENIED = "denied"
-    UNREACHABLE = "unreachable"
     REFUSED = "refused"
-    TOO_SLOW = "too slow"
-    TOO_LARGE = "too large"
-    NOT_A_FEED = "not a feed"
-    ANOTHER_FEED = "another feed"
-    UNREADABLE = "unreadable"
+    """The scheme, the host's spelling, the port or the address is one that is never asked."""
+    NO_SUCH_HOST = "no-such-host"
+    """The resolver says for certain that the name has no address."""
+    NAME_UNANSWERED = "name-unanswered"
+    """The resolver could not say, so the name may well have one."""
+    NO_CONNECTION = "no-connection"
+    TLS_FAULT = "tls-fault"
+    """Its certificate cannot be trusted, or there is no common way to encrypt."""
+    TOO_SLOW = "too-slow"
+    TOO_LARGE = "too-large"
+    TOO_MANY_REDIRECTS = "too-many-redirects"
+    BROKEN_ANSWER = "broken-answer"
+    NOT_FOUND = "not-found"
+    GONE = "gone"
+    """It is not there, and will not come back: status 410."""
+    ERROR_STATUS = "error-status"
+    NOT_A_FEED = "not-a-feed"
+    ANOTHER_FEED = "another-feed"
+    """It redirects for good to a feed that is not this one."""
+    CRASHED = "crashed"
+    """What came took the program down that reads feeds, or kept it for too long."""
 
 
 class Elsewhere(Value, frozen=True):
@@ -65,6 +90,20 @@ class Elsewhere(Value, frozen=True):
 
     url: str
     content: FeedContent
+
+
+class Picture(Value, frozen=True):
+    """A small picture of a feed.
+
+    Attributes:
+        media_type: Such as "image/webp".
+        data: The picture, 300 x 300.
+        digest: What tells it from others, for the addresses of pages.
+    """
+
+    media_type: str
+    data: bytes
+    digest: str
 
 
 class Looked(Value, frozen=True):
@@ -81,6 +120,7 @@ class Looked(Value, frozen=True):
         last_modified: As `etag`.
         retry_after_seconds: For how long it asks to be left alone.
         picture: Its picture, if there is a new one.
+        picture_tried: Where a picture was looked for; "" if none was.
     """
 
     content: FeedContent | None = None
@@ -93,22 +133,7 @@ class Looked(Value, frozen=True):
     last_modified: str = ""
     retry_after_seconds: int = 0
     picture: Picture | None = None
-
-
-class Picture(Value, frozen=True):
-    """A small picture of a feed.
-
-    Attributes:
-        media_type: Such as "image/webp".
-        data: The picture, 300 x 300.
-        url: Where it was found.
-        digest: What tells it from others, for the addresses of pages.
-    """
-
-    media_type: str
-    data: bytes
-    url: str = ""
-    digest: str = ""
+    picture_tried: str = ""
 
 
 class Sighting(Value, frozen=True):
@@ -149,8 +174,8 @@ class Feed(Value, frozen=True):
         last_modified: As `etag`.
         sighting: That it was seen to have moved.
         picture: The digest of its picture; "" if there is none.
-        picture_url: Where that was found.
-        picture_looked: When the picture was last asked for.
+        picture_url: Where a picture was last looked for.
+        picture_looked: When that was.
     """
 
     guid: Guid

@@ -24,6 +24,13 @@ _CALM_US = 30 * DAY_US
 """For each so long that a feed has not changed, a day more passes until it is asked again."""
 
 _DEAD = {Failure.NO_SUCH_HOST, Failure.NOT_FOUND, Failure.GONE}
+_UNSEEN = {
+    Failure.NAME_UNANSWERED,
+    Failure.NO_CONNECTION,
+    Failure.TOO_SLOW,
+    Failure.CRASHED,
+}
+"""With these, nobody knows whether there is anything at the URL."""
 
 
 def after_look(feed: Feed, looked: Looked, now: Stamp, chance: float) -> Feed:
@@ -39,17 +46,19 @@ def after_look(feed: Feed, looked: Looked, now: Stamp, chance: float) -> Feed:
     else:
         after = _after_answer(feed, looked, now)
     after = replace(after, looked=now, sighting=sighting)
-    if looked.picture is not None:
-        picture = looked.picture
-        after = replace(after, picture=picture.digest, picture_url=picture.url, picture_looked=now)
+    if looked.picture_tried:
+        digest = looked.picture.digest if looked.picture else feed.picture
+        tried = looked.picture_tried
+        after = replace(after, picture=digest, picture_url=tried, picture_looked=now)
     return replace(after, next_look=_next_look(after, looked, now, chance))
 
 
 def wants_picture(feed: Feed, content: FeedContent, now: Stamp) -> bool:
-    """Say whether a feed's picture is to be asked for, as it is new or was asked for long ago."""
+    """Say whether a feed's picture is to be asked for: it is new, or was asked for long ago."""
     if not content.picture_url:
         return False
-    is_old = feed.picture_looked is None or feed.picture_looked < later(now, -PICTURE_US)
+    us = PICTURE_US if feed.picture else DAY_US
+    is_old = feed.picture_looked is None or feed.picture_looked < later(now, -us)
     return is_old or content.picture_url != feed.picture_url
 
 
@@ -70,9 +79,9 @@ def _judged(feed: Feed, looked: Looked) -> Looked:
 
 def _after_failure(feed: Feed, looked: Looked, now: Stamp) -> Feed:
     failure = looked.failure
-    dead = (feed.dead or now) if failure in _DEAD else None
-    if failure not in _DEAD and failure is Failure.UNREACHABLE:
-        dead = feed.dead  # whether it is gone was not seen this time
+    dead = feed.dead if failure in _UNSEEN else None
+    if failure in _DEAD:
+        dead = feed.dead or now
     return replace(
         feed,
         failing=feed.failing or now,

@@ -84,6 +84,8 @@ def proved_move(feed: Feed) -> FeedUrl | None:
     return None
 
 
-def is_dead(feed: Feed, now: Stamp) -> bool:
+def is_dead(feed: Feed) -> bool:
     """Say whether a URL has led nowhere for so long that apps are told to give it up."""
-    return feed.dead is not None and feed.dead <= later(now, -DEAD_US)
+    if feed.dead is None or feed.looked is None:
+        return False
+    return feed.looked >= later(feed.dead, DEAD_US)

@@ -10,11 +10,18 @@ import re
 from itertools import pairwise
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from feedkeep.model import Fetch
+
 _LEAST_CHARACTERS = 20
 _CHANGES_IN_A_CHARACTER = 0.25
 """How often digits, small letters and capitals follow each other in a key; seldom in words."""
 
 _SEPARATORS = re.compile(r"[^A-Za-z0-9]")
+
+
+def may_look_at(url: str, fetch: Fetch) -> bool:
+    """Say whether a feed may be looked at by itself, with the setting that there is."""
+    return fetch is Fetch.ALL or (fetch is Fetch.PUBLIC and not looks_personal(url))
 
 
 def looks_personal(url: str) -> bool:

@@ -20,9 +20,11 @@ from feedkeep.service.apps import Apps
 from feedkeep.service.authentication import Authentication
 from feedkeep.service.devices import Devices
 from feedkeep.service.episode_actions import EpisodeActions
+from feedkeep.service.followed_moves import FollowedMoves
 from feedkeep.service.forgetting import Forgetting
 from feedkeep.service.history import ListHistory
 from feedkeep.service.invitations import Invitations
+from feedkeep.service.known_feeds import KnownFeeds, NewFeeds
 from feedkeep.service.last_uses import LastUses
 from feedkeep.service.list_changes import ListChanges
 from feedkeep.service.logins import Logins
@@ -76,6 +78,9 @@ class Service:
         forgetting: Forgets what of that is older than is promised.
         url_lists: The list by URLs, as podcast apps sync it.
         episode_actions: What was played, and how far.
+        known_feeds: What is known of feeds.
+        new_feeds: Feeds that somebody has just subscribed to.
+        followed_moves: Lets lists follow feeds that moved.
         devices: The devices of podcast apps, and the settings that apps store here.
         logins: Begins and ends the sessions of podcast apps, and grants logins of Nextcloud.
         migrations: How far everything was copied from other servers.
@@ -97,7 +102,8 @@ class Service:
         how long former states of lists are kept; with 0 none are.
         """
         limits, progress = limits_for(max_subscriptions), Progress(store)
-        changes = ListChanges(store, now, history_days)
+        self.new_feeds = NewFeeds()
+        changes = ListChanges(store, now, history_days, self.new_feeds)
         passwords, throttle, last_uses = Passwords(workers), Throttle(), LastUses(store)
         self.now = now
         self._store = store
@@ -116,6 +122,8 @@ class Service:
         self.episode_actions = actions = EpisodeActions(store, progress)
         self.history = ListHistory(store, changes, actions, limits, now, history_days)
         self.url_lists = UrlLists(store, changes, actions, limits, progress)
+        self.known_feeds = KnownFeeds(store)
+        self.followed_moves = FollowedMoves(changes, actions, limits)
         self.devices = Devices(store)
         self.logins = Logins(store, last_uses, now)
         self.migrations = Migrations(store)

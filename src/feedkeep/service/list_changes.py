@@ -13,6 +13,7 @@ from feedkeep.model import (
     Author,
     Decision,
     DocumentName,
+    Entry,
     Guid,
     Now,
     Snapshot,
@@ -23,6 +24,7 @@ from feedkeep.model import (
 )
 from feedkeep.rules.wipes import WINDOW_US, is_wipe, who
 from feedkeep.service.authors import write_author
+from feedkeep.service.known_feeds import NewFeeds
 from feedkeep.store.base import Store
 
 _MAX_TALLIES = 10_000
@@ -46,8 +48,9 @@ class Changed(Value, Generic[T_co], frozen=True):
 class ListChanges:
     """Changes lists."""
 
-    def __init__(self, store: Store, now: Now, history_days: int) -> None:
-        """Keep a history unless `history_days` is 0."""
+    def __init__(self, store: Store, now: Now, history_days: int, new: NewFeeds) -> None:
+        """Keep a history unless `history_days` is 0; note in `new` what is subscribed to."""
+        self._new = new
         self._store = store
         self._now = now
         self._is_kept = history_days > 0
@@ -64,6 +67,7 @@ class ListChanges:
     ) -> Changed[T]:
         """Do what `Entries.change` says, and keep that `by` did it."""
         counts = [0, 0]
+        saved: list[Entry] = []
         stamp: Stamp | None = None
 
         def decide_and_count(snapshot: Snapshot) -> Decision[T]:
@@ -72,6 +76,7 @@ class ListChanges:
             is_change = len(decision.saved) > len(decision.restamped) or bool(decision.forgotten)
             stamp = decision.stamp if is_change and self._is_kept else None
             counts[:] = snapshot.counts.subscribed, decision.counts.subscribed
+            saved[:] = decision.saved
             return decision
 
         outcome = await self._store.entries.change(
@@ -82,6 +87,7 @@ class ListChanges:
             author=write_author(by) if self._is_kept else None,
             history_from=history_from,
         )
+        self._new.note(saved)
         before, after = counts
         if after < before:
             self._note(account_id, by, before, before - after)

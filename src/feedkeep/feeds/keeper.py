@@ -1,0 +1,177 @@
+"""Keeps what is known of feeds up to date, all day long, beside the requests.
+
+Feeds are looked at when it is their time, a few at once, and of each host one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import secrets
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, Protocol
+from urllib.parse import urlsplit
+
+import structlog
+
+from feedkeep.errors import StoreUnavailable
+from feedkeep.feeds.rounds import Rounds
+from feedkeep.model import Feed, Fetch, Looked, Now, Stamp, replace
+from feedkeep.rules.clock import later
+from feedkeep.rules.feed_schedule import MINUTE_US, SECOND_US, WEEK_US, after_look
+from feedkeep.rules.personal_urls import may_look_at
+from feedkeep.store.base import Store
+
+LOOKS_A_SECOND = 4.0
+"""How many looks begin in a second at most: 345,000 feeds a day."""
+
+LEASE_US = 10 * MINUTE_US
+_NEEDED_US = 3 * MINUTE_US
+"""What a lease has to last when a look begins; a look takes two minutes at most."""
+
+_LEASED = 64
+_OF_A_HOST = 16
+"""How many feeds of one host wait here; more of them wait in the store, so that others come by."""
+
+_LONGEST_WAIT_SECONDS = 30.0
+_SHORTEST_WAIT_SECONDS = 0.2
+_SECONDS_AFTER_A_FAILURE = 60.0
+
+_log: structlog.stdlib.BoundLogger = structlog.get_logger()
+
+
+class Looks(Protocol):
+    """What looks at feeds."""
+
+    async def look(self, feed: Feed, now: Stamp) -> Looked:
+        """Return what is at the URL of a feed now."""
+
+    async def close(self) -> None:
+        """End what is under way."""
+
+
+class Keeper:
+    """Looks at the feeds of all lists."""
+
+    def __init__(
+        self,
+        store: Store,
+        rounds: Rounds,
+        looks: Looks,
+        now: Now,
+        fetch: Fetch,
+        at_once: int,
+    ) -> None:
+        """Look at up to `at_once` feeds at a time; which ones, `fetch` says."""
+        self._store = store
+        self._rounds = rounds
+        self._looks = looks
+        self._now = now
+        self._fetch = fetch
+        self._slots = asyncio.Semaphore(at_once)
+        self._pace = asyncio.Lock()
+        self._is_news = asyncio.Event()
+        self._waiting: dict[str, deque[tuple[Feed, Stamp]]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def start(self) -> None:
+        """Begin, unless nothing is to be looked at; `close` ends it."""
+        if self._fetch is not Fetch.OFF:
+            for work in (self._note_new, self._rounds.go_round, self._look_at_all):
+                self._begin(_again(work))
+
+    async def close(self) -> None:
+        """End it; leases of what was not looked at are given back."""
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._looks.close()
+        for waiting in self._waiting.values():
+            for feed, until in waiting:
+                with contextlib.suppress(StoreUnavailable):
+                    await self._store.feeds.give_back([feed.guid], until)
+
+    async def _note_new(self) -> None:
+        await self._rounds.note_new()
+        self._is_news.set()
+
+    async def _look_at_all(self) -> None:
+        self._is_news.clear()
+        room = _LEASED - sum(map(len, self._waiting.values()))
+        if room < _LEASED // 2:
+            await self._is_news.wait()
+            return
+        now = self._now()
+        until = later(now, LEASE_US)
+        leased = await self._store.feeds.lease(now, until, room)
+        for feed in leased:
+            await self._hand_on(feed, until)
+        if len(leased) < room:
+            await self._wait(now)
+
+    async def _wait(self, now: Stamp) -> None:
+        """Wait until a feed is due, or there is news here; other processes tell none."""
+        due = await self._store.feeds.next_look()
+        seconds = _LONGEST_WAIT_SECONDS
+        if due is not None:
+            seconds = min(max((due - now) / SECOND_US, _SHORTEST_WAIT_SECONDS), seconds)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._is_news.wait()
+
+    async def _hand_on(self, feed: Feed, until: Stamp) -> None:
+        """Let a leased feed wait for its turn at its host."""
+        if not may_look_at(feed.url, self._fetch):
+            await self._put_off(feed, until, WEEK_US)
+            return
+        host = urlsplit(feed.url).hostname or ""
+        waiting = self._waiting.setdefault(host, deque())
+        if len(waiting) >= _OF_A_HOST:
+            await self._put_off(feed, until, (1 + secrets.randbelow(5)) * MINUTE_US)
+            return
+        waiting.append((feed, until))
+        if len(waiting) == 1:
+            self._begin(self._look_at_host(host))
+
+    async def _put_off(self, feed: Feed, until: Stamp, us: int) -> None:
+        await self._store.feeds.save(replace(feed, next_look=later(self._now(), us)), until)
+
+    async def _look_at_host(self, host: str) -> None:
+        waiting = self._waiting[host]
+        while waiting:
+            try:
+                await self._look_at(*waiting[0])
+            except StoreUnavailable as error:  # its lease ends by itself
+                _log.warning("what a look has found is not stored", reason=str(error))
+            waiting.popleft()
+            self._is_news.set()
+        del self._waiting[host]
+
+    async def _look_at(self, feed: Feed, until: Stamp) -> None:
+        async with self._slots:
+            async with self._pace:
+                await asyncio.sleep(1 / LOOKS_A_SECOND)
+            now = self._now()
+            if now > later(until, -_NEEDED_US):
+                await self._store.feeds.give_back([feed.guid], until)
+                return
+            looked = await self._looks.look(feed, now)
+        after = after_look(feed, looked, now, secrets.randbelow(1_000) / 1_000)
+        await self._store.feeds.save(after, until, looked.picture)
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+async def _again(work: Callable[[], Awaitable[None]]) -> None:
+    """Do some work again and again, also after the store was away."""
+    while True:
+        try:
+            await work()
+        except StoreUnavailable as error:
+            _log.warning("feeds cannot be looked at for now", reason=str(error))
+            await asyncio.sleep(_SECONDS_AFTER_A_FAILURE)

@@ -1,0 +1,126 @@
+"""One look at a feed: what its address answers, what that says, and its picture."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+
+from feedkeep.feeds.door import Answer, Door
+from feedkeep.feeds.failures import DoorError
+from feedkeep.feeds.pictures import MAX_PICTURE_BYTES, NotAPicture, shrink
+from feedkeep.feeds.reading import NotAFeed, read_feed
+
+from feedkeep.model import (
+    Elsewhere,
+    Failure,
+    Feed,
+    FeedContent,
+    Looked,
+    Picture,
+    Stamp,
+    replace,
+)
+from feedkeep.rules.feed_schedule import SECOND_US, wants_picture
+from feedkeep.rules.moves import may_move
+
+_ACCEPT = (
+    "application/rss+xml, application/atom+xml, application/feed+json;q=0.9,"
+    " application/xml;q=0.9, text/xml;q=0.9, application/json;q=0.8, */*;q=0.5"
+)
+_ACCEPT_PICTURE = "image/webp, image/png, image/jpeg, image/gif;q=0.9, */*;q=0.5"
+_PERMANENT = {HTTPStatus.MOVED_PERMANENTLY, HTTPStatus.PERMANENT_REDIRECT}
+_FAILURES = {HTTPStatus.NOT_FOUND: Failure.NOT_FOUND, HTTPStatus.GONE: Failure.GONE}
+
+
+class Looking:
+    """Looks at feeds through a door; it never fails, since a failure is something that was seen."""
+
+    def __init__(self, door: Door) -> None:
+        self._door = door
+
+    async def look(self, feed: Feed, now: Stamp) -> Looked:
+        """Return what is at the URL of a feed now."""
+        known = feed.content is not None
+        try:
+            answer = await self._door.get(
+                feed.url,
+                accept=_ACCEPT,
+                etag=feed.etag if known else "",
+                last_modified=feed.last_modified if known else "",
+            )
+        except DoorError as error:
+            return Looked(failure=error.kind, reason=str(error))
+        looked = _answered(answer, now)
+        if looked.failure is not None:
+            return looked
+        content = None
+        if answer.status != HTTPStatus.NOT_MODIFIED:
+            try:
+                content = await _read(answer)
+            except NotAFeed as error:
+                return replace(looked, failure=Failure.NOT_A_FEED, reason=str(error))
+        elsewhere = await self._elsewhere(feed, content, answer, looked)
+        looked = replace(looked, content=content, elsewhere=elsewhere)
+        shown = content or feed.content
+        if shown is None or not wants_picture(feed, shown, now):
+            return looked
+        picture = await self._picture(shown.picture_url)
+        return replace(looked, picture=picture, picture_tried=shown.picture_url)
+
+    async def _elsewhere(
+        self, feed: Feed, content: FeedContent | None, answer: Answer, looked: Looked
+    ) -> Elsewhere | None:
+        """Return the feed where this one says that it moved to, by a redirect or in its own words.
+
+        Words count only at its own address.
+        """
+        if looked.is_moved:
+            return Elsewhere(answer.url, content) if content else None
+        said = content or feed.content
+        if looked.is_redirected or said is None or not may_move(feed.url, said.new_feed_url):
+            return None
+        with contextlib.suppress(DoorError, NotAFeed):
+            there = await self._door.get(said.new_feed_url, accept=_ACCEPT)
+            if there.status == HTTPStatus.OK:
+                return Elsewhere(said.new_feed_url, await _read(there))
+        return None
+
+    async def _picture(self, url: str) -> Picture | None:
+        with contextlib.suppress(DoorError, NotAPicture):
+            answer = await self._door.get(url, accept=_ACCEPT_PICTURE, max_bytes=MAX_PICTURE_BYTES)
+            if answer.status == HTTPStatus.OK:
+                return await asyncio.to_thread(shrink, answer.body)
+        return None
+
+
+def _answered(answer: Answer, now: Stamp) -> Looked:
+    """Return what the status and the headers of an answer say."""
+    permanent = [hop.status in _PERMANENT for hop in answer.hops]
+    looked = Looked(
+        is_moved=bool(permanent) and all(permanent),
+        is_redirected=any(permanent),
+        etag="" if answer.hops else answer.etag,
+        last_modified="" if answer.hops else answer.last_modified,
+        retry_after_seconds=_seconds_until(answer.retry_after, now),
+    )
+    if answer.status in {HTTPStatus.OK, HTTPStatus.NOT_MODIFIED}:
+        return looked
+    failure = _FAILURES.get(HTTPStatus(answer.status), Failure.ERROR_STATUS)
+    return replace(looked, failure=failure, reason=f"The host answers {answer.status}.")
+
+
+def _seconds_until(retry_after: str, now: Stamp) -> int:
+    """Return for how long a host wants to be left alone (RFC 9110, section 10.2.3)."""
+    if retry_after.isdecimal():
+        return min(int(retry_after[:9]), 10**9)
+    with contextlib.suppress(ValueError, TypeError, OverflowError):
+        moment = parsedate_to_datetime(retry_after)
+        return max(int((moment - datetime.fromtimestamp(now / SECOND_US, UTC)).total_seconds()), 0)
+    return 0
+
+
+async def _read(answer: Answer) -> FeedContent:
+    return await asyncio.to_thread(read_feed, answer.body, answer.content_type, answer.url)

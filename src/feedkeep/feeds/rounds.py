@@ -1,0 +1,117 @@
+"""Goes through all lists: no feed is missed, and lists follow feeds that moved."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
+
+import structlog
+
+from feedkeep.errors import NotAuthorized
+from feedkeep.model import AccountId, Feed, Fetch, Guid, Now, Subscription, replace
+from feedkeep.rules.clock import later
+from feedkeep.rules.feed_schedule import FORGOTTEN_US
+from feedkeep.rules.feed_urls import FeedUrl, parse_feed_url
+from feedkeep.rules.moves import is_dead, proved_move
+from feedkeep.rules.personal_urls import may_look_at
+from feedkeep.service.followed_moves import FollowedMoves
+from feedkeep.service.known_feeds import NewFeeds
+from feedkeep.store.base import Store
+from feedkeep.turns import beside
+
+_NOTED_AT_ONCE = 200
+_SUBSCRIPTIONS_IN_A_STEP = 500
+_FORGOTTEN_IN_A_STEP = 100
+_SECONDS_BETWEEN_STEPS = 0.2
+_SECONDS_BETWEEN_ROUNDS = 3_600.0
+
+_log: structlog.stdlib.BoundLogger = structlog.get_logger()
+
+
+class Rounds:
+    """Notes which feeds somebody is subscribed to, and carries moves out that are proved.
+
+    What is known of a feed is not of any account, and names none: so lists come to the feeds, and
+    not the other way round.
+    """
+
+    def __init__(
+        self, store: Store, new: NewFeeds, moves: FollowedMoves, now: Now, fetch: Fetch
+    ) -> None:
+        self._store = store
+        self._new = new
+        self._moves = moves
+        self._now = now
+        self._fetch = fetch
+
+    async def note_new(self) -> None:
+        """Wait until somebody has subscribed to feeds, and note these."""
+        texts = await self._new.take()
+        await self._want([parse_feed_url(text) for text in texts])
+
+    async def go_round(self) -> None:
+        """Go through all lists, in steps beside other work, and then wait for a while."""
+        # Several processes that start together begin at different accounts.
+        for start in (secrets.randbits(63), 0):
+            after: AccountId | None = AccountId(start)
+            while after is not None:
+                after = await self.step(after)
+                await asyncio.sleep(_SECONDS_BETWEEN_STEPS)
+        before = later(self._now(), -FORGOTTEN_US)
+        forgotten = _FORGOTTEN_IN_A_STEP
+        while forgotten == _FORGOTTEN_IN_A_STEP:
+            forgotten = await self._store.feeds.forget(before, _FORGOTTEN_IN_A_STEP)
+            await asyncio.sleep(_SECONDS_BETWEEN_STEPS)
+        await asyncio.sleep(_SECONDS_BETWEEN_ROUNDS)
+
+    async def step(self, after: AccountId) -> AccountId | None:
+        """Go through the lists of the next accounts; return the last one, None after all."""
+        last, listed = await self._store.feeds.subscribed(after, _SUBSCRIPTIONS_IN_A_STEP)
+        if last is None:
+            return None
+        urls = await beside(True, _urls_of, [subscription for _, subscription in listed])
+        await self._want(urls.values())
+        known = await self._store.feeds.known({url.guid for url in urls.values()})
+        for account_id, subscription in listed:
+            with contextlib.suppress(NotAuthorized):  # the account is gone
+                await self._follow(account_id, subscription, urls, known)
+        return last
+
+    async def _follow(
+        self,
+        account_id: AccountId,
+        subscription: Subscription,
+        urls: Mapping[str, FeedUrl],
+        known: Mapping[Guid, Feed],
+    ) -> None:
+        """Let a list follow a feed that moved, and apps give up a URL that is dead."""
+        url = urls[subscription.feed_url]
+        feed = known.get(url.guid)
+        if feed and (moved_to := proved_move(feed)):
+            if await self._moves.follow(account_id, url, moved_to):
+                _log.info("a feed moved", account=account_id, feed=url.guid, to=moved_to.guid)
+                self._new.note([replace(subscription, feed_url=moved_to.text)])
+        elif subscription.app_url and subscription.app_url_until is None:
+            old = urls[subscription.app_url]
+            former = known.get(old.guid)
+            if former and is_dead(former) and await self._moves.tell_apps(account_id, old):
+                _log.info("apps give up a dead address", account=account_id, feed=old.guid)
+
+    async def _want(self, urls: Iterable[FeedUrl]) -> None:
+        wanted = {url.guid: url.text for url in urls if may_look_at(url.text, self._fetch)}
+        guids = sorted(wanted)
+        for start in range(0, len(guids), _NOTED_AT_ONCE):
+            some = {guid: wanted[guid] for guid in guids[start : start + _NOTED_AT_ONCE]}
+            await self._store.feeds.want(some, self._now())
+
+
+def _urls_of(subscriptions: Sequence[Subscription]) -> dict[str, FeedUrl]:
+    """Return the URLs that are to be looked at for subscriptions, by their texts.
+
+    The one that apps still know is looked at, too, until they are told that it is dead.
+    """
+    texts = {s.feed_url for s in subscriptions}
+    texts |= {s.app_url for s in subscriptions if s.app_url and s.app_url_until is None}
+    return {text: parse_feed_url(text) for text in texts}

@@ -1,0 +1,68 @@
+"""Moves of feeds that feedkeep carries out by itself, one account's list at a time."""
+
+from __future__ import annotations
+
+import msgspec
+
+from feedkeep.model import (
+    AccountId,
+    Author,
+    CredentialKind,
+    Decision,
+    Document,
+    DocumentKind,
+    DocumentName,
+    Snapshot,
+    replace,
+)
+from feedkeep.rules.feed_urls import FeedUrl
+from feedkeep.rules.followed_moves import Followed, Outcome, follow, tell_apps
+from feedkeep.rules.room import Limits
+from feedkeep.service.documents import as_json
+from feedkeep.service.episode_actions import EpisodeActions
+from feedkeep.service.list_changes import ListChanges
+
+_NAME = DocumentName(DocumentKind.MOVES, "")
+_MOVED = Author(CredentialKind.FEEDKEEP, name="moved")
+_DEAD = Author(CredentialKind.FEEDKEEP, name="dead")
+
+_FOLLOWED = msgspec.json.Decoder(tuple[Followed, ...])
+
+
+class FollowedMoves:
+    """Lets lists follow feeds that moved; each is an ordinary change, which can be undone."""
+
+    def __init__(self, changes: ListChanges, actions: EpisodeActions, limits: Limits) -> None:
+        self._changes = changes
+        self._actions = actions
+        self._limits = limits
+
+    async def follow(self, account_id: AccountId, old: FeedUrl, new: FeedUrl) -> bool:
+        """Give a feed of a list the URL that it moved to; say whether that was to be done.
+
+        Apps are not told: they go on with the old URL for as long as it leads somewhere.
+        """
+
+        def decide(snapshot: Snapshot) -> Decision[Outcome]:
+            body = snapshot.documents[_NAME].body
+            followed = _FOLLOWED.decode(body) if body else ()
+            decision = follow(snapshot, old, new, followed, self._limits)
+            if not decision.outcome.is_done:
+                return decision
+            remembered = as_json(decision.outcome.followed)
+            return replace(decision, documents=[Document(_NAME.kind, _NAME.name, remembered)])
+
+        guids = [old.guid, new.guid]
+        changed = await self._changes.make(account_id, guids, decide, _MOVED, [_NAME])
+        return changed.outcome.is_done
+
+    async def tell_apps(self, account_id: AccountId, old: FeedUrl) -> bool:
+        """Have apps give up a URL that is dead; say whether there was anything to tell them.
+
+        They forget what was played when they do, and are told it anew.
+        """
+        changed = await self._changes.make(
+            account_id, [old.guid], lambda snapshot: tell_apps(snapshot, old, self._limits), _DEAD
+        )
+        await self._actions.tell_anew(account_id, changed.outcome)
+        return bool(changed.outcome)
