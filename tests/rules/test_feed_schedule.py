@@ -1,0 +1,123 @@
+"""When a feed is looked at next, and what a look changes of what is known."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from feedkeep.model import Failure, Feed, FeedContent, Looked, Picture, Stamp, replace
+from feedkeep.rules.credentials import DAY_US
+from feedkeep.rules.feed_schedule import (
+    HOUR_US,
+    MONTH_US,
+    WEEK_US,
+    after_look,
+    wants_picture,
+)
+from feedkeep.rules.feed_urls import parse_feed_url
+
+URL = "https://show.example/feed"
+NOW = Stamp(20_000 * DAY_US)
+SHOW = FeedContent(title="A Show", picture_url="https://show.example/cover.jpg")
+ANSWER = Looked(SHOW, etag='"1"', last_modified="Sat, 21 Nov 2026 08:00:00 GMT")
+UNCHANGED = Looked(etag='"1"')
+NEW_FEED = Feed(parse_feed_url(URL).guid, URL, NOW, NOW)
+READ = after_look(NEW_FEED, ANSWER, NOW, 0.5)
+
+
+def failed(failure: Failure, **more: int) -> Looked:
+    return Looked(failure=failure, reason="It failed.", **more)
+
+
+def wait(feed: Feed, looked: Looked, now: Stamp = NOW) -> int:
+    return after_look(feed, looked, now, 0.5).next_look - now
+
+
+def test_a_feed_that_was_read_is_asked_again_after_a_day() -> None:
+    assert READ.content == SHOW
+    assert (READ.answered, READ.changed, READ.looked) == (NOW, NOW, NOW)
+    assert (READ.etag, READ.last_modified) == ('"1"', "Sat, 21 Nov 2026 08:00:00 GMT")
+    assert READ.next_look == NOW + DAY_US
+
+
+def test_a_feed_that_says_nothing_new_is_asked_more_seldom_up_to_once_a_week() -> None:
+    assert wait(READ, UNCHANGED, Stamp(NOW + 29 * DAY_US)) == DAY_US
+    assert wait(READ, UNCHANGED, Stamp(NOW + 31 * DAY_US)) == 2 * DAY_US
+    assert wait(READ, ANSWER, Stamp(NOW + 400 * DAY_US)) == WEEK_US
+    news = replace(ANSWER, content=replace(SHOW, title="Another"))
+    after = after_look(READ, news, Stamp(NOW + 400 * DAY_US), 0.5)
+    assert after.next_look - NOW == 401 * DAY_US
+
+
+def test_failures_back_off_from_an_hour_to_a_week_and_one_answer_ends_that() -> None:
+    feed, waits = READ, []
+    for _ in range(10):
+        feed = after_look(feed, failed(Failure.NO_CONNECTION), NOW, 0.5)
+        waits.append((feed.next_look - NOW) / HOUR_US)
+    assert waits == [1, 2, 4, 8, 16, 32, 64, 128, 168, 168]
+    assert (feed.failing, feed.failure, feed.failures) == (NOW, Failure.NO_CONNECTION, 10)
+    assert feed.content == SHOW
+    again = after_look(feed, UNCHANGED, Stamp(NOW + 1), 0.5)
+    assert (again.failing, again.failure, again.reason, again.failures) == (None, None, "", 0)
+    assert again.next_look == NOW + 1 + DAY_US
+
+
+def test_what_is_gone_is_asked_once_a_month() -> None:
+    assert wait(READ, failed(Failure.GONE)) == MONTH_US
+
+
+def test_a_host_that_wants_to_be_left_alone_is_but_not_for_ever() -> None:
+    hour, year = 3_600, 365 * 24 * 3_600
+    assert wait(READ, failed(Failure.ERROR_STATUS, retry_after_seconds=5 * hour)) == 5 * HOUR_US
+    assert wait(READ, replace(UNCHANGED, retry_after_seconds=hour)) == DAY_US
+    assert wait(READ, failed(Failure.ERROR_STATUS, retry_after_seconds=year)) == MONTH_US
+
+
+@given(st.floats(0, 1))
+def test_feeds_that_were_added_together_are_asked_at_different_times(chance: float) -> None:
+    at = after_look(NEW_FEED, ANSWER, NOW, chance).next_look - NOW
+    assert 0.9 * DAY_US <= at <= 1.1 * DAY_US + 1
+
+
+def test_a_redirect_to_another_feed_is_a_failure_and_changes_no_title() -> None:
+    other = Looked(FeedContent(title="Casino"), is_moved=True, is_redirected=True)
+    after = after_look(READ, other, NOW, 0.5)
+    assert (after.content, after.failure) == (SHOW, Failure.ANOTHER_FEED)
+
+
+def test_a_feed_that_always_redirected_shows_what_it_redirects_to() -> None:
+    first = Looked(SHOW, is_moved=True, is_redirected=True)
+    feed = after_look(NEW_FEED, first, NOW, 0.5)
+    assert (feed.content, feed.is_own) == (SHOW, False)
+    later = replace(first, content=FeedContent(title="A Show, renamed"))
+    assert after_look(feed, later, NOW, 0.5).content == later.content
+
+
+@pytest.mark.parametrize(
+    ("looked_days_ago", "url", "has_picture", "is_wanted"),
+    [
+        (None, SHOW.picture_url, False, True),
+        (2, SHOW.picture_url, True, False),
+        (31, SHOW.picture_url, True, True),
+        (2, "https://show.example/old.jpg", True, True),
+        (0, SHOW.picture_url, False, False),
+        (2, SHOW.picture_url, False, True),
+    ],
+)
+def test_a_picture_is_asked_for_when_it_is_new_or_was_asked_for_long_ago(
+    looked_days_ago: int | None, url: str, has_picture: bool, is_wanted: bool
+) -> None:
+    looked = None if looked_days_ago is None else Stamp(NOW - looked_days_ago * DAY_US)
+    feed = replace(READ, picture="1" if has_picture else "", picture_url=url, picture_looked=looked)
+    assert wants_picture(feed, SHOW, NOW) == is_wanted
+    assert not wants_picture(feed, FeedContent(title="It has none"), NOW)
+
+
+def test_a_picture_that_was_not_there_leaves_the_one_that_is_known() -> None:
+    url = SHOW.picture_url
+    found = replace(ANSWER, picture=Picture("image/webp", b"...", "d1"), picture_tried=url)
+    feed = after_look(NEW_FEED, found, NOW, 0.5)
+    assert (feed.picture, feed.picture_url, feed.picture_looked) == ("d1", url, NOW)
+    after = after_look(feed, replace(ANSWER, picture_tried=url), Stamp(NOW + DAY_US), 0.5)
+    assert (after.picture, after.picture_looked) == ("d1", NOW + DAY_US)

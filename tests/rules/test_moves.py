@@ -1,0 +1,181 @@
+"""What counts as proof that a feed has moved, and what does not."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from feedkeep.model import Elsewhere, Failure, Feed, FeedContent, Guid, Looked, Stamp, replace
+from feedkeep.rules.credentials import DAY_US, day_of
+from feedkeep.rules.feed_schedule import HOUR_US, after_look
+from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.rules.moves import AT_LEAST_US, DAYS, is_dead, is_same_feed, may_move, proved_move
+
+OLD, NEW = "https://old.example/feed", "https://new.example/feed"
+BEGIN = Stamp(20_000 * DAY_US + 7 * HOUR_US)
+SHOW = FeedContent(title="A Show", items=("1", "2", "3", "4"))
+OTHER = FeedContent(title="Hotel Wi-Fi", items=("9",))
+MOVED = Looked(SHOW, is_moved=True, is_redirected=True, elsewhere=Elsewhere(NEW, SHOW))
+THERE = Looked(SHOW)
+AWAY = Looked(failure=Failure.NO_CONNECTION, reason="There is no connection.")
+ANOTHER = Looked(OTHER, is_moved=True, is_redirected=True, elsewhere=Elsewhere(NEW, OTHER))
+FOR_NOW = Looked(SHOW)  # by redirects that are not meant to last
+LOGIN = Looked(failure=Failure.NOT_A_FEED, reason="It is a page.", is_redirected=True)
+
+
+def known(url: str = OLD, content: FeedContent | None = SHOW) -> Feed:
+    guid = parse_feed_url(url).guid
+    return Feed(guid, url, BEGIN, BEGIN, content, is_own=content is not None, changed=BEGIN)
+
+
+def seen(feed: Feed, *looks: tuple[int, Looked]) -> Feed:
+    """Return what is known of a feed after looks, each so many hours after the beginning."""
+    for hours, looked in looks:
+        feed = after_look(feed, looked, Stamp(BEGIN + hours * HOUR_US), 0.5)
+    return feed
+
+
+def test_a_feed_has_moved_if_it_was_seen_so_on_three_days_over_72_hours() -> None:
+    feed = seen(known(), (0, MOVED), (24, MOVED), (72, MOVED))
+    moved_to = proved_move(feed)
+    assert moved_to is not None
+    assert moved_to.text == NEW
+
+
+@pytest.mark.parametrize(
+    ("what", "looks"),
+    [
+        ("one day", [(0, MOVED)]),
+        ("many times on two days", [(h, MOVED) for h in range(0, 40, 4)]),
+        ("three days, but not 72 hours", [(0, MOVED), (24, MOVED), (71, MOVED)]),
+        ("it came back in between", [(0, MOVED), (30, THERE), (48, MOVED), (80, MOVED)]),
+        ("by redirects that do not last", [(0, FOR_NOW), (40, FOR_NOW), (80, FOR_NOW)]),
+        ("the network of a hotel", [(0, LOGIN), (40, LOGIN), (80, LOGIN)]),
+        ("a domain that expired", [(0, ANOTHER), (40, ANOTHER), (80, ANOTHER)]),
+        ("an expired domain in between", [(0, MOVED), (40, ANOTHER), (80, MOVED), (100, MOVED)]),
+    ],
+)
+def test_a_feed_has_not_moved_if(what: str, looks: list[tuple[int, Looked]]) -> None:
+    assert proved_move(seen(known(), *looks)) is None
+
+
+def test_that_nobody_answers_for_a_while_takes_no_evidence_away() -> None:
+    feed = seen(known(), (0, MOVED), (30, AWAY), (48, MOVED), (60, AWAY), (80, MOVED))
+    assert proved_move(feed) is not None
+
+
+def test_a_feed_that_moves_on_has_to_be_seen_at_the_new_place_anew() -> None:
+    further = replace(MOVED, elsewhere=Elsewhere("https://third.example", SHOW))
+    feed = seen(known(), (0, MOVED), (30, MOVED), (60, MOVED), (73, further))
+    assert proved_move(feed) is None
+    feed = seen(feed, (100, further), (150, further))
+    moved_to = proved_move(feed)
+    assert moved_to is not None
+    assert moved_to.text == "https://third.example"
+
+
+def test_a_feed_that_was_never_seen_at_its_own_address_proves_nothing() -> None:
+    feed = seen(known(content=None), (0, MOVED), (40, MOVED), (80, MOVED), (120, MOVED))
+    assert feed.content == SHOW
+    assert proved_move(feed) is None
+
+
+def test_a_feed_says_in_its_own_words_where_it_moved_to() -> None:
+    said = replace(THERE, elsewhere=Elsewhere(NEW, SHOW))
+    assert proved_move(seen(known(), (0, said), (40, said), (80, said))) is not None
+    copied = replace(said, elsewhere=Elsewhere(NEW, OTHER))
+    assert proved_move(seen(known(), (0, copied), (40, copied), (80, copied))) is None
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("https://user:secret@old.example", "https://new.example"),
+        ("https://old.example", "http://new.example"),
+        ("http://old.example/feed", "https://old.example/feed/"),
+        ("https://old.example", "ftp://new.example"),
+        ("https://old.example", ""),
+    ],
+)
+def test_a_feed_cannot_move(old: str, new: str) -> None:
+    assert not may_move(old, new)
+    there = replace(MOVED, elsewhere=Elsewhere(new, SHOW))
+    assert proved_move(seen(known(old), (0, there), (40, there), (80, there))) is None
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("https://user:secret@old.example", "https://user:secret@new.example"),
+        ("http://old.example", "https://new.example"),
+        ("http://old.example", "http://new.example"),
+    ],
+)
+def test_a_feed_can_move(old: str, new: str) -> None:
+    assert may_move(old, new)
+
+
+def test_what_is_the_same_feed() -> None:
+    guid, other = "a" * 8, "b" * 8
+    assert is_same_feed(replace(SHOW, podcast_guid=guid), FeedContent(podcast_guid=guid))
+    assert not is_same_feed(replace(SHOW, podcast_guid=guid), replace(SHOW, podcast_guid=other))
+    assert is_same_feed(replace(SHOW, podcast_guid=guid), SHOW)
+    assert is_same_feed(SHOW, replace(SHOW, items=("0", "2", "3", "4")))
+    assert not is_same_feed(SHOW, replace(SHOW, items=("0", "3", "4")))
+    assert not is_same_feed(SHOW, replace(SHOW, title="Another Show"))
+    assert not is_same_feed(replace(SHOW, title=""), replace(SHOW, title=""))
+
+
+def test_an_old_url_is_dead_once_it_was_gone_for_two_weeks_without_an_answer_in_between() -> None:
+    gone = Looked(failure=Failure.GONE, reason="The host answers 410.")
+    no_host = Looked(failure=Failure.NO_SUCH_HOST, reason="There is no such host.")
+    slow = Looked(failure=Failure.TOO_SLOW, reason="It takes too long.")
+    error = Looked(failure=Failure.ERROR_STATUS, reason="The host answers 500.")
+    day = 24
+    assert not is_dead(known())
+    assert not is_dead(seen(known(), (0, gone), (13 * day, gone)))
+    assert is_dead(seen(known(), (0, gone), (6 * day, no_host), (14 * day, gone)))
+    assert is_dead(seen(known(), (0, gone), (6 * day, slow), (14 * day, gone)))
+    assert not is_dead(seen(known(), (0, gone), (6 * day, error), (14 * day, gone)))
+    assert not is_dead(seen(known(), (0, gone), (6 * day, THERE), (14 * day, gone)))
+    assert not is_dead(seen(known(), (0, slow), (14 * day, slow)))
+
+
+LOOKS = {"moved": MOVED, "there": THERE, "away": AWAY, "another": ANOTHER, "login": LOGIN}
+
+
+@given(st.lists(st.tuples(st.integers(0, 60), st.sampled_from(sorted(LOOKS))), max_size=12))
+def test_only_an_unbroken_row_of_sightings_is_proof(steps: list[tuple[int, str]]) -> None:
+    """Whatever was seen, a naive count of the sightings since the last other answer agrees."""
+    hours, feed, row = 0, known(), list[Stamp]()
+    for wait, kind in steps:
+        hours += wait
+        feed = seen(feed, (hours, LOOKS[kind]))
+        if kind == "moved":
+            row.append(Stamp(BEGIN + hours * HOUR_US))
+        elif kind != "away":
+            row = []
+        days = {day_of(stamp) for stamp in row}
+        is_proof = len(days) >= DAYS and row[-1] - row[0] >= AT_LEAST_US
+        assert (proved_move(feed) is not None) == is_proof
+        assert feed.content == SHOW
+
+
+@given(st.lists(st.sampled_from(sorted(LOOKS)), min_size=2, max_size=8), st.floats(0, 1))
+def test_what_is_known_of_a_feed_is_never_lost_by_a_look(kinds: list[str], chance: float) -> None:
+    feeds = [known()]
+    for number, kind in enumerate(kinds):
+        now = Stamp(BEGIN + number * DAY_US)
+        feeds.append(after_look(feeds[-1], LOOKS[kind], now, chance))
+    for before, after in pairwise(feeds):
+        assert (after.guid, after.url, after.content) == (before.guid, before.url, before.content)
+        assert after.looked is not None
+        assert after.next_look > after.looked
+
+
+def test_a_copied_guid_of_a_feed_that_moved_nowhere_proves_nothing() -> None:
+    copied = Looked(replace(SHOW, podcast_guid=str(Guid("1" * 8))))
+    assert proved_move(seen(known(), (0, copied), (40, copied), (80, copied))) is None
