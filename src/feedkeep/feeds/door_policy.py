@@ -1,0 +1,40 @@
+"""What the guarded door lets through, and how much; apart from it, since aiohttp imports slowly."""
+
+from __future__ import annotations
+
+import ssl
+from dataclasses import dataclass, field
+
+from feedkeep.feeds.addresses import AddressRule
+
+PORTS = frozenset({80, 443, 8080, 8443})
+"""Where web servers listen; what listens elsewhere may take a request for something else."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DoorPolicy:
+    """Which hosts may be asked, and what an answer may cost.
+
+    Attributes:
+        addresses: Which numeric addresses may be asked.
+        ports: Which ports may be asked.
+        user_agent: Who asks, in a header.
+        max_bytes: How large a body may be, before and after it is unpacked.
+        max_header_bytes: How large all headers of an answer may be together.
+        max_redirects: How many redirects are followed for one answer.
+        connect_seconds: How long it may take to find and reach a host.
+        silent_seconds: How long a host may send nothing.
+        whole_seconds: How long everything may take, with all redirects.
+        tls: Whom to trust, if not the authorities that the machine trusts.
+    """
+
+    addresses: AddressRule = field(default_factory=AddressRule)
+    ports: frozenset[int] = PORTS
+    user_agent: str = "feedkeep"
+    max_bytes: int = 8 * 1024 * 1024
+    max_header_bytes: int = 64 * 1024
+    max_redirects: int = 5
+    connect_seconds: float = 10.0
+    silent_seconds: float = 30.0
+    whole_seconds: float = 30.0
+    tls: ssl.SSLContext | None = None

@@ -1,0 +1,61 @@
+"""Why another host was not asked, or gave no answer that can be used.
+
+DoorError
+├── Refused        the door asks no such URL or address; asking again does not help
+├── Unreachable    nothing came back: no such host, no connection, no trust, no patience left
+└── Unusable       something came back that is no answer, too large, or a chain of redirects
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from feedkeep.errors import FeedkeepError
+
+
+class Failure(StrEnum):
+    """What went wrong, for programs."""
+
+    REFUSED = "refused"
+    """The scheme, the host's spelling, the port or the address is one that is never asked."""
+    NO_SUCH_HOST = "no-such-host"
+    """The resolver says for certain that the name has no address."""
+    NAME_UNANSWERED = "name-unanswered"
+    """The resolver could not say, so the name may well have one."""
+    NO_CONNECTION = "no-connection"
+    TLS_FAULT = "tls-fault"
+    """Its certificate cannot be trusted, or there is no common way to encrypt."""
+    TOO_SLOW = "too-slow"
+    TOO_LARGE = "too-large"
+    TOO_MANY_REDIRECTS = "too-many-redirects"
+    BROKEN_ANSWER = "broken-answer"
+
+
+class DoorError(FeedkeepError):
+    """Another host was not asked or gave no answer; `str()` of it is a sentence for people.
+
+    The sentence names the host of the URL at most. It says nothing of numeric addresses: whoever
+    chose a URL does not learn by it what a name means in the network of this machine.
+
+    Attributes:
+        kind: What went wrong, for programs.
+    """
+
+    def __init__(self, kind: Failure, text: str, **values: int | str) -> None:
+        super().__init__(text, **values)
+        self.kind = kind
+
+
+class Refused(DoorError):
+    """The door does not ask that; nothing was sent."""
+
+    def __init__(self, text: str, **values: int | str) -> None:
+        super().__init__(Failure.REFUSED, text, **values)
+
+
+class Unreachable(DoorError):
+    """No answer came from the host."""
+
+
+class Unusable(DoorError):
+    """What came from the host is no answer that can be used."""
