@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from feedkeep.errors import InvalidInput
-from feedkeep.formats.encodings import _CODECS, codec_of
+from feedkeep.encodings import _CODECS, codec_of
 from feedkeep.formats.feed_list import read_feed_list
 
 

@@ -13,7 +13,7 @@ from xml.parsers import expat
 from xml.sax.saxutils import quoteattr
 
 from feedkeep.errors import InvalidInput, Sentence
-from feedkeep.formats.encodings import codec_of
+from feedkeep.encodings import codec_of
 from feedkeep.formats.listed_feed import FeedList, ListedFeed
 
 MAX_TAGS = 400_000
