@@ -1,1 +1,1 @@
-"""What the service finds out about feeds by itself, and the one way in which it asks other hosts."""
+"""What the service finds out about feeds by itself, and its one way to ask other hosts."""
