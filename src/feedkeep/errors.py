@@ -12,6 +12,8 @@ FeedkeepError
 ├── UnknownChange           no such change in the history, or no longer
 ├── ChangedSince            what is to be taken back was changed again since; carries by what
 ├── DeletedSubscription     there was one
+├── NotAFeed                what another host sent cannot be read as a feed; says why
+├── NotAPicture             what another host sent cannot be shown as a picture; says why
 ├── StoreUnavailable        the store is locked, full, away or damaged; later it may work
 │   └── StoreDamaged        what is stored is not what was written
 ├── StoreUnusable           the store cannot be used as it is, and waiting does not help
@@ -128,6 +130,14 @@ class ChangedSince(FeedkeepError):
 
 class DeletedSubscription(FeedkeepError):
     """The account had such a subscription and deleted it."""
+
+
+class NotAFeed(FeedkeepError):
+    """What another host sent cannot be read as a feed; `str()` of it says why."""
+
+
+class NotAPicture(FeedkeepError):
+    """What another host sent cannot be shown as a picture; `str()` of it says why."""
 
 
 class StoreUnavailable(FeedkeepError):

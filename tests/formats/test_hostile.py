@@ -13,8 +13,8 @@ from forms import IS_FULL
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from feedkeep.encodings import _CODECS, codec_of
 from feedkeep.errors import InvalidInput
-from feedkeep.formats.encodings import _CODECS, codec_of
 from feedkeep.formats.feed_list import read_feed_list
 
 

@@ -1,1 +1,1 @@
-"""What is found out about feeds, and the one way in which the service asks other hosts."""
+"""What the service finds out about feeds by itself, and its one way to ask other hosts."""

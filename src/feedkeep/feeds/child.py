@@ -12,9 +12,9 @@ import resource
 import sys
 
 import msgspec
+
 from feedkeep.feeds.door import Door
 from feedkeep.feeds.door_policy import policy_of
-
 from feedkeep.feeds.frames import Errand, Report, read_frame, write_frame
 from feedkeep.feeds.looking import Looking
 from feedkeep.settings import Settings

@@ -24,9 +24,10 @@ from aiohttp.connector import AddrInfoType
 
 from feedkeep.feeds.bodies import Body, BodyBroken, BodyTooLarge
 from feedkeep.feeds.door_policy import DoorPolicy
-from feedkeep.feeds.failures import Failure, Refused, Unreachable, Unusable
+from feedkeep.feeds.failures import Refused, Unreachable, Unusable
 from feedkeep.feeds.names import LookUp, SystemNames
 from feedkeep.feeds.targets import Target
+from feedkeep.model import Failure
 from feedkeep.rules.feed_urls import DEFAULT_PORTS
 
 _REDIRECTS = {301, 302, 303, 307, 308}

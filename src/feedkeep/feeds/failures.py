@@ -8,27 +8,8 @@ DoorError
 
 from __future__ import annotations
 
-from enum import StrEnum
-
 from feedkeep.errors import FeedkeepError
-
-
-class Failure(StrEnum):
-    """What went wrong, for programs."""
-
-    REFUSED = "refused"
-    """The scheme, the host's spelling, the port or the address is one that is never asked."""
-    NO_SUCH_HOST = "no-such-host"
-    """The resolver says for certain that the name has no address."""
-    NAME_UNANSWERED = "name-unanswered"
-    """The resolver could not say, so the name may well have one."""
-    NO_CONNECTION = "no-connection"
-    TLS_FAULT = "tls-fault"
-    """Its certificate cannot be trusted, or there is no common way to encrypt."""
-    TOO_SLOW = "too-slow"
-    TOO_LARGE = "too-large"
-    TOO_MANY_REDIRECTS = "too-many-redirects"
-    BROKEN_ANSWER = "broken-answer"
+from feedkeep.model import Failure
 
 
 class DoorError(FeedkeepError):

@@ -8,11 +8,12 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 
+from feedkeep.errors import NotAFeed, NotAPicture
 from feedkeep.feeds.door import Answer, Door
 from feedkeep.feeds.failures import DoorError
-from feedkeep.feeds.pictures import MAX_PICTURE_BYTES, NotAPicture, shrink
-from feedkeep.feeds.reading import NotAFeed, read_feed
-
+from feedkeep.feeds.pictures import MAX_BYTES as MAX_PICTURE_BYTES
+from feedkeep.feeds.pictures import shrink
+from feedkeep.feeds.reading import read_feed
 from feedkeep.model import (
     Elsewhere,
     Failure,

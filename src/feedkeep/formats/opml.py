@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 from xml.parsers import expat
 from xml.sax.saxutils import quoteattr
 
+from feedkeep.encodings import codec_of
 from feedkeep.errors import InvalidInput, Sentence
-from feedkeep.formats.encodings import codec_of
 from feedkeep.formats.listed_feed import FeedList, ListedFeed
 
 MAX_TAGS = 400_000

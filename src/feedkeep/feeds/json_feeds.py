@@ -1,0 +1,98 @@
+"""JSON Feed, all versions: what a document says of its feed."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import msgspec
+
+from feedkeep.errors import NotAFeed
+from feedkeep.feeds.found import Field, Found
+
+MAX_OBJECTS = 50_000
+"""The maximum of objects in a document; no feed has nearly as many."""
+
+_VERSIONS = ("https://jsonfeed.org/version/", "http://jsonfeed.org/version/")
+_ABSENT = msgspec.Raw(b"null")
+T = TypeVar("T")
+
+
+# What a field holds is looked at one by one: a number for a title must not hide the rest. What no
+# field asks for is never made into objects.
+class _Feed(msgspec.Struct):
+    version: msgspec.Raw = _ABSENT
+    title: msgspec.Raw = _ABSENT
+    description: msgspec.Raw = _ABSENT
+    home_page_url: msgspec.Raw = _ABSENT
+    icon: msgspec.Raw = _ABSENT
+    favicon: msgspec.Raw = _ABSENT
+    language: msgspec.Raw = _ABSENT
+    author: msgspec.Raw = _ABSENT
+    authors: msgspec.Raw = _ABSENT
+    items: msgspec.Raw = _ABSENT
+
+
+class _Author(msgspec.Struct):
+    name: msgspec.Raw = _ABSENT
+
+
+class _Item(msgspec.Struct):
+    id: msgspec.Raw = _ABSENT
+    attachments: msgspec.Raw = _ABSENT
+    date_published: msgspec.Raw = _ABSENT
+
+
+class _Attachment(msgspec.Struct):
+    url: msgspec.Raw = _ABSENT
+
+
+def read_json_feed(document: bytes, url: str) -> Found:
+    """Return what a JSON Feed in UTF-8 says of its feed.
+
+    Raises:
+        NotAFeed: It is something else, or not whole.
+    """
+    if document.count(b"{") > MAX_OBJECTS:
+        raise NotAFeed("There are more than {max} objects in the JSON.", max=MAX_OBJECTS)
+    try:
+        feed = msgspec.json.decode(document, type=_Feed)
+    except msgspec.ValidationError as error:  # an array, say
+        raise NotAFeed("This is JSON, but not JSON Feed.") from error
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise NotAFeed("The JSON is broken or not whole.") from error
+    if not _text(feed.version).startswith(_VERSIONS):
+        raise NotAFeed("This is JSON, but not JSON Feed.")
+    found = Found()
+    found.offer(Field.TITLE, 0, _text(feed.title))
+    found.offer(Field.DESCRIPTION, 0, _text(feed.description))
+    found.offer(Field.LANGUAGE, 0, _text(feed.language))
+    for author in [*_list(feed.authors, _Author), _as(feed.author, _Author)]:
+        found.offer(Field.AUTHOR, 0, _text(author.name) if author else "")
+    found.offer_url(Field.SITE_URL, 0, url, _text(feed.home_page_url))
+    found.offer_url(Field.PICTURE_URL, 0, url, _text(feed.icon))
+    found.offer_url(Field.PICTURE_URL, 1, url, _text(feed.favicon))
+    for item in _list(feed.items, _Item):
+        found.add_item(_id_of(item), _text(item.date_published))
+    return found
+
+
+def _id_of(item: _Item) -> str:
+    number = _as(item.id, int)  # some write numbers, against the specification
+    urls = (_text(attachment.url) for attachment in _list(item.attachments, _Attachment))
+    return _text(item.id) or ("" if number is None else str(number)) or next(urls, "")
+
+
+def _text(raw: msgspec.Raw) -> str:
+    return (_as(raw, str) or "").strip()
+
+
+def _list(raw: msgspec.Raw, kind: type[T]) -> list[T]:
+    items = _as(raw, list[msgspec.Raw]) or []
+    return [item for each in items if (item := _as(each, kind)) is not None]
+
+
+def _as(raw: msgspec.Raw, kind: type[T]) -> T | None:
+    try:
+        return msgspec.json.decode(raw, type=kind)
+    except msgspec.DecodeError:
+        return None

@@ -1,0 +1,175 @@
+"""Pictures of feeds, made small: what a browser gets was decoded and written by this service."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+import warnings
+
+from PIL import Image, features
+
+from feedkeep.errors import NotAPicture
+from feedkeep.model import Picture
+
+MAX_BYTES = 4 * 1024 * 1024
+MAX_SIDE = 4_096
+MIN_SIDE = 16
+MAX_SCANS = 100
+"""The bounds of a picture: bytes, pixels of each side, and steps in which a JPEG gets sharper.
+
+A scan of a few bytes goes over all pixels once more. What is tiny is there to count readers.
+"""
+
+SIDE = 300
+QUALITY = 80
+_STRIP_ROWS = 32
+_MAX_ENLARGED = 2
+_MAX_CUT_RATIO = 1.25
+_WHITE = (255, 255, 255)
+
+_FORMATS = ("PNG", "JPEG", "WEBP", "GIF")
+_JPEG = b"\xff\xd8"
+_JPEG_SCAN = b"\xff\xda"
+_WEBP = re.compile(rb"RIFF....WEBP(VP8[ LX])", re.DOTALL)
+_ORIENTATION = 0x0112
+_UPRIGHT = {
+    2: Image.Transpose.FLIP_LEFT_RIGHT,
+    3: Image.Transpose.ROTATE_180,
+    4: Image.Transpose.FLIP_TOP_BOTTOM,
+    5: Image.Transpose.TRANSPOSE,
+    6: Image.Transpose.ROTATE_270,
+    7: Image.Transpose.TRANSVERSE,
+    8: Image.Transpose.ROTATE_90,
+}
+
+# Pillow's own bound for what it opens, as its manual has it; the sides are checked once more.
+Image.MAX_IMAGE_PIXELS = MAX_SIDE * MAX_SIDE
+warnings.simplefilter("error", Image.DecompressionBombWarning)
+
+
+def shrink(picture: bytes) -> Picture:
+    """Return a picture of any size as a square that fits beside a title.
+
+    What is nearly square is cut at its sides; of the rest, such as a logo with its name, all is
+    shown. Of an animation, it is the first frame. What is transparent becomes white: logos are made
+    for white pages. A picture that was cut off is refused, since its grey half would be kept.
+
+    Raises:
+        NotAPicture: It is too large, none of PNG, JPEG, WebP and GIF, or damaged.
+    """
+    if len(picture) > MAX_BYTES:
+        raise NotAPicture("The picture has more than {max} bytes.", max=MAX_BYTES)
+    if picture.startswith(_JPEG) and picture.count(_JPEG_SCAN) > MAX_SCANS:
+        raise NotAPicture("The picture has more than {max} scans.", max=MAX_SCANS)
+    _check_webp(picture)
+    try:
+        square = _square_of(picture)
+    except NotAPicture:
+        raise
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
+        raise _too_many_pixels() from error
+    except Exception as error:  # decoders raise errors of every kind for what is damaged
+        raise NotAPicture("The picture is damaged, or none of PNG, JPEG, WebP and GIF.") from error
+    written = io.BytesIO()
+    if features.check("webp"):
+        square.save(written, "WEBP", quality=QUALITY)
+        media_type = "image/webp"
+    else:
+        square.save(written, "JPEG", quality=QUALITY, optimize=True)
+        media_type = "image/jpeg"
+    data = written.getvalue()
+    return Picture(media_type, data, hashlib.sha256(data).hexdigest()[:16])
+
+
+def _square_of(picture: bytes) -> Image.Image:
+    with Image.open(io.BytesIO(picture), formats=_FORMATS) as image:
+        _check_sides(*image.size)
+        width, height = _shown_size(*image.size)
+        # A JPEG is decoded at an eighth of its size, if that is enough.
+        image.draft("RGB", (width, height))
+        turn = _turn_upright(image)
+        factor = min(image.width // width, image.height // height) // 2
+        small = _reduced(image, max(1, factor)).resize((width, height), Image.Resampling.LANCZOS)
+    if turn is not None:
+        small = small.transpose(turn)
+    square = Image.new("RGB", (SIDE, SIDE), _WHITE)
+    place = (SIDE - small.width) // 2, (SIDE - small.height) // 2
+    square.paste(small, place, small if small.mode == "RGBA" else None)
+    return square
+
+
+def _turn_upright(image: Image.Image) -> Image.Transpose | None:
+    """Return how a picture has to be turned; what a camera wrote may be damaged on its own."""
+    try:
+        orientation = image.getexif().get(_ORIENTATION)
+    except Exception:  # noqa: BLE001 - decoders raise errors of every kind
+        return None
+    return _UPRIGHT.get(orientation) if isinstance(orientation, int) else None
+
+
+def _reduced(image: Image.Image, factor: int) -> Image.Image:
+    """Return a picture of which each pixel is the mean of some.
+
+    Other modes take up to four times the memory of the one that was decoded, so only a strip is
+    converted at a time.
+    """
+    strips = []
+    for top in range(0, image.height, _STRIP_ROWS * factor):
+        bottom = min(image.height, top + _STRIP_ROWS * factor)
+        strip = image.crop((0, top, image.width, bottom))
+        strips.append(_in_colours(strip).reduce(factor))
+    size = strips[0].width, sum(strip.height for strip in strips)
+    reduced = Image.new(strips[0].mode, size)
+    for number, strip in enumerate(strips):
+        reduced.paste(strip, (0, number * _STRIP_ROWS))
+    return reduced
+
+
+def _in_colours(image: Image.Image) -> Image.Image:
+    if image.mode.startswith("I"):  # 16 bits of grey, which would all be cut to white
+        return image.point(lambda value: value * (1 / 256)).convert("L").convert("RGB")
+    mode = "RGBA" if image.has_transparency_data else "RGB"
+    return image if image.mode == mode else image.convert(mode)
+
+
+def _shown_size(width: int, height: int) -> tuple[int, int]:
+    """Return the size that a picture is given in the square; a part of it may lie outside."""
+    is_nearly_square = max(width, height) <= _MAX_CUT_RATIO * min(width, height)
+    fitted = min(width, height) if is_nearly_square else max(width, height)
+    scale = min(SIDE / fitted, _MAX_ENLARGED)
+    return max(1, round(width * scale)), max(1, round(height * scale))
+
+
+def _check_sides(width: int, height: int) -> None:
+    if max(width, height) > MAX_SIDE:
+        raise _too_many_pixels()
+    if min(width, height) < MIN_SIDE:
+        raise NotAPicture(
+            "The picture has only {width} x {height} pixels.", width=width, height=height
+        )
+
+
+def _too_many_pixels() -> NotAPicture:
+    return NotAPicture("The picture has more than {max} x {max} pixels.", max=MAX_SIDE)
+
+
+def _check_webp(picture: bytes) -> None:
+    """Check the sides of a WebP by its header: to open it makes room for all of its pixels."""
+    found = _WEBP.match(picture)
+    if found is None:
+        return
+    head = picture[20:30].ljust(10, b"\0")
+    match found[1]:
+        case b"VP8X":
+            _check_sides(
+                int.from_bytes(head[4:7], "little") + 1, int.from_bytes(head[7:10], "little") + 1
+            )
+        case b"VP8L":
+            bits = int.from_bytes(head[1:5], "little")
+            _check_sides((bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1)
+        case _:
+            _check_sides(
+                int.from_bytes(head[6:8], "little") & 0x3FFF,
+                int.from_bytes(head[8:10], "little") & 0x3FFF,
+            )

@@ -1,0 +1,378 @@
+"""RSS of all versions and Atom: what a document says of its feed, by a table of elements.
+
+Python's own expat reads the XML, after `xml_mending` has made XML of it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+from xml.parsers import expat
+
+from feedkeep.errors import NotAFeed
+from feedkeep.feeds.found import Field, Found, joined
+from feedkeep.feeds.xml_mending import mended, with_html_as_text
+
+MAX_TAGS = 400_000
+MAX_DEPTH = 100
+MAX_ATTRIBUTES = 50_000
+MAX_TEXT_CHARACTERS = 20_000
+"""The maximum of each: what is beyond the first two is not read, and texts are cut.
+
+A tag with all its attributes is read in one step, so that many of them would take much memory.
+"""
+
+_PIECE_BYTES = 65_536
+_HEAD_BYTES = 65_536
+_COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
+_FEED = re.compile(rb"<(?:[\w.-]{1,40}:)?(?:rss|rdf|feed|channel)(?=[\s/>])", re.IGNORECASE)
+_OTHER_THINGS = {
+    "This is a web page, not a feed.": re.compile(
+        rb"<!doctype\s+html|<(?:html|head|body)[\s>]", re.IGNORECASE
+    ),
+    "This is a list of feeds (OPML), not a feed.": re.compile(rb"<opml[\s>]", re.IGNORECASE),
+    "This is a sitemap, not a feed.": re.compile(rb"<(?:urlset|sitemapindex)[\s>]"),
+}
+_MANY_ATTRIBUTES = re.compile(rb"<(?:[^<=]*+=){%d}+" % MAX_ATTRIBUTES)
+
+# Of namespaces, in lower case, without scheme and what often varies at the end.
+_VOCABULARIES = {
+    "www.itunes.com/dtds/podcast-1.0.dtd": "itunes:",
+    "podcastindex.org/namespace/1.0": "podcast:",
+    "github.com/podcastindex-org/podcast-namespace/blob/main/docs/1.0.md": "podcast:",
+    "www.google.com/schemas/play-podcasts/1.0": "googleplay:",
+    "www.w3.org/2005/atom": "atom:",
+    "purl.org/atom/ns": "atom:",
+    "purl.org/dc/elements/1.1": "dc:",
+    "search.yahoo.com/mrss": "media:",
+    "www.w3.org/1999/02/22-rdf-syntax-ns": "rdf:",
+    "purl.org/rss/1.0": "",
+    "my.netscape.com/rdf/simple/0.9": "",
+    "channel.netscape.com/rdf/simple/0.9": "",
+    "backend.userland.com/rss2": "",
+    "blogs.law.harvard.edu/tech/rss": "",
+    "www.w3.org/1999/xhtml": "html:",
+}
+
+_CONTAINERS = {"rss", "rdf:rdf", "channel", "atom:feed"}
+_ITEMS = {"item", "atom:entry"}
+
+# Where each thing stands, the better places with the lower numbers.
+_TEXTS = {
+    "title": (Field.TITLE, 0),
+    "atom:title": (Field.TITLE, 1),
+    "itunes:title": (Field.TITLE, 2),
+    "dc:title": (Field.TITLE, 3),
+    "media:title": (Field.TITLE, 4),
+    "description": (Field.DESCRIPTION, 0),
+    "atom:subtitle": (Field.DESCRIPTION, 0),
+    "atom:tagline": (Field.DESCRIPTION, 1),
+    "itunes:summary": (Field.DESCRIPTION, 2),
+    "googleplay:description": (Field.DESCRIPTION, 3),
+    "itunes:subtitle": (Field.DESCRIPTION, 4),
+    "dc:description": (Field.DESCRIPTION, 5),
+    "language": (Field.LANGUAGE, 0),
+    "dc:language": (Field.LANGUAGE, 1),
+    "itunes:author": (Field.AUTHOR, 0),
+    "googleplay:author": (Field.AUTHOR, 1),
+    "atom:author/atom:name": (Field.AUTHOR, 2),
+    "author": (Field.AUTHOR, 3),
+    "dc:creator": (Field.AUTHOR, 4),
+    "itunes:owner/itunes:name": (Field.AUTHOR, 5),
+    "managingeditor": (Field.AUTHOR, 6),
+    "podcast:guid": (Field.PODCAST_GUID, 0),
+    "podcast:locked": (Field.LOCKED, 0),
+}
+_URLS = {
+    "link": (Field.SITE_URL, 0),
+    "itunes:image": (Field.PICTURE_URL, 1),  # a mistake for its attribute
+    "image/url": (Field.PICTURE_URL, 4),
+    "atom:logo": (Field.PICTURE_URL, 5),
+    "atom:icon": (Field.PICTURE_URL, 7),
+    "itunes:new-feed-url": (Field.NEW_FEED_URL, 0),
+}
+_ATTRIBUTES = {
+    "itunes:image": ("href", Field.PICTURE_URL, 0),
+    "googleplay:image": ("href", Field.PICTURE_URL, 2),
+    "media:thumbnail": ("url", Field.PICTURE_URL, 6),
+    "image": ("rdf:resource", Field.PICTURE_URL, 8),
+}
+_ITEM_TEXTS = {
+    "guid": "id",
+    "atom:id": "id",
+    "pubdate": "date",
+    "dc:date": "date",
+    "atom:published": "date",
+    "atom:issued": "date",
+    "atom:updated": "changed",
+    "atom:modified": "changed",
+}
+_ENDED = {
+    expat.errors.codes[message]
+    for message in (
+        expat.errors.XML_ERROR_NO_ELEMENTS,
+        expat.errors.XML_ERROR_UNCLOSED_TOKEN,
+        expat.errors.XML_ERROR_UNCLOSED_CDATA_SECTION,
+        expat.errors.XML_ERROR_PARTIAL_CHAR,
+    )
+}
+
+
+def read_xml_feed(document: bytes, url: str) -> Found:
+    """Return what an RSS or Atom document in UTF-8 says of its feed.
+
+    A document that breaks off, or is broken beyond mending, counts up to there, if an item has
+    begun or the channel has ended: then all that is said of the feed itself was read.
+
+    Raises:
+        NotAFeed: It is something else, or breaks off earlier.
+    """
+    xml = mended(_from_root(document))
+    if _MANY_ATTRIBUTES.search(xml):
+        raise NotAFeed("A tag in the XML has more than {max} attributes.", max=MAX_ATTRIBUTES)
+    reader = _Reader(url)
+    problem = reader.read(xml)
+    if isinstance(problem, _Broken):
+        reader = _Reader(url)
+        problem = reader.read(with_html_as_text(xml))
+    if problem is not None and not reader.is_head_whole:
+        raise problem
+    return reader.found
+
+
+def _from_root(document: bytes) -> bytes:
+    """Return a document from its first element on: what is before that says nothing.
+
+    Some servers write white space, warnings, or declarations of entities there.
+    """
+    head = _COMMENT.sub(lambda comment: b" " * len(comment[0]), document[:_HEAD_BYTES])
+    feed = _FEED.search(head)
+    others = {
+        match.start(): reason for reason, it in _OTHER_THINGS.items() if (match := it.search(head))
+    }
+    if others and (feed is None or min(others) < feed.start()):
+        raise NotAFeed(others[min(others)])
+    if feed is None:
+        raise NotAFeed("This is neither RSS, nor Atom, nor JSON Feed.")
+    return document[feed.start() :]
+
+
+class _Broken(NotAFeed):
+    """The XML has a mistake that expat does not forgive."""
+
+
+class _Whole(Exception):
+    """The first element has ended."""
+
+
+class _Enough(Exception):
+    """There are more tags, or deeper ones, than are read."""
+
+
+class _Scope(NamedTuple):
+    """What an element and those in it inherit.
+
+    Attributes:
+        depth: The depth of that element.
+        base: What its URLs are relative to.
+        vocabularies: What the names in it that have a prefix begin with in our table.
+    """
+
+    depth: int
+    base: str
+    vocabularies: dict[str, str]
+
+
+class _Reader:
+    """Collects what a parser meets at the places in the table.
+
+    Attributes:
+        found: What was collected.
+        is_head_whole: Whether all was read that is said of the feed itself.
+    """
+
+    def __init__(self, url: str) -> None:
+        self.found = Found()
+        self.is_head_whole = False
+        self._path: list[str] = []
+        self._scopes = [_Scope(0, url, {})]
+        self._names: dict[str, str] = {}
+        self._tags = 0
+        self._head_depth = 0
+        self._item_depth = 0
+        self._item: dict[str, str] = {}
+        self._collected = ""
+        self._collected_depth = 0
+        self._texts: list[str] = []
+        self._characters = 0
+        self._parser = expat.ParserCreate("utf-8")
+        self._parser.buffer_text = True
+        self._parser.StartElementHandler = self._start
+        self._parser.EndElementHandler = self._end
+
+    def read(self, xml: bytes) -> NotAFeed | None:
+        """Read as much as can be read; return why that is not all of it, if it is not."""
+        try:
+            # Whole, it would be copied when something in it is not read to the end.
+            for start in range(0, len(xml), _PIECE_BYTES):
+                self._parser.Parse(xml[start : start + _PIECE_BYTES], False)
+            self._parser.Parse(b"", True)
+        except _Whole:
+            return None
+        except _Enough:
+            problem = NotAFeed("There are too many tags in the XML before its first item.")
+        except expat.ExpatError as error:
+            problem = _as_refusal(error)
+        if self._item_depth:
+            self._end_item()
+        return problem
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        self._tags += 1
+        depth = len(self._path) + 1
+        if self._tags > MAX_TAGS or depth > MAX_DEPTH:
+            raise _Enough
+        if attributes or depth == 1:
+            self._enter_scope(name, depth, attributes)
+        canonical = self._names.get(name) or self._canonical(name)
+        self._path.append(canonical)
+        if self._collected:
+            self._markup("<", name)
+        elif self._item_depth:
+            if depth == self._item_depth + 1:
+                self._start_in_item(canonical, attributes)
+        elif depth == self._head_depth + 1 and canonical in _CONTAINERS:
+            self._head_depth = depth
+            self.found.offer(Field.LANGUAGE, 9, attributes.get("xml:lang", ""))
+        elif depth == self._head_depth + 1 and canonical in _ITEMS:
+            self._item_depth = depth
+            self._item = {"id": attributes.get("rdf:about", "")}
+            self.is_head_whole = True
+        else:
+            self._start_in_head("/".join(self._path[self._head_depth :]), attributes)
+
+    def _start_in_head(self, place: str, attributes: dict[str, str]) -> None:
+        if place in _ATTRIBUTES:
+            attribute, field, rank = _ATTRIBUTES[place]
+            self._offer_url(field, rank, attributes.get(attribute, ""))
+        elif place == "atom:link" and attributes.get("rel", "alternate") == "alternate":
+            rank = 1 if "html" in attributes.get("type", "html") else 2
+            self._offer_url(Field.SITE_URL, rank, attributes.get("href", ""))
+        if place in _TEXTS or place in _URLS:
+            self._collect(place)
+
+    def _start_in_item(self, name: str, attributes: dict[str, str]) -> None:
+        if name == "enclosure":
+            self._item.setdefault("enclosure", attributes.get("url", ""))
+        elif name == "atom:link" and attributes.get("rel") == "enclosure":
+            self._item.setdefault("enclosure", attributes.get("href", ""))
+        elif name in _ITEM_TEXTS:
+            self._collect(name)
+
+    def _end(self, name: str) -> None:
+        depth = len(self._path)
+        if self._collected:
+            if depth == self._collected_depth:
+                self._end_collecting()
+            else:
+                self._markup("</", name)
+        elif depth == self._item_depth:
+            self._end_item()
+        elif depth == self._head_depth:
+            self._head_depth -= 1
+            self.is_head_whole |= self._path[0] != "rdf:rdf"
+        if self._scopes[-1].depth == depth:
+            self._scopes.pop()
+            self._names = {}
+        self._path.pop()
+        if not self._path:
+            raise _Whole
+
+    def _end_item(self) -> None:
+        self._item_depth = 0
+        item = self._item
+        # Many feeds change all of their items now and then.
+        date = item.get("date") or item.get("changed", "")
+        self.found.add_item(item["id"] or item.get("enclosure", ""), date)
+
+    def _collect(self, place: str) -> None:
+        self._collected, self._collected_depth = place, len(self._path)
+        self._texts, self._characters = [], 0
+        self._parser.CharacterDataHandler = self._text
+
+    def _text(self, text: str) -> None:
+        if self._characters < MAX_TEXT_CHARACTERS:
+            self._texts.append(text[: MAX_TEXT_CHARACTERS - self._characters])
+            self._characters += len(text)
+
+    def _markup(self, begin: str, name: str) -> None:
+        """Keep a tag within a text as text, since only HTML stands there."""
+        self._text(f"{begin}{name.rpartition(':')[2]}>")
+
+    def _end_collecting(self) -> None:
+        place, self._collected = self._collected, ""
+        self._parser.CharacterDataHandler = None
+        text = "".join(self._texts).strip()
+        if self._item_depth:
+            part = _ITEM_TEXTS[place]
+            self._item[part] = self._item.get(part) or text
+        elif place in _TEXTS:
+            self.found.offer(*_TEXTS[place], text)
+        else:
+            self._offer_url(*_URLS[place], text)
+
+    def _offer_url(self, field: Field, rank: int, reference: str) -> None:
+        self.found.offer_url(field, rank, self._scopes[-1].base, reference)
+
+    def _enter_scope(self, name: str, depth: int, attributes: dict[str, str]) -> None:
+        base, vocabularies = self._scopes[-1].base, {}
+        for attribute, value in attributes.items():
+            if attribute == "xml:base":
+                base = joined(base, value)
+            elif attribute == "xmlns" or attribute.startswith("xmlns:"):
+                prefix = attribute[len("xmlns:") :]
+                vocabularies[prefix] = _vocabulary(prefix, value)
+        if depth == 1:
+            vocabularies |= _of_root(name)
+        if vocabularies or base != self._scopes[-1].base:
+            self._scopes.append(_Scope(depth, base, self._scopes[-1].vocabularies | vocabularies))
+            self._names = {}
+
+    def _canonical(self, name: str) -> str:
+        prefix, _, local = name.lower().rpartition(":")
+        vocabulary = self._scopes[-1].vocabularies.get(prefix, f"{prefix}:" if prefix else "")
+        return self._names.setdefault(name, vocabulary + local)
+
+
+def _vocabulary(prefix: str, namespace: str) -> str:
+    """Return what names with a prefix begin with in our table.
+
+    Where the namespace is none of ours, the prefix counts: some feeds have their own ideas of
+    what the namespace of `itunes` is.
+    """
+    name = namespace.strip().lower().partition("://")[2].rstrip("/#")
+    return _VOCABULARIES.get(name, f"{prefix.lower()}:" if prefix else "")
+
+
+def _of_root(name: str) -> dict[str, str]:
+    """Return what the prefix of the first element means, whatever was declared.
+
+    Some feeds declare none of their namespaces, and some RSS the namespace of Atom as its own.
+    """
+    prefix, _, local = name.rpartition(":")
+    match local.lower():
+        case "feed":
+            return {prefix: "atom:"}
+        case "rdf":
+            return {prefix: "rdf:"}
+        case _:
+            return {prefix: ""}
+
+
+def _as_refusal(error: expat.ExpatError) -> NotAFeed:
+    if error.code in _ENDED:
+        return NotAFeed("The document ends before its first item.")
+    return _Broken(
+        "The XML is broken before its first item: {reason}.",
+        reason=expat.ErrorString(error.code),
+    )

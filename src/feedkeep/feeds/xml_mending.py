@@ -1,0 +1,68 @@
+"""Making XML of what feeds are: mistakes that other readers forgive are mended here.
+
+All of it works on bytes of UTF-8, in time that grows with their number only.
+"""
+
+from __future__ import annotations
+
+import re
+
+from feedkeep.feeds.html_references import characters_of
+
+MAX_MENDED = 300_000
+"""Mistakes, comments and references in a document; what comes after that many stays as it is."""
+
+# A section, comment or instruction that never ends goes on to the end, so that none is tried twice.
+_TO_MEND = re.compile(
+    rb"<!\[CDATA\[.*?(?:\]\]>|\Z)"
+    rb"|<!--.*?(?:-->|\Z)"
+    rb"|<\?.*?(?:\?>|\Z)"
+    rb"|\]\]>"
+    rb"|&(?!(?:amp|lt|gt|quot|apos);)"
+    rb"(#[0-9]{1,8};|#[xX][0-9a-fA-F]{1,7};|[A-Za-z][A-Za-z0-9]{1,31};)?",
+    re.DOTALL,
+)
+_NOT_IN_XML = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]|\xef\xbf[\xbe\xbf]")
+_HTML = rb"a|abbr|b|big|blockquote|br|center|code|div|em|embed|font|h[1-6]|hr|i|iframe|img|ins|li"
+_HTML += rb"|nobr|object|ol|p|param|pre|script|small|span|strike|strong|style|su[bp]|table|tbody|td"
+_HTML += rb"|th|thead|tr|tt|u|ul"
+_NO_ELEMENT = re.compile(
+    rb"<!\[CDATA\[.*?(?:\]\]>|\Z)|<(?:(?=/?(?:" + _HTML + rb")[\s/>])|(?!/?[A-Za-z_!]))",
+    re.DOTALL | re.IGNORECASE,
+)
+
+
+def mended(document: bytes) -> bytes:
+    """Return a document without characters, comments and references that are not XML.
+
+    A reference that only HTML knows, such as `&nbsp;`, becomes its character, and a bare `&` text.
+    Nothing refers to an entity after that.
+    """
+    return _TO_MEND.sub(_as_xml, _NOT_IN_XML.sub(b"", document), count=MAX_MENDED)
+
+
+def with_html_as_text(document: bytes) -> bytes:
+    """Return a document in which tags of HTML, and any bare `<`, are text.
+
+    Descriptions are put into feeds without being escaped; their `<br>` never ends.
+    """
+    return _NO_ELEMENT.sub(
+        lambda match: match[0] if match[0] != b"<" else b"&lt;", document, count=MAX_MENDED
+    )
+
+
+def _as_xml(match: re.Match[bytes]) -> bytes:
+    found: bytes = match[0]
+    if found.startswith(b"<![CDATA["):
+        return found
+    if found.startswith(b"<"):
+        return b""
+    if found == b"]]>":
+        return b"]]&gt;"
+    name = match[1]
+    if name is None:
+        return b"&amp;"
+    characters = characters_of(name.decode())
+    if characters is None:
+        return b"&amp;" + name
+    return b"".join(b"&#%d;" % ord(character) for character in characters)

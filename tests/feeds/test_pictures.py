@@ -1,0 +1,170 @@
+"""A feed's picture becomes a small square, or is refused before it takes time and memory."""
+
+from __future__ import annotations
+
+import io
+import struct
+import zlib
+
+import pytest
+from corpus_of_pictures import BLUE, PICTURES, RED, WHITE, drawn, saved
+from PIL import Image, features
+
+from feedkeep.errors import NotAPicture
+from feedkeep.feeds.pictures import MAX_BYTES, MAX_SCANS, shrink
+
+Colour = tuple[int, ...]
+
+
+def shown(picture: bytes) -> Image.Image:
+    small = shrink(picture)
+    image = Image.open(io.BytesIO(small.data))
+    assert (image.size, image.mode) == ((300, 300), "RGB")
+    assert small.media_type == f"image/{str(image.format).lower()}"
+    return image
+
+
+def is_near(image: Image.Image, place: tuple[int, int], colour: Colour) -> bool:
+    pixel = image.getpixel(place)
+    assert isinstance(pixel, tuple)
+    return all(abs(a - b) < 25 for a, b in zip(pixel, colour, strict=True))
+
+
+def header_of_png(width: int, height: int) -> bytes:
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return (
+            struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        )
+
+    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(b""))
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_a_picture_of_any_kind_becomes_a_small_square(name: str) -> None:
+    small = shrink(PICTURES[name]())
+    assert small.media_type == "image/webp"
+    assert len(small.data) < 40_000
+    shown(PICTURES[name]())
+
+
+@pytest.mark.parametrize("name", ["jpeg", "png", "png, palette", "gif", "webp, lossless"])
+def test_its_colours_are_kept(name: str) -> None:
+    image = shown(PICTURES[name]())
+    assert is_near(image, (60, 60), BLUE)
+    assert is_near(image, (240, 240), RED)
+
+
+@pytest.mark.parametrize("name", ["gif, animated", "webp, animated"])
+def test_of_an_animation_the_first_frame_is_shown(name: str) -> None:
+    assert is_near(shown(PICTURES[name]()), (60, 60), BLUE)
+
+
+@pytest.mark.parametrize(
+    "name", ["png, clear", "png, clear in a palette", "gif, clear", "webp, clear"]
+)
+def test_what_is_transparent_is_white(name: str) -> None:
+    image = shown(PICTURES[name]())
+    assert is_near(image, (10, 10), WHITE)
+    assert is_near(image, (150, 150), BLUE)
+
+
+def test_16_bits_of_grey_keep_their_shade() -> None:
+    assert is_near(shown(PICTURES["png, 16 bits of grey"]()), (150, 150), (156, 156, 156))
+
+
+@pytest.mark.parametrize(
+    ("orientation", "place"),
+    [(1, "upper left"), (2, "upper right"), (3, "lower right"), (4, "lower left"),
+     (5, "upper left"), (6, "upper right"), (7, "lower right"), (8, "lower left"),
+     (9, "upper left")],
+)  # fmt: skip
+def test_a_photograph_is_shown_upright(orientation: int, place: str) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    image = shown(saved(drawn(), "JPEG", exif=exif))
+    x, y = 240 if "right" in place else 60, 240 if "lower" in place else 60
+    assert is_near(image, (x, y), BLUE)
+    assert is_near(image, (300 - x, 300 - y), RED)
+
+
+def test_what_a_camera_wrote_may_be_damaged() -> None:
+    damaged = saved(drawn(), "JPEG", exif=b"Exif\0\0nothing of the kind")
+    assert is_near(shown(damaged), (60, 60), BLUE)
+
+
+def test_nothing_is_kept_of_what_its_maker_wrote() -> None:
+    exif = Image.Exif()
+    exif[0x010E] = "A secret of its maker"
+    for kind in ("JPEG", "PNG", "WEBP"):
+        picture = saved(drawn(), kind, exif=exif, icc_profile=b"profile" * 20)
+        assert b"A secret of" in picture
+        small = shrink(picture).data
+        assert b"secret" not in small
+        assert b"profile" not in small
+        assert not Image.open(io.BytesIO(small)).getexif()
+
+
+def test_what_is_nearly_square_is_cut_and_of_a_banner_all_is_shown() -> None:
+    assert is_near(shown(saved(drawn(size=(400, 330)), "PNG")), (100, 5), BLUE)
+    banner = shown(saved(drawn(size=(600, 100)), "PNG"))
+    assert is_near(banner, (150, 60), WHITE)
+    assert is_near(banner, (10, 135), BLUE)
+    assert is_near(banner, (290, 165), RED)
+
+
+def test_an_icon_is_not_blown_up() -> None:
+    icon = shown(saved(drawn(size=(32, 32)), "PNG"))
+    assert is_near(icon, (110, 110), WHITE)
+    assert is_near(icon, (130, 130), BLUE)
+
+
+def test_the_largest_and_the_narrowest_are_shown() -> None:
+    assert is_near(shown(saved(drawn(size=(4_096, 4_096)), "PNG")), (60, 60), BLUE)
+    assert is_near(shown(saved(drawn(size=(4_096, 4_096)), "JPEG")), (60, 60), BLUE)
+    assert is_near(shown(saved(drawn(size=(4_096, 16)), "PNG")), (150, 20), WHITE)
+
+
+def test_where_webp_cannot_be_written_it_is_jpeg(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(features, "check", lambda _: False)
+    assert shrink(PICTURES["png"]()).media_type == "image/jpeg"
+    assert is_near(shown(PICTURES["png"]()), (60, 60), BLUE)
+
+
+@pytest.mark.parametrize(
+    ("picture", "reason"),
+    [
+        (b"", "damaged, or none of PNG, JPEG, WebP and GIF"),
+        (b"<svg xmlns='http://www.w3.org/2000/svg'/>", "damaged, or none of PNG"),
+        (saved(drawn(), "BMP"), "damaged, or none of PNG"),
+        (saved(drawn(), "TIFF"), "damaged, or none of PNG"),
+        (b"x" * (MAX_BYTES + 1), "more than 4,194,304 bytes"),
+        (saved(drawn(size=(15, 400)), "PNG"), "only 15 x 400 pixels"),
+        (header_of_png(4_097, 100), "more than 4,096 x 4,096 pixels"),
+        (header_of_png(5_000, 5_000), "more than 4,096 x 4,096 pixels"),
+        (header_of_png(60_000, 60_000), "more than 4,096 x 4,096 pixels"),
+        (saved(drawn(size=(4_097, 20)), "WEBP"), "more than 4,096 x 4,096 pixels"),
+        (saved(drawn(size=(20, 4_097)), "WEBP", lossless=True), "more than 4,096 x 4,096 pixels"),
+        (saved(drawn("RGBA", (4_097, 20)), "WEBP", exif=b"x"), "more than 4,096 x 4,096 pixels"),
+        (b"RIFF\0\0\0\0WEBPVP8X", "only 1 x 1 pixels"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_is_no_picture_or_too_large_is_refused(picture: bytes, reason: str) -> None:
+    with pytest.raises(NotAPicture, match=reason):
+        shrink(picture)
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_a_picture_that_was_cut_off_is_refused(name: str) -> None:
+    picture = PICTURES[name]()
+    with pytest.raises(NotAPicture):
+        shrink(picture[: len(picture) // 3])
+
+
+def test_a_jpeg_that_never_gets_sharp_is_refused() -> None:
+    picture = PICTURES["jpeg, progressive"]()
+    last = picture[picture.rindex(b"\xff\xda") : -2]
+    assert is_near(shown(picture[:-2] + last * 9 + b"\xff\xd9"), (60, 60), BLUE)
+    with pytest.raises(NotAPicture, match="more than 100 scans"):
+        shrink(picture[:-2] + last * MAX_SCANS + b"\xff\xd9")
