@@ -1,4 +1,4 @@
-"""Building a service from settings: the one place that names a concrete store."""
+"""Building a service, and its door, from settings: the one place that names a concrete store."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from feedkeep import wall_clock
+from feedkeep import __version__, wall_clock
 from feedkeep.errors import StoreUnusable
+from feedkeep.feeds.addresses import AddressRule, network
+from feedkeep.feeds.door_policy import PORTS, DoorPolicy
 from feedkeep.model import Now
 from feedkeep.rules.clock import after_restore
 from feedkeep.service import Service
@@ -18,6 +20,19 @@ from feedkeep.store.sqlite import SqliteStore, assert_there, copy_file, note_bac
 
 if TYPE_CHECKING:
     from feedkeep.store.postgres import PostgresStore
+
+
+def door_policy(settings: Settings) -> DoorPolicy:
+    """Return what the settings let through the door to other hosts."""
+    contact = f" (+{settings.fetch_contact})" if settings.fetch_contact else ""
+    return DoorPolicy(
+        addresses=AddressRule(
+            allowed=tuple(map(network, settings.fetch_allowed)),
+            denied=tuple(map(network, settings.fetch_denied)),
+        ),
+        ports=PORTS | set(settings.fetch_ports),
+        user_agent=f"feedkeep/{__version__}{contact}",
+    )
 
 
 @asynccontextmanager
