@@ -7,6 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from feedkeep import __version__
+from feedkeep.feeds.door_policy import policy_of
 from feedkeep.settings import InvalidSettings, Settings, load_settings, sqlite_path
 
 
@@ -35,6 +37,12 @@ def test_lists_in_the_environment_are_separated_by_commas() -> None:
         ({"FEEDKEEP_HISTORY_DAYS": "-1"}, "history_days"),
         ({"FEEDKEEP_HISTORY_DAYS": "36501"}, "history_days"),
         ({"FEEDKEEP_MAX_IN_FLIGHT_BYTES": "4194303"}, "max_in_flight_bytes"),
+        ({"FEEDKEEP_FETCH_PORTS": "0"}, "fetch_ports"),
+        ({"FEEDKEEP_FETCH_PORTS": "3000,https"}, "fetch_ports"),
+        ({"FEEDKEEP_FETCH_CONTACT": "me (at home)"}, "fetch_contact"),
+        ({"FEEDKEEP_FETCH_CONTACT": "me\n"}, "fetch_contact"),
+        ({"FEEDKEEP_FETCH_ALLOWED": "10.0.0.0/8, home"}, 'fetch_allowed has "home"'),
+        ({"FEEDKEEP_FETCH_DENIED": "10.0.0.1/8"}, 'fetch_denied has "10.0.0.1/8"'),
     ],
 )
 def test_a_value_that_is_not_valid_is_told_with_its_name(
@@ -42,6 +50,24 @@ def test_a_value_that_is_not_valid_is_told_with_its_name(
 ) -> None:
     with pytest.raises(InvalidSettings, match=reason):
         load_settings({}, None, environment)
+
+
+def test_the_door_is_as_the_settings_say() -> None:
+    usual = policy_of(Settings())
+    assert usual.user_agent == f"feedkeep/{__version__}"
+    assert usual.ports == {80, 443, 8080, 8443}
+    assert not usual.addresses.admits("192.168.1.7")
+    environment = {
+        "FEEDKEEP_FETCH_ALLOWED": "192.168.1.0/24,fd00::7",
+        "FEEDKEEP_FETCH_DENIED": "8.8.8.0/24",
+        "FEEDKEEP_FETCH_PORTS": "3000, 8000",
+        "FEEDKEEP_FETCH_CONTACT": "https://home.example/bot",
+    }
+    policy = policy_of(load_settings({}, None, environment))
+    assert policy.user_agent == f"feedkeep/{__version__} (+https://home.example/bot)"
+    assert policy.ports == usual.ports | {3_000, 8_000}
+    asked = ("192.168.1.7", "fd00::7", "9.9.9.9", "192.168.2.7", "fd00::8", "8.8.8.8")
+    assert [policy.addresses.admits(one) for one in asked] == [True] * 3 + [False] * 3
 
 
 def test_every_setting_is_in_the_documents() -> None:

@@ -13,15 +13,20 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 
 from feedkeep.errors import FeedkeepError
+from feedkeep.feeds.addresses import network
 from feedkeep.model import Fetch, Registration
 from feedkeep.rules.history import HISTORY_DAYS
 from feedkeep.rules.room import MAX_SUBSCRIPTIONS
 
 ENVIRONMENT_PREFIX = "FEEDKEEP_"
 
+_CONTACT = r"^[!-'*-~]*\Z"
+"""What stands between the parentheses of a header: no spaces, nor parentheses."""
+
 _PASSWORD_IN_QUERY = re.compile(r"([?&](?:ssl)?password=)[^&]*")
 
 Port = Annotated[int, msgspec.Meta(ge=0, le=65_535)]
+OtherPort = Annotated[int, msgspec.Meta(ge=1, le=65_535)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
 
 
@@ -62,6 +67,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             public (all but those whose address looks like one person's own), all, or off (none, and
             no connection to another host is opened).
         fetch_connections: How many feeds each process looks at at a time.
+        fetch_allowed: Networks that may be asked although they are not on the public internet.
+        fetch_denied: Networks that are never asked, even if they are public or allowed.
+        fetch_ports: Ports that may be asked besides 80, 443, 8080 and 8443.
+        fetch_contact: How the owners of other hosts reach whoever runs this: a mail address or a
+            URL, for the user agent.
         log_level: What is logged: debug, info, warning or error.
         tls_cert: The file with the certificate for HTTPS, and those up to its root; empty for HTTP.
         tls_key: The file with the certificate's key; empty if the key is in `tls_cert`.
@@ -83,6 +93,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     history_days: Annotated[int, msgspec.Meta(ge=0, le=36_500)] = HISTORY_DAYS
     fetch: Fetch = Fetch.PUBLIC
     fetch_connections: Annotated[int, msgspec.Meta(ge=1, le=100)] = 8
+    fetch_allowed: tuple[str, ...] = ()
+    fetch_denied: tuple[str, ...] = ()
+    fetch_ports: tuple[OtherPort, ...] = ()
+    fetch_contact: Annotated[str, msgspec.Meta(pattern=_CONTACT, max_length=200)] = ""
     log_level: Annotated[str, msgspec.Meta(pattern="^(debug|info|warning|error)$")] = "info"
     tls_cert: str = ""
     tls_key: str = ""
@@ -113,6 +127,8 @@ def load_settings(
         raise InvalidSettings(f"A setting is not valid: {error}.".replace("`", "")) from error
     if settings.public_url:
         _check_public_url(settings.public_url)
+    for name in ("fetch_allowed", "fetch_denied"):
+        _check_networks(name, getattr(settings, name))
     return settings
 
 
@@ -186,6 +202,17 @@ def _check_public_url(url: str) -> None:
             f'A setting is not valid: public_url is "{url}", and has to be an address such as'
             " https://feeds.example."
         )
+
+
+def _check_networks(name: str, texts: tuple[str, ...]) -> None:
+    for text in texts:
+        try:
+            network(text)
+        except ValueError:
+            raise InvalidSettings(
+                f'A setting is not valid: {name} has "{text}", and has to name networks or'
+                " addresses, such as 192.168.1.0/24 or fd00::7."
+            ) from None
 
 
 def _from_file(config: Path) -> dict[str, object]:

@@ -20,7 +20,7 @@ from typing import Self
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
-from aiohttp.connector import AddrInfoType
+from aiohttp.connector import AddrInfoType, Connection
 
 from feedkeep.feeds.bodies import Body, BodyBroken, BodyTooLarge
 from feedkeep.feeds.door_policy import DoorPolicy
@@ -117,6 +117,7 @@ class Door:
             ),
             headers={"User-Agent": policy.user_agent, "Accept-Encoding": _ENCODINGS},
             skip_auto_headers=("Content-Type",),
+            response_class=_AbruptResponse,
             max_line_size=_LONGEST_HEADER_BYTES,
             max_field_size=_LONGEST_HEADER_BYTES,
             max_headers=_MOST_HEADERS,
@@ -125,6 +126,7 @@ class Door:
 
     async def __aexit__(self, *_: object) -> None:
         await self._session.close()
+        await asyncio.sleep(0)  # what was aborted is closed in the loop's next round
 
     async def get(
         self,
@@ -196,10 +198,12 @@ class Door:
             async with self._session.request(
                 method, target.url, headers=sent, allow_redirects=False
             ) as response:
+                assert isinstance(response, _AbruptResponse)
                 try:
                     return await self._received(response, target, limit)
                 finally:
                     response.close()
+                    response.abort()
 
     async def _received(
         self, response: aiohttp.ClientResponse, target: Target, max_bytes: int
@@ -246,6 +250,24 @@ class Door:
         if not admitted or address[1] not in self._policy.ports:
             raise PermissionError(errno.EACCES, "This address may not be asked.")
         return socket.socket(family, kind, protocol)
+
+
+class _AbruptResponse(aiohttp.ClientResponse):
+    """Ends its connection at once: a host could stay for half a minute to say goodbye by TLS."""
+
+    async def start(self, connection: Connection) -> aiohttp.ClientResponse:
+        """Read the head of the response."""
+        self._door_transport = connection.transport
+        try:
+            return await super().start(connection)
+        except BaseException:
+            self.abort()
+            raise
+
+    def abort(self) -> None:
+        """End the connection; what was received stays."""
+        if self._door_transport is not None:
+            self._door_transport.abort()
 
 
 class _JudgedNames(AbstractResolver):

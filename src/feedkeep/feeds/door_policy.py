@@ -5,7 +5,9 @@ from __future__ import annotations
 import ssl
 from dataclasses import dataclass, field
 
-from feedkeep.feeds.addresses import AddressRule
+from feedkeep import __version__
+from feedkeep.feeds.addresses import AddressRule, network
+from feedkeep.settings import Settings
 
 PORTS = frozenset({80, 443, 8080, 8443})
 """Where web servers listen; what listens elsewhere may take a request for something else."""
@@ -38,3 +40,16 @@ class DoorPolicy:
     silent_seconds: float = 30.0
     whole_seconds: float = 30.0
     tls: ssl.SSLContext | None = None
+
+
+def policy_of(settings: Settings) -> DoorPolicy:
+    """Return what the settings let through the door to other hosts."""
+    contact = f" (+{settings.fetch_contact})" if settings.fetch_contact else ""
+    return DoorPolicy(
+        addresses=AddressRule(
+            allowed=tuple(map(network, settings.fetch_allowed)),
+            denied=tuple(map(network, settings.fetch_denied)),
+        ),
+        ports=PORTS | set(settings.fetch_ports),
+        user_agent=f"feedkeep/{__version__}{contact}",
+    )

@@ -1,0 +1,631 @@
+"""The guarded door: what it asks, what it refuses, and what an answer may cost."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gzip
+import socket
+import ssl
+import tracemalloc
+import zlib
+from collections.abc import Awaitable, Callable
+
+import pytest
+import trustme
+from hypothesis import given
+from hypothesis import strategies as st
+from web_of_hosts import Host, Request, WebOfHosts, got, redirect, reply
+
+from feedkeep.feeds import door as door_module
+from feedkeep.feeds.addresses import AddressRule, network
+from feedkeep.feeds.door import Door, Hop
+from feedkeep.feeds.door_policy import DoorPolicy
+from feedkeep.feeds.failures import DoorError, Failure, Refused, Unreachable, Unusable
+
+MIB = 1024 * 1024
+CHUNK = 65_536
+
+
+def failure(web: WebOfHosts, url: str, policy: DoorPolicy | None = None) -> DoorError:
+    with pytest.raises(DoorError) as raised:
+        got(web, url, policy)
+    return raised.value
+
+
+@pytest.fixture
+def a(web: WebOfHosts) -> Host:
+    return web.host("a.example")
+
+
+@pytest.fixture
+def b(web: WebOfHosts) -> Host:
+    return web.host("b.example")
+
+
+# What is asked, and what comes of it
+
+
+def test_an_answer_has_what_there_is_to_know_of_a_feed(web: WebOfHosts, a: Host) -> None:
+    a.answers["/feed?x=1"] = reply(
+        b"<rss/>",
+        ETag='"1"',
+        Last_Modified="Sat, 21 Nov 2026 07:28:24 GMT",
+        Content_Type="text/xml",
+        Retry_After="120",
+    )
+    answer = got(web, a.url("/feed?x=1#chapter"))
+    assert (answer.status, answer.url, answer.hops) == (200, a.url("/feed?x=1"), ())
+    assert answer.body == b"<rss/>"
+    assert (answer.etag, answer.content_type) == ('"1"', "text/xml")
+    assert answer.last_modified == "Sat, 21 Nov 2026 07:28:24 GMT"
+    assert answer.retry_after == "120"
+
+
+def test_a_request_says_who_asks_and_nothing_else(
+    web: WebOfHosts, a: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    a.answers["/"] = reply(b"", Set_Cookie="session=1")
+    got(web, a.url(), web.policy(user_agent="feedkeep/1 (+mailto:me@home.example)"))
+    got(web, a.url())
+    (request, _) = a.requests
+    assert request == Request(
+        "GET",
+        "/",
+        {
+            "host": f"a.example:{a.port}",
+            "user-agent": "feedkeep/1 (+mailto:me@home.example)",
+            "accept": "*/*",
+            "accept-encoding": "gzip, deflate",
+            "connection": "close",
+        },
+    )
+
+
+def test_no_cookie_comes_back(web: WebOfHosts, a: Host) -> None:
+    a.answers["/"] = reply(b"", 302, Set_Cookie="session=1", Location="/next")
+    assert got(web, a.url()).status == 404
+    assert [request.headers.get("cookie") for request in a.requests] == [None, None]
+
+
+def test_what_an_earlier_answer_said_is_sent_with_the_next_request(
+    web: WebOfHosts, a: Host
+) -> None:
+    a.answers["/"] = reply(b"", 304, ETag='"1"')
+    answer = got(web, a.url(), etag='"1"', last_modified="yesterday", accept="text/xml")
+    assert (answer.status, answer.body) == (304, b"")
+    (request,) = a.requests
+    assert request.headers["if-none-match"] == '"1"'
+    assert request.headers["if-modified-since"] == "yesterday"
+    assert request.headers["accept"] == "text/xml"
+
+
+@pytest.mark.parametrize("value", ['"\r\nX: y"', '"ü"', '"\x00"', ""])
+def test_what_is_no_value_of_a_header_is_not_sent(web: WebOfHosts, a: Host, value: str) -> None:
+    got(web, a.url(), etag=value, last_modified=value)
+    (request,) = a.requests
+    assert {"if-none-match", "if-modified-since", "x"}.isdisjoint(request.headers)
+
+
+def test_what_could_not_be_sent_again_is_taken_for_missing(web: WebOfHosts, a: Host) -> None:
+    a.answers["/"] = reply(b"", ETag='"ü"', Last_Modified="\x7f", Content_Type="text/xml")
+    answer = got(web, a.url())
+    assert (answer.etag, answer.last_modified, answer.content_type) == ("", "", "text/xml")
+
+
+def test_the_body_of_a_failure_is_not_read(web: WebOfHosts, a: Host) -> None:
+    a.answers["/"] = reply(b"x" * 9 * MIB, 410)
+    assert (got(web, a.url()).status, got(web, a.url()).body) == (410, b"")
+
+
+def test_a_name_in_any_script_is_asked_in_ascii(web: WebOfHosts) -> None:
+    host = web.host("xn--bcher-kva.example")
+    host.answers["/%C3%BC?q%20r"] = reply(b"books")
+    answer = got(web, f"HTTP://BÜCHER。example.:{host.port}/ü?q r ")
+    assert (answer.body, answer.url) == (b"books", host.url("/%C3%BC?q%20r"))
+
+
+# Redirects
+
+
+def test_redirects_are_followed_and_told(web: WebOfHosts, a: Host, b: Host) -> None:
+    a.answers["/1"] = redirect("2?x", 308)
+    a.answers["/2?x"] = redirect(b.url("/3"), 302)
+    b.answers["/3"] = redirect(f"//{a.name}:{a.port}/4 5", 307)
+    a.answers["/4%205"] = reply(b"here")
+    answer = got(web, a.url("/1"), etag='"1"')
+    assert (answer.body, answer.url) == (b"here", a.url("/4%205"))
+    assert answer.hops == (
+        Hop(308, a.url("/2?x")), Hop(302, b.url("/3")), Hop(307, a.url("/4%205"))
+    )  # fmt: skip
+    assert all("referer" not in one.headers for one in (*a.requests, *b.requests))
+    assert all(one.headers["if-none-match"] == '"1"' for one in (*a.requests, *b.requests))
+
+
+@pytest.mark.parametrize(("count", "is_too_many"), [(5, False), (6, True)])
+def test_five_redirects_are_followed(
+    web: WebOfHosts, a: Host, count: int, is_too_many: bool
+) -> None:
+    for number in range(count):
+        a.answers[f"/{number}"] = redirect(f"/{number + 1}")
+    if is_too_many:
+        assert failure(web, a.url("/0")).kind is Failure.TOO_MANY_REDIRECTS
+    else:
+        assert len(got(web, a.url("/0")).hops) == count
+    assert len(a.requests) == 6
+
+
+def test_a_circle_ends(web: WebOfHosts, a: Host, b: Host) -> None:
+    a.answers["/"], b.answers["/"] = redirect(b.url()), redirect(a.url())
+    assert failure(web, a.url()).kind is Failure.TOO_MANY_REDIRECTS
+
+
+@pytest.mark.parametrize("status", [300, 304, 305, 301])
+def test_what_leads_nowhere_is_an_answer(web: WebOfHosts, a: Host, status: int) -> None:
+    a.answers["/"] = reply(b"", status, Location="" if status == 301 else "/elsewhere")
+    answer = got(web, a.url())
+    assert (answer.status, answer.hops, answer.is_redirect) == (status, (), False)
+
+
+@pytest.mark.parametrize(
+    "location",
+    ["ftp://a.example/", "file:///etc/passwd", "javascript:1", "http://[", "http://127.1/",
+     "http://x.example\\@a.example/", "http://a.example:22/", "http://10.0.0.1/", "/\x7f",
+     "/" + "x" * 8_192],
+)  # fmt: skip
+def test_a_redirect_is_judged_like_any_url(web: WebOfHosts, a: Host, location: str) -> None:
+    a.answers["/"] = redirect(location)
+    assert isinstance(failure(web, a.url()), Refused)
+    assert len(a.requests) == 1
+
+
+def test_user_info_goes_to_its_own_host_only(web: WebOfHosts, a: Host, b: Host) -> None:
+    a.answers["/1"] = redirect("/2")
+    a.answers["/2"] = redirect(a.url("/3"))
+    a.answers["/3"] = redirect(b.url("/4"))
+    b.answers["/4"] = redirect(a.url("/5"))
+    a.answers["/5"] = redirect(b.url("/6", "else%40where:x:y@"))
+    answer = got(web, a.url("/1", "me:secret@"))
+    sent = [one.headers.get("authorization") for one in (*a.requests, *b.requests)]
+    mine = "Basic bWU6c2VjcmV0"
+    assert sent == [mine, mine, mine, None, None, "Basic ZWxzZUB3aGVyZTp4Onk="]
+    assert [hop.url for hop in answer.hops] == [
+        a.url("/2", "me:secret@"), a.url("/3"), b.url("/4"), a.url("/5"),
+        b.url("/6", "else%40where:x:y@"),
+    ]  # fmt: skip
+
+
+def test_another_port_is_another_host(web: WebOfHosts, a: Host) -> None:
+    other = web.host("a.example")
+    web.names["a.example"] = [a.address, other.address]
+    a.answers["/"] = redirect(other.url())
+    got(web, a.url("/", "me:secret@"))
+    assert [one.headers.get("authorization") for one in other.requests] == [None]
+
+
+def test_one_request_alone_follows_nothing(web: WebOfHosts, a: Host) -> None:
+    a.answers["/login"] = reply(b"", 302, Location="/x", Set_Cookie="session=1; Path=/")
+
+    async def ask() -> None:
+        async with Door(web.policy(), web.look_up) as door:
+            url = a.url("/login", "me:secret@")
+            answer = await door.ask("POST", url, headers={"Cookie": "x=1"})
+            assert (answer.is_redirect, answer.location) == (True, "/x")
+            assert answer.set_cookies == ("session=1; Path=/",)
+
+    asyncio.run(ask())
+    (request,) = a.requests
+    assert (request.method, request.headers["cookie"]) == ("POST", "x=1")
+    assert request.headers["authorization"] == "Basic bWU6c2VjcmV0"
+
+
+# TLS
+
+
+@pytest.fixture(scope="session")
+def authority() -> trustme.CA:
+    return trustme.CA()
+
+
+def trusting(authority: trustme.CA) -> ssl.SSLContext:
+    context = ssl.create_default_context()
+    authority.configure_trust(context)
+    return context
+
+
+def secured(authority: trustme.CA, name: str) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert(name).configure_cert(context)
+    return context
+
+
+def test_https_is_asked_by_name(web: WebOfHosts, authority: trustme.CA) -> None:
+    host = web.host("a.example", tls=secured(authority, "a.example"))
+    host.answers["/"] = reply(b"private")
+    assert got(web, host.url(), web.policy(tls=trusting(authority))).body == b"private"
+
+
+def test_a_certificate_that_nobody_vouches_for_is_a_failure(
+    web: WebOfHosts, authority: trustme.CA
+) -> None:
+    host = web.host("a.example", tls=secured(authority, "a.example"))
+    error = failure(web, host.url())
+    assert (error.kind, host.requests) == (Failure.TLS_FAULT, [])
+    assert str(error) == "The certificate of a.example is not valid."
+
+
+def test_a_certificate_for_another_name_is_a_failure(
+    web: WebOfHosts, authority: trustme.CA
+) -> None:
+    host = web.host("a.example", tls=secured(authority, "b.example"))
+    error = failure(web, host.url(), web.policy(tls=trusting(authority)))
+    assert (error.kind, host.requests) == (Failure.TLS_FAULT, [])
+
+
+def test_who_has_no_tls_is_a_failure(web: WebOfHosts, a: Host) -> None:
+    assert failure(web, a.url().replace("http:", "https:")).kind is Failure.TLS_FAULT
+
+
+@pytest.mark.parametrize("user_info", ["me:secret@", ""])
+def test_user_info_never_goes_from_https_to_http(
+    web: WebOfHosts, a: Host, authority: trustme.CA, user_info: str
+) -> None:
+    host = web.host("b.example", tls=secured(authority, "b.example"))
+    host.answers["/"] = redirect(a.url())
+    host.answers["/other"] = redirect(a.url("/", "you@"))
+    policy = web.policy(tls=trusting(authority))
+    if user_info:
+        assert "give the password away" in str(failure(web, host.url("/", user_info), policy))
+    else:
+        assert got(web, host.url(), policy).status == 404
+        assert isinstance(failure(web, host.url("/other"), policy), Refused)
+    assert all("authorization" not in one.headers for one in a.requests)
+
+
+@pytest.mark.parametrize(
+    ("here", "there", "is_kept"),
+    [
+        ("http://a/", "https://a/", True),
+        ("http://a:8080/", "https://a/", False),
+        ("http://a:8080/", "https://a:8080/", True),
+        ("http://a/", "https://a:8443/", False),
+        ("http://a/", "http://a.b/", False),
+    ],
+)
+def test_user_info_is_kept_where_a_host_moves_to_https(
+    here: str, there: str, is_kept: bool
+) -> None:
+    parse = door_module.Target.parse
+    kept = door_module._authorization_after(parse(here), "Basic x", parse(there))
+    assert (kept == "Basic x") is is_kept
+
+
+# Which addresses and ports are asked
+
+
+def test_a_host_on_a_private_address_is_refused_and_never_hears_of_it(
+    web: WebOfHosts, a: Host
+) -> None:
+    error = failure(web, a.url(), web.policy(addresses=AddressRule()))
+    assert (error.kind, a.connections) == (Failure.REFUSED, 0)
+    assert str(error) == "a.example is not on the public internet, and may not be asked."
+    assert a.address not in str(error)
+
+
+def test_a_numeric_host_is_refused_like_a_name(web: WebOfHosts, a: Host) -> None:
+    url = f"http://{a.address}:{a.port}/"
+    assert got(web, url).status == 404
+    assert isinstance(failure(web, url, web.policy(addresses=AddressRule())), Refused)
+    assert (a.connections, web.looked_up) == (1, [])
+
+
+def test_of_many_addresses_only_those_are_asked_that_may_be(
+    web: WebOfHosts, a: Host, b: Host
+) -> None:
+    both = socket.create_server(("127.0.0.9", a.port))
+    web.names["a.example"] = ["10.0.0.1", "127.0.0.9", "::1", a.address, "fe80::1%lo", "nonsense"]
+    policy = web.policy(addresses=AddressRule(allowed=(network(a.address),)))
+    assert got(web, a.url(), policy).status == 404
+    both.setblocking(False)
+    with pytest.raises(BlockingIOError):
+        both.accept()
+    both.close()
+
+
+def test_a_name_that_means_another_address_the_next_time_is_judged_anew(
+    web: WebOfHosts, a: Host, b: Host
+) -> None:
+    policy = web.policy(addresses=AddressRule(allowed=(network(a.address),)))
+    answers = iter([[a.address], [b.address]])
+
+    async def rebinds(_: str) -> list[str]:
+        return next(answers)
+
+    async def ask_twice() -> None:
+        async with Door(policy, rebinds) as door:
+            assert (await door.get(a.url())).status == 404
+            with pytest.raises(Refused):
+                await door.get(a.url())
+
+    asyncio.run(ask_twice())
+    assert (a.connections, b.connections) == (1, 0)
+
+
+def test_a_name_is_looked_up_once_for_a_request(web: WebOfHosts, a: Host) -> None:
+    got(web, a.url())
+    assert web.looked_up == ["a.example"]
+
+
+def test_there_is_no_way_to_a_socket_but_through_the_wall(
+    web: WebOfHosts, a: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Door, "_judge", lambda *_: None)
+    policy = web.policy(addresses=AddressRule())
+    error = failure(web, f"http://{a.address}:{a.port}/", policy)
+    assert (error.kind, a.connections) == (Failure.NO_CONNECTION, 0)
+    assert failure(web, a.url(), web.policy(ports=frozenset())).kind is Failure.NO_CONNECTION
+    assert a.connections == 0
+
+
+@pytest.mark.parametrize("port", [0, 1, 22, 25, 81, 6_379, 65_535])
+def test_other_ports_are_refused(web: WebOfHosts, port: int) -> None:
+    error = failure(web, f"http://a.example:{port}/", DoorPolicy())
+    assert (error.kind, web.looked_up) == (Failure.REFUSED, [])
+    assert str(error) == f"Port {port} is not one that may be asked."
+
+
+def test_a_name_with_many_addresses_is_tried_at_a_few(web: WebOfHosts, a: Host) -> None:
+    web.names["a.example"] = [
+        *(f"127.0.1.{number}" for number in range(1, 200)), *(f"fd00::{n}" for n in range(9))
+    ]  # fmt: skip
+    tried: list[str] = []
+    rule = AddressRule(allowed=(network("127.0.0.0/8"), network("fd00::/8")))
+    names = door_module._JudgedNames(web.policy(addresses=rule), web.look_up)
+    tried = [one["host"] for one in asyncio.run(names.resolve("a.example", 80))]
+    assert tried == ["127.0.1.1", "127.0.1.2", "127.0.1.3", "127.0.1.4",
+                     "fd00::0", "fd00::1", "fd00::2", "fd00::3"]  # fmt: skip
+    assert failure(web, a.url()).kind is Failure.NO_CONNECTION
+
+
+# Failures, told apart
+
+
+def test_a_name_that_is_not_there_is_told_from_one_that_nobody_knows(web: WebOfHosts) -> None:
+    async def asked(number: int) -> DoorError:
+        async def fails(_: str) -> list[str]:
+            raise socket.gaierror(number, "whatever it says")
+
+        async with Door(DoorPolicy(), fails) as door:
+            with pytest.raises(Unreachable) as raised:
+                await door.get("http://a.example/")
+        return raised.value
+
+    gone, silent = (asyncio.run(asked(n)) for n in (socket.EAI_NONAME, socket.EAI_AGAIN))
+    assert (gone.kind, str(gone)) == (Failure.NO_SUCH_HOST, "There is no host a.example.")
+    assert silent.kind is Failure.NAME_UNANSWERED
+    assert str(silent) == "The address of a.example could not be found out."
+    assert asyncio.run(asked(socket.EAI_NODATA)).kind is Failure.NO_SUCH_HOST
+    assert asyncio.run(asked(socket.EAI_FAIL)).kind is Failure.NAME_UNANSWERED
+    web.names["empty.example"] = []
+    assert failure(web, "http://empty.example/").kind is Failure.NO_SUCH_HOST
+
+
+def test_who_does_not_listen_is_told(web: WebOfHosts, a: Host) -> None:
+    web.names["a.example"] = ["127.0.0.200"]
+    error = failure(web, a.url())
+    assert error.kind is Failure.NO_CONNECTION
+    assert str(error) == "There is no connection to a.example: connection refused."
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [b"", b"<html>", b"\x00" * 99, b"HTTP/1.1 abc\r\n\r\n", b"HTTP/1.1 200 OK\r\nX", b"HTTP/9\r\n",
+     b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabc",
+     b"HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\nabc",
+     b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab",
+     b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nab",
+     reply(b"abc", Content_Encoding="br"), reply(b"abc", Content_Encoding="gzip"),
+     reply(b"abc", Content_Encoding="deflate"), reply(b"abc", Content_Encoding="gzip, gzip"),
+     reply(gzip.compress(b"abc")[:-9], Content_Encoding="gzip"),
+     reply(gzip.compress(b"") * 1_001, Content_Encoding="gzip")],
+)  # fmt: skip
+def test_what_is_no_answer_is_told(web: WebOfHosts, a: Host, answer: bytes) -> None:
+    a.answers["/"] = answer
+    error = failure(web, a.url())
+    assert isinstance(error, Unusable)
+    assert (error.kind, str(error)) == (
+        Failure.BROKEN_ANSWER, "a.example sends no valid answer."
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab"])
+def test_a_connection_that_is_reset_is_no_answer(web: WebOfHosts, a: Host, answer: bytes) -> None:
+    async def reset(_: Request, writer: asyncio.StreamWriter) -> None:
+        writer.write(answer)
+        await writer.drain()
+        connection = writer.get_extra_info("socket")
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+        writer.transport.abort()
+
+    a.answers["/"] = reset
+    assert failure(web, a.url()).kind is Failure.BROKEN_ANSWER
+
+
+@given(st.binary(max_size=300))
+def test_whatever_a_host_sends_is_an_answer_or_an_error_of_the_door(junk: bytes) -> None:
+    with WebOfHosts() as web:
+        host = web.host("a.example")
+        host.answers = {"/1": junk, "/2": b"HTTP/1.1 200 OK\r\n" + junk,
+                        "/3": reply(junk, Content_Encoding="deflate")}  # fmt: skip
+        for path in host.answers:
+            with contextlib.suppress(DoorError):
+                got(web, host.url(path))
+
+
+# What an answer may cost
+
+
+def forever(
+    first: bytes, again: bytes
+) -> Callable[[Request, asyncio.StreamWriter], Awaitable[None]]:
+    async def script(_: Request, writer: asyncio.StreamWriter) -> None:
+        writer.write(first)
+        while True:
+            writer.write(again)
+            await writer.drain()
+
+    return script
+
+
+def dripping(
+    first: bytes, again: bytes
+) -> Callable[[Request, asyncio.StreamWriter], Awaitable[None]]:
+    async def script(_: Request, writer: asyncio.StreamWriter) -> None:
+        writer.write(first)
+        while True:
+            writer.write(again)
+            await writer.drain()
+            await asyncio.sleep(0.02)
+
+    return script
+
+
+OK = b"HTTP/1.1 200 OK\r\n"
+
+
+@pytest.mark.parametrize(
+    ("first", "again"),
+    [(b"", b""), (b"", b"HTTP/1.1 100 Continue\r\n\r\n"), (OK + b"X: ", b"x"), (OK + b"\r\n", b"x"),
+     (OK + b"Content-Length: 9999\r\n\r\n", b"x"),
+     (OK + b"Content-Encoding: gzip\r\n\r\n", gzip.compress(b"")),
+     (OK + b"Transfer-Encoding: chunked\r\n\r\n1;", b"x")],
+)  # fmt: skip
+def test_drops_are_waited_for_so_long_only(
+    web: WebOfHosts, a: Host, first: bytes, again: bytes
+) -> None:
+    a.answers["/"] = dripping(first, again)
+    error = failure(web, a.url(), web.policy(whole_seconds=0.3))
+    assert (error.kind, str(error)) == (Failure.TOO_SLOW, "a.example takes too long to answer.")
+
+
+def test_silence_is_waited_for_so_long_only(web: WebOfHosts, a: Host) -> None:
+    a.answers["/"] = dripping(OK + b"Content-Length: 5\r\n\r\nab", b"")
+    assert failure(web, a.url(), web.policy(silent_seconds=0.1)).kind is Failure.TOO_SLOW
+
+
+def test_a_resolver_is_waited_for_so_long_only() -> None:
+    async def ask() -> None:
+        async def hangs(_: str) -> list[str]:
+            await asyncio.Event().wait()
+            return []
+
+        async with Door(DoorPolicy(connect_seconds=0.1), hangs) as door:
+            with pytest.raises(Unreachable) as raised:
+                await door.get("http://a.example/")
+        assert raised.value.kind is Failure.TOO_SLOW
+
+    asyncio.run(ask())
+
+
+def test_all_redirects_together_have_the_same_time(web: WebOfHosts, a: Host) -> None:
+    async def later(_: Request, writer: asyncio.StreamWriter) -> None:
+        await asyncio.sleep(0.2)
+        writer.write(redirect("/"))
+
+    a.answers["/"] = later
+    assert failure(web, a.url(), web.policy(whole_seconds=0.5)).kind is Failure.TOO_SLOW
+    assert len(a.requests) < 5
+
+
+def bomb(bytes_inside: int, wbits: int) -> bytes:
+    packer = zlib.compressobj(9, wbits=wbits)
+    zeros = bytes(MIB)
+    return b"".join(packer.compress(zeros) for _ in range(bytes_inside // MIB)) + packer.flush()
+
+
+@pytest.mark.parametrize(
+    ("encoding", "wbits"), [("gzip", 31), ("x-gzip", 31), ("deflate", 15), ("deflate", -15)]
+)
+def test_a_bomb_costs_no_more_than_a_large_body(
+    web: WebOfHosts, a: Host, encoding: str, wbits: int
+) -> None:
+    packed = bomb(64 * MIB, wbits)
+    assert len(packed) < 70_000
+    a.answers["/"] = reply(packed, Content_Encoding=encoding)
+    tracemalloc.start()
+    try:
+        error = failure(web, a.url())
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert error.kind is Failure.TOO_LARGE
+    assert peak < 12 * MIB
+
+
+@pytest.mark.parametrize(
+    ("first", "again"),
+    [(OK + b"\r\n", b"x" * CHUNK),
+     (OK + b"Transfer-Encoding: chunked\r\n\r\n", b"10000\r\n" + b"x" * CHUNK + b"\r\n"),
+     (OK + b"Content-Encoding: gzip\r\n\r\n" + gzip.compress(b"abc") + b"\0", b"\0" * CHUNK)],
+)  # fmt: skip
+def test_a_body_without_an_end_is_too_large(
+    web: WebOfHosts, a: Host, first: bytes, again: bytes
+) -> None:
+    a.answers["/"] = forever(first, again)
+    error = failure(web, a.url())
+    assert (error.kind, str(error)) == (Failure.TOO_LARGE, "a.example sends more than is taken.")
+
+
+def test_a_body_that_says_that_it_is_too_large_is_not_read(web: WebOfHosts, a: Host) -> None:
+    a.answers["/"] = dripping(OK + b"Content-Length: 8388609\r\n\r\n", b"")
+    assert failure(web, a.url()).kind is Failure.TOO_LARGE
+
+
+@pytest.mark.parametrize("encoding", ["", "gzip"])
+def test_a_body_may_be_as_large_as_is_said(web: WebOfHosts, a: Host, encoding: str) -> None:
+    body = bytes(8 * MIB)
+    packed = gzip.compress(body) if encoding else body
+    a.answers["/"] = reply(packed, Content_Encoding=encoding)
+    assert got(web, a.url()).body == body
+    assert got(web, a.url(), max_bytes=len(body)).body == body
+    with pytest.raises(Unusable) as raised:
+        got(web, a.url(), max_bytes=len(body) - 1)
+    assert raised.value.kind is Failure.TOO_LARGE
+
+
+@pytest.mark.parametrize(
+    ("encoding", "packed"),
+    [("gzip", gzip.compress(b"abc")), ("GZIP ", gzip.compress(b"a") + gzip.compress(b"bc")),
+     ("x-gzip", gzip.compress(b"abc") + b"junk"), ("deflate", zlib.compress(b"abc")),
+     ("deflate", zlib.compress(b"abc", wbits=-15)), ("deflate", zlib.compress(b"abc") + b"x"),
+     ("identity", b"abc")],
+)  # fmt: skip
+def test_a_body_is_unpacked_as_servers_pack_it(
+    web: WebOfHosts, a: Host, encoding: str, packed: bytes
+) -> None:
+    a.answers["/"] = reply(packed, Content_Encoding=encoding)
+    assert got(web, a.url()).body == b"abc"
+
+
+def test_an_empty_body_is_empty_however_it_is_packed(web: WebOfHosts, a: Host) -> None:
+    a.answers["/"] = reply(b"", Content_Encoding="gzip")
+    assert got(web, a.url()).body == b""
+
+
+def test_headers_have_a_bound_together_and_alone(web: WebOfHosts, a: Host) -> None:
+    def with_headers(count: int, length: int) -> bytes:
+        return reply(b"", **{f"X-{number}": "x" * length for number in range(count)})
+
+    a.answers = {"/small": with_headers(100, 100), "/long": with_headers(1, 20_000),
+                 "/many": with_headers(200, 1), "/large": with_headers(8, 9_000)}  # fmt: skip
+    assert got(web, a.url("/small")).status == 200
+    assert failure(web, a.url("/large")).kind is Failure.TOO_LARGE
+    assert failure(web, a.url("/long")).kind is Failure.BROKEN_ANSWER
+    assert failure(web, a.url("/many")).kind is Failure.BROKEN_ANSWER
+
+
+@pytest.mark.parametrize("again", [b"X: yyyyyyyy\r\n", b"x" * CHUNK])
+def test_headers_without_an_end_are_no_answer(web: WebOfHosts, a: Host, again: bytes) -> None:
+    a.answers["/"] = forever(OK + b"X: ", again)
+    assert failure(web, a.url()).kind is Failure.BROKEN_ANSWER

@@ -1,0 +1,109 @@
+"""Looking up names: as the machine does, and without waiting for a resolver that is silent."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from feedkeep.feeds import names
+from feedkeep.feeds.door import Door
+from feedkeep.feeds.door_policy import DoorPolicy
+from feedkeep.feeds.failures import Refused
+from feedkeep.feeds.names import SystemNames
+
+
+def looked_up(host: str) -> list[str]:
+    async def look_up() -> list[str]:
+        return list(await SystemNames().look_up(host))
+
+    return asyncio.run(look_up())
+
+
+def test_a_name_has_the_addresses_that_the_machine_finds() -> None:
+    assert "127.0.0.1" in looked_up("localhost")
+
+
+def test_an_address_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[object] = []
+
+    def resolver(host: bytes, *_: object, **__: object) -> list[Any]:
+        asked.append(host)
+        return [(0, 0, 0, "", (address, 0)) for address in ("::1", "127.0.0.1", "::1")]
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolver)
+    assert looked_up("xn--bcher-kva.example") == ["::1", "127.0.0.1"]
+    assert asked == [b"xn--bcher-kva.example"]
+
+
+def test_what_the_resolver_says_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def resolver(*_: object, **__: object) -> None:
+        raise socket.gaierror(socket.EAI_AGAIN, "later")
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolver)
+    with pytest.raises(socket.gaierror) as raised:
+        looked_up("a.example")
+    assert raised.value.errno == socket.EAI_AGAIN
+
+
+def test_a_door_looks_up_names_as_the_machine_does() -> None:
+    async def ask() -> None:
+        async with Door(DoorPolicy()) as door:
+            with pytest.raises(Refused, match="not on the public internet"):
+                await door.get("http://localhost/")
+
+    asyncio.run(ask())
+
+
+@contextmanager
+def silent_resolver(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Semaphore]:
+    """A resolver that answers when the test is over; counts who asks it."""
+    is_over, asked = threading.Event(), threading.Semaphore(0)
+
+    def resolver(*_: object, **__: object) -> list[Any]:
+        asked.release()
+        is_over.wait()
+        return []
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolver)
+    before = set(threading.enumerate())
+    yield asked
+    is_over.set()
+    for thread in set(threading.enumerate()) - before:
+        thread.join()
+
+
+def test_who_gives_up_waits_for_no_resolver(monkeypatch: pytest.MonkeyPatch) -> None:
+    with silent_resolver(monkeypatch) as asked:
+
+        async def give_up() -> None:
+            looking = asyncio.create_task(SystemNames().look_up("a.example"))
+            await asyncio.to_thread(asked.acquire)
+            looking.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await looking
+
+        asyncio.run(give_up())
+
+
+def test_a_resolver_is_asked_so_many_names_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(names, "_AT_ONCE", 2)
+    with silent_resolver(monkeypatch) as asked:
+
+        async def ask_many() -> None:
+            system = SystemNames()
+            tasks = [asyncio.create_task(system.look_up("a.example")) for _ in range(3)]
+            for _ in range(2):
+                await asyncio.to_thread(asked.acquire)
+            assert system._free.locked()
+            assert not asked.acquire(blocking=False)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+        asyncio.run(ask_many())
