@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 
 from feedkeep import wall_clock
 from feedkeep.errors import StoreUnusable
+from feedkeep.feeds.keeper import Keeper
+from feedkeep.feeds.looker import Looker
+from feedkeep.feeds.rounds import Rounds
 from feedkeep.model import Now
 from feedkeep.rules.clock import after_restore
 from feedkeep.service import Service
@@ -41,6 +44,13 @@ async def open_service(
         yield service
     finally:
         await service.close()
+
+
+def keeper(service: Service, settings: Settings) -> Keeper:
+    """Return what looks at the feeds of a service; nothing is looked at before it is started."""
+    store, now, fetch = service.store, service.now, settings.fetch
+    rounds = Rounds(store, service.new_feeds, service.followed_moves, now, fetch)
+    return Keeper(store, rounds, Looker(settings), now, fetch, settings.fetch_connections)
 
 
 async def open_store(

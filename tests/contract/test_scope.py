@@ -70,7 +70,7 @@ def kept(feedkeep: FeedkeepProcess, name: str) -> object:
 
     async def read(service: Service) -> object:
         account: Account = await service.accounts.named(name)
-        store = service._store
+        store = service.store
         documents = [await store.documents.of(account.id, kind) for kind in DocumentKind]
         return account, await store.entries.whole(account.id), documents
 

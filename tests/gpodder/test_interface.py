@@ -92,7 +92,7 @@ def test_settings_that_were_let_in_too_deep_are_told_and_give_way_to_the_next(
 
     async def keep(service: Service) -> None:
         account = await service.accounts.named(person.name)
-        keep = service._store.documents.change
+        keep = service.store.documents.change
         await keep(account.id, "settings", short_name("account"), lambda *_: deep)
 
     person.process.use(keep)

@@ -43,9 +43,9 @@ def let_end(person: Person, text: str, expires: Stamp) -> None:
 
     async def work(service: Service) -> None:
         account = await service.accounts.named(person.name)
-        found = await service._store.tokens.find(account.id, token_hash(text))
+        found = await service.store.tokens.find(account.id, token_hash(text))
         assert found is not None
-        await service._store.tokens.extend(account.id, found.token.id, expires)
+        await service.store.tokens.extend(account.id, found.token.id, expires)
 
     person.process.use(work)
 

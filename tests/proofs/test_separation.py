@@ -126,7 +126,7 @@ async def secrets_of_pages(service: Service, name: str) -> tuple[str, str]:
 async def end_session(service: Service, name: str, session_id: int) -> None:
     """Let a session expire, which takes half a year."""
     account = await service.accounts.named(name)
-    await service._store.tokens.extend(account.id, session_id, 1)
+    await service.store.tokens.extend(account.id, session_id, 1)
     (ended,) = [one for one in await service.tokens.sessions_of(name) if one.id == session_id]
     assert ended.expires == 1
 

@@ -13,6 +13,7 @@ from feedkeep.cli import (
     copying,
     database,
     feeds,
+    fetch,
     gpodder,
     history,
     serve,
@@ -69,6 +70,7 @@ def options(
 
 
 app.command("serve")(serve.serve)
+app.command("fetch")(fetch.fetch)
 app.add_typer(accounts.app, name="account")
 app.add_typer(tokens.app, name="token")
 app.add_typer(sessions.app, name="session")

@@ -14,7 +14,7 @@ import typer
 import uvloop
 
 from feedkeep import __version__
-from feedkeep.assembly import open_service
+from feedkeep.assembly import keeper, open_service
 from feedkeep.cli.common import ConfigOption, DatabaseOption, say, settings
 from feedkeep.edges import edges
 from feedkeep.http.application import Application
@@ -151,8 +151,9 @@ def _end_before_serving(*_: object) -> None:
 async def _serve(first_secret: str, chosen: Settings, listener: socket.socket) -> None:
     async with open_service(chosen) as service:
         service.forgetting.start()
-        routes = edges(service, chosen, first_secret)
-        await run(Application(routes, chosen), listener, chosen)
+        async with keeper(service, chosen):
+            routes = edges(service, chosen, first_secret)
+            await run(Application(routes, chosen), listener, chosen)
 
 
 async def _introduce(

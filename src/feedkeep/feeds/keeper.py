@@ -10,7 +10,7 @@ import contextlib
 import secrets
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 from urllib.parse import urlsplit
 
 import structlog
@@ -75,22 +75,23 @@ class Keeper:
         self._waiting: dict[str, deque[tuple[Feed, Stamp]]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def start(self) -> None:
-        """Begin, unless nothing is to be looked at; `close` ends it."""
+    async def __aenter__(self) -> Self:
+        """Begin, unless nothing is to be looked at."""
         if self._fetch is not Fetch.OFF:
             for work in (self._note_new, self._rounds.go_round, self._look_at_all):
                 self._begin(_again(work))
+        return self
 
-    async def close(self) -> None:
-        """End it; leases of what was not looked at are given back."""
+    async def __aexit__(self, *_: object) -> None:
+        """End; what was not looked at can be leased again at once."""
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await self._looks.close()
-        for waiting in self._waiting.values():
-            for feed, until in waiting:
-                with contextlib.suppress(StoreUnavailable):
+        with contextlib.suppress(StoreUnavailable):
+            for waiting in self._waiting.values():
+                for feed, until in waiting:
                     await self._store.feeds.give_back([feed.guid], until)
 
     async def _note_new(self) -> None:

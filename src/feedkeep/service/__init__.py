@@ -65,6 +65,7 @@ class Service:
 
     Attributes:
         now: The clock that it was given.
+        store: The store that it uses.
         authentication: Checks the credential of a request.
         accounts: Creates, changes and deletes accounts.
         invitations: Invites people, and creates the accounts of those who sign up.
@@ -106,7 +107,7 @@ class Service:
         changes = ListChanges(store, now, history_days, self.new_feeds)
         passwords, throttle, last_uses = Passwords(workers), Throttle(), LastUses(store)
         self.now = now
-        self._store = store
+        self.store = store
         self._passwords = passwords
         self._last_uses = last_uses
         self.authentication = Authentication(store, passwords, throttle, last_uses, now)
@@ -132,7 +133,7 @@ class Service:
         """Finish what was accepted, and close the store."""
         await self.forgetting.close()
         await self._last_uses.close()
-        await self._store.close()
+        await self.store.close()
         self._passwords.close()
 
     async def assert_ready(self) -> None:
@@ -141,11 +142,11 @@ class Service:
         Raises:
             StoreUnavailable: The store cannot read or write.
         """
-        await self._store.assert_ready()
+        await self.store.assert_ready()
 
     async def health(self) -> Health:
         """Return what administrators want to know of this service."""
-        store = await self._store.size()
+        store = await self.store.size()
         return Health(
             __version__,
             store.kind,
@@ -157,11 +158,11 @@ class Service:
 
     async def damages(self) -> AsyncIterator[str]:
         """Yield a sentence for each fault that the database finds, or that breaks the contract."""
-        for damage in await self._store.damages():
+        for damage in await self.store.damages():
             yield damage
-        for account in await self._store.accounts.all():
+        for account in await self.store.accounts.all():
             try:
-                snapshot = await self._store.entries.whole(account.id, Stamp(0))
+                snapshot = await self.store.entries.whole(account.id, Stamp(0))
             except StoreDamaged:
                 yield f"account {account.name}: not all of its list can be read"
                 continue

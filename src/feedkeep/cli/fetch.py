@@ -1,0 +1,38 @@
+"""feedkeep fetch: looking at feeds in a process that does nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+
+import uvloop
+
+from feedkeep.assembly import keeper, open_service
+from feedkeep.cli.common import ConfigOption, DatabaseOption, say, settings
+from feedkeep.logs import configure_logs
+from feedkeep.model import Fetch
+from feedkeep.settings import InvalidSettings, Settings, is_postgres, shown
+
+
+def fetch(database: DatabaseOption = None, config: ConfigOption = None) -> None:
+    """Look at feeds until SIGTERM or Ctrl-C, beside processes that serve; needs PostgreSQL.
+
+    Where many processes serve, let them do nothing else (`FEEDKEEP_FETCH=off`), and run one or a
+    few of these. They share the work.
+    """
+    chosen = settings(database, config)
+    if not is_postgres(chosen.database):
+        raise InvalidSettings("With SQLite, the process that serves looks at feeds by itself.")
+    if chosen.fetch is Fetch.OFF:
+        raise InvalidSettings("The setting fetch is off, so there is nothing to do.")
+    configure_logs(chosen.log_level)
+    uvloop.run(_look_until_stopped(chosen))
+
+
+async def _look_until_stopped(chosen: Settings) -> None:
+    is_over = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, is_over.set)
+    async with open_service(chosen) as service, keeper(service, chosen):
+        say(f"Looking at the feeds of {shown(chosen.database)}; stop with Ctrl-C")
+        await is_over.wait()
