@@ -139,7 +139,8 @@ class Door:
     ) -> Answer:
         """Return what is at a URL, at the end of its redirects.
 
-        With what an earlier answer said (`etag`, `last_modified`), a host can answer 304.
+        With what an earlier answer said (`etag`, `last_modified`), a host can answer 304. It is
+        said to the URL itself only: what it redirects to may be another host's.
 
         Raises:
             DoorError: There is no answer; it says why.
@@ -162,6 +163,7 @@ class Door:
                 following = target.followed(answer.location)
                 authorization = _authorization_after(target, authorization, following)
                 target = following
+                headers = {"Accept": accept}
                 hops.append(Hop(answer.status, target.text))
 
     async def ask(

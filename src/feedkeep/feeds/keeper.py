@@ -71,14 +71,13 @@ class Keeper:
         self._fetch = fetch
         self._slots = asyncio.Semaphore(at_once)
         self._pace = asyncio.Lock()
-        self._is_news = asyncio.Event()
         self._waiting: dict[str, deque[tuple[Feed, Stamp]]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> Self:
         """Begin, unless nothing is to be looked at."""
         if self._fetch is not Fetch.OFF:
-            for work in (self._note_new, self._rounds.go_round, self._look_at_all):
+            for work in (self._rounds.note_new, self._rounds.go_round, self._look_at_all):
                 self._begin(_again(work))
         return self
 
@@ -94,15 +93,11 @@ class Keeper:
                 for feed, until in waiting:
                     await self._store.feeds.give_back([feed.guid], until)
 
-    async def _note_new(self) -> None:
-        await self._rounds.note_new()
-        self._is_news.set()
-
     async def _look_at_all(self) -> None:
-        self._is_news.clear()
+        self._rounds.is_news.clear()
         room = _LEASED - sum(map(len, self._waiting.values()))
         if room < _LEASED // 2:
-            await self._is_news.wait()
+            await self._rounds.is_news.wait()
             return
         now = self._now()
         until = later(now, LEASE_US)
@@ -120,7 +115,7 @@ class Keeper:
             seconds = min(max((due - now) / SECOND_US, _SHORTEST_WAIT_SECONDS), seconds)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                await self._is_news.wait()
+                await self._rounds.is_news.wait()
 
     async def _hand_on(self, feed: Feed, until: Stamp) -> None:
         """Let a leased feed wait for its turn at its host."""
@@ -147,7 +142,7 @@ class Keeper:
             except StoreUnavailable as error:  # its lease ends by itself
                 _log.warning("what a look has found is not stored", reason=str(error))
             waiting.popleft()
-            self._is_news.set()
+            self._rounds.is_news.set()
         del self._waiting[host]
 
     async def _look_at(self, feed: Feed, until: Stamp) -> None:

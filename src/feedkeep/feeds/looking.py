@@ -33,7 +33,10 @@ _ACCEPT = (
 )
 _ACCEPT_PICTURE = "image/webp, image/png, image/jpeg, image/gif;q=0.9, */*;q=0.5"
 _PERMANENT = {HTTPStatus.MOVED_PERMANENTLY, HTTPStatus.PERMANENT_REDIRECT}
-_FAILURES = {HTTPStatus.NOT_FOUND: Failure.NOT_FOUND, HTTPStatus.GONE: Failure.GONE}
+_FAILURES: dict[int, Failure] = {
+    HTTPStatus.NOT_FOUND: Failure.NOT_FOUND,
+    HTTPStatus.GONE: Failure.GONE,
+}
 
 
 class Looking:
@@ -109,7 +112,7 @@ def _answered(answer: Answer, now: Stamp) -> Looked:
     )
     if answer.status in {HTTPStatus.OK, HTTPStatus.NOT_MODIFIED}:
         return looked
-    failure = _FAILURES.get(HTTPStatus(answer.status), Failure.ERROR_STATUS)
+    failure = _FAILURES.get(answer.status, Failure.ERROR_STATUS)
     return replace(looked, failure=failure, reason=f"The host answers {answer.status}.")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import structlog
 
@@ -35,6 +35,9 @@ class Rounds:
 
     What is known of a feed is not of any account, and names none: so lists come to the feeds, and
     not the other way round.
+
+    Attributes:
+        is_news: Set when feeds were noted that may be new.
     """
 
     def __init__(
@@ -45,6 +48,7 @@ class Rounds:
         self._moves = moves
         self._now = now
         self._fetch = fetch
+        self.is_news = asyncio.Event()
 
     async def note_new(self) -> None:
         """Wait until somebody has subscribed to feeds, and note these."""
@@ -72,8 +76,8 @@ class Rounds:
         if last is None:
             return None
         urls = await beside(True, _urls_of, [subscription for _, subscription in listed])
-        await self._want(urls.values())
         known = await self._store.feeds.known({url.guid for url in urls.values()})
+        await self._want(urls.values(), known)
         for account_id, subscription in listed:
             with contextlib.suppress(NotAuthorized):  # the account is gone
                 await self._follow(account_id, subscription, urls, known)
@@ -99,12 +103,14 @@ class Rounds:
             if former and is_dead(former) and await self._moves.tell_apps(account_id, old):
                 _log.info("apps give up a dead address", account=account_id, feed=old.guid)
 
-    async def _want(self, urls: Iterable[FeedUrl]) -> None:
+    async def _want(self, urls: Iterable[FeedUrl], known: Collection[Guid] = ()) -> None:
         wanted = {url.guid: url.text for url in urls if may_look_at(url.text, self._fetch)}
         guids = sorted(wanted)
         for start in range(0, len(guids), _NOTED_AT_ONCE):
             some = {guid: wanted[guid] for guid in guids[start : start + _NOTED_AT_ONCE]}
             await self._store.feeds.want(some, self._now())
+        if not wanted.keys() <= set(known):
+            self.is_news.set()
 
 
 def _urls_of(subscriptions: Sequence[Subscription]) -> dict[str, FeedUrl]:

@@ -1,0 +1,178 @@
+"""One look at a feed: what is told of what its address answers."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from collections.abc import Iterator
+from functools import partial
+
+import pytest
+from PIL import Image
+from web_of_hosts import Host, WebOfHosts, redirect, reply
+
+from feedkeep.feeds.door import Door
+from feedkeep.feeds.looking import Looking
+from feedkeep.model import Failure, Feed, FeedContent, Looked, Stamp, replace
+from feedkeep.rules.feed_urls import parse_feed_url
+
+NOW = Stamp(1_795_370_000_000_000)  # Sun, 22 Nov 2026 17:53:20 GMT
+ITEMS = "".join(f"<item><guid>{number}</guid></item>" for number in range(5))
+
+
+def rss(title: str, more: str = "") -> bytes:
+    namespaces = 'xmlns:itunes="http://www.itunes.com/dtds/podcast-1.0.dtd"'
+    channel = f"<channel><title>{title}</title>{more}{ITEMS}</channel>"
+    return f'<rss version="2.0" {namespaces}>{channel}</rss>'.encode()
+
+
+def picture(side: int = 600) -> bytes:
+    written = io.BytesIO()
+    Image.new("RGB", (side, side), (200, 30, 60)).save(written, "PNG")
+    return written.getvalue()
+
+
+@pytest.fixture
+def web() -> Iterator[WebOfHosts]:
+    with WebOfHosts() as web:
+        yield web
+
+
+@pytest.fixture
+def host(web: WebOfHosts) -> Host:
+    return web.host("show.example")
+
+
+def feed_at(url: str, content: FeedContent | None = None, **known: object) -> Feed:
+    feed = Feed(parse_feed_url(url).guid, url, NOW, NOW, content, is_own=content is not None)
+    return replace(feed, **known)
+
+
+def look(web: WebOfHosts, feed: Feed) -> Looked:
+    async def go() -> Looked:
+        async with Door(web.policy(), web.look_up) as door:
+            return await Looking(door).look(feed, NOW)
+
+    return asyncio.run(go())
+
+
+def test_what_a_feed_says_is_told_with_what_the_next_look_can_name(
+    web: WebOfHosts, host: Host
+) -> None:
+    host.answers["/feed"] = reply(rss("A Show"), ETag='"1"', Last_Modified="yesterday")
+    looked = look(web, feed_at(host.url("/feed")))
+    assert looked.content is not None
+    assert (looked.content.title, len(looked.content.items)) == ("A Show", 5)
+    assert (looked.failure, looked.etag, looked.last_modified) == (None, '"1"', "yesterday")
+    assert not looked.is_redirected
+    assert (looked.elsewhere, looked.picture, looked.picture_tried) == (None, None, "")
+
+
+def test_what_is_known_is_named_and_an_unchanged_feed_is_not_read(
+    web: WebOfHosts, host: Host
+) -> None:
+    host.answers["/feed"] = reply(status=304, ETag='"1"')
+    known = FeedContent(title="A Show")
+    looked = look(web, feed_at(host.url("/feed"), known, etag='"1"', last_modified="yesterday"))
+    assert looked == Looked(etag='"1"')
+    (asked,) = host.requests
+    assert asked.headers["if-none-match"] == '"1"'
+    assert asked.headers["if-modified-since"] == "yesterday"
+
+
+def test_what_was_never_read_is_asked_for_without_conditions(web: WebOfHosts, host: Host) -> None:
+    host.answers["/feed"] = reply(rss("A Show"))
+    look(web, feed_at(host.url("/feed"), None, etag='"1"'))
+    assert "if-none-match" not in host.requests[0].headers
+
+
+@pytest.mark.parametrize(
+    ("statuses", "is_moved", "is_redirected"),
+    [
+        ([301], True, True),
+        ([301, 308], True, True),
+        ([302], False, False),
+        ([301, 302], False, True),
+        ([307, 303], False, False),
+    ],
+)
+def test_a_move_is_told_only_if_every_redirect_is_permanent(
+    web: WebOfHosts, host: Host, statuses: list[int], is_moved: bool, is_redirected: bool
+) -> None:
+    for number, status in enumerate(statuses):
+        host.answers[f"/{number}"] = redirect(host.url(f"/{number + 1}"), status)
+    there = f"/{len(statuses)}"
+    host.answers[there] = reply(rss("A Show"), ETag='"2"')
+    looked = look(web, feed_at(host.url("/0"), FeedContent(title="A Show"), etag='"1"'))
+    assert looked.content is not None
+    assert (looked.is_moved, looked.is_redirected) == (is_moved, is_redirected)
+    assert (looked.elsewhere.url if looked.elsewhere else "") == (host.url(there) * is_moved)
+    assert looked.etag == ""
+    assert ["if-none-match" in asked.headers for asked in host.requests] == [
+        number == 0 for number in range(len(statuses) + 1)
+    ]
+
+
+def test_where_a_feed_says_that_it_moved_to_is_looked_at(web: WebOfHosts, host: Host) -> None:
+    new = web.host("new.example").url("/feed")
+    web_of = {"/feed": reply(rss("A Show"))}
+    other = web.host("other.example")
+    other.answers = web_of
+    said = rss("A Show", f"<itunes:new-feed-url>{other.url('/feed')}</itunes:new-feed-url>")
+    host.answers["/feed"] = reply(said)
+    looked = look(web, feed_at(host.url("/feed")))
+    assert looked.elsewhere is not None
+    assert (looked.elsewhere.url, looked.elsewhere.content.title) == (other.url("/feed"), "A Show")
+    host.answers["/feed"] = reply(status=304)
+    again = look(web, feed_at(host.url("/feed"), looked.content))
+    assert again.elsewhere == looked.elsewhere
+    nowhere = replace(looked.content or FeedContent(), new_feed_url=new)
+    assert look(web, feed_at(host.url("/feed"), nowhere)).elsewhere is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "failure", "seconds"),
+    [
+        (reply(status=404), Failure.NOT_FOUND, 0),
+        (reply(status=410), Failure.GONE, 0),
+        (reply(status=503, Retry_After="120"), Failure.ERROR_STATUS, 120),
+        (reply(status=429, Retry_After="Sun, 22 Nov 2026 17:54:20 GMT"), Failure.ERROR_STATUS, 60),
+        (reply(status=429, Retry_After="Sun, 22 Nov 2026 17:00:00 GMT"), Failure.ERROR_STATUS, 0),
+        (reply(status=500, Retry_After="soon"), Failure.ERROR_STATUS, 0),
+        (reply(status=599), Failure.ERROR_STATUS, 0),
+        (reply(status=204), Failure.ERROR_STATUS, 0),
+        (reply(b"<html><title>Log in</title></html>"), Failure.NOT_A_FEED, 0),
+        (b"no HTTP\r\n\r\n", Failure.BROKEN_ANSWER, 0),
+    ],
+)
+def test_a_failure_is_told_with_its_reason(
+    web: WebOfHosts, host: Host, answer: bytes, failure: Failure, seconds: int
+) -> None:
+    host.answers["/feed"] = answer
+    looked = look(web, feed_at(host.url("/feed"), FeedContent(title="A Show")))
+    assert (looked.failure, looked.content) == (failure, None)
+    assert looked.reason.endswith(".")
+    assert looked.retry_after_seconds == seconds
+
+
+def test_that_there_is_no_such_host_is_told(web: WebOfHosts) -> None:
+    looked = look(web, feed_at("http://nowhere.example/feed"))
+    assert looked.failure is Failure.NO_SUCH_HOST
+
+
+def test_a_new_picture_is_made_small_and_a_broken_one_is_told_as_tried(
+    web: WebOfHosts, host: Host
+) -> None:
+    host.answers["/feed"] = reply(rss("A Show", '<itunes:image href="/cover"/>'))
+    host.answers["/cover"] = reply(picture())
+    url = host.url("/cover")
+    looked = look(web, feed_at(host.url("/feed")))
+    assert looked.picture is not None
+    assert (looked.picture.media_type, looked.picture_tried) == ("image/webp", url)
+    known = partial(feed_at, host.url("/feed"), looked.content, picture_url=url)
+    there = look(web, known(picture=looked.picture.digest, picture_looked=NOW))
+    assert (there.picture, there.picture_tried) == (None, "")
+    for broken in (reply(b"no picture"), reply(status=404)):
+        host.answers["/cover"] = broken
+        again = look(web, known())
+        assert (again.picture, again.picture_tried) == (None, url)

@@ -1,0 +1,276 @@
+"""The keeper: what is looked at, how much at once, and what survives its end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+from authors import TESTER
+from scripted_looks import Clock, ScriptedLooks
+
+from feedkeep.errors import StoreUnavailable
+from feedkeep.feeds import keeper as keeping
+from feedkeep.feeds import rounds as going_round
+from feedkeep.feeds.keeper import LEASE_US, Keeper
+from feedkeep.feeds.rounds import Rounds
+from feedkeep.model import AccountId, Feed, Fetch, Guid, Stamp
+from feedkeep.rules.credentials import DAY_US
+from feedkeep.rules.feed_schedule import MINUTE_US, WEEK_US
+from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.rules.subscriptions import want
+from feedkeep.service import Service
+from feedkeep.store.base import Store
+
+PERSONAL = "https://members.example/rss?key=kPq3vXyZ0aB9cD8eF7gH6iJ5kL4mN3oP"
+
+
+@pytest.fixture(autouse=True)
+def fast(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keeping, "LOOKS_A_SECOND", 10_000.0)
+    monkeypatch.setattr(keeping, "_SHORTEST_WAIT_SECONDS", 0.001)
+    monkeypatch.setattr(going_round, "_SECONDS_BETWEEN_STEPS", 0.0)
+
+
+class World:
+    """A service on a store, and what looks at its feeds."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.clock = Clock()
+        self.service = Service(store, self.clock)
+        self.looks = ScriptedLooks()
+
+    def keeper(self, fetch: Fetch = Fetch.PUBLIC, at_once: int = 8) -> Keeper:
+        service, now = self.service, self.clock
+        moves = service.followed_moves
+        rounds = Rounds(self.store, service.new_feeds, moves, now, fetch)
+        return Keeper(self.store, rounds, self.looks, now, fetch, at_once)
+
+    async def subscribe(self, *urls: str, name: str = "alice") -> AccountId:
+        account = await self.service.accounts.create(name, None)
+        await self.service.subscriptions.add(account.id, [want(u, None) for u in urls], TESTER)
+        return account.id
+
+    async def known(self, *urls: str) -> list[Feed]:
+        """Return what is known of feeds, once all of it is stored."""
+        guids = [parse_feed_url(url).guid for url in urls]
+        while True:
+            await asyncio.sleep(0)
+            known = await self.store.feeds.known(guids)
+            if len(known) == len(guids) and all(feed.looked for feed in known.values()):
+                return [known[guid] for guid in guids]
+
+
+def run(open_store: Callable, work: Callable[[World], Awaitable[None]]) -> None:
+    async def go() -> None:
+        clock = Clock()
+        async with open_store(clock) as store:
+            world = World(store)
+            world.clock = clock
+            await work(world)
+            world.service._passwords.close()
+
+    asyncio.run(go())
+
+
+def urls(count: int, host: str = "{}.example") -> list[str]:
+    return [f"https://{host.format(number)}/feed/{number}" for number in range(count)]
+
+
+def test_what_somebody_subscribes_to_is_looked_at_at_once(open_store: Callable) -> None:
+    async def work(world: World) -> None:
+        async with world.keeper():
+            await asyncio.sleep(0)
+            await world.subscribe(*urls(3))
+            feeds = await world.known(*urls(3))
+        assert [feed.content and feed.content.title for feed in feeds] == urls(3)
+        assert all(feed.next_look > feed.looked + DAY_US // 2 for feed in feeds)
+        assert world.looks.is_closed
+
+    run(open_store, work)
+
+
+def test_what_was_there_before_is_found_by_going_through_all_lists(open_store: Callable) -> None:
+    async def work(world: World) -> None:
+        await world.subscribe(*urls(2))
+        await world.subscribe(*urls(4), name="ben")
+        async with world.keeper():
+            await world.known(*urls(4))
+        assert sorted(world.looks.looked) == sorted(urls(4))  # each once, however many have it
+
+    run(open_store, work)
+
+
+def test_a_feed_is_looked_at_again_when_it_is_due_and_not_before(open_store: Callable) -> None:
+    async def work(world: World) -> None:
+        await world.subscribe(*urls(1))
+        async with world.keeper():
+            await world.known(*urls(1))
+        async with world.keeper():
+            await world.subscribe(*urls(2), name="ben")
+            await world.known(*urls(2))
+        assert sorted(world.looks.looked) == sorted(urls(2))
+        world.clock.go_on(2 * DAY_US)
+        async with world.keeper():
+            await world.looks.until_looked_at(4)
+
+    run(open_store, work)
+
+
+def test_of_each_host_one_feed_at_a_time_and_a_few_altogether(open_store: Callable) -> None:
+    async def work(world: World) -> None:
+        await world.subscribe(*urls(12, host="one.example"), *urls(30))
+        world.looks.gate.clear()
+        async with world.keeper(at_once=4):
+            await world.looks.until_looked_at(4)
+            world.looks.gate.set()
+            await world.known(*urls(12, host="one.example"), *urls(30))
+        assert world.looks.most_at_once == 4
+        assert set(world.looks.hosts_at_once) == {1}
+
+    run(open_store, work)
+
+
+def test_many_feeds_of_one_host_keep_nobody_from_the_others(open_store: Callable) -> None:
+    many = urls(50, host="one.example")
+
+    async def work(world: World) -> None:
+        await world.subscribe(*many)
+        world.looks.gate.clear()
+        async with world.keeper(at_once=1):
+            await world.looks.until_looked_at(1)
+            await world.subscribe(*urls(5), name="ben")
+            put_off = 0
+            while put_off < 34:
+                known = await world.store.feeds.known([parse_feed_url(url).guid for url in many])
+                soon = world.clock.at + MINUTE_US // 2
+                put_off = sum(feed.next_look > soon for feed in known.values())
+            world.looks.gate.set()
+            await world.known(*urls(5))
+        assert len(world.looks.looked) < 30
+
+    run(open_store, work)
+
+
+def test_a_personal_address_is_never_looked_at_unless_all_are(open_store: Callable) -> None:
+    async def work(world: World) -> None:
+        await world.subscribe(PERSONAL, *urls(1))
+        async with world.keeper():
+            await world.known(*urls(1))
+        assert world.looks.looked == urls(1)
+        async with world.keeper(Fetch.ALL):
+            await world.known(PERSONAL)
+        assert world.looks.looked == [*urls(1), PERSONAL]
+        world.clock.go_on(2 * DAY_US)
+        async with world.keeper():
+            await world.looks.until_looked_at(3)
+            (feed,) = await world.known(PERSONAL)
+            while feed.next_look < world.clock.at + WEEK_US // 2:
+                (feed,) = await world.known(PERSONAL)
+        assert world.looks.looked == [*urls(1), PERSONAL, *urls(1)]
+
+    run(open_store, work)
+
+
+def test_nothing_is_looked_at_if_that_is_off(open_store: Callable) -> None:
+    async def work(world: World) -> None:
+        async with world.keeper(Fetch.OFF):
+            await world.subscribe(*urls(1))
+            await asyncio.sleep(0)
+        assert not world.looks.looked
+        assert await world.store.feeds.next_look() is None
+
+    run(open_store, work)
+
+
+def test_what_waits_at_the_end_can_be_leased_by_others_at_once(open_store: Callable) -> None:
+    async def work(world: World) -> None:
+        await world.subscribe(*urls(5, host="one.example"))
+        world.looks.gate.clear()
+        async with world.keeper():
+            await world.looks.until_looked_at(1)
+        others = await world.store.feeds.lease(world.clock(), Stamp(world.clock.at + LEASE_US), 9)
+        assert len(others) == 5
+
+    run(open_store, work)
+
+
+def test_a_lease_that_is_nearly_over_is_given_back_without_a_look(open_store: Callable) -> None:
+    async def work(world: World) -> None:
+        first, second = urls(2, host="one.example")
+        await world.subscribe(first, second)
+        world.looks.gate.clear()
+        async with world.keeper():
+            await world.looks.until_looked_at(1)
+            world.clock.go_on(LEASE_US - MINUTE_US)
+            world.looks.gate.set()
+            await world.known(first, second)
+        assert len(world.looks.looked) == 2  # the second one after it was leased anew
+
+    run(open_store, work)
+
+
+def once_away(ask: Callable, away: Exception, has_failed: asyncio.Event | None = None) -> Callable:
+    """Return `ask`, except that the first call of it fails."""
+    failures = [away]
+
+    async def asked(*arguments: object) -> object:
+        if failures:
+            if has_failed:
+                has_failed.set()
+            raise failures.pop()
+        return await ask(*arguments)
+
+    return asked
+
+
+def test_the_keeper_goes_on_when_the_store_is_there_again(
+    open_store: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keeping, "_SECONDS_AFTER_A_FAILURE", 0.0)
+
+    async def work(world: World) -> None:
+        feeds, has_failed = world.store.feeds, asyncio.Event()
+        away = StoreUnavailable("away")
+        monkeypatch.setattr(feeds, "lease", once_away(feeds.lease, away))
+        monkeypatch.setattr(feeds, "save", once_away(feeds.save, away, has_failed))
+        await world.subscribe(*urls(1))
+        async with world.keeper():
+            await has_failed.wait()
+            world.clock.go_on(LEASE_US)
+            await world.known(*urls(1))
+        assert world.looks.looked == urls(1) * 2
+
+    run(open_store, work)
+
+
+def test_a_feed_that_nobody_has_any_more_is_forgotten_after_a_month(open_store: Callable) -> None:
+    async def work(world: World) -> None:
+        account_id = await world.subscribe(*urls(2))
+        async with world.keeper():
+            await world.known(*urls(2))
+        gone = parse_feed_url(urls(2)[0]).guid
+        await world.service.subscriptions.set_subscribed(account_id, [gone], False, TESTER)
+        world.clock.go_on(20 * DAY_US)
+        known = await after_a_round(world, gone, is_known=True)
+        assert len(known) == 2
+        world.clock.go_on(11 * DAY_US)
+        known = await after_a_round(world, gone, is_known=False)
+        assert gone not in known
+
+    run(open_store, work)
+
+
+async def after_a_round(world: World, gone: Guid, *, is_known: bool) -> dict[Guid, Feed]:
+    """Return what is known of the feeds when the keeper has gone through all lists."""
+    guids = [parse_feed_url(url).guid for url in urls(2)]
+    before = len(world.looks.looked)
+    async with world.keeper():
+        await world.looks.until_looked_at(before + 1)
+        while True:
+            known = dict(await world.store.feeds.known(guids))
+            is_fresh = known[guids[1]].wanted > world.clock.at - DAY_US
+            if is_fresh and (gone in known) == is_known:
+                return known
+            await asyncio.sleep(0)
