@@ -40,7 +40,7 @@ class Feeds(Protocol):
         """End leases without a look: the feeds wait as before."""
 
     async def next_look(self) -> Stamp | None:
-        """Return when the next feed is to be looked at, or its lease ends; None if there is none."""
+        """Return when the next feed is to be looked at, or a lease ends; None if there is none."""
 
     async def picture(self, guid: Guid) -> Picture | None:
         """Return the picture of a feed, if there is one."""
