@@ -30,6 +30,7 @@ from feedkeep.model import (
 )
 from feedkeep.rules.subscriptions import subscribed
 from feedkeep.store.base import Store
+from feedkeep.store.sqlite import feeds as sqlite_feeds
 from feedkeep.store.sqlite.connection import connect
 
 DAY = 24 * 60 * 60 * 1_000_000
@@ -546,5 +547,106 @@ def test_what_is_known_of_feeds_belongs_to_no_account_and_is_not_copied(
         assert await store.feeds.picture(G1) == PICTURE
         assert await store.damages() == []
         assert (await store.size()).size_bytes > 0
+
+    run(open_store, work)
+
+
+# Others that hold things up
+
+
+@pytest.mark.parametrize("open_store", ["postgres"], indirect=True)
+def test_feeds_that_another_transaction_holds_are_passed_over(
+    open_store: Callable, database: str
+) -> None:
+    async def work(store: Store) -> None:
+        await looked_at(store, *(waiting(number, NOW - number) for number in (1, 2)))
+        holder = await asyncpg.connect(database)
+        async with holder.transaction():
+            await holder.execute("SELECT 1 FROM feedkeep.feed WHERE guid = $1 FOR UPDATE", G2)
+            begun = time.monotonic()
+            tomorrow = Stamp(NOW + DAY)
+            assert await store.feeds.lease(NOW, UNTIL, 1) == [waiting(1, NOW - 1)]
+            await store.feeds.give_back([G1], UNTIL)
+            await store.feeds.want(urls(1, 2, 3), tomorrow)
+            known = await store.feeds.known([G1, G2, G3])
+            assert {guid: feed.wanted for guid, feed in known.items()} == {
+                G1: tomorrow, G2: NOW, G3: tomorrow
+            }  # fmt: skip
+            assert await store.feeds.forget(Stamp(tomorrow + 1), 9) == 2
+            assert time.monotonic() - begun < 1
+        await holder.close()
+        assert set(await store.feeds.known([G1, G2, G3])) == {G2}
+
+    run(open_store, work)
+
+
+@pytest.mark.parametrize("open_store", ["postgres, one account a statement"], indirect=True)
+def test_where_no_lock_reaches_every_machine_others_may_be_faster_and_more_is_looked_for(
+    open_store: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def go() -> None:
+        async with open_store() as faster, open_store() as slower:
+            await faster.feeds.want(urls(*range(5)), NOW)
+            scan = slower._runner.scan
+            leased: list[list[int]] = []
+
+            async def scan_and_wait(job: Any) -> Any:
+                found = await scan(job)
+                if len(leased) < 2:
+                    leased.append(numbers(await faster.feeds.lease(NOW, UNTIL, 2)))
+                return found
+
+            monkeypatch.setattr(slower._runner, "scan", scan_and_wait)
+            leased.append(numbers(await slower.feeds.lease(NOW, UNTIL, 2)))
+            assert [len(some) for some in leased] == [2, 2, 1]
+            assert sorted(number for some in leased for number in some) == list(range(5))
+
+    asyncio.run(go())
+
+
+# What it costs
+
+
+@pytest.mark.parametrize("what", ["lease", "next look", "unwanted", "want"])
+@pytest.mark.parametrize("open_store", ["sqlite"], indirect=True)
+def test_what_a_step_costs_does_not_grow_with_the_feeds_that_are_known(
+    open_store: Callable, path: Path, what: str
+) -> None:
+    statement, bindings = {
+        "lease": (sqlite_feeds._DUE, (NOW, 9)),
+        "next look": (sqlite_feeds._NEXT_LOOK, ()),
+        "unwanted": (sqlite_feeds._UNWANTED, (NOW, 9)),
+        "want": (sqlite_feeds._WANTED, (b"\0" * 16,)),
+    }[what]
+
+    def steps_with(feeds: int) -> int:
+        """Return how many steps a statement takes when ten feeds are leased and ten wait."""
+        steps = 0
+
+        def count() -> bool:
+            nonlocal steps
+            steps += 1
+            return False
+
+        with closing(connect(path, 1)) as connection:
+            connection.execute("DELETE FROM feed")
+            connection.executemany(
+                "INSERT INTO feed (guid, url, wanted, next_look, leased_until)"
+                " VALUES (randomblob(16), 'u', ?, ?, ?)",
+                [
+                    (
+                        NOW - 1 if number < 20 else NOW + number,
+                        NOW - 9 if number < 20 else NOW + number,
+                        UNTIL if number < 10 else 0,
+                    )
+                    for number in range(feeds)
+                ],
+            )
+            connection.set_progress_handler(count, 1)
+            assert len(connection.execute(statement, bindings).fetchall()) in {0, 1, 9}
+        return steps
+
+    async def work(_: Store) -> None:
+        assert steps_with(5_000) <= steps_with(100) + 20
 
     run(open_store, work)
