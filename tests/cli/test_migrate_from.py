@@ -107,7 +107,8 @@ def here(tmp_path: Path) -> FeedkeepProcess:
 
 
 def migrate(here: FeedkeepProcess, url: str, *options: str, password: str = "secret") -> str:  # noqa: S107 - the stand-in's
-    arguments = ("migrate-from", url, "alice", "--password-stdin", *options)
+    own = ("--allow-private", "--password-stdin")
+    arguments = ("migrate-from", url, "alice", *own, *options)
     done = here.run(*arguments, stdin=f"{password}\n")
     return done.stdout if done.returncode == 0 else done.stderr
 

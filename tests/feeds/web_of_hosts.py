@@ -50,7 +50,7 @@ def reply(body: bytes = b"", status: int = 200, **headers: str) -> bytes:
     """Return an answer; an underscore in the name of a header stands for a hyphen."""
     lines = [f"HTTP/1.1 {status} Told", f"Content-Length: {len(body)}"]
     lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
-    return "\r\n".join([*lines, "", ""]).encode("latin-1") + body
+    return "\r\n".join([*lines, "", ""]).encode() + body
 
 
 def redirect(location: str, status: int = 301) -> bytes:

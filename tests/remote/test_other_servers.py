@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any
 
 import pytest
 
+from feedkeep.feeds.addresses import AddressRule, network
+from feedkeep.feeds.door_policy import DoorPolicy
+from feedkeep.model import T
 from feedkeep.remote import asking, other_servers
-from feedkeep.remote.asking import RemoteError
+from feedkeep.remote.errors import RemoteError
 from feedkeep.remote.other_servers import MAX_OBJECTS, DeviceThere, Remote
 
 
@@ -19,6 +24,7 @@ class Answering(HTTPServer):
 
     status = 200
     body = b"[]"
+    location = ""
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -26,6 +32,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self.send_response(self.server.status)
+        self.send_header("Location", self.server.location)
         self.end_headers()
         self.wfile.write(self.server.body)
 
@@ -44,47 +51,60 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Answering]:
         thread.join()
 
 
-def asked(server: Answering) -> Remote:
-    return Remote(f"http://127.0.0.1:{server.server_port}", "alice", "secret")
+Question = Callable[[Remote], Coroutine[Any, Any, T]]
+
+
+def asked(server: Answering, *questions: Question[T]) -> T:
+    """Return the answer to the last of some questions."""
+
+    async def ask() -> T:
+        url = f"http://127.0.0.1:{server.server_port}"
+        async with Remote(url, "alice", "secret", DoorPolicy(), allow_private=True) as remote:
+            *_, last = [await question(remote) for question in questions]
+            return last
+
+    return asyncio.run(ask())
 
 
 def test_a_reply_that_is_not_json_is_reported(server: Answering) -> None:
     server.body = b"<html>"
     with pytest.raises(RemoteError, match="not JSON"):
-        asked(server).devices()
+        asked(server, Remote.devices)
 
 
 def test_a_server_without_the_protocols_is_reported(server: Answering) -> None:
     server.status = 404
-    other = asked(server)
-    assert other.devices() == []
+    assert asked(server, Remote.devices) == []
     with pytest.raises(RemoteError, match="speaks neither"):
-        other.subscriptions([])
+        asked(server, Remote.devices, lambda remote: remote.subscriptions([]))
 
 
 def test_a_fault_that_lasts_is_reported(server: Answering) -> None:
     server.status = 502
     with pytest.raises(RemoteError, match="failed: it answered 502"):
-        asked(server).devices()
+        asked(server, Remote.devices)
 
 
 def test_a_server_that_is_away_is_reported(server: Answering) -> None:
-    with HTTPServer(("127.0.0.1", 0), Handler) as closed:
-        port = closed.server_port
+    with Answering(("127.0.0.1", 0), Handler) as closed:
+        pass
     with pytest.raises(RemoteError, match="refused"):
-        Remote(f"http://127.0.0.1:{port}", "alice", "secret").devices()
+        asked(closed, Remote.devices)
 
 
 @pytest.mark.parametrize("body", [b"[]", b"{}", b'{"actions": [], "timestamp": "now"}'])
 def test_episode_actions_that_are_not_valid_are_reported(server: Answering, body: bytes) -> None:
     server.body = body
     with pytest.raises(RemoteError, match="not in the expected format"):
-        asked(server).episode_actions(0)
+        asked(server, lambda remote: remote.episode_actions(0))
 
 
 def test_a_whole_list_is_read_as_mygpo_and_others_write_it(server: Answering) -> None:
     server.body = b'["https://a.example", {"url": "https://b.example", "title": null}]'
-    assert asked(server).subscriptions([]) == ["https://a.example", "https://b.example"]
+    assert asked(server, lambda remote: remote.subscriptions([])) == [
+        "https://a.example",
+        "https://b.example",
+    ]
 
 
 MIB = 1024 * 1024
@@ -106,12 +126,12 @@ PHONE = [DeviceThere("phone")]
     ],
 )
 def test_more_than_an_account_can_have_is_not_parsed(
-    server: Answering, ask: Callable[[Remote], object], body: bytes
+    server: Answering, ask: Question[Any], body: bytes
 ) -> None:
     server.body = body
     tracemalloc.start()
     with pytest.raises(RemoteError, match="than can be read"):
-        ask(asked(server))
+        asked(server, ask)
     assert tracemalloc.get_traced_memory()[1] < 3 * len(body) + MIB
     tracemalloc.stop()
 
@@ -121,11 +141,61 @@ def test_as_many_actions_as_a_reply_may_hold_are_read(
 ) -> None:
     monkeypatch.setattr(other_servers, "MAX_OBJECTS", 101)
     server.body = b'{"timestamp":1,"actions":[' + b"{}," * 99 + b"{}]}"
-    assert len(asked(server).episode_actions(0).actions or ()) == 100
+    assert len(asked(server, lambda remote: remote.episode_actions(0)).actions or ()) == 100
 
 
 @pytest.mark.parametrize("timestamp", ["-1", "1e3", "9" * 5_000, "null"])
 def test_a_second_that_is_not_valid_is_reported(server: Answering, timestamp: str) -> None:
     server.body = b'{"actions": [], "timestamp": %s}' % timestamp.encode()
     with pytest.raises(RemoteError, match="not in the expected format"):
-        asked(server).episode_actions(0)
+        asked(server, lambda remote: remote.episode_actions(0))
+
+
+def test_a_server_in_the_own_network_is_asked_with_consent_only(server: Answering) -> None:
+    asked_for: list[str] = []
+    server.RequestHandlerClass = counting(asked_for)
+    policy = DoorPolicy(addresses=AddressRule(allowed=(network("127.0.0.2"),)))
+
+    async def ask(policy: DoorPolicy, *, allow_private: bool) -> None:
+        url = f"http://127.0.0.1:{server.server_port}"
+        remote = Remote(url, "alice", "secret", policy, allow_private=allow_private)
+        async with remote:
+            await remote.devices()
+
+    with pytest.raises(RemoteError, match=r"If that server is your own, add --allow-private\."):
+        asyncio.run(ask(policy, allow_private=False))
+    denying = DoorPolicy(addresses=AddressRule(denied=(network("127.0.0.0/8"),)))
+    with pytest.raises(RemoteError, match="may not be asked"):
+        asyncio.run(ask(denying, allow_private=True))
+    assert asked_for == []
+    asyncio.run(ask(policy, allow_private=True))
+    own = DoorPolicy(addresses=AddressRule(allowed=(network("127.0.0.1"),)))
+    asyncio.run(ask(own, allow_private=False))
+    assert len(asked_for) == 2
+
+
+def counting(asked_for: list[str]) -> type[Handler]:
+    class Counting(Handler):
+        def do_GET(self) -> None:
+            asked_for.append(self.path)
+            super().do_GET()
+
+    return Counting
+
+
+@pytest.mark.parametrize(
+    ("location", "told"),
+    [
+        ("https://b.example/login?x", "redirects to https://b.example; use that address"),
+        ("/login", "answered 302"),
+        ("http://[", "answered 302"),
+        ("", "answered 302"),
+    ],
+)
+def test_a_redirect_is_told_if_it_leads_to_another_server(
+    server: Answering, location: str, told: str
+) -> None:
+    server.status = 302
+    server.location = location
+    with pytest.raises(RemoteError, match=told):
+        asked(server, Remote.devices)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import sys
-import threading
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future
-from functools import partial
-from typing import Annotated
+from collections.abc import Awaitable, Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from msgspec.structs import asdict
 from rich.progress import Progress
 
+from feedkeep.assembly import door_policy
 from feedkeep.cli.accounts import NameArgument
 from feedkeep.cli.common import (
     FEEDS_AT_ONCE,
@@ -29,10 +27,12 @@ from feedkeep.cli.common import (
 from feedkeep.errors import AccountError
 from feedkeep.http.sync_json import sent_actions
 from feedkeep.model import Account, Admitted, CredentialKind, T, replace
-from feedkeep.remote.asking import RemoteError
-from feedkeep.remote.other_servers import DeviceThere, Remote
+from feedkeep.remote.errors import RemoteError
 from feedkeep.rules.subscriptions import Added, Refused, want
 from feedkeep.service import Service
+
+if TYPE_CHECKING:
+    from feedkeep.remote.other_servers import DeviceThere, Remote
 
 MAX_SECONDS = 600.0
 """How long a reply may take, including all attempts."""
@@ -57,6 +57,13 @@ def migrate_from(
             show_default=False,
         ),
     ] = "",
+    allow_private: Annotated[
+        bool,
+        typer.Option(
+            "--allow-private",
+            help="The other server is your own: it may be on this machine or in its network.",
+        ),
+    ] = False,
     from_stdin: PasswordStdinOption = False,
     database: DatabaseOption = None,
     config: ConfigOption = None,
@@ -70,21 +77,34 @@ def migrate_from(
     added twice. Run it once more when the last app has moved.
     """
     remote_name = remote_name or name
-    remote = Remote(url, remote_name, _password(url, remote_name, from_stdin))
+    from feedkeep.remote.other_servers import Remote  # noqa: PLC0415 - aiohttp imports slowly
+
+    chosen = settings(database, config)
+    remote = Remote(
+        url,
+        remote_name,
+        _password(url, remote_name, from_stdin),
+        door_policy(chosen),
+        allow_private=allow_private,
+    )
 
     async def migrate(service: Service) -> None:
         account = await service.accounts.named(name)
+        async with remote:
+            await bring(service, account)
+
+    async def bring(service: Service, account: Account) -> None:
         with progress_bar() as progress:
             devices = await _devices(service, account, remote)
             where = f"{url} {remote_name}"
             await _subscriptions(service, account, remote, devices, where)
             await _episode_actions(service, account, remote, where, progress)
 
-    with_service(settings(database, config), migrate)
+    with_service(chosen, migrate)
 
 
 async def _devices(service: Service, account: Account, remote: Remote) -> list[DeviceThere]:
-    found = await _ask(remote.devices)
+    found = await _in_time(remote.devices())
     for device in found:
         await service.devices.describe(
             account.id, device.id, device.caption or "", device.type or ""
@@ -105,7 +125,7 @@ async def _subscriptions(
     What was added then may have been unsubscribed here since, so it is not added again.
     """
     so_far = await service.migrations.so_far(account.id, where)
-    feeds = await _ask(partial(remote.subscriptions, devices))
+    feeds = await _in_time(remote.subscriptions(devices))
     known = set(so_far.feeds)
     new_there = [feed for feed in feeds if feed not in known]
     author = command_author("migrate-from")
@@ -130,7 +150,7 @@ async def _episode_actions(
     count, refused = 0, 0
     task = progress.add_task("Episode actions", total=None)
     for _ in range(MAX_PAGES):
-        page = await _ask(partial(remote.episode_actions, so_far.until))
+        page = await _in_time(remote.episode_actions(so_far.until))
         actions = page.actions or []
         progress.update(task, total=count + len(actions))
         for start in range(0, len(actions), _ACTIONS_AT_ONCE):
@@ -151,24 +171,14 @@ async def _episode_actions(
     )
 
 
-async def _ask(question: Callable[[], T]) -> T:
-    """Ask in a thread, and wait for the answer; the end of the command does not wait for it.
+async def _in_time(answer: Awaitable[T]) -> T:
+    """Wait for an answer.
 
     Raises:
         RemoteError: The whole answer took longer than `MAX_SECONDS`, however steadily it came.
     """
-    answer: Future[T] = Future()
-    answer.set_running_or_notify_cancel()  # it cannot be cancelled, only no longer awaited
-
-    def ask() -> None:
-        try:
-            answer.set_result(question())
-        except Exception as error:  # noqa: BLE001 - it is raised where the answer is awaited
-            answer.set_exception(error)
-
-    threading.Thread(target=ask, daemon=True).start()
     try:
-        return await asyncio.wait_for(asyncio.wrap_future(answer), MAX_SECONDS)
+        return await asyncio.wait_for(answer, MAX_SECONDS)
     except TimeoutError:
         raise RemoteError(
             f"The other server takes longer than {MAX_SECONDS / 60:.0f} minutes for a reply."

@@ -89,9 +89,14 @@ class Target:
         return f"{self.scheme}://{user_info}{self._location}{self.path}"
 
     @property
+    def origin(self) -> str:
+        """The URL of the server alone."""
+        return f"{self.scheme}://{self._location}"
+
+    @property
     def url(self) -> URL:
         """The URL without its user info, as it is asked."""
-        return URL(f"{self.scheme}://{self._location}{self.path}", encoded=True)
+        return URL(self.origin + self.path, encoded=True)
 
     @property
     def authorization(self) -> str | None:

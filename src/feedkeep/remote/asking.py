@@ -1,122 +1,138 @@
-"""HTTP requests to another server in the name of an account there, with errors for people."""
+"""Requests to another server in the name of an account there, with errors for people.
+
+They go through the same door as everything that is asked of other hosts. The owner of this machine
+named the server, so the port that they named may be asked, and with their consent any address.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import base64
-import http.client
-import time
-import urllib.error
-import urllib.parse
-import urllib.request
-from http.cookiejar import CookieJar
-from typing import Any
+from dataclasses import replace
+from typing import Self
+from urllib.parse import quote
 
-from feedkeep.errors import FeedkeepError
+from feedkeep.feeds.addresses import AddressRule, network
+from feedkeep.feeds.door import Answer, Door
+from feedkeep.feeds.door_policy import DoorPolicy
+from feedkeep.feeds.failures import DoorError, Failure, Refused
+from feedkeep.feeds.targets import Target
+from feedkeep.remote.errors import NotThere, RemoteError, TooLong
 
-_TIMEOUT_SECONDS = 120.0  # a long history takes gpodder.net a minute
+_SILENT_SECONDS = 120.0  # a long history takes gpodder.net a minute
+_WHOLE_SECONDS = 600.0
 _PAUSES_SECONDS = (1.0, 5.0, 15.0)
-_CHUNK_BYTES = 65_536
-_SHOWN_CHARACTERS = 200
-_REDIRECTS = {301, 302, 303, 307, 308}
+_LOGIN_BYTES = 1024 * 1024
+_EVERYWHERE = (network("0.0.0.0/0"), network("::/0"))
+_SUCCESS = range(200, 300)
 _UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND, _TOO_MANY, _FAULT = 401, 403, 404, 429, 500
 
 
-class RemoteError(FeedkeepError):
-    """A request to the other server failed or was refused; `str()` of it says what to do.
-
-    It can contain text from that server, so it has to be shown as untrusted text.
-    """
-
-
-class NotThere(RemoteError):
-    """The other server has no such path."""
-
-
 class Asker:
-    """Gets paths of a server, with an account's name and password."""
+    """Gets paths of a server, with an account's name and password, between entering and leaving."""
 
-    def __init__(self, url: str, name: str, password: str) -> None:
+    def __init__(
+        self, url: str, name: str, password: str, policy: DoorPolicy, *, allow_private: bool = False
+    ) -> None:
         """Ask the server at `url`, which starts with https:// or http://.
+
+        The policy says what may be asked besides its port. `allow_private` allows all addresses
+        that the policy does not deny.
 
         Raises:
             RemoteError: It is not such a URL.
         """
         try:
-            parts = urllib.parse.urlsplit(url)
-            is_address = parts.scheme in {"http", "https"} and bool(parts.hostname)
-        except ValueError:
-            is_address = False
-        if not is_address:
-            raise RemoteError("The address is not valid; it should look like https://gpodder.net.")
+            self._server = Target.parse(url)
+        except Refused as error:
+            raise RemoteError(
+                "The address is not valid; it should look like https://gpodder.net."
+            ) from error
         self._base = url.rstrip("/")
-        self._login = f"/api/2/auth/{urllib.parse.quote(name, safe='')}/login.json"
+        self._login = f"/api/2/auth/{quote(name, safe='')}/login.json"
         credential = base64.b64encode(f"{name}:{password}".encode()).decode()
-        self._headers = {"Authorization": f"Basic {credential}", "User-Agent": "feedkeep"}
-        cookies = urllib.request.HTTPCookieProcessor(CookieJar())
-        self._opener = urllib.request.build_opener(_NoRedirects, cookies)
+        self._headers = {"Authorization": f"Basic {credential}", "Cookie": ""}
+        rule = policy.addresses
+        own = replace(
+            policy,
+            addresses=AddressRule(_EVERYWHERE, rule.denied) if allow_private else rule,
+            ports=policy.ports | {self._server.port},
+            silent_seconds=_SILENT_SECONDS,
+            whole_seconds=_WHOLE_SECONDS,
+        )
+        self._door = Door(own)
 
-    def get(self, path: str, max_bytes: int) -> bytearray:
-        """Return the body of a reply; if it is longer than `max_bytes`, only a little more of it.
+    async def __aenter__(self) -> Self:
+        await self._door.__aenter__()
+        return self
+
+    async def __aexit__(self, *raised: object) -> None:
+        await self._door.__aexit__(*raised)
+
+    async def get(self, path: str, max_bytes: int) -> bytes:
+        """Return the body of a reply.
 
         Raises:
             NotThere: The server has no such path.
+            TooLong: The body is longer than `max_bytes`.
             RemoteError: The request failed, for now or for good.
         """
         reason = ""
         for pause_seconds in (0.0, *_PAUSES_SECONDS):
-            time.sleep(pause_seconds)
+            await asyncio.sleep(pause_seconds)
             try:
-                return self._get(path, max_bytes)
-            except urllib.error.HTTPError as error:
-                if error.code != _TOO_MANY and error.code < _FAULT:
-                    raise _refusal(error) from error
-                reason = f"it answered {error.code}"
-            except (OSError, http.client.HTTPException) as error:
-                reason = str(getattr(error, "reason", error)) or type(error).__name__
-        reason = reason[:_SHOWN_CHARACTERS]
-        raise RemoteError(f"The request to the other server failed: {reason}. Try again later.")
+                answer = await self._get(path, max_bytes)
+            except Refused as error:
+                raise RemoteError(
+                    f"{error} If that server is your own, add --allow-private."
+                ) from error
+            except DoorError as error:
+                if error.kind is Failure.TOO_LARGE:
+                    raise TooLong("The other server sends too much.") from error
+                reason = str(error)
+                continue
+            if answer.status in _SUCCESS:
+                return answer.body
+            if answer.status != _TOO_MANY and answer.status < _FAULT:
+                raise self._refusal(answer)
+            reason = f"it answered {answer.status}."
+        raise RemoteError(f"The request to the other server failed: {reason} Try again later.")
 
-    def _get(self, path: str, max_bytes: int) -> bytearray:
+    async def _get(self, path: str, max_bytes: int) -> Answer:
+        answer = await self._send("GET", path, max_bytes)
+        if answer.status != _UNAUTHORIZED:
+            return answer
+        # gpodder2go takes a password at its login only, then its cookie for two minutes.
+        login = await self._send("POST", self._login, _LOGIN_BYTES)
+        if login.status not in _SUCCESS:
+            return answer
+        cookies = (one.partition(";")[0].strip() for one in login.set_cookies)
+        self._headers["Cookie"] = "; ".join(cookies)
+        return await self._send("GET", path, max_bytes)
+
+    async def _send(self, method: str, path: str, max_bytes: int) -> Answer:
+        """Ask, and follow no redirect: the password is for the server that its owner named."""
+        return await self._door.ask(
+            method, self._base + path, headers=self._headers, max_bytes=max_bytes
+        )
+
+    def _refusal(self, answer: Answer) -> RemoteError:
+        if answer.status in {_UNAUTHORIZED, _FORBIDDEN}:
+            return RemoteError("The other server does not accept that name with that password.")
+        if answer.status == _NOT_FOUND:
+            return NotThere(
+                "The other server speaks neither gpodder.net's API nor Nextcloud's gpoddersync, or"
+                " has no such account."
+            )
+        elsewhere = self._origin_elsewhere(answer) if answer.is_redirect else None
+        if elsewhere is not None:
+            return RemoteError(f"The other server redirects to {elsewhere}; use that address.")
+        return RemoteError(f"The other server answered {answer.status}.")
+
+    def _origin_elsewhere(self, answer: Answer) -> str | None:
+        """Return the server that a redirect leads to, if it is a URL of another one."""
         try:
-            return self._send(path, None, max_bytes)
-        except urllib.error.HTTPError as error:
-            if error.code != _UNAUTHORIZED:
-                raise
-            refusal = error
-        try:  # gpodder2go takes a password at its login only, then its cookie for two minutes
-            self._send(self._login, b"", 0)
-        except urllib.error.HTTPError:
-            raise refusal from None
-        return self._send(path, None, max_bytes)
-
-    def _send(self, path: str, body: bytes | None, max_bytes: int) -> bytearray:
-        request = urllib.request.Request(self._base + path, body, self._headers)  # noqa: S310 - checked above
-        with self._opener.open(request, timeout=_TIMEOUT_SECONDS) as reply:
-            read = bytearray()
-            while len(read) <= max_bytes and (chunk := reply.read(_CHUNK_BYTES)):
-                read += chunk
-        return read
-
-
-class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """Follows no redirect: it would send the password to a server that its owner did not name."""
-
-    def redirect_request(self, *_: Any) -> None:
-        return None
-
-
-def _refusal(error: urllib.error.HTTPError) -> RemoteError:
-    if error.code in {_UNAUTHORIZED, _FORBIDDEN}:
-        return RemoteError("The other server does not accept that name with that password.")
-    if error.code == _NOT_FOUND:
-        return NotThere(
-            "The other server speaks neither gpodder.net's API nor Nextcloud's gpoddersync, or has"
-            " no such account."
-        )
-    location = error.headers.get("Location")
-    if location and error.code in _REDIRECTS:
-        parts = urllib.parse.urlsplit(location[:_SHOWN_CHARACTERS])
-        return RemoteError(
-            f"The other server redirects to {parts.scheme}://{parts.netloc}; use that address."
-        )
-    return RemoteError(f"The other server answered {error.code}.")
+            origin = self._server.followed(answer.location).origin
+        except Refused:
+            return None
+        return None if origin == self._server.origin else origin

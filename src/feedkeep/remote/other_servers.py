@@ -8,14 +8,16 @@ before it is read, its parts are limited before it is parsed, and it must have t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Generic, TypeAlias
+from typing import Annotated, Generic, Self, TypeAlias
 from urllib.parse import quote
 
 import msgspec
 from msgspec import Meta, Struct
 
+from feedkeep.feeds.door_policy import DoorPolicy
 from feedkeep.model import T
-from feedkeep.remote.asking import Asker, NotThere, RemoteError
+from feedkeep.remote.asking import Asker
+from feedkeep.remote.errors import NotThere, RemoteError, TooLong
 from feedkeep.rules.devices import MAX_DOCUMENTS, is_device_id
 
 MAX_OBJECTS = 500_000
@@ -82,16 +84,20 @@ class _Question(Generic[T]):
     """The shape of a reply, and its limits."""
 
     def __init__(self, what: str, shape: type[T], max_bytes: int, max_quotes: int) -> None:
-        self.what = what
+        self._what = what
         self.max_bytes = max_bytes
         self._max_quotes = max_quotes
         self._decoder = msgspec.json.Decoder(shape)
 
-    def answer(self, body: bytearray) -> T:
+    @property
+    def is_too_much(self) -> RemoteError:
+        """The error that says that there is more than can be read."""
+        return RemoteError(f"The other server sent more {self._what} than can be read.")
+
+    def answer(self, body: bytes) -> T:
         """Return the decoded reply; raise `RemoteError` if it is too large or of another shape."""
-        is_too_long = len(body) > self.max_bytes
-        if is_too_long or body.count(b"{") > MAX_OBJECTS or body.count(b'"') > self._max_quotes:
-            raise RemoteError(f"The other server sent more {self.what} than can be read.")
+        if body.count(b"{") > MAX_OBJECTS or body.count(b'"') > self._max_quotes:
+            raise self.is_too_much
         try:
             return self._decoder.decode(body)
         except msgspec.ValidationError:
@@ -99,7 +105,7 @@ class _Question(Generic[T]):
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             reason = "not JSON"
         shown = body[:_SHOWN_BYTES].decode(errors="replace")
-        raise RemoteError(f"The other server's {self.what} are {reason}. They begin with: {shown}")
+        raise RemoteError(f"The other server's {self._what} are {reason}. They begin with: {shown}")
 
 
 _DEVICES = _Question("devices", list[DeviceThere], _MIB, MAX_QUOTES)
@@ -109,65 +115,81 @@ _ACTIONS = _Question("episode actions", ActionsThere, 128 * _MIB, 128 * _MIB)
 
 
 class Remote:
-    """An account on another server. Its methods wait for the network, and raise `RemoteError`."""
+    """An account on another server, between entering and leaving.
 
-    def __init__(self, url: str, name: str, password: str) -> None:
-        """Ask the server at `url`, which starts with https:// or http://.
+    Its methods wait for the network, and raise `RemoteError`.
+    """
+
+    def __init__(
+        self, url: str, name: str, password: str, policy: DoorPolicy, *, allow_private: bool = False
+    ) -> None:
+        """Ask the server at `url`, which starts with https:// or http://, within a policy.
 
         Raises:
             RemoteError: It is not such a URL.
         """
-        self._asker = Asker(url, name, password)
+        self._asker = Asker(url, name, password, policy, allow_private=allow_private)
         self._name = quote(name, safe="")
         self._is_nextcloud = False
 
-    def devices(self) -> list[DeviceThere]:
+    async def __aenter__(self) -> Self:
+        await self._asker.__aenter__()
+        return self
+
+    async def __aexit__(self, *raised: object) -> None:
+        await self._asker.__aexit__(*raised)
+
+    async def devices(self) -> list[DeviceThere]:
         """Return the devices. Nextcloud's gpoddersync has none, and is recognised by that."""
         try:
-            found = self._ask(_DEVICES, f"/api/2/devices/{self._name}.json")
+            found = await self._ask(_DEVICES, f"/api/2/devices/{self._name}.json")
         except NotThere:
             self._is_nextcloud = True
             return []
         return [device for device in found if is_device_id(device.id)][:MAX_DOCUMENTS]
 
-    def subscriptions(self, devices: Sequence[DeviceThere]) -> list[str]:
+    async def subscriptions(self, devices: Sequence[DeviceThere]) -> list[str]:
         """Return the URLs of all feeds that are subscribed to on any device.
 
         They are read device by device, since the whole list of oPodSync has removed feeds, too, and
         that of gpodder2go is not JSON.
         """
         if self._is_nextcloud:
-            return self._subscribed("/index.php/apps/gpoddersync/subscriptions")
+            return await self._subscribed("/index.php/apps/gpoddersync/subscriptions")
         if not devices:
-            return self._without_devices()
+            return await self._without_devices()
         urls: dict[str, None] = {}
         for device in devices:
-            urls |= dict.fromkeys(self._subscribed_on(device.id))
+            urls |= dict.fromkeys(await self._subscribed_on(device.id))
         return list(urls)
 
-    def _without_devices(self) -> list[str]:
+    async def _without_devices(self) -> list[str]:
         try:
-            found = self._ask(_FEEDS, f"/subscriptions/{self._name}.json")
+            found = await self._ask(_FEEDS, f"/subscriptions/{self._name}.json")
         except NotThere:  # podsync has no such list; without a device, it has no feeds
             return []
         if any(isinstance(item, _Feed) and item.feed for item in found):  # oPodSync's
-            return self._subscribed_on("default")  # any device has the whole list
+            return await self._subscribed_on("default")  # any device has the whole list
         return [item if isinstance(item, str) else item.url for item in found]
 
-    def _subscribed_on(self, device_id: str) -> list[str]:
-        return self._subscribed(f"/api/2/subscriptions/{self._name}/{quote(device_id)}.json")
+    async def _subscribed_on(self, device_id: str) -> list[str]:
+        return await self._subscribed(f"/api/2/subscriptions/{self._name}/{quote(device_id)}.json")
 
-    def _subscribed(self, path: str) -> list[str]:
-        return self._ask(_CHANGES, f"{path}?since=0").add or []
+    async def _subscribed(self, path: str) -> list[str]:
+        return (await self._ask(_CHANGES, f"{path}?since=0")).add or []
 
-    def episode_actions(self, since: int) -> ActionsThere:
+    async def episode_actions(self, since: int) -> ActionsThere:
         """Return the actions since a second, and the next `since`."""
         path = (
             "/index.php/apps/gpoddersync/episode_action"
             if self._is_nextcloud
             else f"/api/2/episodes/{self._name}.json"
         )
-        return self._ask(_ACTIONS, f"{path}?since={since}")
+        return await self._ask(_ACTIONS, f"{path}?since={since}")
 
-    def _ask(self, question: _Question[T], path: str) -> T:
-        return question.answer(self._asker.get(path, question.max_bytes))
+    async def _ask(self, question: _Question[T], path: str) -> T:
+        try:
+            body = await self._asker.get(path, question.max_bytes)
+        except TooLong:
+            raise question.is_too_much from None
+        return question.answer(body)

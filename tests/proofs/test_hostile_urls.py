@@ -1,0 +1,227 @@
+"""No URL, redirect or name makes this machine connect to an address that is denied.
+
+The judge is a listener of the kernel's: it hears every address of this machine, by IPv4 and IPv6,
+on ports that the door may ask and on one that it may not. The controls let the door ask anything,
+and take one of its two walls away.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import socket
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
+from typing import Any, Self
+
+import pytest
+from web_of_hosts import WebOfHosts, redirect
+
+from feedkeep.feeds.addresses import AddressRule, network
+from feedkeep.feeds.door import Door, _JudgedNames
+from feedkeep.feeds.door_policy import DoorPolicy
+from feedkeep.feeds.failures import DoorError
+from feedkeep.feeds.targets import Target
+
+AT_ONCE = 32
+ANY = "0.0.0.0"  # noqa: S104 - nothing is bound to it
+EVERYWHERE = (network("0.0.0.0/0"), network("::/0"))
+
+
+class Listeners:
+    """Listens on all addresses of this machine, on some free ports; counts who connects."""
+
+    def __init__(self, ports: int) -> None:
+        self._stack = ExitStack()
+        self._listening = [self._listen() for _ in range(ports)]
+        self.ports = [one.getsockname()[1] for one in self._listening]
+
+    def _listen(self) -> socket.socket:
+        family = socket.AF_INET6 if socket.has_dualstack_ipv6() else socket.AF_INET
+        listener = socket.create_server(
+            ("", 0), family=family, backlog=4_096, dualstack_ipv6=family is socket.AF_INET6
+        )
+        listener.setblocking(False)
+        return self._stack.enter_context(listener)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def heard(self, harmless: str) -> int:
+        """Return how many connections came since the last look to what is denied, and end them.
+
+        The address `harmless` may be asked on all of the ports but the last.
+        """
+        count = 0
+        for listener in self._listening:
+            with suppress(BlockingIOError):
+                while True:
+                    connection, _ = listener.accept()
+                    address = connection.getsockname()[0].removeprefix("::ffff:")
+                    connection.close()
+                    count += address != harmless or listener is self._listening[-1]
+        return count
+
+
+class Hostile:
+    """Makes up URLs that lead to this machine, in every spelling and by every detour.
+
+    Attributes:
+        names: What the names in the URLs mean, one answer of the resolver after the other.
+        redirects: Where the paths of the redirecting host lead to.
+    """
+
+    def __init__(self, seed: int, redirecting: str, address: str, ports: Sequence[int]) -> None:
+        self._chance = random.Random(seed)
+        self._redirecting = redirecting
+        self._address = address
+        self._ports = ports
+        self.names: dict[str, list[list[str]]] = {}
+        self.redirects: dict[str, str] = {}
+
+    def url(self) -> str:
+        """Return one more URL, which may be the beginning of several redirects."""
+        url = self._direct()
+        while self._chance.random() < 0.4:
+            path = f"/{len(self.redirects)}"
+            self.redirects[path] = url
+            url = self._redirecting + path
+        return url
+
+    def _direct(self) -> str:
+        pick = self._chance.choice
+        scheme = pick(["http", "http", "https", "HTTP", "http", "ftp", ""])
+        slashes = pick(["://"] * 12 + [":/", ":\\\\", ":///", ":////", ":"])
+        user_info = pick([""] * 6 + ["me@", "me:x@", "public.example@", "8.8.8.8:80\\@", "a@b@"])
+        port = pick(self._ports)
+        after = pick(["/", "", "/feed.xml", "?x", "#y", "/@8.8.8.8/", "\\@8.8.8.8/", "/a b", "/\t"])
+        odd = pick([""] * 12 + [" ", "\t", "\n", "\x00", "\u200b", "%00", "%20"])
+        where = self._name() if self._chance.random() < 0.5 else self._number()
+        return f"{scheme}{slashes}{user_info}{where}{odd}:{port}{after}"
+
+    def _number(self) -> str:
+        pick, address = self._chance.choice, self._ipv4()
+        a, b, c, d = (int(part) for part in address.split("."))
+        whole = int.from_bytes((a, b, c, d), "big")
+        return pick(
+            [
+                address, address, f"{address}.", f"[::ffff:{address}]",
+                f"[::FFFF:{whole >> 16:x}:{whole & 0xFFFF:x}]", "[::1]", "[::1]",
+                "[0:0:0:0:0:0:0:1]", "[::]", f"[::{address}]", f"[64:ff9b::{address}]",
+                f"[2002:{whole >> 16:x}:{whole & 0xFFFF:x}::]", "[::1%25lo]", "[::1%lo]", ANY,
+                f"{whole}", f"0x{whole:x}", f"0{whole:o}", f"{a}.{whole & 0xFFFFFF}",
+                f"0x{a:x}.{b}.{c}.{d}", f"0{a:o}.{b}.{c}.{d}", f"{a}.{b}.{c << 8 | d}", "0",
+                address.replace(".", "\u3002"), address.replace(".", "%2e"),
+                address.translate({n: 0xFEE0 + n for n in range(ord("0"), ord("9") + 1)}),
+                f"{a:03}.{b:03}.{c:03}.{d:03}",
+            ]
+        )  # fmt: skip
+
+    def _name(self) -> str:
+        name = f"{self._chance.choice(['n', 'N', 'ñ'])}{len(self.names)}.example"
+        answers = [self._answer() for _ in range(3)]
+        if self._chance.random() < 0.3:  # it means a harmless host at first
+            answers[0] = [self._address]
+        self.names[Target.parse(f"http://{name}/").host] = answers
+        return name
+
+    def _answer(self) -> list[str]:
+        address = self._ipv4()
+        kinds = [address, f"::ffff:{address}", "::1", ANY, "::", f"{address}%lo", "::1%lo",
+                 "127.1", "0x7f.1", "2130706433", "localhost", "", f" {address}"]  # fmt: skip
+        return self._chance.choices(kinds, k=self._chance.randint(1, 4))
+
+    def _ipv4(self) -> str:
+        low = [self._chance.choice([0, 1, 255, self._chance.randrange(256)]) for _ in range(3)]
+        return "127.{}.{}.{}".format(*low)
+
+
+def asked(count: int, seed: int, *, is_guarded: bool = True) -> tuple[int, int, Counter[str]]:
+    """Let a door ask so many hostile URLs.
+
+    Returns how many connections the denied addresses heard, how many the redirecting host did, and
+    what came of the URLs.
+    """
+    with WebOfHosts() as web, Listeners(3) as listeners:
+        harmless = web.host("redirecting.example")
+        hostile = Hostile(seed, harmless.url(""), harmless.address, listeners.ports)
+        urls = [hostile.url() for _ in range(count)]
+        harmless.answers |= {path: redirect(to) for path, to in hostile.redirects.items()}
+        names = {harmless.name: [[harmless.address]], **hostile.names}
+
+        async def look_up(host: str) -> Sequence[str]:
+            answers = names.get(host, [[]])
+            return answers.pop(0) if len(answers) > 1 else answers[0]
+
+        ports = frozenset({harmless.port, *listeners.ports[:-1]})
+        allowed = AddressRule(allowed=(network(harmless.address),))
+        policy = DoorPolicy(addresses=allowed, ports=ports)
+        if not is_guarded:
+            rule = AddressRule(allowed=EVERYWHERE)
+            policy = DoorPolicy(addresses=rule, ports=ports | set(listeners.ports))
+        outcomes: Counter[str] = Counter()
+        heard = 0
+
+        async def ask(door: Door, waiting: list[str]) -> None:
+            nonlocal heard
+            while waiting:
+                url = waiting.pop()
+                try:
+                    # The second time, a name may mean another address than the first.
+                    for _ in range(2):
+                        await door.get(url)
+                    outcomes["answered"] += 1
+                except DoorError as error:
+                    outcomes[error.kind] += 1
+                heard += listeners.heard(harmless.address)
+
+        async def ask_all() -> None:
+            async with Door(policy, look_up) as door:
+                await asyncio.gather(*(ask(door, urls) for _ in range(AT_ONCE)))
+
+        asyncio.run(ask_all())
+        return heard + listeners.heard(harmless.address), harmless.connections, outcomes
+
+
+def test_nothing_hostile_reaches_a_denied_address(amount: Callable[..., int]) -> None:
+    count = amount(1_000, 10_000)
+    heard, harmless, outcomes = asked(count, seed=1)
+    assert heard == 0
+    assert outcomes["refused"] > 0.7 * count
+    assert harmless > 0.3 * count  # redirects were followed, and names first meant that host
+
+
+def test_the_listeners_hear_a_door_without_a_guard(amount: Callable[..., int]) -> None:
+    count = amount(300, 3_000)
+    heard, _, _ = asked(count, seed=2, is_guarded=False)
+    assert heard > 0.1 * count
+
+
+def test_each_of_the_two_walls_is_enough(
+    amount: Callable[..., int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    count = amount(300, 3_000)
+    with monkeypatch.context() as without_sockets:
+        without_sockets.setattr(Door, "_judged_socket", staticmethod(unjudged_socket))
+        assert asked(count, seed=3)[0] == 0
+    monkeypatch.setattr(Door, "_judge", lambda *_: None)
+    monkeypatch.setattr(_JudgedNames, "resolve", unjudged_names)
+    assert asked(count, seed=4)[0] == 0
+    monkeypatch.setattr(Door, "_judged_socket", staticmethod(unjudged_socket))
+    assert asked(count, seed=5)[0] > 0.1 * count
+
+
+def unjudged_socket(info: Any) -> socket.socket:
+    family, kind, protocol, _, _ = info
+    return socket.socket(family, kind, protocol)
+
+
+async def unjudged_names(self: Any, host: str, port: int = 0, **_: object) -> list[Any]:
+    return [
+        {"hostname": host, "host": one, "port": port, "family": 0, "proto": 0, "flags": 0}
+        for one in await self._look_up(host)
+    ]
