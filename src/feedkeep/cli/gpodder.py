@@ -11,7 +11,6 @@ import typer
 from msgspec.structs import asdict
 from rich.progress import Progress
 
-from feedkeep.assembly import door_policy
 from feedkeep.cli.accounts import NameArgument
 from feedkeep.cli.common import (
     FEEDS_AT_ONCE,
@@ -25,6 +24,7 @@ from feedkeep.cli.common import (
     with_service,
 )
 from feedkeep.errors import AccountError
+from feedkeep.feeds.door_policy import policy_of
 from feedkeep.http.sync_json import sent_actions
 from feedkeep.model import Account, Admitted, CredentialKind, T, replace
 from feedkeep.remote.errors import RemoteError
@@ -84,7 +84,7 @@ def migrate_from(
         url,
         remote_name,
         _password(url, remote_name, from_stdin),
-        door_policy(chosen),
+        policy_of(chosen),
         allow_private=allow_private,
     )
 

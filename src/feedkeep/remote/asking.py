@@ -15,7 +15,7 @@ from urllib.parse import quote
 from feedkeep.feeds.addresses import AddressRule, network
 from feedkeep.feeds.door import Answer, Door
 from feedkeep.feeds.door_policy import DoorPolicy
-from feedkeep.feeds.failures import DoorError, Failure, Refused
+XXfrom feedkeep.feeds.failures import DoorError, Failure, Refused
 from feedkeep.feeds.targets import Target
 from feedkeep.remote.errors import NotThere, RemoteError, TooLong
 
