@@ -99,6 +99,7 @@ def test_what_breaks_off_within_a_comment_or_a_tag_counts_up_to_there() -> None:
         ("&amp;amp;amp;lt;<b>b&amp;amp;amp;gt;", "b>"),
         ("a<!-- b -->c<style>d</style>e<script>f", "a c e"),
         ("a <3 b", "a <3 b"),
+        ("<!DOCTYPE html PUBLIC 'x'><p>a</p>", "a"),
         ("x<br>y<b>z</b>", "x yz"),
         ("&copy &copy; &notanything;", "&copy © &notanything;"),
         ("a\ud800b", "ab"),

@@ -104,7 +104,7 @@ def complaints_of_content(content: FeedContent) -> list[str]:
         found.append(f"a guid is none: {content.podcast_guid!a}")
     if len(content.items) > 50 or not all(map(HASH.fullmatch, content.items)):
         found.append(f"items are none: {content.items}")
-    if not content.title and not content.items and content == FeedContent():
+    if not content.title and not content.items:
         found.append("nothing was read, and not refused")
     return found
 

@@ -46,11 +46,11 @@ def test_whatever_is_sent_is_read_within_bounds_or_refused(
     [
         ("feeds", "reading_crashes_now_and_then", ["it ended with -6"]),
         ("feeds", "reading_is_slow_and_large", ["it took 2.", " bytes"]),
-        ("feeds", "texts_are_kept_as_they_are", ["has control characters"]),
+        ("feeds", "texts_are_kept_as_they_are", ["a text "]),
         ("pictures", "pictures_are_kept_as_they_are", ["a picture is not small"]),
         ("pictures", "damage_is_not_expected", ["an error: "]),
     ],
 )
 def test_the_proof_notices(kind: str, broken: str, complaints: list[str]) -> None:
-    found = prove(kind, 100, 7, broken)
+    found = prove(kind, 200, 7, broken)
     assert all(any(complaint in line for line in found) for complaint in complaints), found

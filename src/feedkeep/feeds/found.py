@@ -27,14 +27,9 @@ class Field(Enum):
 
 
 class Found:
-    """Collects what a document says of its feed.
-
-    Attributes:
-        has_items: Whether it has any item, with an id or not.
-    """
+    """Collects what a document says of its feed."""
 
     def __init__(self) -> None:
-        self.has_items = False
         self._best: dict[Field, tuple[int, str]] = {}
         self._first: list[str] = []
         self._last: deque[str] = deque(maxlen=MAX_ITEMS)
@@ -58,7 +53,6 @@ class Found:
 
     def add_item(self, item_id: str, date: str) -> None:
         """Add the next item of the document; either may be ""."""
-        self.has_items = True
         if date:
             self._first_date = self._first_date or date
             self._last_date = date

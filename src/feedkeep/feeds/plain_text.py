@@ -19,17 +19,20 @@ _BLOCKS = (
     "address article aside audio blockquote body br button canvas center dd details dir div dl"
 )
 _BLOCKS += " dt embed fieldset figcaption figure footer form frame frameset h1 h2 h3 h4 h5 h6 head"
-_BLOCKS += " header hr html iframe img input label li link main map meta nav noscript object ol"
+_BLOCKS += (
+    " header hr html iframe img input label li link main map marquee meta nav noscript object ol"
+)
 _BLOCKS += " option p param pre script section select source style summary svg table tbody td"
 _BLOCKS += " textarea tfoot th thead title tr ul video"
 _ALTERNATIVES = {
     "inline": "|".join(sorted(_INLINE.split(), reverse=True)),
     "blocks": "|".join(sorted(_BLOCKS.split(), reverse=True)),
 }
+_NAMES = {*_INLINE.split(), *_BLOCKS.split()}
 # Names of HTML only, so that "1 < 2" and "The <Placeholder> Show" stay what they are.
 _MARKUP = re.compile(
     r"<(?P<hidden>script|style)\b[^<>]*>.*?(?:</(?P=hidden)\s*>|\Z)"
-    r"|<!--.*?(?:-->|\Z)"
+    r"|<!--.*?(?:-->|\Z)|<!doctype\b[^<>]*>"
     r"|</?(?P<inline>{inline})(?:[\s/][^<>]*)?>"
     r"|</?(?:{blocks})(?:[\s/][^<>]*)?>".format_map(_ALTERNATIVES),
     re.IGNORECASE | re.DOTALL,
@@ -66,6 +69,11 @@ def shortened(text: str, limit: int) -> str:
     if len(text) <= limit:
         return text
     return text[: limit - 1].rstrip(f" {_JOINER}") + "…"
+
+
+def is_html(name: str) -> bool:
+    """Say whether HTML has an element of this name."""
+    return name.lower() in _NAMES
 
 
 def _without_markup(text: str) -> str:

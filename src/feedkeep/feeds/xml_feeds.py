@@ -11,6 +11,7 @@ from xml.parsers import expat
 
 from feedkeep.errors import NotAFeed
 from feedkeep.feeds.found import Field, Found, joined
+from feedkeep.feeds.plain_text import is_html
 from feedkeep.feeds.xml_mending import mended, with_html_as_text
 
 MAX_TAGS = 400_000
@@ -97,6 +98,7 @@ _ATTRIBUTES = {
     "media:thumbnail": ("url", Field.PICTURE_URL, 6),
     "image": ("rdf:resource", Field.PICTURE_URL, 8),
 }
+_LINKS = {"atom:link", "link"}  # the second by mistake
 _ITEM_TEXTS = {
     "guid": "id",
     "atom:id": "id",
@@ -255,7 +257,7 @@ class _Reader:
         if place in _ATTRIBUTES:
             attribute, field, rank = _ATTRIBUTES[place]
             self._offer_url(field, rank, attributes.get(attribute, ""))
-        elif place == "atom:link" and attributes.get("rel", "alternate") == "alternate":
+        elif place in _LINKS and attributes.get("rel", "alternate") == "alternate":
             rank = 1 if "html" in attributes.get("type", "html") else 2
             self._offer_url(Field.SITE_URL, rank, attributes.get("href", ""))
         if place in _TEXTS or place in _URLS:
@@ -306,8 +308,9 @@ class _Reader:
             self._characters += len(text)
 
     def _markup(self, begin: str, name: str) -> None:
-        """Keep a tag within a text as text, since only HTML stands there."""
-        self._text(f"{begin}{name.rpartition(':')[2]}>")
+        """Keep a tag within a text as text, if it is HTML; nothing else belongs there."""
+        local = name.rpartition(":")[2]
+        self._text(f"{begin}{local}>" if is_html(local) else " ")
 
     def _end_collecting(self) -> None:
         place, self._collected = self._collected, ""
