@@ -103,6 +103,8 @@ def test_what_breaks_off_within_a_comment_or_a_tag_counts_up_to_there() -> None:
         ("x<br>y<b>z</b>", "x yz"),
         ("&copy &copy; &notanything;", "&copy © &notanything;"),
         ("a\ud800b", "ab"),
+        ("<\u202ei>a<\x81/i> <&#x202e;i>b", "a b"),
+        ("&amp;amp;amp;#x202e;a", "a"),
         ("\ue000 private", "\ue000 private"),
         ("👨\u200d👩" * 3, "👨\u200d👩👨…"),
     ],

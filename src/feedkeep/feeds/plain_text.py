@@ -39,12 +39,12 @@ _MARKUP = re.compile(
 )
 # With its semicolon only: in "AT&T" and "R&D&region" nothing is escaped.
 _REFERENCE = re.compile(r"&((?:#[0-9]{1,8}|#[xX][0-9a-fA-F]{1,7}|[A-Za-z][A-Za-z0-9]{1,31});)")
-# What turns the direction of the text around it, and what nobody can see. Marks of direction that
-# act on themselves alone, and joiners, belong to Arabic, Hebrew, Persian and emoji.
-_UNSEEN = dict.fromkeys(
-    [*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200B, 0x2060, 0xFEFF, 0xFFFE, 0xFFFF], ""
+# What turns the direction of the text around it, and what nobody can see, but white space. Marks of
+# direction that act on themselves alone, and joiners, belong to Arabic, Hebrew, Persian and emoji.
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u200b\u202a-\u202e\u2060\u2066-\u2069\ufeff\ufffe\uffff"
+    "\ud800-\udfff]"
 )
-_CONTROL_CATEGORIES = {"Cc", "Cs"}
 _JOINER = "\u200d"
 
 
@@ -55,10 +55,12 @@ def plain_text(markup: str, limit: int) -> str:
     """
     text = markup[:MAX_MARKUP_CHARACTERS]
     for _ in range(_ROUNDS):
-        stripped = _REFERENCE.sub(_unescaped, _without_markup(text))
+        # A tag with something unseen in it would be one as soon as that is gone.
+        stripped = _REFERENCE.sub(_unescaped, _without_markup(_UNSEEN.sub("", text)))
         if stripped == text:
             break
         text = stripped
+    text = _UNSEEN.sub("", text)
     if _MARKUP.search(text):  # escaped more often than anybody does by mistake
         text = text.replace("<", " ")
     return shortened(_one_line(text), limit)
@@ -86,10 +88,4 @@ def _unescaped(reference: re.Match[str]) -> str:
 
 
 def _one_line(text: str) -> str:
-    words = unicodedata.normalize("NFC", text).translate(_UNSEEN).split()
-    line = " ".join(words)
-    if line.isprintable():
-        return line
-    return "".join(
-        letter for letter in line if unicodedata.category(letter) not in _CONTROL_CATEGORIES
-    ).strip()
+    return " ".join(unicodedata.normalize("NFC", text).split())

@@ -79,6 +79,7 @@ _TEXTS = {
     "atom:author/atom:name": (Field.AUTHOR, 2),
     "author": (Field.AUTHOR, 3),
     "dc:creator": (Field.AUTHOR, 4),
+    "dc:author": (Field.AUTHOR, 4),
     "itunes:owner/itunes:name": (Field.AUTHOR, 5),
     "managingeditor": (Field.AUTHOR, 6),
     "podcast:guid": (Field.PODCAST_GUID, 0),
@@ -130,7 +131,7 @@ def read_xml_feed(document: bytes, url: str) -> Found:
         NotAFeed: It is something else, or breaks off earlier.
     """
     xml = mended(_from_root(document))
-    if _MANY_ATTRIBUTES.search(xml):
+    if xml.count(b"=") >= MAX_ATTRIBUTES and _MANY_ATTRIBUTES.search(xml):
         raise NotAFeed("A tag in the XML has more than {max} attributes.", max=MAX_ATTRIBUTES)
     reader = _Reader(url)
     problem = reader.read(xml)
