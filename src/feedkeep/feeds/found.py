@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from enum import Enum
+from functools import reduce
 from urllib.parse import urljoin
 
 MAX_ITEMS = 50
@@ -42,10 +43,14 @@ class Found:
         if text and (known is None or rank < known[0]):
             self._best[field] = rank, text
 
-    def offer_url(self, field: Field, rank: int, base: str, reference: str) -> None:
-        """Keep a URL for a field as `offer` does; it may be relative to `base`."""
-        if reference.strip():
-            self.offer(field, rank, joined(base, reference))
+    def offer_url(self, field: Field, rank: int, bases: Sequence[str], reference: str) -> None:
+        """Keep a URL for a field as `offer` does; each of the bases is relative to the one before.
+
+        To join URLs takes long, so only one that is kept is joined.
+        """
+        known = self._best.get(field)
+        if reference.strip() and (known is None or rank < known[0]):
+            self.offer(field, rank, reduce(_joined, (*bases, reference)))
 
     def text(self, field: Field) -> str:
         """Return the best text that there is for a field, or ""."""
@@ -69,7 +74,7 @@ class Found:
         return self._first
 
 
-def joined(base: str, reference: str) -> str:
+def _joined(base: str, reference: str) -> str:
     """Return the URL that a reference stands for; the reference itself if it is none."""
     try:
         return urljoin(base, reference.strip())
