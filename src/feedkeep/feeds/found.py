@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from enum import Enum
+from functools import reduce
 from urllib.parse import urljoin
 
 MAX_ITEMS = 50
@@ -27,14 +28,9 @@ class Field(Enum):
 
 
 class Found:
-    """Collects what a document says of its feed.
-
-    Attributes:
-        has_items: Whether it has any item, with an id or not.
-    """
+    """Collects what a document says of its feed."""
 
     def __init__(self) -> None:
-        self.has_items = False
         self._best: dict[Field, tuple[int, str]] = {}
         self._first: list[str] = []
         self._last: deque[str] = deque(maxlen=MAX_ITEMS)
@@ -47,10 +43,14 @@ class Found:
         if text and (known is None or rank < known[0]):
             self._best[field] = rank, text
 
-    def offer_url(self, field: Field, rank: int, base: str, reference: str) -> None:
-        """Keep a URL for a field as `offer` does; it may be relative to `base`."""
-        if reference.strip():
-            self.offer(field, rank, joined(base, reference))
+    def offer_url(self, field: Field, rank: int, bases: Sequence[str], reference: str) -> None:
+        """Keep a URL for a field as `offer` does; each of the bases is relative to the one before.
+
+        To join URLs takes long, so only one that is kept is joined.
+        """
+        known = self._best.get(field)
+        if reference.strip() and (known is None or rank < known[0]):
+            self.offer(field, rank, reduce(_joined, (*bases, reference)))
 
     def text(self, field: Field) -> str:
         """Return the best text that there is for a field, or ""."""
@@ -58,7 +58,6 @@ class Found:
 
     def add_item(self, item_id: str, date: str) -> None:
         """Add the next item of the document; either may be ""."""
-        self.has_items = True
         if date:
             self._first_date = self._first_date or date
             self._last_date = date
@@ -75,7 +74,7 @@ class Found:
         return self._first
 
 
-def joined(base: str, reference: str) -> str:
+def _joined(base: str, reference: str) -> str:
     """Return the URL that a reference stands for; the reference itself if it is none."""
     try:
         return urljoin(base, reference.strip())

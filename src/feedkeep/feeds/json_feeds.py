@@ -68,9 +68,9 @@ def read_json_feed(document: bytes, url: str) -> Found:
     found.offer(Field.LANGUAGE, 0, _text(feed.language))
     for author in [*_list(feed.authors, _Author), _as(feed.author, _Author)]:
         found.offer(Field.AUTHOR, 0, _text(author.name) if author else "")
-    found.offer_url(Field.SITE_URL, 0, url, _text(feed.home_page_url))
-    found.offer_url(Field.PICTURE_URL, 0, url, _text(feed.icon))
-    found.offer_url(Field.PICTURE_URL, 1, url, _text(feed.favicon))
+    found.offer_url(Field.SITE_URL, 0, [url], _text(feed.home_page_url))
+    found.offer_url(Field.PICTURE_URL, 0, [url], _text(feed.icon))
+    found.offer_url(Field.PICTURE_URL, 1, [url], _text(feed.favicon))
     for item in _list(feed.items, _Item):
         found.add_item(_id_of(item), _text(item.date_published))
     return found
@@ -87,8 +87,7 @@ def _text(raw: msgspec.Raw) -> str:
 
 
 def _list(raw: msgspec.Raw, kind: type[T]) -> list[T]:
-    items = _as(raw, list[msgspec.Raw]) or []
-    return [item for each in items if (item := _as(each, kind)) is not None]
+    return _as(raw, list[kind]) or []  # type: ignore[valid-type]
 
 
 def _as(raw: msgspec.Raw, kind: type[T]) -> T | None:

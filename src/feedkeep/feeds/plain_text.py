@@ -19,29 +19,32 @@ _BLOCKS = (
     "address article aside audio blockquote body br button canvas center dd details dir div dl"
 )
 _BLOCKS += " dt embed fieldset figcaption figure footer form frame frameset h1 h2 h3 h4 h5 h6 head"
-_BLOCKS += " header hr html iframe img input label li link main map meta nav noscript object ol"
+_BLOCKS += (
+    " header hr html iframe img input label li link main map marquee meta nav noscript object ol"
+)
 _BLOCKS += " option p param pre script section select source style summary svg table tbody td"
 _BLOCKS += " textarea tfoot th thead title tr ul video"
 _ALTERNATIVES = {
     "inline": "|".join(sorted(_INLINE.split(), reverse=True)),
     "blocks": "|".join(sorted(_BLOCKS.split(), reverse=True)),
 }
+_NAMES = {*_INLINE.split(), *_BLOCKS.split()}
 # Names of HTML only, so that "1 < 2" and "The <Placeholder> Show" stay what they are.
 _MARKUP = re.compile(
     r"<(?P<hidden>script|style)\b[^<>]*>.*?(?:</(?P=hidden)\s*>|\Z)"
-    r"|<!--.*?(?:-->|\Z)"
+    r"|<!--.*?(?:-->|\Z)|<!doctype\b[^<>]*>"
     r"|</?(?P<inline>{inline})(?:[\s/][^<>]*)?>"
     r"|</?(?:{blocks})(?:[\s/][^<>]*)?>".format_map(_ALTERNATIVES),
     re.IGNORECASE | re.DOTALL,
 )
 # With its semicolon only: in "AT&T" and "R&D&region" nothing is escaped.
 _REFERENCE = re.compile(r"&((?:#[0-9]{1,8}|#[xX][0-9a-fA-F]{1,7}|[A-Za-z][A-Za-z0-9]{1,31});)")
-# What turns the direction of the text around it, and what nobody can see. Marks of direction that
-# act on themselves alone, and joiners, belong to Arabic, Hebrew, Persian and emoji.
-_UNSEEN = dict.fromkeys(
-    [*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200B, 0x2060, 0xFEFF, 0xFFFE, 0xFFFF], ""
+# What turns the direction of the text around it, and what nobody can see, but white space. Marks of
+# direction that act on themselves alone, and joiners, belong to Arabic, Hebrew, Persian and emoji.
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u200b\u202a-\u202e\u2060\u2066-\u2069\ufeff\ufffe\uffff"
+    "\ud800-\udfff]"
 )
-_CONTROL_CATEGORIES = {"Cc", "Cs"}
 _JOINER = "\u200d"
 
 
@@ -52,10 +55,12 @@ def plain_text(markup: str, limit: int) -> str:
     """
     text = markup[:MAX_MARKUP_CHARACTERS]
     for _ in range(_ROUNDS):
-        stripped = _REFERENCE.sub(_unescaped, _without_markup(text))
+        # A tag with something unseen in it would be one as soon as that is gone.
+        stripped = _REFERENCE.sub(_unescaped, _without_markup(_UNSEEN.sub("", text)))
         if stripped == text:
             break
         text = stripped
+    text = _UNSEEN.sub("", text)
     if _MARKUP.search(text):  # escaped more often than anybody does by mistake
         text = text.replace("<", " ")
     return shortened(_one_line(text), limit)
@@ -68,6 +73,11 @@ def shortened(text: str, limit: int) -> str:
     return text[: limit - 1].rstrip(f" {_JOINER}") + "…"
 
 
+def is_html(name: str) -> bool:
+    """Say whether HTML has an element of this name."""
+    return name.lower() in _NAMES
+
+
 def _without_markup(text: str) -> str:
     return _MARKUP.sub(lambda match: "" if match["inline"] else " ", text)
 
@@ -78,10 +88,4 @@ def _unescaped(reference: re.Match[str]) -> str:
 
 
 def _one_line(text: str) -> str:
-    words = unicodedata.normalize("NFC", text).translate(_UNSEEN).split()
-    line = " ".join(words)
-    if line.isprintable():
-        return line
-    return "".join(
-        letter for letter in line if unicodedata.category(letter) not in _CONTROL_CATEGORIES
-    ).strip()
+    return " ".join(unicodedata.normalize("NFC", text).split())

@@ -48,7 +48,7 @@ def read_feed(document: bytes, content_type: str, url: str) -> FeedContent:
     is_json = text.startswith((b"{", b"["))
     found = read_json_feed(text, url) if is_json else read_xml_feed(text, url)
     content = _content(found)
-    if not content.title and not found.has_items:
+    if not content.title and not content.items:
         raise NotAFeed("The feed has neither a title nor items.")
     return content
 

@@ -10,14 +10,17 @@ from typing import NamedTuple
 from xml.parsers import expat
 
 from feedkeep.errors import NotAFeed
-from feedkeep.feeds.found import Field, Found, joined
+from feedkeep.feeds.found import Field, Found
+from feedkeep.feeds.plain_text import is_html
 from feedkeep.feeds.xml_mending import mended, with_html_as_text
 
 MAX_TAGS = 400_000
 MAX_DEPTH = 100
 MAX_ATTRIBUTES = 50_000
+MAX_PREFIXES = 100
 MAX_TEXT_CHARACTERS = 20_000
-"""The maximum of each: what is beyond the first two is not read, and texts are cut.
+"""The maximum of each: what is beyond the first two is not read, and texts are cut. Any further
+prefix means what everybody takes it for.
 
 A tag with all its attributes is read in one step, so that many of them would take much memory.
 """
@@ -78,6 +81,7 @@ _TEXTS = {
     "atom:author/atom:name": (Field.AUTHOR, 2),
     "author": (Field.AUTHOR, 3),
     "dc:creator": (Field.AUTHOR, 4),
+    "dc:author": (Field.AUTHOR, 4),
     "itunes:owner/itunes:name": (Field.AUTHOR, 5),
     "managingeditor": (Field.AUTHOR, 6),
     "podcast:guid": (Field.PODCAST_GUID, 0),
@@ -97,6 +101,7 @@ _ATTRIBUTES = {
     "media:thumbnail": ("url", Field.PICTURE_URL, 6),
     "image": ("rdf:resource", Field.PICTURE_URL, 8),
 }
+_LINKS = {"atom:link", "link"}  # the second by mistake
 _ITEM_TEXTS = {
     "guid": "id",
     "atom:id": "id",
@@ -128,7 +133,7 @@ def read_xml_feed(document: bytes, url: str) -> Found:
         NotAFeed: It is something else, or breaks off earlier.
     """
     xml = mended(_from_root(document))
-    if _MANY_ATTRIBUTES.search(xml):
+    if xml.count(b"=") >= MAX_ATTRIBUTES and _MANY_ATTRIBUTES.search(xml):
         raise NotAFeed("A tag in the XML has more than {max} attributes.", max=MAX_ATTRIBUTES)
     reader = _Reader(url)
     problem = reader.read(xml)
@@ -174,12 +179,12 @@ class _Scope(NamedTuple):
 
     Attributes:
         depth: The depth of that element.
-        base: What its URLs are relative to.
+        bases: What its URLs are relative to: the document's URL, and each `xml:base` since.
         vocabularies: What the names in it that have a prefix begin with in our table.
     """
 
     depth: int
-    base: str
+    bases: tuple[str, ...]
     vocabularies: dict[str, str]
 
 
@@ -195,7 +200,7 @@ class _Reader:
         self.found = Found()
         self.is_head_whole = False
         self._path: list[str] = []
-        self._scopes = [_Scope(0, url, {})]
+        self._scopes = [_Scope(0, (url,), {})]
         self._names: dict[str, str] = {}
         self._tags = 0
         self._head_depth = 0
@@ -255,7 +260,7 @@ class _Reader:
         if place in _ATTRIBUTES:
             attribute, field, rank = _ATTRIBUTES[place]
             self._offer_url(field, rank, attributes.get(attribute, ""))
-        elif place == "atom:link" and attributes.get("rel", "alternate") == "alternate":
+        elif place in _LINKS and attributes.get("rel", "alternate") == "alternate":
             rank = 1 if "html" in attributes.get("type", "html") else 2
             self._offer_url(Field.SITE_URL, rank, attributes.get("href", ""))
         if place in _TEXTS or place in _URLS:
@@ -306,8 +311,9 @@ class _Reader:
             self._characters += len(text)
 
     def _markup(self, begin: str, name: str) -> None:
-        """Keep a tag within a text as text, since only HTML stands there."""
-        self._text(f"{begin}{name.rpartition(':')[2]}>")
+        """Keep a tag within a text as text, if it is HTML; nothing else belongs there."""
+        local = name.rpartition(":")[2]
+        self._text(f"{begin}{local}>" if is_html(local) else " ")
 
     def _end_collecting(self) -> None:
         place, self._collected = self._collected, ""
@@ -322,20 +328,21 @@ class _Reader:
             self._offer_url(*_URLS[place], text)
 
     def _offer_url(self, field: Field, rank: int, reference: str) -> None:
-        self.found.offer_url(field, rank, self._scopes[-1].base, reference)
+        self.found.offer_url(field, rank, self._scopes[-1].bases, reference)
 
     def _enter_scope(self, name: str, depth: int, attributes: dict[str, str]) -> None:
-        base, vocabularies = self._scopes[-1].base, {}
+        scope = _, bases, vocabularies = self._scopes[-1]
         for attribute, value in attributes.items():
             if attribute == "xml:base":
-                base = joined(base, value)
+                bases = (*bases, value)
             elif attribute == "xmlns" or attribute.startswith("xmlns:"):
                 prefix = attribute[len("xmlns:") :]
-                vocabularies[prefix] = _vocabulary(prefix, value)
+                if len(vocabularies) < MAX_PREFIXES:
+                    vocabularies = vocabularies | {prefix: _vocabulary(prefix, value)}
         if depth == 1:
-            vocabularies |= _of_root(name)
-        if vocabularies or base != self._scopes[-1].base:
-            self._scopes.append(_Scope(depth, base, self._scopes[-1].vocabularies | vocabularies))
+            vocabularies = vocabularies | _of_root(name)
+        if (bases, vocabularies) != scope[1:]:
+            self._scopes.append(_Scope(depth, bases, vocabularies))
             self._names = {}
 
     def _canonical(self, name: str) -> str:

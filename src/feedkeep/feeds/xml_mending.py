@@ -22,7 +22,8 @@ _TO_MEND = re.compile(
     rb"(#[0-9]{1,8};|#[xX][0-9a-fA-F]{1,7};|[A-Za-z][A-Za-z0-9]{1,31};)?",
     re.DOTALL,
 )
-_NOT_IN_XML = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]|\xef\xbf[\xbe\xbf]")
+_CONTROLS = bytes(set(range(0x20)) - set(b"\t\n\r"))
+_NO_CHARACTERS = ("\ufffe".encode(), "\uffff".encode())
 _HTML = rb"a|abbr|b|big|blockquote|br|center|code|div|em|embed|font|h[1-6]|hr|i|iframe|img|ins|li"
 _HTML += rb"|nobr|object|ol|p|param|pre|script|small|span|strike|strong|style|su[bp]|table|tbody|td"
 _HTML += rb"|th|thead|tr|tt|u|ul"
@@ -38,7 +39,10 @@ def mended(document: bytes) -> bytes:
     A reference that only HTML knows, such as `&nbsp;`, becomes its character, and a bare `&` text.
     Nothing refers to an entity after that.
     """
-    return _TO_MEND.sub(_as_xml, _NOT_IN_XML.sub(b"", document), count=MAX_MENDED)
+    document = document.translate(None, _CONTROLS)
+    for character in _NO_CHARACTERS:
+        document = document.replace(character, b"")
+    return _TO_MEND.sub(_as_xml, document, count=MAX_MENDED)
 
 
 def with_html_as_text(document: bytes) -> bytes:

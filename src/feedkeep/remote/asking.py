@@ -15,8 +15,9 @@ from urllib.parse import quote
 from feedkeep.feeds.addresses import AddressRule, network
 from feedkeep.feeds.door import Answer, Door
 from feedkeep.feeds.door_policy import DoorPolicy
-XXfrom feedkeep.feeds.failures import DoorError, Failure, Refused
+from feedkeep.feeds.failures import DoorError, Refused
 from feedkeep.feeds.targets import Target
+from feedkeep.model import Failure
 from feedkeep.remote.errors import NotThere, RemoteError, TooLong
 
 _SILENT_SECONDS = 120.0  # a long history takes gpodder.net a minute

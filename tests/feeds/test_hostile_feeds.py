@@ -1,0 +1,20 @@
+"""No document of 8 MiB takes long to read, or much memory, whatever is in it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import hostile_feeds
+
+
+def test_a_document_of_any_shape_is_read_or_refused_in_time() -> None:
+    program = [sys.executable, hostile_feeds.__file__]
+    tests = str(Path(__file__).parents[1] / "proofs")
+    done = subprocess.run(
+        program, stdout=subprocess.PIPE, text=True, check=False,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join((tests, str(Path(__file__).parent)))},
+    )  # fmt: skip
+    assert (done.returncode, done.stdout.splitlines()) == (0, list(hostile_feeds.SHAPES))

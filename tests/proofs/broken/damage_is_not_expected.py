@@ -1,0 +1,16 @@
+"""Nobody expects that a picture may be damaged."""
+
+from feedkeep.errors import NotAPicture
+from feedkeep.feeds import pictures
+
+shrink = pictures.shrink
+
+
+def _shrink(picture: bytes) -> pictures.Picture:
+    try:
+        return shrink(picture)
+    except NotAPicture as refusal:
+        raise refusal.__cause__ or refusal from None
+
+
+pictures.shrink = _shrink

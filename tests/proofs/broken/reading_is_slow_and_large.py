@@ -1,0 +1,21 @@
+"""What reads a feed tries everything with everything."""
+
+import time
+
+from feedkeep.feeds import reading
+
+read_feed = reading.read_feed
+
+
+def read(document: bytes, content_type: str, url: str) -> reading.FeedContent:
+    """Take more than two seconds of the processor for some, and 80 MB for others."""
+    if len(document) % 50 == 7:
+        until = time.process_time() + 2.2
+        while time.process_time() < until:
+            pass
+    if len(document) % 50 == 8:
+        bytearray(b"x") * 80_000_000
+    return read_feed(document, content_type, url)
+
+
+reading.read_feed = read

@@ -1,0 +1,56 @@
+"""Whatever another host sends for a feed or its picture, it is read within bounds, or refused.
+
+20,000 mutated feeds and 5,000 mutated pictures crash nothing, and each takes at most 2 seconds and
+64 MiB.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import mutated
+import pytest
+from forms import IS_FULL
+
+TESTS = Path(__file__).parents[1]
+PATHS = os.pathsep.join(str(path) for path in (TESTS / "feeds", TESTS / "proofs"))
+
+
+def prove(kind: str, count: int, seed: int, *broken: str) -> list[str]:
+    """Read so many mutated documents in a process of their own; return all that was wrong."""
+    program = [sys.executable, mutated.__file__, kind, str(count), str(seed), *broken]
+    done = subprocess.run(
+        program, capture_output=True, text=True, check=False, env=os.environ | {"PYTHONPATH": PATHS}
+    )
+    lines = done.stdout.splitlines()
+    if done.returncode == 0 and lines and lines[-1] == str(count):
+        return lines[:-1]
+    return [*lines, f"it ended with {done.returncode}: {done.stderr[-500:]}"]
+
+
+@pytest.mark.parametrize(("kind", "full"), [("feeds", 20_000), ("pictures", 5_000)])
+def test_whatever_is_sent_is_read_within_bounds_or_refused(
+    amount: Callable[..., int], kind: str, full: int
+) -> None:
+    seed = time.time_ns() if IS_FULL else 7
+    assert prove(kind, amount(300, full, full // 10), seed) == [], f"with the seed {seed}"
+
+
+@pytest.mark.parametrize(
+    ("kind", "broken", "complaints"),
+    [
+        ("feeds", "reading_crashes_now_and_then", ["it ended with -6"]),
+        ("feeds", "reading_is_slow_and_large", ["it took 2.", " bytes"]),
+        ("feeds", "texts_are_kept_as_they_are", ["a text "]),
+        ("pictures", "pictures_are_kept_as_they_are", ["a picture is not small"]),
+        ("pictures", "damage_is_not_expected", ["an error: "]),
+    ],
+)
+def test_the_proof_notices(kind: str, broken: str, complaints: list[str]) -> None:
+    found = prove(kind, 200, 7, broken)
+    assert all(any(complaint in line for line in found) for complaint in complaints), found
