@@ -189,6 +189,22 @@ def test_closing_answers_what_was_accepted_and_takes_no_more() -> None:
     asyncio.run(go())
 
 
+def test_whoever_is_not_answered_while_a_batcher_closes_is_told_that_the_service_stopped() -> None:
+    async def transaction(_: Sequence[int]) -> Sequence[Outcome[int]]:
+        await asyncio.sleep(0)
+        return []
+
+    async def go() -> None:
+        batcher: Batcher[int, int] = Batcher(transaction, 1)
+        accepted = asyncio.create_task(batcher.submit(1))
+        await asyncio.sleep(0)
+        await batcher.close()
+        with pytest.raises(StoreUnavailable, match="stopped"):
+            await accepted
+
+    asyncio.run(go())
+
+
 def test_a_caller_that_went_away_does_not_disturb_the_others() -> None:
     transactions = Transactions()
 

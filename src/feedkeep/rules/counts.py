@@ -29,4 +29,5 @@ def _is_subscribed(entry: Entry | None) -> bool:
 
 
 def _is_announced(entry: Entry | None) -> bool:
-    return entry is not None and entry.revision is not None
+    # Not by its revision: to compute that of a subscription takes longer than to count it.
+    return isinstance(entry, Subscription) or (entry is not None and entry.guid_changed is not None)

@@ -98,11 +98,11 @@ class Draft:
         # A new subscription can take over the guid of a deleted one's former URL, which devices may
         # still follow. Without this they could end at the wrong feed; the random test found it.
         self._take_over(self._index.get(guid))
-        created = self.put(Subscription(guid, url.text, True, subscription_changed=Stamp(0)))
-        if url.guid != guid:
-            self.lead(url.guid, created, alias=None)
+        if url.guid != guid:  # stamped first: it leads to the subscription
+            unstamped = Subscription(guid, url.text, True, subscription_changed=Stamp(0))
+            self.lead(url.guid, self.put(unstamped), alias=None)
         stamp = self.tick()
-        return self.put(replace(created, subscription_changed=stamp, status_changed=stamp))
+        return self.put(Subscription(guid, url.text, True, stamp, status_changed=stamp))
 
     def lead(self, guid: Guid, subscription: Subscription, alias: Alias | None) -> None:
         """Let `guid` lead to the subscription; `alias` is the URL that the guid is derived from.
@@ -185,8 +185,11 @@ class Draft:
 
     def decision(self, outcome: T, deletion: Deletion | None = None) -> Decision[T]:
         """Return what has to change for this draft to hold, with the outcome for the caller."""
-        changed = [(guid, old, self._index.get(guid)) for guid, old in self._before.items()]
-        changed = [(guid, old, new) for guid, old, new in changed if new != old]
+        changed = [
+            (guid, old, new)
+            for guid, old in self._before.items()
+            if (new := self._index.get(guid)) != old
+        ]
         were_there = [(guid, is_same_state(old, new)) for guid, old, new in changed if old]
         return Decision(
             outcome=outcome,
@@ -197,7 +200,7 @@ class Draft:
             deletion=deletion,
             stamp=self._first_stamp,
             ended=[guid for guid, is_same in were_there if not is_same],
-            restamped=frozenset(guid for guid, is_same in were_there if is_same),
+            restamped={guid for guid, is_same in were_there if is_same},
         )
 
     def _present(self, subscription: Subscription) -> Subscription:

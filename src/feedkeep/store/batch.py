@@ -86,7 +86,8 @@ class Batcher(Generic[Job, T]):
             del self._queues[key], self._workers[key]
             # A defect in `run` ends here, too: without this, its callers would wait for ever.
             for _, answer in (*batch, *queue):
-                _answer(answer, self._unanswered())
+                if not answer.done():
+                    answer.set_exception(self._unanswered())
 
     def _unanswered(self) -> Exception:
         if self._is_closed:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import apsw
 from msgspec.structs import astuple
@@ -25,7 +25,7 @@ from feedkeep.model import (
 )
 from feedkeep.store.base import MAX_DELETIONS, MAX_FORMER_STATES
 from feedkeep.store.sqlite.documents import known_document, save_document
-from feedkeep.store.sqlite.rows import ROWS, insert_into, to_bytes
+from feedkeep.store.sqlite.rows import ROWS, insert_into, to_bytes, update
 from feedkeep.store.sqlite.tokens import save_progress
 from feedkeep.store.tables import (
     COUNTS,
@@ -33,6 +33,7 @@ from feedkeep.store.tables import (
     ENTRIES,
     ENTRY,
     FORMER_ENTRIES,
+    ORIGIN,
     STATE,
     columns,
 )
@@ -68,7 +69,10 @@ DELETE FROM former_entry WHERE (account_id, ended, guid) IN (
     WHERE account_id = ? AND ended <= ? ORDER BY ended LIMIT ?
 )
 """
-_SAVE = f"{insert_into(ENTRIES)} {ENTRIES.or_update}"
+# What was loaded tells which entries are new; an upsert, which finds it out, takes longer.
+_ADD = insert_into(ENTRIES)
+_CHANGE = update(ENTRIES)
+_RESTAMP = update(ENTRIES, kept=ORIGIN)
 _FORGET = "DELETE FROM entry WHERE account_id = ? AND guid = ?"
 _REMEMBER_DELETION = insert_into(DELETIONS)
 _FORGET_DELETIONS = """
@@ -104,13 +108,13 @@ def _named(
     connection: apsw.Connection, account_id: AccountId, guids: Sequence[Guid]
 ) -> Turns[dict[Guid, Entry]]:
     entries: dict[Guid, Entry] = {}
-    for number, guid in enumerate(guids):
+    for number, guid in enumerate(guids, 1):
         for row in connection.execute(_ONE, (account_id, to_bytes(guid))):
             entries[guid] = ROWS.entry_of(row)
         if number % _AT_ONCE == 0:
             yield None
     led_to = {e.new_guid if isinstance(e, Pointer) else e.guid for e in entries.values()}
-    for number, guid in enumerate(led_to):
+    for number, guid in enumerate(led_to, 1):
         key = (account_id, to_bytes(guid))
         for row in connection.execute(_POINTERS, key):
             pointer = ROWS.entry_of(row)
@@ -201,18 +205,7 @@ def save(
         if former_count > MAX_FORMER_STATES:
             until, dropped = yield from _make_room(connection, account_id, former_count)
             known_from, former_count = max(known_from, until), former_count - dropped
-    origin, goes_on = (decision.stamp, author), (None, None)
-    for start in range(0, len(decision.saved), _AT_ONCE):
-        rows = [
-            (
-                account_id,
-                *ROWS.entry_row(entry),
-                *(goes_on if entry.guid in decision.restamped else origin),
-            )
-            for entry in decision.saved[start : start + _AT_ONCE]
-        ]
-        connection.executemany(_SAVE, rows)
-        yield None
+    yield from _write(connection, account_id, decision, author, before.snapshot.entries)
     for start in range(0, len(decision.forgotten), _AT_ONCE):
         forgotten = decision.forgotten[start : start + _AT_ONCE]
         connection.executemany(_FORGET, [(account_id, to_bytes(guid)) for guid in forgotten])
@@ -224,6 +217,31 @@ def save(
     counts = astuple(decision.counts)
     advanced = (decision.last_stamp, *counts, known_from, former_count)
     connection.execute(_ADVANCE, (*advanced, account_id))
+
+
+def _write(
+    connection: apsw.Connection,
+    account_id: AccountId,
+    decision: Decision[T],
+    author: str | None,
+    there: Collection[Guid],
+) -> Turns[None]:
+    """Write the entries that a decision saves; those of `there` have a row already."""
+    origin = (decision.stamp, author)
+    for start in range(0, len(decision.saved), _AT_ONCE):
+        added, changed, restamped = [], [], []
+        for entry in decision.saved[start : start + _AT_ONCE]:
+            row = (account_id, *ROWS.entry_row(entry))
+            if entry.guid in decision.restamped:
+                restamped.append(row)
+            elif entry.guid in there:
+                changed.append((*row, *origin))
+            else:
+                added.append((*row, *origin))
+        for statement, rows in ((_RESTAMP, restamped), (_CHANGE, changed), (_ADD, added)):
+            if rows:
+                connection.executemany(statement, rows)
+        yield None
 
 
 def drop_states(

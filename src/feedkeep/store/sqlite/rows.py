@@ -1,6 +1,8 @@
-"""How guids are stored in SQLite, as their 16 bytes; and the statement that adds a row."""
+"""How guids are stored in SQLite, as their 16 bytes; and the statements that write a row."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from feedkeep.model import Guid
 from feedkeep.store.rows import Rows
@@ -25,3 +27,17 @@ def insert_into(table: Table, account_id: str = "account_id") -> str:
     """Return the statement that adds a row; the account's id is its first parameter."""
     places = ", ".join("?" * (len(table.columns) + 1))
     return f"INSERT INTO {table.name} ({account_id}, {columns(table.columns)}) VALUES ({places})"
+
+
+def update(table: Table, kept: Sequence[str] = ()) -> str:
+    """Return the statement that changes a row; its parameters are those of `insert_into`.
+
+    The columns `kept`, which have to be the last ones, stay as they are and have no parameter.
+    """
+    key = ("account_id", *table.key)
+    places = {name: f"?{place}" for place, name in enumerate(("account_id", *table.columns), 1)}
+    changed = [name for name in table.columns if name not in (*key, *kept)]
+    return (
+        f"UPDATE {table.name} SET {', '.join(f'{name} = {places[name]}' for name in changed)}"
+        f" WHERE {' AND '.join(f'{name} = {places[name]}' for name in key)}"
+    )

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
+from types import GeneratorType
 from typing import Any, TypeAlias
 
 import apsw
@@ -193,7 +194,7 @@ class Runner:
                 try:
                     with self._translating:
                         value = job(self._writer)
-                        if isinstance(value, Generator):
+                        if isinstance(value, GeneratorType):
                             value = await self._through(turn, value)
                         outcomes.append(Done(value))
                 except StoreUnavailable:  # the disk or the file fails, not this job
