@@ -83,6 +83,7 @@ class FeedkeepProcess:
         }
         self.command = [FEEDKEEP]
         self.environment.setdefault("FEEDKEEP_LOG_LEVEL", "debug")
+        self.environment.setdefault("FEEDKEEP_FETCH", "off")  # no test asks the internet
         self.base_url = ""
         self.printed: list[str] = []
         self.tokens: list[str] = []

@@ -32,6 +32,7 @@ _ACCEPT = (
     " application/xml;q=0.9, text/xml;q=0.9, application/json;q=0.8, */*;q=0.5"
 )
 _ACCEPT_PICTURE = "image/webp, image/png, image/jpeg, image/gif;q=0.9, */*;q=0.5"
+_MAX_HEADER = 1_000
 _PERMANENT = {HTTPStatus.MOVED_PERMANENTLY, HTTPStatus.PERMANENT_REDIRECT}
 _FAILURES: dict[int, Failure] = {
     HTTPStatus.NOT_FOUND: Failure.NOT_FOUND,
@@ -44,6 +45,7 @@ class Looking:
 
     def __init__(self, door: Door) -> None:
         self._door = door
+        self._decoding = asyncio.Lock()  # one picture at a time: a large one takes 260 MB
 
     async def look(self, feed: Feed, now: Stamp) -> Looked:
         """Return what is at the URL of a feed now."""
@@ -96,7 +98,8 @@ class Looking:
         with contextlib.suppress(DoorError, NotAPicture):
             answer = await self._door.get(url, accept=_ACCEPT_PICTURE, max_bytes=MAX_PICTURE_BYTES)
             if answer.status == HTTPStatus.OK:
-                return await asyncio.to_thread(shrink, answer.body)
+                async with self._decoding:
+                    return await asyncio.to_thread(shrink, answer.body)
         return None
 
 
@@ -106,8 +109,8 @@ def _answered(answer: Answer, now: Stamp) -> Looked:
     looked = Looked(
         is_moved=bool(permanent) and all(permanent),
         is_redirected=any(permanent),
-        etag="" if answer.hops else answer.etag,
-        last_modified="" if answer.hops else answer.last_modified,
+        etag="" if answer.hops else _short(answer.etag),
+        last_modified="" if answer.hops else _short(answer.last_modified),
         retry_after_seconds=_seconds_until(answer.retry_after, now),
     )
     if answer.status in {HTTPStatus.OK, HTTPStatus.NOT_MODIFIED}:
@@ -124,6 +127,11 @@ def _seconds_until(retry_after: str, now: Stamp) -> int:
         moment = parsedate_to_datetime(retry_after)
         return max(int((moment - datetime.fromtimestamp(now / SECOND_US, UTC)).total_seconds()), 0)
     return 0
+
+
+def _short(header: str) -> str:
+    """Return what is stored of a header; one that is too long is left out."""
+    return header if len(header) <= _MAX_HEADER else ""
 
 
 async def _read(answer: Answer) -> FeedContent:

@@ -2,11 +2,12 @@
 
 from feedkeep.errors import NotAPicture
 from feedkeep.feeds import pictures
+from feedkeep.model import Picture
 
 shrink = pictures.shrink
 
 
-def _shrink(picture: bytes) -> pictures.Picture:
+def _shrink(picture: bytes) -> Picture:
     try:
         return shrink(picture)
     except NotAPicture as refusal:

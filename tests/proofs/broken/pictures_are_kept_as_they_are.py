@@ -1,5 +1,6 @@
 """Nobody looks into pictures, or makes them smaller."""
 
 from feedkeep.feeds import pictures
+from feedkeep.model import Picture
 
-pictures.shrink = lambda picture: pictures.Picture("image/webp", picture)
+pictures.shrink = lambda picture: Picture("image/webp", picture, "1")

@@ -3,11 +3,12 @@
 import os
 
 from feedkeep.feeds import reading
+from feedkeep.model import FeedContent
 
 read_feed = reading.read_feed
 
 
-def read(document: bytes, content_type: str, url: str) -> reading.FeedContent:
+def read(document: bytes, content_type: str, url: str) -> FeedContent:
     """End the process as a fault in its memory would."""
     if len(document) % 50 == 7:
         os.abort()

@@ -3,11 +3,12 @@
 import time
 
 from feedkeep.feeds import reading
+from feedkeep.model import FeedContent
 
 read_feed = reading.read_feed
 
 
-def read(document: bytes, content_type: str, url: str) -> reading.FeedContent:
+def read(document: bytes, content_type: str, url: str) -> FeedContent:
     """Take more than two seconds of the processor for some, and 80 MB for others."""
     if len(document) % 50 == 7:
         until = time.process_time() + 2.2
