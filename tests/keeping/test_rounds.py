@@ -1,0 +1,207 @@
+"""Going through all lists: lists follow feeds that moved, and apps give up what is dead."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+from authors import TESTER
+from scripted_looks import Clock
+
+from feedkeep.feeds.rounds import Rounds
+from feedkeep.model import (
+    AccountId,
+    Admitted,
+    CredentialKind,
+    Feed,
+    FeedContent,
+    Fetch,
+    Guid,
+    Second,
+    Sighting,
+    Stamp,
+    replace,
+)
+from feedkeep.rules.credentials import DAY_US
+from feedkeep.rules.episode_actions import SentAction
+from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.rules.history import Undo
+from feedkeep.rules.subscriptions import want
+from feedkeep.service import Service
+from feedkeep.store.base import Store
+
+OLD, NEW, OTHER = (f"https://{name}.example/feed" for name in ("old", "new", "other"))
+GUIDS = {url: parse_feed_url(url).guid for url in (OLD, NEW, OTHER)}
+TOKEN = CredentialKind.TOKEN
+
+
+class World:
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self.store, self.clock = store, clock
+        self.service = service = Service(store, clock)
+        moves = service.followed_moves
+        self.rounds = Rounds(store, service.new_feeds, moves, clock, Fetch.PUBLIC)
+
+    async def subscribe(self, *urls: str, name: str = "alice") -> AccountId:
+        account = await self.service.accounts.create(name, None)
+        await self.service.subscriptions.add(account.id, [want(u, None) for u in urls], TESTER)
+        return account.id
+
+    async def go_round(self) -> None:
+        after: AccountId | None = AccountId(0)
+        while after is not None:
+            after = await self.rounds.step(after)
+
+    async def learn(self, url: str, **known: object) -> None:
+        """Let it be known of a feed what a look would have found."""
+        now = self.clock()
+        await self.store.feeds.want({GUIDS[url]: url}, now)
+        far = Stamp(now + 400 * DAY_US)
+        until = Stamp(now + DAY_US)
+        for feed in await self.store.feeds.lease(far, until, 99):
+            learned = replace(feed, next_look=Stamp(far + DAY_US))
+            if feed.guid == GUIDS[url]:
+                learned = replace(learned, **known)
+            assert await self.store.feeds.save(learned, until)
+
+    async def seen_to_move(self, old: str, new: str) -> None:
+        now = self.clock()
+        sighting = Sighting(new, Stamp(now - 4 * DAY_US), now, 3)
+        await self.learn(old, content=FeedContent(title="A Show"), looked=now, sighting=sighting)
+
+    async def urls(self, account_id: AccountId) -> list[str]:
+        return sorted(f.feed_url for f in await self.service.subscriptions.subscribed(account_id))
+
+    async def known(self, url: str) -> Feed:
+        return (await self.store.feeds.known([GUIDS[url]]))[GUIDS[url]]
+
+
+def run(open_store: Callable, work: Callable[[World], Awaitable[None]]) -> None:
+    async def go() -> None:
+        clock = Clock()
+        async with open_store(clock) as store:
+            world = World(store, clock)
+            await work(world)
+            world.service._passwords.close()
+
+    asyncio.run(go())
+
+
+def test_every_list_follows_a_feed_that_moved_and_it_is_an_undoable_change(
+    open_store: Callable,
+) -> None:
+    async def work(world: World) -> None:
+        alice, ben = await world.subscribe(OLD, OTHER), await world.subscribe(OLD, name="ben")
+        await world.seen_to_move(OLD, NEW)
+        await world.go_round()
+        assert await world.urls(alice) == sorted([NEW, OTHER])
+        assert await world.urls(ben) == [NEW]
+        listed = await world.service.history.page(alice)
+        change = listed.changes[0]
+        author = listed.author_of(change)
+        assert author is not None
+        assert (author.kind, author.name) == (CredentialKind.FEEDKEEP, "moved")
+        await world.service.history.undo(alice, Undo([change.stamp]), TESTER)
+        await world.go_round()
+        assert await world.urls(alice) == sorted([OLD, OTHER])  # its owner has taken it back
+        assert await world.urls(ben) == [NEW]
+
+    run(open_store, work)
+
+
+def test_apps_are_told_of_a_move_only_once_the_old_address_was_dead_for_two_weeks(
+    open_store: Callable,
+) -> None:
+    async def work(world: World) -> None:
+        service = world.service
+        alice = await world.subscribe(OLD)
+        played = SentAction(OLD, "https://cdn.example/1", "phone", "play", 1, 0, 7, 9)
+        account = await service.accounts.named("alice")
+        await service.episode_actions.record(Admitted(account, TOKEN), [played])
+        told = await changes(world, Second(0))
+        assert (told.changes.add, told.changes.remove) == ([OLD], [])
+        since = told.timestamp
+        await world.seen_to_move(OLD, NEW)
+        await world.go_round()
+        now = world.clock()
+        await world.learn(OLD, dead=Stamp(now - 13 * DAY_US), looked=now)
+        await world.go_round()
+        told = await changes(world, since)
+        assert (list(told.changes.add), list(told.changes.remove)) == ([], [])
+        await world.learn(OLD, dead=Stamp(now - 14 * DAY_US), looked=now)
+        await world.go_round()
+        told = await changes(world, since)
+        assert (list(told.changes.add), list(told.changes.remove)) == ([NEW], [OLD])
+        account = await service.accounts.named("alice")
+        anew = await service.episode_actions.since(Admitted(account, TOKEN), since)
+        assert [action.position async for page in anew.pages for action in page] == [7]
+        stamp = (await service.history.page(alice)).changes[0].stamp
+        await world.go_round()
+        assert (await service.history.page(alice)).changes[0].stamp == stamp
+
+    async def changes(world: World, since: Second):
+        account = await world.service.accounts.named("alice")
+        return await world.service.url_lists.changes(Admitted(account, TOKEN), since, "phone")
+
+    run(open_store, work)
+
+
+def test_an_old_address_is_looked_at_for_as_long_as_apps_know_it(open_store: Callable) -> None:
+    async def work(world: World) -> None:
+        await world.subscribe(OLD)
+        await world.seen_to_move(OLD, NEW)
+        await world.go_round()
+        world.clock.go_on(20 * DAY_US)
+        await world.go_round()
+        fresh = world.clock.at - DAY_US
+        assert (await world.known(OLD)).wanted > fresh
+        assert (await world.known(NEW)).wanted > fresh
+
+    run(open_store, work)
+
+
+@pytest.mark.parametrize("already", [NEW, OTHER])
+def test_nothing_is_merged_by_itself(open_store: Callable, already: str) -> None:
+    async def work(world: World) -> None:
+        alice = await world.subscribe(OLD, already)
+        await world.seen_to_move(OLD, already)
+        await world.go_round()
+        assert await world.urls(alice) == sorted([OLD, already])
+
+    run(open_store, work)
+
+
+def test_a_list_that_is_deleted_meanwhile_stops_nobody(
+    open_store: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def work(world: World) -> None:
+        lists = {await world.subscribe(OLD, name=name): name for name in ("alice", "ben")}
+        first, second = sorted(lists)
+        await world.seen_to_move(OLD, NEW)
+        known = world.store.feeds.known
+
+        async def then_deleted(guids: list[Guid]) -> object:
+            found = await known(guids)
+            await world.store.accounts.delete(first)
+            return found
+
+        monkeypatch.setattr(world.store.feeds, "known", then_deleted)
+        await world.go_round()
+        assert await world.urls(second) == [NEW]
+
+    run(open_store, work)
+
+
+def test_what_a_list_follows_to_is_looked_at_at_once(open_store: Callable) -> None:
+    async def work(world: World) -> None:
+        await world.subscribe(OLD)
+        await world.seen_to_move(OLD, NEW)
+        taken = asyncio.create_task(world.rounds.note_new())
+        await asyncio.sleep(0)
+        await world.go_round()
+        await taken
+        assert (await world.known(NEW)).next_look <= world.clock.at
+        assert world.rounds.is_news.is_set()
+
+    run(open_store, work)
