@@ -60,9 +60,7 @@ class World:
         far = Stamp(now + 400 * DAY_US)
         until = Stamp(now + DAY_US)
         for feed in await self.store.feeds.lease(far, until, 99):
-            learned = replace(feed, next_look=Stamp(far + DAY_US))
-            if feed.guid == GUIDS[url]:
-                learned = replace(learned, **known)
+            learned = replace(feed, **known) if feed.guid == GUIDS[url] else feed
             assert await self.store.feeds.save(learned, until)
 
     async def seen_to_move(self, old: str, new: str) -> None:

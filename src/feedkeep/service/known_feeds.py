@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 
+import structlog
+
+from feedkeep.errors import StoreUnavailable
 from feedkeep.model import Entry, Feed, Guid, Picture, Subscription
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.store.base import Store
@@ -13,6 +16,9 @@ MAX_NEW = 10_000
 """How many new feeds wait to be noted; further ones are found on the next round."""
 
 _AT_ONCE = 500
+
+
+_log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
 class KnownFeeds:
@@ -28,10 +34,16 @@ class KnownFeeds:
         return {guid: known[feed] for guid, feed in by_feed.items() if feed in known}
 
     async def by_guid(self, guids: Sequence[Guid]) -> Mapping[Guid, Feed]:
-        """Return what is known of feeds, by the guids derived from their URLs."""
+        """Return what is known of feeds, by the guids derived from their URLs.
+
+        That is nothing while it cannot be read: it decorates a list, which is there without it.
+        """
         known: dict[Guid, Feed] = {}
-        for start in range(0, len(guids), _AT_ONCE):
-            known |= await self._store.feeds.known(guids[start : start + _AT_ONCE])
+        try:
+            for start in range(0, len(guids), _AT_ONCE):
+                known |= await self._store.feeds.known(guids[start : start + _AT_ONCE])
+        except StoreUnavailable as error:  # on a cluster, feeds are on other machines than the list
+            _log.warning("what is known of feeds cannot be read", reason=str(error))
         return known
 
     async def picture(self, guid: Guid) -> Picture | None:
