@@ -163,7 +163,7 @@ async def bring_back(
     # of its URLs is not known then.
     moved = {feed for feed, urls in world.urls.items() if len(urls) > 1}
     world.doubled |= moved & (before - after)
-    # If the move was taken back, its URL is another feed's from then on, with what was played of it.
+    # If the move was taken back, its URL is another feed's from then on, with what was played.
     world.parted |= moved
     return after - before
 
