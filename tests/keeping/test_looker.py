@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sys
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
@@ -149,5 +150,17 @@ def test_the_process_is_given_nothing_of_this_ones_environment_but_what_it_needs
         environment = _told(child, "environ")
         assert b"secret" not in environment
         assert b"HTTP_PROXY" not in environment
+
+    run(settings_for(host), work)
+
+
+def test_that_no_process_can_be_started_is_a_failure(
+    web: WebOfHosts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    host = web.host("show.example")
+
+    async def work(looker: Looker) -> None:
+        assert (await looker.look(at(host, "/a"), NOW)).failure is Failure.CRASHED
 
     run(settings_for(host), work)

@@ -139,8 +139,8 @@ class Keeper:
         while waiting:
             try:
                 await self._look_at(*waiting[0])
-            except StoreUnavailable as error:  # its lease ends by itself
-                _log.warning("what a look has found is not stored", reason=str(error))
+            except Exception as error:  # noqa: BLE001 - others wait; and its lease ends by itself
+                _log.warning("what a look has found is not stored", reason=repr(error))
             waiting.popleft()
             self._rounds.is_news.set()
         del self._waiting[host]
@@ -168,6 +168,6 @@ async def _again(work: Callable[[], Awaitable[None]]) -> None:
     while True:
         try:
             await work()
-        except StoreUnavailable as error:
-            _log.warning("feeds cannot be looked at for now", reason=str(error))
+        except Exception as error:  # noqa: BLE001 - it has to go on, whatever it was
+            _log.warning("feeds cannot be looked at for now", reason=repr(error))
             await asyncio.sleep(_SECONDS_AFTER_A_FAILURE)

@@ -41,7 +41,11 @@ class Looker:
 
     async def look(self, feed: Feed, now: Stamp) -> Looked:
         """Return what is at the URL of a feed now."""
-        process = await self._started()
+        try:
+            process = await self._started()
+        except OSError as error:
+            _log.warning("no process for looking at feeds could be started", reason=str(error))
+            return _CRASHED
         number = next(self._numbers)
         report: asyncio.Future[Looked] = asyncio.get_running_loop().create_future()
         self._waiting[number] = report
@@ -59,8 +63,9 @@ class Looker:
 
     async def close(self) -> None:
         """End the process."""
-        if self._process is not None:
+        if self._process is not None and self._reports is not None:
             await self._end(self._process)
+            await self._reports
 
     async def _started(self) -> asyncio.subprocess.Process:
         async with self._starting:
