@@ -7,7 +7,6 @@ whole lists. So a move is carried out only when the feed was seen, on three days
 
 from __future__ import annotations
 
-import contextlib
 from urllib.parse import urlsplit
 
 from feedkeep.errors import FeedkeepError
@@ -79,9 +78,7 @@ def proved_move(feed: Feed) -> FeedUrl | None:
     seen = feed.sighting
     if seen is None or seen.days < DAYS or seen.last < later(seen.first, AT_LEAST_US):
         return None
-    with contextlib.suppress(FeedkeepError):
-        return parse_feed_url(seen.url)
-    return None
+    return parse_feed_url(seen.url)
 
 
 def is_dead(feed: Feed) -> bool:
