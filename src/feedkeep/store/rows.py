@@ -189,14 +189,18 @@ class Rows:
             app_url_until,
         )
 
+    def subscription_of(self, row: Row) -> Subscription:
+        """Return the subscription whose `ENTRY` columns a row has."""
+        subscription = self.entry_of(row)
+        assert isinstance(subscription, Subscription)
+        return subscription
+
     def view_of(self, row: Row) -> View:
         """Return the view of a row: an entry's columns, then those of what it leads to, if any."""
         entry = self.entry_of(row[:_WIDTH])
         if isinstance(entry, Subscription):
             return View(entry, entry)
-        subscription = self.entry_of(row[_WIDTH:])
-        assert isinstance(subscription, Subscription)
-        return View(entry, subscription)
+        return View(entry, self.subscription_of(row[_WIDTH:]))
 
     def found_of(self, row: Row) -> Found:
         """Return what a row has: columns of an account, its token, and a view if one is wanted."""

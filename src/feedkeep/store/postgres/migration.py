@@ -1,4 +1,4 @@
-"""Bringing a PostgreSQL database up to date, and splitting it over a cluster by account."""
+"""Bringing a PostgreSQL database up to date, and splitting it over a cluster."""
 
 from __future__ import annotations
 
@@ -34,6 +34,9 @@ WHERE c.relnamespace = 'feedkeep'::regnamespace
 """
 _BY_ACCOUNT = tuple(table.name for table in TABLES)
 """The tables that split by account; the one that others refer to comes first."""
+
+_BY_FEED = ("feed", "feed_picture")
+"""The tables that split by the guid of a feed, which no account has to itself."""
 
 _EVERYWHERE = ("account_name", "login_grant")
 """The tables with rows that are looked up without an account's id; they are on every machine."""
@@ -125,7 +128,7 @@ async def is_distributed(connection: asyncpg.Connection) -> bool:
 
 
 async def steps_to_distribute(connection: asyncpg.Connection) -> Sequence[Step]:
-    """Return the steps that are still to be taken to split all tables by account.
+    """Return the steps that are still to be taken to split all tables.
 
     Raises:
         StoreUnusable: The database has no Citus.
@@ -138,7 +141,8 @@ async def steps_to_distribute(connection: asyncpg.Connection) -> Sequence[Step]:
         )
     done = await distributed_tables(connection)
     steps = {table: _kept_everywhere(table) for table in _EVERYWHERE}
-    steps |= {table: _split(table) for table in _BY_ACCOUNT}
+    steps |= {table: _split(table, "account_id", _BY_ACCOUNT[0]) for table in _BY_ACCOUNT}
+    steps |= {table: _split(table, "guid", _BY_FEED[0]) for table in _BY_FEED}
     with_rows_here = {name for (name,) in await connection.fetch(_WITH_ROWS_HERE)}
     return [
         *(step for table, step in steps.items() if table not in done),
@@ -152,12 +156,14 @@ def _kept_everywhere(table: str) -> Step:
     )
 
 
-def _split(table: str) -> Step:
-    colocated = "none" if table == _BY_ACCOUNT[0] else f"feedkeep.{_BY_ACCOUNT[0]}"
+def _split(table: str, column: str, first: str) -> Step:
+    """Return the step that splits a table; its rows go where those of the `first` table are."""
+    colocated = "none" if table == first else f"feedkeep.{first}"
+    by = "account" if column == "account_id" else "feed"
     return Step(
-        f"SELECT create_distributed_table('feedkeep.{table}', 'account_id',"
+        f"SELECT create_distributed_table('feedkeep.{table}', '{column}',"
         f" colocate_with => '{colocated}')",
-        f"{table} is split over the machines by account.",
+        f"{table} is split over the machines by {by}.",
     )
 
 

@@ -19,6 +19,7 @@ from feedkeep.store.sqlite.connection import APPLICATION_ID, assert_there, damag
 from feedkeep.store.sqlite.documents import SqliteDocuments
 from feedkeep.store.sqlite.entries import SqliteEntries
 from feedkeep.store.sqlite.episode_actions import SqliteEpisodeActions
+from feedkeep.store.sqlite.feeds import SqliteFeeds
 from feedkeep.store.sqlite.history import SqliteHistory
 from feedkeep.store.sqlite.logins import SqliteLogins
 from feedkeep.store.sqlite.runner import Runner
@@ -33,6 +34,7 @@ class SqliteStore:
         self._runner = runner
         self.entries = SqliteEntries(runner, now)
         self.history = SqliteHistory(runner)
+        self.feeds = SqliteFeeds(runner)
         self.episode_actions = SqliteEpisodeActions(runner, now)
         self.documents = SqliteDocuments(runner)
         self.logins = SqliteLogins(runner)

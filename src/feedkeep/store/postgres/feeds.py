@@ -1,0 +1,269 @@
+"""What is known of feeds in PostgreSQL, where any number of processes share the looking.
+
+On a cluster, feeds are on all its machines, and a transaction is about one feed: so it is a plain
+commit of the machine that has that feed. On one server a transaction is about many feeds. It waits
+for none that another transaction has locked, or locks them in the order of their guids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import asyncpg
+
+from feedkeep.model import AccountId, Feed, Guid, Picture, Stamp, Subscription
+from feedkeep.store.feed_rows import (
+    FEED,
+    MAX_ACCOUNTS,
+    PICTURE,
+    WANTED_AGAIN_US,
+    feed_of,
+    known_column,
+    next_accounts,
+    picture_of,
+    picture_row,
+)
+from feedkeep.store.postgres.changes import changed_rows
+from feedkeep.store.postgres.connections import Connections
+from feedkeep.store.postgres.rows import ROWS
+from feedkeep.store.postgres.runner import Runner
+from feedkeep.store.rows import Row
+from feedkeep.store.tables import ENTRY, columns
+from feedkeep.turns import LONG_LIST, beside
+
+_WRITTEN_AT_ONCE = 100
+"""How many feeds share a transaction on one server."""
+
+_NEVER = 2**63 - 1
+
+# Each is read on all machines, and changes nothing.
+_WANTED = "SELECT f.guid, f.wanted FROM feedkeep.feed f WHERE f.guid = ANY($1::uuid[])"
+_KNOWN = f"SELECT {columns(FEED, 'f')} FROM feedkeep.feed f WHERE f.guid = ANY($1::uuid[])"
+_DUE = """
+SELECT f.guid FROM feedkeep.feed f WHERE f.next_look <= $1 AND f.leased_until <= $1
+ORDER BY f.next_look LIMIT $2
+"""
+_FIRST_FREE = """
+SELECT f.next_look FROM feedkeep.feed f WHERE f.leased_until <= f.next_look
+ORDER BY f.next_look LIMIT 1
+"""
+# All that come before the first one without a lease have one, and are few.
+_FIRST_LEASE_TO_END = """
+SELECT min(f.leased_until) FROM feedkeep.feed f
+WHERE f.next_look <= $1 AND f.leased_until > f.next_look
+"""
+_UNWANTED = "SELECT f.guid FROM feedkeep.feed f WHERE f.wanted < $1 ORDER BY f.wanted LIMIT $2"
+_SOME_ACCOUNTS = """
+SELECT a.account_id, a.subscribed_count FROM feedkeep.account a
+WHERE a.account_id > $1 ORDER BY a.account_id LIMIT $2
+"""
+LOOKS = (_WANTED, _KNOWN, _DUE, _FIRST_FREE, _FIRST_LEASE_TO_END, _UNWANTED, _SOME_ACCOUNTS)
+"""The statements that read rows of all machines."""
+
+_PICTURE = f"SELECT {columns(PICTURE, 'p')} FROM feedkeep.feed_picture p WHERE p.guid = $1"
+_SAVE = """
+UPDATE feedkeep.feed f SET url = $3, next_look = $4, leased_until = 0, failing = $5, known = $6
+WHERE f.guid = $1 AND f.leased_until = $2
+"""
+_SAVE_PICTURE = f"""
+INSERT INTO feedkeep.feed_picture (guid, {columns(PICTURE)}) VALUES ($1, $2, $3, $4)
+ON CONFLICT (guid) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in PICTURE)}
+"""
+
+_ADD = "INSERT INTO feedkeep.feed (guid, url, wanted, next_look)"
+_ADD_ONE = f"{_ADD} VALUES ($1, $2, $3, 0) ON CONFLICT (guid) DO NOTHING"
+_ADD_SOME = f"""
+{_ADD} SELECT w.guid, w.url, $3, 0 FROM unnest($1::uuid[], $2::text[]) AS w (guid, url)
+ORDER BY w.guid ON CONFLICT (guid) DO NOTHING
+"""
+_MARK_ONE = "UPDATE feedkeep.feed f SET wanted = $2 WHERE f.guid = $1 AND f.wanted <= $3"
+_MARK_SOME = """
+WITH held AS MATERIALIZED (
+    SELECT h.guid FROM feedkeep.feed h WHERE h.guid = ANY($1::uuid[]) AND h.wanted <= $3
+    FOR NO KEY UPDATE SKIP LOCKED
+)
+UPDATE feedkeep.feed f SET wanted = $2 FROM held WHERE f.guid = held.guid
+"""
+_LEASE_ONE = f"""
+UPDATE feedkeep.feed f SET leased_until = $2
+WHERE f.guid = $1 AND f.next_look <= $3 AND f.leased_until <= $3 RETURNING {columns(FEED, "f")}
+"""
+_LEASE_SOME = f"""
+WITH due AS MATERIALIZED (
+    SELECT d.guid FROM feedkeep.feed d WHERE d.next_look <= $1 AND d.leased_until <= $1
+    ORDER BY d.next_look LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED
+)
+UPDATE feedkeep.feed f SET leased_until = $2 FROM due WHERE f.guid = due.guid
+RETURNING {columns(FEED, "f")}
+"""
+_GIVE_BACK_ONE = """
+UPDATE feedkeep.feed f SET leased_until = 0 WHERE f.guid = $1 AND f.leased_until = $2
+"""
+_GIVE_BACK_SOME = """
+WITH held AS MATERIALIZED (
+    SELECT h.guid FROM feedkeep.feed h WHERE h.guid = ANY($1::uuid[]) AND h.leased_until = $2
+    ORDER BY h.guid FOR NO KEY UPDATE
+)
+UPDATE feedkeep.feed f SET leased_until = 0 FROM held WHERE f.guid = held.guid
+"""
+# The picture of a feed goes with it.
+_FORGET_ONE = "DELETE FROM feedkeep.feed f WHERE f.guid = $1 AND f.wanted < $2"
+_FORGET_SOME = """
+WITH unwanted AS MATERIALIZED (
+    SELECT u.guid FROM feedkeep.feed u WHERE u.wanted < $1 ORDER BY u.wanted LIMIT $2
+    FOR UPDATE SKIP LOCKED
+)
+DELETE FROM feedkeep.feed f USING unwanted WHERE f.guid = unwanted.guid
+"""
+
+_SUBSCRIBED = f"""
+SELECT e.account_id, {columns(ENTRY, "e")} FROM feedkeep.entry e
+WHERE e.account_id {{is_wanted}} AND e.is_subscribed ORDER BY e.account_id
+"""
+_SUBSCRIBED_OF_ONE = _SUBSCRIBED.format(is_wanted="= $1")
+_SUBSCRIBED_OF_SOME = _SUBSCRIBED.format(is_wanted="= ANY($1::bigint[])")
+
+
+class PostgresFeeds:
+    """The tables `feed` and `feed_picture`."""
+
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
+        self._is_distributed = runner.shape.is_distributed
+
+    async def want(self, urls: Mapping[Guid, str], now: Stamp) -> None:
+        long_ago = now - WANTED_AGAIN_US
+        rows = await self._runner.scan(lambda connections: connections.fetch(_WANTED, list(urls)))
+        known = {Guid(str(guid)): wanted for guid, wanted in rows}
+        # In the order of their guids, and new ones apart: so no two of these wait for each other.
+        new = sorted(urls.keys() - known.keys())
+        marked = sorted(guid for guid, wanted in known.items() if wanted <= long_ago)
+        if self._is_distributed:
+            for guid in new:
+                await self._execute(_ADD_ONE, guid, urls[guid], now)
+            for guid in marked:
+                await self._execute(_MARK_ONE, guid, now, long_ago)
+            return
+        for some in _parts(new):
+            await self._execute(_ADD_SOME, some, [urls[guid] for guid in some], now)
+        for some in _parts(marked):
+            await self._execute(_MARK_SOME, some, now, long_ago)
+
+    async def known(self, guids: Collection[Guid]) -> dict[Guid, Feed]:
+        async def read(connections: Connections) -> list[Feed]:
+            rows = await connections.fetch(_KNOWN, list(guids))
+            return await beside(len(rows) > LONG_LIST, _feeds_of, rows)
+
+        return {feed.guid: feed for feed in await self._runner.scan(read)}
+
+    async def lease(self, now: Stamp, until: Stamp, limit: int) -> list[Feed]:
+        if self._is_distributed:
+            return await self._lease_one_by_one(now, until, limit)
+        feeds = _feeds_of(await self._fetch(_LEASE_SOME, now, until, limit))
+        return sorted(feeds, key=lambda feed: (feed.next_look, feed.guid))
+
+    async def _lease_one_by_one(self, now: Stamp, until: Stamp, limit: int) -> list[Feed]:
+        """No lock reaches over several machines: what is due is looked at again with each lease."""
+        leased: list[Feed] = []
+        while not leased:  # else other processes were faster with all that was found
+            due = await self._runner.scan(lambda connections: connections.fetch(_DUE, now, limit))
+            if not due:
+                break
+            for (guid,) in due:
+                leased.extend(_feeds_of(await self._fetch(_LEASE_ONE, guid, until, now)))
+        return leased
+
+    async def save(self, feed: Feed, leased_until: Stamp, picture: Picture | None = None) -> bool:
+        row = (feed.url, feed.next_look, feed.failing, known_column(feed))
+
+        async def save(connection: asyncpg.Connection) -> bool:
+            done = await connection.execute(_SAVE, feed.guid, leased_until, *row)
+            is_held = changed_rows(done) > 0
+            if is_held and picture is not None:
+                await connection.execute(_SAVE_PICTURE, feed.guid, *picture_row(picture))
+            return is_held
+
+        return await self._runner.write(save)
+
+    async def give_back(self, guids: Collection[Guid], leased_until: Stamp) -> None:
+        if not self._is_distributed:
+            await self._execute(_GIVE_BACK_SOME, list(guids), leased_until)
+            return
+        for guid in guids:
+            await self._execute(_GIVE_BACK_ONE, guid, leased_until)
+
+    async def next_look(self) -> Stamp | None:
+        async def read(connections: Connections) -> Stamp | None:
+            moments = [row[0] for row in await connections.fetch(_FIRST_FREE)]
+            until = min(moments, default=_NEVER)
+            moments += [row[0] for row in await connections.fetch(_FIRST_LEASE_TO_END, until)]
+            return min((moment for moment in moments if moment is not None), default=None)
+
+        return await self._runner.read(read)
+
+    async def picture(self, guid: Guid) -> Picture | None:
+        rows = await self._runner.read(lambda connections: connections.fetch(_PICTURE, guid))
+        return picture_of(rows[0]) if rows else None
+
+    async def forget(self, wanted_before: Stamp, limit: int) -> int:
+        rows = await self._runner.scan(
+            lambda connections: connections.fetch(_UNWANTED, wanted_before, limit)
+        )
+        if not rows:  # as almost always: then there is no commit
+            return 0
+        if not self._is_distributed:
+            return await self._execute(_FORGET_SOME, wanted_before, limit)
+        return sum([await self._execute(_FORGET_ONE, guid, wanted_before) for (guid,) in rows])
+
+    async def subscribed(
+        self, after: AccountId, limit: int
+    ) -> tuple[AccountId | None, list[tuple[AccountId, Subscription]]]:
+        rows = await self._runner.scan(
+            lambda connections: connections.fetch(_SOME_ACCOUNTS, after, MAX_ACCOUNTS)
+        )
+        if not rows:
+            return None, []
+        counts = next_accounts([(AccountId(row[0]), row[1]) for row in rows], limit)
+        with_any = [account_id for account_id, count in counts if count]
+        read = partial(_read_subscribed, account_ids=with_any, one_by_one=self._is_distributed)
+        return counts[-1][0], await self._runner.scan(read)
+
+    async def _fetch(self, statement: str, *arguments: Any) -> Sequence[Row]:
+        """Run a statement in a transaction of its own; return the rows that it wrote."""
+        rows: Sequence[Row] = await self._runner.write(
+            lambda connection: connection.fetch(statement, *arguments)
+        )
+        return rows
+
+    async def _execute(self, statement: str, *arguments: Any) -> int:
+        """Run a statement in a transaction of its own; return how many rows it wrote."""
+        return changed_rows(
+            await self._runner.write(lambda connection: connection.execute(statement, *arguments))
+        )
+
+
+async def _read_subscribed(
+    connections: Connections, account_ids: Sequence[AccountId], *, one_by_one: bool
+) -> list[tuple[AccountId, Subscription]]:
+    """Return all live subscriptions of accounts; on a cluster, each machine reads its own."""
+    if one_by_one:
+        each = [await connections.fetch(_SUBSCRIBED_OF_ONE, one) for one in account_ids]
+        rows = [row for some in each for row in some]
+    else:
+        rows = await connections.fetch(_SUBSCRIBED_OF_SOME, account_ids)
+    return await beside(len(rows) > LONG_LIST, _subscribed_of, rows)
+
+
+def _subscribed_of(rows: Sequence[Row]) -> list[tuple[AccountId, Subscription]]:
+    return [(AccountId(row[0]), ROWS.subscription_of(row[1:])) for row in rows]
+
+
+def _feeds_of(rows: Sequence[Row]) -> list[Feed]:
+    return [feed_of(Guid(str(row[0])), row) for row in rows]
+
+
+def _parts(guids: Sequence[Guid]) -> Iterator[Sequence[Guid]]:
+    for start in range(0, len(guids), _WRITTEN_AT_ONCE):
+        yield guids[start : start + _WRITTEN_AT_ONCE]

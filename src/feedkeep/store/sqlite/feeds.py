@@ -1,0 +1,189 @@
+"""What is known of feeds in SQLite."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import apsw
+
+from feedkeep.model import AccountId, Feed, Guid, Picture, Stamp, Subscription
+from feedkeep.store.feed_rows import (
+    FEED,
+    MAX_ACCOUNTS,
+    PICTURE,
+    WANTED_AGAIN_US,
+    feed_of,
+    known_column,
+    next_accounts,
+    picture_of,
+    picture_row,
+)
+from feedkeep.store.sqlite.connection import one_moment
+from feedkeep.store.sqlite.rows import ROWS, to_bytes, to_guid
+from feedkeep.store.sqlite.runner import Runner
+from feedkeep.store.tables import ENTRY, columns
+from feedkeep.turns import Turns
+
+_FEW_READ = 20
+"""Up to how many feeds are read without a thread: that takes less than a millisecond."""
+
+_WRITTEN_AT_ONCE = 100
+"""How many feeds share a commit, so that other requests need not wait for all of many."""
+
+_WANTED = "SELECT wanted FROM feed WHERE guid = ?"
+_WANT = f"""
+INSERT INTO feed (guid, url, wanted, next_look) VALUES (?, ?, ?, 0)
+ON CONFLICT (guid) DO UPDATE SET wanted = excluded.wanted
+WHERE feed.wanted <= excluded.wanted - {WANTED_AGAIN_US}
+"""
+_KNOWN = f"SELECT {columns(FEED)} FROM feed WHERE guid = ?"
+_DUE = f"""
+SELECT {columns(FEED)} FROM feed WHERE next_look <= ?1 AND leased_until <= ?1
+ORDER BY next_look LIMIT ?2
+"""
+_LEASE = "UPDATE feed SET leased_until = ? WHERE guid = ?"
+_SAVE = """
+UPDATE feed SET url = ?, next_look = ?, leased_until = 0, failing = ?, known = ?
+WHERE guid = ? AND leased_until = ?
+"""
+_SAVE_PICTURE = f"""
+INSERT OR REPLACE INTO feed_picture (guid, {columns(PICTURE)}) VALUES (?, ?, ?, ?)
+"""
+_GIVE_BACK = "UPDATE feed SET leased_until = 0 WHERE guid = ? AND leased_until = ?"
+# All that come before the first one without a lease have one, and are few.
+_NEXT_LOOK = """
+WITH free AS MATERIALIZED (
+    SELECT next_look FROM feed WHERE leased_until <= next_look ORDER BY next_look LIMIT 1
+)
+SELECT min(moment) FROM (
+    SELECT next_look AS moment FROM free
+    UNION ALL
+    SELECT leased_until FROM feed
+    WHERE next_look <= ifnull((SELECT next_look FROM free), 9223372036854775807)
+    AND leased_until > next_look
+)
+"""
+_PICTURE = f"SELECT {columns(PICTURE)} FROM feed_picture WHERE guid = ?"
+_UNWANTED = "SELECT guid FROM feed WHERE wanted < ? ORDER BY wanted LIMIT ?"
+_FORGET = "DELETE FROM feed WHERE guid = ?"  # its picture goes with it
+_SOME_ACCOUNTS = "SELECT id, subscribed_count FROM account WHERE id > ? ORDER BY id LIMIT ?"
+_SUBSCRIBED = f"""
+SELECT account_id, {columns(ENTRY)} FROM entry
+WHERE account_id > ? AND account_id <= ? AND is_subscribed ORDER BY account_id
+"""
+
+
+class SqliteFeeds:
+    """The tables `feed` and `feed_picture`."""
+
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
+
+    async def want(self, urls: Mapping[Guid, str], now: Stamp) -> None:
+        rows = [(to_bytes(guid), url, now) for guid, url in urls.items()]
+        long_ago = now - WANTED_AGAIN_US
+
+        def to_write(connection: apsw.Connection) -> list[tuple[bytes, str, Stamp]]:
+            return [row for row in rows if _is_not_wanted_since(connection, row[0], long_ago)]
+
+        changed = await self._runner.scan(to_write)
+        for start in range(0, len(changed), _WRITTEN_AT_ONCE):
+            some = changed[start : start + _WRITTEN_AT_ONCE]
+            await self._runner.write_in_turns(partial(_want, rows=some))
+
+    async def known(self, guids: Collection[Guid]) -> dict[Guid, Feed]:
+        def read(connection: apsw.Connection) -> dict[Guid, Feed]:
+            with one_moment(connection):
+                rows = ((guid, connection.execute(_KNOWN, (to_bytes(guid),)).get) for guid in guids)
+                return {guid: feed_of(guid, row) for guid, row in rows if row}
+
+        if len(guids) <= _FEW_READ:
+            return self._runner.read(read)
+        return await self._runner.scan(read)
+
+    async def lease(self, now: Stamp, until: Stamp, limit: int) -> list[Feed]:
+        def lease(connection: apsw.Connection) -> Turns[list[Feed]]:
+            feeds = []
+            rows: list[Any] = connection.execute(_DUE, (now, limit)).fetchall()
+            for row in rows:
+                connection.execute(_LEASE, (until, row[0]))
+                feeds.append(feed_of(to_guid(row[0]), row))
+                yield None
+            return feeds
+
+        return await self._runner.write_in_turns(lease)
+
+    async def save(self, feed: Feed, leased_until: Stamp, picture: Picture | None = None) -> bool:
+        guid = to_bytes(feed.guid)
+        row = (feed.url, feed.next_look, feed.failing, known_column(feed), guid, leased_until)
+
+        def save(connection: apsw.Connection) -> bool:
+            connection.execute(_SAVE, row)
+            is_held = connection.changes() > 0
+            if is_held and picture is not None:
+                connection.execute(_SAVE_PICTURE, (guid, *picture_row(picture)))
+            return is_held
+
+        return await self._runner.write(save)
+
+    async def give_back(self, guids: Collection[Guid], leased_until: Stamp) -> None:
+        rows = [(to_bytes(guid), leased_until) for guid in guids]
+        await self._runner.write(lambda connection: connection.executemany(_GIVE_BACK, rows))
+
+    async def next_look(self) -> Stamp | None:
+        moment: Stamp | None = self._runner.read(
+            lambda connection: connection.execute(_NEXT_LOOK).get
+        )
+        return moment
+
+    async def picture(self, guid: Guid) -> Picture | None:
+        wanted = (to_bytes(guid),)
+        row = self._runner.read(lambda connection: connection.execute(_PICTURE, wanted).get)
+        return picture_of(row) if row else None
+
+    async def forget(self, wanted_before: Stamp, limit: int) -> int:
+        def unwanted(connection: apsw.Connection) -> list[Any]:
+            return connection.execute(_UNWANTED, (wanted_before, limit)).fetchall()
+
+        def forget(connection: apsw.Connection) -> Turns[int]:
+            rows = unwanted(connection)
+            for row in rows:
+                connection.execute(_FORGET, row)
+                yield None
+            return len(rows)
+
+        if not self._runner.read(unwanted):  # as almost always: then there is no commit
+            return 0
+        return await self._runner.write_in_turns(forget)
+
+    async def subscribed(
+        self, after: AccountId, limit: int
+    ) -> tuple[AccountId | None, list[tuple[AccountId, Subscription]]]:
+        def read(
+            connection: apsw.Connection,
+        ) -> tuple[AccountId | None, list[tuple[AccountId, Subscription]]]:
+            with one_moment(connection):
+                counts: list[Any] = connection.execute(
+                    _SOME_ACCOUNTS, (after, MAX_ACCOUNTS)
+                ).fetchall()
+                if not counts:
+                    return None, []
+                last, _ = next_accounts(counts, limit)[-1]
+                rows = connection.execute(_SUBSCRIBED, (after, last))
+                return last, [(row[0], ROWS.subscription_of(row[1:])) for row in rows]
+
+        return await self._runner.scan(read)
+
+
+def _is_not_wanted_since(connection: apsw.Connection, guid: bytes, stamp: int) -> bool:
+    """Say whether a feed is not known, or was last wanted at a stamp or before."""
+    wanted = connection.execute(_WANTED, (guid,)).get
+    return wanted is None or wanted <= stamp
+
+
+def _want(connection: apsw.Connection, rows: Sequence[tuple[bytes, str, Stamp]]) -> Turns[None]:
+    for row in rows:
+        connection.execute(_WANT, row)
+        yield None
