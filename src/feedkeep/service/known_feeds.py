@@ -3,29 +3,77 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 
-from feedkeep.model import Entry, Feed, Guid, Picture, Subscription
+from feedkeep.errors import InvalidFeedUrl
+from feedkeep.model import Entry, Feed, Guid, Now, Picture, Stamp, Subscription
+from feedkeep.rules.feed_names import Headline, headline_of
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.store.base import Store
+from feedkeep.turns import LONG_LIST, beside
 
 MAX_NEW = 10_000
 """How many new feeds wait to be noted; further ones are found on the next round."""
 
-_AT_ONCE = 500
+MAX_REMEMBERED = 20_000
+"""Of how many feeds the headlines are remembered: that takes 20 MB."""
+
+_MAX_REMEMBERED_CHARACTERS = 300
+_AT_ONCE = 1_000
+_NOTHING = (None, Stamp(0))
 
 
 class KnownFeeds:
     """Reads what is known of feeds, by the subscriptions that name them."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, now: Now) -> None:
         self._store = store
+        self._now = now
+        self._headlines: dict[str, tuple[Headline, Stamp]] = {}
+
+    async def headlines(self, urls: Iterable[str]) -> Mapping[str, Headline]:
+        """Return what lists show of feeds that are known, by their URLs.
+
+        What is known of a feed stays the same until it is looked at again, so it is remembered
+        until then.
+        """
+        now = self._now()
+        found: dict[str, Headline] = {}
+        others = []
+        for url in urls:
+            headline, until = self._headlines.get(url, _NOTHING)
+            if headline is not None and until > now:
+                found[url] = headline
+            else:
+                others.append(url)
+        if others:
+            known = await self.by_url(others)
+            read = await beside(len(known) > LONG_LIST, _headlines_of, known)
+            found |= read
+            self._remember(read, known)
+        return found
+
+    def _remember(self, read: Mapping[str, Headline], known: Mapping[str, Feed]) -> None:
+        for url, headline in read.items():
+            if len(url) <= _MAX_REMEMBERED_CHARACTERS:
+                self._headlines.pop(url, None)
+                self._headlines[url] = (headline, known[url].next_look)
+        while len(self._headlines) > MAX_REMEMBERED:
+            del self._headlines[next(iter(self._headlines))]
 
     async def of(self, subscriptions: Iterable[Subscription]) -> Mapping[Guid, Feed]:
         """Return what is known of the feeds of subscriptions, by the subscriptions' guids."""
-        by_feed = {s.guid: parse_feed_url(s.feed_url).guid for s in subscriptions}
-        known = await self.by_guid(list(dict.fromkeys(by_feed.values())))
-        return {guid: known[feed] for guid, feed in by_feed.items() if feed in known}
+        urls = {feed.guid: feed.feed_url for feed in subscriptions}
+        known = await self.by_url(urls.values())
+        return {guid: known[url] for guid, url in urls.items() if url in known}
+
+    async def by_url(self, urls: Iterable[str]) -> Mapping[str, Feed]:
+        """Return what is known of feeds, by their URLs; what is no feed URL is passed over."""
+        wanted = list(dict.fromkeys(urls))
+        guids = await beside(len(wanted) > LONG_LIST, _guids_of, wanted)
+        known = await self.by_guid(list(dict.fromkeys(guids.values())))
+        return {url: known[guid] for url, guid in guids.items() if guid in known}
 
     async def by_guid(self, guids: Sequence[Guid]) -> Mapping[Guid, Feed]:
         """Return what is known of feeds, by the guids derived from their URLs."""
@@ -37,6 +85,19 @@ class KnownFeeds:
     async def picture(self, guid: Guid) -> Picture | None:
         """Return the picture of a feed, by the guid derived from its URL."""
         return await self._store.feeds.picture(guid)
+
+
+def _headlines_of(known: Mapping[str, Feed]) -> dict[str, Headline]:
+    return {url: headline_of(feed) for url, feed in known.items()}
+
+
+def _guids_of(urls: Sequence[str]) -> dict[str, Guid]:
+    """Return the guid that is derived from each URL."""
+    guids = {}
+    for url in urls:
+        with contextlib.suppress(InvalidFeedUrl):
+            guids[url] = parse_feed_url(url).guid
+    return guids
 
 
 class NewFeeds:
