@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from urllib.parse import urlsplit
 
-from feedkeep.errors import FeedkeepError, Sentence
+from feedkeep.errors import Sentence
 from feedkeep.model import Failure, Feed, FeedContent, Guid, Stamp, Subscription, Value
 from feedkeep.rules.clock import later
 from feedkeep.rules.credentials import DAY_US
 from feedkeep.rules.feed_urls import FeedUrl, parse_feed_url
-from feedkeep.rules.moves import may_move, proved_move
+from feedkeep.rules.moves import may_move
 from feedkeep.rules.personal_urls import looks_personal
 
 MAX_TITLE = 200
@@ -149,14 +148,9 @@ def short_description(content: FeedContent) -> str:
 
 def moved_to(feed: Feed) -> FeedUrl | None:
     """Return where a feed says that it is now, whether that is proved or not."""
-    proved = proved_move(feed)
-    if proved:
-        return proved
     told = [feed.sighting.url] if feed.sighting else []
-    told += [feed.content.new_feed_url] if feed.content and feed.content.new_feed_url else []
-    with contextlib.suppress(FeedkeepError):
-        return next((parse_feed_url(url) for url in told if may_move(feed.url, url)), None)
-    return None
+    told += [feed.content.new_feed_url] if feed.content else []
+    return next((parse_feed_url(url) for url in told if may_move(feed.url, url)), None)
 
 
 def headline_of(feed: Feed) -> Headline:
