@@ -8,7 +8,7 @@ import zlib
 
 from feedkeep_process import FeedkeepProcess
 
-from feedkeep.model import Feed, FeedContent, Picture, Stamp, replace
+from feedkeep.model import Feed, FeedContent, Picture, Stamp
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.service import Service
 
@@ -54,7 +54,7 @@ async def note(
         "picture": shown.digest if shown else "",
         **fields,
     }
-    feed = replace(leased[guid], **told)
+    feed = Feed(guid, url, leased[guid].wanted, **told)
     assert await feeds.save(feed, Stamp(due + 1), shown)
     return feed
 

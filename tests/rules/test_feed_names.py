@@ -6,20 +6,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedkeep.model import Failure, Feed, FeedContent, Guid, Sighting, Stamp, Subscription
+from feedkeep.model import Failure, Feed, FeedContent, Guid, Sighting, Stamp, Subscription, replace
 from feedkeep.rules.credentials import DAY_US
 from feedkeep.rules.feed_names import (
     MAX_COPIES,
     MAX_SHORT_DESCRIPTION,
     WHY,
+    Card,
     Headline,
     address_of,
+    card_of,
     headline_of,
     line_of,
     moved_to,
     name_of,
     possible_duplicates,
-    short_description,
     title_of,
     trouble_of,
     web_url,
@@ -95,10 +96,17 @@ def test_a_line_is_never_longer_and_can_be_written_anywhere(text: str, limit: in
     assert line.splitlines() in ([line], [])
 
 
-def test_a_description_in_a_list_is_short() -> None:
-    content = FeedContent(description="word " * 1_000)
-    assert len(short_description(content)) <= MAX_SHORT_DESCRIPTION
-    assert short_description(content).endswith("word…")
+def test_a_card_tells_apps_what_is_short_and_safe() -> None:
+    content = FeedContent(
+        title="One\nTwo", description="word " * 1_000, site_url="javascript:alert(1)",
+        picture_url="https://cdn.example/x.jpg", author=RIGHT_TO_LEFT + "Anna",
+    )  # fmt: skip
+    card = card_of(content)
+    assert len(card.description) <= MAX_SHORT_DESCRIPTION
+    assert card.description.endswith("word…")
+    assert replace(card, description="") == Card(
+        "One Two", "", "", "https://cdn.example/x.jpg", "Anna"
+    )
 
 
 @pytest.mark.parametrize(

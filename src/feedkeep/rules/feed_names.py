@@ -16,6 +16,8 @@ from feedkeep.rules.moves import may_move
 from feedkeep.rules.personal_urls import looks_personal
 
 MAX_TITLE = 200
+MAX_DESCRIPTION = 2_000
+MAX_LANGUAGE = 35
 MAX_SHORT_DESCRIPTION = 300
 """How many characters of a description lists have, in which there may be thousands of them."""
 
@@ -92,6 +94,24 @@ class Headline(Value, frozen=True):
     moved_to: Guid | None = None
 
 
+class Card(Value, frozen=True):
+    """What lists for apps tell of a feed that was read; what it does not say is "".
+
+    Attributes:
+        title: One line of at most `MAX_TITLE` characters.
+        description: One line of at most `MAX_SHORT_DESCRIPTION` characters.
+        site_url: The address of its web site, which may become a link.
+        picture_url: The address of its picture, on whichever host.
+        author: As `title`.
+    """
+
+    title: str
+    description: str
+    site_url: str
+    picture_url: str
+    author: str
+
+
 class Trouble(Value, frozen=True):
     """That a feed cannot be read.
 
@@ -141,9 +161,15 @@ def web_url(url: str) -> str:
     return url if is_web and " " not in url else ""
 
 
-def short_description(content: FeedContent) -> str:
-    """Return the beginning of a description, for lists."""
-    return line_of(content.description, MAX_SHORT_DESCRIPTION)
+def card_of(content: FeedContent) -> Card:
+    """Return what lists for apps tell of a feed."""
+    return Card(
+        line_of(content.title, MAX_TITLE),
+        line_of(content.description, MAX_SHORT_DESCRIPTION),
+        web_url(content.site_url),
+        web_url(content.picture_url),
+        line_of(content.author, MAX_TITLE),
+    )
 
 
 def moved_to(feed: Feed) -> FeedUrl | None:

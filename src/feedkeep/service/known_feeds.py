@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 
 from feedkeep.errors import InvalidFeedUrl
 from feedkeep.model import Entry, Feed, Guid, Now, Picture, Stamp, Subscription
-from feedkeep.rules.feed_names import Headline, headline_of
+from feedkeep.rules.feed_names import Card, Headline, card_of, headline_of
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.store.base import Store
 from feedkeep.turns import LONG_LIST, beside
@@ -47,11 +47,17 @@ class KnownFeeds:
                 found[url] = headline
             else:
                 others.append(url)
-        if others:
-            known = await self.by_url(others)
+        async for known in self._in_parts(others):
             read = await beside(len(known) > LONG_LIST, _headlines_of, known)
             found |= read
             self._remember(read, known)
+        return found
+
+    async def cards(self, urls: Iterable[str]) -> Mapping[str, Card]:
+        """Return what lists for apps tell of the feeds that were read, by their URLs."""
+        found: dict[str, Card] = {}
+        async for known in self._in_parts(list(dict.fromkeys(urls))):
+            found |= await beside(len(known) > LONG_LIST, _cards_of, known)
         return found
 
     def _remember(self, read: Mapping[str, Headline], known: Mapping[str, Feed]) -> None:
@@ -62,25 +68,21 @@ class KnownFeeds:
         while len(self._headlines) > MAX_REMEMBERED:
             del self._headlines[next(iter(self._headlines))]
 
-    async def of(self, subscriptions: Iterable[Subscription]) -> Mapping[Guid, Feed]:
-        """Return what is known of the feeds of subscriptions, by the subscriptions' guids."""
-        urls = {feed.guid: feed.feed_url for feed in subscriptions}
-        known = await self.by_url(urls.values())
-        return {guid: known[url] for guid, url in urls.items() if url in known}
+    async def of(self, subscription: Subscription) -> Feed | None:
+        """Return all that is known of the feed of a subscription, if anything is."""
+        guid = parse_feed_url(subscription.feed_url).guid
+        return (await self._store.feeds.known([guid])).get(guid)
 
-    async def by_url(self, urls: Iterable[str]) -> Mapping[str, Feed]:
-        """Return what is known of feeds, by their URLs; what is no feed URL is passed over."""
-        wanted = list(dict.fromkeys(urls))
-        guids = await beside(len(wanted) > LONG_LIST, _guids_of, wanted)
-        known = await self.by_guid(list(dict.fromkeys(guids.values())))
-        return {url: known[guid] for url, guid in guids.items() if guid in known}
+    async def _in_parts(self, urls: Sequence[str]) -> AsyncIterator[Mapping[str, Feed]]:
+        """Yield what is known of feeds, by their URLs; what is no feed URL is passed over.
 
-    async def by_guid(self, guids: Sequence[Guid]) -> Mapping[Guid, Feed]:
-        """Return what is known of feeds, by the guids derived from their URLs."""
-        known: dict[Guid, Feed] = {}
-        for start in range(0, len(guids), _AT_ONCE):
-            known |= await self._store.feeds.known(guids[start : start + _AT_ONCE])
-        return known
+        All that is known of a feed may be some kilobytes, so not all of a long list is held.
+        """
+        for start in range(0, len(urls), _AT_ONCE):
+            some = urls[start : start + _AT_ONCE]
+            guids = await beside(len(some) > LONG_LIST, _guids_of, some)
+            known = await self._store.feeds.known(set(guids.values()))
+            yield {url: known[guid] for url, guid in guids.items() if guid in known}
 
     async def picture(self, guid: Guid) -> Picture | None:
         """Return the picture of a feed, by the guid derived from its URL."""
@@ -89,6 +91,10 @@ class KnownFeeds:
 
 def _headlines_of(known: Mapping[str, Feed]) -> dict[str, Headline]:
     return {url: headline_of(feed) for url, feed in known.items()}
+
+
+def _cards_of(known: Mapping[str, Feed]) -> dict[str, Card]:
+    return {url: card_of(feed.content) for url, feed in known.items() if feed.content}
 
 
 def _guids_of(urls: Sequence[str]) -> dict[str, Guid]:

@@ -7,6 +7,8 @@ from enum import StrEnum
 
 from feedkeep.model import Feed, FeedContent, Fetch, Guid, Stamp, Subscription, Value
 from feedkeep.rules.feed_names import (
+    MAX_DESCRIPTION,
+    MAX_LANGUAGE,
     MAX_TITLE,
     Headline,
     Trouble,
@@ -20,9 +22,6 @@ from feedkeep.rules.feed_names import (
     web_url,
 )
 from feedkeep.rules.personal_urls import may_look_at
-
-MAX_DESCRIPTION = 2_000
-MAX_LANGUAGE = 35
 
 
 class NotFetched(StrEnum):

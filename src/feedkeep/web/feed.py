@@ -120,7 +120,7 @@ class FeedPage(Page):
         guids = [found.guid, *former_guids[:_FORMER_GUIDS]]
         listed = await self.service.history.of_feed(account_id, guids, whole, _CHANGES)
         now, known, feeds = self.service.now(), self.service.known_feeds, live(whole)
-        feed = (await known.of([found])).get(found.guid)
+        feed = await known.of(found)
         headlines = await known.headlines(feed.feed_url for feed in feeds)
         is_long = len(feeds) > LONG_LIST
         told = about(found, feed, self.settings.fetch, now)
