@@ -151,7 +151,9 @@ def line_of(text: str, limit: int) -> str:
 
     It has no control characters, nor any that turn the direction of the text around it.
     """
-    line = text.translate(_NOT_IN_A_LINE).strip()
+    line = text
+    if not text.isprintable() or "  " in text or text != text.strip():  # few are like that
+        line = " ".join(text.translate(_NOT_IN_A_LINE).split())
     return line if len(line) <= limit else f"{line[: limit - 1].rstrip()}…"
 
 
@@ -175,7 +177,7 @@ def card_of(content: FeedContent) -> Card:
 def moved_to(feed: Feed) -> FeedUrl | None:
     """Return where a feed says that it is now, whether that is proved or not."""
     told = [feed.sighting.url] if feed.sighting else []
-    told += [feed.content.new_feed_url] if feed.content else []
+    told += [feed.content.new_feed_url] if feed.content and feed.content.new_feed_url else []
     return next((parse_feed_url(url) for url in told if may_move(feed.url, url)), None)
 
 
