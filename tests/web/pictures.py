@@ -36,10 +36,6 @@ FEEDS = {
     "https://www.theguardian.com/science/series/science/podcast.xml": "Science Weekly",
 }
 WITHOUT_PICTURE = ("LWN.net", "Rust Blog")
-ABOUT = (
-    "A daily briefing for everybody who makes podcasts or listens to them: what is new in apps and"
-    " at hosts, which numbers moved, and what is on this week."
-)
 SHAPES = (
     '<circle cx="150" cy="150" r="68" fill="none" stroke="{light}" stroke-width="48"/>',
     '<path d="M0 300 300 0v300z" fill="{light}"/><circle cx="96" cy="96" r="40" fill="{light}"/>',
@@ -82,10 +78,7 @@ def know_all(browser: Browser, process: FeedkeepProcess) -> None:
     """Let the service know the feeds, as after a day."""
     for number, (url, title) in enumerate(FEEDS.items()):
         shown = None if title in WITHOUT_PICTURE else cover(browser, number)
-        know(
-            process, url, title, shown=shown, description=ABOUT, language="en",
-            site_url=url.rsplit("/", 1)[0], author="Podnews LLC",
-        )  # fmt: skip
+        know(process, url, title, shown=shown)
 
 
 def take(visitor: Visitor, file: Path) -> None:

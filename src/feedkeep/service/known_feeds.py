@@ -53,6 +53,10 @@ class KnownFeeds:
             self._remember(read, known)
         return found
 
+    def forget(self) -> None:
+        """Forget what is remembered, so that it is read anew."""
+        self._headlines.clear()
+
     async def cards(self, urls: Iterable[str]) -> Mapping[str, Card]:
         """Return what lists for apps tell of the feeds that were read, by their URLs."""
         found: dict[str, Card] = {}

@@ -55,6 +55,9 @@ def test_titles_are_remembered_until_the_next_look(open_store: Callable) -> None
         assert await titles() == {URLS[0]: "First", LONG: "First"}
         # Nothing is remembered of what nobody knows, nor of addresses that fill the memory.
         assert asked == [{guid(url) for url in [*URLS[1:], LONG]}]
+        known.forget()
+        assert await titles() == {URLS[0]: "First", LONG: "First"}
+        assert guid(URLS[0]) in asked[-1]
         clock.go_on(DAY)
         await look(store, clock, "Second", URLS[0])
         assert (await titles())[URLS[0]] == "Second"
