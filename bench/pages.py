@@ -10,16 +10,27 @@ from typing import Any
 
 import msgspec
 
-from feedkeep.assembly import open_service
+from feedkeep import wall_clock
+from feedkeep.assembly import open_service, open_store
 from feedkeep.edges import edges
 from feedkeep.http.application import Application
 from feedkeep.http.problems import OK
-from feedkeep.model import Author, CredentialKind
+from feedkeep.model import Author, CredentialKind, FeedContent, replace
+from feedkeep.rules.clock import later
+from feedkeep.rules.credentials import DAY_US
+from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.subscriptions import want
 from feedkeep.settings import Settings
 
 SIZES = (100, 1_000)
-PAGES = {"my feeds": "/", "my apps": "/apps", "my account": "/account", "sign-in": "/sign-in"}
+ANEW = "my feeds, anew"
+PAGES = {
+    "my feeds": "/",
+    ANEW: "/",
+    "my apps": "/apps",
+    "my account": "/account",
+    "sign-in": "/sign-in",
+}
 
 
 class Cost(msgspec.Struct, frozen=True):
@@ -39,15 +50,20 @@ class Cost(msgspec.Struct, frozen=True):
 
 
 async def measure(folder: Path, rounds: int) -> list[Cost]:
-    """Return what each page costs on SQLite, for accounts of two sizes with 20 apps each."""
+    """Return what each page costs on SQLite, for accounts of two sizes with 20 apps each.
+
+    All feeds have a title and a picture, and are known since a page was made before; "anew" is the
+    page after all of them were looked at again, as once a day.
+    """
     settings = Settings(database=f"sqlite:///{folder}/pages.db")
     costs = []
+    await _know(settings, [_url(number) for number in range(max(SIZES))])
     async with open_service(settings) as service:
         application = Application(edges(service, settings), settings)
         for size in SIZES:
             account = await service.accounts.create(f"with{size}", "a password for the bench")
             bench = Author(CredentialKind.COMMAND)
-            urls = [f"https://feeds.example/podcasts/{number}/rss.xml" for number in range(size)]
+            urls = [_url(number) for number in range(size)]
             await service.subscriptions.add(account.id, [want(url, None) for url in urls], bench)
             for number in range(20):
                 await service.tokens.create(account.name, f"app {number}", None)
@@ -55,6 +71,8 @@ async def measure(folder: Path, rounds: int) -> list[Cost]:
             for page, path in PAGES.items():
                 taken, length = [], 0
                 for _ in range(4 * rounds):
+                    if page == ANEW:
+                        service.known_feeds.forget()
                     begun = time.process_time()
                     length = await _load(application, path, session.text)
                     taken.append(time.process_time() - begun)
@@ -70,6 +88,28 @@ def table(costs: list[Cost]) -> str:
         for cost in costs
     ]
     return "\n".join(lines) + "\n"
+
+
+async def _know(settings: Settings, urls: list[str]) -> None:
+    """Let a database know feeds, as after a look at each."""
+    store = await open_store(settings)
+    now = wall_clock.now()
+    until = later(now, DAY_US)
+    await store.feeds.want({parse_feed_url(url).guid: url for url in urls}, now)
+    for feed in await store.feeds.lease(now, until, len(urls)):
+        content = FeedContent(
+            title=f"A podcast, which has the title {feed.guid[:8]}",
+            description="What it is about, in some more words. " * 20,
+            podcast_guid=feed.guid,
+            items=tuple(f"{number:016x}" for number in range(50)),
+        )
+        found = replace(feed, content=content, looked=now, next_look=until, picture=feed.guid[:16])
+        await store.feeds.save(found, until)
+    await store.close()
+
+
+def _url(number: int) -> str:
+    return f"https://feeds.example/podcasts/{number}/rss.xml"
 
 
 async def _load(application: Application, path: str, session: str) -> int:

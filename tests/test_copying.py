@@ -49,7 +49,7 @@ def exports(url: str) -> Iterator[bytes]:
     async def go() -> list[bytes]:
         store = await open_store(Settings(database=url))
         found = [
-            write_feed_list(subscribed(await store.entries.whole(account.id)), Format.JSON)
+            write_feed_list(subscribed(await store.entries.whole(account.id)), Format.JSON, {})
             for account in await store.accounts.all()
         ]
         await store.close()

@@ -45,6 +45,7 @@ def test_help_reads_like_a_manual(offline: FeedkeepProcess) -> None:
         "serve",
         "account",
         "token",
+        "list",
         "import",
         "export",
         "migrate",

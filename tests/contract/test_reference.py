@@ -212,6 +212,7 @@ def test_two_parts_of_the_document_cannot_define_the_same_thing() -> None:
     [
         ("AddReply", wire.AddReply),
         ("Entry", wire.SubscriptionReply),
+        ("Feed", wire.FeedReply),
         ("UpdateReply", wire.UpdateReply),
         ("Page", wire.PageReply),
         ("DeletedReply", wire.DeletedReply),

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from feedkeep.errors import InvalidInput
+from feedkeep.formats import opml
 from feedkeep.formats.feed_list import Format, read_feed_list, write_feed_list
 from feedkeep.formats.listed_feed import ListedFeed
-from feedkeep.model import Guid, Subscription
+from feedkeep.model import FeedContent, Guid, Subscription, replace
+from feedkeep.rules.feed_names import Card, card_of
 from feedkeep.rules.feed_urls import parse_feed_url
 
 NESTED = """<?xml version="1.0" encoding="{encoding}"?>
@@ -167,22 +171,61 @@ def test_what_is_written_is_read_back(kind: Format) -> None:
         subscription("https://user:pw@ünï.example/"),
         subscription("https://b.example", guid),
     ]
-    read = read_feed_list(write_feed_list(listed, kind)).feeds
+    read = read_feed_list(write_feed_list(listed, kind, {})).feeds
     assert [feed.feed_url for feed in read] == [item.feed_url for item in listed]
     if kind is not Format.URLS:
         assert read[2].guid == guid
 
 
 def test_opml_keeps_the_guid_only_where_the_url_does_not_give_it() -> None:
-    written = write_feed_list([subscription("https://a.example")], Format.OPML)
+    written = write_feed_list([subscription("https://a.example")], Format.OPML, {})
     assert b"podcast:guid" not in written
+
+
+A = "https://a.example"
+CARD = Card('Q & A: "1 < 2"', "What's new?", "https://a.example/?x=1&y=2", "", "Anna")
+
+
+def test_opml_has_titles_as_podcast_apps_read_them() -> None:
+    listed = [subscription(A), subscription("https://b.example")]
+    written = write_feed_list(listed, Format.OPML, {A: CARD}).decode()
+    assert (
+        """<outline type="rss" text='Q &amp; A: "1 &lt; 2"' title='Q &amp; A: "1 &lt; 2"'"""
+        """ htmlUrl="https://a.example/?x=1&amp;y=2" description="What's new?" xmlUrl="https"""
+    ) in written
+    assert '<outline type="rss" text="https://b.example" xmlUrl="https://b.example"/>' in written
+    assert [feed.feed_url for feed in read_feed_list(written.encode()).feeds] == [
+        A, "https://b.example",
+    ]  # fmt: skip
+
+
+def test_what_a_feed_does_not_say_is_in_no_attribute() -> None:
+    cards = {A: replace(CARD, site_url="", description="")}
+    written = write_feed_list([subscription(A)], Format.OPML, cards)
+    assert b"htmlUrl" not in written
+    assert b"description" not in written
+    assert b' title="' not in write_feed_list(
+        [subscription(A)], Format.OPML, {A: replace(CARD, title="")}
+    )
+
+
+@given(st.text())
+def test_whatever_a_feed_calls_itself_the_list_can_be_read_back(text: str) -> None:
+    card = card_of(FeedContent(text, text, f"https://a.example/{text}", "", "", text))
+    written = write_feed_list([subscription(A)], Format.OPML, {A: card})
+    assert [feed.feed_url for feed in opml.read_whole(written)] == [A]
+
+
+@pytest.mark.parametrize("kind", [Format.JSON, Format.URLS])
+def test_other_formats_have_no_titles(kind: Format) -> None:
+    assert b"new?" not in write_feed_list([subscription(A)], kind, {A: CARD})
 
 
 def test_a_url_that_xml_does_not_allow_is_refused() -> None:
     odd = [subscription("https://a.example/\uffff")]
     with pytest.raises(InvalidInput, match="XML does not allow; export as json or urls"):
-        write_feed_list(odd, Format.OPML)
-    assert len(read_feed_list(write_feed_list(odd, Format.JSON)).feeds) == 1
+        write_feed_list(odd, Format.OPML, {})
+    assert len(read_feed_list(write_feed_list(odd, Format.JSON, {})).feeds) == 1
 
 
 def test_from_xml_that_real_apps_break_every_feed_is_read_with_a_warning() -> None:

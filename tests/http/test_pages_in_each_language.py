@@ -23,6 +23,7 @@ from feedkeep.model import (
     AccountId,
     Counts,
     CredentialKind,
+    Failure,
     Guid,
     Person,
     Preferences,
@@ -35,12 +36,14 @@ from feedkeep.model import (
 )
 from feedkeep.rules.apps import AppKind, ConnectedApp
 from feedkeep.rules.credentials import apps_that_refuse
+from feedkeep.rules.feed_names import WHY, Headline, Trouble
 from feedkeep.rules.list_changes import What
 from feedkeep.service import Health
+from feedkeep.web.about import About, NotFetched, Twin
 from feedkeep.web.apps import GUIDES
 from feedkeep.web.changes import Change, Line, ShownWipe, Who
 from feedkeep.web.imports import Preview
-from feedkeep.web.rows import Listing, row_of
+from feedkeep.web.rows import Listing, Show, row_of
 
 SOURCE = Path(__file__).parents[2] / "src" / "feedkeep"
 LOCALE = SOURCE / "http" / "pages" / "locale"
@@ -87,15 +90,18 @@ NOTES: dict[str, list[dict[str, Any]]] = {
 
 
 def listed(*feeds: Subscription, page: int = 1, pages: int = 1) -> Listing:
-    return Listing([row_of(feed) for feed in feeds], len(feeds), page, pages)
+    return Listing([row_of(feed, None, NOW) for feed in feeds], len(feeds), page, pages)
 
 
 def app(kind: AppKind, scope: Scope, last_used: int | None, name: str = "1") -> ConnectedApp:
     return ConnectedApp([TokenId(1)], name, kind, NOW, last_used and Stamp(NOW - last_used), scope)
 
 
+FAILING = Headline(FEED.guid, "1", "1", Stamp(0), 9, Failure.GONE)
+ODD = row_of(FEED, FAILING, NOW, is_twice=True)
 FEEDS: dict[str, Any] = {
     "listing": listed(FEED),
+    "shown": Show.SUBSCRIBED,
     "is_subscribed": True,
     "order": "title",
     "query": "",
@@ -169,7 +175,10 @@ ACCOUNT: dict[str, Any] = {
 }
 FEED_PAGE: dict[str, Any] = {
     "feed": FEED,
-    "row": row_of(FEED),
+    "row": row_of(FEED, None, NOW),
+    "about": About(not_fetched=NotFetched.SOON),
+    "may_move": False,
+    "twins": [],
     "former_urls": ["https://b.example"],
     "former_guids": [FEED.guid],
     "lines": LINES[:1],
@@ -177,6 +186,11 @@ FEED_PAGE: dict[str, Any] = {
     "has_more": True,
     "now": NOW,
 }
+KNOWN = About(
+    "1", "https://a.example", "de-AT", "2", None, NOW, Stamp(NOW - DAY), "a.example", NOW,
+    moved_to="https://c.example/1",
+)  # fmt: skip
+TWINS = [Twin(FEED.guid, LINK, FEED.guid, "3", LINK, kept) for kept in (True, False)]
 PEOPLE: dict[str, Any] = {
     "people": [Person(ZOE, None), Person(BEN, NOW), Person(BEN, Stamp(NOW - DAY))],
     "has_more": True,
@@ -225,11 +239,21 @@ STATES: dict[str, list[dict[str, Any]]] = {
     ],
     "web/feed.html": [
         FEED_PAGE,
+        *(FEED_PAGE | {"about": About(not_fetched=why)} for why in NotFetched),
+        *(FEED_PAGE | {"about": KNOWN, "row": ODD, "may_move": may} for may in (True, False)),
+        *(FEED_PAGE | {"about": replace(KNOWN, trouble=Trouble(NOW, why))} for why in WHY.values()),
+        FEED_PAGE | {"about": KNOWN, "twins": TWINS},
         FEED_PAGE | {"feed": GONE, "problems": {"new_url": TOO_LONG, "other_url": TOO_LONG}},
     ],
     "web/feeds.html": [
         FEEDS,
-        FEEDS | {"is_subscribed": False, "listing": listed(GONE)},
+        FEEDS | {"is_subscribed": False, "shown": Show.UNSUBSCRIBED, "listing": listed(GONE)},
+        *(
+            FEEDS | {"shown": show, "listing": Listing([ODD], 1, 1, 1, count, count)}
+            for show in (Show.SUBSCRIBED, Show.FAILING, Show.TWICE)
+            for count in (1, 2)
+        ),
+        *(FEEDS | {"shown": show, "listing": listed()} for show in (Show.FAILING, Show.TWICE)),
         FEEDS | {"listing": listed(), "query": "x"},
         FEEDS | {"listing": listed()},
         FEEDS | {"listing": listed(), "is_subscribed": False},

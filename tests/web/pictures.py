@@ -11,27 +11,41 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from feedkeep_process import FeedkeepProcess
+from known_feeds import know, picture
 from playwright.sync_api import Browser, sync_playwright
 from visitor import Visitor, chromium_path, launched
+
+from feedkeep.model import Picture
 
 PUBLIC_URL = "https://feeds.example.org"
 NAME, PASSWORD = "anna", "correct horse battery"
 PHONE = 390
 SHARPNESS = 1.5
-FEEDS = [
-    "https://podnews.net/rss",
-    "https://atp.fm/rss",
-    "https://changelog.com/podcast/feed",
-    "https://talkpython.fm/episodes/rss",
-    "https://realpython.com/podcasts/rpp/feed",
-    "https://xkcd.com/atom.xml",
-    "https://lwn.net/headlines/rss",
-    "https://blog.rust-lang.org/feed.xml",
-    "https://feeds.npr.org/510289/podcast.xml",
-    "https://feeds.megaphone.fm/darknetdiaries",
-    "https://logbuch-netzpolitik.de/feed/opus",
-    "https://www.theguardian.com/science/series/science/podcast.xml",
-]
+FEEDS = {
+    "https://podnews.net/rss": "Podnews Daily",
+    "https://atp.fm/rss": "Accidental Tech Podcast",
+    "https://changelog.com/podcast/feed": "The Changelog",
+    "https://talkpython.fm/episodes/rss": "Talk Python To Me",
+    "https://realpython.com/podcasts/rpp/feed": "The Real Python Podcast",
+    "https://xkcd.com/atom.xml": "xkcd.com",
+    "https://lwn.net/headlines/rss": "LWN.net",
+    "https://blog.rust-lang.org/feed.xml": "Rust Blog",
+    "https://feeds.npr.org/510289/podcast.xml": "Planet Money",
+    "https://feeds.megaphone.fm/darknetdiaries": "Darknet Diaries",
+    "https://logbuch-netzpolitik.de/feed/opus": "Logbuch:Netzpolitik",
+    "https://www.theguardian.com/science/series/science/podcast.xml": "Science Weekly",
+}
+WITHOUT_PICTURE = ("LWN.net", "Rust Blog")
+SHAPES = (
+    '<circle cx="150" cy="150" r="68" fill="none" stroke="{light}" stroke-width="48"/>',
+    '<path d="M0 300 300 0v300z" fill="{light}"/><circle cx="96" cy="96" r="40" fill="{light}"/>',
+    '<path d="M40 210h40V90H40zM110 240h40V60h-40zM180 190h40v-80h-40z" fill="{light}"/>',
+    '<path d="M60 60h180v120H130l-40 50v-50H60z" fill="{light}"/>',
+    '<path d="M150 40 260 240H40z" fill="{light}"/><path d="M150 130 200 220H100z" fill="{dark}"/>',
+)
+"""Covers of our own, since those of the feeds belong to others."""
+
+
 LIST = """<opml version="2.0"><body>
 <outline xmlUrl="https://overreacted.io/rss.xml"/>
 <outline xmlUrl="https://feeds.feedburner.com/codinghorror"/>
@@ -42,6 +56,29 @@ LIST = """<opml version="2.0"><body>
 <outline xmlUrl="feeds.npr.org/500005/podcast.xml"/>
 <outline xmlUrl="file:///home/anna/recordings.xml"/>
 </body></opml>"""
+
+
+def cover(browser: Browser, number: int) -> Picture:
+    """Draw a picture for a feed."""
+    page = browser.new_page(viewport={"width": 300, "height": 300})
+    hue = number * 67 % 360
+    shape = SHAPES[number % len(SHAPES)].format(
+        light=f"hsl({hue} 70% 82%)", dark=f"hsl({hue} 55% 34%)"
+    )
+    page.set_content(
+        f"<style>body{{margin:0;background:hsl({hue} 55% 34%)}}</style>"
+        f'<svg width="300" height="300">{shape}</svg>'
+    )
+    drawn = picture(page.screenshot())
+    page.close()
+    return drawn
+
+
+def know_all(browser: Browser, process: FeedkeepProcess) -> None:
+    """Let the service know the feeds, as after a day."""
+    for number, (url, title) in enumerate(FEEDS.items()):
+        shown = None if title in WITHOUT_PICTURE else cover(browser, number)
+        know(process, url, title, shown=shown)
 
 
 def take(visitor: Visitor, file: Path) -> None:
@@ -55,8 +92,10 @@ def take_all(browser: Browser, process: FeedkeepProcess, folder: Path) -> None:
     assert found
     anna = Visitor(browser, process.base_url, sharpness=SHARPNESS)
     anna.sign_up(found[0], NAME, PASSWORD)
+    know_all(browser, process)
     anna.add(*FEEDS)
     anna.sees_many("Added %(number)s feed.", "Added %(number)s feeds.", len(FEEDS))
+    anna.has_pictures(len(FEEDS) - len(WITHOUT_PICTURE))
     take(anna, folder / "feeds.png")
 
     anna.follow("Import")
@@ -78,6 +117,7 @@ def take_all(browser: Browser, process: FeedkeepProcess, folder: Path) -> None:
     )
     phone.sign_in(NAME, PASSWORD)
     phone.sees_many("%(number)s feed", "%(number)s feeds", len(FEEDS))
+    phone.has_pictures(1)
     take(phone, folder / "phone.png")
     phone.close()
 

@@ -7,7 +7,17 @@ import pytest
 from feedkeep.model import Author, CredentialKind, Guid, Stamp
 from feedkeep.rules.list_changes import FeedChange, ListChange, What
 from feedkeep.service.history import ListedChanges
-from feedkeep.web.changes import Change, Who, change_of, lines_of, product, who_of
+from feedkeep.web.changes import (
+    FEEDS_OF_A_CHANGE,
+    Change,
+    Who,
+    change_of,
+    lines_of,
+    product,
+    shown_urls,
+    urls_of,
+    who_of,
+)
 
 GUID = Guid("9b024349-ccf0-5f69-a609-6b82873eab3c")
 APP = CredentialKind.SESSION
@@ -62,7 +72,7 @@ def test_a_device_is_called_as_its_owner_calls_it(device: str, expected: tuple[s
 
 def test_the_steps_of_a_request_are_one_line_and_others_are_not() -> None:
     lines = lines_of(
-        listed((6, "a", 1), (5, "b", 2), (4, "b", 3), (3, "a", 1), (2, "", 1), (1, "", 1)), {}
+        listed((6, "a", 1), (5, "b", 2), (4, "b", 3), (3, "a", 1), (2, "", 1), (1, "", 1)), {}, {}
     )
     assert [list(line.stamps) for line in lines] == [[6], [5, 4], [3], [2], [1]]
     assert [line.total for line in lines] == [1, 5, 1, 1, 1]
@@ -72,15 +82,15 @@ def test_the_steps_of_a_request_are_one_line_and_others_are_not() -> None:
 
 def test_a_request_that_may_go_on_is_left_to_the_next_page_unless_it_is_the_only_one() -> None:
     assert [
-        line.stamps for line in lines_of(listed((2, "a", 1), (1, "b", 1), has_more=True), {})
+        line.stamps for line in lines_of(listed((2, "a", 1), (1, "b", 1), has_more=True), {}, {})
     ] == [[2]]
     assert [
-        line.stamps for line in lines_of(listed((2, "a", 1), (1, "a", 1), has_more=True), {})
+        line.stamps for line in lines_of(listed((2, "a", 1), (1, "a", 1), has_more=True), {}, {})
     ] == [[2, 1]]
 
 
 def test_a_page_of_long_changes_is_bounded() -> None:
-    lines = lines_of(listed(*((100 - n, f"{n}", 300) for n in range(10)), (1, "x", 1)), {})
+    lines = lines_of(listed(*((100 - n, f"{n}", 300) for n in range(10)), (1, "x", 1)), {}, {})
     assert [len(line.feeds) for line in lines] == [200] * 5 + [0] * 5 + [1]
     assert {line.total for line in lines} == {300, 1}
 
@@ -88,6 +98,37 @@ def test_a_page_of_long_changes_is_bounded() -> None:
 def test_a_move_between_two_spellings_of_an_address_shows_all_of_both() -> None:
     moved = FeedChange(What.MOVED, GUID, "https://a.example/feed", "http://a.example/feed")
     expected = Change(What.MOVED, GUID, "https://a.example/feed", "http://a.example/feed")
-    assert change_of(moved) == expected
+    assert change_of(moved, {}) == expected
     long = FeedChange(What.ADDED, GUID, "https://a.example/" + "x" * 200)
-    assert len(change_of(long).name) == 101
+    assert len(change_of(long, {}).name) == 101
+
+
+A, B = "https://a.example/feed", "https://b.example/feed"
+
+
+@pytest.mark.parametrize(
+    ("what", "titles", "name", "other"),
+    [
+        (What.ADDED, {A: "Radio"}, "Radio", ""),
+        (What.ADDED, {B: "Radio"}, "a.example/feed", ""),
+        (What.RENAMED, {A: "Radio", B: "No"}, "Radio", ""),
+        (What.MOVED, {A: "Radio"}, "a.example/feed", "Radio"),
+        (What.MOVED, {B: "Radio"}, "a.example/feed", "Radio"),
+        (What.MOVED, {}, "a.example/feed", "b.example/feed"),
+        (What.MERGED, {A: "Radio", B: "News"}, "Radio", "News"),
+        (What.MERGED, {A: "Radio", B: "Radio"}, "Radio", "b.example/feed"),
+    ],
+)
+def test_feeds_are_called_by_their_titles_and_a_moved_one_tells_where_it_is(
+    what: What, titles: dict[str, str], name: str, other: str
+) -> None:
+    assert change_of(FeedChange(what, GUID, A, B), titles) == Change(what, GUID, name, other)
+
+
+def test_only_addresses_that_a_page_names_are_looked_up() -> None:
+    changes = [
+        FeedChange(What.MOVED, GUID, "https://new.example", "https://old.example"),
+        FeedChange(What.RENAMED, GUID, A, "a former guid"),
+    ]
+    assert urls_of(changes) == {"https://new.example", "https://old.example", A}
+    assert len(shown_urls(listed((1, "a", 300)))) == FEEDS_OF_A_CHANGE

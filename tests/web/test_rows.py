@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from feedkeep.formats.listed_feed import ListedFeed
-from feedkeep.model import Counts, Guid, Pointer, Snapshot, Stamp, Subscription
+from feedkeep.model import Counts, Failure, Guid, Pointer, Snapshot, Stamp, Subscription
+from feedkeep.rules.credentials import DAY_US
+from feedkeep.rules.feed_names import Headline
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.web.imports import preview_of
-from feedkeep.web.rows import ROWS_ON_A_PAGE, Order, listing, row_of, titled
+from feedkeep.web.rows import ROWS_ON_A_PAGE, Listing, Order, Row, Show, listing, row_of
+
+NOW = Stamp(100 * DAY_US)
+A, B, C = "https://a.example/feed", "https://b.example/feed", "https://c.example/feed"
+
+
+def headline(url: str, title: str = "", **fields: object) -> Headline:
+    return Headline(parse_feed_url(url).guid, title, **fields)
 
 
 def feed(url: str, is_subscribed: bool = True, stamp: int = 1) -> Subscription:
@@ -24,12 +33,27 @@ def snapshot(*entries: Subscription | Pointer) -> Snapshot:
     return Snapshot({entry.guid: entry for entry in entries}, Stamp(9), Stamp(9), Counts())
 
 
+def row(url: str, known: Headline | None = None) -> Row:
+    return row_of(feed(url), known, NOW)
+
+
+def listed(
+    whole: Snapshot,
+    known: Mapping[str, Headline] | None = None,
+    show: Show = Show.SUBSCRIBED,
+    order: Order = Order.TITLE,
+    words: str = "",
+    page: int = 1,
+) -> Listing:
+    return listing(whole, known or {}, NOW, show=show, order=order, words=words, page=page)
+
+
 @pytest.mark.parametrize(
     ("url", "title", "host", "letter"),
     [
         ("https://www.a.example/feed/", "a.example/feed", "a.example", "A"),
         ("HTTP://B.example:8080/x?y", "B.example:8080/x?y", "b.example", "B"),
-        ("https://user@c.example", "user@c.example", "c.example", "U"),
+        ("https://user@c.example", "c.example", "c.example", "C"),
         ("https://[::1]/feed", "[::1]/feed", "::1", "1"),
         ("https://ünï.example", "ünï.example", "ünï.example", "Ü"),
         ("https://ß.example", "ß.example", "ß.example", "S"),
@@ -39,20 +63,16 @@ def snapshot(*entries: Subscription | Pointer) -> Snapshot:
 def test_a_row_is_called_by_its_address_and_has_the_first_letter(
     url: str, title: str, host: str, letter: str
 ) -> None:
-    row = row_of(feed(url))
-    assert (row.title, row.host, row.letter) == (title, host, letter)
+    found = row(url)
+    assert (found.title, found.host, found.letter) == (title, "", letter)
+    assert row(url, headline(url, "Zebras")).host == host
 
 
 def test_all_feeds_of_a_host_have_one_colour() -> None:
-    colours = {row_of(feed(f"https://{www}a.example/{n}")).colour
+    colours = {row(f"https://{www}a.example/{n}").colour
                for www in ("", "www.") for n in range(5)}  # fmt: skip
     assert len(colours) == 1
-    assert len({row_of(feed(f"https://{n}.example")).colour for n in range(50)}) > 4
-
-
-@given(st.text(max_size=50))
-def test_whatever_an_address_is_it_has_a_title(text: str) -> None:
-    assert titled(f"https://{text}") is not None
+    assert len({row(f"https://{n}.example").colour for n in range(50)}) > 4
 
 
 def test_a_long_list_has_pages_and_the_last_one_is_the_last() -> None:
@@ -60,13 +80,65 @@ def test_a_long_list_has_pages_and_the_last_one_is_the_last() -> None:
     whole = snapshot(*feeds)
 
     def page(number: int) -> tuple[int, int, int]:
-        found = listing(whole, is_subscribed=True, order=Order.TITLE, words="", page=number)
+        found = listed(whole, page=number)
         return len(found.rows), found.page, found.pages
 
     assert page(0) == page(1) == (ROWS_ON_A_PAGE, 1, 2)
     assert page(2) == page(7) == (1, 2, 2)
-    newest = listing(whole, is_subscribed=True, order=Order.ADDED, words="", page=1)
+    newest = listed(whole, order=Order.ADDED)
     assert newest.rows[0].since == ROWS_ON_A_PAGE
+
+
+def test_feeds_are_sorted_by_title_whatever_its_capitals_and_accents() -> None:
+    titles = {A: "Émile", B: "zebra", C: "Über uns"}
+    known = {url: headline(url, title) for url, title in titles.items()}
+    rows = listed(snapshot(*map(feed, titles)), known).rows
+    assert [row.title for row in rows] == ["Émile", "Über uns", "zebra"]
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("radio", [A]),
+        ("RADIO Night", [A]),
+        ("a.example", [A]),
+        ("b.example feed", [B]),
+        ("nowhere", []),
+    ],
+)
+def test_feeds_are_found_by_words_of_title_and_host(words: str, found: list[str]) -> None:
+    whole = snapshot(feed(A), feed(B))
+    rows = listed(whole, {A: headline(A, "The Night Radio")}, words=words).rows
+    assert [row.guid for row in rows] == [parse_feed_url(url).guid for url in found]
+
+
+def test_a_row_has_the_picture_of_its_feed_under_an_address_that_changes_with_it() -> None:
+    guid = parse_feed_url(A).guid
+    assert row(A, headline(A, picture="0123456789")).picture == f"/pictures/{guid}?01234567"
+    assert row(A, headline(A)).picture == row(A).picture == ""
+    assert row(A, headline(A, picture="x onerror=alert(1)")).picture == ""
+
+
+def test_feeds_that_fail_and_those_that_may_be_there_twice_are_counted_and_listed() -> None:
+    since = Stamp(NOW - 2 * DAY_US)
+    known = {
+        A: headline(A, failing=since, failure=Failure.GONE),
+        B: headline(B, podcast_guid="1"),
+        C: headline(C, podcast_guid="1"),
+    }
+    gone = "https://gone.example"
+    known[gone] = headline(gone, failing=since, failure=Failure.GONE)
+    whole = snapshot(feed(A), feed(B), feed(C), feed(gone, is_subscribed=False))
+
+    def guids(show: Show) -> list[Guid]:
+        found = listed(whole, known, show)
+        assert (found.failing, found.twice) == (1, 2)
+        return [row.guid for row in found.rows]
+
+    assert guids(Show.FAILING) == [parse_feed_url(A).guid]
+    assert guids(Show.TWICE) == [parse_feed_url(B).guid, parse_feed_url(C).guid]
+    assert len(guids(Show.SUBSCRIBED)) == 3
+    assert guids(Show.UNSUBSCRIBED) == [parse_feed_url(gone).guid]
 
 
 def test_a_preview_tells_new_known_and_refused_apart_and_counts_a_feed_once() -> None:

@@ -41,6 +41,8 @@ _OF_WIDTH_AND_THEME = {
     "type": "rule",
     "values": ["color-contrast", "scrollable-region-focusable", "target-size"],
 }
+_LOADED = """(count) => [...document.querySelectorAll("main img")]
+  .filter((image) => image.complete && image.naturalWidth).length >= count"""
 _FOCUSED = """(wanted) => {
   const focused = document.activeElement;
   const style = getComputedStyle(focused);
@@ -229,6 +231,10 @@ class Visitor:
     def has_feeds(self, titles: list[str]) -> None:
         """Wait until the list has these feeds and no other ones."""
         expect(self.page.locator("#feeds").get_by_role("link")).to_have_text(titles)
+
+    def has_pictures(self, count: int) -> None:
+        """Wait until at least so many pictures of feeds are loaded."""
+        self.page.wait_for_function(_LOADED, arg=count)
 
     # How it looks.
 

@@ -1,15 +1,16 @@
-"""feedkeep import and export: feed lists from and to files."""
+"""feedkeep list, import, export and move: the feeds of an account."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from feedkeep import wall_clock
 from feedkeep.cli.accounts import NameArgument
 from feedkeep.cli.common import (
     FEEDS_AT_ONCE,
@@ -17,15 +18,19 @@ from feedkeep.cli.common import (
     DatabaseOption,
     FileError,
     command_author,
+    moment,
     progress_bar,
     say,
     settings,
     shortened,
+    show_table,
     warn,
     with_service,
 )
 from feedkeep.formats.feed_list import Format, read_feed_list, write_feed_list
 from feedkeep.formats.listed_feed import ListedFeed
+from feedkeep.model import Subscription
+from feedkeep.rules.feed_names import Headline, trouble_of
 from feedkeep.rules.subscriptions import Added, Refused, want
 from feedkeep.service import Service
 
@@ -86,7 +91,9 @@ def export_feeds(
 
     async def export(service: Service) -> bytes:
         account = await service.accounts.named(name)
-        return write_feed_list(await service.subscriptions.subscribed(account.id), kind)
+        subscribed = await service.subscriptions.subscribed(account.id)
+        cards = await service.known_feeds.cards(feed.feed_url for feed in subscribed)
+        return write_feed_list(subscribed, kind, cards)
 
     data = with_service(settings(database, config), export)
     if output is None or str(output) == "-":
@@ -96,6 +103,34 @@ def export_feeds(
         output.write_bytes(data)
     except OSError as error:
         raise FileError(f"Cannot write {output}: {error.strerror}.") from error
+
+
+def list_feeds(
+    name: NameArgument,
+    failing: Annotated[
+        bool, typer.Option("--failing", help="Only those that cannot be read.")
+    ] = False,
+    database: DatabaseOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Show the feeds that an account is subscribed to, by title, and which ones cannot be read."""
+
+    async def read(service: Service) -> tuple[Sequence[Subscription], Mapping[str, Headline]]:
+        account = await service.accounts.named(name)
+        subscribed = await service.subscriptions.subscribed(account.id)
+        return subscribed, await service.known_feeds.headlines(s.feed_url for s in subscribed)
+
+    subscribed, known = with_service(settings(database, config), read)
+    rows = []
+    for feed in subscribed:
+        headline = known.get(feed.feed_url)
+        trouble = trouble_of(headline, wall_clock.now())
+        if trouble or not failing:
+            title = headline.title if headline else ""
+            why = f"{moment(trouble.since)}: {trouble.why}" if trouble else ""
+            rows.append([title or "-", feed.feed_url, moment(feed.status_changed), why])
+    rows.sort(key=lambda row: (row[0] == "-", row[0].casefold(), row[1]))
+    show_table(["title", "address", "subscribed", "failing since"], rows)
 
 
 def move_feed(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
 import msgspec
@@ -12,6 +12,7 @@ from feedkeep.errors import InvalidInput
 from feedkeep.formats import opml
 from feedkeep.formats.listed_feed import FeedList, ListedFeed
 from feedkeep.model import Subscription
+from feedkeep.rules.feed_names import Card
 from feedkeep.rules.feed_urls import parse_feed_url
 
 MAX_LINES = 400_000
@@ -56,16 +57,24 @@ def read_feed_list(data: bytes) -> FeedList:
     return FeedList(read_urls(data))
 
 
-def write_feed_list(subscriptions: Sequence[Subscription], kind: Format) -> bytes:
+def write_feed_list(
+    subscriptions: Sequence[Subscription], kind: Format, cards: Mapping[str, Card]
+) -> bytes:
     """Return the list in a format that `read_feed_list` reads back.
 
-    A guid that is not the one derived from the URL is written, too, except in the format `URLS`.
+    A guid that is not the one derived from the URL is written, too, except in the format `URLS`;
+    OPML also has what `cards` tell, which are by URL.
 
     Raises:
         InvalidInput: One of the URLs cannot be written in OPML.
     """
     feeds = [
-        ListedFeed(0, item.feed_url, None if _is_derived(item) else item.guid)
+        ListedFeed(
+            0,
+            item.feed_url,
+            None if _is_derived(item) else item.guid,
+            card=cards.get(item.feed_url),
+        )
         for item in subscriptions
     ]
     match kind:

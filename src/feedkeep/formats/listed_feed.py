@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from feedkeep.errors import Sentence
+from feedkeep.rules.feed_names import Card
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,12 +18,14 @@ class ListedFeed:
         feed_url: The text of its URL.
         guid: The text of its guid, if there is one.
         is_item: Whether items are counted and not lines.
+        card: What is known of it, for files that are written.
     """
 
     number: int
     feed_url: str
     guid: str | None
     is_item: bool = False
+    card: Card | None = None
 
     @property
     def place(self) -> Sentence:

@@ -1,6 +1,8 @@
 """OPML 1.0 and 2.0: reading without trusting the file, and writing.
 
-A guid that is not the one derived from the feed's URL is in the attribute `podcast:guid`.
+A guid that is not the one derived from the feed's URL is in the attribute `podcast:guid`. What is
+known of a feed is in the attributes that podcast apps write and read; what is not known has its URL
+for a title.
 """
 
 from __future__ import annotations
@@ -222,4 +224,10 @@ def _outline(feed: ListedFeed) -> str:
         )
     url = quoteattr(feed.feed_url)
     guid = f" podcast:guid={quoteattr(feed.guid)}" if feed.guid else ""
-    return f'    <outline type="rss" text={url} xmlUrl={url}{guid}/>'
+    text, more = url, ""
+    if feed.card and feed.card.title:
+        text = quoteattr(feed.card.title)
+        told = {"htmlUrl": feed.card.site_url, "description": feed.card.description}
+        more = f" title={text}"
+        more += "".join(f" {name}={quoteattr(value)}" for name, value in told.items() if value)
+    return f'    <outline type="rss" text={text}{more} xmlUrl={url}{guid}/>'

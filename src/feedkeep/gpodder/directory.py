@@ -21,7 +21,7 @@ class NoPodcastsResource(Resource):
 
     async def get(self, request: Request) -> Response:
         """Write the empty list."""
-        return await written(request, [], lambda: encode([]))
+        return await written(request, [], {}, lambda: encode([]))
 
 
 class NothingResource(Resource):

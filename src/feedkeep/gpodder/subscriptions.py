@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
 import structlog
+from msgspec.structs import astuple
 from starlette.responses import Response
 
 from feedkeep.errors import InvalidInput
 from feedkeep.formats import opml
 from feedkeep.formats.feed_list import Format, read_urls, write_feed_list
-from feedkeep.gpodder.wire import PodcastReply, UpdatesReply
+from feedkeep.gpodder.wire import PodcastReply, UpdatesReply, podcast_reply
 from feedkeep.http.json_bodies import LIST, decode, encode, text
 from feedkeep.http.requests import AdmittedRequest, Request
 from feedkeep.http.resource import Resource, done
@@ -20,6 +21,7 @@ from feedkeep.http.responses import JsonResponse
 from feedkeep.http.sync_times import read_since
 from feedkeep.http.syncing import device_of
 from feedkeep.model import Subscription
+from feedkeep.rules.feed_names import Card
 from feedkeep.rules.url_lists import UrlChanges
 from feedkeep.turns import LONG_BYTES, LONG_LIST, beside
 
@@ -42,9 +44,10 @@ class UpdatesResource(Resource):
         since = read_since(request.query("since"))
         found = await self.service.url_lists.changes(request.admitted, since, device_of(request))
         changes, timestamp = found.changes, found.timestamp
-        request.hold(chain(changes.add, changes.remove))
+        cards = await self.service.known_feeds.cards(changes.add)
+        request.hold(chain(changes.add, changes.remove, _texts(cards)))
         return JsonResponse(
-            await beside(len(changes.add) > LONG_LIST, _updates, changes, timestamp)
+            await beside(len(changes.add) > LONG_LIST, _updates, changes, timestamp, cards)
         )
 
 
@@ -78,7 +81,10 @@ class DeviceListResource(WholeListResource):
     async def get(self, request: AdmittedRequest) -> Response:
         """Write the list."""
         found = await self.service.subscriptions.subscribed(request.admitted.account.id)
-        return await written(request, found, lambda: encode([item.feed_url for item in found]))
+        urls = [feed.feed_url for feed in found]
+        is_opml = request.parameters["format"] == "opml"
+        cards = await self.service.known_feeds.cards(urls if is_opml else ())
+        return await written(request, found, cards, lambda: encode(urls))
 
 
 class AccountListResource(WholeListResource):
@@ -87,32 +93,42 @@ class AccountListResource(WholeListResource):
     async def get(self, request: AdmittedRequest) -> Response:
         """Write the list."""
         found = await self.service.subscriptions.subscribed(request.admitted.account.id)
-        return await written(request, found, lambda: encode(_podcasts(s.feed_url for s in found)))
+        urls = [feed.feed_url for feed in found]
+        cards = await self.service.known_feeds.cards(urls)
+        return await written(request, found, cards, lambda: encode(_podcasts(urls, cards)))
 
 
 async def written(
-    request: Request, subscriptions: list[Subscription], as_json: Callable[[], bytes]
+    request: Request,
+    subscriptions: list[Subscription],
+    cards: Mapping[str, Card],
+    as_json: Callable[[], bytes],
 ) -> Response:
-    """Return a list as JSON, OPML or text, as the path asks."""
+    """Return a list as JSON, OPML or text, as the path asks; `cards` are by URL."""
     is_long = len(subscriptions) > LONG_LIST
-    request.hold(item.feed_url for item in subscriptions)
+    request.hold(chain((item.feed_url for item in subscriptions), _texts(cards)))
     name = request.parameters.get("format", "json")
     if name == "json":
         return JsonResponse(await beside(is_long, as_json))
     kind = Format.OPML if name == "opml" else Format.URLS
     headers = {"Content-Type": _CONTENT_TYPES[name]}
     return JsonResponse(
-        await beside(is_long, write_feed_list, subscriptions, kind), headers=headers
+        await beside(is_long, write_feed_list, subscriptions, kind, cards), headers=headers
     )
 
 
-def _podcasts(urls: Iterable[str]) -> list[PodcastReply]:
-    return [PodcastReply(url, url) for url in urls]
+def _podcasts(urls: Iterable[str], cards: Mapping[str, Card]) -> list[PodcastReply]:
+    return [podcast_reply(url, cards.get(url)) for url in urls]
 
 
-def _updates(changes: UrlChanges, timestamp: int) -> bytes:
-    reply = UpdatesReply(_podcasts(changes.add), changes.remove, changes.remove, [], timestamp)
-    return encode(reply)
+def _updates(changes: UrlChanges, timestamp: int, cards: Mapping[str, Card]) -> bytes:
+    added = _podcasts(changes.add, cards)
+    return encode(UpdatesReply(added, changes.remove, changes.remove, [], timestamp))
+
+
+def _texts(cards: Mapping[str, Card]) -> Iterator[str]:
+    """Yield the texts that make a list with what is known of its feeds long."""
+    return (text for card in cards.values() for text in astuple(card))
 
 
 def _read(body: bytes, kind: str) -> list[str]:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from feedkeep.rules.feed_names import Card
+
 
 class DeviceReply(Struct):
     """A device, and how many subscriptions it has: those of the account."""
@@ -17,7 +19,7 @@ class DeviceReply(Struct):
 
 
 class PodcastReply(Struct):
-    """A podcast; nothing but its URL is known here."""
+    """A podcast; what nobody has read of it yet is empty, and its title is its URL."""
 
     url: str
     title: str
@@ -26,6 +28,7 @@ class PodcastReply(Struct):
     logo_url: str | None = None
     website: str = ""
     mygpo_link: str = ""
+    author: str = ""
 
 
 class UpdatesReply(Struct):
@@ -36,3 +39,21 @@ class UpdatesReply(Struct):
     remove: Sequence[str]
     updates: list[str]
     timestamp: int
+
+
+def podcast_reply(url: str, card: Card | None) -> PodcastReply:
+    """Return a podcast with what is known of it.
+
+    Its logo is where the feed says: an app has no session for our pictures, and asks that host for
+    the episodes anyway.
+    """
+    if card is None:
+        return PodcastReply(url, url)
+    return PodcastReply(
+        url,
+        card.title or url,
+        description=card.description,
+        logo_url=card.picture_url or None,
+        website=card.site_url,
+        author=card.author,
+    )

@@ -94,6 +94,19 @@ class SubscriptionResource:
         return JsonResponse(encode(wire.deleted_reply(deleted.outcome)), 202)
 
 
+class FeedResource:
+    """/subscriptions/{guid}/feed: what is known of the feed of an entry of the list."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    async def get(self, request: AdmittedRequest) -> Response:
+        """Read it."""
+        view = self._service.subscriptions.read(request.admitted, request.parameters["guid"])
+        feed = await self._service.known_feeds.of(view.subscription)
+        return _response_unless_known(request, encode(wire.feed_reply(feed)))
+
+
 class DeletionResource:
     """/deletions/{deletion_id}: a deletion that was carried out."""
 

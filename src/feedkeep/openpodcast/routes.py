@@ -11,6 +11,7 @@ from feedkeep.http.routing import PublicRoute, Route
 from feedkeep.openpodcast.history import HistoryResource, RestoreResource, UndoResource
 from feedkeep.openpodcast.resources import (
     DeletionResource,
+    FeedResource,
     SubscriptionResource,
     SubscriptionsResource,
 )
@@ -29,6 +30,7 @@ def openpodcast_routes(
     return [
         Route("/subscriptions", get=many.get, post=many.post),
         Route("/subscriptions/{guid}", get=one.get, patch=one.patch, delete=one.delete),
+        Route("/subscriptions/{guid}/feed", get=FeedResource(service).get),
         Route("/deletions/{deletion_id}", get=DeletionResource(service).get),
         Route("/history", get=HistoryResource(service, settings).get),
         Route("/history/{stamp}/undo", post=UndoResource(service, settings).post),

@@ -7,7 +7,16 @@ from typing import TypeVar
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from feedkeep.model import Deletion, Page, Pointer, Stamp, View
+from feedkeep.model import Deletion, Feed, FeedContent, Page, Pointer, Stamp, View
+from feedkeep.rules.feed_names import (
+    MAX_DESCRIPTION,
+    MAX_LANGUAGE,
+    MAX_TITLE,
+    line_of,
+    moved_to,
+    title_of,
+    web_url,
+)
 from feedkeep.rules.subscriptions import Added, Refused, Updated, Wanted, want
 from feedkeep.stamps import write_stamp
 
@@ -89,6 +98,21 @@ class PageReply(Struct):
     subscriptions: list[SubscriptionReply]
     next: str | UnsetType = UNSET
     previous: str | UnsetType = UNSET
+
+
+class FeedReply(Struct):
+    """The reply to GET /subscriptions/{guid}/feed: what is known of it, and nothing else."""
+
+    title: str | UnsetType = UNSET
+    description: str | UnsetType = UNSET
+    site_url: str | UnsetType = UNSET
+    picture_url: str | UnsetType = UNSET
+    language: str | UnsetType = UNSET
+    author: str | UnsetType = UNSET
+    podcast_guid: str | UnsetType = UNSET
+    last_fetched: str | UnsetType = UNSET
+    failing_since: str | UnsetType = UNSET
+    moved_to: str | UnsetType = UNSET
 
 
 class DeletedReply(Struct):
@@ -184,6 +208,25 @@ def page_reply(
         subscriptions=[subscription_reply(view) for view in page.views],
         next=UNSET if next_url is None else next_url,
         previous=UNSET if previous_url is None else previous_url,
+    )
+
+
+def feed_reply(feed: Feed | None) -> FeedReply:
+    """Return what is known of a feed; fields of which nothing is known are left out."""
+    if feed is None:
+        return FeedReply()
+    content, moved = feed.content or FeedContent(), moved_to(feed)
+    return FeedReply(
+        title=title_of(feed) or UNSET,
+        description=line_of(content.description, MAX_DESCRIPTION) or UNSET,
+        site_url=web_url(content.site_url) or UNSET,
+        picture_url=web_url(content.picture_url) or UNSET,
+        language=line_of(content.language, MAX_LANGUAGE) or UNSET,
+        author=line_of(content.author, MAX_TITLE) or UNSET,
+        podcast_guid=content.podcast_guid or UNSET,
+        last_fetched=_stamp_or_unset(feed.answered),
+        failing_since=_stamp_or_unset(feed.failing),
+        moved_to=moved.text if moved else UNSET,
     )
 
 

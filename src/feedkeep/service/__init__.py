@@ -123,7 +123,7 @@ class Service:
         self.episode_actions = actions = EpisodeActions(store, progress)
         self.history = ListHistory(store, changes, actions, limits, now, history_days)
         self.url_lists = UrlLists(store, changes, actions, limits, progress)
-        self.known_feeds = KnownFeeds(store)
+        self.known_feeds = KnownFeeds(store, now)
         self.followed_moves = FollowedMoves(changes, actions, limits)
         self.devices = Devices(store)
         self.logins = Logins(store, last_uses, now)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from feedkeep.model import Author, CredentialKind, Guid, Stamp, Value
 from feedkeep.rules.clock import later
+from feedkeep.rules.feed_names import name_of
 from feedkeep.rules.list_changes import FeedChange, What
 from feedkeep.rules.wipes import Wipe
 from feedkeep.service.history import ListedChanges
-from feedkeep.web.rows import titled
 
 FEEDS_OF_A_CHANGE = 200
 """How many feeds of a change a page shows; the others are counted."""
@@ -91,11 +91,24 @@ class ShownWipe(Value, frozen=True):
     total: int
 
 
-def lines_of(listed: ListedChanges, devices: Mapping[str, str]) -> list[Line]:
+def urls_of(feeds: Iterable[FeedChange]) -> set[str]:
+    """Return the URLs of the feeds that changes were about."""
+    return {url for feed in feeds for url in (feed.feed_url, _other_url(feed)) if url}
+
+
+def shown_urls(listed: ListedChanges) -> set[str]:
+    """Return the URLs of the feeds that a page of changes names."""
+    return {url for change in listed.changes for url in urls_of(change.feeds[:FEEDS_OF_A_CHANGE])}
+
+
+def lines_of(
+    listed: ListedChanges, devices: Mapping[str, str], titles: Mapping[str, str]
+) -> list[Line]:
     """Return a line for each request; a long import, for example, is stored in several steps.
 
     If the history goes on, the last request may have more steps than are listed; it is left to the
-    next page. `devices` has what devices are called, by their ids.
+    next page. `devices` has what devices are called, by their ids, and `titles` what feeds are
+    called, by their URLs.
     """
     groups: list[list[int]] = []
     request = ""
@@ -112,7 +125,7 @@ def lines_of(listed: ListedChanges, devices: Mapping[str, str]) -> list[Line]:
     for group in groups:
         changes = [listed.changes[number] for number in group]
         feeds = [feed for change in changes for feed in change.feeds]
-        shown = [change_of(feed) for feed in feeds[: min(room, FEEDS_OF_A_CHANGE)]]
+        shown = [change_of(feed, titles) for feed in feeds[: min(room, FEEDS_OF_A_CHANGE)]]
         room -= len(shown) if len(feeds) > 1 else 0
         found = Counter(feed.what for feed in feeds)
         lines.append(
@@ -120,34 +133,48 @@ def lines_of(listed: ListedChanges, devices: Mapping[str, str]) -> list[Line]:
                 [change.stamp for change in changes],
                 who_of(listed.author_of(changes[0]), devices),
                 [(what, found[what]) for what in What if what in found],
-                shown if len(feeds) > 1 else [change_of(feed) for feed in feeds],
+                shown if len(feeds) > 1 else [change_of(feed, titles) for feed in feeds],
                 len(feeds),
             )
         )
     return lines
 
 
-def change_of(feed: FeedChange) -> Change:
-    """Return what became of a feed."""
-    name, other = _name(feed.feed_url), ""
-    if feed.old and feed.what in {What.MOVED, What.MERGED}:
-        other = _name(feed.old)
-        if other == name:  # from http to https, for example
-            name, other = _short(feed.feed_url), _short(feed.old)
+def change_of(feed: FeedChange, titles: Mapping[str, str]) -> Change:
+    """Return what became of a feed. Of one that moved, the new address is told, not the title."""
+    name = _name(feed.feed_url, titles)
+    old = _other_url(feed)
+    if not old:
+        return Change(feed.what, feed.guid, name, "")
+    other = _name(old, titles)
+    title = titles.get(feed.feed_url) or titles.get(old)
+    if feed.what is What.MOVED and title:
+        name, other = _name(feed.feed_url, {}), _short(title)
+    elif other == name and title:  # both have the same title
+        other = _name(old, {})
+    elif other == name:  # from http to https, for example
+        name, other = _short(feed.feed_url), _short(old)
     return Change(feed.what, feed.guid, name, other)
 
 
-def _name(feed_url: str) -> str:
-    return _short(titled(feed_url)[0])
+def _other_url(feed: FeedChange) -> str:
+    """Return the other URL that a change was about, if there was one."""
+    return feed.old or "" if feed.what in {What.MOVED, What.MERGED} else ""
+
+
+def _name(feed_url: str, titles: Mapping[str, str]) -> str:
+    return _short(name_of(feed_url, titles.get(feed_url, "")))
 
 
 def _short(text: str) -> str:
     return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…"
 
 
-def shown_wipe(wipe: Wipe, author: Author | None, devices: Mapping[str, str]) -> ShownWipe:
+def shown_wipe(
+    wipe: Wipe, author: Author | None, devices: Mapping[str, str], titles: Mapping[str, str]
+) -> ShownWipe:
     """Return what a page says of a wipe."""
-    shown = [change_of(feed) for feed in wipe.feeds[:FEEDS_OF_A_CHANGE]]
+    shown = [change_of(feed, titles) for feed in wipe.feeds[:FEEDS_OF_A_CHANGE]]
     return ShownWipe(wipe.stamps, who_of(author, devices), shown, len(wipe.feeds))
 
 

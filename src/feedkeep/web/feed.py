@@ -11,10 +11,14 @@ from feedkeep.http.pages.forms import Form, read_form
 from feedkeep.http.pages.shown_once import Note
 from feedkeep.http.problems import BAD_REQUEST, OK
 from feedkeep.http.requests import AdmittedRequest
-from feedkeep.model import Guid, Pointer, Stamp, Subscription, View
-from feedkeep.web.changes import lines_of
+from feedkeep.model import Guid, Pointer, Snapshot, Stamp, Subscription, View
+from feedkeep.rules.feed_names import headline_of
+from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.turns import LONG_LIST, beside
+from feedkeep.web.about import about, twins
+from feedkeep.web.changes import lines_of, shown_urls
 from feedkeep.web.resource import Page, stamps_text
-from feedkeep.web.rows import row_of, titled
+from feedkeep.web.rows import live, row_of
 
 _TAKEN = Sentence(
     "This address belongs to another feed in your list. If the two are the same, make them one"
@@ -74,7 +78,7 @@ class FeedPage(Page):
         deleted = await self.service.subscriptions.delete(
             request.admitted.account.id, found.guid, request.author()
         )
-        name = titled(found.feed_url)[0][:60]
+        name = await self.name(found.feed_url)
         return self.leading_to(request, "/", _note("deleted", deleted.stamp, name))
 
     async def _found(self, request: AdmittedRequest) -> View:
@@ -115,20 +119,40 @@ class FeedPage(Page):
         former_guids = [pointer.guid for pointer in pointers if pointer.guid_changed]
         guids = [found.guid, *former_guids[:_FORMER_GUIDS]]
         listed = await self.service.history.of_feed(account_id, guids, whole, _CHANGES)
+        now, known, feeds = self.service.now(), self.service.known_feeds, live(whole)
+        feed = await known.of(found)
+        headlines = await known.headlines(feed.feed_url for feed in feeds)
+        is_long = len(feeds) > LONG_LIST
+        told = about(found, feed, self.settings.fetch, now)
         return await self.show(
             request,
             "feed.html",
             status,
             feed=found,
-            row=row_of(found),
+            row=row_of(found, headline_of(feed) if feed else None, now),
+            about=told,
+            may_move=bool(told.moved_to) and _is_free(found, whole, told.moved_to),
+            twins=await beside(is_long, twins, found, feeds, headlines),
             former_urls=former,
             former_guids=former_guids,
-            lines=lines_of(listed, await self.devices(account_id, listed.authors.values())),
+            lines=lines_of(
+                listed,
+                await self.devices(account_id, listed.authors.values()),
+                await self.titles(shown_urls(listed)),
+            ),
             guids=guids,
             has_more=listed.has_more,
-            now=self.service.now(),
+            now=now,
             **values,
         )
+
+
+def _is_free(found: Subscription, whole: Snapshot, url: str) -> bool:
+    """Say whether a feed of a list could move to a URL, or another one of it is there already."""
+    entry = whole.entries.get(parse_feed_url(url).guid)
+    if isinstance(entry, Pointer):
+        entry = whole.entries.get(entry.new_guid)
+    return not isinstance(entry, Subscription) or entry == found or entry.deleted is not None
 
 
 def _note(kind: str, stamp: Stamp | None, name: str = "") -> Note:

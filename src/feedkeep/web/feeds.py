@@ -20,13 +20,11 @@ from feedkeep.rules import many
 from feedkeep.rules.subscriptions import Refused, want
 from feedkeep.turns import LONG_LIST, beside
 from feedkeep.web.resource import Page, stamps_text, status_of
-from feedkeep.web.rows import Order, listing, titled
+from feedkeep.web.rows import Order, Show, listing, live
 
 HOME = "/"
 MAX_LINES = 500
 """How many feeds may be typed into the form; a longer list is imported."""
-
-_MAX_SHOWN = 60
 
 
 class FeedsPage(Page):
@@ -59,7 +57,7 @@ class FeedsPage(Page):
         )
         count = many.count_added(changed.outcome)
         refused = [result for result in changed.outcome if isinstance(result, Refused)]
-        note = _note("added", count, changed.stamp, lines)
+        note = await self._note("added", count, changed.stamp, lines)
         if not refused and lines:
             return self.leading_to(request, HOME, note)
         problems: Sequence[tuple[str, Sentence]] = [
@@ -86,7 +84,8 @@ class FeedsPage(Page):
         fields = 2 * self.settings.max_subscriptions
         form = await read_form(request, self.settings.max_body_bytes, fields)
         guids = form.several("only") or form.several("feed")
-        back = HOME if form.text("show") != "unsubscribed" else f"{HOME}?show=unsubscribed"
+        shown = form.text("show")
+        back = f"{HOME}?show={shown}" if shown in set(Show) - {Show.SUBSCRIBED} else HOME
         if not guids:
             return self.leading_to(request, back, Note("nothing-chosen"))
         account_id = request.admitted.account.id
@@ -102,18 +101,22 @@ class FeedsPage(Page):
             view = await self.service.subscriptions.view(account_id, guids[0])
             names = [view.subscription.feed_url] if view else []
         kind = "subscribed" if is_subscribed else "unsubscribed"
-        return self.leading_to(request, back, _note(kind, changed.outcome, changed.stamp, names))
+        note = await self._note(kind, changed.outcome, changed.stamp, names)
+        return self.leading_to(request, back, note)
 
     async def _list(self, request: AdmittedRequest, status: int = OK, **values: Any) -> Response:
         snapshot = await self.service.subscriptions.whole(request.admitted.account.id)
         is_long = len(snapshot.entries) > LONG_LIST
-        is_subscribed = request.query("show") != "unsubscribed"
-        order = request.query("order")
+        shown, order, now = request.query("show"), request.query("order"), self.service.now()
+        show = Show(shown) if shown in set(Show) else Show.SUBSCRIBED
+        known = await self.service.known_feeds.headlines(feed.feed_url for feed in live(snapshot))
         listed = await beside(
             is_long,
             lambda: listing(
                 snapshot,
-                is_subscribed=is_subscribed,
+                known,
+                now,
+                show=show,
                 order=Order(order) if order in set(Order) else Order.TITLE,
                 words=request.query("q")[:200],
                 page=read_number(request.query("page")) or 0,
@@ -126,31 +129,30 @@ class FeedsPage(Page):
             status,
             is_long=is_long,
             listing=listed,
-            is_subscribed=is_subscribed,
+            shown=show,
+            is_subscribed=show != Show.UNSUBSCRIBED,
             order=order,
             query=request.query("q")[:200],
             stamp=snapshot.last_stamp,
             subscribed_count=snapshot.counts.subscribed,
             unsubscribed_count=unsubscribed,
             wipe=await self.wipe(request, snapshot),
-            now=self.service.now(),
+            now=now,
             **values,
         )
 
-
-def _note(kind: str, count: int, stamp: Stamp | None, urls: Sequence[str]) -> Note:
-    """Return what the next page says of a change, and what it needs to take it back."""
-    if not count:
-        return Note("nothing-changed")
-    name = titled(urls[0])[0] if len(urls) == 1 else ""
-    return Note(
-        kind,
-        {
-            "count": count,
-            "stamps": stamps_text([stamp] if stamp else []),
-            "name": name if len(name) <= _MAX_SHOWN else f"{name[:_MAX_SHOWN]}…",
-        },
-    )
+    async def _note(self, kind: str, count: int, stamp: Stamp | None, urls: Sequence[str]) -> Note:
+        """Return what the next page says of a change, and what it needs to take it back."""
+        if not count:
+            return Note("nothing-changed")
+        return Note(
+            kind,
+            {
+                "count": count,
+                "stamps": stamps_text([stamp] if stamp else []),
+                "name": await self.name(urls[0]) if len(urls) == 1 else "",
+            },
+        )
 
 
 def _stamp(text: str) -> Stamp:

@@ -19,7 +19,7 @@ from feedkeep.rules.guids import guid_or_none
 from feedkeep.rules.history import BroughtBack, Undo, WhenChangedSince
 from feedkeep.rules.list_changes import is_back, is_gone
 from feedkeep.service.history import NEWEST
-from feedkeep.web.changes import FEEDS_OF_A_CHANGE, change_of, lines_of
+from feedkeep.web.changes import FEEDS_OF_A_CHANGE, change_of, lines_of, shown_urls, urls_of
 from feedkeep.web.resource import Page, stamps_text
 
 PLACE = "/changes"
@@ -113,7 +113,11 @@ class HistoryPage(Page):
         listed = await self.service.history.page(
             account.id, NEWEST if before is None else Stamp(before)
         )
-        lines = lines_of(listed, await self.devices(account.id, listed.authors.values()))
+        lines = lines_of(
+            listed,
+            await self.devices(account.id, listed.authors.values()),
+            await self.titles(shown_urls(listed)),
+        )
         whole = await self.service.subscriptions.whole(account.id)
         return await self.show(
             request,
@@ -148,6 +152,7 @@ class HistoryPage(Page):
         lines = lines_of(
             replace(listed, changes=since, has_more=False),
             await self.devices(account_id, listed.authors.values()),
+            await self.titles(shown_urls(listed)),
         )
         leaving = replace(wanted, when_changed=WhenChangedSince.LEAVE)
         others = await self.service.history.preview_undo(account_id, leaving)
@@ -182,14 +187,16 @@ class HistoryPage(Page):
         back = [feed for feed in preview.feeds if is_back(feed)]
         gone = [feed for feed in preview.feeds if is_gone(feed)]
         others = [feed for feed in preview.feeds if not is_back(feed) and not is_gone(feed)]
+        shown = [feeds[:FEEDS_OF_A_CHANGE] for feeds in (back, gone, others)]
+        titles = await self.titles(set().union(*map(urls_of, shown)))
         return await self._restore(
             request,
             moment=moment,
             keeps_added=keeps_added,
             counts=[len(back), len(gone), len(others)],
-            back=[change_of(feed) for feed in back[:FEEDS_OF_A_CHANGE]],
-            gone=[change_of(feed) for feed in gone[:FEEDS_OF_A_CHANGE]],
-            others=[change_of(feed) for feed in others[:FEEDS_OF_A_CHANGE]],
+            back=[change_of(feed, titles) for feed in shown[0]],
+            gone=[change_of(feed, titles) for feed in shown[1]],
+            others=[change_of(feed, titles) for feed in shown[2]],
         )
 
     async def _restore(self, request: AdmittedRequest, status: int = OK, **values: Any) -> Response:

@@ -142,7 +142,9 @@ class ImportPage(Page):
         kind = Format(request.parameters["format"])
         account = request.admitted.account
         subscribed = await self.service.subscriptions.subscribed(account.id)
-        data = await beside(len(subscribed) > LONG_LIST, write_feed_list, subscribed, kind)
+        urls = [feed.feed_url for feed in subscribed] if kind is Format.OPML else []
+        cards = await self.service.known_feeds.cards(urls)
+        data = await beside(len(subscribed) > LONG_LIST, write_feed_list, subscribed, kind, cards)
         return Response(
             data,
             headers={

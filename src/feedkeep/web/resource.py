@@ -24,13 +24,15 @@ from feedkeep.model import (
     Snapshot,
     Stamp,
 )
+from feedkeep.rules.feed_names import line_of, name_of
 from feedkeep.service import Service
 from feedkeep.settings import Settings
 from feedkeep.turns import beside
-from feedkeep.web.changes import ShownWipe, shown_wipe
+from feedkeep.web.changes import FEEDS_OF_A_CHANGE, ShownWipe, shown_wipe, urls_of
 from feedkeep.web.door import session_cookie
 
 _MAX_LABEL_CHARACTERS = 200
+_MAX_NAME_CHARACTERS = 61
 
 
 class Page:
@@ -135,7 +137,18 @@ class Page:
             return None
         wipe, author = found
         devices = await self.devices(account_id, [author] if author else [])
-        return shown_wipe(wipe, author, devices)
+        titles = await self.titles(urls_of(wipe.feeds[:FEEDS_OF_A_CHANGE]))
+        return shown_wipe(wipe, author, devices, titles)
+
+    async def titles(self, urls: Iterable[str]) -> dict[str, str]:
+        """Return the titles of feeds that have one, by their URLs."""
+        known = await self.service.known_feeds.headlines(urls)
+        return {url: headline.title for url, headline in known.items() if headline.title}
+
+    async def name(self, feed_url: str) -> str:
+        """Return what a feed is called in a sentence."""
+        titles = await self.titles([feed_url])
+        return line_of(name_of(feed_url, titles.get(feed_url, "")), _MAX_NAME_CHARACTERS)
 
     async def _preferences(self, request: Request) -> Preferences:
         if request.asker is None:

@@ -18,6 +18,7 @@ from feedkeep.web.feeds import FeedsPage
 from feedkeep.web.history import HistoryPage
 from feedkeep.web.imports import ImportPage
 from feedkeep.web.people import PeoplePage
+from feedkeep.web.pictures import PicturePage
 from feedkeep.web.sign_in import RecoverPage, ResetPage, SignInPage
 from feedkeep.web.sign_up import SignUpPage
 
@@ -62,6 +63,7 @@ def _routes(
         Route("/feeds/{guid}/move", post=feed.move),
         Route("/feeds/{guid}/merge", post=feed.merge),
         Route("/feeds/{guid}/delete", post=feed.delete),
+        Route("/pictures/{guid}", get=PicturePage(*known).get),
         Route("/changes", get=history.get),
         Route("/changes/undo", post=history.undo),
         Route("/changes/meant", post=history.leave_wiped),

@@ -2,16 +2,37 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from urllib.parse import urlsplit
 
 from feedkeep.model import Guid, Snapshot, Stamp, Subscription, Value
+from feedkeep.rules.feed_names import (
+    Headline,
+    address_of,
+    name_of,
+    possible_duplicates,
+    trouble_of,
+)
 
-ROWS_ON_A_PAGE = 1_000
+ROWS_ON_A_PAGE = 800
+"""With titles and pictures these are 370 KB, which a phone shows at once."""
+
 _COLOURS = 8
 _MAX_WORDS = 10
+_DIGEST = re.compile(r"[0-9A-Za-z_-]+")
+_DIGEST_CHARACTERS = 8
+
+
+class Show(StrEnum):
+    """Which feeds of a list are shown."""
+
+    SUBSCRIBED = ""
+    UNSUBSCRIBED = "unsubscribed"
+    FAILING = "failing"
+    TWICE = "twice"
 
 
 class Order(StrEnum):
@@ -27,13 +48,16 @@ class Row(Value, frozen=True):
 
     Attributes:
         guid: Its present guid.
-        title: What it is called: until it was looked at, its address without the protocol.
-        host: The host of its address.
+        title: What it is called: its title, or else its address without the protocol.
+        host: The host of its address; "" if the title tells it already.
         letter: What stands for its picture.
         colour: The number of the colour behind it, which all feeds of a host share.
+        picture: The path of its picture; "" if there is none.
         since: When it was subscribed to, or unsubscribed.
         changed: When anything of it changed last.
         is_subscribed: Whether the account is subscribed to it.
+        failing: Since when it cannot be read; None if it can, or failed only a short while ago.
+        is_twice: Whether it may be in the list under another address, too.
     """
 
     guid: Guid
@@ -41,9 +65,12 @@ class Row(Value, frozen=True):
     host: str
     letter: str
     colour: int
+    picture: str
     since: Stamp
     changed: Stamp
     is_subscribed: bool
+    failing: Stamp | None
+    is_twice: bool
 
 
 class Listing(Value, frozen=True):
@@ -54,60 +81,73 @@ class Listing(Value, frozen=True):
         total: How many rows all pages have.
         page: The number of this page, from 1.
         pages: How many pages there are.
+        failing: How many feeds of the list cannot be read, whether they are shown or not.
+        twice: How many feeds of the list may be in it twice.
     """
 
     rows: Sequence[Row]
     total: int
     page: int
     pages: int
+    failing: int = 0
+    twice: int = 0
 
 
-def row_of(subscription: Subscription) -> Row:
+def row_of(
+    subscription: Subscription, known: Headline | None, now: Stamp, *, is_twice: bool = False
+) -> Row:
     """Return the row of a feed."""
-    title, host = titled(subscription.feed_url)
+    address = address_of(subscription.feed_url)
+    title = name_of(subscription.feed_url, known.title if known else "")
     letter = next((letter for letter in title if letter.isalnum()), "?").upper()
+    trouble = trouble_of(known, now) if subscription.is_subscribed else None
     return Row(
         subscription.guid,
         title,
-        host,
+        address.host if known and known.title else "",
         letter[:1],
-        zlib.crc32(host.encode(errors="replace")) % _COLOURS,
+        zlib.crc32(address.host.encode(errors="replace")) % _COLOURS,
+        picture_path(known),
         subscription.status_changed,
         subscription.revision,
         subscription.is_subscribed,
+        trouble.since if trouble else None,
+        is_twice,
     )
 
 
-def titled(feed_url: str) -> tuple[str, str]:
-    """Return the address of a feed as a person reads it, and its host."""
-    _, _, rest = feed_url.partition("://")
-    title = rest.removeprefix("www.").rstrip("/")
-    try:
-        host = urlsplit(feed_url).hostname or ""
-    except ValueError:  # brackets that a feed URL may have and an address may not
-        host = ""
-    return title, host.removeprefix("www.")
+def picture_path(known: Headline | None) -> str:
+    """Return the path of a feed's picture, another one for another picture; "" if it has none."""
+    if known is None or not _DIGEST.fullmatch(known.picture):
+        return ""
+    return f"/pictures/{known.guid}?{known.picture[:_DIGEST_CHARACTERS]}"
 
 
 def listing(
-    snapshot: Snapshot, *, is_subscribed: bool, order: Order, words: str, page: int
+    snapshot: Snapshot,
+    known: Mapping[str, Headline],
+    now: Stamp,
+    *,
+    show: Show,
+    order: Order,
+    words: str,
+    page: int,
 ) -> Listing:
-    """Return a page of the feeds that an account is, or is not, subscribed to.
+    """Return a page of the feeds of an account; `known` has what is known of them, by their URLs.
 
-    Only those with all `words` in their title are listed. Deleted feeds never are.
+    Only those with all `words` in title and host are listed. Deleted feeds never are.
     """
+    feeds = live(snapshot)
+    twice = {guid for group in possible_duplicates(feeds, known) for guid in group}
     rows = [
-        row_of(entry)
-        for entry in snapshot.entries.values()
-        if isinstance(entry, Subscription)
-        and entry.deleted is None
-        and entry.is_subscribed == is_subscribed
+        row_of(feed, known.get(feed.feed_url), now, is_twice=feed.guid in twice) for feed in feeds
     ]
+    failing = sum(row.failing is not None for row in rows)
     wanted = words.lower().split(maxsplit=_MAX_WORDS)[:_MAX_WORDS]
-    rows = [row for row in rows if all(word in row.title.lower() for word in wanted)]
+    rows = [row for row in rows if _is_shown(row, show) and _has(row, wanted)]
     match order:
         case Order.TITLE:
-            rows.sort(key=lambda row: row.title.lower())
+            rows.sort(key=lambda row: _sorted_by(row.title))
         case Order.ADDED:
             rows.sort(key=lambda row: -row.since)
         case Order.CHANGED:
@@ -115,4 +155,42 @@ def listing(
     pages = max(1, -(-len(rows) // ROWS_ON_A_PAGE))
     page = min(max(page, 1), pages)
     first = (page - 1) * ROWS_ON_A_PAGE
-    return Listing(rows[first : first + ROWS_ON_A_PAGE], len(rows), page, pages)
+    return Listing(
+        rows[first : first + ROWS_ON_A_PAGE], len(rows), page, pages, failing, len(twice)
+    )
+
+
+def live(snapshot: Snapshot) -> list[Subscription]:
+    """Return the feeds of a whole account, also those that it is not subscribed to any more."""
+    return [
+        entry
+        for entry in snapshot.entries.values()
+        if isinstance(entry, Subscription) and entry.deleted is None
+    ]
+
+
+def _is_shown(row: Row, show: Show) -> bool:
+    match show:
+        case Show.SUBSCRIBED:
+            return row.is_subscribed
+        case Show.UNSUBSCRIBED:
+            return not row.is_subscribed
+        case Show.FAILING:
+            return row.failing is not None
+        case Show.TWICE:
+            return row.is_twice
+
+
+def _has(row: Row, words: Sequence[str]) -> bool:
+    if not words:
+        return True
+    text = f"{row.title} {row.host}".lower()
+    return all(word in text for word in words)
+
+
+def _sorted_by(title: str) -> str:
+    """Return what a title is sorted by: without capitals and accents, so that no letter is last."""
+    if title.isascii():
+        return title.lower()
+    parts = unicodedata.normalize("NFKD", title.casefold())
+    return "".join(part for part in parts if not unicodedata.combining(part))

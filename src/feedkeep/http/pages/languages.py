@@ -168,6 +168,11 @@ class Words:
         """Return several things in a row: "a, b and c"."""
         return lists.format_list(items, locale=self.locale)
 
+    def named_language(self, code: str) -> str:
+        """Return what a language is called, by its code, such as "de-AT"; else the code."""
+        name = self.locale.languages.get(code.replace("_", "-").partition("-")[0].lower())
+        return f"{name} ({code})" if name else code
+
     def size(self, count_bytes: int) -> str:
         """Return a number of bytes as a person reads it."""
         amount, unit = count_bytes / _KILO, 0

@@ -6,6 +6,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, PrefixLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
+from markupsafe import Markup
 from starlette.responses import HTMLResponse, Response
 
 from feedkeep.errors import Sentence
@@ -60,6 +61,7 @@ class Pages:
         )
         self._environment.globals["static"] = self.static.path
         self._environment.filters["say"] = _say
+        self._environment.filters["apart"] = _apart
 
     def render(self, template: str, words: Words, **values: Any) -> str:
         """Return a page as text; `template` is the name of its room and of its file."""
@@ -102,3 +104,8 @@ def _ngettext(context: Context, one: str, many: str, count: int) -> str:
 def _say(context: Context, sentence: Sentence) -> str:
     said: str = context["words"].say(sentence)
     return said
+
+
+def _apart(name: str) -> Markup:
+    """Return a stranger's words so that their direction changes nothing in the sentence around."""
+    return Markup("<bdi>{}</bdi>").format(name)

@@ -1,0 +1,295 @@
+"""What a feed is called, whether it can be read, and where else it is in a list. Pure."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
+from urllib.parse import urlsplit
+
+from feedkeep.errors import Sentence
+from feedkeep.model import Failure, Feed, FeedContent, Guid, Stamp, Subscription, Value
+from feedkeep.rules.clock import later
+from feedkeep.rules.credentials import DAY_US
+from feedkeep.rules.feed_urls import FeedUrl, parse_feed_url
+from feedkeep.rules.moves import may_move
+from feedkeep.rules.personal_urls import looks_personal
+
+MAX_TITLE = 200
+MAX_DESCRIPTION = 2_000
+MAX_LANGUAGE = 35
+MAX_SHORT_DESCRIPTION = 300
+"""How many characters of a description lists have, in which there may be thousands of them."""
+
+FAILURES_SHOWN = 3
+"""After how many looks that failed in a row it is shown, also within a day."""
+
+MAX_COPIES = 3
+"""How many feeds of a list may share a `podcast:guid`; if more do, it was copied around."""
+
+_REMEMBERED = 16_384
+_MAX_REMEMBERED_CHARACTERS = 300
+# What would turn the text around it, and characters that end a line or are none.
+_NOT_IN_A_LINE = {
+    **dict.fromkeys([*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029], " "),
+    **dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFFFE, 0xFFFF], ""),
+    **dict.fromkeys(range(0xD800, 0xE000), ""),
+}
+
+WHY: Mapping[Failure, Sentence] = {
+    Failure.REFUSED: Sentence("It is at an address that feedkeep does not ask."),
+    Failure.NO_SUCH_HOST: Sentence("There is no server of that name."),
+    Failure.NAME_UNANSWERED: Sentence("Nobody could say where its server is."),
+    Failure.NO_CONNECTION: Sentence("Its server cannot be reached."),
+    Failure.TLS_FAULT: Sentence("Its server cannot prove who it is: the certificate is not valid."),
+    Failure.TOO_SLOW: Sentence("Its server takes too long to answer."),
+    Failure.TOO_LARGE: Sentence("It is too large to be read."),
+    Failure.TOO_MANY_REDIRECTS: Sentence("Its address leads on to others, and never arrives."),
+    Failure.BROKEN_ANSWER: Sentence("Its server gives answers that nobody can read."),
+    Failure.NOT_FOUND: Sentence("Its server does not find it."),
+    Failure.GONE: Sentence("Its server answers that it is gone for good."),
+    Failure.ERROR_STATUS: Sentence("Its server answers that something went wrong."),
+    Failure.NOT_A_FEED: Sentence("There is a page at its address, but no feed."),
+    Failure.ANOTHER_FEED: Sentence("Its address leads to another feed now."),
+    Failure.CRASHED: Sentence("It is made so that it cannot be read."),
+}
+"""Why a feed cannot be read, as its subscribers are told."""
+
+
+class Address(Value, frozen=True):
+    """The URL of a feed as a person reads it.
+
+    Attributes:
+        text: Without the protocol.
+        host: Its host; "" if there is none that can be told.
+        is_personal: Whether it looks like one person's own, and so is a secret.
+    """
+
+    text: str
+    host: str
+    is_personal: bool
+
+
+class Headline(Value, frozen=True):
+    """What a list shows of a feed that is known.
+
+    Attributes:
+        guid: The guid derived from its URL, by which its picture is found.
+        title: What it is called; "" if it was never read.
+        picture: The digest of its picture; "" if there is none.
+        failing: Since when it could not be read; None if it could.
+        failures: How many looks have failed in a row.
+        failure: Why.
+        podcast_guid: Its `podcast:guid`; "" if it has none.
+        moved_to: The guid derived from the URL where it says that it is now, if it says so.
+    """
+
+    guid: Guid
+    title: str = ""
+    picture: str = ""
+    failing: Stamp | None = None
+    failures: int = 0
+    failure: Failure | None = None
+    podcast_guid: str = ""
+    moved_to: Guid | None = None
+
+
+class Card(Value, frozen=True):
+    """What lists for apps tell of a feed that was read; what it does not say is "".
+
+    Attributes:
+        title: One line of at most `MAX_TITLE` characters.
+        description: One line of at most `MAX_SHORT_DESCRIPTION` characters.
+        site_url: The address of its web site, which may become a link.
+        picture_url: The address of its picture, on whichever host.
+        author: As `title`.
+    """
+
+    title: str
+    description: str
+    site_url: str
+    picture_url: str
+    author: str
+
+
+class Trouble(Value, frozen=True):
+    """That a feed cannot be read.
+
+    Attributes:
+        since: Since when.
+        why: Why, as a sentence.
+    """
+
+    since: Stamp
+    why: Sentence
+
+
+def address_of(feed_url: str) -> Address:
+    """Return the URL of a feed as a person reads it."""
+    is_short = len(feed_url) <= _MAX_REMEMBERED_CHARACTERS
+    return _remembered_address(feed_url) if is_short else _address(feed_url)
+
+
+def name_of(feed_url: str, title: str = "") -> str:
+    """Return what a feed is called: its title, or else its address.
+
+    Of an address that looks like one person's own, only the host is shown.
+    """
+    if title:
+        return title
+    address = address_of(feed_url)
+    return address.host if address.is_personal and address.host else address.text
+
+
+def title_of(feed: Feed | None) -> str:
+    """Return the title of a feed as one line that changes nothing around it; "" if it has none."""
+    return "" if feed is None or feed.content is None else line_of(feed.content.title, MAX_TITLE)
+
+
+def line_of(text: str, limit: int) -> str:
+    """Return a stranger's text as one line of at most `limit` characters.
+
+    It has no control characters, nor any that turn the direction of the text around it.
+    """
+    line = text
+    if not text.isprintable() or "  " in text or text != text.strip():  # few are like that
+        line = " ".join(text.translate(_NOT_IN_A_LINE).split())
+    return line if len(line) <= limit else f"{line[: limit - 1].rstrip()}…"
+
+
+def web_url(url: str) -> str:
+    """Return the address of a web page as it is; "" if it is none that may become a link."""
+    is_web = url.lower().startswith(("http://", "https://")) and url.isprintable()
+    return url if is_web and " " not in url else ""
+
+
+def card_of(content: FeedContent) -> Card:
+    """Return what lists for apps tell of a feed."""
+    return Card(
+        line_of(content.title, MAX_TITLE),
+        line_of(content.description, MAX_SHORT_DESCRIPTION),
+        web_url(content.site_url),
+        web_url(content.picture_url),
+        line_of(content.author, MAX_TITLE),
+    )
+
+
+def moved_to(feed: Feed) -> FeedUrl | None:
+    """Return where a feed says that it is now, whether that is proved or not."""
+    told = [feed.sighting.url] if feed.sighting else []
+    told += [feed.content.new_feed_url] if feed.content and feed.content.new_feed_url else []
+    return next((parse_feed_url(url) for url in told if may_move(feed.url, url)), None)
+
+
+def headline_of(feed: Feed) -> Headline:
+    """Return what a list shows of a feed."""
+    moved = moved_to(feed)
+    return Headline(
+        feed.guid,
+        title_of(feed),
+        feed.picture,
+        feed.failing,
+        feed.failures,
+        feed.failure,
+        feed.content.podcast_guid if feed.content else "",
+        moved.guid if moved else None,
+    )
+
+
+def trouble_of(known: Headline | None, now: Stamp) -> Trouble | None:
+    """Return that a feed cannot be read, if that lasts: for a day, or for some looks in a row."""
+    if known is None or known.failing is None:
+        return None
+    lasts = known.failures >= FAILURES_SHOWN or now > later(known.failing, DAY_US)
+    if not lasts:
+        return None
+    return Trouble(known.failing, WHY[known.failure or Failure.BROKEN_ANSWER])
+
+
+def possible_duplicates(
+    subscriptions: Iterable[Subscription], known: Mapping[str, Headline]
+) -> Sequence[Sequence[Guid]]:
+    """Return which feeds may be in a list more than once: groups of guids.
+
+    Feeds may be the same if they have the same `podcast:guid`, or if one says that it is now where
+    the other one is. The first of each group is at the newest place: it is the one to keep. `known`
+    is by feed URL. A feed with a personal address is not taken for the public one.
+    """
+    live = {feed.guid: feed for feed in subscriptions if feed.is_subscribed}
+    same: dict[Guid, set[Guid]] = defaultdict(set)
+    for group in _with_one_podcast_guid(live.values(), known):
+        for guid in group:
+            same[guid].update(group)
+    moved = _moved_within(live.values(), known)
+    for old, new in moved.items():
+        same[old].add(new)
+        same[new].add(old)
+
+    def place(guid: Guid) -> tuple[bool, bool, bool, int]:
+        feed = live[guid]
+        headline = known.get(feed.feed_url)
+        is_failing = headline is not None and headline.failing is not None
+        is_plain = not feed.feed_url.lower().startswith("https:")
+        return guid in moved, is_failing, is_plain, -feed.status_changed
+
+    groups, seen = [], set[Guid]()
+    for first in same:
+        if first not in seen:
+            reached = _reached(first, same)
+            seen |= reached
+            groups.append(sorted(reached, key=place))
+    return groups
+
+
+def _with_one_podcast_guid(
+    live: Iterable[Subscription], known: Mapping[str, Headline]
+) -> list[list[Guid]]:
+    by_podcast: dict[tuple[str, bool], list[Guid]] = defaultdict(list)
+    for feed in live:
+        headline = known.get(feed.feed_url)
+        if headline is not None and headline.podcast_guid:
+            is_personal = address_of(feed.feed_url).is_personal
+            by_podcast[headline.podcast_guid, is_personal].append(feed.guid)
+    return [group for group in by_podcast.values() if 1 < len(group) <= MAX_COPIES]
+
+
+def _moved_within(
+    live: Collection[Subscription], known: Mapping[str, Headline]
+) -> dict[Guid, Guid]:
+    """Return which feeds of a list say that they are where another one of it is."""
+    told = {
+        feed.guid: headline.moved_to
+        for feed in live
+        if (headline := known.get(feed.feed_url)) and headline.moved_to
+    }
+    if not told:
+        return {}
+    at = {_derived(feed.feed_url, known): feed.guid for feed in live}
+    return {guid: at[to] for guid, to in told.items() if to in at and at[to] != guid}
+
+
+def _derived(url: str, known: Mapping[str, Headline]) -> Guid:
+    return known[url].guid if url in known else parse_feed_url(url).guid
+
+
+def _reached(first: Guid, same: Mapping[Guid, Iterable[Guid]]) -> set[Guid]:
+    reached, waiting = {first}, [first]
+    while waiting:
+        for guid in same[waiting.pop()]:
+            if guid not in reached:
+                reached.add(guid)
+                waiting.append(guid)
+    return reached
+
+
+def _address(feed_url: str) -> Address:
+    _, _, rest = feed_url.partition("://")
+    try:
+        host = urlsplit(feed_url).hostname or ""
+    except ValueError:  # brackets that a feed URL may have and an address may not
+        host = ""
+    text = rest.removeprefix("www.").rstrip("/")
+    return Address(text, host.removeprefix("www."), looks_personal(feed_url))
+
+
+_remembered_address = lru_cache(_REMEMBERED)(_address)

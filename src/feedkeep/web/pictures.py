@@ -1,0 +1,47 @@
+"""The pictures of feeds, so that a browser asks nobody but this service."""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from feedkeep.errors import UnknownSubscription
+from feedkeep.http.requests import AdmittedRequest
+from feedkeep.web.resource import Page
+
+_KEPT = "private, max-age=31536000, immutable"
+_ASKED_AGAIN = "private, no-cache"
+_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; sandbox",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+class PicturePage(Page):
+    """/pictures/{guid}: the picture of a feed of the list, by the guid derived from its URL."""
+
+    async def get(self, request: AdmittedRequest) -> Response:
+        """Answer with it; nobody learns here what is in other lists.
+
+        Its address names its digest, too, so that it can be kept for good.
+
+        Raises:
+            UnknownSubscription: The list has no such feed, or the feed has no picture.
+        """
+        view = await self.service.subscriptions.view(
+            request.admitted.account.id, request.parameters["guid"]
+        )
+        if view is None or view.subscription.deleted is not None:
+            raise UnknownSubscription
+        known = await self.service.known_feeds.headlines([view.subscription.feed_url])
+        headline = known.get(view.subscription.feed_url)
+        picture = await self.service.known_feeds.picture(headline.guid) if headline else None
+        if picture is None:
+            raise UnknownSubscription
+        wanted = request.http.url.query
+        is_this = bool(wanted) and picture.digest.startswith(wanted)
+        headers = {
+            **_HEADERS,
+            "Content-Type": picture.media_type,
+            "Cache-Control": _KEPT if is_this else _ASKED_AGAIN,
+        }
+        return Response(picture.data, headers=headers)

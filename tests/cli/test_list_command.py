@@ -1,0 +1,65 @@
+"""feedkeep list and export: what an account has, by title, and which of it cannot be read."""
+
+from __future__ import annotations
+
+import re
+
+import httpx
+import pytest
+from feedkeep_process import FeedkeepProcess
+from known_feeds import know
+
+from feedkeep.model import Failure, Stamp
+
+URL = "https://of-the-command-line.example"
+LONG_AGO = Stamp(1_700_000_000_000_000)
+
+
+@pytest.fixture
+def name(feedkeep: FeedkeepProcess) -> str:
+    """The name of somebody with three feeds."""
+    failing = {"failing": LONG_AGO, "failures": 1, "failure": Failure.NO_SUCH_HOST}
+    know(feedkeep, f"{URL}/z", "Zebras")
+    know(feedkeep, f"{URL}/a", "apples \x1b[31m", fields=failing)
+    name = feedkeep.new_account()
+    urls = [f"{URL}/{letter}" for letter in "zax"]
+    with feedkeep.client(name) as api:
+        add(api, *urls)
+    return name
+
+
+def add(api: httpx.Client, *urls: str) -> None:
+    items = [{"feed_url": url} for url in urls]
+    assert api.post("/subscriptions", json={"subscriptions": items}).status_code == 200
+
+
+def rows(text: str) -> list[list[str]]:
+    return [re.split(r" {2,}", line.strip()) for line in text.splitlines()]
+
+
+def test_feeds_are_listed_by_title_with_what_fails(feedkeep: FeedkeepProcess, name: str) -> None:
+    head, apples, zebras, unknown = rows(feedkeep.must("list", name))
+    assert head == ["title", "address", "subscribed", "failing since"]
+    assert apples[:2] == ["apples [31m", f"{URL}/a"]
+    assert apples[3] == "2023-11-14T22:13:20Z: There is no server of that name."
+    assert zebras[:2] == ["Zebras", f"{URL}/z"]
+    assert len(zebras) == 3
+    assert unknown[:2] == ["-", f"{URL}/x"]
+
+
+def test_those_that_cannot_be_read_are_listed_alone(feedkeep: FeedkeepProcess, name: str) -> None:
+    listed = rows(feedkeep.must("list", name, "--failing"))
+    assert [row[1] for row in listed[1:]] == [f"{URL}/a"]
+
+
+def test_a_list_of_nobody_is_refused(feedkeep: FeedkeepProcess) -> None:
+    done = feedkeep.run("list", "nobody")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert 'There is no account "nobody"' in done.stderr
+
+
+def test_an_export_has_titles(feedkeep: FeedkeepProcess, name: str) -> None:
+    written = feedkeep.must("export", name)
+    assert f'text="Zebras" title="Zebras" xmlUrl="{URL}/z"' in written
+    assert f'text="{URL}/x" xmlUrl="{URL}/x"' in written
+    assert "Zebras" not in feedkeep.must("export", name, "--format", "json")

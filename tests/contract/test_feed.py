@@ -1,0 +1,143 @@
+"""Contract, section 10: GET /subscriptions/{guid}/feed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+from feedkeep_process import FeedkeepProcess
+from known_feeds import DAY_US, know, picture, png
+from names import G1, G2, UNKNOWN, delete, derived, patch
+
+from feedkeep.model import Failure, Sighting, Stamp
+
+FEED = "https://of-the-interface.example/feed"
+MOVED = "https://of-the-interface.example/moved"
+JUST_NOW = Stamp(1_790_000_000_000_000)
+SAID: dict[str, Any] = {
+    "description": "All about radio",
+    "site_url": "https://radio.example/",
+    "picture_url": "https://cdn.example/radio.jpg",
+    "language": "de-AT",
+    "author": "Anna & Ben",
+    "podcast_guid": G1,
+}
+
+
+def feed(api: httpx.Client, guid: str, **headers: str) -> httpx.Response:
+    return api.get(f"/subscriptions/{guid}/feed", headers=headers)
+
+
+def test_a_feed_is_told_as_it_tells_of_itself(
+    api: httpx.Client, add: Any, feedkeep: FeedkeepProcess
+) -> None:
+    fields = {"answered": JUST_NOW}
+    know(feedkeep, FEED, "The Night Radio", shown=picture(png(1, 2, 3)), fields=fields, **SAID)
+    add(FEED)
+    for prefix in ("", "/v1"):
+        reply = api.get(f"{prefix}/subscriptions/{derived(FEED)}/feed")
+        assert reply.json() == {
+            "title": "The Night Radio", **SAID, "last_fetched": "2026-09-21T14:13:20.000000Z",
+        }  # fmt: skip
+
+
+def test_of_a_feed_that_nobody_looked_at_nothing_is_told(api: httpx.Client, add: Any) -> None:
+    add("https://never-looked-at.example")
+    assert feed(api, derived("https://never-looked-at.example")).json() == {}
+
+
+def test_a_feed_that_fails_tells_since_when_and_what_was_known_before(
+    api: httpx.Client, add: Any, feedkeep: FeedkeepProcess
+) -> None:
+    fields = {
+        "answered": Stamp(JUST_NOW - DAY_US), "failing": JUST_NOW, "failures": 1,
+        "failure": Failure.NOT_FOUND, "reason": "a stranger's words",
+    }  # fmt: skip
+    know(feedkeep, FEED, "Radio", fields=fields)
+    add(FEED)
+    assert feed(api, derived(FEED)).json() == {
+        "title": "Radio",
+        "last_fetched": "2026-09-20T14:13:20.000000Z",
+        "failing_since": "2026-09-21T14:13:20.000000Z",
+    }
+    know(feedkeep, FEED, fields={**fields, "answered": None})
+    assert feed(api, derived(FEED)).json() == {"failing_since": "2026-09-21T14:13:20.000000Z"}
+
+
+def test_where_a_feed_says_that_it_moved_is_told(
+    api: httpx.Client, add: Any, feedkeep: FeedkeepProcess
+) -> None:
+    know(feedkeep, FEED, "Radio", new_feed_url=MOVED)
+    add(FEED)
+    assert feed(api, derived(FEED)).json()["moved_to"] == MOVED
+    seen = Sighting(f"{MOVED}/2", JUST_NOW, JUST_NOW)
+    know(feedkeep, FEED, "Radio", fields={"sighting": seen})
+    assert feed(api, derived(FEED)).json()["moved_to"] == f"{MOVED}/2"
+
+
+def test_the_words_of_a_hostile_feed_are_one_line_and_bounded(
+    api: httpx.Client, add: Any, feedkeep: FeedkeepProcess
+) -> None:
+    evil = "\u202e<b>\x1b[31m\nx" + "W" * 5_000
+    know(
+        feedkeep, FEED, evil, description=evil, author=evil, language=evil,
+        site_url="javascript:alert(1)", picture_url="file:///etc/passwd", new_feed_url="//x",
+    )  # fmt: skip
+    add(FEED)
+    told = feed(api, derived(FEED)).json()
+    assert {name: len(text) for name, text in told.items() if name != "last_fetched"} == {
+        "title": 200, "description": 2_000, "author": 200, "language": 35,
+    }  # fmt: skip
+    assert told["title"].startswith("<b> [31m xWWW")
+
+
+def test_any_guid_leads_to_the_feed_of_its_subscription(
+    api: httpx.Client, add: Any, feedkeep: FeedkeepProcess
+) -> None:
+    know(feedkeep, FEED, "Radio")
+    know(feedkeep, MOVED, "Radio, elsewhere")
+    add((FEED, G1))
+    patch(api, G1, new_guid=G2)
+    titles = [feed(api, guid).json()["title"] for guid in (G1, G2, derived(FEED))]
+    assert titles == ["Radio"] * 3
+    patch(api, G2, new_feed_url=MOVED)
+    assert feed(api, G1.upper()).json()["title"] == "Radio, elsewhere"
+
+
+def test_an_unsubscribed_feed_is_told_a_deleted_one_is_410_and_others_are_404(
+    api: httpx.Client, add: Any, feedkeep: FeedkeepProcess
+) -> None:
+    know(feedkeep, FEED, "Radio")
+    assert feed(api, derived(FEED)).status_code == 404  # whoever else has it
+    add(FEED)
+    patch(api, derived(FEED), is_subscribed=False)
+    assert feed(api, derived(FEED)).json()["title"] == "Radio"
+    delete(api, derived(FEED))
+    assert feed(api, derived(FEED)).status_code == 410
+    assert feed(api, UNKNOWN).status_code == 404
+    assert feed(api, "x").status_code == 405
+    with feedkeep.client(feedkeep.new_account()) as other:
+        assert feed(other, derived(FEED)).status_code == 404
+    assert httpx.get(f"{feedkeep.base_url}/subscriptions/{UNKNOWN}/feed").status_code == 401
+
+
+@pytest.mark.parametrize("method", ["POST", "PATCH", "PUT", "DELETE"])
+def test_what_is_known_of_a_feed_cannot_be_changed(
+    api: httpx.Client, add: Any, method: str
+) -> None:
+    add(FEED)
+    reply = api.request(method, f"/subscriptions/{derived(FEED)}/feed")
+    assert reply.status_code == 405
+    assert reply.headers["Allow"] == "GET, HEAD"
+
+
+def test_who_has_it_already_is_told_304(
+    api: httpx.Client, add: Any, feedkeep: FeedkeepProcess
+) -> None:
+    know(feedkeep, FEED, "Radio")
+    add(FEED)
+    etag = feed(api, derived(FEED)).headers["ETag"]
+    assert feed(api, derived(FEED), **{"If-None-Match": etag}).status_code == 304
+    know(feedkeep, FEED, "Another title")
+    assert feed(api, derived(FEED), **{"If-None-Match": etag}).json()["title"] == "Another title"

@@ -1,0 +1,105 @@
+"""What is known of feeds is read for all of a list, and again only after the next look."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from running import DAY, Clock, run
+
+from feedkeep.model import FeedContent, Guid, Picture, Stamp, replace
+from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.service import Service, known_feeds
+from feedkeep.store.base import Store
+
+URLS = [f"https://{number}.example/feed" for number in range(7)]
+LONG = "https://long.example/" + "x" * 400
+PICTURE = Picture("image/webp", b"picture", digest="0123")
+
+
+def guid(url: str) -> Guid:
+    return parse_feed_url(url).guid
+
+
+async def look(store: Store, clock: Clock, title: str, *urls: str, days: int = 1) -> None:
+    """Find feeds of a title, to be looked at again some days later."""
+    now = clock()
+    await store.feeds.want({guid(url): url for url in urls}, now)
+    until = Stamp(now + 1)
+    for feed in await store.feeds.lease(now, until, 100):
+        content = FeedContent(title, description="About it")
+        found = replace(
+            feed, content=content, looked=now, next_look=Stamp(now + days * DAY), picture="0123"
+        )
+        assert await store.feeds.save(found, until, PICTURE)
+
+
+def test_titles_are_remembered_until_the_next_look(open_store: Callable) -> None:
+    async def work(service: Service, store: Store, clock: Clock) -> None:
+        known = service.known_feeds
+
+        async def titles() -> dict[str, str]:
+            return {url: one.title for url, one in (await known.headlines([*URLS, LONG])).items()}
+
+        assert await titles() == {}
+        await look(store, clock, "First", URLS[0], LONG)
+        assert await titles() == {URLS[0]: "First", LONG: "First"}
+        asked = []
+        stored = store.feeds.known
+
+        async def note(guids: set[Guid]) -> object:
+            asked.append(set(guids))
+            return await stored(guids)
+
+        store.feeds.known = note
+        assert await titles() == {URLS[0]: "First", LONG: "First"}
+        # Nothing is remembered of what nobody knows, nor of addresses that fill the memory.
+        assert asked == [{guid(url) for url in [*URLS[1:], LONG]}]
+        known.forget()
+        assert await titles() == {URLS[0]: "First", LONG: "First"}
+        assert guid(URLS[0]) in asked[-1]
+        clock.go_on(DAY)
+        await look(store, clock, "Second", URLS[0])
+        assert (await titles())[URLS[0]] == "Second"
+
+    run(open_store, work)
+
+
+def test_only_so_many_are_remembered_and_a_long_list_is_read_in_parts(
+    open_store: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(known_feeds, "MAX_REMEMBERED", 3)
+    monkeypatch.setattr(known_feeds, "_AT_ONCE", 2)
+    monkeypatch.setattr(known_feeds, "LONG_LIST", 1)
+
+    async def work(service: Service, store: Store, clock: Clock) -> None:
+        await look(store, clock, "Radio", *URLS)
+        for _ in range(2):
+            found = await service.known_feeds.headlines(URLS)
+            assert {url: one.guid for url, one in found.items()} == {
+                url: guid(url) for url in URLS
+            }  # fmt: skip
+            assert len(service.known_feeds._headlines) == 3
+        cards = await service.known_feeds.cards([*URLS, *URLS, "no address", "https://x.example"])
+        assert list(cards) == URLS
+        assert {card.description for card in cards.values()} == {"About it"}
+
+    run(open_store, work)
+
+
+def test_a_feed_that_was_never_read_has_a_headline_and_no_card(open_store: Callable) -> None:
+    async def work(service: Service, store: Store, clock: Clock) -> None:
+        await store.feeds.want({guid(URLS[0]): URLS[0]}, clock())
+        assert (await service.known_feeds.headlines(URLS))[URLS[0]].title == ""
+        assert await service.known_feeds.cards(URLS) == {}
+
+    run(open_store, work)
+
+
+def test_a_picture_is_found_by_the_guid_of_its_feed(open_store: Callable) -> None:
+    async def work(service: Service, store: Store, clock: Clock) -> None:
+        await look(store, clock, "Radio", URLS[0])
+        assert await service.known_feeds.picture(guid(URLS[0])) == PICTURE
+        assert await service.known_feeds.picture(guid(URLS[1])) is None
+
+    run(open_store, work)

@@ -1,0 +1,398 @@
+"""What is known of feeds on the pages: titles, pictures, trouble, moves, what may be twice."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html import unescape
+from pathlib import Path
+
+import pytest
+from feedkeep_process import FeedkeepProcess
+from known_feeds import DAY_US, know, picture, png
+from page_client import PASSWORD, PageClient, signed_in
+
+from feedkeep import wall_clock
+from feedkeep.model import Failure, Sighting, Stamp
+from feedkeep.rules.feed_urls import parse_feed_url
+
+RED, BLUE = picture(png(200, 30, 30)), picture(png(20, 40, 200), "image/webp")
+LONG_AGO = Stamp(wall_clock.now() - 9 * DAY_US)
+
+
+@pytest.fixture
+def anna(feedkeep: FeedkeepProcess) -> PageClient:
+    return signed_in(feedkeep)[0]
+
+
+_numbers = iter(range(10_000))
+
+
+@pytest.fixture
+def url() -> str:
+    """The address of a feed that no other test has."""
+    return f"https://known-{next(_numbers)}.example/feed"
+
+
+def guid(url: str) -> str:
+    return str(parse_feed_url(url).guid)
+
+
+def add(anna: PageClient, *urls: str) -> None:
+    assert anna.post("/feeds/add", {"urls": "\r\n".join(urls)}).note.startswith("Added")
+
+
+def failing(why: Failure = Failure.NO_CONNECTION, **fields: object) -> dict[str, object]:
+    return {"failing": LONG_AGO, "failures": 4, "failure": why, **fields}
+
+
+def titles(anna: PageClient, path: str = "/") -> list[str]:
+    found = re.findall(r"<a id=f\d+ [^>]*>([^<]*)</a>", anna.get(path).reply.text)
+    return [unescape(title) for title in found]
+
+
+def fields_of_form(page: str, action: str) -> dict[str, str]:
+    """Return the hidden fields of the form that leads to a path."""
+    form = page.partition(f'action="{action}"')[2].partition("</form>")[0]
+    assert form, action
+    return dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', form))
+
+
+def test_a_feed_is_listed_by_its_title_with_its_host_and_its_picture(
+    anna: PageClient, url: str
+) -> None:
+    know(anna.process, url, "The Night Radio", shown=RED)
+    add(anna, url)
+    page = anna.get("/")
+    host = url.split("/")[2]
+    assert f"The Night Radio {host} ·" in page.text
+    assert f"<img src=/pictures/{guid(url)}?{RED.digest[:8]} loading=lazy" in page.reply.text
+    assert "aria-hidden=true>" not in page.reply.text  # no letter in its place
+
+
+def test_a_feed_without_a_picture_keeps_the_letter_and_one_that_nobody_read_its_address(
+    anna: PageClient, url: str
+) -> None:
+    know(anna.process, url, "Über uns")
+    unknown = f"{url}/2"
+    add(anna, url, unknown)
+    page = anna.get("/")
+    assert "<img src=/pictures" not in page.reply.text
+    assert "aria-hidden=true>Ü</i>" in page.reply.text
+    assert titles(anna) == [unknown.removeprefix("https://"), "Über uns"]
+
+
+def test_an_address_that_is_only_ones_own_is_not_shown_in_the_list(anna: PageClient) -> None:
+    own = "https://members.example/0a1B2c3D4e5F6a7B8c9D0e1F"
+    page = anna.post("/feeds/add", {"urls": own})
+    assert "Added members.example." in page.note
+    assert titles(anna) == ["members.example"]
+    assert "0a1B2c3D" not in anna.get("/").reply.text
+    feed = anna.get(f"/feeds/{guid(own)}")
+    assert own in feed.text
+    assert "Nothing: this address looks like one that is only yours." in feed.text
+
+
+def test_feeds_are_ordered_and_searched_by_title(anna: PageClient, url: str) -> None:
+    urls = [f"{url}/{number}" for number in range(3)]
+    for one, title in zip(urls, ["zebra", "Äpfel", "Birnen & Käse"], strict=True):
+        know(anna.process, one, title)
+    add(anna, *urls)
+    assert titles(anna) == ["Äpfel", "Birnen & Käse", "zebra"]
+    assert titles(anna, "/?order=added") == ["Birnen & Käse", "Äpfel", "zebra"]
+    assert titles(anna, "/?q=käse+birnen") == ["Birnen & Käse"]
+    assert len(titles(anna, f"/?q={url.split('/')[2]}")) == 3
+
+
+def test_what_a_look_finds_later_is_shown_at_once_and_then_until_the_next_look(
+    anna: PageClient, url: str
+) -> None:
+    add(anna, url)
+    assert titles(anna) == [url.removeprefix("https://")]
+    know(anna.process, url, "First", fields={"next_look": Stamp(1)})
+    assert titles(anna) == ["First"]
+    know(anna.process, url, "Second")
+    assert titles(anna) == ["Second"]
+    assert titles(anna) == ["Second"]
+
+
+def test_a_picture_comes_from_here_and_is_kept_as_long_as_it_is_the_same(
+    anna: PageClient, url: str
+) -> None:
+    know(anna.process, url, "Radio", shown=BLUE)
+    add(anna, url)
+    reply = anna.http.get(f"/pictures/{guid(url)}?{BLUE.digest[:8]}")
+    assert (reply.status_code, reply.content) == (200, BLUE.data)
+    assert reply.headers["Content-Type"] == "image/webp"
+    assert reply.headers["Cache-Control"] == "private, max-age=31536000, immutable"
+    assert reply.headers["X-Content-Type-Options"] == "nosniff"
+    assert reply.headers["Content-Security-Policy"] == "default-src 'none'; sandbox"
+    assert reply.headers["Cross-Origin-Resource-Policy"] == "same-origin"
+    for query in ("", "?", "?0000"):
+        reply = anna.http.get(f"/pictures/{guid(url)}{query}")
+        assert reply.status_code == 200
+        assert reply.headers["Cache-Control"] == "private, no-cache"
+
+
+def test_a_picture_needs_a_session_and_a_feed_in_the_own_list(anna: PageClient, url: str) -> None:
+    know(anna.process, url, "Radio", shown=RED)
+    path = f"/pictures/{guid(url)}?{RED.digest[:8]}"
+    assert anna.get(path).status == 404  # somebody else's feed is as one that nobody has
+    add(anna, url)
+    assert anna.get(path).status == 200
+    other, _ = signed_in(anna.process)
+    assert other.get(path).status == 404
+    assert PageClient(anna.process).get(path).path == "/sign-in"
+    with anna.process.client(anna.process.new_account()) as app:
+        assert app.get(path).status_code == 303
+    anna.post(f"/feeds/{guid(url)}/delete")
+    assert anna.get(path).status == 404
+
+
+@pytest.mark.parametrize("is_known", [False, True])
+def test_a_feed_without_a_picture_has_none(anna: PageClient, url: str, is_known: bool) -> None:
+    if is_known:
+        know(anna.process, url, "Radio")
+    add(anna, url)
+    assert anna.get(f"/pictures/{guid(url)}").status == 404
+    assert anna.get("/pictures/x").status == 404
+
+
+def test_the_page_of_a_feed_tells_what_is_known_and_what_was_fetched_when(
+    anna: PageClient, url: str
+) -> None:
+    about = {
+        "description": "All about <b>radio</b>", "site_url": "https://radio.example/?a=1&b=2",
+        "language": "de-AT", "author": "Anna & Ben",
+    }  # fmt: skip
+    fetched = {"picture_url": "https://cdn.example/x.jpg", "picture_looked": Stamp(1)}
+    know(anna.process, url, "The Night Radio", shown=RED, fields=fetched, **about)
+    add(anna, url)
+    page = anna.get(f"/feeds/{guid(url)}")
+    link = '<a href="https://radio.example/?a=1&amp;b=2" rel="noopener noreferrer">'
+    assert link in page.reply.text
+    for text in (
+        "The Night Radio", "All about <b>radio</b>", "Anna & Ben", "German (de-AT)",
+        "The feed itself, last on", "Its picture from cdn.example, last on Jan 1, 1970",
+    ):  # fmt: skip
+        assert text in page.text
+    assert "<title>The Night Radio" in page.reply.text
+    assert f'<img src="/pictures/{guid(url)}?{RED.digest[:8]}"' in page.reply.text
+    assert "Asked in vain" not in page.text
+
+
+@pytest.mark.parametrize("site", ["javascript:alert(1)", "data:text/html,x", "https://a b"])
+def test_a_web_site_that_is_none_is_no_link(anna: PageClient, url: str, site: str) -> None:
+    know(anna.process, url, "Radio", site_url=site, language="!")
+    add(anna, url)
+    page = anna.get(f"/feeds/{guid(url)}")
+    assert site not in page.reply.text
+    assert "Web site" not in page.text
+    assert "Language !" in page.text
+
+
+def test_the_words_of_a_hostile_feed_are_text_everywhere(anna: PageClient, url: str) -> None:
+    evil = "\u202e</a><script>alert(1)</script>\"'&" + "W" * 500
+    know(anna.process, url, evil, description=evil, author=evil, language=evil)
+    note = anna.post("/feeds/add", {"urls": url})
+    shown = "</a><script>alert(1)</script>\"'&"
+    assert f"Added {shown}" in note.note
+    for path in ("/", f"/feeds/{guid(url)}", "/changes"):
+        page = anna.get(path)
+        assert "<script>alert" not in page.reply.text, path
+        assert "\u202e" not in page.reply.text
+        assert shown in page.text
+        assert "W" * 200 not in page.reply.text.partition("about")[0]
+    assert "<bdi>&lt;/a&gt;" in anna.get("/changes").reply.text
+
+
+def test_a_feed_that_failed_for_long_is_told_of_and_found(anna: PageClient, url: str) -> None:
+    fine, lately = f"{url}/fine", f"{url}/lately"
+    know(anna.process, url, "Gone", fields=failing(Failure.GONE, answered=Stamp(1)))
+    know(anna.process, fine, "Fine")
+    know(
+        anna.process, lately, "Lately",
+        fields={"failing": wall_clock.now(), "failures": 1, "failure": Failure.TOO_SLOW},
+    )  # fmt: skip
+    add(anna, url, fine, lately)
+    home = anna.get("/")
+    assert "1 feed cannot be read any more. Show which" in home.text
+    assert home.text.count("cannot be read") == 2
+    assert titles(anna, "/?show=failing") == ["Gone"]
+    page = anna.get(f"/feeds/{guid(url)}")
+    assert "It cannot be read since" in page.text
+    assert "Its server answers that it is gone for good." in page.text
+    assert "The feed itself, last on Jan 1, 1970" in page.text
+    assert "Asked in vain, last on" in page.text
+    for other in (fine, lately):
+        assert "It cannot be read" not in anna.get(f"/feeds/{guid(other)}").text
+    anna.post("/feeds/unsubscribe", {"only": guid(url), "show": "failing"})
+    assert "cannot be read" not in anna.get("/").text
+    assert "cannot be read" not in anna.get(f"/feeds/{guid(url)}").text
+    assert "All your feeds can be read." in anna.get("/?show=failing").text
+
+
+def test_whoever_unsubscribes_from_what_fails_stays_with_what_fails(
+    anna: PageClient, url: str
+) -> None:
+    urls = [url, f"{url}/2"]
+    for one in urls:
+        know(anna.process, one, fields=failing())
+    add(anna, *urls)
+    page = anna.post("/feeds/unsubscribe", {"only": guid(url), "show": "failing"})
+    assert str(page.reply.url).endswith("/?show=failing")
+    assert page.values("feed") == [guid(urls[1])]
+    page = anna.post("/feeds/unsubscribe", {"only": guid(urls[1]), "show": "/evil.example"})
+    assert not page.reply.url.query
+
+
+def test_a_feed_that_says_where_it_is_now_moves_with_one_click_and_back(
+    anna: PageClient, url: str
+) -> None:
+    new = url.replace("known", "new")
+    know(anna.process, url, "Moving Show", new_feed_url=new)
+    add(anna, url)
+    page = anna.get(f"/feeds/{guid(url)}")
+    assert f"It says that it has a new address: {new}" in page.text
+    action = f"/feeds/{guid(url)}/move"
+    page = anna.post(action, fields_of_form(page.reply.text, action))
+    assert "The feed has its new address." in page.note
+    assert new in page.text
+    assert "It says that" not in page.text
+    history = anna.get("/changes")
+    assert f"Moved Moving Show to {new.removeprefix('https://')}" in history.text
+    stamps = page.values("stamps")[0]
+    page = anna.post("/changes/undo", {"stamps": stamps, "back": f"/feeds/{guid(url)}"})
+    assert "It says that it has a new address" in page.text
+
+
+def test_a_redirect_that_was_seen_is_told_too_and_one_without_a_sign_in_is_none(
+    anna: PageClient, url: str
+) -> None:
+    seen = Sighting(f"{url}/new", LONG_AGO, LONG_AGO)
+    know(anna.process, url, "Radio", fields={"sighting": seen})
+    private = url.replace("https://", "https://anna:secret@")
+    know(anna.process, private, "Radio", new_feed_url=f"{url}/public")
+    add(anna, url, private)
+    assert f"{url}/new" in anna.get(f"/feeds/{guid(url)}").text
+    assert "It says that" not in anna.get(f"/feeds/{guid(private)}").text
+
+
+def test_a_feed_cannot_move_to_where_an_unsubscribed_one_is(anna: PageClient, url: str) -> None:
+    new = f"{url}/new"
+    know(anna.process, url, "Radio", new_feed_url=new)
+    add(anna, url, new)
+    anna.post("/feeds/unsubscribe", {"only": guid(new)})
+    page = anna.get(f"/feeds/{guid(url)}")
+    assert "That address belongs to a feed that you have unsubscribed from." in page.text
+    assert "Take the new address" not in page.text
+    anna.post(f"/feeds/{guid(new)}/delete")
+    assert "Take the new address" in anna.get(f"/feeds/{guid(url)}").text
+
+
+def test_a_feed_can_go_back_to_an_address_of_its_own(anna: PageClient, url: str) -> None:
+    former = f"{url}/former"
+    know(anna.process, url, "Radio", new_feed_url=former)
+    add(anna, former)
+    anna.post(f"/feeds/{guid(former)}/move", {"new_url": url})
+    assert "Take the new address" in anna.get(f"/feeds/{guid(former)}").text
+
+
+def test_feeds_that_may_be_the_same_are_told_and_one_click_merges_them(
+    anna: PageClient, url: str
+) -> None:
+    new, other = f"{url}/new", f"{url}/other"
+    know(anna.process, url, "The Old One", new_feed_url=new)
+    know(anna.process, new, "The New One")
+    add(anna, other, url, new)
+    assert "Some feeds may be in your list twice." in anna.get("/").text
+    assert titles(anna, "/?show=twice") == ["The New One", "The Old One"]
+    assert "as The Old One, which is in your list" in anna.get(f"/feeds/{guid(new)}").text
+    assert "may be the same" not in anna.get(f"/feeds/{guid(other)}").text
+    page = anna.get(f"/feeds/{guid(url)}")
+    assert "This may be the same podcast as The New One, which is in your list, too." in page.text
+    assert "It says that it has" not in page.text  # merging does that
+    action = f"/feeds/{guid(new)}/merge"
+    page = anna.post(action, fields_of_form(page.reply.text, action))
+    assert "The two are one feed now." in page.note
+    assert titles(anna) == [other.removeprefix("https://"), "The New One"]
+    assert "twice" not in anna.get("/").note + anna.get("/").text
+    anna.post("/changes/undo", {"stamps": page.values("stamps")[0], "back": "/"})
+    assert len(titles(anna, "/?show=twice")) == 2
+
+
+def test_the_one_to_keep_offers_to_take_in_each_of_the_others(anna: PageClient, url: str) -> None:
+    urls = [f"{url}/{number}" for number in range(3)]
+    same = str(parse_feed_url(f"{url}/same").guid)
+    for one in urls:
+        know(anna.process, one, "Radio", podcast_guid=same)
+    for one in urls:
+        add(anna, one)
+    page = anna.get(f"/feeds/{guid(urls[2])}")
+    assert page.values("other_url")[:2] == [urls[1], urls[0]]
+    assert page.reply.text.count(f'action="/feeds/{guid(urls[2])}/merge"') == 3  # and by hand
+    assert page.text.count("Merge them, and keep this address") == 2
+    page = anna.get(f"/feeds/{guid(urls[0])}")
+    assert page.text.count("Merge them, and keep that address") == 1
+
+
+def test_what_is_told_of_twice_is_empty_when_there_is_nothing(anna: PageClient, url: str) -> None:
+    add(anna, url)
+    assert "No feed seems to be in your list twice." in anna.get("/?show=twice").text
+    assert titles(anna, "/?show=nonsense") == [url.removeprefix("https://")]
+
+
+def test_notes_and_the_history_call_feeds_by_their_titles(anna: PageClient, url: str) -> None:
+    know(anna.process, url, "The Night Radio")
+    add(anna, url)
+    page = anna.post("/feeds/unsubscribe", {"only": guid(url)})
+    assert "Unsubscribed from The Night Radio." in page.note
+    assert "Unsubscribed from The Night Radio" in anna.get("/changes").text
+    before = page.values("stamps")[0]
+    restore = anna.get(f"/changes/restore?at={int(before) - 1}")
+    assert "These come back The Night Radio" in restore.text
+    page = anna.post(f"/feeds/{guid(url)}/delete")
+    assert "Deleted The Night Radio." in page.note
+
+
+def test_a_wipe_names_what_is_gone(anna: PageClient, url: str) -> None:
+    urls = [f"{url}/{number}" for number in range(12)]
+    know(anna.process, urls[0], "The Night Radio")
+    add(anna, *urls)
+    anna.post("/feeds/unsubscribe", {"feed": [guid(one) for one in urls]})
+    wiped = anna.get("/").reply.text.partition('id="wiped"')[2].partition("</section>")[0]
+    assert "The Night Radio" in wiped
+
+
+def test_what_is_asked_again_because_it_was_changed_since_is_called_by_its_title(
+    anna: PageClient, url: str
+) -> None:
+    know(anna.process, url, "The Night Radio")
+    page = anna.post("/feeds/add", {"urls": url})
+    anna.post("/feeds/unsubscribe", {"only": guid(url)})
+    page = anna.post("/changes/undo", {"stamps": page.values("stamps")[0], "back": "/"})
+    assert page.status == 409
+    assert "Unsubscribed from The Night Radio" in page.text
+
+
+@pytest.fixture(scope="module")
+def quiet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FeedkeepProcess]:
+    folder: Path = tmp_path_factory.mktemp("quiet")
+    with FeedkeepProcess(folder, trusted_proxies="127.0.0.1", fetch="off") as process:
+        process.passwords.append(PASSWORD)
+        yield process
+
+
+def test_a_service_that_fetches_nothing_says_so(quiet: FeedkeepProcess, url: str) -> None:
+    anna, _ = signed_in(quiet)
+    add(anna, url)
+    page = anna.get(f"/feeds/{guid(url)}")
+    assert "Nothing: whoever runs this service has switched that off." in page.text
+
+
+def test_why_a_feed_was_not_fetched_yet_is_told(anna: PageClient, url: str) -> None:
+    add(anna, url)
+    path = f"/feeds/{guid(url)}"
+    assert "Nothing yet. It is asked for its title and picture soon." in anna.get(path).text
+    anna.post("/feeds/unsubscribe", {"only": guid(url)})
+    assert "Nothing: you are not subscribed to it." in anna.get(path).text

@@ -1,0 +1,136 @@
+"""Titles and pictures of feeds as a person sees them, with and without a script."""
+
+from __future__ import annotations
+
+import pytest
+from feedkeep_process import FeedkeepProcess
+from known_feeds import DAY_US, know, picture, png
+from playwright.sync_api import expect
+from visitor import NARROW, WIDE, Visit, Visitor
+
+from feedkeep import wall_clock
+from feedkeep.model import Failure, Stamp
+from feedkeep.rules.feed_urls import parse_feed_url
+
+PASSWORD = "a good passphrase"
+URL = "https://of-a-browser.example"
+RADIO, NEWS, OLD, GONE, EVIL, MOVES = (
+    f"{URL}/{name}" for name in ("radio", "news", "old", "gone", "evil", "moves")
+)
+EVIL_TITLE = "\u202e\u2066<img src=x onerror=alert(1)>" + "W" * 400
+LONG = "The long story of somebody who said very much and never came to an end of it. " * 20
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _known(service: FeedkeepProcess) -> None:
+    """Feeds of every kind, which the service knows."""
+    failing = {
+        "failing": Stamp(wall_clock.now() - 9 * DAY_US), "failures": 9, "failure": Failure.GONE,
+        "picture_url": "https://cdn.example/x.jpg", "picture_looked": wall_clock.now(),
+    }  # fmt: skip
+    know(
+        service, RADIO, "The Night Radio", shown=picture(png(180, 60, 40)), author="Anna & Ben",
+        description=LONG, site_url="https://radio.example/" + "a-long-path" * 9, language="de",
+    )  # fmt: skip
+    know(service, NEWS, "חדשות הערב: News", shown=picture(png(20, 90, 160)))
+    know(service, OLD, "The Night Radio", new_feed_url=RADIO)
+    know(service, GONE, "A podcast that is gone", fields=failing)
+    know(service, EVIL, EVIL_TITLE, description=EVIL_TITLE, author=EVIL_TITLE, language="x" * 99)
+    know(service, MOVES, "A show that moves", new_feed_url=f"{URL}/elsewhere" + "/long" * 30)
+
+
+@pytest.fixture
+def name(service: FeedkeepProcess) -> str:
+    return service.new_account(PASSWORD)
+
+
+def come_in(visitor: Visitor, name: str, *urls: str) -> Visitor:
+    visitor.sign_in(name, PASSWORD)
+    visitor.sees_heading("Your list is empty")
+    visitor.add(*urls)
+    visitor.page.locator("#feeds").wait_for()
+    return visitor
+
+
+def place(url: str) -> str:
+    return f"/feeds/{parse_feed_url(url).guid}"
+
+
+@pytest.mark.parametrize("has_script", [True, False])
+def test_feeds_are_found_by_title_and_their_pictures_come_from_here(
+    service: FeedkeepProcess, visit: Visit, name: str, has_script: bool
+) -> None:
+    visitor = come_in(visit(service, has_script=has_script), name, RADIO, NEWS, GONE)
+    visitor.has_feeds(["A podcast that is gone", "The Night Radio", "חדשות הערב: News"])
+    if has_script:
+        visitor.has_pictures(2)
+    search = visitor.page.get_by_label(visitor.say("Search in these feeds"))
+    search.fill("night radio")
+    if not has_script:
+        visitor.press("Show")
+    rows = visitor.page.locator("#feeds").get_by_role("link").locator("visible=true")
+    expect(rows).to_have_text(["The Night Radio"])
+    visitor.open("/?order=added")
+    visitor.page.get_by_role("link", name="The Night Radio").click()
+    visitor.sees_heading("The Night Radio")
+
+
+def test_a_person_merges_what_is_twice_and_takes_it_back(
+    service: FeedkeepProcess, visit: Visit, name: str
+) -> None:
+    visitor = come_in(visit(service), name, RADIO, OLD)
+    visitor.sees("Some feeds may be in your list twice.")
+    visitor.follow("Show which")
+    visitor.has_feeds(["The Night Radio", "The Night Radio"])
+    visitor.open(place(OLD))
+    visitor.press("Merge them, and keep that address")
+    visitor.sees("The two are one feed now.")
+    expect(visitor.page.get_by_role("link", name=RADIO, exact=True)).to_be_visible()
+    visitor.press("Undo")
+    visitor.open("/")
+    visitor.sees("Some feeds may be in your list twice.")
+
+
+def test_a_person_takes_the_new_address_of_a_feed(
+    service: FeedkeepProcess, visit: Visit, name: str
+) -> None:
+    visitor = come_in(visit(service, has_script=False), name, MOVES)
+    visitor.open(place(MOVES))
+    visitor.sees("It says that it has a new address:")
+    visitor.press("Take the new address")
+    visitor.sees("The feed has its new address.")
+
+
+@pytest.mark.parametrize("language", ["en", "de", "fr", "es"])
+def test_pages_with_known_feeds_fit_and_keep_nobody_out(
+    service: FeedkeepProcess, visit: Visit, name: str, language: str
+) -> None:
+    visitor = visit(service, language=language)
+    come_in(visitor, name, RADIO, NEWS, OLD, GONE, EVIL, MOVES, f"{URL}/never-looked-at")
+    flaws = []
+    for path in ("/", "/?show=failing", "/?show=twice", "/changes"):
+        visitor.open(path)
+        flaws += visitor.flaws()
+    for url in (RADIO, NEWS, OLD, GONE, EVIL, MOVES):
+        visitor.open(place(url))
+        flaws += visitor.flaws()
+    assert not flaws, "\n".join(flaws)
+
+
+@pytest.mark.parametrize("width", [NARROW, WIDE])
+def test_a_title_that_turns_its_direction_turns_nothing_else(
+    service: FeedkeepProcess, visit: Visit, name: str, width: int
+) -> None:
+    visitor = come_in(visit(service, width=width), name, RADIO, NEWS, EVIL)
+    lefts = visitor.page.evaluate(
+        """() => [...document.querySelectorAll("#feeds a, #feeds small")].map((element) => {
+          const range = document.createRange();
+          range.selectNodeContents(element);
+          return Math.round(range.getBoundingClientRect().left);
+        })"""
+    )
+    assert len(set(lefts)) == 1, lefts
+    heights = visitor.page.evaluate(
+        "() => [...document.querySelectorAll('#feeds > li')].map((row) => row.offsetHeight)"
+    )
+    assert max(heights) < 100
