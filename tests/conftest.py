@@ -79,12 +79,13 @@ def feedkeep(
     """
     folder = tmp_path_factory.mktemp("feedkeep")
     if request.param == "sqlite":
-        with FeedkeepProcess(folder, trusted_proxies="127.0.0.1") as process:
+        with FeedkeepProcess(folder, trusted_proxies="127.0.0.1") as process, process.used_often():
             yield process
         return
     server: str = request.getfixturevalue("postgres")
     database = new_database(server)
-    with FeedkeepProcess(folder, database, workers="2", trusted_proxies="127.0.0.1") as process:
+    process = FeedkeepProcess(folder, database, workers="2", trusted_proxies="127.0.0.1")
+    with process, process.used_often():
         yield process
     drop_database(server, database)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
 import os
@@ -13,8 +12,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from itertools import count
 from pathlib import Path
 from typing import Self
@@ -22,12 +20,11 @@ from unittest import mock
 
 import commands
 import httpx
+from beside import Beside
 
-from feedkeep.assembly import open_service
 from feedkeep.model import Scope, T
 from feedkeep.security import passwords
 from feedkeep.service import Service
-from feedkeep.settings import Settings
 
 FEEDKEEP = str(Path(sys.executable).with_name("feedkeep"))
 NEVER_LOGGED = re.compile(
@@ -83,6 +80,7 @@ class FeedkeepProcess:
         }
         self.command = [FEEDKEEP]
         self.environment.setdefault("FEEDKEEP_LOG_LEVEL", "debug")
+        self._beside: Beside | None = None
         self.base_url = ""
         self.printed: list[str] = []
         self.tokens: list[str] = []
@@ -235,17 +233,28 @@ class FeedkeepProcess:
     def use(self, work: Callable[[Service], Awaitable[T]], *, is_costly: bool = False) -> T:
         """Do what a command would do on the service's database, without the cost of a process.
 
-        Passwords are hashed at no cost, unless it `is_costly`: then as all are. It has a thread,
-        since a test that drives a browser has an event loop in its own.
+        Passwords are hashed at no cost, unless it `is_costly`: then as all are.
         """
-
-        async def run() -> T:
-            async with open_service(Settings(database=self.database)) as service:
-                return await work(service)
-
         hasher = passwords._HASHER if is_costly else commands.CHEAP_HASHER
-        with mock.patch.object(passwords, "_HASHER", hasher), ThreadPoolExecutor(1) as thread:
-            return thread.submit(asyncio.run, run()).result()
+        with mock.patch.object(passwords, "_HASHER", hasher):
+            if self._beside is not None:
+                return self._beside.use(work)
+            with Beside(self.database) as beside:
+                return beside.use(work)
+
+    @contextlib.contextmanager
+    def used_often(self) -> Iterator[None]:
+        """Keep the database open for `use` meanwhile.
+
+        That is for services that many tests share: who looks at the files, or ends processes, has
+        to be alone with them.
+        """
+        with Beside(self.database) as beside:
+            self._beside = beside
+            try:
+                yield
+            finally:
+                self._beside = None
 
     def new_account(self, password: str | None = None, *, is_costly: bool = False) -> str:
         """Create an account with a name of its own; return the name.

@@ -39,7 +39,8 @@ def chromium(no_browser: str) -> Iterator[Browser]:
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FeedkeepProcess]:
     """A service that lets administrators invite; each test has accounts of its own."""
     folder = tmp_path_factory.mktemp("pages")
-    with FeedkeepProcess(folder, trusted_proxies="127.0.0.1", registration="invited") as process:
+    process = FeedkeepProcess(folder, trusted_proxies="127.0.0.1", registration="invited")
+    with process, process.used_often():
         yield process
 
 
