@@ -37,9 +37,6 @@ NEVER_LOGGED = re.compile(
 SHORTEST_TO_SEARCH = 8
 """What is shorter may be in a database by chance."""
 
-_FROM_NOTHING = {"PYTHONPATH", "RUN_FIRST", "COVERAGE_PROCESS_CONFIG"}
-"""What has to be there when Python starts: a command that is forked would not see it."""
-
 _START_SECONDS = 20
 _AT_THE_START = Path(__file__).parent / "proofs" / "at_the_start"
 _numbers = count(1)
@@ -139,7 +136,10 @@ class FeedkeepProcess:
 
     @property
     def _has_to_see_the_start(self) -> bool:
-        return bool(_FROM_NOTHING & self.environment.keys())
+        """Whether there is what has to be there when Python starts: what is forked missed it."""
+        runs_first = str(_AT_THE_START) if "RUN_FIRST" in self.environment else None
+        is_covered = "COVERAGE_PROCESS_CONFIG" in self.environment
+        return is_covered or self.environment.get("PYTHONPATH") != runs_first
 
     def _told_address(self) -> str | None:
         """Read what the process prints up to its address; None if it ends without one."""
@@ -160,7 +160,7 @@ class FeedkeepProcess:
         """Return the processes that serve, if there are several; not what Python starts beside."""
         children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
         found = [int(pid) for pid in children.read_text().split()]
-        return [pid for pid in found if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+        return [pid for pid in found if _is_a_worker(Path(f"/proc/{pid}/cmdline").read_bytes())]
 
     def wait_for_workers(self, count: int) -> None:
         """Wait until so many processes serve; the kernel gives each its part of the connections."""
@@ -215,7 +215,9 @@ class FeedkeepProcess:
         """Run a command on the service's database."""
         data = stdin.encode() if isinstance(stdin, str) else stdin
         if not self._has_to_see_the_start:
-            return commands.run(arguments, self.environment, data)
+            pid, ended = commands.run(arguments, self.environment, data)
+            self._assert_ran_first([pid], ended.stderr)
+            return ended
         pipe = subprocess.PIPE
         with subprocess.Popen(
             [FEEDKEEP, *arguments], env=self.environment, stdin=pipe, stdout=pipe, stderr=pipe
@@ -339,6 +341,11 @@ def write_while(process: FeedkeepProcess, number: int) -> tuple[list[str], str, 
             thread.join()
     assert len(acknowledged) >= 200
     return acknowledged, name, status
+
+
+def _is_a_worker(command: bytes) -> bool:
+    """Say it of one that was spawned, and of one that was forked by what was forked itself."""
+    return b"spawn_main" in command or b"multiprocessing.forkserver" in command
 
 
 def _accepts(pid: int) -> bool:
