@@ -36,7 +36,7 @@ def admin(strict: FeedkeepProcess, visit: Visit) -> Visitor:
     strict.use(promote)
     admin = visit(strict)
     admin.expected |= {400, 403}
-    admin.sign_in(name, PASSWORD)
+    admin.is_let_in(name, PASSWORD)
     admin.sees_heading("Your list is empty")
     return admin
 
