@@ -41,6 +41,7 @@ from feedkeep.store.sqlite.runner import Runner
 A, B, C = "https://a.example", "https://b.example", "https://c.example"
 GUIDS = [f"00000000-0000-4000-8000-00000000000{digit}" for digit in range(3)]
 NEVER = 10**9
+KEPT = "administrator"
 
 Operation = Callable[[Service, str], Awaitable[object]]
 
@@ -317,13 +318,14 @@ def told(records: set[str], name: str) -> list[str]:
 
 async def halves(opened: Opened, operation: Operation) -> list[str]:
     """Let the operation fail everywhere; return a sentence for each half that is found."""
-    faults, wrong = Faults(), []
+    faults, wrong = Faults(), list[str]()
     async with opened(faults) as store:
         service = Service(store, wall_clock.now, registration=Registration.INVITED)
         # One stays in any case, so that each other administrator may go.
-        await service.accounts.create("administrator", None, is_admin=True)
+        await service.accounts.create(KEPT, None, is_admin=True)
 
         async def attempt(name: str, at: int, for_good: bool) -> tuple[bool, object, object]:
+            """Let it fail there; then nothing is left of it, so that there is never much stored."""
             await prepare(service, name)
             before = await stored(store)
             is_done = False
@@ -331,6 +333,10 @@ async def halves(opened: Opened, operation: Operation) -> list[str]:
                 await operation(service, name)
                 is_done = True
             after = await stored(store)
+            wrong.extend([damage async for damage in service.damages()])
+            for account in await store.accounts.all():
+                if account.name != KEPT:
+                    await service.accounts.delete(account.name)
             return is_done, told(before - after, name), told(after - before, name)
 
         _, *done = await attempt("whole", NEVER, False)
@@ -343,7 +349,6 @@ async def halves(opened: Opened, operation: Operation) -> list[str]:
                 is_done, *change = await attempt(f"user{at}x{for_good:d}", at, for_good)
                 if change != done and (is_done or change != untouched):
                     wrong.append(f"after a fault at {at}: {change}")
-        wrong += [damage async for damage in service.damages()]
     return wrong
 
 
