@@ -6,14 +6,18 @@ most of theirs on hashing passwords; here that costs nothing.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import multiprocessing
 import os
 import signal
+import socket
+import stat
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from multiprocessing.connection import Connection
+from multiprocessing.context import ForkProcess
 from pathlib import Path
 from subprocess import CompletedProcess
 from tempfile import TemporaryDirectory
@@ -46,8 +50,8 @@ CHEAP_HASHER = _CheapHasher(_real.time_cost, _real.memory_cost, _real.parallelis
 
 def run(
     arguments: Sequence[str], environment: Mapping[str, str], data: bytes
-) -> CompletedProcess[str]:
-    """Run a command to its end, with `data` as its standard input."""
+) -> tuple[int, CompletedProcess[str]]:
+    """Run a command to its end, with `data` as its standard input; return its number, too."""
     with TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "0").write_bytes(data)
@@ -56,8 +60,47 @@ def run(
         process.join()
         out, err = ((folder / number).read_text() for number in "12")
         status = process.exitcode
+    assert process.pid is not None
     assert status is not None
-    return CompletedProcess(arguments, status, out, err)
+    return process.pid, CompletedProcess(arguments, status, out, err)
+
+
+class _ForkedWorker(ForkProcess):
+    """A worker of a service, which has imported everything as soon as it is there.
+
+    It has what one that is spawned has: no signal handler of its parent, and only its own socket.
+    """
+
+    def run(self) -> None:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_DFL)
+        _settings, listener, _serve = self._args
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for number in _listening_sockets() - {listener.fileno()}:
+            os.dup2(nothing, number)
+        os.close(nothing)
+        if "RUN_FIRST" in os.environ:
+            _tell_that_it_ran_first()
+        super().run()
+
+
+class _ForkedWorkers:
+    """Stands for the way in which a service starts its workers."""
+
+    Process = _ForkedWorker
+
+
+def _listening_sockets() -> set[int]:
+    """Return the descriptors of this process on which connections arrive."""
+    found = set()
+    for number in [int(file.name) for file in Path("/proc/self/fd").iterdir()]:
+        with contextlib.suppress(OSError):  # what was listed itself is closed by now
+            if stat.S_ISSOCK(os.fstat(number).st_mode):
+                probe = socket.socket(fileno=number)
+                if probe.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+                    found.add(number)
+                probe.detach()
+    return found
 
 
 class Running:
@@ -123,8 +166,31 @@ def _begin(arguments: Sequence[str], environment: Mapping[str, str]) -> None:
     sys.stdin = os.fdopen(0, closefd=False)  # multiprocessing took the one that was there away
     os.environ.clear()
     os.environ.update(environment)
-    if not IS_AS_USERS_HAVE_IT:
-        passwords._HASHER = CHEAP_HASHER
-        passwords._NOBODYS_HASH = CHEAP_HASHER.hash("nobody's")
+    if "RUN_FIRST" in environment:
+        _run_first(environment)
+    elif not IS_AS_USERS_HAVE_IT:
+        now = importlib.import_module("feedkeep.security.passwords")
+        now._HASHER = CHEAP_HASHER
+        now._NOBODYS_HASH = CHEAP_HASHER.hash("nobody's")
+    importlib.import_module("feedkeep.http.serving.workers")._spawn = _ForkedWorkers
     sys.argv = ["feedkeep", *arguments]
     importlib.import_module("feedkeep.cli").main()
+
+
+def _run_first(environment: Mapping[str, str]) -> None:
+    """Begin as Python does that starts with programs of `tests/proofs/broken` (`at_the_start`).
+
+    What they break is imported after them, so all of feedkeep is imported again; what it is built
+    on is there already, which saves most of the time. Hashes of passwords cost what they do
+    elsewhere.
+    """
+    again = {"feedkeep", "sitecustomize"}
+    for name in [name for name in sys.modules if name.partition(".")[0] in again]:
+        del sys.modules[name]
+    sys.path[:0] = environment["PYTHONPATH"].split(os.pathsep)
+    importlib.import_module("sitecustomize")
+
+
+def _tell_that_it_ran_first() -> None:
+    with Path(os.environ["RAN_FIRST"]).open("a") as ran:
+        ran.write(f"{os.getpid()}\n")

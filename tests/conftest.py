@@ -25,15 +25,31 @@ hypothesis.settings.load_profile("untimed")
 
 
 LONGEST = (
-    "test_journey.py", "test_looks.py", "test_keyboard.py", "test_reference.py", "test_running.py",
-    "test_kills.py", "test_migrations.py",
+    "test_reference.py", "test_running.py", "test_running_on_postgres.py", "test_linearizable.py",
+    "test_many_actions.py", "test_kills.py", "test_fuzz.py", "test_copying.py",
 )  # fmt: skip
 """What begins first, so that nothing long is left over at the end, when there is nothing beside."""
 
 
 @pytest.hookimpl(trylast=True)  # after they were grouped by what they share
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: item.path.name not in LONGEST)
+    """Put all that needs a browser first, for one worker, and what is long first for the others.
+
+    Each worker begins with its part of the list, and takes from the ends of others once that is
+    done. A browser costs a second to start, so one worker has it, and once only.
+    """
+    in_a_browser, longest, others = [], [], []
+    for item in items:
+        if "chromium" in getattr(item, "fixturenames", ()):
+            in_a_browser.append(item)
+        else:
+            (longest if item.path.name in LONGEST else others).append(item)
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    part = len(items) // workers - len(in_a_browser)
+    if workers > 1 and part > 0:
+        items[:] = [*in_a_browser, *others[:part], *longest, *others[part:]]
+    else:
+        items[:] = [*in_a_browser, *longest, *others]
 
 
 NO_BROWSER = "There is no Chromium on this machine."
@@ -79,12 +95,13 @@ def feedkeep(
     """
     folder = tmp_path_factory.mktemp("feedkeep")
     if request.param == "sqlite":
-        with FeedkeepProcess(folder, trusted_proxies="127.0.0.1") as process:
+        with FeedkeepProcess(folder, trusted_proxies="127.0.0.1") as process, process.used_often():
             yield process
         return
     server: str = request.getfixturevalue("postgres")
     database = new_database(server)
-    with FeedkeepProcess(folder, database, workers="2", trusted_proxies="127.0.0.1") as process:
+    process = FeedkeepProcess(folder, database, workers="2", trusted_proxies="127.0.0.1")
+    with process, process.used_often():
         yield process
     drop_database(server, database)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
 import os
@@ -13,8 +12,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from itertools import count
 from pathlib import Path
 from typing import Self
@@ -22,12 +20,11 @@ from unittest import mock
 
 import commands
 import httpx
+from beside import Beside
 
-from feedkeep.assembly import open_service
 from feedkeep.model import Scope, T
 from feedkeep.security import passwords
 from feedkeep.service import Service
-from feedkeep.settings import Settings
 
 FEEDKEEP = str(Path(sys.executable).with_name("feedkeep"))
 NEVER_LOGGED = re.compile(
@@ -39,9 +36,6 @@ NEVER_LOGGED = re.compile(
 
 SHORTEST_TO_SEARCH = 8
 """What is shorter may be in a database by chance."""
-
-_FROM_NOTHING = {"PYTHONPATH", "RUN_FIRST", "COVERAGE_PROCESS_CONFIG"}
-"""What has to be there when Python starts: a command that is forked would not see it."""
 
 _START_SECONDS = 20
 _AT_THE_START = Path(__file__).parent / "proofs" / "at_the_start"
@@ -84,6 +78,7 @@ class FeedkeepProcess:
         self.command = [FEEDKEEP]
         self.environment.setdefault("FEEDKEEP_LOG_LEVEL", "debug")
         self.environment.setdefault("FEEDKEEP_FETCH", "off")  # no test asks the internet
+        self._beside: Beside | None = None
         self.base_url = ""
         self.printed: list[str] = []
         self.tokens: list[str] = []
@@ -142,7 +137,10 @@ class FeedkeepProcess:
 
     @property
     def _has_to_see_the_start(self) -> bool:
-        return bool(_FROM_NOTHING & self.environment.keys())
+        """Whether there is what has to be there when Python starts: what is forked missed it."""
+        runs_first = str(_AT_THE_START) if "RUN_FIRST" in self.environment else None
+        is_covered = "COVERAGE_PROCESS_CONFIG" in self.environment
+        return is_covered or self.environment.get("PYTHONPATH") != runs_first
 
     def _told_address(self) -> str | None:
         """Read what the process prints up to its address; None if it ends without one."""
@@ -163,7 +161,7 @@ class FeedkeepProcess:
         """Return the processes that serve, if there are several; not what Python starts beside."""
         children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
         found = [int(pid) for pid in children.read_text().split()]
-        return [pid for pid in found if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+        return [pid for pid in found if _is_a_worker(Path(f"/proc/{pid}/cmdline").read_bytes())]
 
     def wait_for_workers(self, count: int) -> None:
         """Wait until so many processes serve; the kernel gives each its part of the connections."""
@@ -218,7 +216,9 @@ class FeedkeepProcess:
         """Run a command on the service's database."""
         data = stdin.encode() if isinstance(stdin, str) else stdin
         if not self._has_to_see_the_start:
-            return commands.run(arguments, self.environment, data)
+            pid, ended = commands.run(arguments, self.environment, data)
+            self._assert_ran_first([pid], ended.stderr)
+            return ended
         pipe = subprocess.PIPE
         with subprocess.Popen(
             [FEEDKEEP, *arguments], env=self.environment, stdin=pipe, stdout=pipe, stderr=pipe
@@ -236,17 +236,28 @@ class FeedkeepProcess:
     def use(self, work: Callable[[Service], Awaitable[T]], *, is_costly: bool = False) -> T:
         """Do what a command would do on the service's database, without the cost of a process.
 
-        Passwords are hashed at no cost, unless it `is_costly`: then as all are. It has a thread,
-        since a test that drives a browser has an event loop in its own.
+        Passwords are hashed at no cost, unless it `is_costly`: then as all are.
         """
-
-        async def run() -> T:
-            async with open_service(Settings(database=self.database)) as service:
-                return await work(service)
-
         hasher = passwords._HASHER if is_costly else commands.CHEAP_HASHER
-        with mock.patch.object(passwords, "_HASHER", hasher), ThreadPoolExecutor(1) as thread:
-            return thread.submit(asyncio.run, run()).result()
+        with mock.patch.object(passwords, "_HASHER", hasher):
+            if self._beside is not None:
+                return self._beside.use(work)
+            with Beside(self.database) as beside:
+                return beside.use(work)
+
+    @contextlib.contextmanager
+    def used_often(self) -> Iterator[None]:
+        """Keep the database open for `use` meanwhile.
+
+        That is for services that many tests share: who looks at the files, or ends processes, has
+        to be alone with them.
+        """
+        with Beside(self.database) as beside:
+            self._beside = beside
+            try:
+                yield
+            finally:
+                self._beside = None
 
     def new_account(self, password: str | None = None, *, is_costly: bool = False) -> str:
         """Create an account with a name of its own; return the name.
@@ -331,6 +342,11 @@ def write_while(process: FeedkeepProcess, number: int) -> tuple[list[str], str, 
             thread.join()
     assert len(acknowledged) >= 200
     return acknowledged, name, status
+
+
+def _is_a_worker(command: bytes) -> bool:
+    """Say it of one that was spawned, and of one that was forked by what was forked itself."""
+    return b"spawn_main" in command or b"multiprocessing.forkserver" in command
 
 
 def _accepts(pid: int) -> bool:

@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
 import pytest
-from postgres_server import drop_database, new_database
+from postgres_server import drop_database, execute, new_database
 
 from feedkeep import wall_clock
 from feedkeep.model import Now
@@ -31,13 +31,48 @@ def database(postgres: str) -> Iterator[str]:
     drop_database(postgres, url)
 
 
+_EMPTY_ALL_TABLES = """
+DO $$
+DECLARE
+    tables text;
+BEGIN
+    SELECT string_agg(format('feedkeep.%I', relname), ', ') INTO tables FROM pg_class
+    WHERE relnamespace = to_regnamespace('feedkeep') AND relkind = 'r'
+        AND relname <> 'schema_version';
+    IF tables IS NOT NULL THEN
+        SET LOCAL lock_timeout = '20s';
+        EXECUTE 'TRUNCATE ' || tables || ' RESTART IDENTITY';
+    END IF;
+END $$
+"""
+
+
+@pytest.fixture(scope="session")
+def shared_database(postgres: str) -> Iterator[str]:
+    """A PostgreSQL database for one test after the other: to make a new one costs more than most.
+
+    Who changes its schema asks for `database` instead.
+    """
+    url = new_database(postgres)
+    yield url
+    drop_database(postgres, url)
+
+
+@pytest.fixture
+def emptied_database(shared_database: str) -> Iterator[str]:
+    """The URL of a PostgreSQL database that is up to date, or has no table yet, and has no row."""
+    yield shared_database
+    execute(shared_database, _EMPTY_ALL_TABLES)
+
+
 @pytest.fixture(params=["sqlite", "postgres", "postgres, one account a statement"])
 def open_store(request: pytest.FixtureRequest) -> OpenStore:
     """Opens a store on a database that is empty at first, as often as wanted."""
     if request.param == "sqlite":
         path: Path = request.getfixturevalue("path")
         return _opening(lambda now: SqliteStore.open(path, now))
-    url: str = request.getfixturevalue("database")
+    own = "database" in request.fixturenames
+    url: str = request.getfixturevalue("database" if own else "emptied_database")
     one_account = request.param != "postgres"
     return _opening(lambda now: PostgresStore.open(url, 8, now, one_account=one_account))
 

@@ -27,8 +27,17 @@ SECRET_URL = "https://user:hunter2@feeds.example/private?key=abracadabra"
 
 @pytest.fixture
 def own(tmp_path: Path) -> Iterator[FeedkeepProcess]:
-    """A service of this test's own, to be stopped and killed."""
-    process = FeedkeepProcess(tmp_path, is_from_nothing=True)
+    """A service of this test's own, to be stopped and killed, which began as users begin it."""
+    yield from started(FeedkeepProcess(tmp_path, is_from_nothing=True))
+
+
+@pytest.fixture
+def serving(tmp_path: Path) -> Iterator[FeedkeepProcess]:
+    """A service of this test's own, where how it begins and stops is not what is looked at."""
+    yield from started(FeedkeepProcess(tmp_path))
+
+
+def started(process: FeedkeepProcess) -> Iterator[FeedkeepProcess]:
     process.start()
     yield process
     if process.process.poll() is None:
@@ -57,27 +66,27 @@ def test_a_killed_service_loses_nothing_that_was_acknowledged(own: FeedkeepProce
     assert set(acknowledged) <= set(own.must("export", name, "--format", "urls").split())
 
 
-def test_a_request_that_was_accepted_is_answered_before_the_end(own: FeedkeepProcess) -> None:
-    own.stop()
-    begun, go = own.folder / "begun", own.folder / "go"
+def test_a_request_that_was_accepted_is_answered_before_the_end(serving: FeedkeepProcess) -> None:
+    serving.stop()
+    begun, go = serving.folder / "begun", serving.folder / "go"
     os.mkfifo(begun)
     os.mkfifo(go)
-    own.run_first("adding_waits_for_a_word")
-    own.start()
+    serving.run_first("adding_waits_for_a_word")
+    serving.start()
     body = {"subscriptions": [{"feed_url": "https://a.example"}]}
     replies: list[httpx.Response] = []
-    with own.client(own.new_account()) as client:
+    with serving.client(serving.new_account()) as client:
         thread = threading.Thread(
             target=lambda: replies.append(client.post("/subscriptions", json=body))
         )
         thread.start()
         begun.read_text()
-        own.process.send_signal(signal.SIGTERM)
-        wait_until_refused(own)
+        serving.process.send_signal(signal.SIGTERM)
+        wait_until_refused(serving)
         assert replies == []
         go.write_text("")
         thread.join()
-    assert own.wait() == 0
+    assert serving.wait() == 0
     assert len(replies[0].json()["success"]) == 1
 
 
@@ -140,19 +149,22 @@ def test_a_stop_while_it_is_starting_is_no_failure(own: FeedkeepProcess) -> None
         assert own.stop() == 0
 
 
-def test_it_is_live_and_ready(own: FeedkeepProcess) -> None:
+def test_it_is_live_and_ready(serving: FeedkeepProcess) -> None:
     for path in ("/livez", "/readyz"):
-        assert httpx.get(own.base_url + path).json() == {"status": "ok"}
+        assert httpx.get(serving.base_url + path).json() == {"status": "ok"}
 
 
 def test_while_the_database_is_locked_it_is_live_reads_and_says_503_to_writers(
-    own: FeedkeepProcess,
+    serving: FeedkeepProcess,
 ) -> None:
-    name = own.new_account()
-    with own.client(name) as client, own.client(name) as reader:
+    serving.stop()
+    serving.run_first("writers_wait_half_a_second")
+    serving.start()
+    name = serving.new_account()
+    with serving.client(name) as client, serving.client(name) as reader:
         item = {"subscriptions": [{"feed_url": "https://a.example"}]}
         client.post("/subscriptions", json=item)
-        blocker = sqlite3.connect(own.folder / "feedkeep.db", isolation_level=None)
+        blocker = sqlite3.connect(serving.folder / "feedkeep.db", isolation_level=None)
         blocker.execute("BEGIN IMMEDIATE")
         refused: list[httpx.Response] = []
         thread = threading.Thread(
@@ -160,10 +172,10 @@ def test_while_the_database_is_locked_it_is_live_reads_and_says_503_to_writers(
         )
         thread.start()
         while thread.is_alive():
-            assert httpx.get(f"{own.base_url}/livez").status_code == 200
+            assert httpx.get(f"{serving.base_url}/livez").status_code == 200
             assert reader.get("/subscriptions").json()["total"] == 1
             thread.join(0.05)
-        not_ready = httpx.get(f"{own.base_url}/readyz", timeout=20)
+        not_ready = httpx.get(f"{serving.base_url}/readyz", timeout=20)
         thread.join()
         blocker.execute("ROLLBACK")
         blocker.close()
@@ -171,47 +183,49 @@ def test_while_the_database_is_locked_it_is_live_reads_and_says_503_to_writers(
             assert (reply.status_code, reply.json()["code"]) == (503, "503")
             assert int(reply.headers["Retry-After"]) > 0
         assert client.post("/subscriptions", json=item).status_code == 200
-        assert httpx.get(f"{own.base_url}/readyz").status_code == 200
+        assert httpx.get(f"{serving.base_url}/readyz").status_code == 200
 
 
-def test_a_full_disk_is_not_ready_and_says_503_until_there_is_room(own: FeedkeepProcess) -> None:
+def test_a_full_disk_is_not_ready_and_says_503_until_there_is_room(
+    serving: FeedkeepProcess,
+) -> None:
     item = {"subscriptions": [{"feed_url": "https://a.example"}]}
-    with own.client(own.new_account()) as client:
+    with serving.client(serving.new_account()) as client:
         assert client.post("/subscriptions", json=item).status_code == 200
-        pid = own.process.pid
+        pid = serving.process.pid
         before = resource.prlimit(pid, resource.RLIMIT_FSIZE)
         resource.prlimit(pid, resource.RLIMIT_FSIZE, (4_096, before[1]))  # no file grows any more
         for _ in range(3):
             assert client.post("/subscriptions", json=item).status_code == 503
-            assert httpx.get(f"{own.base_url}/readyz").status_code == 503
-            assert httpx.get(f"{own.base_url}/livez").status_code == 200
+            assert httpx.get(f"{serving.base_url}/readyz").status_code == 503
+            assert httpx.get(f"{serving.base_url}/livez").status_code == 200
             assert client.get("/subscriptions").json()["total"] == 1
         resource.prlimit(pid, resource.RLIMIT_FSIZE, before)
-        own.wait_until_ready()
+        serving.wait_until_ready()
         assert client.post("/subscriptions", json=item).status_code == 200
 
 
 def test_however_many_ask_whether_it_is_ready_the_store_is_asked_once_a_second(
-    own: FeedkeepProcess,
+    serving: FeedkeepProcess,
 ) -> None:
-    own.stop()
-    own.run_first("readiness_is_counted")
-    own.environment["ASKED"] = str(own.folder / "asked")
-    own.start()
+    serving.stop()
+    serving.run_first("readiness_is_counted")
+    serving.environment["ASKED"] = str(serving.folder / "asked")
+    serving.start()
     started = time.monotonic()
-    with httpx.Client(base_url=own.base_url) as client:
+    with httpx.Client(base_url=serving.base_url) as client:
         statuses = {client.get(f"{prefix}/readyz").status_code for prefix in ("", "/v1") * 100}
     seconds = time.monotonic() - started
     assert statuses == {200}
-    assert len((own.folder / "asked").read_text()) <= seconds + 1
+    assert len((serving.folder / "asked").read_text()) <= seconds + 1
 
 
 def test_the_log_has_a_line_of_json_for_each_request_and_keeps_secrets_out(
-    own: FeedkeepProcess,
+    serving: FeedkeepProcess,
 ) -> None:
-    name = own.new_account("opensesame")
-    token = own.new_token(name)
-    with httpx.Client(base_url=own.base_url) as client:
+    name = serving.new_account("opensesame")
+    token = serving.new_token(name)
+    with httpx.Client(base_url=serving.base_url) as client:
         headers = {"Authorization": f"Bearer {token}"}
         body = {"subscriptions": [{"feed_url": SECRET_URL}, {"feed_url": "ftp://nobody:knows@x"}]}
         added = client.post("/subscriptions", json=body, headers=headers)
@@ -219,11 +233,11 @@ def test_the_log_has_a_line_of_json_for_each_request_and_keeps_secrets_out(
         client.get("/subscriptions", auth=(name, "wrongpassword"))
         client.get("/subscriptions?since=x%0d%0a%7b%7d", headers=headers)
         client.get(f"/{SECRET_URL}%0d%0aforged")
-    own.stop()
-    lines = [line for line in log_lines(own) if line["event"] == "request"]
+    serving.stop()
+    lines = [line for line in log_lines(serving) if line["event"] == "request"]
     assert [line["status"] for line in lines] == [200, 200, 401, 405, 404]
     assert [line["credential"] for line in lines] == ["token", "password", None, "token", None]
-    (refused,) = [line for line in log_lines(own) if line["event"] == "login refused"]
+    (refused,) = [line for line in log_lines(serving) if line["event"] == "login refused"]
     assert (refused["level"], refused["address"]) == ("warning", "127.0.0.1")
     assert (refused["credential"], refused["reason"]) == ("password", "not valid")
     assert refused["request_id"] == lines[2]["request_id"]
@@ -232,7 +246,7 @@ def test_the_log_has_a_line_of_json_for_each_request_and_keeps_secrets_out(
     assert (first["method"], first["route"], first["account"]) == ("POST", "/subscriptions", name)
     assert first["address"] == "127.0.0.1"
     assert first["duration_us"] > 0
-    log = own.log.read_text()
+    log = serving.log.read_text()
     guid = added.json()["success"][0]["guid"]
     for secret in (token, "opensesame", "wrongpassword", "hunter2", "abracadabra", "feeds.example",
                    "knows", guid, "forged"):  # fmt: skip
@@ -251,11 +265,11 @@ def test_the_address_behind_a_trusted_proxy_is_logged_and_others_are_not_believe
         assert log_lines(process)[0]["address"] == address
 
 
-def test_a_log_that_cannot_be_written_fails_no_request(own: FeedkeepProcess) -> None:
-    own.stop()
-    own.log = Path("/dev/full")
-    own.start()
-    with own.client(own.new_account()) as client:
+def test_a_log_that_cannot_be_written_fails_no_request(serving: FeedkeepProcess) -> None:
+    serving.stop()
+    serving.log = Path("/dev/full")
+    serving.start()
+    with serving.client(serving.new_account()) as client:
         body = {"subscriptions": [{"feed_url": SECRET_URL}]}
         assert client.post("/subscriptions", json=body).status_code == 200
         assert client.get("/subscriptions").json()["total"] == 1
@@ -345,17 +359,17 @@ def test_an_address_that_is_taken_is_told_in_one_sentence(feedkeep: FeedkeepProc
 
 @pytest.mark.parametrize("error", ["ZeroDivisionError", "AccountError", "StoreUnusable"])
 def test_a_defect_is_500_with_the_fixed_text_alone_and_the_log_tells_the_rest(
-    own: FeedkeepProcess, error: str
+    serving: FeedkeepProcess, error: str
 ) -> None:
-    own.stop()
-    own.run_first("the_list_has_a_defect")
-    own.environment["DEFECT"] = error
-    own.start()
-    with own.client(own.new_account()) as client:
+    serving.stop()
+    serving.run_first("the_list_has_a_defect")
+    serving.environment["DEFECT"] = error
+    serving.start()
+    with serving.client(serving.new_account()) as client:
         reply = client.get("/subscriptions")
         assert client.get("/livez").status_code == 200
     assert reply.status_code == 500
     assert reply.json() == {"code": "500", "message": "An internal error occurred."}
-    (line,) = [line for line in log_lines(own) if line["event"] == "internal error"]
+    (line,) = [line for line in log_lines(serving) if line["event"] == "internal error"]
     assert line["request_id"] == reply.headers["X-Request-Id"]
     assert f"{error}: the details" in line["exception"]

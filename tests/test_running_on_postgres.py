@@ -31,9 +31,18 @@ def server() -> Iterator[PostgresServer]:
 
 @pytest.fixture
 def own(tmp_path: Path, server: PostgresServer) -> Iterator[FeedkeepProcess]:
-    """Two processes of this test's own, on a server that may be stopped."""
-    execute(server.url, "DROP SCHEMA IF EXISTS feedkeep CASCADE")
-    process = FeedkeepProcess(tmp_path, server.url, is_from_nothing=True, workers="2")
+    """Two processes of this test's own, on a server that may be stopped, begun as by users."""
+    yield from started(FeedkeepProcess(tmp_path, server.url, is_from_nothing=True, workers="2"))
+
+
+@pytest.fixture
+def serving(tmp_path: Path, server: PostgresServer) -> Iterator[FeedkeepProcess]:
+    """The same, where how they begin and stop is not what is looked at."""
+    yield from started(FeedkeepProcess(tmp_path, server.url, workers="2"))
+
+
+def started(process: FeedkeepProcess) -> Iterator[FeedkeepProcess]:
+    execute(process.database, "DROP SCHEMA IF EXISTS feedkeep CASCADE")
     process.start()
     process.wait_for_workers(2)
     yield process
@@ -67,9 +76,9 @@ def is_alive(pid: int) -> bool:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_while_the_database_is_away_it_lives_and_says_503_and_then_goes_on_by_itself(
-    own: FeedkeepProcess, server: PostgresServer, number: signal.Signals
+    serving: FeedkeepProcess, server: PostgresServer, number: signal.Signals
 ) -> None:
-    with own.client(own.new_account()) as client:
+    with serving.client(serving.new_account()) as client:
         assert client.post("/subscriptions", json=ITEM).status_code == 200
         server.stop(number)
         started = time.monotonic()
@@ -77,32 +86,32 @@ def test_while_the_database_is_away_it_lives_and_says_503_and_then_goes_on_by_it
             for reply in (
                 client.post("/subscriptions", json=ITEM),
                 client.get("/subscriptions"),
-                httpx.get(f"{own.base_url}/readyz"),
+                httpx.get(f"{serving.base_url}/readyz"),
             ):
                 assert (reply.status_code, reply.json()["code"]) == (503, "503")
                 assert int(reply.headers["Retry-After"]) > 0
                 assert "127.0.0.1" not in reply.text
-            assert answers(own, "/livez", 200)
+            assert answers(serving, "/livez", 200)
         assert time.monotonic() - started < 10
         server.start()
-        until(lambda: all(answers(own, "/readyz", 200) for _ in range(10)))
+        until(lambda: all(answers(serving, "/readyz", 200) for _ in range(10)))
         assert client.post("/subscriptions", json=ITEM).status_code == 200
         assert client.get("/subscriptions").json()["total"] == 1
-    assert "Traceback" not in own.log.read_text()
+    assert "Traceback" not in serving.log.read_text()
 
 
 def test_a_database_that_restarts_under_load_loses_nothing_and_leaves_nothing_half_done(
-    own: FeedkeepProcess, server: PostgresServer
+    serving: FeedkeepProcess, server: PostgresServer
 ) -> None:
-    name = own.new_account()
-    token = own.new_token(name)
+    name = serving.new_account()
+    token = serving.new_token(name)
     acknowledged: list[str] = []
     refused: list[int] = []
     stop = threading.Event()
 
     def write(thread: int) -> None:
         headers = {"Authorization": f"Bearer {token}"}
-        with httpx.Client(base_url=own.base_url, headers=headers, timeout=30) as client:
+        with httpx.Client(base_url=serving.base_url, headers=headers, timeout=30) as client:
             for number in range(100_000):
                 if stop.is_set():
                     return
@@ -122,16 +131,16 @@ def test_a_database_that_restarts_under_load_loses_nothing_and_leaves_nothing_ha
         server.stop(number)
         until_more(refused)
         server.start()
-        until(lambda: answers(own, "/readyz", 200))
+        until(lambda: answers(serving, "/readyz", 200))
     until_more(acknowledged)
     stop.set()
     for thread in threads:
         thread.join()
     assert set(refused) == {503}
-    kept = set(own.must("export", name, "--format", "urls").split())
+    kept = set(serving.must("export", name, "--format", "urls").split())
     assert set(acknowledged) <= kept
     assert set(Counter(url[:-1] for url in kept).values()) == {2}
-    own.must("check")
+    serving.must("check")
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -162,16 +171,18 @@ def test_a_worker_that_dies_is_replaced_and_nothing_acknowledged_is_lost(
     assert line["status"] == -signal.SIGKILL
 
 
-def test_connections_that_come_at_once_are_spread_over_the_workers(own: FeedkeepProcess) -> None:
-    own.wait_for_workers(2)
-    url = httpx.URL(own.base_url)
-    before = [files_of(pid) for pid in own.workers()]
+def test_connections_that_come_at_once_are_spread_over_the_workers(
+    serving: FeedkeepProcess,
+) -> None:
+    serving.wait_for_workers(2)
+    url = httpx.URL(serving.base_url)
+    before = [files_of(pid) for pid in serving.workers()]
     with ExitStack() as stack:
         for _ in range(64):
             address = url.host, url.port or 80
             stack.enter_context(contextlib.closing(socket.create_connection(address)))
-        until(lambda: sum(files_of(pid) for pid in own.workers()) > sum(before) + 56)
-        taken = [files_of(pid) - old for pid, old in zip(own.workers(), before, strict=True)]
+        until(lambda: sum(files_of(pid) for pid in serving.workers()) > sum(before) + 56)
+        taken = [files_of(pid) - old for pid, old in zip(serving.workers(), before, strict=True)]
     assert min(taken) > 8
 
 
@@ -179,9 +190,9 @@ def files_of(pid: int) -> int:
     return len(list(Path(f"/proc/{pid}/fd").iterdir()))
 
 
-def test_a_second_service_on_the_same_port_is_told(own: FeedkeepProcess) -> None:
-    port = str(httpx.URL(own.base_url).port)
-    done = own.run("serve", "--port", port)
+def test_a_second_service_on_the_same_port_is_told(serving: FeedkeepProcess) -> None:
+    port = str(httpx.URL(serving.base_url).port)
+    done = serving.run("serve", "--port", port)
     assert done.returncode == 1
     assert "Address already in use" in done.stderr
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 from feedkeep_process import FeedkeepProcess
+from forms import IS_LONG
 from people import ok, play
 from postgres_server import drop_database, new_database
 
@@ -23,7 +24,7 @@ from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.seconds import settled
 from feedkeep.settings import Settings
 
-MANY = 100_000
+MANY = 100_000 if IS_LONG else 40_000  # as objects, they would take more than 16 MiB
 ALICE = AccountId(7)
 TOKEN = write_token(ALICE, bytes(SECRET_BYTES))
 BEGUN = 1_700_000_000_000_000
@@ -102,7 +103,7 @@ def memory(process: FeedkeepProcess, name: str) -> int:
     )
 
 
-def test_100_000_actions_come_whole_and_take_less_than_16_mib(
+def test_all_of_many_actions_come_whole_and_take_less_than_16_mib(
     process: FeedkeepProcess, client: httpx.Client
 ) -> None:
     ok(client.get(EPISODES, params={"since": BEGUN // 10**6 + 10}))
@@ -111,7 +112,7 @@ def test_100_000_actions_come_whole_and_take_less_than_16_mib(
     reply = client.get(EPISODES, params={"since": 0})
     taken = memory(process, "VmHWM") - before
     told = ok(reply)
-    assert len(reply.content) > 20_000_000
+    assert len(reply.content) > 200 * MANY
     assert reply.headers["Content-Type"] == "application/json"
     assert [action["device"] for action in told["actions"]] == ["desk", "phone"] * (MANY // 2)
     assert len({action["episode"] for action in told["actions"]}) == MANY // 2

@@ -243,10 +243,10 @@ def prove(process: FeedkeepProcess, histories: int, operations: int) -> list[str
 
 
 def test_operations_on_one_account_are_linearizable(
-    start: Callable[..., FeedkeepProcess], store_kind: str, amount: Callable[[int, int], int]
+    start: Callable[..., FeedkeepProcess], store_kind: str, amount: Callable[..., int]
 ) -> None:
     process = start(store_kind, STAMPED)
-    assert prove(process, amount(2, 500), amount(40, 200)) == []
+    assert prove(process, amount(1, 500, 2), amount(40, 200)) == []
     assert process.log.read_text() == ""
 
 

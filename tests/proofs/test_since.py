@@ -107,11 +107,11 @@ def prove(process: FeedkeepProcess, changes: int) -> list[str]:
 def test_a_device_that_follows_the_list_misses_nothing(
     start: Callable[..., FeedkeepProcess],
     store_kind: str,
-    amount: Callable[[int, int], int],
+    amount: Callable[..., int],
     broken: list[str],
 ) -> None:
     process = start(store_kind, *broken)
-    assert prove(process, amount(1_000, 1_000_000)) == []
+    assert prove(process, amount(500, 1_000_000, 1_000)) == []
 
 
 def test_the_proof_notices_stamps_that_are_drawn_without_a_lock(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 from argon2 import PasswordHasher
-from stores import database, open_store, path
+from stores import database, emptied_database, open_store, path, shared_database
 
 from feedkeep.security import passwords
 
-__all__ = ["database", "open_store", "path"]
+__all__ = ["database", "emptied_database", "open_store", "path", "shared_database"]
 
 
 @pytest.fixture(autouse=True)

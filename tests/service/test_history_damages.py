@@ -35,7 +35,7 @@ def tamper(request: pytest.FixtureRequest, open_store: Callable) -> Tamper:
             connection.close()
 
         return change_file
-    url: str = request.getfixturevalue("database")
+    url: str = request.getfixturevalue("emptied_database")
     both = "SET search_path = feedkeep; {}"
     return lambda statement: with_connection(url, lambda to: to.execute(both.format(statement)))
 

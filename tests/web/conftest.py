@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import page_client
 import pytest
 from feedkeep_process import FeedkeepProcess
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Playwright, sync_playwright
 from visitor import Visit, Visitor, chromium_path, launched
 
 
@@ -18,28 +18,58 @@ def _all_browsers_are_closed() -> Iterator[None]:
     page_client.close_all()
 
 
-@pytest.fixture(scope="module")
-def chromium(no_browser: str) -> Iterator[Browser]:
-    """The system's Chromium, for one module: while it runs, no test has an event loop of its own.
+class _Browser:
+    """The system's Chromium, from the first test that needs it to the last of those in a row.
 
-    Without one, its tests are left out, unless FEEDKEEP_BROWSER is "required".
+    While it runs, no test has an event loop of its own.
+    """
+
+    def __init__(self) -> None:
+        self._playwright: Playwright | None = None
+
+    def launched(self, path: str) -> Browser:
+        if self._playwright is None:
+            self._playwright = sync_playwright().start()
+            self._browser = launched(self._playwright, path)
+        return self._browser
+
+    def close(self) -> None:
+        if self._playwright is not None:
+            self._browser.close()
+            self._playwright.stop()
+            self._playwright = None
+
+
+_browser = _Browser()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> Iterator[None]:
+    """Close the browser where a test follows that may want an event loop."""
+    yield
+    if "chromium" not in getattr(nextitem, "fixturenames", ()):
+        _browser.close()
+
+
+@pytest.fixture
+def chromium(no_browser: str) -> Browser:
+    """The system's Chromium. Without one, its tests are left out, unless FEEDKEEP_BROWSER is
+    "required".
     """
     path = chromium_path()
     if path is None:
         if os.environ.get("FEEDKEEP_BROWSER") == "required":
             pytest.fail("There is no Chromium, and FEEDKEEP_BROWSER requires one.")
         pytest.skip(no_browser)
-    with sync_playwright() as playwright:
-        browser = launched(playwright, path)
-        yield browser
-        browser.close()
+    return _browser.launched(path)
 
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FeedkeepProcess]:
     """A service that lets administrators invite; each test has accounts of its own."""
     folder = tmp_path_factory.mktemp("pages")
-    with FeedkeepProcess(folder, trusted_proxies="127.0.0.1", registration="invited") as process:
+    process = FeedkeepProcess(folder, trusted_proxies="127.0.0.1", registration="invited")
+    with process, process.used_often():
         yield process
 
 

@@ -22,7 +22,7 @@ def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FeedkeepProcess
     """A service that asks each time."""
     process = FeedkeepProcess(tmp_path_factory.mktemp("strict"), trusted_proxies="127.0.0.1")
     process.run_first("nobody_is_fresh")
-    with process:
+    with process, process.used_often():
         yield process
 
 
@@ -36,7 +36,7 @@ def admin(strict: FeedkeepProcess, visit: Visit) -> Visitor:
     strict.use(promote)
     admin = visit(strict)
     admin.expected |= {400, 403}
-    admin.sign_in(name, PASSWORD)
+    admin.is_let_in(name, PASSWORD)
     admin.sees_heading("Your list is empty")
     return admin
 

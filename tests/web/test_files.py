@@ -50,7 +50,7 @@ def name(service: FeedkeepProcess) -> str:
 def anna(service: FeedkeepProcess, visit: Visit, name: str) -> Visitor:
     anna = visit(service)
     anna.expected.add(400)
-    anna.sign_in(name, PASSWORD)
+    anna.is_let_in(name, PASSWORD)
     anna.follow("Import")
     return anna
 
@@ -115,7 +115,7 @@ def test_without_a_script_a_file_of_100_megabytes_is_refused_with_a_sentence(
         file.truncate(100 * MEGABYTES)
     anna = visit(service, has_script=False)
     anna.expected.add(413)
-    anna.sign_in(name, PASSWORD)
+    anna.is_let_in(name, PASSWORD)
     anna.follow("Import")
     anna.field("File").set_input_files(large)
     began = time.monotonic()
@@ -129,7 +129,7 @@ def test_a_long_list_is_imported_and_shown_in_pages(
     service: FeedkeepProcess, visit: Visit, has_script: bool
 ) -> None:
     anna = visit(service, has_script=has_script)
-    anna.sign_in(service.new_account(PASSWORD), PASSWORD)
+    anna.is_let_in(service.new_account(PASSWORD), PASSWORD)
     anna.follow("Import")
     urls = [f"https://{number:04}.example/feed" for number in range(1_200)]
     chosen(anna, "\n".join(urls).encode())

@@ -42,12 +42,13 @@ def pages(method: str, kind: type[Route | PublicRoute] = Route) -> list[str]:
 @pytest.fixture(scope="module")
 def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FeedkeepProcess]:
     folder = tmp_path_factory.mktemp("safety")
-    with FeedkeepProcess(
+    process = FeedkeepProcess(
         folder,
         trusted_proxies="127.0.0.1",
         cors_origins="https://player.example,*",
         registration="invited",
-    ) as process:
+    )
+    with process, process.used_often():
         process.passwords.append(PASSWORD)
         yield process
 

@@ -18,7 +18,7 @@ def works(visitor: Visitor, name: str, step: int) -> None:
     titles = [title_of(url) for url in urls_of(name)]
     match step:
         case 0:
-            visitor.sign_in(name, PASSWORD)
+            visitor.is_let_in(name, PASSWORD)
         case 1:
             visitor.add(*urls_of(name))
             visitor.has_feeds(titles)
@@ -61,7 +61,7 @@ def test_the_feed_of_somebody_else_is_no_page_and_their_app_cannot_be_ended(
     anna, ben = visit(service), visit(service)
     for step in (0, 1, 4):
         works(anna, one, step)
-    ben.sign_in(two, PASSWORD)
+    ben.is_let_in(two, PASSWORD)
     anna.open("/")
     anna.feed(title_of(urls_of(one)[0])).click()
     anna.sees_heading("This feed has moved")
@@ -84,7 +84,7 @@ def test_a_list_that_is_open_in_two_windows_is_the_same_in_both(
     laptop, phone = visit(service), visit(service, width=320)
     for visitor in (laptop, phone):
         visitor.page.clock.install()
-        visitor.sign_in(name, PASSWORD)
+        visitor.is_let_in(name, PASSWORD)
     laptop.add("https://a.example/feed", "https://b.example/feed", "https://c.example/feed")
     phone.page.clock.run_for(6_000)
     phone.has_feeds(["a.example/feed", "b.example/feed", "c.example/feed"])
@@ -109,10 +109,10 @@ def test_a_list_with_a_line_that_was_refused_follows_the_other_devices_too(
     laptop, phone = visit(service), visit(service)
     laptop.page.clock.install()
     laptop.expected.add(400)
-    laptop.sign_in(name, PASSWORD)
+    laptop.is_let_in(name, PASSWORD)
     laptop.add("https://a.example/feed", "no address")
     laptop.has_feeds(["a.example/feed"])
-    phone.sign_in(name, PASSWORD)
+    phone.is_let_in(name, PASSWORD)
     phone.add("https://b.example/feed")
     phone.has_feeds(["a.example/feed", "b.example/feed"])
     laptop.page.clock.run_for(6_000)
