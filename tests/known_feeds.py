@@ -40,7 +40,7 @@ async def note(
     **fields: object,
 ) -> Feed:
     """Let a service know a feed, as after a look that is not to be repeated soon."""
-    feeds, guid, now = service._store.feeds, parse_feed_url(url).guid, service.now()
+    feeds, guid, now = service.store.feeds, parse_feed_url(url).guid, service.now()
     await feeds.want({guid: url}, now)
     due = Stamp(now + 400 * DAY_US)  # also those that were noted before
     leased = {feed.guid: feed for feed in await feeds.lease(due, Stamp(due + 1), 1_000)}
