@@ -1,4 +1,4 @@
-"""Splitting the tables by account: what is asked of Citus, and what is told where there is none.
+"""Splitting the tables over machines: what is asked of Citus, and what is told without it.
 
 Citus itself comes in no package that a test could start. A stand-in notes what it is asked, and
 answers where feedkeep looks for an answer.
@@ -49,7 +49,7 @@ def citus(database: str) -> None:
 
 
 @pytest.mark.usefixtures("citus")
-def test_every_table_is_split_by_account_and_kept_together(
+def test_every_table_is_split_by_account_or_by_feed_and_kept_together(
     command: FeedkeepProcess, database: str
 ) -> None:
     told = command.must("database", "distribute")
@@ -63,6 +63,8 @@ def test_every_table_is_split_by_account_and_kept_together(
         "deletion is split over the machines by account.",
         "episode_action is split over the machines by account.",
         "document is split over the machines by account.",
+        "feed is split over the machines by feed.",
+        "feed_picture is split over the machines by feed.",
     ]
     asked = execute(
         database,
@@ -79,6 +81,8 @@ def test_every_table_is_split_by_account_and_kept_together(
         "deletion: account_id with feedkeep.account",
         "episode_action: account_id with feedkeep.account",
         "document: account_id with feedkeep.account",
+        "feed: guid with none",
+        "feed_picture: guid with feedkeep.feed",
     ]
 
 
@@ -116,9 +120,10 @@ def test_a_newer_program_splits_the_tables_that_it_adds(
         before.setattr(migration, "migrations", lambda _: [oldest])
         before.setattr(migration, "_EVERYWHERE", ("account_name",))
         before.setattr(migration, "_BY_ACCOUNT", ("account", "token", "entry", "deletion"))
+        before.setattr(migration, "_BY_FEED", ())
         asyncio.run(opened(database, split=True))
     asyncio.run(opened(database))
-    assert execute(database, "SELECT count(*) FROM pg_dist_partition") == 9
+    assert execute(database, "SELECT count(*) FROM pg_dist_partition") == 11
     assert "nothing to do" in command.must("database", "distribute")
 
 

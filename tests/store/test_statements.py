@@ -30,6 +30,7 @@ from feedkeep.model import (
     EpisodeAction,
     Grant,
     PageRequest,
+    Picture,
     Purpose,
     Snapshot,
     Subscription,
@@ -44,13 +45,17 @@ from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.subscriptions import Update, guids_wanted, want
 from feedkeep.store.postgres import PostgresStore, connections, migration
 from feedkeep.store.postgres import changes as changes_module
+from feedkeep.store.postgres import feeds as feeds_module
 from feedkeep.store.postgres.accounts import _COUNT_OTHERS  # sent when one ceases to be admin
 from feedkeep.store.postgres.history import LOOKS
 
 ALICE, BOB = AccountId(7), AccountId(3)
 URL = "https://a.example"
-NOT_BY_ACCOUNT = {"account_name", "login_grant", "schema_version"}
-"""What is looked up by name, or by a login, and the number of the schema: small, and not split."""
+BY_FEED = {"feed", "feed_picture"}
+"""What belongs to no account, and is split by the guid of the feed."""
+
+NOT_BY_ACCOUNT = {"account_name", "login_grant", "schema_version", *BY_FEED}
+"""Also what is looked up by name, or by a login, and the number of the schema: not split."""
 
 PASSED_ON = re.compile("(SET|LOCK|CREATE|ALTER)\\b")
 OF_MANY = {"$1", "ANY(CAST($1 AS BIGINT[]))", "w.account_id", "t.account_id"}
@@ -137,6 +142,7 @@ async def every_request(store: PostgresStore) -> None:
     await store.tokens.revoke(ALICE, token.id, 1)
     await every_request_of_apps(store)
     await every_request_about_accounts(store)
+    await every_request_about_feeds(store)
     await store.accounts.set_password(ALICE, "other")
     await store.accounts.set_disabled(ALICE, True)
     await store.accounts.delete(ALICE)
@@ -175,6 +181,22 @@ async def every_request_about_history(store: PostgresStore) -> None:
     while (found := await store.history.forget(after, stamp, 1, with_authors=True)) is not None:
         after = found
     assert (await store.history.page(ALICE, stamp + 1, 2)).stamps == []
+
+
+async def every_request_about_feeds(store: PostgresStore) -> None:
+    urls = {parse_feed_url(url).guid: url for url in (URL, "https://b.example")}
+    for now in (0, 10**12):
+        await store.feeds.want(urls, now)
+    feed, other = await store.feeds.lease(1, 2, 9)
+    assert await store.feeds.save(feed, 2, Picture("image/webp", b"", digest=""))
+    await store.feeds.give_back([other.guid], 2)
+    assert await store.feeds.next_look() == 0
+    assert await store.feeds.picture(feed.guid) is not None
+    after, _ = await store.feeds.subscribed(AccountId(0), 1)
+    assert after == BOB
+    await store.feeds.subscribed(BOB, 100)
+    assert len(await store.feeds.known(urls)) == 2
+    assert await store.feeds.forget(10**12 + 1, 9) == 2
 
 
 async def every_request_about_accounts(store: PostgresStore) -> None:
@@ -279,7 +301,7 @@ def test_every_table_of_every_statement_is_tied_to_the_account(
 ) -> None:
     sent = statements_of(every_request, database, monkeypatch, one_account=one_account)
     found = {statement for statement in sent if "feedkeep." in statement}
-    found -= {_COUNT_OTHERS, *LOOKS}
+    found -= {_COUNT_OTHERS, *LOOKS, *feeds_module.LOOKS}
     assert len(found) > 40
     allowed = OF_ONE if one_account else OF_MANY
     assert {statement: stray for statement in found if (stray := strays(statement, allowed))} == {}
@@ -304,6 +326,27 @@ def test_in_a_cluster_the_machine_that_has_the_account_inserts_rows_by_itself(
         read = {table.name: table.alias for table in tree.expression.find_all(exp.Table)}
         tied = {side.table for side, other in comparisons(tree) if other == "$1"}
         assert {read.get("account"), read.get("entry")} & tied
+
+
+def test_in_a_cluster_a_statement_that_writes_of_feeds_is_of_one_feed(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent = statements_of(every_request, database, monkeypatch, one_account=True)
+    about = [
+        sqlglot.parse_one(statement, dialect="postgres")
+        for statement in sent
+        if "feedkeep.feed" in statement and statement not in feeds_module.LOOKS
+    ]
+    assert len(about) == 8
+    for tree in about:
+        assert len(list(tree.find_all(exp.Table))) == 1
+        if isinstance(tree, exp.Insert):
+            assert isinstance(tree.expression, exp.Values)
+            written = tree.this.expressions[0].name, tree.expression.expressions[0].expressions[0]
+        else:
+            sides = [(node.left.name, node.right) for node in tree.find_all(exp.EQ)]
+            [written] = [side for side in sides if side[0] == "guid"]
+        assert (written[0], written[1].sql(dialect="postgres")) == ("guid", "$1")
 
 
 def test_a_new_password_is_written_on_the_one_machine_that_has_the_account(
@@ -387,4 +430,7 @@ def test_every_key_of_the_schema_starts_with_the_account(database: str) -> None:
     found = with_connection(database, keys)
     assert len(found) >= 28
     not_by_account = {table for table, _, column in found if column != "account_id"}
-    assert not_by_account == {"account_name", "login_grant"}
+    assert not_by_account == {"account_name", "login_grant", *BY_FEED}
+    by_feed = {(kind, column) for table, kind, column in found if table in BY_FEED}
+    others = {("index", "next_look"), ("index", "wanted")}
+    assert by_feed - others == {(kind, "guid") for kind in ("p", "f", "target", "index")}

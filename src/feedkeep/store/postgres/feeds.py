@@ -33,8 +33,8 @@ from feedkeep.store.rows import Row
 from feedkeep.store.tables import ENTRY, columns
 from feedkeep.turns import LONG_LIST, beside
 
-_WRITTEN_AT_ONCE = 100
-"""How many feeds share a transaction on one server."""
+_AT_ONCE = 100
+"""How many feeds one statement is about; for many more, PostgreSQL reads the whole table."""
 
 _NEVER = 2**63 - 1
 
@@ -135,7 +135,7 @@ class PostgresFeeds:
 
     async def want(self, urls: Mapping[Guid, str], now: Stamp) -> None:
         long_ago = now - WANTED_AGAIN_US
-        rows = await self._runner.scan(lambda connections: connections.fetch(_WANTED, list(urls)))
+        rows = await self._runner.scan(partial(_read_parts, _WANTED, list(urls)))
         known = {Guid(str(guid)): wanted for guid, wanted in rows}
         # In the order of their guids, and new ones apart: so no two of these wait for each other.
         new = sorted(urls.keys() - known.keys())
@@ -153,7 +153,7 @@ class PostgresFeeds:
 
     async def known(self, guids: Collection[Guid]) -> dict[Guid, Feed]:
         async def read(connections: Connections) -> list[Feed]:
-            rows = await connections.fetch(_KNOWN, list(guids))
+            rows = await _read_parts(_KNOWN, list(guids), connections)
             return await beside(len(rows) > LONG_LIST, _feeds_of, rows)
 
         return {feed.guid: feed for feed in await self._runner.scan(read)}
@@ -244,6 +244,10 @@ class PostgresFeeds:
         )
 
 
+async def _read_parts(statement: str, guids: Sequence[Guid], connections: Connections) -> list[Row]:
+    return [row for some in _parts(guids) for row in await connections.fetch(statement, some)]
+
+
 async def _read_subscribed(
     connections: Connections, account_ids: Sequence[AccountId], *, one_by_one: bool
 ) -> list[tuple[AccountId, Subscription]]:
@@ -265,5 +269,5 @@ def _feeds_of(rows: Sequence[Row]) -> list[Feed]:
 
 
 def _parts(guids: Sequence[Guid]) -> Iterator[Sequence[Guid]]:
-    for start in range(0, len(guids), _WRITTEN_AT_ONCE):
-        yield guids[start : start + _WRITTEN_AT_ONCE]
+    for start in range(0, len(guids), _AT_ONCE):
+        yield guids[start : start + _AT_ONCE]

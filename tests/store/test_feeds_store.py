@@ -1,0 +1,652 @@
+"""What every store promises about feeds: processes share the looking, and none looks twice."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, closing
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import pytest
+from library import library
+from msgspec.structs import fields
+from postgres_server import with_connection
+
+from feedkeep.model import (
+    Account,
+    AccountId,
+    Failure,
+    Feed,
+    FeedContent,
+    Guid,
+    Picture,
+    Sighting,
+    Stamp,
+    Subscription,
+    replace,
+)
+from feedkeep.rules.subscriptions import subscribed
+from feedkeep.store.base import Store
+from feedkeep.store.sqlite import feeds as sqlite_feeds
+from feedkeep.store.sqlite.connection import connect
+
+DAY = 24 * 60 * 60 * 1_000_000
+MINUTE = 60 * 1_000_000
+NOW = Stamp(10**15)
+UNTIL = Stamp(NOW + 10 * MINUTE)
+PICTURE = Picture("image/webp", b"\0\xff picture", digest="1f")
+
+
+def guid_of(number: int) -> Guid:
+    return Guid(f"00000000-0000-5000-8000-{number:012x}")
+
+
+def url_of(number: int) -> str:
+    return f"https://{number}.example/feed"
+
+
+def urls(*numbers: int) -> dict[Guid, str]:
+    return {guid_of(number): url_of(number) for number in numbers}
+
+
+G1, G2, G3 = (guid_of(number) for number in (1, 2, 3))
+
+ALL_OF_IT = Feed(
+    G1,
+    url_of(1),
+    wanted=NOW,
+    next_look=Stamp(NOW + DAY),
+    content=FeedContent(
+        title='Ein "Titel" \N{GRINNING FACE}\n',
+        description="d",
+        site_url="https://site.example",
+        picture_url="https://picture.example",
+        language="de-AT",
+        author="a",
+        podcast_guid=G2,
+        is_locked=True,
+        new_feed_url="https://new.example",
+        items=("1", "2"),
+    ),
+    is_own=True,
+    looked=Stamp(NOW - 1),
+    answered=Stamp(NOW - 2),
+    changed=Stamp(NOW - 3),
+    failing=Stamp(NOW - 4),
+    failure=Failure.GONE,
+    reason="It is gone.",
+    failures=7,
+    dead=Stamp(NOW - 5),
+    etag='"e"',
+    last_modified="Sun, 22 Nov 2026 00:00:00 GMT",
+    sighting=Sighting("https://elsewhere.example", Stamp(1), Stamp(2), 3),
+    picture="1f",
+    picture_url="https://picture.example",
+    picture_looked=Stamp(NOW - 6),
+)
+
+
+def run(open_store: Callable, work: Callable[[Store], Awaitable[None]]) -> None:
+    async def go() -> None:
+        async with open_store() as store:
+            await work(store)
+
+    asyncio.run(go())
+
+
+async def looked_at(store: Store, *feeds: Feed, picture: Picture | None = None) -> None:
+    """Have feeds in a store as they are after a look."""
+    for feed in feeds:
+        await store.feeds.want({feed.guid: feed.url}, feed.wanted)
+        [leased] = await store.feeds.lease(NOW, UNTIL, 1)
+        assert leased.guid == feed.guid
+        assert await store.feeds.save(feed, UNTIL, picture)
+
+
+def waiting(number: int, next_look: int) -> Feed:
+    """Return a feed that is to be looked at from a stamp on."""
+    return Feed(guid_of(number), url_of(number), NOW, Stamp(next_look), looked=Stamp(1))
+
+
+async def only(store: Store, guid: Guid = G1) -> Feed:
+    return (await store.feeds.known([guid]))[guid]
+
+
+def numbers(feeds: Sequence[Feed]) -> list[int]:
+    return [int(feed.guid[-12:], 16) for feed in feeds]
+
+
+@pytest.fixture
+def tamper(request: pytest.FixtureRequest) -> Callable[[str], None]:
+    """Changes the database behind the store's back."""
+    if request.node.callspec.params["open_store"] == "sqlite":
+        path: Path = request.getfixturevalue("path")
+
+        def change(statement: str) -> None:
+            with closing(connect(path, 1)) as connection:
+                connection.execute(statement)
+
+        return change
+    url: str = request.getfixturevalue("database")
+    return lambda statement: with_connection(
+        url, lambda connection: connection.execute(f"SET search_path = feedkeep; {statement}")
+    )
+
+
+@pytest.fixture
+def hold_everything(request: pytest.FixtureRequest) -> Callable[[], Any]:
+    """Lets another process hold all that it can hold of the feeds."""
+    if request.node.callspec.params["open_store"] == "sqlite":
+        path: Path = request.getfixturevalue("path")
+
+        @asynccontextmanager
+        async def held() -> AsyncIterator[None]:
+            with closing(connect(path, 1)) as connection:
+                connection.execute("BEGIN IMMEDIATE")
+                yield
+
+        return held
+    url: str = request.getfixturevalue("database")
+
+    @asynccontextmanager
+    async def locked() -> AsyncIterator[None]:
+        connection = await asyncpg.connect(url)
+        async with connection.transaction():
+            await connection.execute("SELECT 1 FROM feedkeep.feed FOR UPDATE")
+            yield
+        await connection.close()
+
+    return locked
+
+
+# Wanting feeds
+
+
+def test_a_new_feed_is_looked_at_before_all_that_wait_already(open_store: Callable) -> None:
+    async def work(store: Store) -> None:
+        await looked_at(store, waiting(1, NOW - 30 * DAY))
+        await store.feeds.want(urls(2), NOW)
+        assert await store.feeds.lease(NOW, UNTIL, 1) == [Feed(G2, url_of(2), NOW, Stamp(0))]
+
+    run(open_store, work)
+
+
+def test_of_a_known_feed_only_is_it_wanted_written_and_once_a_day(open_store: Callable) -> None:
+    async def work(store: Store) -> None:
+        await looked_at(store, ALL_OF_IT, picture=PICTURE)
+        other_spelling = {G1: "http://1.example/feed"}
+        await store.feeds.want(other_spelling, Stamp(NOW + DAY - 1))
+        assert await only(store) == ALL_OF_IT
+        await store.feeds.want(other_spelling, Stamp(NOW + DAY))
+        assert await only(store) == replace(ALL_OF_IT, wanted=NOW + DAY)
+        await store.feeds.want(other_spelling, NOW)
+        assert await only(store) == replace(ALL_OF_IT, wanted=NOW + DAY)
+        assert await store.feeds.picture(G1) == PICTURE
+
+    run(open_store, work)
+
+
+def test_to_want_what_was_wanted_today_writes_nothing(
+    open_store: Callable, hold_everything: Callable
+) -> None:
+    async def work(store: Store) -> None:
+        await store.feeds.want(urls(*range(300)), NOW)
+        async with hold_everything():
+            begun = time.monotonic()
+            await store.feeds.want(urls(*range(300)), Stamp(NOW + DAY - 1))
+            assert time.monotonic() - begun < 1
+
+    run(open_store, work)
+
+
+def test_hundreds_are_wanted_at_once_whether_new_or_known(open_store: Callable) -> None:
+    async def work(store: Store) -> None:
+        await store.feeds.want({}, NOW)
+        await store.feeds.want(urls(*range(0, 500, 2)), NOW)
+        tomorrow = Stamp(NOW + DAY)
+        await store.feeds.want(urls(*range(500)), tomorrow)
+        known = await store.feeds.known(list(urls(*range(500))))
+        assert known == {
+            guid: Feed(guid, url, tomorrow, Stamp(0)) for guid, url in urls(*range(500)).items()
+        }
+
+    run(open_store, work)
+
+
+def test_processes_that_want_the_same_feeds_at_once_do_not_wait_in_a_circle(
+    open_store: Callable,
+) -> None:
+    async def go() -> None:
+        async with AsyncExitStack() as opened:
+            stores = [await opened.enter_async_context(open_store()) for _ in range(2)]
+            for now in (NOW, Stamp(NOW + DAY)):
+                up, down = urls(*range(150)), urls(*reversed(range(150)))
+                both = zip(stores * 3, (up, down) * 3, strict=True)
+                await asyncio.gather(*(store.feeds.want(some, now) for store, some in both))
+            known = await stores[0].feeds.known(list(urls(*range(150))))
+            assert {feed.wanted for feed in known.values()} == {NOW + DAY}
+            assert len(known) == 150
+
+    asyncio.run(go())
+
+
+# Knowing feeds
+
+
+def test_what_was_saved_is_known_to_the_last_field(open_store: Callable) -> None:
+    for kind, value in ((Feed, ALL_OF_IT), (FeedContent, ALL_OF_IT.content)):
+        told = {field.name for field in fields(kind) if getattr(value, field.name) != field.default}
+        assert told == set(kind.__struct_fields__)
+
+    async def work(store: Store) -> None:
+        await looked_at(store, ALL_OF_IT)
+        assert await store.feeds.known([G1, G2]) == {G1: ALL_OF_IT}
+        assert await store.feeds.known([]) == {}
+        # A look that finds less leaves nothing behind of what was known before.
+        [_] = await store.feeds.lease(Stamp(NOW + DAY), Stamp(UNTIL + DAY), 1)
+        bare = Feed(G1, "http://1.example", NOW, Stamp(NOW + 2 * DAY))
+        assert await store.feeds.save(bare, Stamp(UNTIL + DAY))
+        assert await only(store) == bare
+
+    run(open_store, work)
+
+
+@pytest.mark.parametrize(
+    ("stored", "known"),
+    [
+        ('{"etag": "e", "invented_later": {"a": [1]}}', Feed(G1, url_of(1), NOW, 0, etag="e")),
+        ('{"content": {"title": "t"}}', Feed(G1, url_of(1), NOW, 0, content=FeedContent("t"))),
+        ('{"etag": "e", "failure": "invented later"}', Feed(G1, url_of(1), NOW, 0)),
+        ('{"etag": "e", "sighting": {}}', Feed(G1, url_of(1), NOW, 0)),
+        ('{"etag": "e"', Feed(G1, url_of(1), NOW, 0)),
+        ("[]", Feed(G1, url_of(1), NOW, 0)),
+        ("", Feed(G1, url_of(1), NOW, 0)),
+    ],
+)
+def test_what_another_version_wrote_is_read_and_what_cannot_be_was_never_looked_at(
+    open_store: Callable, tamper: Callable[[str], None], stored: str, known: Feed
+) -> None:
+    async def work(store: Store) -> None:
+        await store.feeds.want(urls(1), NOW)
+        await asyncio.to_thread(tamper, f"UPDATE feed SET known = '{stored}', failing = 5")
+        expected = known if known == Feed(G1, url_of(1), NOW, 0) else replace(known, failing=5)
+        assert await only(store) == expected
+        assert await store.feeds.lease(NOW, UNTIL, 9) == [expected]
+
+    run(open_store, work)
+
+
+# Leasing
+
+
+def test_those_that_wait_longest_are_leased_first_and_none_before_its_time(
+    open_store: Callable,
+) -> None:
+    async def work(store: Store) -> None:
+        due = {1: NOW, 2: NOW - 5, 3: NOW - 9, 4: NOW + 1, 5: NOW - 7}
+        await looked_at(store, *(waiting(number, at) for number, at in due.items()))
+        leased = await store.feeds.lease(NOW, UNTIL, 3)
+        assert leased == [waiting(number, due[number]) for number in (3, 5, 2)]
+        assert numbers(await store.feeds.lease(NOW, UNTIL, 3)) == [1]
+        assert await store.feeds.lease(NOW, UNTIL, 3) == []
+
+    run(open_store, work)
+
+
+def test_two_processes_that_lease_at_the_same_time_get_each_feed_once(
+    open_store: Callable,
+) -> None:
+    async def go() -> None:
+        async with AsyncExitStack() as opened:
+            stores = [await opened.enter_async_context(open_store()) for _ in range(2)]
+            await stores[0].feeds.want(urls(*range(100)), NOW)
+            leases = [store.feeds.lease(NOW, UNTIL, 20) for store in stores * 4]
+            found = [numbers(feeds) for feeds in await asyncio.gather(*leases)]
+            while (more := numbers(await stores[0].feeds.lease(NOW, UNTIL, 20))) != []:
+                found.append(more)
+            assert sorted(number for some in found for number in some) == list(range(100))
+
+    asyncio.run(go())
+
+
+def test_a_lease_that_ended_is_given_to_another_and_the_first_can_save_nothing(
+    open_store: Callable,
+) -> None:
+    async def go() -> None:
+        async with open_store() as first, open_store() as second:
+            await first.feeds.want(urls(1), NOW)
+            assert numbers(await first.feeds.lease(NOW, UNTIL, 1)) == [1]
+            assert await second.feeds.lease(Stamp(UNTIL - 1), Stamp(UNTIL + 9), 1) == []
+            assert numbers(await second.feeds.lease(UNTIL, Stamp(UNTIL + 9), 1)) == [1]
+            late = replace(ALL_OF_IT, etag="late")
+            assert not await first.feeds.save(late, UNTIL, PICTURE)
+            await first.feeds.give_back([G1], UNTIL)
+            assert await second.feeds.picture(G1) is None
+            assert await second.feeds.lease(Stamp(UNTIL + 8), Stamp(UNTIL + 99), 1) == []
+            assert await second.feeds.save(ALL_OF_IT, Stamp(UNTIL + 9))
+            assert not await first.feeds.save(late, UNTIL, PICTURE)
+            assert await only(second) == ALL_OF_IT
+            assert await second.feeds.picture(G1) is None
+
+    asyncio.run(go())
+
+
+def test_a_lease_that_ended_and_that_nobody_else_took_still_saves(open_store: Callable) -> None:
+    async def work(store: Store) -> None:
+        await store.feeds.want(urls(1), NOW)
+        [_] = await store.feeds.lease(NOW, UNTIL, 1)
+        assert await store.feeds.save(replace(ALL_OF_IT, looked=UNTIL + DAY), UNTIL)
+        assert (await only(store)).looked == UNTIL + DAY
+
+    run(open_store, work)
+
+
+def test_to_save_ends_the_lease_so_that_it_can_be_looked_at_as_soon_as_it_is_due(
+    open_store: Callable,
+) -> None:
+    async def work(store: Store) -> None:
+        await looked_at(store, waiting(1, NOW + 1))
+        assert await store.feeds.lease(NOW, UNTIL, 1) == []
+        assert numbers(await store.feeds.lease(Stamp(NOW + 1), UNTIL, 1)) == [1]
+
+    run(open_store, work)
+
+
+def test_to_save_never_sets_back_when_a_feed_was_wanted(open_store: Callable) -> None:
+    async def work(store: Store) -> None:
+        await store.feeds.want(urls(1), NOW)
+        [feed] = await store.feeds.lease(NOW, UNTIL, 1)
+        await store.feeds.want(urls(1), Stamp(NOW + DAY))
+        assert await store.feeds.save(replace(feed, next_look=UNTIL), UNTIL)
+        assert await only(store) == replace(feed, next_look=UNTIL, wanted=NOW + DAY)
+
+    run(open_store, work)
+
+
+def test_a_feed_that_is_forgotten_meanwhile_is_not_saved(open_store: Callable) -> None:
+    async def work(store: Store) -> None:
+        await store.feeds.want(urls(1), NOW)
+        [feed] = await store.feeds.lease(NOW, UNTIL, 1)
+        assert await store.feeds.forget(UNTIL, 9) == 1
+        assert not await store.feeds.save(feed, UNTIL, PICTURE)
+        await store.feeds.give_back([G1], UNTIL)
+        assert await store.feeds.known([G1]) == {}
+        assert await store.feeds.picture(G1) is None
+
+    run(open_store, work)
+
+
+def test_what_is_given_back_waits_as_before_and_of_others_nothing_ends(
+    open_store: Callable,
+) -> None:
+    async def work(store: Store) -> None:
+        await looked_at(store, *(waiting(number, NOW - 9 + number) for number in (1, 2, 3)))
+        await store.feeds.give_back([], UNTIL)
+        before = await store.feeds.lease(NOW, UNTIL, 2)
+        assert numbers(before) == [1, 2]
+        assert numbers(await store.feeds.lease(NOW, Stamp(UNTIL + 1), 2)) == [3]
+        await store.feeds.give_back([G2, G1, G3, guid_of(99)], UNTIL)
+        assert await store.feeds.lease(NOW, UNTIL, 9) == before
+
+    run(open_store, work)
+
+
+def test_the_next_look_is_when_a_feed_is_due_or_a_lease_ends(open_store: Callable) -> None:
+    async def work(store: Store) -> None:
+        feeds = store.feeds
+        assert await feeds.next_look() is None
+        await looked_at(store, waiting(1, NOW - 9), waiting(2, UNTIL + 5))
+        assert await feeds.next_look() == NOW - 9
+        assert numbers(await feeds.lease(NOW, UNTIL, 9)) == [1]
+        assert await feeds.next_look() == UNTIL
+        await feeds.give_back([G1], UNTIL)
+        assert await feeds.next_look() == NOW - 9
+        assert numbers(await feeds.lease(NOW, Stamp(UNTIL + 9), 9)) == [1]
+        assert await feeds.next_look() == UNTIL + 5
+        assert numbers(await feeds.lease(Stamp(UNTIL + 5), Stamp(UNTIL + 7), 9)) == [2]
+        assert await feeds.next_look() == UNTIL + 7
+        await feeds.want(urls(3), NOW)
+        assert await feeds.next_look() == 0
+
+    run(open_store, work)
+
+
+# Pictures
+
+
+def test_a_picture_is_replaced_by_the_next_one_and_stays_without_one(open_store: Callable) -> None:
+    async def work(store: Store) -> None:
+        assert await store.feeds.picture(G1) is None
+        await looked_at(store, waiting(1, NOW), picture=PICTURE)
+        assert await store.feeds.picture(G1) == PICTURE
+        other = Picture("image/jpeg", b"other", digest="2e")
+        for given, kept in ((None, PICTURE), (other, other)):
+            [feed] = await store.feeds.lease(NOW, UNTIL, 1)
+            assert await store.feeds.save(feed, UNTIL, given)
+            assert await store.feeds.picture(G1) == kept
+        assert await store.feeds.picture(G2) is None
+
+    run(open_store, work)
+
+
+def test_a_save_that_fails_half_way_stores_nothing(open_store: Callable) -> None:
+    async def work(store: Store) -> None:
+        await store.feeds.want(urls(1), NOW)
+        [before] = await store.feeds.lease(NOW, UNTIL, 1)
+        with pytest.raises(Exception, match=r"(?i)not.null"):
+            await store.feeds.save(ALL_OF_IT, UNTIL, Picture(None, b"", digest=""))
+        assert await only(store) == before
+        assert await store.feeds.save(ALL_OF_IT, UNTIL)
+
+    run(open_store, work)
+
+
+# Forgetting
+
+
+def test_feeds_that_nobody_wants_are_forgotten_a_few_at_a_time_with_their_pictures(
+    open_store: Callable,
+) -> None:
+    async def work(store: Store) -> None:
+        for number in range(1, 6):
+            feed = replace(waiting(number, NOW + 1), wanted=Stamp(NOW - number))
+            await looked_at(store, feed, picture=PICTURE)
+        everything = [guid_of(number) for number in range(1, 6)]
+        before = Stamp(NOW - 2)
+        assert await store.feeds.forget(before, 2) == 2
+        assert set(await store.feeds.known(everything)) == {G1, G2, G3}
+        assert await store.feeds.forget(before, 2) == 1
+        assert await store.feeds.forget(before, 2) == 0
+        assert set(await store.feeds.known(everything)) == {G1, G2}
+        assert await store.feeds.picture(G2) == PICTURE
+        assert await store.feeds.picture(G3) is None
+
+    run(open_store, work)
+
+
+# What is subscribed to
+
+
+async def all_subscribed(store: Store, limit: int) -> list[list[tuple[AccountId, Subscription]]]:
+    """Go round all accounts; return what each step found."""
+    found: list[list[tuple[AccountId, Subscription]]] = []
+    after: AccountId | None = AccountId(0)
+    while True:
+        after, some = await store.feeds.subscribed(after, limit)
+        if after is None:
+            assert some == []
+            return found
+        found.append(list(some))
+
+
+def test_a_round_finds_all_live_subscriptions_and_no_others_by_rising_account(
+    open_store: Callable,
+) -> None:
+    async def work(store: Store) -> None:
+        await store.fill(library(7, 20))
+        accounts = sorted(account.id for account in await store.accounts.all())
+        expected = {
+            (account_id, subscription)
+            for account_id in accounts
+            for subscription in subscribed(await store.entries.whole(account_id))
+        }
+        counts = [len([1 for of, _ in expected if of == account_id]) for account_id in accounts]
+        assert len(set(counts)) == 1
+        each = counts[0]
+        assert each > 2
+        for limit, in_a_step in ((1, 1), (each, 1), (3 * each - 1, 2), (3 * each, 3), (10**6, 7)):
+            steps = await all_subscribed(store, limit)
+            found = [one for step in steps for one in step]
+            assert set(found) == expected
+            assert len(found) == len(expected)
+            assert [of for of, _ in found] == sorted(of for of, _ in found)
+            assert {len(step) for step in steps[:-1]} <= {in_a_step * each}
+            assert len(steps) == -(-7 // in_a_step)
+
+    run(open_store, work)
+
+
+def test_accounts_without_subscriptions_are_passed_over(
+    open_store: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for kind in ("sqlite", "postgres"):
+        monkeypatch.setattr(f"feedkeep.store.{kind}.feeds.MAX_ACCOUNTS", 4)
+
+    async def work(store: Store) -> None:
+        assert await store.feeds.subscribed(AccountId(0), 10) == (None, [])
+        for number in range(1, 7):
+            name = f"name{number}"
+            await store.accounts.create(Account(AccountId(number), name, None, False, 0), name)
+        assert await store.feeds.subscribed(AccountId(0), 10) == (4, [])
+        assert await store.feeds.subscribed(AccountId(4), 10) == (6, [])
+        assert await store.feeds.subscribed(AccountId(6), 10) == (None, [])
+
+    run(open_store, work)
+
+
+# What is not touched
+
+
+def test_what_is_known_of_feeds_belongs_to_no_account_and_is_not_copied(
+    open_store: Callable,
+) -> None:
+    async def work(store: Store) -> None:
+        await looked_at(store, ALL_OF_IT, picture=PICTURE)
+        await store.fill(library(2, 10))
+        async with store.archive() as archive:
+            count = await archive.count()
+            assert count == sum([len(some) async for some in archive.records()])
+        for account in await store.accounts.all():
+            await store.accounts.delete(account.id)
+        async with store.archive() as archive:
+            assert await archive.count() == 0
+        assert await only(store) == ALL_OF_IT
+        assert await store.feeds.picture(G1) == PICTURE
+        assert await store.damages() == []
+        assert (await store.size()).size_bytes > 0
+
+    run(open_store, work)
+
+
+# Others that hold things up
+
+
+@pytest.mark.parametrize("open_store", ["postgres"], indirect=True)
+def test_feeds_that_another_transaction_holds_are_passed_over(
+    open_store: Callable, database: str
+) -> None:
+    async def work(store: Store) -> None:
+        await looked_at(store, *(waiting(number, NOW - number) for number in (1, 2)))
+        holder = await asyncpg.connect(database)
+        async with holder.transaction():
+            await holder.execute("SELECT 1 FROM feedkeep.feed WHERE guid = $1 FOR UPDATE", G2)
+            begun = time.monotonic()
+            tomorrow = Stamp(NOW + DAY)
+            assert await store.feeds.lease(NOW, UNTIL, 1) == [waiting(1, NOW - 1)]
+            await store.feeds.give_back([G1], UNTIL)
+            await store.feeds.want(urls(1, 2, 3), tomorrow)
+            known = await store.feeds.known([G1, G2, G3])
+            assert {guid: feed.wanted for guid, feed in known.items()} == {
+                G1: tomorrow, G2: NOW, G3: tomorrow
+            }  # fmt: skip
+            assert await store.feeds.forget(Stamp(tomorrow + 1), 9) == 2
+            assert time.monotonic() - begun < 1
+        await holder.close()
+        assert set(await store.feeds.known([G1, G2, G3])) == {G2}
+
+    run(open_store, work)
+
+
+@pytest.mark.parametrize("open_store", ["postgres, one account a statement"], indirect=True)
+def test_where_no_lock_reaches_every_machine_others_may_be_faster_and_more_is_looked_for(
+    open_store: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def go() -> None:
+        async with open_store() as faster, open_store() as slower:
+            await faster.feeds.want(urls(*range(5)), NOW)
+            scan = slower._runner.scan
+            leased: list[list[int]] = []
+
+            async def scan_and_wait(job: Any) -> Any:
+                found = await scan(job)
+                if len(leased) < 2:
+                    leased.append(numbers(await faster.feeds.lease(NOW, UNTIL, 2)))
+                return found
+
+            monkeypatch.setattr(slower._runner, "scan", scan_and_wait)
+            leased.append(numbers(await slower.feeds.lease(NOW, UNTIL, 2)))
+            assert [len(some) for some in leased] == [2, 2, 1]
+            assert sorted(number for some in leased for number in some) == list(range(5))
+
+    asyncio.run(go())
+
+
+# What it costs
+
+
+@pytest.mark.parametrize("what", ["lease", "next look", "unwanted", "want"])
+@pytest.mark.parametrize("open_store", ["sqlite"], indirect=True)
+def test_what_a_step_costs_does_not_grow_with_the_feeds_that_are_known(
+    open_store: Callable, path: Path, what: str
+) -> None:
+    statement, bindings = {
+        "lease": (sqlite_feeds._DUE, (NOW, 9)),
+        "next look": (sqlite_feeds._NEXT_LOOK, ()),
+        "unwanted": (sqlite_feeds._UNWANTED, (NOW, 9)),
+        "want": (sqlite_feeds._WANTED, (b"\0" * 16,)),
+    }[what]
+
+    def steps_with(feeds: int) -> int:
+        """Return how many steps a statement takes when ten feeds are leased and ten wait."""
+        steps = 0
+
+        def count() -> bool:
+            nonlocal steps
+            steps += 1
+            return False
+
+        with closing(connect(path, 1)) as connection:
+            connection.execute("DELETE FROM feed")
+            connection.executemany(
+                "INSERT INTO feed (guid, url, wanted, next_look, leased_until)"
+                " VALUES (randomblob(16), 'u', ?, ?, ?)",
+                [
+                    (
+                        NOW - 1 if number < 20 else NOW + number,
+                        NOW - 9 if number < 20 else NOW + number,
+                        UNTIL if number < 10 else 0,
+                    )
+                    for number in range(feeds)
+                ],
+            )
+            connection.set_progress_handler(count, 1)
+            assert len(connection.execute(statement, bindings).fetchall()) in {0, 1, 9}
+        return steps
+
+    async def work(_: Store) -> None:
+        assert steps_with(5_000) <= steps_with(100) + 20
+
+    run(open_store, work)
