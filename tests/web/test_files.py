@@ -11,6 +11,8 @@ from feedkeep_process import FeedkeepProcess
 from playwright.sync_api import expect
 from visitor import Visit, Visitor
 
+from feedkeep.web.rows import ROWS_ON_A_PAGE
+
 PASSWORD = "a good passphrase"
 MEGABYTES = 1024 * 1024
 BOMB = (
@@ -137,4 +139,4 @@ def test_a_long_list_is_imported_and_shown_in_pages(
     anna.page.get_by_role("button", name="Add 1,200 feeds").click()
     anna.sees("1,200 feeds")
     anna.follow("Next")
-    anna.has_feeds([f"{number:04}.example/feed" for number in range(1_000, 1_200)])
+    anna.has_feeds([f"{number:04}.example/feed" for number in range(ROWS_ON_A_PAGE, 1_200)])
