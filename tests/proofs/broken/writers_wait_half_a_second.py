@@ -2,5 +2,5 @@
 
 from feedkeep.store.sqlite import connection, runner
 
-connection.WRITER_PATIENCE_SECONDS = 0.5
-runner.WRITER_PATIENCE_SECONDS = 0.5
+for module in (connection, runner):
+    vars(module)["WRITER_PATIENCE_SECONDS"] = 0.5
