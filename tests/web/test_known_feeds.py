@@ -88,8 +88,14 @@ def test_an_address_that_is_only_ones_own_is_not_shown_in_the_list(anna: PageCli
     assert "Added members.example." in page.note
     assert titles(anna) == ["members.example"]
     assert "0a1B2c3D" not in anna.get("/").reply.text
+    assert own in anna.get(f"/feeds/{guid(own)}").text
+
+
+def test_that_an_address_of_ones_own_is_not_fetched_is_told(asking: FeedkeepProcess) -> None:
+    anna, _ = signed_in(asking)
+    own = "https://members.example/0a1B2c3D4e5F6a7B8c9D0e1F"
+    add(anna, own)
     feed = anna.get(f"/feeds/{guid(own)}")
-    assert own in feed.text
     assert "Nothing: this address looks like one that is only yours." in feed.text
 
 
@@ -376,21 +382,23 @@ def test_what_is_asked_again_because_it_was_changed_since_is_called_by_its_title
 
 
 @pytest.fixture(scope="module")
-def quiet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FeedkeepProcess]:
-    folder: Path = tmp_path_factory.mktemp("quiet")
-    with FeedkeepProcess(folder, trusted_proxies="127.0.0.1", fetch="off") as process:
+def asking(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FeedkeepProcess]:
+    folder: Path = tmp_path_factory.mktemp("asking")
+    process = FeedkeepProcess(folder, trusted_proxies="127.0.0.1", fetch="public")
+    process.run_first("nobody_looks")
+    with process:
         process.passwords.append(PASSWORD)
         yield process
 
 
-def test_a_service_that_fetches_nothing_says_so(quiet: FeedkeepProcess, url: str) -> None:
-    anna, _ = signed_in(quiet)
+def test_a_service_that_fetches_nothing_says_so(anna: PageClient, url: str) -> None:
     add(anna, url)
     page = anna.get(f"/feeds/{guid(url)}")
     assert "Nothing: whoever runs this service has switched that off." in page.text
 
 
-def test_why_a_feed_was_not_fetched_yet_is_told(anna: PageClient, url: str) -> None:
+def test_why_a_feed_was_not_fetched_yet_is_told(asking: FeedkeepProcess, url: str) -> None:
+    anna, _ = signed_in(asking)
     add(anna, url)
     path = f"/feeds/{guid(url)}"
     assert "Nothing yet. It is asked for its title and picture soon." in anna.get(path).text
