@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from statistics import median
 
-from bench import cases, databases, growth, pages, throughput
+from bench import cases, databases, fetching, growth, pages, throughput
 from bench.data import Population, write_etags
 from bench.subjects import FEEDKEEP, Subject, feedkeep, floor
 from bench.throughput import Calm, Result
@@ -40,7 +40,7 @@ def main() -> None:
         parser.error(f"there is no {', '.join(sorted(unknown))}; there are {', '.join(_DO)}")
     check_installed()
     with _folder() as folder:
-        for what in chosen.what or ("throughput", "growth", "import", "pages"):
+        for what in chosen.what or ("throughput", "growth", "import", "pages", "fetching"):
             _DO[what](folder, chosen.rounds, chosen.seconds)
 
 
@@ -134,6 +134,11 @@ def _pages(folder: Path, rounds: int, _seconds: float) -> None:
     _write("pages.md", pages.table(asyncio.run(pages.measure(folder, rounds))))
 
 
+def _fetching(folder: Path, rounds: int, seconds: float) -> None:
+    new_database = databases.sqlite(folder)
+    _write("fetching.md", fetching.table(*fetching.measure(new_database, folder, rounds, seconds)))
+
+
 def _soak(folder: Path, _rounds: int, _seconds: float) -> None:
     database = databases.sqlite(folder)()
     told = []
@@ -188,6 +193,7 @@ _DO: dict[str, Callable[[Path, int, float], None]] = {
     "growth": _growth,
     "import": _import,
     "pages": _pages,
+    "fetching": _fetching,
     "soak": _soak,
 }
 

@@ -28,16 +28,21 @@ GET = Case("GET one", "one", 32, 0.30)
 POST = Case("POST of one new feed", "post", 64, 0.20)
 POST_100 = Case("POST of 100 new feeds", "post_100", 32, 1.5, feeds=100)
 
+LIST = Case("list, a page of 50", "list", 32, 0.15)
+PATCH = Case("PATCH is_subscribed", "patch", 32, 0.20)
+
 # Those that read first: later ones find what those that write have left.
 ALL = (
     GET,
     Case("GET one that answers 304", "known", 32, 0.30),
-    Case("list, a page of 50", "list", 32, 0.15),
+    LIST,
     Case("list, nothing new", "nothing", 32, 0.30),
     Case("app's poll of its list, nothing new", "poll", 32, 0.23),
     Case("app's poll of episode actions, nothing new", "poll_actions", 32, 0.23),
     POST,
     POST_100,
-    Case("PATCH is_subscribed", "patch", 32, 0.20),
+    PATCH,
 )
 QUICK = (GET, POST, POST_100)
+BESIDE_LOOKS = (GET, LIST, POST, POST_100, PATCH)
+"""What is measured once more with a service that looks at feeds meanwhile."""

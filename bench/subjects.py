@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
@@ -79,8 +82,32 @@ class Subject:
 
     def cpu_seconds(self) -> float:
         """Return how much processor time it has used; without that of its children."""
-        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return _cpu_seconds(self._process.pid)
+
+    def cpu_seconds_of_children(self) -> float:
+        """Return how much processor time the processes have used that it started and that run."""
+        return sum(map(_cpu_seconds, self._children()))
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Stop it and its children meanwhile, so that they take nothing from others."""
+        pids = [self._process.pid, *self._children()]
+        for pid in pids:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for pid in pids:
+                os.kill(pid, signal.SIGCONT)
+
+    def _children(self) -> list[int]:
+        listed = Path(f"/proc/{self._process.pid}/task").glob("*/children")
+        return [int(pid) for file in listed for pid in file.read_text().split()]
+
+
+def _cpu_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def floor() -> Subject:
@@ -89,6 +116,24 @@ def floor() -> Subject:
 
 
 def feedkeep(name: str, database: str, workers: int = 1) -> Subject:
-    """Return feedkeep on a database."""
+    """Return feedkeep on a database, which looks at no feeds."""
     command = [FEEDKEEP, "serve", "--port", "0", "--workers", str(workers)]
-    return Subject(name, command, FEEDKEEP_DATABASE=database)
+    return Subject(name, command, FEEDKEEP_DATABASE=database, FEEDKEEP_FETCH="off")
+
+
+def fetching(name: str, database: str, port: int, *, is_paced: bool = True) -> Subject:
+    """Return feedkeep on a database, which looks at feeds on loopback, paced as it is or not."""
+    program = [FEEDKEEP] if is_paced else [sys.executable, "-m", "bench.unpaced"]
+    return Subject(
+        name,
+        [*program, "serve", "--port", "0"],
+        FEEDKEEP_DATABASE=database,
+        FEEDKEEP_FETCH="public",
+        FEEDKEEP_FETCH_ALLOWED="127.0.0.0/8",
+        FEEDKEEP_FETCH_PORTS=str(port),
+    )
+
+
+def web() -> Subject:
+    """Return the web of podcasts."""
+    return Subject("web", [sys.executable, "-m", "bench.web"])

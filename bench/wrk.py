@@ -37,9 +37,15 @@ def check_installed() -> None:
 
 
 def load(
-    url: str, case: str, sample: Path, connections: int, seconds: float, delay_ms: int | None = None
+    url: str,
+    case: str,
+    sample: Path,
+    connections: int,
+    seconds: float,
+    delay_ms: int | None = None,
+    feeds_at: str = "https://feeds.example.net",
 ) -> Run:
-    """Send requests of one case to a server for so many seconds.
+    """Send requests of one case to a server for so many seconds; new feeds are at `feeds_at`.
 
     Raises:
         RuntimeError: wrk failed, or a reply was an error.
@@ -48,7 +54,12 @@ def load(
     command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds:g}s", "-s", str(script), url]
     done = subprocess.run(
         [*command, "--", case, str(sample), str(next(_numbers))],
-        env={**os.environ, "BENCH_LOAD": str(_SCRIPT), "BENCH_DELAY_MS": str(delay_ms)},
+        env={
+            **os.environ,
+            "BENCH_LOAD": str(_SCRIPT),
+            "BENCH_DELAY_MS": str(delay_ms),
+            "BENCH_FEEDS_AT": feeds_at,
+        },
         capture_output=True,
         text=True,
         check=False,

@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import sys
+import threading
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from web_of_hosts import Host, Request, WebOfHosts, reply
 
 from feedkeep.feeds import looker as looking
 from feedkeep.feeds.looker import Looker
-from feedkeep.model import Failure, Feed, Stamp
+from feedkeep.model import Failure, Feed, Looked, Stamp
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.settings import Settings
 
@@ -136,6 +137,62 @@ def test_a_look_that_takes_too_long_ends_the_process(
     run(settings_for(host), work)
 
 
+def test_a_report_that_comes_too_late_keeps_no_other_look_from_its_own(
+    web: WebOfHosts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = web.host("show.example")
+    is_over, is_answered = threading.Event(), threading.Event()
+
+    async def late(_: Request, writer: asyncio.StreamWriter) -> None:
+        await asyncio.to_thread(is_over.wait)
+        writer.write(reply(FEED))
+        is_answered.set()
+
+    async def after(_: Request, writer: asyncio.StreamWriter) -> None:
+        await asyncio.to_thread(is_answered.wait)
+        writer.write(reply(FEED))
+
+    host.answers = {"/a": reply(FEED), "/late": late, "/after": after}
+
+    class Hesitant(Looker):
+        """Ends its process only after one more report."""
+
+        async def _end(self, process: asyncio.subprocess.Process) -> None:
+            if not is_over.is_set():
+                monkeypatch.setattr(looking, "LOOK_SECONDS", 20.0)
+                is_over.set()
+                looked.append(await self.look(at(host, "/after"), NOW))
+            await super()._end(process)
+
+    async def work() -> None:
+        looker = Hesitant(settings_for(host))
+        await looker.look(at(host, "/a"), NOW)
+        monkeypatch.setattr(looking, "LOOK_SECONDS", 0.01)
+        looked.append(await looker.look(at(host, "/late"), NOW))
+        await looker.close()
+
+    looked: list[Looked] = []
+    asyncio.run(work())
+    assert [one.failure for one in looked] == [None, Failure.CRASHED]
+
+
+def test_where_no_process_can_be_started_that_is_a_failure_and_tried_again(
+    web: WebOfHosts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = web.host("show.example")
+    host.answers = {"/a": reply(FEED)}
+
+    async def work(looker: Looker) -> None:
+        with monkeypatch.context() as without:
+            without.setattr(sys, "executable", "/nowhere/python")
+            looked = await looker.look(at(host, "/a"), NOW)
+        assert looked.failure is Failure.CRASHED
+        looked = await looker.look(at(host, "/a"), NOW)
+        assert looked.content is not None
+
+    run(settings_for(host), work)
+
+
 def test_the_process_is_given_nothing_of_this_ones_environment_but_what_it_needs(
     web: WebOfHosts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -150,17 +207,5 @@ def test_the_process_is_given_nothing_of_this_ones_environment_but_what_it_needs
         environment = _told(child, "environ")
         assert b"secret" not in environment
         assert b"HTTP_PROXY" not in environment
-
-    run(settings_for(host), work)
-
-
-def test_that_no_process_can_be_started_is_a_failure(
-    web: WebOfHosts, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sys, "executable", "/nowhere/python")
-    host = web.host("show.example")
-
-    async def work(looker: Looker) -> None:
-        assert (await looker.look(at(host, "/a"), NOW)).failure is Failure.CRASHED
 
     run(settings_for(host), work)

@@ -7,6 +7,7 @@ import contextlib
 import itertools
 import os
 import sys
+from typing import TypeAlias
 
 import msgspec
 import structlog
@@ -20,7 +21,10 @@ LOOK_SECONDS = 120.0
 
 _REPORT = msgspec.msgpack.Decoder(Report)
 _CRASHED = Looked(failure=Failure.CRASHED, reason="What came could not be read.")
+_NOT_STARTED = Looked(failure=Failure.CRASHED, reason="This machine could not look.")
 _PASSED_ON = ("PATH", "HOME", "LANG", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR", "PYTHONPATH")
+
+_Waiting: TypeAlias = dict[int, asyncio.Future[Looked]]
 
 _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -35,7 +39,7 @@ class Looker:
         self._chosen = chosen
         self._process: asyncio.subprocess.Process | None = None
         self._reports: asyncio.Task[None] | None = None
-        self._waiting: dict[int, asyncio.Future[Looked]] = {}
+        self._waiting: _Waiting = {}
         self._numbers = itertools.count()
         self._starting = asyncio.Lock()
 
@@ -44,11 +48,12 @@ class Looker:
         try:
             process = await self._started()
         except OSError as error:
-            _log.warning("no process for looking at feeds could be started", reason=str(error))
-            return _CRASHED
+            _log.warning("feeds cannot be looked at for now", reason=str(error))
+            return _NOT_STARTED
         number = next(self._numbers)
         report: asyncio.Future[Looked] = asyncio.get_running_loop().create_future()
-        self._waiting[number] = report
+        waiting = self._waiting
+        waiting[number] = report
         assert process.stdin is not None
         try:
             process.stdin.write(write_frame(Errand(number, feed, now)))
@@ -59,13 +64,12 @@ class Looker:
             await self._end(process)
             return _CRASHED
         finally:
-            self._waiting.pop(number, None)
+            waiting.pop(number, None)
 
     async def close(self) -> None:
         """End the process."""
-        if self._process is not None and self._reports is not None:
+        if self._process is not None:
             await self._end(self._process)
-            await self._reports
 
     async def _started(self) -> asyncio.subprocess.Process:
         async with self._starting:
@@ -83,20 +87,22 @@ class Looker:
                 env={**passed_on, "FEEDKEEP_LOOKS_WITH": chosen},
                 start_new_session=True,  # Ctrl-C at a terminal is for the process that serves
             )
-            self._reports = asyncio.create_task(self._receive(process))
+            self._waiting = {}  # who waits for another process is not concerned by this one's end
+            self._reports = asyncio.create_task(self._receive(process, self._waiting))
             return process
 
-    async def _receive(self, process: asyncio.subprocess.Process) -> None:
+    async def _receive(self, process: asyncio.subprocess.Process, waiting: _Waiting) -> None:
         assert process.stdout is not None
         with contextlib.suppress(msgspec.MsgspecError):
             while (frame := await read_frame(process.stdout)) is not None:
                 report = _REPORT.decode(frame)
-                if waiting := self._waiting.get(report.number):
-                    waiting.set_result(report.looked)
+                one = waiting.get(report.number)
+                if one is not None and not one.done():  # it may have come too late
+                    one.set_result(report.looked)
         await self._end(process)
-        for waiting in self._waiting.values():
-            if not waiting.done():
-                waiting.set_result(_CRASHED)
+        for one in waiting.values():
+            if not one.done():
+                one.set_result(_CRASHED)
 
     async def _end(self, process: asyncio.subprocess.Process) -> None:
         with contextlib.suppress(ProcessLookupError):

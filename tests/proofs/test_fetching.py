@@ -1,0 +1,530 @@
+"""Looking at feeds: what it asks, what it shares, what it survives, and what it may cost.
+
+Real processes look at a web of hosts on loopback, which counts what it is asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import io
+import os
+import re
+import signal
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Self
+
+import httpx
+import pytest
+from feedkeep_process import FeedkeepProcess
+from forms import IS_FULL
+from PIL import Image
+from postgres_server import drop_database, new_database
+from web_of_hosts import Host, Request, WebOfHosts, reply
+
+from feedkeep.model import Failure, Feed
+from feedkeep.rules.feed_urls import parse_feed_url
+
+MIB = 1024 * 1024
+PATIENCE_SECONDS = 60.0
+"""Within a minute after the subscription, a feed is looked at."""
+
+FEEDS = 2_000 if IS_FULL else 200
+HOSTS = 200
+
+
+@pytest.fixture
+def web() -> Iterator[WebOfHosts]:
+    with WebOfHosts() as web:
+        yield web
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def database(request: pytest.FixtureRequest) -> Iterator[str]:
+    if request.param == "sqlite":
+        yield ""
+        return
+    server: str = request.getfixturevalue("postgres")
+    database = new_database(server)
+    yield database
+    drop_database(server, database)
+
+
+@pytest.fixture
+def on_postgres(postgres: str) -> Iterator[str]:
+    database = new_database(postgres)
+    yield database
+    drop_database(postgres, database)
+
+
+class Fetching(FeedkeepProcess):
+    """`feedkeep fetch`, which serves nobody."""
+
+    def start(self) -> None:
+        self.process = self._launched("fetch")
+        assert self.process.stdout is not None
+        assert "Looking at the feeds" in self.process.stdout.readline(), self.log.read_text()
+        self._assert_ran_first([self.process.pid])
+
+
+def titled(title: str, more: str = "") -> bytes:
+    item = "<item><guid>1</guid></item>"
+    return f"<rss><channel><title>{title}</title>{more}{item}</channel></rss>".encode()
+
+
+def url_of(host: Host, path: str = "/") -> str:
+    return f"http://{host.address}:{host.port}{path}"
+
+
+def settings_for(*hosts: Host) -> dict[str, str]:
+    ports = ",".join(str(host.port) for host in hosts)
+    return {"fetch": "public", "fetch_allowed": "127.0.0.0/8", "fetch_ports": ports}
+
+
+async def never(_: Request, __: asyncio.StreamWriter) -> None:
+    await asyncio.sleep(3_600)  # the web's end ends it
+
+
+def until(is_so: Callable[[], Any], told: Callable[[], object] = str) -> Any:
+    """Wait until something is so; return what it is."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not (found := is_so()):
+        assert time.monotonic() < deadline, told()
+        time.sleep(0.02)
+    return found
+
+
+def subscribe(client: httpx.Client, *urls: str) -> None:
+    reply = client.post("/subscriptions", json={"subscriptions": [{"feed_url": u} for u in urls]})
+    assert reply.status_code == httpx.codes.OK
+    assert reply.json()["failure"] == []
+
+
+def known(process: FeedkeepProcess, urls: Sequence[str]) -> dict[str, Feed]:
+    """Return what is known of those feeds that have been looked at."""
+    guids = {parse_feed_url(url).guid: url for url in urls}
+    found = process.use(lambda service: service.known_feeds.by_guid(list(guids)))
+    return {guids[guid]: feed for guid, feed in found.items() if feed.looked is not None}
+
+
+def until_known(process: FeedkeepProcess, urls: Sequence[str]) -> list[Feed]:
+    """Wait until all of these feeds were looked at, and it is stored what was seen."""
+    found = until(
+        lambda: len(some := known(process, urls)) == len(urls) and some,
+        lambda: (len(known(process, urls)), process.log.read_text()[-2_000:]),
+    )
+    return [found[url] for url in urls]
+
+
+def title_of(feed: Feed) -> str:
+    assert feed.content is not None, feed
+    return feed.content.title
+
+
+def children_of(pid: int) -> set[int]:
+    """Return the processes that one has started (proc(5))."""
+    with suppress(OSError):
+        listed = Path(f"/proc/{pid}/task").glob("*/children")
+        return {int(child) for file in listed for child in file.read_text().split()}
+    return set()
+
+
+def looking(process: FeedkeepProcess) -> int:
+    """Return the process that looks at feeds for another one, once it is there."""
+
+    def found() -> list[int]:
+        children = children_of(process.process.pid)
+        return [child for child in children if b"feedkeep.feeds.child" in told(child, "cmdline")]
+
+    (child,) = until(found)
+    return child
+
+
+def told(pid: int, what: str) -> bytes:
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/{what}").read_bytes()
+    return b""
+
+
+def is_running(pid: int) -> bool:
+    return told(pid, "stat").rpartition(b") ")[2][:1] not in {b"", b"Z"}
+
+
+def bytes_of(pid: int, what: str) -> int:
+    found = re.search(rf"{what}:\s+(\d+) kB".encode(), told(pid, "status"))
+    assert found is not None
+    return int(found[1]) * 1024
+
+
+# From a subscription to a title
+
+
+def test_what_somebody_subscribes_to_is_known_within_a_minute_and_nobody_waits_for_it(
+    tmp_path: Path, web: WebOfHosts, database: str
+) -> None:
+    quick, mute = web.host("quick.example"), web.host("mute.example")
+    quick.answers["/"] = reply(titled("A Show"))
+    mute.answers = {"/1": never, "/2": never}
+    with FeedkeepProcess(tmp_path, database, **settings_for(quick, mute)) as process:
+        with process.client(process.new_account()) as client:
+            subscribe(client, url_of(mute, "/1"))
+            until(lambda: mute.requests)
+            subscribe(client, url_of(mute, "/2"), url_of(quick))
+            (feed,) = until_known(process, [url_of(quick)])
+            assert title_of(feed) == "A Show"
+            assert not known(process, [url_of(mute, "/1"), url_of(mute, "/2")])
+        assert [one.target for one in mute.requests] == ["/1"]  # of a host, one at a time
+        assert len(quick.requests) == 1
+
+
+# Nothing to the outside
+
+
+class Watch:
+    """Looks all the time which sockets a process and those that it started have.
+
+    Attributes:
+        elsewhere: The other ends of connections that are not those of clients of the service, and
+            of other sockets than TCP's, where they are.
+        children: The processes that it started.
+    """
+
+    def __init__(self, process: FeedkeepProcess) -> None:
+        self._pid = process.process.pid
+        self._port = httpx.URL(process.base_url).port
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._watch)
+        self.elsewhere: set[str] = set()
+        self.children: set[int] = set()
+        self.rounds = 0
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._is_over.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._is_over.wait(0.001):
+            self._look()
+            self.rounds += 1
+
+    def _look(self) -> None:
+        pids, waiting = set(), [self._pid]
+        while waiting:
+            pid = waiting.pop()
+            pids.add(pid)
+            waiting += children_of(pid) - pids
+        self.children |= pids - {self._pid}
+        sockets = {inode for pid in pids for inode in _sockets_of(pid)}
+        for protocol in ("tcp", "tcp6", "udp", "udp6", "raw", "raw6"):
+            for line in told(self._pid, f"net/{protocol}").decode().splitlines()[1:]:
+                _, local, remote, *rest = line.split()
+                is_clients = protocol == "tcp" and int(local.partition(":")[2], 16) == self._port
+                if rest[6] in sockets and not is_clients:
+                    self.elsewhere.add(f"{protocol} {remote}")
+
+
+def _sockets_of(pid: int) -> Iterator[str]:
+    with suppress(OSError):
+        for descriptor in Path(f"/proc/{pid}/fd").iterdir():
+            with suppress(OSError):
+                if found := re.fullmatch(r"socket:\[(\d+)\]", str(descriptor.readlink())):
+                    yield found[1]
+
+
+def test_with_fetch_off_the_process_opens_no_connection_and_starts_no_process(
+    tmp_path: Path, web: WebOfHosts
+) -> None:
+    host = web.host("show.example")
+    host.answers["/"] = never
+    others, off = ({**settings_for(host), "fetch": fetch} for fetch in ("public", "off"))
+    with watched(tmp_path / "public", others) as (client, seen):
+        begun = time.monotonic()
+        subscribe(client, url_of(host))
+        until(lambda: seen.elsewhere and seen.children and host.requests)
+        needed_seconds = time.monotonic() - begun
+    with watched(tmp_path / "off", off) as (client, seen):
+        until_then = time.monotonic() + 2 * needed_seconds
+        while time.monotonic() < until_then:
+            subscribe(client, *(url_of(host, f"/{number}") for number in range(10)))
+    assert seen.rounds > 10
+    assert (seen.elsewhere, seen.children) == (set(), set())
+    assert host.connections == 1
+
+
+@contextmanager
+def watched(folder: Path, settings: dict[str, str]) -> Iterator[tuple[httpx.Client, Watch]]:
+    """Give a client of a service that is watched."""
+    folder.mkdir()
+    with (
+        FeedkeepProcess(folder, **settings) as process,
+        process.client(process.new_account()) as client,
+        Watch(process) as watch,
+    ):
+        yield client, watch
+
+
+# Several processes
+
+
+class Crowd:
+    """A service and two processes that only look at feeds, on one database, and a web for them.
+
+    Each says in its user agent which one it is.
+
+    Attributes:
+        asked: Who was asked for what, in order: the process, and the URL.
+        held: The processes whose requests are not answered.
+    """
+
+    NAMES = ("serving", "first", "second")
+
+    def __init__(self, folder: Path, web: WebOfHosts, database: str, *programs: str) -> None:
+        self.asked: list[tuple[str, str, float]] = []
+        self.answered: list[str] = []
+        self.held: set[str] = set(self.NAMES)
+        self.hosts = [web.host(f"{n}.example", f"127.0.{1 + n // 100}.{1 + n % 100}")
+                      for n in range(HOSTS)]  # fmt: skip
+        self.processes: dict[str, FeedkeepProcess] = {}
+        self.programs = programs
+        for name in self.NAMES:
+            (folder / name).mkdir()
+            kind = FeedkeepProcess if name == "serving" else Fetching
+            contact = f"{name}@feedkeep.test"
+            process = kind(
+                folder / name, database, **settings_for(*self.hosts), fetch_contact=contact
+            )
+            process.run_first("looks_follow_at_once", *programs)
+            self.processes[name] = process
+
+    def __enter__(self) -> Self:
+        for process in self.processes.values():
+            process.start()
+        self.service = self.processes["serving"]
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for process in self.processes.values():
+            if process.process.poll() is None:
+                process.stop()
+
+    def subscribe(self, round_: str, count: int) -> list[str]:
+        """Have an account subscribe to so many feeds of the web; return their URLs."""
+        urls = []
+        for number in range(count):
+            host = self.hosts[number % HOSTS]
+            path = f"/{round_}/{number}"
+            urls.append(url_of(host, path))
+            host.answers[path] = self._answering(urls[-1])
+        with self.service.client(self.service.new_account()) as client:
+            subscribe(client, *urls)
+        return urls
+
+    def _answering(self, url: str) -> Any:
+        async def answer(request: Request, writer: asyncio.StreamWriter) -> None:
+            (name,) = re.findall(r"\+(\w+)@", request.headers["user-agent"])
+            self.asked.append((name, url, time.monotonic()))
+            while name in self.held:  # noqa: ASYNC110 - another thread changes it
+                await asyncio.sleep(0.02)
+            self.answered.append(url)
+            writer.write(reply(titled(url)))
+            await writer.drain()
+
+        return answer
+
+    def until_asked_by(self, *names: str, among: Sequence[str]) -> None:
+        until(
+            lambda: set(names) <= {name for name, url, _ in self.asked if url in among},
+            lambda: Counter(name for name, *_ in self.asked),
+        )
+
+
+def share(crowd: Crowd) -> Counter[int]:
+    """Let all look at some feeds; return how many were asked once, twice, and so on."""
+    urls = crowd.subscribe("shared", FEEDS)
+    crowd.until_asked_by(*crowd.NAMES, among=urls)
+    crowd.held.clear()
+    feeds = until_known(crowd.service, urls)
+    assert [title_of(feed) for feed in feeds] == urls
+    return Counter(Counter(url for _, url, _ in crowd.asked).values())
+
+
+def test_several_processes_share_the_work_and_each_feed_is_asked_once(
+    tmp_path: Path, web: WebOfHosts, on_postgres: str
+) -> None:
+    with Crowd(tmp_path, web, on_postgres) as crowd:
+        assert share(crowd) == {1: FEEDS}
+
+
+def test_the_proof_of_sharing_notices_leases_that_end_too_early(
+    tmp_path: Path, web: WebOfHosts, on_postgres: str
+) -> None:
+    with Crowd(tmp_path, web, on_postgres, "leases_end_too_early") as crowd:
+        assert share(crowd) != {1: FEEDS}
+
+
+def test_what_a_killed_process_was_looking_at_is_looked_at_by_the_others(
+    tmp_path: Path, web: WebOfHosts, on_postgres: str
+) -> None:
+    with Crowd(tmp_path, web, on_postgres, "leases_are_short") as crowd:
+        warm = crowd.subscribe("warm", FEEDS)  # until all three have a process that looks
+        crowd.until_asked_by(*crowd.NAMES, among=warm)
+        crowd.held.clear()
+        until_known(crowd.service, warm)
+        crowd.held.update(crowd.NAMES)
+        urls = crowd.subscribe("shared", FEEDS)
+        crowd.until_asked_by("second", among=urls)
+        victim = crowd.processes["second"]
+        child = looking(victim)
+        os.kill(victim.process.pid, signal.SIGKILL)
+        victim.wait()
+        crowd.held -= {"serving", "first"}
+        until(lambda: not is_running(child))  # it does not outlive the one that started it
+        feeds = until_known(crowd.service, urls)
+        assert [title_of(feed) for feed in feeds] == urls
+        shared = [one for one in crowd.asked if one[1] in urls]
+        lost = {url: at for name, url, at in shared if name == "second"}
+        others = {url: at for name, url, at in shared if name != "second"}
+        assert lost
+        assert Counter(url for name, url, _ in shared if name != "second") == dict.fromkeys(urls, 1)
+        assert Counter(url for url in crowd.answered if url in urls) == dict.fromkeys(urls, 1)
+        # Its leases were older than its requests, so that is nearly the whole lease.
+        assert min(others[url] - at for url, at in lost.items()) > 1
+
+
+# What ends, and what it costs
+
+
+def test_a_service_goes_on_when_the_process_that_looks_is_killed(
+    tmp_path: Path, web: WebOfHosts
+) -> None:
+    slow, other = web.host("slow.example"), web.host("other.example")
+    slow.answers["/"] = never
+    other.answers["/"] = reply(titled("Another Show"))
+    process = FeedkeepProcess(tmp_path, **settings_for(slow, other))
+    process.run_first("failures_are_tried_again_soon")
+    with process, process.client(process.new_account()) as client:
+        subscribe(client, url_of(slow))
+        until(lambda: slow.requests)
+        first = looking(process)
+        with requests_all_the_time(client) as statuses:
+            os.kill(first, signal.SIGKILL)
+            (feed,) = until_known(process, [url_of(slow)])
+            until(lambda: len(slow.requests) > 1)  # it is asked again, by another process
+            slow.answers["/"] = reply(titled("A Show"))
+            os.kill(looking(process), signal.SIGKILL)
+            subscribe(client, url_of(other))
+            until(lambda: known(process, [url_of(slow)])[url_of(slow)].content)
+            until_known(process, [url_of(other)])
+        assert (feed.failure, feed.failures) == (Failure.CRASHED, 1)
+        assert feed.reason.endswith(".")
+        assert looking(process) != first
+        assert set(statuses) == {httpx.codes.OK}
+        assert len(statuses) > 10
+
+
+@contextmanager
+def requests_all_the_time(client: httpx.Client) -> Iterator[list[int]]:
+    """Ask for the list and add to it, one request after the other; give all statuses."""
+    is_over, statuses = threading.Event(), list[int]()
+
+    def ask() -> None:
+        body = {"subscriptions": [{"feed_url": "http://127.1.1.1:1/"}]}
+        while not is_over.is_set():
+            statuses.append(client.get("/subscriptions").status_code)
+            statuses.append(client.post("/subscriptions", json=body).status_code)
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    try:
+        yield statuses
+    finally:
+        is_over.set()
+        thread.join()
+
+
+OF_EACH_KIND = 8 if IS_FULL else 3
+MOST_TO_LOOK_BYTES = 512 * MIB
+MOST_TO_SERVE_BYTES = 20 * MIB
+
+
+async def drip(_: Request, writer: asyncio.StreamWriter) -> None:
+    """Send a byte now and then, as part of a long answer."""
+    writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
+    while True:
+        writer.write(b" ")
+        await writer.drain()
+        await asyncio.sleep(0.05)
+
+
+def bomb() -> bytes:
+    """Return an answer that becomes 256 MiB when it is unpacked."""
+    return reply(gzip.compress(bytes(256 * MIB), 1), Content_Encoding="gzip")
+
+
+def all_of_it(head: bytes, repeated: bytes) -> bytes:
+    return reply(head + repeated * ((8 * MIB - len(head)) // len(repeated)))
+
+
+def large_picture() -> bytes:
+    grey = Image.radial_gradient("L").resize((4_096, 4_096))
+    written = io.BytesIO()
+    Image.merge("RGBA", [grey] * 4).save(written, "PNG", compress_level=1)
+    return reply(written.getvalue())
+
+
+def test_what_strangers_send_costs_bounded_memory_and_nothing_where_lists_are_served(
+    tmp_path: Path, web: WebOfHosts
+) -> None:
+    head = b"<rss><channel><title>T</title>"
+    kinds: dict[str, Any] = {
+        "/drip": drip,
+        "/bomb": bomb(),
+        "/tags": all_of_it(head, b"<a>"),
+        "/items": all_of_it(head, b"<item><guid>1</guid></item>"),
+        "/spaces": all_of_it(head, b"<a b=' '/>"),
+        "/picture": b"",
+        "/large": large_picture(),
+    }
+    usual = web.host("usual.example")
+    usual.answers = {"/": reply(titled("A Show")), "/after": reply(titled("After"))}
+    hosts = [web.host(f"{number}.example") for number in range(OF_EACH_KIND * 6)]
+    urls: dict[str, list[str]] = {path: [] for path in kinds if path != "/large"}
+    for host, path in zip(hosts, OF_EACH_KIND * list(urls), strict=True):
+        picture = f"<image><url>{url_of(host, '/large')}</url></image>"
+        host.answers = {**kinds, "/picture": reply(titled("P", picture))}
+        urls[path].append(url_of(host, path))
+    process = FeedkeepProcess(tmp_path, **settings_for(usual, *hosts))
+    process.run_first("looks_follow_at_once")
+    with process, process.client(process.new_account()) as client:
+        subscribe(client, url_of(usual))
+        until_known(process, [url_of(usual)])
+        Path(f"/proc/{process.process.pid}/clear_refs").write_text("5")  # the peak begins anew
+        before, child = bytes_of(process.process.pid, "VmRSS"), looking(process)
+        subscribe(client, *(url for some in urls.values() for url in some))
+        drips = [] if IS_FULL else urls.pop("/drip")
+        seen = {path: until_known(process, some) for path, some in urls.items()}
+        assert not known(process, drips)
+        subscribe(client, url_of(usual, "/after"))
+        (after,) = until_known(process, [url_of(usual, "/after")])
+        assert title_of(after) == "After"
+        assert looking(process) == child  # none of it took it down
+        assert bytes_of(child, "VmHWM") < MOST_TO_LOOK_BYTES
+        assert bytes_of(process.process.pid, "VmHWM") - before < MOST_TO_SERVE_BYTES
+        assert {(path, feed.failure) for path, feeds in seen.items() for feed in feeds} == {
+            *([("/drip", Failure.TOO_SLOW)] if IS_FULL else []),
+            ("/bomb", Failure.TOO_LARGE),
+            ("/tags", Failure.NOT_A_FEED),
+            ("/items", None),
+            ("/spaces", Failure.NOT_A_FEED),
+            ("/picture", None),
+        }
+        assert all(feed.picture for feed in seen["/picture"])
