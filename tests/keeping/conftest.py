@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from stores import database, open_store, path
+from stores import database, emptied_database, open_store, path, shared_database
 
-__all__ = ["database", "open_store", "path"]
+__all__ = ["database", "emptied_database", "open_store", "path", "shared_database"]

@@ -68,8 +68,9 @@ class Looker:
 
     async def close(self) -> None:
         """End the process."""
-        if self._process is not None:
+        if self._process is not None and self._reports is not None:
             await self._end(self._process)
+            await self._reports
 
     async def _started(self) -> asyncio.subprocess.Process:
         async with self._starting:
