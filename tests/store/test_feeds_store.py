@@ -130,7 +130,7 @@ def tamper(request: pytest.FixtureRequest) -> Callable[[str], None]:
                 connection.execute(statement)
 
         return change
-    url: str = request.getfixturevalue("database")
+    url: str = request.getfixturevalue("emptied_database")
     return lambda statement: with_connection(
         url, lambda connection: connection.execute(f"SET search_path = feedkeep; {statement}")
     )
@@ -149,7 +149,7 @@ def hold_everything(request: pytest.FixtureRequest) -> Callable[[], Any]:
                 yield
 
         return held
-    url: str = request.getfixturevalue("database")
+    url: str = request.getfixturevalue("emptied_database")
 
     @asynccontextmanager
     async def locked() -> AsyncIterator[None]:
