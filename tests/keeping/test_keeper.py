@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 
 import pytest
 from authors import TESTER
@@ -87,6 +87,30 @@ def test_what_somebody_subscribes_to_is_looked_at_at_once(open_store: Callable) 
         assert [feed.content and feed.content.title for feed in feeds] == urls(3)
         assert all(feed.next_look > feed.looked + DAY_US // 2 for feed in feeds)
         assert world.looks.is_closed
+
+    run(open_store, work)
+
+
+def test_what_is_added_one_by_one_is_noted_together(
+    open_store: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(going_round, "_SECONDS_BETWEEN_STEPS", 1.0)
+    noted: list[int] = []
+
+    async def work(world: World) -> None:
+        real = world.store.feeds.want
+
+        async def want_and_count(urls: Mapping[Guid, str], now: Stamp) -> None:
+            noted.append(len(urls))
+            await real(urls, now)
+
+        monkeypatch.setattr(world.store.feeds, "want", want_and_count)
+        account = await world.service.accounts.create("alice", None)
+        async with world.keeper():
+            for url in urls(30):
+                await world.service.subscriptions.add(account.id, [want(url, None)], TESTER)
+            await world.known(*urls(30))
+        assert len(noted) < 6
 
     run(open_store, work)
 

@@ -17,8 +17,8 @@ from feedkeep.settings import InvalidSettings, Settings, is_postgres, shown
 def fetch(database: DatabaseOption = None, config: ConfigOption = None) -> None:
     """Look at feeds until SIGTERM or Ctrl-C, beside processes that serve; needs PostgreSQL.
 
-    Where many processes serve, let them do nothing else (`FEEDKEEP_FETCH=off`), and run one or a
-    few of these. They share the work.
+    They share the work, and one or a few of these take most of it from processes that serve. These
+    have to keep `fetch` on all the same: they note what is new, which else waits for an hour.
     """
     chosen = settings(database, config)
     if not is_postgres(chosen.database):
