@@ -108,7 +108,7 @@ def subscribe(client: httpx.Client, *urls: str) -> None:
 def known(process: FeedkeepProcess, urls: Sequence[str]) -> dict[str, Feed]:
     """Return what is known of those feeds that have been looked at."""
     guids = {parse_feed_url(url).guid: url for url in urls}
-    found = process.use(lambda service: service.known_feeds.by_guid(list(guids)))
+    found = process.use(lambda service: service.store.feeds.known(list(guids)))
     return {guids[guid]: feed for guid, feed in found.items() if feed.looked is not None}
 
 

@@ -44,6 +44,7 @@ class UpdatesResource(Resource):
         since = read_since(request.query("since"))
         found = await self.service.url_lists.changes(request.admitted, since, device_of(request))
         changes, timestamp = found.changes, found.timestamp
+        request.hold(chain(changes.add, changes.remove))  # before others go on with as much
         cards = await self.service.known_feeds.cards(changes.add)
         request.hold(chain(changes.add, changes.remove, _texts(cards)))
         return JsonResponse(
@@ -82,6 +83,7 @@ class DeviceListResource(WholeListResource):
         """Write the list."""
         found = await self.service.subscriptions.subscribed(request.admitted.account.id)
         urls = [feed.feed_url for feed in found]
+        request.hold(urls)
         is_opml = request.parameters["format"] == "opml"
         cards = await self.service.known_feeds.cards(urls if is_opml else ())
         return await written(request, found, cards, lambda: encode(urls))
@@ -94,7 +96,9 @@ class AccountListResource(WholeListResource):
         """Write the list."""
         found = await self.service.subscriptions.subscribed(request.admitted.account.id)
         urls = [feed.feed_url for feed in found]
-        cards = await self.service.known_feeds.cards(urls)
+        request.hold(urls)
+        is_text = request.parameters["format"] == "txt"
+        cards = await self.service.known_feeds.cards(() if is_text else urls)
         return await written(request, found, cards, lambda: encode(_podcasts(urls, cards)))
 
 
