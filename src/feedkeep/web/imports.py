@@ -142,8 +142,10 @@ class ImportPage(Page):
         kind = Format(request.parameters["format"])
         account = request.admitted.account
         subscribed = await self.service.subscriptions.subscribed(account.id)
-        urls = [feed.feed_url for feed in subscribed] if kind is Format.OPML else []
-        cards = await self.service.known_feeds.cards(urls)
+        urls = [feed.feed_url for feed in subscribed]
+        request.hold(urls)
+        is_opml = kind is Format.OPML
+        cards = await self.service.known_feeds.cards(urls if is_opml else ())
         data = await beside(len(subscribed) > LONG_LIST, write_feed_list, subscribed, kind, cards)
         return Response(
             data,
