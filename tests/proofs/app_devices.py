@@ -36,12 +36,14 @@ class Feeds:
         taken: The feeds that somebody has subscribed to.
         left: The feeds that somebody has unsubscribed from.
         doubled: The feeds that somebody took by a new URL who may have had an old one.
+        parted: The feeds of which a move may have been taken back.
     """
 
     urls: dict[str, list[str]]
     taken: set[str] = field(default_factory=set)
     left: set[str] = field(default_factory=set)
     doubled: set[str] = field(default_factory=set)
+    parted: set[str] = field(default_factory=set)
 
     def of(self, url: str) -> str:
         """Return which feed a URL leads to."""

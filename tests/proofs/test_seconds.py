@@ -159,6 +159,12 @@ async def bring_back(
         )
     after = await subscribed(service, account_id, world)
     world.left |= before - after
+    # A feed that moved and was deleted comes back by the URL that somebody adds next. Who had which
+    # of its URLs is not known then.
+    moved = {feed for feed, urls in world.urls.items() if len(urls) > 1}
+    world.doubled |= moved & (before - after)
+    # If the move was taken back, its URL is another feed's from then on, with what was played.
+    world.parted |= moved
     return after - before
 
 
@@ -192,8 +198,9 @@ async def difference(service: Service, name: str, world: Feeds, devices: list[De
         if feeds != right:
             return f"{device.kind}: {feeds} instead of {right}"
         # What was played of a feed that somebody left is gone with it, on the devices told so.
-        kept = {key: at for key, at in everything.items() if key[0][20] not in world.left}
-        played = {key: at for key, at in device.played.items() if key[0][20] not in world.left}
+        gone = world.left | world.parted
+        kept = {key: at for key, at in everything.items() if key[0][20] not in gone}
+        played = {key: at for key, at in device.played.items() if key[0][20] not in gone}
         if played != kept:
             return f"{device.kind}: {played} instead of {kept}"
     lost = world.taken - world.left - set(right)
