@@ -297,11 +297,14 @@ def test_a_feed_cannot_move_to_where_an_unsubscribed_one_is(anna: PageClient, ur
 
 
 def test_a_feed_can_go_back_to_an_address_of_its_own(anna: PageClient, url: str) -> None:
-    former = f"{url}/former"
-    know(anna.process, url, "Radio", new_feed_url=former)
-    add(anna, former)
-    anna.post(f"/feeds/{guid(former)}/move", {"new_url": url})
-    assert "Take the new address" in anna.get(f"/feeds/{guid(former)}").text
+    first, second = f"{url}/first", f"{url}/second"
+    add(anna, first)
+    for present in (second, url):
+        anna.post(f"/feeds/{guid(first)}/move", {"new_url": present})
+    for former in (first, second):
+        know(anna.process, url, "Radio", new_feed_url=former)
+        assert f"new address: {former}" in anna.get(f"/feeds/{guid(first)}").text
+        assert "Take the new address" in anna.get(f"/feeds/{guid(first)}").text
 
 
 def test_feeds_that_may_be_the_same_are_told_and_one_click_merges_them(
