@@ -36,14 +36,12 @@ class Feeds:
         taken: The feeds that somebody has subscribed to.
         left: The feeds that somebody has unsubscribed from.
         doubled: The feeds that somebody took by a new URL who may have had an old one.
-        parted: The feeds of which a move may have been taken back.
     """
 
     urls: dict[str, list[str]]
     taken: set[str] = field(default_factory=set)
     left: set[str] = field(default_factory=set)
     doubled: set[str] = field(default_factory=set)
-    parted: set[str] = field(default_factory=set)
 
     def of(self, url: str) -> str:
         """Return which feed a URL leads to."""
@@ -135,10 +133,11 @@ class Device:
         changes, timestamp = told.changes, told.timestamp
         self._maybe_lose(losses)
         if self.kind == "upload" and self.since == 0:  # AntennaPod sends all it has the first time
-            self.queued = dict.fromkeys(self.feeds, True) | self.queued
+            self.queued = dict.fromkeys(sorted(self.feeds), True) | self.queued
         self.feeds |= {url for url in changes.add if self.queued.get(url, True)}
-        for url in {url for url in changes.remove if not self.queued.get(url, False)} & self.feeds:
-            self._lose(url)
+        for url in changes.remove:
+            if url in self.feeds and not self.queued.get(url, False):
+                self._lose(url)
         if not self.queued:
             self.since = self._next(timestamp, None)
             return

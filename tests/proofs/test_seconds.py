@@ -24,6 +24,7 @@ from feedkeep.model import Account, AccountId, Admitted, Entry, Subscription, re
 from feedkeep.rules import seconds, url_lists
 from feedkeep.rules.clock import later
 from feedkeep.rules.history import Undo, WhenChangedSince
+from feedkeep.rules.list_changes import is_back, is_gone
 from feedkeep.rules.login_links import login_of
 from feedkeep.rules.url_lists import UrlChanges
 from feedkeep.service import Service
@@ -114,7 +115,7 @@ async def one_run(store: SqliteStore, seed: int, clock: ServerClock) -> str:
         jobs = [device.sync(losses=0.15) for device in busy]
         if chance.random() < 0.3:
             jobs.append(move_a_feed(service, account.id, world, f"{seed}-{turn}", chance))
-        if chance.random() < 0.1:
+        if chance.random() < 0.2:
             jobs.append(bring_back(service, account.id, world, chance))
         await asyncio.gather(*jobs)
         if chance.random() < 0.2:
@@ -149,23 +150,20 @@ async def bring_back(
     if not listed.changes:
         return set()
     stamp = chance.choice(listed.changes).stamp
-    before = await subscribed(service, account_id, world)
     if chance.random() < 0.7:
         when_changed = chance.choice([WhenChangedSince.LEAVE, WhenChangedSince.OVERWRITE])
-        await service.history.undo(account_id, Undo([stamp], None, when_changed), TESTER)
+        undo = Undo([stamp], None, when_changed)
+        done = await service.history.undo(account_id, undo, TESTER)
     else:
-        await service.history.restore(
+        done = await service.history.restore(
             account_id, later(stamp, -1), keeps_added=chance.random() < 0.5, by=TESTER
         )
-    after = await subscribed(service, account_id, world)
-    world.left |= before - after
-    # A feed that moved and was deleted comes back by the URL that somebody adds next. Who had which
-    # of its URLs is not known then.
-    moved = {feed for feed, urls in world.urls.items() if len(urls) > 1}
-    world.doubled |= moved & (before - after)
-    # If the move was taken back, its URL is another feed's from then on, with what was played.
-    world.parted |= moved
-    return after - before
+    if done.stamp is None:
+        return set()
+    made = (await service.history.page(account_id, later(done.stamp, 1), per_page=1)).changes[0]
+    world.left |= {world.of(change.feed_url) for change in made.feeds if is_gone(change)}
+    back = {world.of(change.feed_url) for change in made.feeds if is_back(change)}
+    return back & await subscribed(service, account_id, world)
 
 
 async def subscribed(service: Service, account_id: AccountId, world: Feeds) -> set[str]:
@@ -198,9 +196,8 @@ async def difference(service: Service, name: str, world: Feeds, devices: list[De
         if feeds != right:
             return f"{device.kind}: {feeds} instead of {right}"
         # What was played of a feed that somebody left is gone with it, on the devices told so.
-        gone = world.left | world.parted
-        kept = {key: at for key, at in everything.items() if key[0][20] not in gone}
-        played = {key: at for key, at in device.played.items() if key[0][20] not in gone}
+        kept = {key: at for key, at in everything.items() if key[0][20] not in world.left}
+        played = {key: at for key, at in device.played.items() if key[0][20] not in world.left}
         if played != kept:
             return f"{device.kind}: {played} instead of {kept}"
     lost = world.taken - world.left - set(right)

@@ -179,6 +179,18 @@ def test_apps_that_were_told_of_a_move_are_told_when_it_is_taken_back() -> None:
     assert done.podcasts == {guid(A), guid(B)}
 
 
+def test_apps_give_up_every_url_from_between_when_a_move_that_they_were_told_of_is_taken_back() -> (
+    None
+):
+    known = account(A)
+    told = known.snapshot()
+    known.keep(url_lists.move(told, parse_feed_url(A), parse_feed_url(B), is_told=True))
+    known.move(guid(A), C)
+    first = Stamp(known.last_stamp + 1)
+    undo(known, known.kept.stamps[-2], when=WhenChangedSince.OVERWRITE)
+    assert polled(known, first) == ([A], [B, C])
+
+
 def test_a_url_that_an_app_has_leads_to_its_feed_also_when_the_move_is_taken_back() -> None:
     known = account(A)
     known.move(guid(A), B)

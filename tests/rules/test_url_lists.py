@@ -366,15 +366,92 @@ def test_a_removal_that_an_app_was_sent_and_sends_back_unsubscribes_from_nothing
     assert subscribed(account) == [B]
 
 
-def test_after_a_merge_removing_the_other_url_removes_a_duplicate() -> None:
+@pytest.mark.parametrize("first", [A, B])
+def test_after_a_merge_an_app_that_had_both_can_remove_either_and_unsubscribes_with_the_other(
+    first: str,
+) -> None:
     account = account_with(A, B)
     phone = App(account)
     phone.begin()
     merge(account, A, B)
-    phone.send([], [B])
+    phone.send([], [first])
     assert subscribed(account) == [A]
+    phone.send([], [A if first == B else B])
+    assert subscribed(account) == []
+
+
+def test_after_a_merge_a_new_app_unsubscribes_with_the_one_url_that_it_was_sent() -> None:
+    account = account_with(A, B)
+    merge(account, A, B)
+    phone = App(account)
+    phone.begin()
     phone.send([], [A])
     assert subscribed(account) == []
+
+
+def test_a_url_that_was_only_sent_beside_the_guid_of_a_feed_is_on_no_app() -> None:
+    account = account_with(A)
+    account.add((B, guid(A)))
+    sync(account, [], [A])
+    assert subscribed(account) == []
+
+
+def test_an_app_older_than_two_moves_has_the_first_url_and_not_the_one_between() -> None:
+    account = account_with(A)
+    phone = App(account)
+    phone.begin()
+    move(account, A, B)
+    move(account, B, C)
+    phone.send([C], [])  # its owner finds the feed again
+    phone.send([], [A])
+    assert subscribed(account) == [C]
+    phone.send([], [C])
+    assert subscribed(account) == []
+
+
+def test_who_adds_a_deleted_feed_by_its_first_url_again_unsubscribes_with_it() -> None:
+    account = account_with(A)
+    move(account, A, B)
+    account.delete(guid(A))
+    phone, older = App(account), App(account)
+    phone.begin()
+    phone.send([A], [])
+    assert older.poll() == ([A], [])
+    phone.send([], [A])
+    assert subscribed(account) == []
+
+
+def test_an_app_that_does_not_know_of_the_end_of_a_feed_goes_on_with_the_url_that_it_was_sent() -> (
+    None
+):
+    account = account_with(A)
+    move(account, A, B)
+    phone = App(account)
+    phone.begin()
+    account.delete(guid(A))
+    sync(account, [A], [])
+    assert phone.poll() == ([B], [])
+
+
+def test_an_app_that_was_told_of_a_move_can_unsubscribe_though_the_move_was_undone() -> None:
+    account = account_with(A)
+    phone = App(account)
+    phone.begin()
+    move(account, A, B, is_told=True)
+    assert phone.poll() == ([B], [A])
+    move(account, B, A)
+    phone.send([], [B])
+    assert subscribed(account) == []
+
+
+def test_who_adds_the_url_that_apps_are_being_told_may_have_the_one_from_before() -> None:
+    account = account_with(A)
+    phone = App(account)
+    phone.begin()
+    move(account, A, B, is_told=True)
+    phone.send([B], [])
+    phone.send([], [B])  # it has A still, and has not asked
+    assert subscribed(account) == [B]
 
 
 def test_a_url_whose_derived_guid_is_a_pointer_by_chance_unsubscribes_from_nothing() -> None:

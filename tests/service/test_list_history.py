@@ -14,10 +14,11 @@ from structlog.testing import capture_logs
 
 from feedkeep.errors import InvalidInput, StoreUnavailable
 from feedkeep.model import Account, AccountId, Admitted, CredentialKind, Second, replace
-from feedkeep.rules.history import Undo
+from feedkeep.rules.history import Undo, WhenChangedSince
 from feedkeep.rules.subscriptions import want
 from feedkeep.service import Service, forgetting, list_changes
 from feedkeep.service.history import NEWEST
+from feedkeep.service.url_lists import ChangesSince
 from feedkeep.store.base import Store
 
 URLS = [f"https://{number}.example/feed" for number in range(12)]
@@ -241,5 +242,27 @@ def test_an_address_that_an_app_takes_while_a_move_is_taken_back_goes_on_leading
         await lists.upload(Admitted(now, TOKEN), [], [MOVED], PHONE)
         listed = await service.subscriptions.subscribed(account.id)
         assert sorted(feed.feed_url for feed in listed) == sorted(URLS[1:])
+
+    run(open_store, work)
+
+
+def test_an_app_that_missed_a_removal_is_told_all_addresses_again_after_a_move_was_taken_back(
+    open_store: Callable,
+) -> None:
+    async def work(service: Service, _: Store, __: Clock) -> None:
+        account, back = await moved(service)
+        lists = service.url_lists
+
+        async def poll(since: Second) -> ChangesSince:
+            now = await service.accounts.named(account.name)
+            return await lists.changes(Admitted(now, TOKEN), since, "phone")
+
+        told = await poll(Second(0))
+        await lists.upload(Admitted(account, TOKEN), [], [MOVED], TABLET)
+        assert MOVED in (await poll(told.timestamp)).changes.remove  # a reply that is lost
+        overwrite = replace(back, when_changed=WhenChangedSince.OVERWRITE)
+        await service.history.undo(account.id, overwrite, TESTER)
+        again = (await poll(told.timestamp)).changes
+        assert (again.add, again.remove) == ([URLS[0]], [MOVED])
 
     run(open_store, work)

@@ -74,6 +74,15 @@ class Draft:
         aliases = {guid: self._index[guid].alias for guid in guids}
         return {guid: alias for guid, alias in aliases.items() if alias is not None}
 
+    def merged_urls(self, subscription: Subscription) -> frozenset[Guid]:
+        """Return those of its former URLs, by their guids, that were feeds of their own once."""
+        return frozenset(
+            guid
+            for guid, alias in self.former_urls(subscription).items()
+            # A URL that came beside the guid of its feed was never announced as a guid.
+            if not alias.moved_away and not self._is_unannounced(guid)
+        )
+
     def tick(self) -> Stamp:
         """Return the next stamp of the account (contract, section 4)."""
         self._last_stamp = next_stamp(self._last_stamp, self._now)
@@ -168,7 +177,12 @@ class Draft:
         moved = self.put(moved_to(subscription, url.text))
         if old.guid == url.guid:  # from http to https, for example: still the same feed
             return moved
-        is_undo = may_undo and self._has_moved_away(moved, url)  # `lead` drops the alias
+        left = self._alias_left(moved, url)  # `lead` drops it
+        if left and moved.app_url == subscription.feed_url:
+            # Apps that were never sent another URL have this one, and the others are known.
+            moved = self.put(_known_as(moved, None, None))
+        # Apps that were told of the move have the other URL, and could not unsubscribe by it.
+        is_undo = may_undo and left is not None and left.retired is None
         self.lead(url.guid, moved, alias=None)
         # Devices know a guid that was announced, so it stays even if the move is undone.
         if is_undo and self._is_unannounced(old.guid):
@@ -208,10 +222,11 @@ class Draft:
         assert isinstance(entry, Subscription)
         return entry
 
-    def _has_moved_away(self, subscription: Subscription, url: FeedUrl) -> bool:
+    def _alias_left(self, subscription: Subscription, url: FeedUrl) -> Alias | None:
+        """Return the alias of a URL if the subscription itself once moved away from it."""
         found = self.find(url.guid)
-        alias = self._index[url.guid].alias if found else None
-        return found == subscription and alias is not None and alias.moved_away
+        alias = self._index[url.guid].alias if found == subscription else None
+        return alias if alias and alias.moved_away else None
 
     def _is_unannounced(self, guid: Guid) -> bool:
         entry = self._index[guid]

@@ -84,7 +84,11 @@ UNKNOWN = Spellings()
 
 
 def has_unsubscribed(
-    removed: Guid, present: Guid, former: Mapping[Guid, Alias], app: Spellings
+    removed: Guid,
+    present: Guid,
+    former: Mapping[Guid, Alias],
+    merged_guids: Collection[Guid],
+    app: Spellings,
 ) -> bool:
     """Say whether an app that removes a URL of a feed has unsubscribed from the feed.
 
@@ -94,35 +98,38 @@ def has_unsubscribed(
         removed: The derived guid of the URL.
         present: The derived guid of the feed's present URL.
         former: The feed's former URLs, by their derived guids.
+        merged_guids: Those of them that were feeds of their own once.
         app: What is known of the app.
     """
-    if app.known & ({present, *former} - {removed}):
+    others = {present, *former} - {removed} - app.gone
+    if app.known & others:
         return False  # it still has the feed by another URL, and removes a duplicate
+    if removed in app.known:
+        return True
     # AntennaPod follows a redirect and renames the feed by itself, without an upload. So it can
     # remove the present URL although it was never sent that.
-    if removed == present or removed in app.known:
-        return True
+    if removed == present:
+        return others.isdisjoint(merged_guids)  # it may have both feeds, and remove a duplicate
     if removed in app.gone or app.is_full:
         return False  # AntennaPod sends back what it was told to remove
     # Before a move, every app had the feed by that URL only. A URL that came from a merge was a
     # feed of its own, and an app may have both feeds.
     alias = former.get(removed)
-    return alias is not None and alias.moved_away
+    return not others or (alias is not None and alias.moved_away)
 
 
 def after_adding(
-    added: Guid, present: Guid, former: Mapping[Guid, Alias], app: Spellings
+    added: Guid, feed_guids: Collection[Guid], older: Collection[Guid], app: Spellings
 ) -> Spellings:
     """Return what is known of an app after it has added a URL of a feed that moved.
 
-    If nothing was known of the app and this feed, the app may be older than the move, and have the
-    feed by a former URL, too.
+    `feed_guids` are the derived guids of all the feed's URLs; `older` are those of them that an app
+    may have of which nothing is known, since it may be older than the moves. What apps have of the
+    others is known, since they were sent each.
     """
     # Without this, an app that has both URLs and removes the new one would unsubscribe its owner.
-    is_new_here = app.known.isdisjoint({present, *former}) and app.gone.isdisjoint(former)
-    if is_new_here:
-        app = app.with_known([guid for guid, alias in former.items() if alias.moved_away])
-    return app.with_known([added])
+    is_new_here = app.known.isdisjoint(feed_guids) and app.gone.isdisjoint(feed_guids)
+    return (app.with_known(older) if is_new_here else app).with_known([added])
 
 
 def merged(stored: Spellings, before: Spellings, after: Spellings) -> Spellings:

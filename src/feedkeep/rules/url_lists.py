@@ -130,11 +130,7 @@ def _changes_of(
         # AntennaPod removes a podcast by the exact text of its URL; nobody knows which URL it has.
         urls = [feed.feed_url, *filter(None, [feed.app_url]), *(a.url for a in former.values())]
         return [], urls if is_news and not is_from_nothing else []
-    url = feed.feed_url
-    # An app that has a former URL goes on with it, unless it was sent the present one, too.
-    has_former = feed.app_url_until is None or first <= feed.app_url_until
-    if not is_from_nothing and has_former and _guid_of(feed.feed_url) not in app.known:
-        url = feed.app_url or feed.feed_url
+    url = feed.feed_url if is_from_nothing else _url_for(feed, former, first, app)
     retired = [a.url for a in former.values() if a.retired is not None and a.retired >= first]
     if is_from_nothing:
         return [url] if is_news else [], []
@@ -146,6 +142,15 @@ def _changes_of(
         spellings |= {guid: alias.url for guid, alias in former.items()}
         lost = [text for guid, text in spellings.items() if guid in app.gone and text != url]
     return [url] if is_news else [], list(dict.fromkeys([*retired, *lost]))
+
+
+def _url_for(feed: Subscription, former: Mapping[Guid, Alias], first: Stamp, app: Spellings) -> str:
+    """Return the URL by which an app is to have a feed: the one that it may have already."""
+    was_told_to_remove = feed.app_url_until is not None and first > feed.app_url_until
+    if was_told_to_remove or _guid_of(feed.feed_url) in app.known:
+        return feed.feed_url
+    has = [a.url for guid, a in former.items() if guid in app.known and a.retired is None]
+    return next(iter(has), feed.app_url or feed.feed_url)
 
 
 def _former_urls(entries: Iterable[Entry]) -> dict[Guid, dict[Guid, Alias]]:
@@ -220,7 +225,8 @@ def _remove(
         return app
     former = draft.former_urls(feed)
     can_change = feed.is_subscribed and feed.guid not in wanted
-    if can_change and has_unsubscribed(url.guid, _guid_of(feed.feed_url), former, app):
+    present = _guid_of(feed.feed_url)
+    if can_change and has_unsubscribed(url.guid, present, former, draft.merged_urls(feed), app):
         if app.may_echo(feed.status_changed):
             echoed[feed.guid] = None
         else:
@@ -236,7 +242,16 @@ def _after_adding(draft: Draft, added: Added, app: Spellings) -> Spellings:
     former = draft.former_urls(feed)
     if not former:
         return app
-    return after_adding(_guid_of(added.feed_url), _guid_of(feed.feed_url), former, app)
+    # The URL that apps go on with, and one that they are being told to give up: this app may not
+    # have asked since.
+    older = {
+        guid
+        for guid, alias in former.items()
+        if alias.url == feed.app_url
+        or (alias.retired is not None and alias.retired >= feed.status_changed)
+    }
+    feed_guids = {_guid_of(feed.feed_url), *former}
+    return after_adding(_guid_of(added.feed_url), feed_guids, older, app)
 
 
 def move(

@@ -291,9 +291,10 @@ class ListHistory:
 
 
 def _held(snapshot: Snapshot) -> set[Guid]:
-    """Return the derived guids of the URLs that apps have for feeds that moved."""
+    """Return the derived guids of the URLs that apps have, or may have, for feeds that moved."""
     apps = (read_spellings(document.body) for document in snapshot.documents.values())
-    return {guid for app in apps for guid in app.known}
+    # The reply that told an app to remove one may be lost: then it is told once more.
+    return {guid for app in apps for guid in (*app.known, *app.gone)}
 
 
 def _gone_since(whole: Snapshot, stamp: Stamp) -> int:
