@@ -12,10 +12,15 @@ import pytest
 from feedkeep_process import FeedkeepProcess
 from postgres_server import PostgresServer, drop_database, new_database
 
+from feedkeep.store.postgres import connections
+
 # httpx reads a hundred certificates for each client, which takes longer than what most tests ask of
 # it; none of them is needed here.
 os.environ.pop("SSL_CERT_FILE", None)
 os.environ["SSL_CERT_DIR"] = os.devnull
+
+# A test says nothing about how soon a database answers on a machine that is busy with others.
+connections.CONNECT_SECONDS = 30.0
 
 # How long an example takes says how busy the machine is.
 hypothesis.settings.register_profile(
