@@ -92,7 +92,7 @@ def test_it_ends_when_no_more_errands_can_come_also_while_it_looks(web: WebOfHos
 
     async def mute(_: Request, __: asyncio.StreamWriter) -> None:
         loop.call_soon_threadsafe(is_asked.set)
-        await asyncio.Event().wait()  # the web's end ends it
+        await asyncio.sleep(3_600)  # the web's end ends it
 
     host.answers["/"] = mute
 
