@@ -65,6 +65,7 @@ def _records(kind: int, number: int, account_id: AccountId, entries: int) -> Ite
         actions = [_action(family) for family in families]
         yield from sorted(actions, key=lambda action: (action.podcast_guid, action.key))
     else:
+        yield Document("apart", "", '[{"lower":"a","higher":"b"}]')
         for name in ("Tablet", "phone", "é"):
             yield Document("device", name, f'{{"caption":"Zoë\'s {name}"}}')
         yield Document("preferences", "", '{"language":"de"}')

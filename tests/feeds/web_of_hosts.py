@@ -93,6 +93,36 @@ class Host:
             await answering(request, writer)
 
 
+class Victim:
+    """A host to which others lead: it keeps each connection until there is another one.
+
+    It waits for that one only for a while, since none may come.
+
+    Attributes:
+        most_at_once: How many connections it had at the same time, at most.
+    """
+
+    def __init__(self, host: Host, body: bytes, patience_seconds: float) -> None:
+        self.host = host
+        self.most_at_once = 0
+        self._body = body
+        self._patience_seconds = patience_seconds
+        self._at_once = 0
+        self._are_two = asyncio.Event()
+
+    async def answer(self, _: Request, writer: asyncio.StreamWriter) -> None:
+        """Answer a request with the body."""
+        self._at_once += 1
+        self.most_at_once = max(self.most_at_once, self._at_once)
+        if self._at_once > 1:
+            self._are_two.set()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._patience_seconds):
+                await self._are_two.wait()
+        self._at_once -= 1
+        writer.write(self._body)
+
+
 class WebOfHosts:
     """Hosts that are there until it is left.
 

@@ -68,7 +68,7 @@ LINK = "https://f.example/1"
 
 WITHOUT_VALUES = [
     *("nothing-to-take-back", "nothing-chosen", "nothing-changed", "moved", "merged"),
-    *("unknown-change", "meant"),
+    *("unknown-change", "meant", "kept-apart"),
     *("disconnected", "signed-out", "signed-out-others", "new-password", "saved"),
     *("welcome", "welcome-but", "account-deleted", "withdrawn"),
 ]
@@ -177,7 +177,7 @@ FEED_PAGE: dict[str, Any] = {
     "feed": FEED,
     "row": row_of(FEED, None, NOW),
     "about": About(not_fetched=NotFetched.SOON),
-    "may_move": False,
+    "there": None,
     "twins": [],
     "former_urls": ["https://b.example"],
     "former_guids": [FEED.guid],
@@ -240,7 +240,7 @@ STATES: dict[str, list[dict[str, Any]]] = {
     "web/feed.html": [
         FEED_PAGE,
         *(FEED_PAGE | {"about": About(not_fetched=why)} for why in NotFetched),
-        *(FEED_PAGE | {"about": KNOWN, "row": ODD, "may_move": may} for may in (True, False)),
+        *(FEED_PAGE | {"about": KNOWN, "row": ODD, "there": one} for one in (None, GONE, FEED)),
         *(FEED_PAGE | {"about": replace(KNOWN, trouble=Trouble(NOW, why))} for why in WHY.values()),
         FEED_PAGE | {"about": KNOWN, "twins": TWINS},
         FEED_PAGE | {"feed": GONE, "problems": {"new_url": TOO_LONG, "other_url": TOO_LONG}},

@@ -30,6 +30,7 @@ def fast(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keeping, "LOOKS_A_SECOND", 10_000.0)
     monkeypatch.setattr(keeping, "_SHORTEST_WAIT_SECONDS", 0.001)
     monkeypatch.setattr(going_round, "_SECONDS_BETWEEN_STEPS", 0.0)
+    monkeypatch.setattr(going_round, "NOTED_A_SECOND", 10_000)
 
 
 class World:
@@ -111,6 +112,37 @@ def test_what_is_added_one_by_one_is_noted_together(
                 await world.service.subscriptions.add(account.id, [want(url, None)], TESTER)
             await world.known(*urls(30))
         assert len(noted) < 6
+
+    run(open_store, work)
+
+
+@pytest.mark.parametrize("is_round", [False, True], ids=["as they are added", "by going round"])
+def test_a_crowd_of_new_feeds_is_noted_a_few_at_a_time_with_time_for_requests_between(
+    open_store: Callable, monkeypatch: pytest.MonkeyPatch, is_round: bool
+) -> None:
+    monkeypatch.setattr(going_round, "NOTED_A_SECOND", 1_000)
+    count = 3 * going_round.NOTED_AT_ONCE
+    noted: list[tuple[int, float]] = []
+    loop = asyncio.get_running_loop
+
+    async def work(world: World) -> None:
+        real = world.store.feeds.want
+
+        async def want_and_tell(urls: Mapping[Guid, str], now: Stamp) -> None:
+            noted.append((len(urls), loop().time()))
+            await real(urls, now)
+
+        monkeypatch.setattr(world.store.feeds, "want", want_and_tell)
+        if is_round:
+            await world.subscribe(*urls(count))
+        async with world.keeper():
+            await asyncio.sleep(0)
+            if not is_round:
+                await world.subscribe(*urls(count))
+            await world.known(*urls(count))
+        sizes, moments = zip(*noted[:3], strict=True)
+        assert set(sizes) == {going_round.NOTED_AT_ONCE}
+        assert moments[2] - moments[0] >= 2 * going_round.NOTED_AT_ONCE / 1_000
 
     run(open_store, work)
 

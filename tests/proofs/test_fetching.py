@@ -25,7 +25,7 @@ from feedkeep_process import FeedkeepProcess
 from forms import IS_FULL
 from PIL import Image
 from postgres_server import drop_database, new_database
-from web_of_hosts import Host, Request, WebOfHosts, reply
+from web_of_hosts import Host, Request, Victim, WebOfHosts, redirect, reply
 
 from feedkeep.model import Failure, Feed
 from feedkeep.rules.feed_urls import parse_feed_url
@@ -36,6 +36,8 @@ PATIENCE_SECONDS = 60.0
 
 FEEDS = 2_000 if IS_FULL else 200
 HOSTS = 200
+STRANGERS = 8
+"""As many as are looked at at a time."""
 
 
 @pytest.fixture
@@ -272,6 +274,39 @@ def watched(folder: Path, settings: dict[str, str]) -> Iterator[tuple[httpx.Clie
         yield client, watch
 
 
+# One connection for a host
+
+
+def most_connections_at_once(folder: Path, web: WebOfHosts, *programs: str) -> int:
+    """Look at feeds of many hosts that all lead to one; return how many connections it had."""
+    victim = Victim(web.host("victim.example"), reply(titled("A Show")), patience_seconds=0.2)
+    victim.host.answers["/"] = victim.answer
+    strangers = [web.host(f"{number}.example") for number in range(STRANGERS)]
+    for stranger in strangers:
+        stranger.answers["/"] = redirect(url_of(victim.host))
+    process = FeedkeepProcess(folder, **settings_for(victim.host, *strangers))
+    process.run_first("looks_follow_at_once", *programs)
+    with process, process.client(process.new_account()) as client:
+        urls = [url_of(stranger) for stranger in strangers]
+        subscribe(client, *urls)
+        assert {title_of(feed) for feed in until_known(process, urls)} == {"A Show"}
+    assert victim.host.connections == STRANGERS
+    return victim.most_at_once
+
+
+def test_feeds_of_strangers_that_all_lead_to_one_host_connect_to_it_one_at_a_time(
+    tmp_path: Path, web: WebOfHosts
+) -> None:
+    assert most_connections_at_once(tmp_path, web) == 1
+
+
+def test_the_proof_of_one_connection_notices_when_nobody_waits_for_a_host(
+    tmp_path: Path, web: WebOfHosts
+) -> None:
+    broken = ("what_looks_is_broken_too", "nobody_waits_for_a_host")
+    assert most_connections_at_once(tmp_path, web, *broken) > 1
+
+
 # Several processes
 
 
@@ -407,16 +442,12 @@ def test_a_service_goes_on_when_the_process_that_looks_is_killed(
     tmp_path: Path, web: WebOfHosts
 ) -> None:
     slow, other = web.host("slow.example"), web.host("other.example")
-    slow.answers["/"] = never
     other.answers["/"] = reply(titled("Another Show"))
     process = FeedkeepProcess(tmp_path, **settings_for(slow, other))
     process.run_first("failures_are_tried_again_soon")
     with process, process.client(process.new_account()) as client:
-        subscribe(client, url_of(slow))
-        until(lambda: slow.requests)
-        first = looking(process)
         with requests_all_the_time(client) as statuses:
-            os.kill(first, signal.SIGKILL)
+            first = kill_what_looks(process, client, slow)
             (feed,) = until_known(process, [url_of(slow)])
             until(lambda: len(slow.requests) > 1)  # it is asked again, by another process
             slow.answers["/"] = reply(titled("A Show"))
@@ -431,16 +462,48 @@ def test_a_service_goes_on_when_the_process_that_looks_is_killed(
         assert len(statuses) > 10
 
 
+def test_the_proof_of_that_notices_a_service_that_ends_with_it(
+    tmp_path: Path, web: WebOfHosts
+) -> None:
+    slow = web.host("slow.example")
+    process = FeedkeepProcess(tmp_path, **settings_for(slow))
+    process.run_first("the_service_ends_with_what_looks")
+    with process, process.client(process.new_account()) as client:
+        with requests_all_the_time(client) as statuses:
+            kill_what_looks(process, client, slow)
+            until(lambda: UNANSWERED in statuses)
+        assert process.wait() == 1
+
+
+def kill_what_looks(process: FeedkeepProcess, client: httpx.Client, mute: Host) -> int:
+    """Kill the process that looks while it does; return its number."""
+    mute.answers["/"] = never
+    subscribe(client, url_of(mute))
+    until(lambda: mute.requests)
+    killed = looking(process)
+    os.kill(killed, signal.SIGKILL)
+    return killed
+
+
+UNANSWERED = 0
+
+
 @contextmanager
 def requests_all_the_time(client: httpx.Client) -> Iterator[list[int]]:
-    """Ask for the list and add to it, one request after the other; give all statuses."""
+    """Ask for the list and add to it, one request after the other; give all statuses.
+
+    It ends with the first request that is not answered.
+    """
     is_over, statuses = threading.Event(), list[int]()
 
     def ask() -> None:
         body = {"subscriptions": [{"feed_url": "http://127.1.1.1:1/"}]}
-        while not is_over.is_set():
-            statuses.append(client.get("/subscriptions").status_code)
-            statuses.append(client.post("/subscriptions", json=body).status_code)
+        try:
+            while not is_over.is_set():
+                statuses.append(client.get("/subscriptions").status_code)
+                statuses.append(client.post("/subscriptions", json=body).status_code)
+        except httpx.TransportError:
+            statuses.append(UNANSWERED)
 
     thread = threading.Thread(target=ask)
     thread.start()
@@ -481,6 +544,30 @@ def large_picture() -> bytes:
     return reply(written.getvalue())
 
 
+class Cost:
+    """What memory looks take, from when it is made on.
+
+    Attributes:
+        child: The process that looks.
+    """
+
+    def __init__(self, process: FeedkeepProcess, child: int) -> None:
+        self._pid = process.process.pid
+        Path(f"/proc/{self._pid}/clear_refs").write_text("5")  # the peak begins anew
+        self._before = bytes_of(self._pid, "VmRSS")
+        self.child = child
+
+    @property
+    def to_look_bytes(self) -> int:
+        """The most that the process took that looks."""
+        return bytes_of(self.child, "VmHWM")
+
+    @property
+    def to_serve_bytes(self) -> int:
+        """The most that the process took beside what it had, which serves."""
+        return bytes_of(self._pid, "VmHWM") - self._before
+
+
 def test_what_strangers_send_costs_bounded_memory_and_nothing_where_lists_are_served(
     tmp_path: Path, web: WebOfHosts
 ) -> None:
@@ -507,8 +594,7 @@ def test_what_strangers_send_costs_bounded_memory_and_nothing_where_lists_are_se
     with process, process.client(process.new_account()) as client:
         subscribe(client, url_of(usual))
         until_known(process, [url_of(usual)])
-        Path(f"/proc/{process.process.pid}/clear_refs").write_text("5")  # the peak begins anew
-        before, child = bytes_of(process.process.pid, "VmRSS"), looking(process)
+        cost = Cost(process, looking(process))
         subscribe(client, *(url for some in urls.values() for url in some))
         drips = [] if IS_FULL else urls.pop("/drip")
         seen = {path: until_known(process, some) for path, some in urls.items()}
@@ -516,9 +602,9 @@ def test_what_strangers_send_costs_bounded_memory_and_nothing_where_lists_are_se
         subscribe(client, url_of(usual, "/after"))
         (after,) = until_known(process, [url_of(usual, "/after")])
         assert title_of(after) == "After"
-        assert looking(process) == child  # none of it took it down
-        assert bytes_of(child, "VmHWM") < MOST_TO_LOOK_BYTES
-        assert bytes_of(process.process.pid, "VmHWM") - before < MOST_TO_SERVE_BYTES
+        assert looking(process) == cost.child  # none of it took it down
+        assert cost.to_look_bytes < MOST_TO_LOOK_BYTES
+        assert cost.to_serve_bytes < MOST_TO_SERVE_BYTES
         assert {(path, feed.failure) for path, feeds in seen.items() for feed in feeds} == {
             *([("/drip", Failure.TOO_SLOW)] if IS_FULL else []),
             ("/bomb", Failure.TOO_LARGE),
@@ -528,3 +614,40 @@ def test_what_strangers_send_costs_bounded_memory_and_nothing_where_lists_are_se
             ("/picture", None),
         }
         assert all(feed.picture for feed in seen["/picture"])
+
+
+def test_the_proof_of_costs_notices_bodies_without_a_bound(tmp_path: Path, web: WebOfHosts) -> None:
+    host = web.host("bombs.example")
+    host.answers = {"/": reply(titled("A Show")), "/bomb": bomb()}
+    process = FeedkeepProcess(tmp_path, **settings_for(host))
+    process.run_first("what_looks_is_broken_too", "bodies_have_no_bound")
+    with process, process.client(process.new_account()) as client:
+        subscribe(client, url_of(host))
+        until_known(process, [url_of(host)])
+        cost = Cost(process, looking(process))
+        subscribe(client, url_of(host, "/bomb"))
+        until_known(process, [url_of(host, "/bomb")])
+        assert cost.to_look_bytes > MOST_TO_LOOK_BYTES
+        assert cost.to_serve_bytes < MOST_TO_SERVE_BYTES
+
+
+def test_the_proof_of_costs_notices_what_is_read_where_lists_are_served(
+    tmp_path: Path, web: WebOfHosts
+) -> None:
+    host = web.host("large.example")
+    picture = f"<image><url>{url_of(host, '/large')}</url></image>"
+    host.answers = {
+        "/": reply(titled("A Show")),
+        "/picture": reply(titled("P", picture)),
+        "/large": large_picture(),
+    }
+    process = FeedkeepProcess(tmp_path, **settings_for(host))
+    process.run_first("feeds_are_read_where_lists_are_served")
+    with process, process.client(process.new_account()) as client:
+        subscribe(client, url_of(host))
+        until_known(process, [url_of(host)])
+        cost = Cost(process, process.process.pid)
+        subscribe(client, url_of(host, "/picture"))
+        (feed,) = until_known(process, [url_of(host, "/picture")])
+        assert feed.picture
+        assert cost.to_serve_bytes > MOST_TO_SERVE_BYTES

@@ -141,6 +141,7 @@ def requests_of_pages(session: str) -> list[bytes]:
         "/changes/restore": "at=9999999999999999&keep=0",
         f"/feeds/{GUID}/move": "new_url=https%3A%2F%2Fc.example&tell_apps=1",
         f"/feeds/{GUID}/merge": "other_url=https%3A%2F%2Fc.example",
+        f"/feeds/{GUID}/apart": f"other={GUID}",
         f"/feeds/{GUID}/delete": "",
         "/import": upload,
         "/import/carry-out": "list=https%3A%2F%2Fa.example%20" + GUID,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,6 +28,7 @@ from feedkeep.rules.feed_names import (
     web_url,
 )
 from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.rules.kept_apart import pair_of
 
 NOW = Stamp(1_000 * DAY_US)
 A, B, C = (f"https://{name}.example/feed" for name in "abc")
@@ -50,10 +53,15 @@ def headline(url: str, podcast: str = "", to: str = "", **fields: object) -> Hea
     return Headline(guid(url), podcast_guid=podcast, moved_to=moved, **fields)
 
 
-def twice(subscriptions: list[Subscription], *headlines: tuple[str, Headline]) -> list[list[str]]:
+def twice(
+    subscriptions: list[Subscription],
+    *headlines: tuple[str, Headline],
+    apart: Sequence[tuple[str, str]] = (),
+) -> list[list[str]]:
     """Return the groups of feeds that may be the same, by their URLs."""
     urls = {feed.guid: feed.feed_url for feed in subscriptions}
-    groups = possible_duplicates(subscriptions, dict(headlines))
+    kept = {pair_of(guid(one), guid(other)) for one, other in apart}
+    groups = possible_duplicates(subscriptions, dict(headlines), kept)
     return [[urls[guid] for guid in group] for group in groups]
 
 
@@ -233,3 +241,24 @@ def test_a_feed_for_members_is_not_taken_for_the_public_one() -> None:
 def test_what_one_has_unsubscribed_from_is_in_the_list_no_more() -> None:
     known = [(A, headline(A, "p", to=B)), (B, headline(B, "p"))]
     assert twice([listed(A), listed(B, is_subscribed=False)], *known) == []
+
+
+def test_feeds_that_a_person_keeps_apart_are_told_no_more() -> None:
+    feeds = [listed(A, since=1), listed(B, since=2)]
+    known = [(A, headline(A, "p", to=B)), (B, headline(B, "p"))]
+    assert twice(feeds, *known) == [[B, A]]
+    assert twice(feeds, *known, apart=[(A, B)]) == []
+
+
+def test_of_three_that_may_be_the_same_those_are_told_that_are_not_kept_apart() -> None:
+    feeds = [listed(A, since=1), listed(B, since=2), listed(C, since=3)]
+    known = [(url, headline(url, "p")) for url in (A, B, C)]
+    assert twice(feeds, *known, apart=[(A, B)]) == [[C, B, A]]  # C may be the same as either
+    assert twice(feeds, *known, apart=[(A, B), (A, C)]) == [[C, B]]
+    assert twice(feeds, *known, apart=[(A, B), (A, C), (C, B)]) == []
+
+
+def test_a_copied_guid_says_nothing_also_if_some_are_kept_apart() -> None:
+    urls = [f"https://{number}.example" for number in range(MAX_COPIES + 1)]
+    known = [(url, headline(url, "p")) for url in urls]
+    assert twice([listed(url) for url in urls], *known, apart=[(urls[0], urls[1])]) == []

@@ -345,6 +345,67 @@ def test_the_one_to_keep_offers_to_take_in_each_of_the_others(anna: PageClient, 
     assert page.text.count("Merge them, and keep that address") == 1
 
 
+KEEP_BOTH = "Keep both, and do not ask again"
+
+
+def test_who_keeps_two_that_may_be_the_same_is_not_asked_again(anna: PageClient, url: str) -> None:
+    mp3, opus, same = f"{url}/mp3", f"{url}/opus", str(parse_feed_url(f"{url}/same").guid)
+    for one in (mp3, opus):
+        know(anna.process, one, "Radio", podcast_guid=same, new_feed_url=mp3)
+        add(anna, one)
+    assert "maybe twice" in anna.get("/").text
+    action = f"/feeds/{guid(mp3)}/apart"
+    shown = anna.get(f"/feeds/{guid(mp3)}")
+    assert KEEP_BOTH in shown.text
+    page = anna.post(action, fields_of_form(shown.reply.text, action))
+    assert page.path == f"/feeds/{guid(mp3)}"
+    assert "Both stay, and you are not asked again." in page.note
+    for place in ("/", f"/feeds/{guid(mp3)}", f"/feeds/{guid(opus)}"):
+        text = anna.get(place).text
+        assert "maybe twice" not in text
+        assert "may be the same podcast" not in text
+        assert "It says that it has a new address" not in text
+    assert titles(anna) == ["Radio", "Radio"]
+    assert titles(anna, "/?show=twice") == []
+    anna.post(action, {"other": guid(opus)})  # sent again
+    ben, _ = signed_in(anna.process)
+    add(ben, mp3, opus)
+    assert "maybe twice" in ben.get("/").text  # that is anna's own
+
+
+def test_of_three_each_pair_is_kept_apart_by_itself(anna: PageClient, url: str) -> None:
+    urls = [f"{url}/{number}" for number in range(3)]
+    same = str(parse_feed_url(f"{url}/same").guid)
+    for one in urls:
+        know(anna.process, one, "Radio", podcast_guid=same)
+        add(anna, one)
+    first, second, third = map(guid, urls)
+    anna.post(f"/feeds/{third}/apart", {"other": second})
+    assert anna.get(f"/feeds/{third}").values("other") == [first]
+    assert anna.get(f"/feeds/{second}").values("other") == [first]
+    assert anna.get(f"/feeds/{first}").values("other") == [third]
+    anna.post(f"/feeds/{third}/apart", {"other": first})
+    assert anna.get(f"/feeds/{third}").values("other") == []
+    assert anna.get(f"/feeds/{first}").values("other") == [second]
+    assert len(titles(anna, "/?show=twice")) == 2
+
+
+def test_only_feeds_of_the_list_are_kept_apart(anna: PageClient, url: str) -> None:
+    add(anna, url)
+    for other in (guid(f"{url}/unknown"), "", "x", "x" * 10_000):
+        assert anna.post(f"/feeds/{guid(url)}/apart", {"other": other}).status == 404
+
+
+def test_where_a_feed_that_was_left_has_moved_is_not_told_if_that_is_in_the_list(
+    anna: PageClient, url: str
+) -> None:
+    new = f"{url}/new"
+    know(anna.process, url, "Radio", new_feed_url=new)
+    add(anna, url, new)
+    anna.post("/feeds/unsubscribe", {"only": guid(url)})
+    assert "that you have unsubscribed from" not in anna.get(f"/feeds/{guid(url)}").text
+
+
 def test_what_is_told_of_twice_is_empty_when_there_is_nothing(anna: PageClient, url: str) -> None:
     add(anna, url)
     assert "No feed seems to be in your list twice." in anna.get("/?show=twice").text

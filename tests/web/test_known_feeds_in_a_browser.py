@@ -89,6 +89,11 @@ def test_a_person_merges_what_is_twice_and_takes_it_back(
     visitor.press("Undo")
     visitor.open("/")
     visitor.sees("Some feeds may be in your list twice.")
+    visitor.open(place(OLD))
+    visitor.press("Keep both, and do not ask again")
+    visitor.sees("Both stay, and you are not asked again.")
+    visitor.open("/")
+    expect(visitor.page.get_by_text(visitor.say("maybe twice"))).to_have_count(0)
 
 
 def test_a_person_takes_the_new_address_of_a_feed(

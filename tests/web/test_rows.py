@@ -45,7 +45,9 @@ def listed(
     words: str = "",
     page: int = 1,
 ) -> Listing:
-    return listing(whole, known or {}, NOW, show=show, order=order, words=words, page=page)
+    return listing(
+        whole, known or {}, NOW, apart=(), show=show, order=order, words=words, page=page
+    )
 
 
 @pytest.mark.parametrize(

@@ -231,8 +231,9 @@ def test_nobody_sees_or_changes_what_is_another_s(
     ben, _ = signed_in(process)
     assert "secret.example" not in ben.get("/").reply.text
     assert ben.get(f"/feeds/{guid}").status == 404
-    for form in ("move", "merge", "delete"):
+    for form in ("move", "merge", "apart", "delete"):
         data = {"new_url": "https://b.example", "other_url": "https://secret.example/feed"}
+        data["other"] = guid
         assert ben.post(f"/feeds/{guid}/{form}", data).status == 404
     for form in ("unsubscribe", "subscribe"):
         ben.post(f"/feeds/{form}", {"feed": guid, "only": guid})

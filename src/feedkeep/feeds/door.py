@@ -26,6 +26,7 @@ from feedkeep.feeds.bodies import Body, BodyBroken, BodyTooLarge
 from feedkeep.feeds.door_policy import DoorPolicy
 from feedkeep.feeds.failures import Refused, Unreachable, Unusable
 from feedkeep.feeds.names import LookUp, SystemNames
+from feedkeep.feeds.one_at_a_time import OneAtATime
 from feedkeep.feeds.targets import Target
 from feedkeep.model import Failure
 from feedkeep.rules.feed_urls import DEFAULT_PORTS
@@ -88,13 +89,15 @@ class Answer:
 class Door:
     """Asks other hosts, within a policy. It is open from entering to leaving.
 
-    Many questions may be asked at the same time.
+    Many questions may be asked at the same time, of each host one: others wait for it, and what
+    waits is part of the time that everything may take.
     """
 
     def __init__(self, policy: DoorPolicy, look_up: LookUp | None = None) -> None:
         """Ask within `policy`; names are looked up as the machine does, or by `look_up`."""
         self._policy = policy
         self._look_up = look_up
+        self._turns = OneAtATime()
         self._session: aiohttp.ClientSession
 
     async def __aenter__(self) -> Self:
@@ -197,9 +200,12 @@ class Door:
             sent["Authorization"] = authorization
         limit = self._policy.max_bytes if max_bytes is None else max_bytes
         with _told(target):
-            async with self._session.request(
-                method, target.url, headers=sent, allow_redirects=False
-            ) as response:
+            async with (
+                self._turns.at(target.host),
+                self._session.request(
+                    method, target.url, headers=sent, allow_redirects=False
+                ) as response,
+            ):
                 assert isinstance(response, _AbruptResponse)
                 try:
                     return await self._received(response, target, limit)

@@ -20,6 +20,7 @@ class DocumentKind(StrEnum):
         MIGRATION: How far everything was copied from another server.
         PREFERENCES: How a person wants to see the pages.
         MOVES: The moves of feeds that feedkeep carried out by itself.
+        APART: The feeds that look like the same podcast, and that a person says are not.
     """
 
     DEVICE = "device"
@@ -28,6 +29,7 @@ class DocumentKind(StrEnum):
     MIGRATION = "migration"
     PREFERENCES = "preferences"
     MOVES = "moves"
+    APART = "apart"
 
 
 class DocumentName(Value, frozen=True):

@@ -12,6 +12,7 @@ from feedkeep.model import Failure, Feed, FeedContent, Guid, Stamp, Subscription
 from feedkeep.rules.clock import later
 from feedkeep.rules.credentials import DAY_US
 from feedkeep.rules.feed_urls import FeedUrl, parse_feed_url
+from feedkeep.rules.kept_apart import Pair
 from feedkeep.rules.moves import may_move
 from feedkeep.rules.personal_urls import looks_personal
 
@@ -207,13 +208,16 @@ def trouble_of(known: Headline | None, now: Stamp) -> Trouble | None:
 
 
 def possible_duplicates(
-    subscriptions: Iterable[Subscription], known: Mapping[str, Headline]
+    subscriptions: Iterable[Subscription],
+    known: Mapping[str, Headline],
+    apart: Collection[Pair] = (),
 ) -> Sequence[Sequence[Guid]]:
     """Return which feeds may be in a list more than once: groups of guids.
 
     Feeds may be the same if they have the same `podcast:guid`, or if one says that it is now where
     the other one is. The first of each group is at the newest place: it is the one to keep. `known`
-    is by feed URL. A feed with a personal address is not taken for the public one.
+    is by feed URL. A feed with a personal address is not taken for the public one. Of two that are
+    kept `apart`, neither leads to the other, but both may lead to a third one.
     """
     live = {feed.guid: feed for feed in subscriptions if feed.is_subscribed}
     same: dict[Guid, set[Guid]] = defaultdict(set)
@@ -224,6 +228,10 @@ def possible_duplicates(
     for old, new in moved.items():
         same[old].add(new)
         same[new].add(old)
+    for pair in apart:
+        if pair.lower in same and pair.higher in same:
+            same[pair.lower].discard(pair.higher)
+            same[pair.higher].discard(pair.lower)
 
     def place(guid: Guid) -> tuple[bool, bool, bool, int]:
         feed = live[guid]
@@ -237,7 +245,8 @@ def possible_duplicates(
         if first not in seen:
             reached = _reached(first, same)
             seen |= reached
-            groups.append(sorted(reached, key=place))
+            if len(reached) > 1:
+                groups.append(sorted(reached, key=place))
     return groups
 
 

@@ -24,6 +24,7 @@ from feedkeep.service.followed_moves import FollowedMoves
 from feedkeep.service.forgetting import Forgetting
 from feedkeep.service.history import ListHistory
 from feedkeep.service.invitations import Invitations
+from feedkeep.service.kept_apart import KeptApart
 from feedkeep.service.known_feeds import KnownFeeds, NewFeeds
 from feedkeep.service.last_uses import LastUses
 from feedkeep.service.list_changes import ListChanges
@@ -82,6 +83,7 @@ class Service:
         known_feeds: What is known of feeds.
         new_feeds: Feeds that somebody has just subscribed to.
         followed_moves: Lets lists follow feeds that moved.
+        kept_apart: Which feeds look like the same podcast and are not.
         devices: The devices of podcast apps, and the settings that apps store here.
         logins: Begins and ends the sessions of podcast apps, and grants logins of Nextcloud.
         migrations: How far everything was copied from other servers.
@@ -125,6 +127,7 @@ class Service:
         self.url_lists = UrlLists(store, changes, actions, limits, progress)
         self.known_feeds = KnownFeeds(store, now)
         self.followed_moves = FollowedMoves(changes, actions, limits)
+        self.kept_apart = KeptApart(store)
         self.devices = Devices(store)
         self.logins = Logins(store, last_uses, now)
         self.migrations = Migrations(store)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
+from itertools import islice
 
 import structlog
 
@@ -150,10 +151,13 @@ class NewFeeds:
         if self._urls:
             self._are_there.set()
 
-    async def take(self) -> Sequence[str]:
-        """Wait until there are any; return them."""
+    async def take(self, at_most: int) -> Sequence[str]:
+        """Wait until there are any; return those that have waited longest."""
         self._is_anybody_there = True
         await self._are_there.wait()
-        self._are_there.clear()
-        urls, self._urls = list(self._urls), {}
-        return urls
+        taken = list(islice(self._urls, at_most))
+        for url in taken:
+            del self._urls[url]
+        if not self._urls:
+            self._are_there.clear()
+        return taken

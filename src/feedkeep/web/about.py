@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
 
 from feedkeep.model import Feed, FeedContent, Fetch, Guid, Stamp, Subscription, Value
@@ -21,6 +21,7 @@ from feedkeep.rules.feed_names import (
     trouble_of,
     web_url,
 )
+from feedkeep.rules.kept_apart import Pair, pair_of
 from feedkeep.rules.personal_urls import may_look_at
 
 
@@ -107,13 +108,18 @@ def about(subscription: Subscription, feed: Feed | None, fetch: Fetch, now: Stam
 
 
 def twins(
-    subscription: Subscription, feeds: Iterable[Subscription], known: Mapping[str, Headline]
+    subscription: Subscription,
+    feeds: Iterable[Subscription],
+    known: Mapping[str, Headline],
+    apart: Collection[Pair],
 ) -> Sequence[Twin]:
-    """Return which feeds of a list may be the same as one of it."""
+    """Return which feeds of a list may be the same as one of it, and are not kept `apart`."""
     live = {feed.guid: feed for feed in feeds}
-    for group in possible_duplicates(live.values(), known):
+    for group in possible_duplicates(live.values(), known, apart):
         if subscription.guid in group:
-            keep, others = live[group[0]], [live[guid] for guid in group[1:]]
+            keep, *others = (
+                live[guid] for guid in group if pair_of(subscription.guid, guid) not in apart
+            )
             if keep.guid == subscription.guid:
                 return [_twin(keep, other, other, known) for other in others]
             return [_twin(keep, subscription, keep, known)]

@@ -72,6 +72,14 @@ class FeedPage(Page):
             return await self._refused(request, found, form, "other_url", error.sentence)
         return self.leading_to(request, _place(merged.outcome), _note("merged", merged.stamp))
 
+    async def keep_apart(self, request: AdmittedRequest) -> Response:
+        """Remember that this feed and another one of the list are not the same."""
+        found = (await self._found(request)).subscription
+        form = await read_form(request)
+        other = (await self._live(request, form.text("other"))).subscription
+        await self.service.kept_apart.keep(request.admitted.account.id, found.guid, other.guid)
+        return self.leading_to(request, _place(found.guid), Note("kept-apart"))
+
     async def delete(self, request: AdmittedRequest) -> Response:
         """Take the feed out of the list."""
         found = (await self._found(request)).subscription
@@ -87,9 +95,15 @@ class FeedPage(Page):
         Raises:
             UnknownSubscription: There is none, or it was deleted.
         """
-        found = await self.service.subscriptions.view(
-            request.admitted.account.id, request.parameters["guid"]
-        )
+        return await self._live(request, request.parameters["guid"])
+
+    async def _live(self, request: AdmittedRequest, guid: str) -> View:
+        """Return the feed of a guid.
+
+        Raises:
+            UnknownSubscription: There is none, or it was deleted.
+        """
+        found = await self.service.subscriptions.view(request.admitted.account.id, guid)
         if found is None or found.subscription.deleted is not None:
             raise UnknownSubscription
         return found
@@ -124,6 +138,8 @@ class FeedPage(Page):
         headlines = await known.headlines(feed.feed_url for feed in feeds)
         is_long = len(feeds) > LONG_LIST
         told = about(found, feed, self.settings.fetch, now)
+        there = _other_at(told.moved_to, found, whole) if told.moved_to else None
+        apart = await self.service.kept_apart.of(account_id)
         return await self.show(
             request,
             "feed.html",
@@ -131,8 +147,8 @@ class FeedPage(Page):
             feed=found,
             row=row_of(found, headline_of(feed) if feed else None, now),
             about=told,
-            may_move=bool(told.moved_to) and _is_free(found, whole, told.moved_to),
-            twins=await beside(is_long, twins, found, feeds, headlines),
+            there=there,
+            twins=await beside(is_long, twins, found, feeds, headlines, apart),
             former_urls=former,
             former_guids=former_guids,
             lines=lines_of(
@@ -147,12 +163,14 @@ class FeedPage(Page):
         )
 
 
-def _is_free(found: Subscription, whole: Snapshot, url: str) -> bool:
-    """Say whether a feed of a list could move to a URL, or another one of it is there already."""
+def _other_at(url: str, found: Subscription, whole: Snapshot) -> Subscription | None:
+    """Return the other feed of a list that is at a URL, so that this one could not move there."""
     entry = whole.entries.get(parse_feed_url(url).guid)
     if isinstance(entry, Pointer):
         entry = whole.entries.get(entry.new_guid)
-    return not isinstance(entry, Subscription) or entry == found or entry.deleted is not None
+    if not isinstance(entry, Subscription) or entry == found or entry.deleted is not None:
+        return None
+    return entry
 
 
 def _note(kind: str, stamp: Stamp | None, name: str = "") -> Note:

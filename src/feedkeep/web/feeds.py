@@ -110,12 +110,14 @@ class FeedsPage(Page):
         shown, order, now = request.query("show"), request.query("order"), self.service.now()
         show = Show(shown) if shown in set(Show) else Show.SUBSCRIBED
         known = await self.service.known_feeds.headlines(feed.feed_url for feed in live(snapshot))
+        apart = await self.service.kept_apart.of(request.admitted.account.id)
         listed = await beside(
             is_long,
             lambda: listing(
                 snapshot,
                 known,
                 now,
+                apart=apart,
                 show=show,
                 order=Order(order) if order in set(Order) else Order.TITLE,
                 words=request.query("q")[:200],

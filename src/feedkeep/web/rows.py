@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from enum import StrEnum
 
 from feedkeep.model import Guid, Snapshot, Stamp, Subscription, Value
@@ -16,6 +16,7 @@ from feedkeep.rules.feed_names import (
     possible_duplicates,
     trouble_of,
 )
+from feedkeep.rules.kept_apart import Pair
 
 ROWS_ON_A_PAGE = 800
 """With titles and pictures these are 370 KB, which a phone shows at once."""
@@ -128,6 +129,7 @@ def listing(
     known: Mapping[str, Headline],
     now: Stamp,
     *,
+    apart: Collection[Pair],
     show: Show,
     order: Order,
     words: str,
@@ -135,10 +137,11 @@ def listing(
 ) -> Listing:
     """Return a page of the feeds of an account; `known` has what is known of them, by their URLs.
 
-    Only those with all `words` in title and host are listed. Deleted feeds never are.
+    Those that its owner keeps `apart` are not taken for the same. Only feeds with all `words` in
+    title and host are listed. Deleted feeds never are.
     """
     feeds = live(snapshot)
-    twice = {guid for group in possible_duplicates(feeds, known) for guid in group}
+    twice = {guid for group in possible_duplicates(feeds, known, apart) for guid in group}
     rows = [
         row_of(feed, known.get(feed.feed_url), now, is_twice=feed.guid in twice) for feed in feeds
     ]

@@ -1,0 +1,108 @@
+"""The process that looks at feeds, by itself: given its errands, it reports, and ends with them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import resource
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+
+import msgspec
+import pytest
+from web_of_hosts import Host, Request, WebOfHosts, reply
+
+from feedkeep.feeds.child import MAX_MEMORY_BYTES
+from feedkeep.feeds.frames import Errand, Report, read_frame, write_frame
+from feedkeep.model import Feed, Stamp
+from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.settings import Settings
+
+PATIENCE_SECONDS = 30.0
+NOW = Stamp(1_795_370_000_000_000)
+FEED = b"<rss><channel><title>A Show</title><item><guid>1</guid></item></channel></rss>"
+
+
+@pytest.fixture
+def web() -> Iterator[WebOfHosts]:
+    with WebOfHosts() as web:
+        yield web
+
+
+def errand(number: int, host: Host, path: str) -> bytes:
+    url = f"http://{host.address}:{host.port}{path}"
+    return write_frame(Errand(number, Feed(parse_feed_url(url).guid, url, NOW, NOW), NOW))
+
+
+@asynccontextmanager
+async def started(host: Host) -> AsyncIterator[asyncio.subprocess.Process]:
+    """Start it as `Looker` does, but with all of this environment; its end is waited for."""
+    chosen = Settings(fetch_allowed=("127.0.0.0/8",), fetch_ports=(host.port,))
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "feedkeep.feeds.child",
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        env={**os.environ, "FEEDKEEP_LOOKS_WITH": msgspec.json.encode(chosen).decode()},
+    )
+    try:
+        yield process
+        assert process.stdin is not None
+        process.stdin.close()
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            assert await process.wait() == 0
+    except BaseException:
+        process.kill()
+        await process.wait()
+        raise
+
+
+async def reported(process: asyncio.subprocess.Process) -> Report:
+    assert process.stdout is not None
+    frame = await read_frame(process.stdout)
+    assert frame is not None
+    return msgspec.msgpack.decode(frame, type=Report)
+
+
+def test_each_errand_is_reported_by_its_number_in_bounded_memory(web: WebOfHosts) -> None:
+    host = web.host("show.example")
+    host.answers["/"] = reply(FEED)
+
+    async def go() -> None:
+        async with started(host) as process:
+            assert process.stdin is not None
+            for number in (7, 8):
+                process.stdin.write(errand(number, host, "/"))
+                report = await reported(process)
+                assert report.number == number
+                assert report.looked.content is not None
+                assert report.looked.content.title == "A Show"
+            bounds = resource.prlimit(process.pid, resource.RLIMIT_AS)
+            assert bounds == (MAX_MEMORY_BYTES, MAX_MEMORY_BYTES)
+            assert os.getpriority(os.PRIO_PROCESS, process.pid) >= 10
+
+    asyncio.run(go())
+
+
+def test_it_ends_when_no_more_errands_can_come_also_while_it_looks(web: WebOfHosts) -> None:
+    host = web.host("mute.example")
+    is_asked = asyncio.Event()
+
+    async def mute(_: Request, __: asyncio.StreamWriter) -> None:
+        loop.call_soon_threadsafe(is_asked.set)
+        await asyncio.sleep(3_600)  # the web's end ends it
+
+    host.answers["/"] = mute
+
+    async def go() -> None:
+        nonlocal loop
+        loop = asyncio.get_running_loop()
+        async with started(host) as process:
+            assert process.stdin is not None
+            process.stdin.write(errand(1, host, "/"))
+            await is_asked.wait()
+
+    loop: asyncio.AbstractEventLoop
+    asyncio.run(go())

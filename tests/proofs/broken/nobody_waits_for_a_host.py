@@ -1,0 +1,7 @@
+"""A host is asked by all who want to ask it, at the same time."""
+
+from contextlib import nullcontext
+
+from feedkeep.feeds.one_at_a_time import OneAtATime
+
+OneAtATime.at = lambda *_: nullcontext()
