@@ -86,7 +86,7 @@ def test_all_that_is_kept_goes_there_and_back_and_the_exports_are_the_same(
             f" {20 * ACCOUNTS:,} deletions, {60 * ACCOUNTS:,} subscriptions,"
             f" {40 * ACCOUNTS:,} pointers, {60 * ACCOUNTS:,} former states,"
             f" {20 * ACCOUNTS:,} episode actions,"
-            f" {5 * ACCOUNTS:,} devices and settings.\n"
+            f" {6 * ACCOUNTS:,} devices and settings.\n"
         )
     assert list(exports(first)) == list(exports(last))
     assert everything(first) == everything(last)
