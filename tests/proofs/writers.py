@@ -38,7 +38,7 @@ class Writers:
         """Write until the service is killed, `seconds` after its first answer."""
         is_over, answered = asyncio.Event(), asyncio.Event()
         writing = [asyncio.create_task(self._write(is_over, answered)) for _ in range(WRITERS)]
-        await asyncio.wait_for(answered.wait(), 20)
+        await asyncio.wait_for(answered.wait(), 120)
         await asyncio.sleep(seconds)
         self.process.kill()
         is_over.set()
