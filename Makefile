@@ -8,7 +8,7 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 BIN = .venv/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help serve test test-fast check hook unhook test-versions prove fuzz bench bench-quick audit lint texts pictures lock clean
+.PHONY: help serve test test-fast check hook unhook test-versions prove fuzz bench bench-quick audit release lint texts pictures lock clean
 
 help:
 	@echo "make serve   start the service on the embedded store"
@@ -21,6 +21,7 @@ help:
 	@echo "make bench   measure how fast it is, for half an hour; tables and plots go to build/bench"
 	@echo "make bench-quick  three ratios to the floor, in less than a minute"
 	@echo "make audit   look the dependencies up in the database of known weaknesses"
+	@echo "make release  build what a release consists of, and check it; it uploads nothing"
 	@echo "make lint    check style, types and layers"
 	@echo "make texts   collect what pages say for the translations"
 	@echo "make pictures  take the pictures of the pages that the documents show"
@@ -126,6 +127,15 @@ lock: .venv/dev
 
 .venv/bench: .venv/dev requirements/bench.txt
 	$(PIP) install --require-hashes -r requirements/bench.txt
+	@touch $@
+
+# What is uploaded to where users install it from, by hand.
+release: .venv/release
+	@.ci/release
+
+.venv/release: requirements/release.txt | .venv/bin/pip
+	$(BIN)/python -m venv $@
+	$@/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r $<
 	@touch $@
 
 .venv/audit: requirements/audit.txt

@@ -16,6 +16,7 @@ compile --group test --group lint --group lock \
     --constraint requirements/postgres.txt --constraint requirements/build.txt \
     --output-file requirements/dev.txt
 compile --group audit --output-file requirements/audit.txt
+compile --group release --constraint requirements/build.txt --output-file requirements/release.txt
 compile --group bench --constraint requirements/dev.txt --output-file requirements/bench.txt
 
 # The lowest versions of what feedkeep needs, and the same tools around them.

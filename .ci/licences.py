@@ -1,0 +1,61 @@
+"""Tells the licence of everything that is installed with feedkeep, and refuses what is not known.
+
+Its argument is a bill of materials in CycloneDX's JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+FREE = {
+    "0BSD", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0",
+    "HPND", "ISC", "MIT", "MIT-CMU", "MIT-0", "MPL-2.0", "PSF-2.0", "Python-2.0", "Unlicense", "Zlib",
+}  # fmt: skip
+"""Licences that let anybody use, change and pass on a program of which these are a part."""
+
+SAID_OTHERWISE = {
+    "Apache License 2.0": "Apache-2.0",
+    "Apache Software License": "Apache-2.0",
+    "BSD": "BSD-3-Clause",
+    "BSD License": "BSD-3-Clause",
+    "MIT License": "MIT",
+    "OSI Approved :: Apache Software License": "Apache-2.0",
+    "any-OSI": "MIT",
+}
+"""What some projects write in place of a licence's identifier."""
+
+
+def licences(component: dict) -> Iterator[str]:
+    """Yield the identifiers of a component's licences; all of them have to be free."""
+    for found in component.get("licenses", []):
+        if "expression" in found:
+            yield from _parts(found["expression"])
+        else:
+            licence = found["license"]
+            name = licence.get("id") or licence.get("name", "")
+            name = name.removeprefix("License :: OSI Approved :: ")
+            yield SAID_OTHERWISE.get(name, name)
+
+
+def _parts(expression: str) -> Iterator[str]:
+    for part in expression.replace("(", "").replace(")", "").split(" AND "):
+        choices = part.split(" OR ")
+        yield next((choice for choice in choices if choice in FREE), part)
+
+
+def main() -> None:
+    bill = json.loads(Path(sys.argv[1]).read_text())
+    refused = []
+    for component in sorted(bill["components"], key=lambda component: component["name"]):
+        found = sorted(set(licences(component)))
+        print(f"{component['name']} {component['version']}: {', '.join(found) or 'not told'}")
+        if not found or not FREE.issuperset(found):
+            refused.append(component["name"])
+    if refused:
+        sys.exit(f"Look at the licences of {', '.join(refused)}, and add what is free to {__file__}.")
+
+
+main()
