@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 FREE = {
-    "0BSD", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0",
-    "HPND", "ISC", "MIT", "MIT-CMU", "MIT-0", "MPL-2.0", "PSF-2.0", "Python-2.0", "Unlicense", "Zlib",
+    "0BSD", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "BSD-2-Clause", "BSD-3-Clause",
+    "CC0-1.0", "HPND", "ISC", "MIT", "MIT-0", "MIT-CMU", "MPL-2.0", "PSF-2.0", "Python-2.0",
+    "Unlicense", "Zlib",
 }  # fmt: skip
 """Licences that let anybody use, change and pass on a program of which these are a part."""
 
@@ -47,15 +48,19 @@ def _parts(expression: str) -> Iterator[str]:
 
 
 def main() -> None:
+    """Print a line for each part, and end with a sentence if one is not known to be free."""
     bill = json.loads(Path(sys.argv[1]).read_text())
     refused = []
     for component in sorted(bill["components"], key=lambda component: component["name"]):
         found = sorted(set(licences(component)))
-        print(f"{component['name']} {component['version']}: {', '.join(found) or 'not told'}")
+        told = ", ".join(found) or "not told"
+        sys.stdout.write(f"{component['name']} {component['version']}: {told}\n")
         if not found or not FREE.issuperset(found):
             refused.append(component["name"])
     if refused:
-        sys.exit(f"Look at the licences of {', '.join(refused)}, and add what is free to {__file__}.")
+        sys.exit(
+            f"Look at the licences of {', '.join(refused)}, and add what is free to {__file__}."
+        )
 
 
 main()
