@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from feedkeep_process import FeedkeepProcess
+from forms import in_the_long_form
 from playwright.sync_api import expect
 from visitor import Contexts, Visit, Visitor, title_of
 
@@ -37,6 +38,7 @@ def works(visitor: Visitor, name: str, step: int) -> None:
             visitor.sees_heading(f"The phone of {name}")
 
 
+@in_the_long_form
 def test_two_people_work_at_the_same_time_and_each_sees_their_own(
     service: FeedkeepProcess, visit: Visit
 ) -> None:
@@ -69,6 +71,7 @@ def test_who_uses_a_browser_next_finds_nothing_of_who_has_gone(
     ben.close()
 
 
+@in_the_long_form
 def test_the_feed_of_somebody_else_is_no_page_and_their_app_cannot_be_ended(
     service: FeedkeepProcess, visit: Visit
 ) -> None:
