@@ -46,9 +46,7 @@ def name(service: FeedkeepProcess) -> str:
 
 
 def come_in(visitor: Visitor, name: str, *urls: str) -> Visitor:
-    visitor.sign_in(name, PASSWORD)
-    visitor.sees_heading("Your list is empty")
-    visitor.add(*urls)
+    visitor.is_let_in(name, PASSWORD, *urls)
     visitor.page.locator("#feeds").wait_for()
     return visitor
 
@@ -114,7 +112,7 @@ def test_pages_with_known_feeds_fit_and_keep_nobody_out(
     service: FeedkeepProcess, visit: Visit, name: str, number: int
 ) -> None:
     visitor = visit(service, language=LANGUAGES[number])
-    visitor.is_let_in(name, PASSWORD, RADIO, NEWS, OLD, GONE, EVIL, MOVES, f"{URL}/never-looked-at")
+    come_in(visitor, name, RADIO, NEWS, OLD, GONE, EVIL, MOVES, f"{URL}/never-looked-at")
     flaws = []
     # In the short form, each page is looked at in one of the languages.
     for path in PLACES if IS_LONG else PLACES[number :: len(LANGUAGES)]:
