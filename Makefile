@@ -12,7 +12,7 @@ PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 help:
 	@echo "make serve   start the service on the embedded store"
-	@echo "make test    run every test"
+	@echo "make test    run the tests in their short form"
 	@echo "make test-fast  run the rules, one store and a sample over HTTP, in less than 40 seconds"
 	@echo "make check   lint, and test-fast; make hook has git run it before each commit"
 	@echo "make test-versions  run the most telling tests with the lowest versions, and on each Python"

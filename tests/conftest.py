@@ -10,6 +10,7 @@ import httpx
 import hypothesis
 import pytest
 from feedkeep_process import FeedkeepProcess
+from forms import IS_LONG
 from postgres_server import PostgresServer, drop_database, new_database
 
 from feedkeep.store.postgres import connections
@@ -89,7 +90,23 @@ def postgres() -> Iterator[str]:
         yield server.url
 
 
-@pytest.fixture(scope="session", params=["sqlite", "postgres, 2 workers"])
+STORES = ["sqlite", "postgres, 2 workers"]
+EDGES = {"cli", "gpodder", "nextcloud", "web"}
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run what asks for `feedkeep` on each store.
+
+    In the short form, what shows what an edge does runs on one: the contract, the store's own tests
+    and the proofs run on each.
+    """
+    if "feedkeep" in metafunc.fixturenames:
+        is_of_an_edge = metafunc.definition.path.parent.name in EDGES
+        stores = STORES[:1] if is_of_an_edge and not IS_LONG else STORES
+        metafunc.parametrize("feedkeep", stores, indirect=True, scope="session")
+
+
+@pytest.fixture(scope="session")
 def feedkeep(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[FeedkeepProcess]:

@@ -68,6 +68,16 @@ def emptied_database(shared_database: str) -> Iterator[str]:
 @pytest.fixture(params=["sqlite", "postgres", "postgres, one account a statement"])
 def open_store(request: pytest.FixtureRequest) -> OpenStore:
     """Opens a store on a database that is empty at first, as often as wanted."""
+    return _opener(request)
+
+
+@pytest.fixture(name="open_store", params=["sqlite"])
+def open_store_of_one_kind(request: pytest.FixtureRequest) -> OpenStore:
+    """Does that for what shows something else than how things are stored."""
+    return _opener(request)
+
+
+def _opener(request: pytest.FixtureRequest) -> OpenStore:
     if request.param == "sqlite":
         path: Path = request.getfixturevalue("path")
         return _opening(lambda now: SqliteStore.open(path, now))

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from feedkeep_process import FeedkeepProcess
+from forms import IS_LONG
 from postgres_server import drop_database, new_database
 
 from feedkeep.rules.credentials import PasswordCredential
@@ -17,7 +18,7 @@ from feedkeep.rules.credentials import PasswordCredential
 HASH = "$argon2id$v=19$m=8,t=1,p=1$c29tZXNhbHQ$8Tf44YakA6Z5zNBgblq13Nr+Q8FkCFWsjG4z6b1j7rM"
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", "postgres"] if IS_LONG else ["sqlite"])
 def offline(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[FeedkeepProcess]:
     """Commands on a database that no service runs on."""
     if request.param == "sqlite":

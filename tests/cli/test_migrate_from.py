@@ -102,7 +102,7 @@ def gpodder_net() -> Iterator[GpodderNet]:
 def here(tmp_path: Path) -> FeedkeepProcess:
     """A database of our own, without a service."""
     process = FeedkeepProcess(tmp_path)
-    process.must("account", "create", "alice")
+    process.use(lambda service: service.accounts.create("alice", None))
     return process
 
 

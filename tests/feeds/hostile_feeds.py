@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 
 import mutated
+from forms import IS_LONG
 
 from feedkeep.feeds.reading import MAX_BYTES
 
@@ -58,6 +59,10 @@ SHAPES: dict[str, Callable[[], bytes]] = {
     "JSON objects": lambda: full_of(b"{},", FEED_OF_JSON, b"{}]}"),
     "JSON in JSON": lambda: full_of(b"[", FEED_OF_JSON, b""),
 }
+
+if not IS_LONG:  # others are as hard in the same way
+    for like_another in ("items", "links", "links as text", "bases", "attributes", "references"):
+        del SHAPES[like_another]
 
 if __name__ == "__main__":
     for name, shape in SHAPES.items():

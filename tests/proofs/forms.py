@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import os
 
+import pytest
+
 _FORM = os.environ.get("FEEDKEEP_PROVE", "short")
 IS_FULL = _FORM == "full"
 IS_LONG = IS_FULL or _FORM == "long"
+
+in_the_long_form = pytest.mark.skipif(not IS_LONG, reason="This is for the long form.")
+"""Marks what a cheaper test shows, too: in CI, it is shown in this way as well."""

@@ -262,4 +262,4 @@ def test_operations_on_one_account_are_linearizable(
 def test_the_proof_notices(
     start: Callable[..., FeedkeepProcess], store_kind: str, broken: str
 ) -> None:
-    assert prove(start(store_kind, STAMPED, broken), 20, 50) != []
+    assert prove(start(store_kind, STAMPED, broken), 40, 25) != []

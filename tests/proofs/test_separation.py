@@ -15,6 +15,7 @@ import pytest
 from account import Account, random_request
 from app_account import AppAccount
 from feedkeep_process import FeedkeepProcess
+from forms import IS_LONG
 from route_table import all_routes, path_of
 
 from feedkeep.http.routing import Route
@@ -33,6 +34,8 @@ ANY = {"format": "json", "count": "10", "scope": "account", "device": "phone"}
 """What stands in a path for what is nobody's."""
 
 PASSWORD = "secret and long"
+STORES = ["sqlite", "postgres, 2 workers"] if IS_LONG else ["sqlite"]
+"""Where routes are tried: which of them open is decided before a store is asked for a list."""
 
 
 @pytest.fixture
@@ -144,6 +147,7 @@ def _cookie(session: str) -> dict[str, str]:
     return {"Cookie": f"sessionid={session}"}
 
 
+@pytest.mark.parametrize("store_kind", STORES)
 def test_no_route_opens_to_a_credential_that_is_not_valid(
     process: FeedkeepProcess, anyone: httpx.Client, amount: Callable[..., int]
 ) -> None:
@@ -181,6 +185,7 @@ def test_what_another_account_has_answers_byte_for_byte_as_what_nobody_has(
         assert owner.get("/subscriptions").content == before
 
 
+@pytest.mark.parametrize("store_kind", STORES)
 def test_a_path_of_another_user_is_403_whoever_that_is_and_however_one_logs_in(
     process: FeedkeepProcess, anyone: httpx.Client, amount: Callable[..., int]
 ) -> None:

@@ -120,11 +120,11 @@ def test_the_proof_notices_stamps_that_are_drawn_without_a_lock(
     """Without a lock, PostgreSQL shows commits in another order than their stamps were drawn."""
     broken = ("nobody_locks_the_account", "stamps_are_drawn_early")
     process = start("postgres, 2 workers", *broken)
-    assert any(_noticed(process) for _ in range(5))
+    assert any(_noticed(process) for _ in range(20))
 
 
 def _noticed(process: FeedkeepProcess) -> bool:
     try:
-        return prove(process, 1_600) != []
+        return prove(process, 400) != []
     except AssertionError:  # a 500, where two stamps met after all
         return True

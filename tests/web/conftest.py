@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import page_client
 import pytest
 from feedkeep_process import FeedkeepProcess
-from playwright.sync_api import Browser, Playwright, sync_playwright
-from visitor import Visit, Visitor, chromium_path, launched
+from playwright.sync_api import Playwright, sync_playwright
+from visitor import Contexts, Visit, Visitor, chromium_path, launched
 
 
 @pytest.fixture(autouse=True)
@@ -27,11 +27,12 @@ class _Browser:
     def __init__(self) -> None:
         self._playwright: Playwright | None = None
 
-    def launched(self, path: str) -> Browser:
+    def launched(self, path: str) -> Contexts:
         if self._playwright is None:
             self._playwright = sync_playwright().start()
             self._browser = launched(self._playwright, path)
-        return self._browser
+            self._contexts = Contexts(self._browser)
+        return self._contexts
 
     def close(self) -> None:
         if self._playwright is not None:
@@ -52,7 +53,7 @@ def pytest_runtest_teardown(nextitem: pytest.Item | None) -> Iterator[None]:
 
 
 @pytest.fixture
-def chromium(no_browser: str) -> Browser:
+def chromium(no_browser: str) -> Contexts:
     """The system's Chromium. Without one, its tests are left out, unless FEEDKEEP_BROWSER is
     "required".
     """
@@ -74,9 +75,9 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FeedkeepProces
 
 
 @pytest.fixture
-def visit(chromium: Browser) -> Iterator[Visit]:
+def visit(chromium: Contexts) -> Iterator[Visit]:
     """Open the service in a browser that nobody else uses, as often as needed."""
-    visitors = []
+    visitors: list[Visitor] = []
 
     def visit(process: FeedkeepProcess, **options: object) -> Visitor:
         visitors.append(Visitor(chromium, process.base_url, **options))

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from feedkeep_process import FeedkeepProcess
 from known_feeds import know, picture
 from playwright.sync_api import Browser, sync_playwright
-from visitor import Visitor, chromium_path, launched
+from visitor import Contexts, Visitor, chromium_path, launched
 
 from feedkeep.model import Picture
 
@@ -90,7 +90,8 @@ def take(visitor: Visitor, file: Path) -> None:
 def take_all(browser: Browser, process: FeedkeepProcess, folder: Path) -> None:
     found = re.search(r"/sign-up/\S+", "".join(process.printed))
     assert found
-    anna = Visitor(browser, process.base_url, sharpness=SHARPNESS)
+    contexts = Contexts(browser)
+    anna = Visitor(contexts, process.base_url, sharpness=SHARPNESS)
     anna.sign_up(found[0], NAME, PASSWORD)
     know_all(browser, process)
     anna.add(*FEEDS)
@@ -113,7 +114,7 @@ def take_all(browser: Browser, process: FeedkeepProcess, folder: Path) -> None:
     anna.close()
 
     phone = Visitor(
-        browser, process.base_url, width=PHONE, scheme="dark", sharpness=SHARPNESS, is_phone=True
+        contexts, process.base_url, width=PHONE, scheme="dark", sharpness=SHARPNESS, is_phone=True
     )
     phone.sign_in(NAME, PASSWORD)
     phone.sees_many("%(number)s feed", "%(number)s feeds", len(FEEDS))

@@ -30,7 +30,7 @@ def name(service: FeedkeepProcess) -> str:
 def visitor(service: FeedkeepProcess, visit: Visit, name: str) -> Visitor:
     """Somebody with an empty list, who is signed in."""
     visitor = visit(service)
-    visitor.sign_in(name, PASSWORD)
+    visitor.is_let_in(name, PASSWORD)
     visitor.sees_heading("Your list is empty")
     return visitor
 
@@ -64,7 +64,7 @@ def test_pages_for_strangers(service: FeedkeepProcess, visit: Visit, name: str) 
     stranger = visit(service)
     make_admin(service, name)
     admin = visit(service)
-    admin.sign_in(name, PASSWORD)
+    admin.is_let_in(name, PASSWORD)
     admin.open("/people")
     admin.press("Make an invitation")
     invitation = admin.page.locator("#link").inner_text()

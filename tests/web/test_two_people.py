@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from feedkeep_process import FeedkeepProcess
+from forms import in_the_long_form
 from playwright.sync_api import expect
-from visitor import Visit, Visitor, title_of
+from visitor import Contexts, Visit, Visitor, title_of
 
 PASSWORD = "a good passphrase"
 
@@ -37,6 +38,7 @@ def works(visitor: Visitor, name: str, step: int) -> None:
             visitor.sees_heading(f"The phone of {name}")
 
 
+@in_the_long_form
 def test_two_people_work_at_the_same_time_and_each_sees_their_own(
     service: FeedkeepProcess, visit: Visit
 ) -> None:
@@ -54,6 +56,22 @@ def test_two_people_work_at_the_same_time_and_each_sees_their_own(
         visitor.has_feeds([title_of(url) for url in urls_of(name)])
 
 
+def test_who_uses_a_browser_next_finds_nothing_of_who_has_gone(
+    service: FeedkeepProcess, chromium: Contexts
+) -> None:
+    anna = Visitor(chromium, service.base_url)
+    anna.is_let_in(service.new_account(PASSWORD), PASSWORD)
+    anna.sees_heading("Your list is empty")
+    context = anna.context
+    anna.close()
+    ben = Visitor(chromium, service.base_url)
+    assert ben.context is context
+    ben.open("/")
+    ben.sees_heading("Sign in")
+    ben.close()
+
+
+@in_the_long_form
 def test_the_feed_of_somebody_else_is_no_page_and_their_app_cannot_be_ended(
     service: FeedkeepProcess, visit: Visit
 ) -> None:
@@ -83,7 +101,7 @@ def test_a_list_that_is_open_in_two_windows_is_the_same_in_both(
     name = service.new_account(PASSWORD)
     laptop, phone = visit(service), visit(service, width=320)
     for visitor in (laptop, phone):
-        visitor.page.clock.install()
+        visitor.holds_the_clock()
         visitor.is_let_in(name, PASSWORD)
     laptop.add("https://a.example/feed", "https://b.example/feed", "https://c.example/feed")
     phone.page.clock.run_for(6_000)
@@ -107,7 +125,7 @@ def test_a_list_with_a_line_that_was_refused_follows_the_other_devices_too(
 ) -> None:
     name = service.new_account(PASSWORD)
     laptop, phone = visit(service), visit(service)
-    laptop.page.clock.install()
+    laptop.holds_the_clock()
     laptop.expected.add(400)
     laptop.is_let_in(name, PASSWORD)
     laptop.add("https://a.example/feed", "no address")

@@ -67,7 +67,7 @@ def test_a_page_that_is_open_asks_about_a_wipe_by_itself(
 ) -> None:
     name = service.new_account(PASSWORD)
     anna = visit(service)
-    anna.page.clock.install()
+    anna.holds_the_clock()
     anna.is_let_in(name, PASSWORD, *URLS)
     anna.has_feeds(TITLES)
     upload(service, name, URLS)

@@ -5,14 +5,26 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 from axe_playwright_python.sync_playwright import Axe
 from feedkeep_process import from_elsewhere
-from playwright.sync_api import Browser, ConsoleMessage, Locator, Playwright, Request, expect
+from forms import IS_LONG
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Locator,
+    Page,
+    Playwright,
+    Request,
+    WebError,
+    expect,
+)
 
 from feedkeep.errors import Sentence
 from feedkeep.http.pages.languages import Words
@@ -41,6 +53,7 @@ _OF_WIDTH_AND_THEME = {
     "type": "rule",
     "values": ["color-contrast", "scrollable-region-focusable", "target-size"],
 }
+_LOOKS = ((WIDE, "dark", _ALL), (NARROW, "light", _OF_WIDTH_AND_THEME))
 _LOADED = """(count) => [...document.querySelectorAll("main img")]
   .filter((image) => image.complete && image.naturalWidth).length >= count"""
 _FOCUSED = """(wanted) => {
@@ -74,6 +87,34 @@ def launched(playwright: Playwright, path: str) -> Browser:
     return browser
 
 
+class Contexts:
+    """The contexts of a browser: each is one visitor's, and the next one's when that has gone.
+
+    To make one costs more than most of what visitors do in it.
+    """
+
+    def __init__(self, browser: Browser) -> None:
+        self._browser = browser
+        self._free: dict[str, list[BrowserContext]] = defaultdict(list)
+
+    def taken(self, **options: object) -> BrowserContext:
+        """Return a context of that kind that nobody uses, with one blank page."""
+        free = self._free[str(options)]
+        if free:
+            return free.pop()
+        context = self._browser.new_context(**options)
+        # It stays: with its last page, a context loses what is costly about it.
+        context.new_page()
+        return context
+
+    def given_back(self, context: BrowserContext, **options: object) -> None:
+        """Take from a context all that a visitor has left in it."""
+        for page in context.pages[1:]:
+            page.close()
+        context.clear_cookies()
+        self._free[str(options)].append(context)
+
+
 class Visitor:
     """A person whose browser shares nothing with other visitors, and who has an own address.
 
@@ -85,7 +126,7 @@ class Visitor:
 
     def __init__(
         self,
-        browser: Browser,
+        contexts: Contexts,
         base_url: str,
         *,
         language: str = "en",
@@ -100,26 +141,35 @@ class Visitor:
         self.has_script = has_script
         self.expected: set[int] = set()
         self._odd: list[str] = []
-        self.context = browser.new_context(
-            base_url=base_url,
-            locale=language,
-            java_script_enabled=has_script,
-            viewport={"width": width, "height": 800},
-            color_scheme=scheme,
-            device_scale_factor=sharpness,
-            is_mobile=is_phone,
-            has_touch=is_phone,
-            extra_http_headers=from_elsewhere(),
-        )
+        self._has_own_clock = False
+        self._looks = 0
+        self._contexts = contexts
+        self._kind: dict[str, object] = {
+            "locale": language,
+            "java_script_enabled": has_script,
+            "viewport": {"width": width, "height": 800},
+            "color_scheme": scheme,
+            "device_scale_factor": sharpness,
+            "is_mobile": is_phone,
+            "has_touch": is_phone,
+        }
+        self.context = contexts.taken(**self._kind)
+        self.context.set_extra_http_headers(from_elsewhere())
         self.context.set_default_timeout(PATIENCE_MS)
         self.context.on("request", self._look_at_request)
         self.context.on("console", self._look_at_console)
-        self.context.on("weberror", lambda error: self._odd.append(str(error.error)))
+        self.context.on("weberror", self._look_at_error)
         self.page = self.context.new_page()
 
     def close(self) -> None:
-        """Close the browser; nothing odd may have happened in it."""
-        self.context.close()
+        """Leave; nothing odd may have happened in the browser."""
+        if self._odd or self._has_own_clock:
+            self.context.close()
+        else:
+            self.context.remove_listener("request", self._look_at_request)
+            self.context.remove_listener("console", self._look_at_console)
+            self.context.remove_listener("weberror", self._look_at_error)
+            self._contexts.given_back(self.context, **self._kind)
         assert not self._odd, "\n".join(self._odd)
 
     def _look_at_request(self, request: Request) -> None:
@@ -132,6 +182,9 @@ class Visitor:
         is_expected = status and int(status[1]) in self.expected
         if message.type in {"error", "warning"} and not is_expected:
             self._odd.append(f"on the console: {message.text} {message.location}")
+
+    def _look_at_error(self, error: WebError) -> None:
+        self._odd.append(str(error.error))
 
     # What they read.
 
@@ -172,7 +225,18 @@ class Visitor:
 
     def open(self, place: str) -> None:
         """Open an address of the service, or a whole link."""
-        self.page.goto(place)
+        self.page.goto(urljoin(self.base_url, place))
+
+    def second_window(self, place: str) -> Page:
+        """Open an address in one more window."""
+        page = self.context.new_page()
+        page.goto(urljoin(self.base_url, place))
+        return page
+
+    def holds_the_clock(self) -> None:
+        """From now on, time passes on pages only where a test lets it pass."""
+        self._has_own_clock = True
+        self.page.clock.install()
 
     def button(self, text: str) -> Locator:
         return self.page.get_by_role("button", name=self.say(text), exact=True)
@@ -212,7 +276,8 @@ class Visitor:
             ("/sign-in", {"name": name, "password": password}),
             *((("/feeds/add", {"urls": "\n".join(urls)}),) if urls else ()),
         ):
-            sent = self.context.request.post(path, form=fields, max_redirects=0)
+            url = self.base_url + path
+            sent = self.context.request.post(url, form=fields, max_redirects=0)
             assert sent.status == 303
         self.open("/")
 
@@ -265,15 +330,21 @@ class Visitor:
         ]
 
     def flaws(self) -> list[str]:
-        """Return what is wrong with how this page looks, on a light phone and a dark computer."""
+        """Return what is wrong with how this page looks, on a light phone and a dark computer.
+
+        In the short form, axe-core looks at one page on the one, and at the next one on the other.
+        """
+        self._looks += 1
         found = []
-        for width, scheme, rules in ((WIDE, "dark", _ALL), (NARROW, "light", _OF_WIDTH_AND_THEME)):
+        for number, (width, scheme, rules) in enumerate(_LOOKS):
             # So high that what stays in sight is above nothing.
             self.page.set_viewport_size({"width": width, "height": 2_000})
-            self.page.emulate_media(color_scheme=scheme)
             named = f"{self.page.title()} ({width}, {scheme})"
             found += [f"{named}: wider than the window: {one}" for one in self.scrolls_sideways()]
-            found += [f"{named}: {one}" for one in self.axe_finds(rules)]
+            if IS_LONG or number == self._looks % len(_LOOKS):
+                self.page.emulate_media(color_scheme=scheme)
+                asked = rules if IS_LONG else _ALL
+                found += [f"{named}: {one}" for one in self.axe_finds(asked)]
         return found
 
     # Without a mouse.

@@ -6,11 +6,13 @@ from feedkeep.feeds import reading
 from feedkeep.model import FeedContent
 
 read_feed = reading.read_feed
+held_up: list[bytes] = []
 
 
 def read(document: bytes, content_type: str, url: str) -> FeedContent:
-    """Take more than two seconds of the processor for some, and 80 MB for others."""
-    if len(document) % 50 == 7:
+    """Take more than two seconds of the processor for one, and 80 MB for some."""
+    if len(document) % 50 == 7 and not held_up:
+        held_up.append(document)
         until = time.process_time() + 2.2
         while time.process_time() < until:
             pass
