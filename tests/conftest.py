@@ -41,17 +41,21 @@ LONGEST = (
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put all that needs a browser first, for one worker, and what is long first for the others.
 
+    What is for the longer forms is left out of the short one.
+
     Each worker begins with its part of the list, and takes from the ends of others once that is
     done. A browser costs a second to start, so one worker has it, and once only.
     """
     in_a_browser, longest, others = [], [], []
     for item in items:
+        if item.get_closest_marker("long_form") and not IS_LONG:
+            continue
         if "chromium" in getattr(item, "fixturenames", ()):
             in_a_browser.append(item)
         else:
             (longest if item.path.name in LONGEST else others).append(item)
     workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
-    part = len(items) // workers - len(in_a_browser)
+    part = len([*in_a_browser, *longest, *others]) // workers - len(in_a_browser)
     if workers > 1 and part > 0:
         items[:] = [*in_a_browser, *others[:part], *longest, *others[part:]]
     else:
