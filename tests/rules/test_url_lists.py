@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from account import Account
 
@@ -387,6 +389,101 @@ def test_after_a_merge_a_new_app_unsubscribes_with_the_one_url_that_it_was_sent(
     phone.begin()
     phone.send([], [A])
     assert subscribed(account) == []
+
+
+def merge_and_move(account: Account) -> None:
+    merge(account, A, B)
+    move(account, A, B)  # as the error for a URL that is taken advises
+
+
+def move_and_merge(account: Account) -> None:
+    move(account, A, C)
+    merge(account, A, B)
+
+
+def merge_and_go_on(account: Account) -> None:
+    merge(account, A, B)
+    move(account, A, C)
+
+
+def merge_and_tell(account: Account) -> None:
+    merge(account, A, B)
+    move(account, A, C, is_told=True)
+
+
+def merge_and_subscribe_again(account: Account) -> None:
+    merge(account, A, B)
+    sync(account, [], [A, B])
+    sync(account, [A], [])
+
+
+@pytest.mark.parametrize("removed", [A, B])
+@pytest.mark.parametrize(
+    "happens",
+    [merge_and_move, move_and_merge, merge_and_go_on, merge_and_tell, merge_and_subscribe_again],
+)
+def test_an_app_that_had_both_feeds_of_a_merge_removes_a_duplicate_whatever_moved(
+    happens: Callable[[Account], None], removed: str
+) -> None:
+    account = account_with(A, B)
+    phone = App(account)
+    phone.begin()
+    happens(account)
+    phone.send([], [removed])
+    assert len(subscribed(account)) == 1
+
+
+def test_feeds_with_guids_of_their_own_that_were_merged_are_duplicates_on_apps() -> None:
+    account = Account()
+    first, second = (f"00000000-0000-4000-8000-00000000000{number}" for number in (1, 2))
+    account.add((A, first))
+    account.add((B, second))
+    phone = App(account)
+    phone.begin()
+    account.update((first, {"new_guid": second}))
+    phone.send([], [A])
+    assert subscribed(account) == [A]
+
+
+def test_an_app_of_which_nobody_knows_whether_it_had_both_is_told_the_other_and_can_remove_that() -> (
+    None
+):
+    account = account_with(A)
+    phone = App(account)
+    phone.begin()
+    sync(account, [B], [])
+    merge(account, A, B)
+    phone.send([], [A])  # it had nothing else
+    assert phone.poll() == ([B], [])
+    phone.send([], [B])
+    assert subscribed(account) == []
+
+
+@pytest.mark.parametrize("takes_away", [lambda account: account.delete(guid(A)), None])
+def test_who_adds_the_url_that_apps_are_told_may_have_the_first_one_whatever_came_between(
+    takes_away: Callable[[Account], None] | None,
+) -> None:
+    account = account_with(A)
+    phone = App(account)
+    phone.begin()
+    move(account, A, B, is_told=True)
+    if takes_away:
+        takes_away(account)
+    else:
+        move(account, B, A, is_told=True)
+    phone.send([B], [])
+    phone.send([], [B])  # it has A still, and has not asked
+    assert len(subscribed(account)) == 1
+
+
+def test_an_app_that_has_the_first_url_is_not_told_one_of_the_moves_in_between() -> None:
+    account = account_with(A)
+    phone = App(account)
+    phone.begin()
+    move(account, A, B, is_told=True)
+    move(account, B, A, is_told=True)
+    move(account, A, B)
+    assert phone.poll()[0] == [A]
 
 
 def test_a_url_that_was_only_sent_beside_the_guid_of_a_feed_is_on_no_app() -> None:

@@ -243,8 +243,9 @@ class _Work:
         if is_told and source is not None:
             given_up = Alias(source.feed_url, moved_away=False)
             self.draft.lead(_derived(source.feed_url), feed, given_up)
-            # All of them: apps may still have the feed by a URL that came before the last one.
-            self.draft.retire_urls(feed, stamp)
+            # All that it has had since: apps may have it by one that came before the last one.
+            besides = {g for g, entry in self.then.items() if entry and entry.alias}
+            self.draft.retire_urls(feed, stamp, besides)
 
     def _was_told_of_move(self, source: Subscription, was: Subscription) -> bool:
         """Say whether apps were told to give up the URL that a feed has again.

@@ -7,6 +7,8 @@ former URLs lead to it.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from feedkeep.entry_index import EntryIndex
 from feedkeep.model import (
     Alias,
@@ -75,13 +77,16 @@ class Draft:
         return {guid: alias for guid, alias in aliases.items() if alias is not None}
 
     def merged_urls(self, subscription: Subscription) -> frozenset[Guid]:
-        """Return those of its former URLs, by their guids, that were feeds of their own once."""
-        return frozenset(
-            guid
-            for guid, alias in self.former_urls(subscription).items()
-            # A URL that came beside the guid of its feed was never announced as a guid.
-            if not alias.moved_away and not self._is_unannounced(guid)
-        )
+        """Return those of its former URLs, by their guids, that may have been feeds of their own.
+
+        A merge announces the guid of the feed that it took in. A URL that only came beside the guid
+        of its feed is not told apart from those if there was a merge, too.
+        """
+        pointers = self._index.pointers_to(subscription.guid)
+        if all(self._is_unannounced(guid) for guid in pointers):
+            return frozenset()
+        former = self.former_urls(subscription).items()
+        return frozenset(guid for guid, alias in former if not alias.moved_away)
 
     def tick(self) -> Stamp:
         """Return the next stamp of the account (contract, section 4)."""
@@ -177,10 +182,11 @@ class Draft:
         moved = self.put(moved_to(subscription, url.text))
         if old.guid == url.guid:  # from http to https, for example: still the same feed
             return moved
-        left = self._alias_left(moved, url)  # `lead` drops it
-        if left and moved.app_url == subscription.feed_url:
-            # Apps that were never sent another URL have this one, and the others are known.
+        if url.guid == subscription.guid:
+            # It began with this URL, so apps that were never sent another one have it.
             moved = self.put(_known_as(moved, None, None))
+        left = self._alias_left(moved, url)  # `lead` drops it
+        was_merged = url.guid in self.merged_urls(moved)
         # Apps that were told of the move have the other URL, and could not unsubscribe by it.
         is_undo = may_undo and left is not None and left.retired is None
         self.lead(url.guid, moved, alias=None)
@@ -188,13 +194,16 @@ class Draft:
         if is_undo and self._is_unannounced(old.guid):
             self._put_or_forget(old.guid, None)
         else:
-            self.lead(old.guid, self._present(moved), Alias(old.text, moved_away=True))
+            self.lead(old.guid, self._present(moved), Alias(old.text, moved_away=not was_merged))
         return self._present(moved)
 
-    def retire_urls(self, subscription: Subscription, stamp: Stamp) -> Subscription:
-        """Note that from `stamp` on, apps are told to remove the former URLs."""
+    def retire_urls(
+        self, subscription: Subscription, stamp: Stamp, besides: Collection[Guid] = ()
+    ) -> Subscription:
+        """Note that from `stamp` on, apps are told to remove the former URLs, `besides` some."""
         for guid, alias in self.former_urls(subscription).items():
-            self._put(replace(self._index[guid], alias=replace(alias, retired=stamp)))
+            if guid not in besides:
+                self._put(replace(self._index[guid], alias=replace(alias, retired=stamp)))
         return self._present(subscription)
 
     def decision(self, outcome: T, deletion: Deletion | None = None) -> Decision[T]:

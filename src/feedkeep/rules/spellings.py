@@ -84,11 +84,7 @@ UNKNOWN = Spellings()
 
 
 def has_unsubscribed(
-    removed: Guid,
-    present: Guid,
-    former: Mapping[Guid, Alias],
-    merged_guids: Collection[Guid],
-    app: Spellings,
+    removed: Guid, present: Guid, former: Mapping[Guid, Alias], app: Spellings, *, is_merged: bool
 ) -> bool:
     """Say whether an app that removes a URL of a feed has unsubscribed from the feed.
 
@@ -98,24 +94,32 @@ def has_unsubscribed(
         removed: The derived guid of the URL.
         present: The derived guid of the feed's present URL.
         former: The feed's former URLs, by their derived guids.
-        merged_guids: Those of them that were feeds of their own once.
         app: What is known of the app.
+        is_merged: Whether one of the former URLs may have been a feed of its own.
     """
     others = {present, *former} - {removed} - app.gone
     if app.known & others:
         return False  # it still has the feed by another URL, and removes a duplicate
-    if removed in app.known:
-        return True
+    if is_merged and others:
+        return False  # it may have both feeds, and remove a duplicate
     # AntennaPod follows a redirect and renames the feed by itself, without an upload. So it can
     # remove the present URL although it was never sent that.
-    if removed == present:
-        return others.isdisjoint(merged_guids)  # it may have both feeds, and remove a duplicate
+    if removed == present or removed in app.known:
+        return True
     if removed in app.gone or app.is_full:
         return False  # AntennaPod sends back what it was told to remove
-    # Before a move, every app had the feed by that URL only. A URL that came from a merge was a
-    # feed of its own, and an app may have both feeds.
+    # Before a move, every app had the feed by that URL only.
     alias = former.get(removed)
     return not others or (alias is not None and alias.moved_away)
+
+
+def is_in_doubt(removed: Guid, present: Guid, former: Mapping[Guid, Alias], app: Spellings) -> bool:
+    """Say whether nobody knows if an app has another URL of a merged feed than the one it removes.
+
+    Takes what `has_unsubscribed` takes.
+    """
+    others = {present, *former} - {removed} - app.gone
+    return bool(others) and removed not in app.gone and app.known.isdisjoint(others)
 
 
 def after_adding(

@@ -27,7 +27,7 @@ from feedkeep.rules.draft import Draft
 from feedkeep.rules.feed_urls import FeedUrl, parse_feed_url
 from feedkeep.rules.room import DEFAULT_LIMITS, Limits
 from feedkeep.rules.seconds import NOTHING, clock_after_upload, is_own
-from feedkeep.rules.spellings import UNKNOWN, Spellings, after_adding, has_unsubscribed
+from feedkeep.rules.spellings import UNKNOWN, Spellings, after_adding, has_unsubscribed, is_in_doubt
 from feedkeep.rules.subscriptions import (
     Added,
     Refused,
@@ -112,6 +112,8 @@ def url_changes(
         if aliases:
             gone += [_guid_of(url) for url in removed]
             known += [_guid_of(url) for url in added]
+        if is_from_nothing and added:
+            gone += aliases  # what else it has of the feed, it uploads
     after = (UNKNOWN if is_from_nothing else app).with_gone(gone).with_known(known)
     return UrlChanges(list(add), [url for url in remove if url not in add], after)
 
@@ -150,7 +152,8 @@ def _url_for(feed: Subscription, former: Mapping[Guid, Alias], first: Stamp, app
     if was_told_to_remove or _guid_of(feed.feed_url) in app.known:
         return feed.feed_url
     has = [a.url for guid, a in former.items() if guid in app.known and a.retired is None]
-    return next(iter(has), feed.app_url or feed.feed_url)
+    may_have = [*has, feed.app_url or feed.feed_url, *(a.url for a in former.values())]
+    return next((url for url in may_have if _guid_of(url) not in app.gone), may_have[0])
 
 
 def _former_urls(entries: Iterable[Entry]) -> dict[Guid, dict[Guid, Alias]]:
@@ -218,20 +221,23 @@ def _remove(
 ) -> Spellings:
     """Unsubscribe from a feed if removing its URL means that; return what is known of the app.
 
-    A feed whose removal may be an echo is put into `echoed` instead.
+    A feed whose removal may be an echo, or is in doubt, is put into `echoed` to be told again.
     """
     feed = draft.find(url.guid)
     if feed is None:
         return app
     former = draft.former_urls(feed)
     can_change = feed.is_subscribed and feed.guid not in wanted
-    present = _guid_of(feed.feed_url)
-    if can_change and has_unsubscribed(url.guid, present, former, draft.merged_urls(feed), app):
+    present, is_merged = _guid_of(feed.feed_url), bool(draft.merged_urls(feed))
+    if can_change and has_unsubscribed(url.guid, present, former, app, is_merged=is_merged):
         if app.may_echo(feed.status_changed):
             echoed[feed.guid] = None
         else:
             stamp = draft.tick()
             draft.put(replace(with_status(feed, False, stamp), subscription_changed=stamp))
+    elif can_change and is_merged and is_in_doubt(url.guid, present, former, app):
+        # Told to add another URL of it, the app has one that can be removed without any doubt.
+        echoed[feed.guid] = None
     # Whatever it meant, the app no longer has this URL. A feed that never moved has only one, so
     # there is nothing to remember.
     return app.with_gone([url.guid]) if former else app
@@ -242,16 +248,24 @@ def _after_adding(draft: Draft, added: Added, app: Spellings) -> Spellings:
     former = draft.former_urls(feed)
     if not former:
         return app
-    # The URL that apps go on with, and one that they are being told to give up: this app may not
-    # have asked since.
-    older = {
-        guid
-        for guid, alias in former.items()
-        if alias.url == feed.app_url
-        or (alias.retired is not None and alias.retired >= feed.status_changed)
-    }
+    older = _urls_of_older_apps(draft, feed, former)
     feed_guids = {_guid_of(feed.feed_url), *former}
     return after_adding(_guid_of(added.feed_url), feed_guids, older, app)
+
+
+def _urls_of_older_apps(
+    draft: Draft, feed: Subscription, former: Mapping[Guid, Alias]
+) -> set[Guid]:
+    """Return the URLs by which an app may have a feed if nothing is known of it, as derived guids.
+
+    An app that is older than all moves has the feed by the URL that it began with.
+    """
+    present, merged = _guid_of(feed.feed_url), draft.merged_urls(feed)
+    if feed.guid in {present, *former} and not merged:
+        return {feed.guid}  # derived from its first URL
+    retired = {guid for guid, alias in former.items() if alias.retired is not None}
+    gone_on_with = _guid_of(feed.app_url) if feed.app_url else present
+    return {gone_on_with, *retired} | ({present, *merged} if merged else set())
 
 
 def move(

@@ -292,9 +292,13 @@ class ListHistory:
 
 def _held(snapshot: Snapshot) -> set[Guid]:
     """Return the derived guids of the URLs that apps have, or may have, for feeds that moved."""
-    apps = (read_spellings(document.body) for document in snapshot.documents.values())
-    # The reply that told an app to remove one may be lost: then it is told once more.
-    return {guid for app in apps for guid in (*app.known, *app.gone)}
+    held: set[Guid] = set()
+    for document in snapshot.documents.values():
+        app = read_spellings(document.body)
+        held |= app.known
+        if app.removals_told is not None:  # the reply may be lost: then it is told once more
+            held |= app.gone
+    return held
 
 
 def _gone_since(whole: Snapshot, stamp: Stamp) -> int:
