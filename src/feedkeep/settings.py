@@ -132,6 +132,14 @@ def load_settings(
     return settings
 
 
+def local_host(host: str) -> str:
+    """Return the address at which this machine reaches what listens on an address.
+
+    What listens on all addresses is reached on loopback: these are no address to connect to.
+    """
+    return {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104
+
+
 def own_url(settings: Settings, host: str, port: int) -> str:
     """Return the address at which `serve` is reached that listens there."""
     scheme = "https" if settings.tls_cert else "http"
@@ -140,7 +148,7 @@ def own_url(settings: Settings, host: str, port: int) -> str:
 
 def public_base(settings: Settings) -> str:
     """Return what the addresses of pages start with, as far as the settings say."""
-    own = own_url(settings, settings.host, settings.port)
+    own = own_url(settings, local_host(settings.host), settings.port)
     return settings.public_url.rstrip("/") or own
 
 
