@@ -10,15 +10,19 @@ import argparse
 import os
 import re
 import shutil
+import socket
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from urllib.parse import urlsplit
+from threading import Thread
 
 import httpx
 from base import make_base
-from engine import HARDENED, PROJECT, Engine, Failed
+from engine import HARDENED, PATIENCE_SECONDS, PROJECT, Engine, Failed
 from first_release import NAME, load_dump, make_database, subscribed_of
 from postgres_server import PostgresServer
 
@@ -28,6 +32,7 @@ IMAGE, BASE = "localhost/feedkeep-under-test", "localhost/feedkeep-base"
 MAX_BYTES = 120_000_000
 PASSWORD = "correct horse battery"
 FEED = "https://podnews.net/rss"
+TITLE = "A show of ours"
 BUILD = PROJECT / "build" / "container"
 _LINK = re.compile(r"http://\S+(/sign-up/\S+)")
 _LOOKS = "import os; print(open('/proc/1/status').read()); print(*os.statvfs('/')[8:9])"
@@ -134,7 +139,7 @@ def _check_first_run(engine: Engine) -> None:
         raise Failed(f"The log has no link:\n{engine.log_of('first')}")
     with httpx.Client(base_url=engine.address_of("first"), follow_redirects=True) as browser:
         browser.get(link[1]).raise_for_status()
-        page = browser.post("/sign-up", data={"name": "anna", "password": PASSWORD})
+        page = browser.post("/sign-up", data={"name": NAME, "password": PASSWORD})
         page.raise_for_status()
         _assert_same(page.url.path, "/")
     _subscribe(engine.address_of("first"))
@@ -158,7 +163,7 @@ def _check_secrets(engine: Engine, folder: Path) -> None:
     """Begin without a link, with a password in a secret, which is in no environment."""
     engine.start(
         "secret", IMAGE, "--volume=secret:/data", "--publish=127.0.0.1::8080",
-        _secrets(folder / "own", admin=PASSWORD), "--env=FEEDKEEP_ADMIN_NAME=anna",
+        _secrets(folder / "own", admin=PASSWORD), f"--env=FEEDKEEP_ADMIN_NAME={NAME}",
         "--env=FEEDKEEP_ADMIN_PASSWORD_FILE=/run/secrets/admin",
     )  # fmt: skip
     _subscribe(engine.address_of("secret"))
@@ -172,20 +177,55 @@ def _check_secrets(engine: Engine, folder: Path) -> None:
 
 
 def _check_postgres(engine: Engine, folder: Path) -> None:
-    """Serve a PostgreSQL database whose URL is a secret, with two processes."""
-    with PostgresServer() as server:
-        port = urlsplit(server.url).port or 0
-        own = port + 1 if port < 65_535 else port - 1
+    """Serve a PostgreSQL database whose URL is a secret, with two processes; look up a title."""
+    with PostgresServer() as server, _feed_server() as feed_port:
+        own = _free_port()
         seconds = engine.start(
             "postgres", IMAGE, "--network=host", f"--env=FEEDKEEP_PORT={own}",
             "--env=FEEDKEEP_HOST=127.0.0.1", "--env=FEEDKEEP_WORKERS=2", "--env=FEEDKEEP_DATABASE=",
             _secrets(folder / "postgres", url=server.url, admin=PASSWORD),
-            "--env=FEEDKEEP_DATABASE_FILE=/run/secrets/url", "--env=FEEDKEEP_ADMIN_NAME=anna",
-            "--env=FEEDKEEP_ADMIN_PASSWORD_FILE=/run/secrets/admin",
+            "--env=FEEDKEEP_DATABASE_FILE=/run/secrets/url", f"--env=FEEDKEEP_ADMIN_NAME={NAME}",
+            "--env=FEEDKEEP_ADMIN_PASSWORD_FILE=/run/secrets/admin", "--env=FEEDKEEP_FETCH=all",
+            "--env=FEEDKEEP_FETCH_ALLOWED=127.0.0.0/8", f"--env=FEEDKEEP_FETCH_PORTS={feed_port}",
         )  # fmt: skip
-        _subscribe(f"http://127.0.0.1:{own}")
+        _subscribe(f"http://127.0.0.1:{own}", f"http://127.0.0.1:{feed_port}/")
+        began = time.monotonic()
+        while TITLE not in engine.in_it("postgres", "feedkeep", "list", NAME):
+            if time.monotonic() > began + PATIENCE_SECONDS:
+                raise Failed(f"The feed has no title:\n{engine.log_of('postgres')}")
         engine.podman("rm", "--force", "postgres")
-    _say(f"postgres: ready after {seconds:.1f} s, two processes; the URL is a secret")
+    _say(
+        f"postgres: ready after {seconds:.1f} s, two processes; the URL is a secret; the title of a"
+        " feed was found"
+    )
+
+
+@contextmanager
+def _feed_server() -> Iterator[int]:
+    """Serve a feed on a port of loopback."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            body = f"<rss><channel><title>{TITLE}</title><item/></channel></rss>".encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        Thread(target=server.serve_forever).start()
+        yield server.server_address[1]
+        server.shutdown()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
 
 
 def _check_upgrade(engine: Engine, old: Path, folder: Path) -> None:
@@ -223,10 +263,10 @@ def _secrets(folder: Path, **contents: str) -> str:
     return f"--volume={folder}:/run/secrets:ro,U"
 
 
-def _subscribe(base: str) -> None:
-    body = {"subscriptions": [{"feed_url": FEED}]}
+def _subscribe(base: str, feed: str = FEED) -> None:
+    body = {"subscriptions": [{"feed_url": feed}]}
     httpx.post(f"{base}/subscriptions", json=body, auth=(NAME, PASSWORD)).raise_for_status()
-    _assert_same(_feeds(base), {FEED})
+    _assert_same(_feeds(base), {feed})
 
 
 def _feeds(base: str) -> set[str]:
