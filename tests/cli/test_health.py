@@ -82,6 +82,7 @@ def test_where_nothing_listens_it_says_so(nothing: FeedkeepProcess) -> None:
 def test_a_service_that_cannot_write_is_not_ready_and_is_again_later(tmp_path: Path) -> None:
     with FeedkeepProcess(tmp_path) as process:
         process.new_account()
+        httpx.get(f"{process.base_url}/livez").raise_for_status()  # it has opened its files by then
         pid = process.process.pid
         before = resource.prlimit(pid, resource.RLIMIT_FSIZE)
         resource.prlimit(pid, resource.RLIMIT_FSIZE, (4_096, before[1]))  # no file grows any more
