@@ -8,7 +8,7 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 BIN = .venv/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help serve test test-fast check hook unhook test-versions prove fuzz bench bench-quick audit release lint texts pictures lock clean
+.PHONY: help serve test test-fast check hook unhook test-versions test-container prove fuzz bench bench-quick audit release lint texts pictures lock clean
 
 help:
 	@echo "make serve   start the service on the embedded store"
@@ -16,6 +16,7 @@ help:
 	@echo "make test-fast  run the rules, one store and a sample over HTTP, in less than 40 seconds"
 	@echo "make check   lint, and test-fast; make hook has git run it before each commit"
 	@echo "make test-versions  run the most telling tests with the lowest versions, and on each Python"
+	@echo "make test-container  build the container and run it, with buildah and podman, as root"
 	@echo "make prove   run the proofs of tests/proofs in their full form, which takes hours"
 	@echo "make fuzz    send mutated requests, 100,000 to each store, another set each time"
 	@echo "make bench   measure how fast it is, for half an hour; tables and plots go to build/bench"
@@ -69,6 +70,10 @@ unhook:
 
 test-versions:
 	@.ci/versions
+
+# From a Debian that debootstrap makes, since no registry of images has to be reached. ARGS="--help" says more.
+test-container: .venv/dev
+	@PYTHONPATH=tests $(BIN)/python tests/container $(ARGS)
 
 ALSO_IN_FULL = tests/rules/test_machine.py tests/formats/test_hostile.py tests/test_copying.py \
 	tests/store/test_stores_agree.py \

@@ -9,7 +9,7 @@ import pytest
 
 from feedkeep import __version__
 from feedkeep.feeds.door_policy import policy_of
-from feedkeep.settings import InvalidSettings, Settings, load_settings, sqlite_path
+from feedkeep.settings import InvalidSettings, Settings, load_settings, public_base, sqlite_path
 
 
 def test_flags_win_over_the_environment_and_that_over_the_file(tmp_path: Path) -> None:
@@ -50,6 +50,89 @@ def test_a_value_that_is_not_valid_is_told_with_its_name(
 ) -> None:
     with pytest.raises(InvalidSettings, match=reason):
         load_settings({}, None, environment)
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\r\n"])
+def test_every_setting_can_be_in_a_file_that_the_environment_names(
+    tmp_path: Path, end: str
+) -> None:
+    values = {
+        "database": "postgresql://me:secret@db.example/feeds",
+        "port": "9090",
+        "trusted_proxies": "10.0.0.1, 10.0.0.2",
+        "admin_name": "anna",
+        "admin_password": " open\nsesame ",
+    }
+    environment = {}
+    for name, value in values.items():
+        (tmp_path / name).write_bytes(f"{value}{end}".encode())
+        environment[f"FEEDKEEP_{name.upper()}_FILE"] = str(tmp_path / name)
+    found = load_settings({}, None, environment)
+    assert (found.database, found.port) == (values["database"], 9090)
+    assert found.trusted_proxies == ("10.0.0.1", "10.0.0.2")
+    assert (found.admin_name, found.admin_password) == ("anna", " open\nsesame ")
+
+
+def test_a_setting_and_its_file_are_not_given_both(tmp_path: Path) -> None:
+    (tmp_path / "port").write_text("1")
+    environment = {"FEEDKEEP_PORT": "2", "FEEDKEEP_PORT_FILE": str(tmp_path / "port")}
+    with pytest.raises(InvalidSettings, match="Both FEEDKEEP_PORT and FEEDKEEP_PORT_FILE are set"):
+        load_settings({}, None, environment)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (None, "no such file"),
+        (b"", "it holds nothing"),
+        (b"\n", "it holds nothing"),
+        (b"\xff", "it is not UTF-8 text"),
+        (b"8" * 65_537, "it holds more than 65,536 bytes"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_told_and_what_is_in_it_is_not(
+    tmp_path: Path, content: bytes | None, reason: str
+) -> None:
+    file = tmp_path / "secret"
+    if content is not None:
+        file.write_bytes(content)
+    with pytest.raises(InvalidSettings, match=reason) as caught:
+        load_settings({}, None, {"FEEDKEEP_DATABASE_FILE": str(file)})
+    assert str(caught.value).startswith(f"Cannot use {file}, which FEEDKEEP_DATABASE_FILE names: ")
+    assert len(str(caught.value)) < 300
+
+
+def test_a_folder_or_a_name_that_is_none_is_no_file(tmp_path: Path) -> None:
+    for name in (str(tmp_path), "a\0b"):
+        with pytest.raises(InvalidSettings, match="Cannot use"):
+            load_settings({}, None, {"FEEDKEEP_DATABASE_FILE": name})
+
+
+def test_a_persons_password_is_not_taken_from_the_environment(tmp_path: Path) -> None:
+    environment = {"FEEDKEEP_ADMIN_NAME": "anna", "FEEDKEEP_ADMIN_PASSWORD": "opensesame"}
+    with pytest.raises(InvalidSettings, match="FEEDKEEP_ADMIN_PASSWORD_FILE") as caught:
+        load_settings({}, None, environment)
+    assert "opensesame" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["admin_name", "admin_password"])
+def test_the_first_account_has_a_name_and_a_password(tmp_path: Path, name: str) -> None:
+    (tmp_path / "value").write_text("opensesame")
+    with pytest.raises(InvalidSettings, match="admin_name and admin_password"):
+        load_settings({}, None, {f"FEEDKEEP_{name.upper()}_FILE": str(tmp_path / "value")})
+
+
+@pytest.mark.parametrize(
+    ("host", "base"),
+    [
+        ("0.0.0.0", "http://127.0.0.1:8080"),  # noqa: S104
+        ("::", "http://[::1]:8080"),
+        ("127.0.0.2", "http://127.0.0.2:8080"),
+        ("::1", "http://[::1]:8080"),
+    ],
+)
+def test_what_listens_on_all_addresses_is_reached_on_loopback(host: str, base: str) -> None:
+    assert public_base(Settings(host=host)) == base
 
 
 def test_the_door_is_as_the_settings_say() -> None:

@@ -20,6 +20,15 @@ from feedkeep.rules.room import MAX_SUBSCRIPTIONS
 
 ENVIRONMENT_PREFIX = "FEEDKEEP_"
 
+IN_A_FILE = "_FILE"
+"""The end of a variable that names a file which holds the value."""
+
+_MAX_VALUE_BYTES = 64 * 1024
+
+_NEVER_IN_THE_ENVIRONMENT = {"admin_password"}
+"""A person's secrets. What is in the environment is shown by a container's engine for as long as
+there is the container, and to each process of the same user."""
+
 _CONTACT = r"^[!-'*-~]*\Z"
 """What stands between the parentheses of a header: no spaces, nor parentheses."""
 
@@ -77,6 +86,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         tls_key: The file with the certificate's key; empty if the key is in `tls_cert`.
         workers: How many processes serve; more than one with PostgreSQL only.
         postgres_connections: How many connections to PostgreSQL each process opens at most.
+        admin_name: The name of the first account, which `serve` makes if there is none yet.
+        admin_password: Its password at first; nothing changes it later.
     """
 
     database: str = msgspec.field(default_factory=default_database)
@@ -102,8 +113,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     tls_key: str = ""
     workers: Count = 1
     postgres_connections: Count = 8
+    admin_name: str = ""
+    admin_password: str = ""
 
     def __post_init__(self) -> None:
+        if bool(self.admin_name) != bool(self.admin_password):
+            raise ValueError("admin_name and admin_password have to be set together")
         if self.max_in_flight_bytes < self.max_body_bytes:
             raise ValueError("max_in_flight_bytes has to be at least max_body_bytes")
 
@@ -113,7 +128,8 @@ def load_settings(
 ) -> Settings:
     """Return the settings: flags win over the environment, and that over the file.
 
-    A flag that is None was not given. In the environment, lists are separated by commas.
+    A flag that is None was not given. In the environment, lists are separated by commas, and
+    `FEEDKEEP_X_FILE` names a file with the value of `FEEDKEEP_X`.
 
     Raises:
         InvalidSettings: The file cannot be read, or a setting is unknown or has no valid value.
@@ -132,6 +148,14 @@ def load_settings(
     return settings
 
 
+def local_host(host: str) -> str:
+    """Return the address at which this machine reaches what listens on an address.
+
+    What listens on all addresses is reached on loopback: these are no address to connect to.
+    """
+    return {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104
+
+
 def own_url(settings: Settings, host: str, port: int) -> str:
     """Return the address at which `serve` is reached that listens there."""
     scheme = "https" if settings.tls_cert else "http"
@@ -140,7 +164,7 @@ def own_url(settings: Settings, host: str, port: int) -> str:
 
 def public_base(settings: Settings) -> str:
     """Return what the addresses of pages start with, as far as the settings say."""
-    own = own_url(settings, settings.host, settings.port)
+    own = own_url(settings, local_host(settings.host), settings.port)
     return settings.public_url.rstrip("/") or own
 
 
@@ -227,10 +251,42 @@ def _from_file(config: Path) -> dict[str, object]:
 def _from_environment(environment: Mapping[str, str]) -> dict[str, object]:
     values: dict[str, object] = {}
     for name, kind in get_type_hints(Settings).items():
-        text = environment.get(ENVIRONMENT_PREFIX + name.upper(), "")
-        if text:
+        if text := _text_of(name, environment):
             values[name] = _split(text) if _is_list(kind) else text
     return values
+
+
+def _text_of(name: str, environment: Mapping[str, str]) -> str:
+    """Return what the environment, or a file that it names, has for a setting; "" for nothing."""
+    variable = ENVIRONMENT_PREFIX + name.upper()
+    text, file = (environment.get(one, "") for one in (variable, variable + IN_A_FILE))
+    if text and file:
+        raise InvalidSettings(f"Both {variable} and {variable}{IN_A_FILE} are set: give one.")
+    if text and name in _NEVER_IN_THE_ENVIRONMENT:
+        raise InvalidSettings(
+            f"{variable} is not taken, since others can see it there. Put it into a file, and name"
+            f" that by {variable}{IN_A_FILE}."
+        )
+    return _content(variable + IN_A_FILE, Path(file)) if file else text
+
+
+def _content(variable: str, file: Path) -> str:
+    """Return what a file holds, without the newline at its end."""
+    try:
+        with file.open("rb") as opened:
+            content = opened.read(_MAX_VALUE_BYTES + 1)
+        text = content.decode("utf-8").removesuffix("\n").removesuffix("\r")
+    except OSError as error:
+        reason = (error.strerror or "it cannot be read").lower()
+    except UnicodeDecodeError:
+        reason = "it is not UTF-8 text"
+    except ValueError:
+        reason = "that is no name of a file"
+    else:
+        if text and len(content) <= _MAX_VALUE_BYTES:
+            return text
+        reason = f"it holds more than {_MAX_VALUE_BYTES:,} bytes" if text else "it holds nothing"
+    raise InvalidSettings(f"Cannot use {file}, which {variable} names: {reason}.")
 
 
 def _is_list(kind: Any) -> bool:

@@ -15,6 +15,7 @@ from feedkeep.cli import (
     feeds,
     fetch,
     gpodder,
+    health,
     history,
     serve,
     sessions,
@@ -70,6 +71,7 @@ def options(
 
 
 app.command("serve")(serve.serve)
+app.command("health")(health.health)
 app.command("fetch")(fetch.fetch)
 app.add_typer(accounts.app, name="account")
 app.add_typer(tokens.app, name="token")

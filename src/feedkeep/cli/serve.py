@@ -17,11 +17,21 @@ from feedkeep import __version__
 from feedkeep.assembly import keeper, open_service
 from feedkeep.cli.common import ConfigOption, DatabaseOption, say, settings
 from feedkeep.edges import edges
+from feedkeep.errors import NotAuthorized
 from feedkeep.http.application import Application
 from feedkeep.http.serving import listen, run
 from feedkeep.http.serving.workers import Workers
 from feedkeep.logs import configure_logs
-from feedkeep.settings import Settings, check_workers, own_url, shown
+from feedkeep.model import replace
+from feedkeep.service import Service
+from feedkeep.settings import (
+    InvalidSettings,
+    Settings,
+    check_workers,
+    local_host,
+    own_url,
+    shown,
+)
 
 EXAMPLE_FEED = "https://podnews.net/rss"
 
@@ -131,11 +141,16 @@ def serve(
     )
     signal.signal(signal.SIGTERM, _end_before_serving)
     check_workers(chosen)
+    if setup is not None and chosen.admin_name:
+        raise InvalidSettings("Both --setup and admin_name say who is the first: give one.")
     configure_logs(chosen.log_level)
     listeners = listen(chosen)
-    listening = own_url(chosen, *listeners[0].getsockname()[:2])
+    host, port = listeners[0].getsockname()[:2]
+    listening = own_url(chosen, host, port)
+    base = chosen.public_url.rstrip("/") or own_url(chosen, local_host(host), port)
     first_secret = secrets.token_urlsafe(24)
-    uvloop.run(_introduce(chosen, listening, setup, first_secret))
+    uvloop.run(_introduce(chosen, listening, base, setup, first_secret))
+    chosen = replace(chosen, admin_name="", admin_password="")  # done with
     serving = partial(_serve, first_secret)
     if chosen.workers > 1:
         Workers(chosen, listeners, serving).run()
@@ -157,16 +172,19 @@ async def _serve(first_secret: str, chosen: Settings, listener: socket.socket) -
 
 
 async def _introduce(
-    chosen: Settings, listening: str, setup: str | None, first_secret: str
+    chosen: Settings, listening: str, base: str, setup: str | None, first_secret: str
 ) -> None:
     """Print where the service is and, if there is no account yet, how to begin.
+
+    It goes to standard output, wherever that leads: a terminal, a journal, a container's log.
 
     A token of the setup is shown this once. The link for the first account lives in this process
     only: each start has another one, and none works once there is an account.
     """
-    base = chosen.public_url.rstrip("/") or listening
     async with open_service(chosen) as service:
         say(f"feedkeep {__version__}")
+        if chosen.admin_name:
+            await _make_first(service, chosen.admin_name, chosen.admin_password)
         has_accounts = await service.accounts.are_there()
         if not has_accounts and setup is None:
             say(f"Your account: {base}/sign-up/{first_secret} (open this link; it works once)")
@@ -186,3 +204,12 @@ async def _introduce(
             say("`feedkeep token create NAME`, and put it into this line:")
         body = json.dumps({"subscriptions": [{"feed_url": EXAMPLE_FEED}]})
         say(f"curl -H 'Authorization: Bearer {token}' -d '{body}' {base}/subscriptions")
+
+
+async def _make_first(service: Service, name: str, password: str) -> None:
+    """Make the first account, unless there is one: what is there is never changed."""
+    try:
+        account = await service.accounts.set_up(name, password)
+    except NotAuthorized:  # there is one, maybe of another process that starts just now
+        return
+    say(f"Account:   {account.name}, an administrator, made just now with the password you chose")

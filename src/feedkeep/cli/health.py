@@ -1,0 +1,113 @@
+"""feedkeep health: whether the service that runs here is ready, for containers and for scripts."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from dataclasses import replace
+from typing import Annotated
+
+import msgspec
+import typer
+
+from feedkeep.cli.common import ConfigOption, say, settings
+from feedkeep.errors import FeedkeepError
+from feedkeep.feeds.addresses import AddressRule, network
+from feedkeep.feeds.door_policy import DoorPolicy
+from feedkeep.feeds.failures import DoorError
+from feedkeep.settings import InvalidSettings, Settings, local_host, own_url
+
+WHOLE_SECONDS = 10.0
+"""How long the question may take. A service whose database is locked says so in less."""
+
+_MAX_BYTES = 64 * 1024
+_EVERYWHERE = AddressRule((network("0.0.0.0/0"), network("::/0")))
+_READY, _UNAVAILABLE = 200, 503
+
+UrlOption = Annotated[
+    str | None,
+    typer.Option(
+        "--url",
+        metavar="URL",
+        help="The service's address. Default: this machine's, as the settings of serve say.",
+        show_default=False,
+    ),
+]
+
+
+class NotReady(FeedkeepError):
+    """The service does not answer, or cannot read and write; `str()` of it says which."""
+
+
+def health(url: UrlOption = None, config: ConfigOption = None) -> None:
+    """Ask the running service whether it is ready; exit with 0 if it is, and with 1 if not.
+
+    It is ready when it can read and write its database. The question needs no account, and takes
+    ten seconds at most.
+    """
+    policy = DoorPolicy(
+        addresses=_EVERYWHERE,
+        max_bytes=_MAX_BYTES,
+        max_header_bytes=_MAX_BYTES,
+        connect_seconds=WHOLE_SECONDS,
+        silent_seconds=WHOLE_SECONDS,
+        whole_seconds=WHOLE_SECONDS,
+    )
+    if url is None:
+        chosen = settings(None, config)
+        url = _url_here(chosen)
+        # The certificate is for the name that clients use, and no secret is sent.
+        policy = replace(policy, tls=_trusting())
+    origin = asyncio.run(_ready_origin(url.rstrip("/"), policy))
+    say(f"feedkeep at {origin} is ready.")
+
+
+def _url_here(chosen: Settings) -> str:
+    if chosen.port == 0:
+        raise InvalidSettings(
+            "The setting port is 0, which takes a free one at each start: name the address that"
+            " serve printed by --url."
+        )
+    return own_url(chosen, local_host(chosen.host), chosen.port)
+
+
+def _trusting() -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+async def _ready_origin(url: str, policy: DoorPolicy) -> str:
+    """Return the address of the service at a URL, without a path, once it says that it is ready.
+
+    Raises:
+        NotReady: It says something else, or does not answer.
+        Refused: That is no URL.
+    """
+    # aiohttp is slow to import, and most commands of this program do without it.
+    from feedkeep.feeds.door import Door  # noqa: PLC0415
+    from feedkeep.feeds.targets import Target  # noqa: PLC0415
+
+    target = Target.parse(f"{url}/readyz")
+    origin = target.origin
+    async with Door(replace(policy, ports=frozenset({target.port}))) as door:
+        try:
+            answer = await door.ask("GET", target.text)
+        except DoorError as error:
+            raise NotReady(f"No feedkeep answers at {origin}. {error}") from error
+    if answer.status == _UNAVAILABLE:
+        raise NotReady(f"feedkeep at {origin} is not ready: it cannot use its database now.")
+    if answer.status != _READY or not _says_ok(answer.body):
+        raise NotReady(
+            f"What answers at {origin} is no feedkeep, or not by this address (status"
+            f" {answer.status})."
+        )
+    return origin
+
+
+def _says_ok(body: bytes) -> bool:
+    try:
+        return msgspec.json.decode(body, type=dict[str, str]).get("status") == "ok"
+    except msgspec.DecodeError:
+        return False

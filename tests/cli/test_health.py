@@ -1,0 +1,137 @@
+"""`feedkeep health` says whether the service is ready: in a sentence, and by its exit status."""
+
+from __future__ import annotations
+
+import resource
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+import trustme
+from feedkeep_process import FeedkeepProcess
+
+NO_FEEDKEEP = (
+    b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n",
+    b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nOK",
+    b'HTTP/1.1 200 OK\r\nContent-Length: 16\r\n\r\n{"status": "up"}',
+    b"HTTP/1.1 200 OK\r\n\r\n" + b" " * 1_000_000,
+    b"HTTP/1.1 302 Found\r\nLocation: /\r\nContent-Length: 0\r\n\r\n",
+    b"SSH-2.0-OpenSSH\r\n",
+    b"",
+)
+
+
+@pytest.fixture
+def nothing(tmp_path: Path) -> FeedkeepProcess:
+    """Commands where no service runs."""
+    return FeedkeepProcess(tmp_path)
+
+
+@contextmanager
+def something_else(answer: bytes) -> Iterator[int]:
+    """Let something answer on a port of loopback that is no feedkeep."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def answer_one() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(65_536)
+                connection.sendall(answer)
+
+        thread = threading.Thread(target=answer_one)
+        thread.start()
+        yield listener.getsockname()[1]
+        thread.join()
+
+
+def test_a_service_that_is_ready_is_found_by_the_settings_that_it_was_started_with(
+    feedkeep: FeedkeepProcess,
+) -> None:
+    port = str(httpx.URL(feedkeep.base_url).port)
+    for host in ("127.0.0.1", "0.0.0.0"):  # noqa: S104 - it is asked, not bound
+        feedkeep.environment |= {"FEEDKEEP_PORT": port, "FEEDKEEP_HOST": host}
+        try:
+            said = feedkeep.must("health")
+        finally:
+            del feedkeep.environment["FEEDKEEP_PORT"], feedkeep.environment["FEEDKEEP_HOST"]
+        assert said == f"feedkeep at http://127.0.0.1:{port} is ready.\n"
+
+
+@pytest.mark.parametrize("end", ["", "/"])
+def test_a_service_is_asked_by_its_address(feedkeep: FeedkeepProcess, end: str) -> None:
+    assert feedkeep.must("health", "--url", feedkeep.base_url + end).endswith("is ready.\n")
+
+
+def test_where_nothing_listens_it_says_so(nothing: FeedkeepProcess) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        port = unused.getsockname()[1]
+        nothing.environment["FEEDKEEP_PORT"] = str(port)
+        done = nothing.run("health")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        f"feedkeep: No feedkeep answers at http://127.0.0.1:{port}. There is no connection to"
+        " 127.0.0.1: connection refused.\n"
+    )
+
+
+def test_a_service_that_cannot_write_is_not_ready_and_is_again_later(tmp_path: Path) -> None:
+    with FeedkeepProcess(tmp_path) as process:
+        process.new_account()
+        httpx.get(f"{process.base_url}/livez").raise_for_status()  # it has opened its files by then
+        pid = process.process.pid
+        before = resource.prlimit(pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (4_096, before[1]))  # no file grows any more
+        done = process.run("health", "--url", process.base_url)
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, before)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert done.stderr == (
+            f"feedkeep: feedkeep at {process.base_url} is not ready: it cannot use its database"
+            " now.\n"
+        )
+        process.wait_until_ready()
+        process.must("health", "--url", process.base_url)
+
+
+@pytest.mark.parametrize("answer", NO_FEEDKEEP)
+def test_what_is_no_feedkeep_is_not_taken_for_one(nothing: FeedkeepProcess, answer: bytes) -> None:
+    with something_else(answer) as port:
+        done = nothing.run("health", "--url", f"http://127.0.0.1:{port}")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith(("feedkeep: What answers at ", "feedkeep: No feedkeep answers "))
+    assert done.stderr.count("\n") == 1
+
+
+def test_with_a_certificate_it_is_asked_by_https_whatever_name_that_is_for(tmp_path: Path) -> None:
+    certificate = tmp_path / "certificate.pem"
+    issued = trustme.CA().issue_cert("feeds.example").private_key_and_cert_chain_pem
+    certificate.write_bytes(issued.bytes())
+    with FeedkeepProcess(tmp_path, tls_cert=str(certificate)) as process:
+        assert process.base_url.startswith("https://")
+        process.environment["FEEDKEEP_PORT"] = str(httpx.URL(process.base_url).port)
+        assert process.must("health") == f"feedkeep at {process.base_url} is ready.\n"
+        done = process.run("health", "--url", process.base_url)
+    assert done.returncode == 1  # an address that somebody names has to have a certificate for it
+    assert "certificate" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "port", "said"),
+    [
+        ([], "0", "name the address"),
+        (["--url", "127.0.0.1:8080"], "8080", "http://"),
+        (["--url", "http://127.0.0.1:x"], "8080", "host"),
+    ],
+)
+def test_an_address_that_is_none_is_told(
+    nothing: FeedkeepProcess, arguments: list[str], port: str, said: str
+) -> None:
+    nothing.environment["FEEDKEEP_PORT"] = port
+    done = nothing.run("health", *arguments)
+    assert done.returncode == 1
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1

@@ -1,0 +1,150 @@
+"""The first account without a terminal: by the link in the output, or by settings."""
+
+from __future__ import annotations
+
+import re
+import socket
+import subprocess
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx
+import pytest
+from feedkeep_process import FEEDKEEP, FeedkeepProcess
+from postgres_server import drop_database, new_database
+
+PASSWORD = "correct horse battery"
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """The URL of a database that nobody has made anything in."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path / 'feedkeep.db'}"
+        return
+    server: str = request.getfixturevalue("postgres")
+    url = new_database(server)
+    yield url
+    drop_database(server, url)
+
+
+def with_administrator(folder: Path, database: str, password: str = PASSWORD) -> FeedkeepProcess:
+    """Return a service whose settings say who the first administrator is."""
+    folder.mkdir(exist_ok=True)
+    (folder / "password").write_text(f"{password}\n")
+    process = FeedkeepProcess(
+        folder, database, admin_name="anna", admin_password_file=str(folder / "password")
+    )
+    process.passwords.append(password)
+    return process
+
+
+def free_port() -> str:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return str(probe.getsockname()[1])
+
+
+def lets_in(process: FeedkeepProcess, password: str) -> bool:
+    reply = httpx.get(f"{process.base_url}/subscriptions", auth=("anna", password))
+    assert reply.status_code in {200, 401}
+    return reply.status_code == 200
+
+
+def accounts(process: FeedkeepProcess) -> list[str]:
+    return process.must("account", "list").splitlines()[1:]
+
+
+def test_the_first_start_makes_the_administrator_of_the_settings_and_says_so(
+    tmp_path: Path, database: str
+) -> None:
+    process = with_administrator(tmp_path, database)
+    with process:
+        printed = "".join(process.printed)
+        assert "Account:   anna, an administrator, made just now" in printed
+        assert "sign-up" not in printed
+        assert PASSWORD not in printed
+        assert lets_in(process, PASSWORD)
+        (account,) = accounts(process)
+        assert re.match("anna .* administrator ", account)
+
+
+def test_later_starts_change_nothing_whatever_the_settings_say(
+    tmp_path: Path, database: str
+) -> None:
+    with with_administrator(tmp_path, database) as process:
+        changed = "another horse battery"
+        process.must("account", "password", "anna", "--password-stdin", stdin=f"{changed}\n")
+    with with_administrator(tmp_path, database, "short") as process:  # which is not even looked at
+        assert "made just now" not in "".join(process.printed)
+        assert lets_in(process, changed)
+        assert not lets_in(process, PASSWORD)
+        process.must("account", "create", "ben", "--admin")
+        process.must("account", "delete", "anna", "--yes")
+    with with_administrator(tmp_path, database) as process:
+        (account,) = accounts(process)
+        assert account.startswith("ben ")
+
+
+def test_of_processes_that_start_at_once_one_makes_the_account(
+    tmp_path: Path, postgres: str
+) -> None:
+    database = new_database(postgres)
+    processes = [with_administrator(tmp_path / f"{number}", database) for number in range(4)]
+    with ThreadPoolExecutor(len(processes)) as threads:
+        list(threads.map(FeedkeepProcess.start, processes))
+    told = ["made just now" in "".join(process.printed) for process in processes]
+    for process in processes:
+        process.wait_until_ready()
+    let_in = [lets_in(process, PASSWORD) for process in processes]
+    found = accounts(processes[0])
+    for process in processes:
+        assert process.stop() == 0
+    drop_database(postgres, database)
+    assert sorted(told) == [False, False, False, True]
+    assert let_in == [True] * 4
+    assert len(found) == 1
+
+
+def test_a_password_that_is_too_short_is_told_and_no_account_is_made(
+    tmp_path: Path, database: str
+) -> None:
+    process = with_administrator(tmp_path, database, "short")
+    done = process.run("serve", "--port", "0")
+    assert done.returncode == 1
+    assert re.fullmatch(r"feedkeep: .*password.*\n", done.stderr)
+    assert accounts(process) == []
+
+
+def test_two_ways_to_name_the_first_account_are_one_too_many(tmp_path: Path) -> None:
+    process = with_administrator(tmp_path, "")
+    done = process.run("serve", "--port", "0", "--setup", "ben")
+    assert done.returncode == 1
+    assert done.stderr == (
+        "feedkeep: Both --setup and admin_name say who is the first: give one.\n"
+    )
+
+
+def test_the_link_is_in_a_file_as_soon_as_the_service_can_be_asked(tmp_path: Path) -> None:
+    """As a container's engine and a journal have it: nobody reads along, and nothing is a terminal.
+
+    The service is asked for its health with the settings that it was started with.
+    """
+    process = FeedkeepProcess(tmp_path, host="0.0.0.0", port=free_port())  # noqa: S104
+    out = tmp_path / "out"
+    with out.open("wb") as printed, process.log.open("wb") as log:
+        served = subprocess.Popen(
+            [FEEDKEEP, "serve"], env=process.environment, stdin=subprocess.DEVNULL,
+            stdout=printed, stderr=log,
+        )  # fmt: skip
+    try:
+        while process.run("health").returncode:
+            assert served.poll() is None
+        link = re.search(r"http://127\.0\.0\.1:[0-9]+/sign-up/\S+", out.read_text())
+        assert link is not None
+        with httpx.Client(follow_redirects=True) as browser:
+            assert browser.get(link[0]).status_code == 200
+    finally:
+        served.terminate()
+        served.wait(20)
