@@ -445,9 +445,7 @@ def test_feeds_with_guids_of_their_own_that_were_merged_are_duplicates_on_apps()
     assert subscribed(account) == [A]
 
 
-def test_an_app_of_which_nobody_knows_whether_it_had_both_is_told_the_other_and_can_remove_that() -> (
-    None
-):
+def test_an_app_that_may_have_had_both_is_told_to_add_the_other_and_can_remove_that() -> None:
     account = account_with(A)
     phone = App(account)
     phone.begin()
