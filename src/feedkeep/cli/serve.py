@@ -6,7 +6,6 @@ import json
 import os
 import secrets
 import signal
-import socket
 from functools import partial
 from typing import Annotated
 
@@ -14,13 +13,14 @@ import typer
 import uvloop
 
 from feedkeep import __version__
-from feedkeep.assembly import keeper, open_service
-from feedkeep.cli.common import ConfigOption, DatabaseOption, say, settings
+from feedkeep.assembly import keeper, open_service, telling_metrics
+from feedkeep.cli.common import ConfigOption, DatabaseOption, metrics_url, say, settings
 from feedkeep.edges import edges
 from feedkeep.http.application import Application
-from feedkeep.http.serving import listen, run
+from feedkeep.http.serving import Sockets, listen, listen_for_metrics, run
 from feedkeep.http.serving.workers import Workers
 from feedkeep.logs import configure_logs
+from feedkeep.recorder import Recorder
 from feedkeep.settings import Settings, check_workers, own_url, shown
 
 EXAMPLE_FEED = "https://podnews.net/rss"
@@ -133,14 +133,20 @@ def serve(
     check_workers(chosen)
     configure_logs(chosen.log_level)
     listeners = listen(chosen)
+    for_metrics = listen_for_metrics(chosen, len(listeners))
+    places = [
+        Sockets(clients, metrics, is_first=clients is listeners[0])
+        for clients, metrics in zip(listeners, for_metrics, strict=True)
+    ]
     listening = own_url(chosen, *listeners[0].getsockname()[:2])
+    told = [metrics_url(metrics) for metrics in for_metrics if metrics]
     first_secret = secrets.token_urlsafe(24)
-    uvloop.run(_introduce(chosen, listening, setup, first_secret))
+    uvloop.run(_introduce(chosen, listening, told, setup, first_secret))
     serving = partial(_serve, first_secret)
     if chosen.workers > 1:
-        Workers(chosen, listeners, serving).run()
+        Workers(chosen, places, serving).run()
     else:
-        uvloop.run(serving(chosen, listeners[0]))
+        uvloop.run(serving(chosen, places[0]))
 
 
 def _end_before_serving(*_: object) -> None:
@@ -148,16 +154,20 @@ def _end_before_serving(*_: object) -> None:
     os._exit(0)
 
 
-async def _serve(first_secret: str, chosen: Settings, listener: socket.socket) -> None:
-    async with open_service(chosen) as service:
+async def _serve(first_secret: str, chosen: Settings, sockets: Sockets) -> None:
+    recorder = Recorder() if sockets.metrics else None
+    async with open_service(chosen, recorder=recorder) as service:
         service.forgetting.start()
-        async with keeper(service, chosen):
+        telling = telling_metrics(
+            service, recorder, sockets.metrics, counts_what_is_stored=sockets.is_first
+        )
+        async with keeper(service, chosen, recorder), telling:
             routes = edges(service, chosen, first_secret)
-            await run(Application(routes, chosen), listener, chosen)
+            await run(Application(routes, chosen, recorder), sockets.clients, chosen)
 
 
 async def _introduce(
-    chosen: Settings, listening: str, setup: str | None, first_secret: str
+    chosen: Settings, listening: str, metrics: list[str], setup: str | None, first_secret: str
 ) -> None:
     """Print where the service is and, if there is no account yet, how to begin.
 
@@ -173,6 +183,8 @@ async def _introduce(
         elif has_accounts:
             say(f"Your feeds: {base}")
         say(f"Database:  {shown(chosen.database)}")
+        if metrics:
+            say(f"Metrics:   {', '.join(metrics)}")
         say(f"Listening: {listening}; stop with Ctrl-C")
         token = "TOKEN"  # noqa: S105 - what a person puts theirs in place of
         if not has_accounts and setup is not None:
