@@ -119,13 +119,15 @@ def listen_for_metrics(settings: Settings, processes: int) -> list[socket.socket
     if first is None:
         return [None] * processes
     listeners: list[socket.socket | None] = []
-    for number in range(processes):
-        port = first + number if first else 0
-        with _telling(settings.metrics_host, port):
-            family, address = _resolved(settings.metrics_host, port)
-            listener = _bound(family, address, is_shared=False)
-            listener.listen(METRICS_CONNECTIONS)
-            listeners.append(listener)
+    with contextlib.ExitStack() as opened:
+        for number in range(processes):
+            port = first + number if first else 0
+            with _telling(settings.metrics_host, port):
+                family, address = _resolved(settings.metrics_host, port)
+                listener = opened.enter_context(_bound(family, address, is_shared=False))
+                listener.listen(METRICS_CONNECTIONS)
+                listeners.append(listener)
+        opened.pop_all()  # they stay open, since all could be
     return listeners
 
 
@@ -153,7 +155,11 @@ def _bound(family: int, address: Any, *, is_shared: bool) -> socket.socket:
     # All its connections inherit this. Without it, the kernel takes megabytes of a reply, and for
     # half a minute nobody can see whether a slow client reads any of it.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, _UNSENT_BYTES)
-    listener.bind(address)
+    try:
+        listener.bind(address)
+    except OSError:
+        listener.close()
+        raise
     return listener
 
 
