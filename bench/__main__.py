@@ -141,7 +141,10 @@ def _fetching(folder: Path, rounds: int, seconds: float) -> None:
 
 def _metrics(folder: Path, rounds: int, seconds: float) -> None:
     new_database = databases.sqlite(folder)
-    _write("metrics.md", metrics.table(*metrics.measure(new_database, folder, rounds, seconds)))
+    configure_logs("info")
+    added = asyncio.run(metrics.measure_application(folder, rounds))
+    whole = metrics.measure(new_database, folder, rounds, seconds)
+    _write("metrics.md", metrics.table(added, whole))
 
 
 def _soak(folder: Path, _rounds: int, _seconds: float) -> None:

@@ -23,7 +23,7 @@ NO_ROUTE = "none"
 OTHER_METHOD = "other"
 """What stands for methods that no route has."""
 
-_METHODS = {name: name for name in ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")}
+_METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 
 
 class Distribution:
@@ -116,6 +116,7 @@ class Recorder:
 
     def __init__(self) -> None:
         self.requests: dict[tuple[str, str, int], Distribution] = {}
+        self._seen: dict[tuple[str | None, str, int], Distribution] = {}
         self.reads = Batches()
         self.writes = Batches()
         self.commits = Commits()
@@ -124,13 +125,21 @@ class Recorder:
 
     def request(self, route: str | None, method: str, status: int, seconds: float) -> None:
         """Count a request; `route` is the route's path with its names, None if there is none."""
-        key = route or NO_ROUTE, _METHODS.get(method, OTHER_METHOD), status
         try:
-            seen = self.requests[key]
+            seen = self._seen[route, method, status]
         except KeyError:
-            seen = self.requests[key] = Distribution(REQUEST_SECONDS)
+            seen = self._first(route, method, status)
         seen.counts[bisect_left(REQUEST_SECONDS, seconds)] += 1  # a call would cost as much again
         seen.total += seconds
+
+    def _first(self, route: str | None, method: str, status: int) -> Distribution:
+        """Return where to count a request that is seen for the first time."""
+        known = method if method in _METHODS else OTHER_METHOD
+        key = route or NO_ROUTE, known, status
+        seen = self.requests.setdefault(key, Distribution(REQUEST_SECONDS))
+        if known == method:  # strangers may invent any number of methods
+            self._seen[route, method, status] = seen
+        return seen
 
     def fetch(self, result: str, seconds: float) -> None:
         """Count a look at a feed."""

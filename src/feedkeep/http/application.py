@@ -57,13 +57,14 @@ class Application:
         if self._cors:
             self._cors.allow(request, response)
         asker = request.asker
+        route = target and target.path
         duration_ns = time.perf_counter_ns() - started_ns
         trace_id = trace_id_of(request.header("traceparent"))
         self._log.info(
             "request",
             request_id=request.id,
             method=request.method,
-            route=target and target.path,
+            route=route,
             status=response.status_code,
             duration_us=duration_ns // 1_000,
             address=request.address,
@@ -72,8 +73,7 @@ class Application:
             **({"trace_id": trace_id} if trace_id else {}),
         )
         if self._recorder:
-            path = target.path if target else None
-            self._recorder.request(path, request.method, response.status_code, duration_ns / 1e9)
+            self._recorder.request(route, request.method, response.status_code, duration_ns / 1e9)
         try:
             await response(scope, receive, send)
         except (ConnectionError, ClientDisconnect):
