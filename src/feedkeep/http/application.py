@@ -57,7 +57,7 @@ class Application:
         if self._cors:
             self._cors.allow(request, response)
         asker = request.asker
-        route = target and target.path
+        route = target.path if target else None
         duration_ns = time.perf_counter_ns() - started_ns
         trace_id = trace_id_of(request.header("traceparent"))
         self._log.info(
