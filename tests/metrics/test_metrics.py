@@ -12,6 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 from feedkeep_process import FeedkeepProcess
+from postgres_server import drop_database, new_database
 from told_metrics import ELSEWHERE, FEED, Scrape, metrics_urls, once_counted, scrape, some_traffic
 
 from feedkeep import __version__
@@ -171,3 +172,28 @@ def listening_ports(pid: int) -> set[str]:
     files = Path(f"/proc/{pid}/fd").iterdir()
     targets = [str(file.readlink()) for file in files if file.is_symlink()]
     return {listening[target] for target in targets if target in listening}
+
+
+def test_a_process_that_only_looks_tells_of_its_looks(tmp_path: Path, postgres: str) -> None:
+    database = new_database(postgres)
+    looking = LookingProcess(tmp_path, database, fetch="public", metrics_port="0")
+    with looking:
+        [url] = metrics_urls(looking)
+        found = scrape(url)
+        assert found.of("feedkeep_build_info", database="PostgreSQL") == 1
+        assert found.values("feedkeep_fetches_total", "result") >= {"read", "crashed"}
+        assert "feedkeep_accounts" not in found.text
+    drop_database(postgres, database)
+
+
+class LookingProcess(FeedkeepProcess):
+    """`feedkeep fetch`, which serves nobody."""
+
+    def start(self) -> None:
+        self.process = self._launched("fetch")
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.printed.append(line)
+            if "Looking at" in line:
+                return
+        raise AssertionError(self.log.read_text())
