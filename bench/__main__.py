@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from statistics import median
 
-from bench import cases, databases, fetching, growth, pages, throughput
+from bench import cases, databases, fetching, growth, metrics, pages, throughput
 from bench.data import Population, write_etags
 from bench.subjects import FEEDKEEP, Subject, feedkeep, floor
 from bench.throughput import Calm, Result
@@ -139,6 +139,14 @@ def _fetching(folder: Path, rounds: int, seconds: float) -> None:
     _write("fetching.md", fetching.table(*fetching.measure(new_database, folder, rounds, seconds)))
 
 
+def _metrics(folder: Path, rounds: int, seconds: float) -> None:
+    new_database = databases.sqlite(folder)
+    configure_logs("info")
+    added = asyncio.run(metrics.measure_application(folder, rounds))
+    whole = metrics.measure(new_database, folder, rounds, seconds)
+    _write("metrics.md", metrics.table(added, whole))
+
+
 def _soak(folder: Path, _rounds: int, _seconds: float) -> None:
     database = databases.sqlite(folder)()
     told = []
@@ -194,6 +202,7 @@ _DO: dict[str, Callable[[Path, int, float], None]] = {
     "import": _import,
     "pages": _pages,
     "fetching": _fetching,
+    "metrics": _metrics,
     "soak": _soak,
 }
 

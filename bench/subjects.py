@@ -21,14 +21,16 @@ _STOP_SECONDS = 20
 FEEDKEEP = str(Path(sys.executable).with_name("feedkeep"))
 """The command under test."""
 _BYTES_PER_MIB = 2**20
+_ADDRESS = re.compile(r"(?:Listening: *)?(http://[0-9.:]+)")
 
 
 class Subject:
-    """A server in a process of its own; `url` is where it listens."""
+    """A server in a process of its own; `url` is where it listens, `told` all that it said."""
 
     def __init__(self, name: str, command: list[str], **environment: str) -> None:
         self.name = name
         self.url = ""
+        self.told = ""
         self._command = command
         self._environment = environment
 
@@ -52,8 +54,9 @@ class Subject:
         )
         assert self._process.stdout is not None
         for line in self._process.stdout:
-            if found := re.search(r"http://[0-9.:]+", line):
-                self.url = found[0]
+            self.told += line
+            if found := _ADDRESS.match(line):
+                self.url = found[1]
                 break
         while time.monotonic() < begun + _START_SECONDS:
             try:
@@ -83,6 +86,11 @@ class Subject:
     def cpu_seconds(self) -> float:
         """Return how much processor time it has used; without that of its children."""
         return _cpu_seconds(self._process.pid)
+
+    def cpu_seconds_of_threads(self) -> float:
+        """Do the same to the nanosecond, for all threads that there are still (proc(5))."""
+        threads = Path(f"/proc/{self._process.pid}/task").glob("*/schedstat")
+        return sum(int(thread.read_text().split()[0]) for thread in threads) / 1e9
 
     def cpu_seconds_of_children(self) -> float:
         """Return how much processor time the processes have used that it started and that run."""
@@ -115,10 +123,13 @@ def floor() -> Subject:
     return Subject("floor", [sys.executable, "-m", "bench.floor"])
 
 
-def feedkeep(name: str, database: str, workers: int = 1) -> Subject:
+def feedkeep(
+    name: str, database: str, workers: int = 1, metrics_port: str | None = None
+) -> Subject:
     """Return feedkeep on a database, which looks at no feeds."""
     command = [FEEDKEEP, "serve", "--port", "0", "--workers", str(workers)]
-    return Subject(name, command, FEEDKEEP_DATABASE=database, FEEDKEEP_FETCH="off")
+    more = {} if metrics_port is None else {"FEEDKEEP_METRICS_PORT": metrics_port}
+    return Subject(name, command, FEEDKEEP_DATABASE=database, FEEDKEEP_FETCH="off", **more)
 
 
 def fetching(name: str, database: str, port: int, *, is_paced: bool = True) -> Subject:

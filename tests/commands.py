@@ -68,15 +68,16 @@ def run(
 class _ForkedWorker(ForkProcess):
     """A worker of a service, which has imported everything as soon as it is there.
 
-    It has what one that is spawned has: no signal handler of its parent, and only its own socket.
+    It has what one that is spawned has: no signal handler of its parent, and only its own sockets.
     """
 
     def run(self) -> None:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_DFL)
-        _settings, listener, _serve = self._args
+        _settings, sockets, _serve = self._args
+        own = {one.fileno() for one in (sockets.clients, sockets.metrics) if one}
         nothing = os.open(os.devnull, os.O_RDWR)
-        for number in _listening_sockets() - {listener.fileno()}:
+        for number in _listening_sockets() - own:
             os.dup2(nothing, number)
         os.close(nothing)
         if "RUN_FIRST" in os.environ:

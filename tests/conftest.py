@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -72,7 +73,15 @@ def no_browser() -> str:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say how many tests were left out for want of a browser."""
+    """Say how many tests were left out for want of a browser, and what another one left out."""
+    passed = terminalreporter.stats.get("passed", [])
+    if shutil.which("promtool") is None and any(
+        "prometheus_itself" in one.nodeid for one in passed
+    ):
+        terminalreporter.write_line(
+            "The metrics, the alerts and the dashboard were not checked by Prometheus itself, since"
+            " there is no promtool on this machine. On Debian and Ubuntu it is in `prometheus`."
+        )
     skipped = terminalreporter.stats.get("skipped", [])
     if count := sum(NO_BROWSER in str(report.longrepr) for report in skipped):
         terminalreporter.write_line(

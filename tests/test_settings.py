@@ -33,6 +33,8 @@ def test_lists_in_the_environment_are_separated_by_commas() -> None:
         ({"FEEDKEEP_PORT": "x"}, "port"),
         ({"FEEDKEEP_PORT": "65536"}, "port"),
         ({"FEEDKEEP_MAX_ITEMS": "0"}, "max_items"),
+        ({"FEEDKEEP_METRICS_PORT": "x"}, "metrics_port"),
+        ({"FEEDKEEP_METRICS_PORT": "65535", "FEEDKEEP_WORKERS": "2"}, "metrics_port"),
         ({"FEEDKEEP_LOG_LEVEL": "loud"}, "log_level"),
         ({"FEEDKEEP_HISTORY_DAYS": "-1"}, "history_days"),
         ({"FEEDKEEP_HISTORY_DAYS": "36501"}, "history_days"),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,9 @@ from feedkeep.errors import StoreUnusable
 from feedkeep.feeds.keeper import Keeper
 from feedkeep.feeds.looker import Looker
 from feedkeep.feeds.rounds import Rounds
+from feedkeep.http.serving import serving_metrics
 from feedkeep.model import Now
+from feedkeep.recorder import Recorder
 from feedkeep.rules.clock import after_restore
 from feedkeep.service import Service
 from feedkeep.settings import Settings, is_postgres, sqlite_path
@@ -25,13 +28,17 @@ if TYPE_CHECKING:
 
 @asynccontextmanager
 async def open_service(
-    settings: Settings, *, may_create: bool = True, now: Now = wall_clock.now
+    settings: Settings,
+    *,
+    may_create: bool = True,
+    now: Now = wall_clock.now,
+    recorder: Recorder | None = None,
 ) -> AsyncIterator[Service]:
     """Open the database that the settings name, bring it up to date, and give a service on it.
 
-    Raises as `open_store` does.
+    `recorder` counts what they do, if it is given. Raises as `open_store` does.
     """
-    store = await open_store(settings, may_create=may_create, now=now)
+    store = await open_store(settings, may_create=may_create, now=now, recorder=recorder)
     service = Service(
         store,
         now,
@@ -39,6 +46,7 @@ async def open_service(
         settings.max_subscriptions,
         settings.registration,
         settings.history_days,
+        recorder,
     )
     try:
         yield service
@@ -46,15 +54,49 @@ async def open_service(
         await service.close()
 
 
-def keeper(service: Service, settings: Settings) -> Keeper:
+@asynccontextmanager
+async def telling_metrics(
+    service: Service,
+    recorder: Recorder | None,
+    listener: socket.socket | None,
+    *,
+    counts_what_is_stored: bool,
+) -> AsyncIterator[None]:
+    """Serve within this context what `recorder` has counted, where metrics are wanted.
+
+    Of several processes, one `counts_what_is_stored`, too.
+    """
+    if recorder is None or listener is None:
+        yield
+        return
+    # Prometheus' client is imported late: who has no metrics starts sooner.
+    from feedkeep.metrics.counting import Counting  # noqa: PLC0415
+    from feedkeep.metrics.exposition import registry  # noqa: PLC0415
+    from feedkeep.metrics.page import MetricsPage  # noqa: PLC0415
+
+    async with AsyncExitStack() as stack:
+        counting = None
+        if counts_what_is_stored:
+            counting = await stack.enter_async_context(Counting(service.store, service.now))
+        page = MetricsPage(registry(recorder, service.store, counting))
+        await stack.enter_async_context(serving_metrics(page, listener))
+        yield
+
+
+def keeper(service: Service, settings: Settings, recorder: Recorder | None = None) -> Keeper:
     """Return what looks at the feeds of a service; nothing is looked at before it is started."""
     store, now, fetch = service.store, service.now, settings.fetch
     rounds = Rounds(store, service.new_feeds, service.followed_moves, now, fetch)
-    return Keeper(store, rounds, Looker(settings), now, fetch, settings.fetch_connections)
+    at_once = settings.fetch_connections
+    return Keeper(store, rounds, Looker(settings), now, fetch, at_once, recorder)
 
 
 async def open_store(
-    settings: Settings, *, may_create: bool = True, now: Now = wall_clock.now
+    settings: Settings,
+    *,
+    may_create: bool = True,
+    now: Now = wall_clock.now,
+    recorder: Recorder | None = None,
 ) -> Store:
     """Open the database that the settings name, and bring it up to date.
 
@@ -65,8 +107,9 @@ async def open_store(
         StoreUnavailable: It is locked, full or away.
     """
     if is_postgres(settings.database):
-        return await open_postgres(settings, may_create=may_create, now=now)
-    return await SqliteStore.open(sqlite_path(settings.database), now, may_create=may_create)
+        return await open_postgres(settings, may_create=may_create, now=now, recorder=recorder)
+    path = sqlite_path(settings.database)
+    return await SqliteStore.open(path, now, may_create=may_create, recorder=recorder)
 
 
 def back_up(
@@ -111,7 +154,11 @@ def _sqlite_file(settings: Settings, otherwise: str) -> Path:
 
 
 async def open_postgres(
-    settings: Settings, *, may_create: bool = True, now: Now = wall_clock.now
+    settings: Settings,
+    *,
+    may_create: bool = True,
+    now: Now = wall_clock.now,
+    recorder: Recorder | None = None,
 ) -> PostgresStore:
     """Open the PostgreSQL database that the settings name; raises as `open_store` does."""
     try:
@@ -121,5 +168,9 @@ async def open_postgres(
             'PostgreSQL needs one more package: pip install "feedkeep[postgres]".'
         ) from error
     return await PostgresStore.open(
-        settings.database, settings.postgres_connections, now, may_create=may_create
+        settings.database,
+        settings.postgres_connections,
+        now,
+        may_create=may_create,
+        recorder=recorder,
     )

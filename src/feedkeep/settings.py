@@ -34,8 +34,10 @@ _CONTACT = r"^[!-'*-~]*\Z"
 
 _PASSWORD_IN_QUERY = re.compile(r"([?&](?:ssl)?password=)[^&]*")
 
-Port = Annotated[int, msgspec.Meta(ge=0, le=65_535)]
-OtherPort = Annotated[int, msgspec.Meta(ge=1, le=65_535)]
+_LAST_PORT = 65_535
+
+Port = Annotated[int, msgspec.Meta(ge=0, le=_LAST_PORT)]
+OtherPort = Annotated[int, msgspec.Meta(ge=1, le=_LAST_PORT)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
 
 
@@ -59,6 +61,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             `postgresql://user:password@host:port/name`.
         host: The address that `serve` listens on.
         port: The port that `serve` listens on; 0 takes a free one.
+        metrics_host: The address that metrics are served on.
+        metrics_port: The port that metrics are served on, for Prometheus: of the first process that
+            serves; each further one takes the next port. 0 takes free ones, None serves none.
         public_url: The base URL that clients use, for the links in lists; empty: as requested.
         max_body_bytes: The size of the largest request body that is read.
         max_in_flight_bytes: How many bytes of bodies and replies each process holds in memory at a
@@ -93,6 +98,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     database: str = msgspec.field(default_factory=default_database)
     host: str = "127.0.0.1"
     port: Port = 8080
+    metrics_host: str = "127.0.0.1"
+    metrics_port: Port | None = None
     public_url: str = ""
     max_body_bytes: Count = 4 * 1024 * 1024
     max_in_flight_bytes: Count = 256 * 1024 * 1024
@@ -141,6 +148,11 @@ def load_settings(
         settings = msgspec.convert(values, Settings, strict=False)
     except msgspec.ValidationError as error:
         raise InvalidSettings(f"A setting is not valid: {error}.".replace("`", "")) from error
+    if (settings.metrics_port or 0) + settings.workers - 1 > _LAST_PORT:
+        raise InvalidSettings(
+            "A setting is not valid: with that many workers, metrics_port has to be lower, since"
+            " each has the next one."
+        )
     if settings.public_url:
         _check_public_url(settings.public_url)
     for name in ("fetch_allowed", "fetch_denied"):
@@ -158,8 +170,13 @@ def local_host(host: str) -> str:
 
 def own_url(settings: Settings, host: str, port: int) -> str:
     """Return the address at which `serve` is reached that listens there."""
-    scheme = "https" if settings.tls_cert else "http"
-    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
+    plain = plain_url(host, port)
+    return plain.replace("http", "https", 1) if settings.tls_cert else plain
+
+
+def plain_url(host: str, port: int) -> str:
+    """Return the address of what listens there without encryption."""
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def public_base(settings: Settings) -> str:

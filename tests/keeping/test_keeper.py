@@ -14,7 +14,16 @@ from feedkeep.feeds import keeper as keeping
 from feedkeep.feeds import rounds as going_round
 from feedkeep.feeds.keeper import LEASE_US, Keeper
 from feedkeep.feeds.rounds import Rounds
-from feedkeep.model import AccountId, Feed, Fetch, Guid, Stamp
+from feedkeep.model import (
+    AccountId,
+    Failure,
+    Feed,
+    Fetch,
+    Guid,
+    Looked,
+    Stamp,
+)
+from feedkeep.recorder import Recorder
 from feedkeep.rules.credentials import DAY_US
 from feedkeep.rules.feed_schedule import MINUTE_US, WEEK_US
 from feedkeep.rules.feed_urls import parse_feed_url
@@ -42,11 +51,16 @@ class World:
         self.service = Service(store, self.clock)
         self.looks = ScriptedLooks()
 
-    def keeper(self, fetch: Fetch = Fetch.PUBLIC, at_once: int = 8) -> Keeper:
+    def keeper(
+        self,
+        fetch: Fetch = Fetch.PUBLIC,
+        at_once: int = 8,
+        recorder: Recorder | None = None,
+    ) -> Keeper:
         service, now = self.service, self.clock
         moves = service.followed_moves
         rounds = Rounds(self.store, service.new_feeds, moves, now, fetch)
-        return Keeper(self.store, rounds, self.looks, now, fetch, at_once)
+        return Keeper(self.store, rounds, self.looks, now, fetch, at_once, recorder)
 
     async def subscribe(self, *urls: str, name: str = "alice") -> AccountId:
         account = await self.service.accounts.create(name, None)
@@ -88,6 +102,28 @@ def test_what_somebody_subscribes_to_is_looked_at_at_once(open_store: Callable) 
         assert [feed.content and feed.content.title for feed in feeds] == urls(3)
         assert all(feed.next_look > feed.looked + DAY_US // 2 for feed in feeds)
         assert world.looks.is_closed
+
+    run(open_store, work)
+
+
+def test_looks_are_counted_by_what_they_came_to(open_store: Callable) -> None:
+    async def work(world: World) -> None:
+        some, recorder = urls(4), Recorder()
+        world.looks.found = {
+            some[0]: Looked(),
+            some[1]: Looked(failure=Failure.GONE),
+            some[2]: Looked(failure=Failure.TOO_SLOW),
+        }
+        async with world.keeper(recorder=recorder):
+            await asyncio.sleep(0)
+            await world.subscribe(*some)
+            await world.known(*some)
+        assert {result: seen.count for result, seen in recorder.fetches.items()} == {
+            "unchanged": 1,
+            "gone": 1,
+            "too-slow": 1,
+            "read": 1,
+        }
 
     run(open_store, work)
 

@@ -28,7 +28,9 @@ from feedkeep.model import (
     Document,
     DocumentName,
     EpisodeAction,
+    FeedHealth,
     Grant,
+    Guid,
     PageRequest,
     Picture,
     Purpose,
@@ -46,6 +48,7 @@ from feedkeep.rules.subscriptions import Update, guids_wanted, want
 from feedkeep.store.postgres import PostgresStore, connections, migration
 from feedkeep.store.postgres import changes as changes_module
 from feedkeep.store.postgres import feeds as feeds_module
+from feedkeep.store.postgres import totals as totals_module
 from feedkeep.store.postgres.accounts import _COUNT_OTHERS  # sent when one ceases to be admin
 from feedkeep.store.postgres.history import LOOKS
 
@@ -196,6 +199,12 @@ async def every_request_about_feeds(store: PostgresStore) -> None:
     assert after == BOB
     await store.feeds.subscribed(BOB, 100)
     assert len(await store.feeds.known(urls)) == 2
+    before = Guid("00000000-0000-0000-0000-000000000000")
+    assert (await store.totals.of_feeds(before, 9)).health == {
+        FeedHealth.NEW: 1,
+        FeedHealth.READ: 1,
+    }
+    assert await store.totals.of_accounts(AccountId(0), 9, 0) is not None
     assert await store.feeds.forget(10**12 + 1, 9) == 2
 
 
@@ -301,7 +310,7 @@ def test_every_table_of_every_statement_is_tied_to_the_account(
 ) -> None:
     sent = statements_of(every_request, database, monkeypatch, one_account=one_account)
     found = {statement for statement in sent if "feedkeep." in statement}
-    found -= {_COUNT_OTHERS, *LOOKS, *feeds_module.LOOKS}
+    found -= {_COUNT_OTHERS, *LOOKS, *feeds_module.LOOKS, *totals_module.LOOKS}
     assert len(found) > 40
     allowed = OF_ONE if one_account else OF_MANY
     assert {statement: stray for statement in found if (stray := strays(statement, allowed))} == {}
@@ -335,7 +344,8 @@ def test_in_a_cluster_a_statement_that_writes_of_feeds_is_of_one_feed(
     about = [
         sqlglot.parse_one(statement, dialect="postgres")
         for statement in sent
-        if "feedkeep.feed" in statement and statement not in feeds_module.LOOKS
+        if "feedkeep.feed" in statement
+        and statement not in (*feeds_module.LOOKS, *totals_module.LOOKS)
     ]
     assert len(about) == 8
     for tree in about:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
+import socket
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -19,7 +20,7 @@ from feedkeep.assembly import open_service
 from feedkeep.errors import AccountError, FeedkeepError
 from feedkeep.model import Author, CredentialKind, Stamp, T
 from feedkeep.service import Service
-from feedkeep.settings import Settings, load_settings
+from feedkeep.settings import Settings, load_settings, plain_url
 from feedkeep.stamps import write_stamp
 
 DatabaseOption = Annotated[
@@ -57,6 +58,12 @@ Smaller commits write the same pages again: with 1,000, an import of 100,000 too
 
 MAX_SHOWN_CHARACTERS = 200
 _WIDE = 200
+
+
+def metrics_url(listener: socket.socket) -> str:
+    """Return where the metrics are that are served on a socket."""
+    host, port = listener.getsockname()[:2]
+    return f"{plain_url(host, port)}/metrics"
 
 
 class FileError(FeedkeepError):

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import socket
 
 import uvloop
 
-from feedkeep.assembly import keeper, open_service
-from feedkeep.cli.common import ConfigOption, DatabaseOption, say, settings
+from feedkeep.assembly import keeper, open_service, telling_metrics
+from feedkeep.cli.common import ConfigOption, DatabaseOption, metrics_url, say, settings
+from feedkeep.http.serving import listen_for_metrics
 from feedkeep.logs import configure_logs
 from feedkeep.model import Fetch
+from feedkeep.recorder import Recorder
 from feedkeep.settings import InvalidSettings, Settings, is_postgres, shown
 
 
@@ -26,13 +29,21 @@ def fetch(database: DatabaseOption = None, config: ConfigOption = None) -> None:
     if chosen.fetch is Fetch.OFF:
         raise InvalidSettings("The setting fetch is off, so there is nothing to do.")
     configure_logs(chosen.log_level)
-    uvloop.run(_look_until_stopped(chosen))
+    (listener,) = listen_for_metrics(chosen, 1)
+    uvloop.run(_look_until_stopped(chosen, listener))
 
 
-async def _look_until_stopped(chosen: Settings) -> None:
+async def _look_until_stopped(chosen: Settings, listener: socket.socket | None) -> None:
     is_over = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, is_over.set)
-    async with open_service(chosen) as service, keeper(service, chosen):
+    recorder = Recorder() if listener else None
+    async with (
+        open_service(chosen, recorder=recorder) as service,
+        keeper(service, chosen, recorder),
+        telling_metrics(service, recorder, listener, counts_what_is_stored=False),
+    ):
+        if listener:
+            say(f"Metrics: {metrics_url(listener)}")
         say(f"Looking at the feeds of {shown(chosen.database)}; stop with Ctrl-C")
         await is_over.wait()

@@ -6,7 +6,7 @@ import json
 import os
 import secrets
 import signal
-import socket
+from collections.abc import Sequence
 from functools import partial
 from typing import Annotated
 
@@ -14,15 +14,16 @@ import typer
 import uvloop
 
 from feedkeep import __version__
-from feedkeep.assembly import keeper, open_service
-from feedkeep.cli.common import ConfigOption, DatabaseOption, say, settings
+from feedkeep.assembly import keeper, open_service, telling_metrics
+from feedkeep.cli.common import ConfigOption, DatabaseOption, metrics_url, say, settings
 from feedkeep.edges import edges
 from feedkeep.errors import NotAuthorized
 from feedkeep.http.application import Application
-from feedkeep.http.serving import listen, run
+from feedkeep.http.serving import Sockets, listen, listen_for_metrics, run
 from feedkeep.http.serving.workers import Workers
 from feedkeep.logs import configure_logs
-from feedkeep.model import replace
+from feedkeep.model import Value, replace
+from feedkeep.recorder import Recorder
 from feedkeep.service import Service
 from feedkeep.settings import (
     InvalidSettings,
@@ -145,17 +146,25 @@ def serve(
         raise InvalidSettings("Both --setup and admin_name say who is the first: give one.")
     configure_logs(chosen.log_level)
     listeners = listen(chosen)
+    for_metrics = listen_for_metrics(chosen, len(listeners))
+    places = [
+        Sockets(clients, metrics, is_first=clients is listeners[0])
+        for clients, metrics in zip(listeners, for_metrics, strict=True)
+    ]
     host, port = listeners[0].getsockname()[:2]
-    listening = own_url(chosen, host, port)
-    base = chosen.public_url.rstrip("/") or own_url(chosen, local_host(host), port)
+    addresses = _Addresses(
+        listening=own_url(chosen, host, port),
+        base=chosen.public_url.rstrip("/") or own_url(chosen, local_host(host), port),
+        metrics=[metrics_url(metrics) for metrics in for_metrics if metrics],
+    )
     first_secret = secrets.token_urlsafe(24)
-    uvloop.run(_introduce(chosen, listening, base, setup, first_secret))
+    uvloop.run(_introduce(chosen, addresses, setup, first_secret))
     chosen = replace(chosen, admin_name="", admin_password="")  # done with
     serving = partial(_serve, first_secret)
     if chosen.workers > 1:
-        Workers(chosen, listeners, serving).run()
+        Workers(chosen, places, serving).run()
     else:
-        uvloop.run(serving(chosen, listeners[0]))
+        uvloop.run(serving(chosen, places[0]))
 
 
 def _end_before_serving(*_: object) -> None:
@@ -163,16 +172,34 @@ def _end_before_serving(*_: object) -> None:
     os._exit(0)
 
 
-async def _serve(first_secret: str, chosen: Settings, listener: socket.socket) -> None:
-    async with open_service(chosen) as service:
+async def _serve(first_secret: str, chosen: Settings, sockets: Sockets) -> None:
+    recorder = Recorder() if sockets.metrics else None
+    async with open_service(chosen, recorder=recorder) as service:
         service.forgetting.start()
-        async with keeper(service, chosen):
+        telling = telling_metrics(
+            service, recorder, sockets.metrics, counts_what_is_stored=sockets.is_first
+        )
+        async with keeper(service, chosen, recorder), telling:
             routes = edges(service, chosen, first_secret)
-            await run(Application(routes, chosen), listener, chosen)
+            await run(Application(routes, chosen, recorder), sockets.clients, chosen)
+
+
+class _Addresses(Value, frozen=True):
+    """Where the service is.
+
+    Attributes:
+        listening: Where it listens.
+        base: What its links begin with.
+        metrics: Where metrics are, one for each process; none if there are no metrics.
+    """
+
+    listening: str
+    base: str
+    metrics: Sequence[str]
 
 
 async def _introduce(
-    chosen: Settings, listening: str, base: str, setup: str | None, first_secret: str
+    chosen: Settings, addresses: _Addresses, setup: str | None, first_secret: str
 ) -> None:
     """Print where the service is and, if there is no account yet, how to begin.
 
@@ -187,11 +214,13 @@ async def _introduce(
             await _make_first(service, chosen.admin_name, chosen.admin_password)
         has_accounts = await service.accounts.are_there()
         if not has_accounts and setup is None:
-            say(f"Your account: {base}/sign-up/{first_secret} (open this link; it works once)")
+            say(f"Your account: {addresses.base}/sign-up/{first_secret} (open this link; it works once)")
         elif has_accounts:
-            say(f"Your feeds: {base}")
+            say(f"Your feeds: {addresses.base}")
         say(f"Database:  {shown(chosen.database)}")
-        say(f"Listening: {listening}; stop with Ctrl-C")
+        if addresses.metrics:
+            say(f"Metrics:   {', '.join(addresses.metrics)}")
+        say(f"Listening: {addresses.listening}; stop with Ctrl-C")
         token = "TOKEN"  # noqa: S105 - what a person puts theirs in place of
         if not has_accounts and setup is not None:
             account = await service.accounts.create(setup, None, is_admin=True)
@@ -200,10 +229,10 @@ async def _introduce(
             say(f"Token:     {token} (shown this once)")
             say("Try it, in another terminal:")
         else:
-            say(f"For an app of your own, make a token at {base}/apps or with")
+            say(f"For an app of your own, make a token at {addresses.base}/apps or with")
             say("`feedkeep token create NAME`, and put it into this line:")
         body = json.dumps({"subscriptions": [{"feed_url": EXAMPLE_FEED}]})
-        say(f"curl -H 'Authorization: Bearer {token}' -d '{body}' {base}/subscriptions")
+        say(f"curl -H 'Authorization: Bearer {token}' -d '{body}' {addresses.base}/subscriptions")
 
 
 async def _make_first(service: Service, name: str, password: str) -> None:

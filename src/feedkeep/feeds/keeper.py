@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import secrets
+import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Protocol, Self
@@ -18,6 +19,7 @@ import structlog
 from feedkeep.errors import StoreUnavailable
 from feedkeep.feeds.rounds import Rounds
 from feedkeep.model import Feed, Fetch, Looked, Now, Stamp, replace
+from feedkeep.recorder import Recorder
 from feedkeep.rules.clock import later
 from feedkeep.rules.feed_schedule import MINUTE_US, SECOND_US, WEEK_US, after_look
 from feedkeep.rules.personal_urls import may_look_at
@@ -62,8 +64,13 @@ class Keeper:
         now: Now,
         fetch: Fetch,
         at_once: int,
+        recorder: Recorder | None = None,
     ) -> None:
-        """Look at up to `at_once` feeds at a time; which ones, `fetch` says."""
+        """Look at up to `at_once` feeds at a time; which ones, `fetch` says.
+
+        `recorder` counts looks, if it is given.
+        """
+        self._recorder = recorder
         self._store = store
         self._rounds = rounds
         self._looks = looks
@@ -153,14 +160,25 @@ class Keeper:
             if now > later(until, -_NEEDED_US):
                 await self._store.feeds.give_back([feed.guid], until)
                 return
+            began = time.monotonic()
             looked = await self._looks.look(feed, now)
+            seconds = time.monotonic() - began
         after = after_look(feed, looked, now, secrets.randbelow(1_000) / 1_000)
+        if self._recorder:
+            self._recorder.fetch(_result(looked, after), seconds)
         await self._store.feeds.save(after, until, looked.picture)
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+
+def _result(looked: Looked, after: Feed) -> str:
+    """Return what a look came to, for metrics."""
+    if after.failure is not None:
+        return after.failure.value
+    return "unchanged" if looked.content is None else "read"
 
 
 async def _again(work: Callable[[], Awaitable[None]]) -> None:

@@ -18,6 +18,8 @@ from feedkeep.http.cors import Cors, is_cross_site, is_from_own_page
 from feedkeep.http.doors import log_refusal
 from feedkeep.http.requests import Request
 from feedkeep.http.routing import READING, Edge, Router, Show, Target
+from feedkeep.http.tracing import trace_id_of
+from feedkeep.recorder import Recorder
 from feedkeep.settings import Settings
 
 _NO_SNIFFING = (b"x-content-type-options", b"nosniff")
@@ -27,7 +29,11 @@ _NO_STORE = (b"cache-control", b"no-store")
 class Application:
     """Answers the requests of all edges."""
 
-    def __init__(self, edges: Iterable[Edge], settings: Settings) -> None:
+    def __init__(
+        self, edges: Iterable[Edge], settings: Settings, recorder: Recorder | None = None
+    ) -> None:
+        """Take the edges; `recorder` counts requests, if it is given."""
+        self._recorder = recorder
         self._trusted_proxies = frozenset(map(plain_address, settings.trusted_proxies))
         self._origins = frozenset(settings.cors_origins)
         self._public_url = settings.public_url
@@ -51,17 +57,23 @@ class Application:
         if self._cors:
             self._cors.allow(request, response)
         asker = request.asker
+        route = target.path if target else None
+        duration_ns = time.perf_counter_ns() - started_ns
+        trace_id = trace_id_of(request.header("traceparent"))
         self._log.info(
             "request",
             request_id=request.id,
             method=request.method,
-            route=target and target.path,
+            route=route,
             status=response.status_code,
-            duration_us=(time.perf_counter_ns() - started_ns) // 1_000,
+            duration_us=duration_ns // 1_000,
             address=request.address,
             account=asker and asker.account.name,
             credential=asker and asker.credential_kind,
+            **({"trace_id": trace_id} if trace_id else {}),
         )
+        if self._recorder:
+            self._recorder.request(route, request.method, response.status_code, duration_ns / 1e9)
         try:
             await response(scope, receive, send)
         except (ConnectionError, ClientDisconnect):

@@ -24,6 +24,20 @@ class Fetch(StrEnum):
     OFF = "off"
 
 
+class FeedHealth(StrEnum):
+    """Whether a feed could be read with the last look at it.
+
+    Attributes:
+        NEW: Nobody has looked at it yet.
+        READ: It could.
+        FAILING: It could not.
+    """
+
+    NEW = "new"
+    READ = "read"
+    FAILING = "failing"
+
+
 class FeedContent(Value, frozen=True):
     """What a feed says of itself, as plain text without markup; what it does not say is "".
 

@@ -9,6 +9,7 @@ from itertools import chain
 from feedkeep import __version__
 from feedkeep.errors import StoreDamaged
 from feedkeep.model import Now, Registration, Stamp
+from feedkeep.recorder import Recorder
 from feedkeep.rules.history import HISTORY_DAYS
 from feedkeep.rules.history_invariants import history_violations
 from feedkeep.rules.invariants import violations
@@ -97,12 +98,14 @@ class Service:
         max_subscriptions: int = MAX_SUBSCRIPTIONS,
         registration: Registration = Registration.CLOSED,
         history_days: int = HISTORY_DAYS,
+        recorder: Recorder | None = None,
     ) -> None:
         """Use a store.
 
         `workers` is how many processes of this machine do so: they share its memory for hashing
         passwords. `registration` is who may create an account for themselves. `history_days` is for
-        how long former states of lists are kept; with 0 none are.
+        how long former states of lists are kept; with 0 none are. `recorder` counts
+        wrong passwords, if it is given.
         """
         limits, progress = limits_for(max_subscriptions), Progress(store)
         self.new_feeds = NewFeeds()
@@ -112,7 +115,7 @@ class Service:
         self.store = store
         self._passwords = passwords
         self._last_uses = last_uses
-        self.authentication = Authentication(store, passwords, throttle, last_uses, now)
+        self.authentication = Authentication(store, passwords, throttle, last_uses, now, recorder)
         self.accounts = accounts = Accounts(store, passwords, now)
         self.invitations = Invitations(store, accounts, throttle, registration, now)
         self.recovery = Recovery(store, accounts, passwords, throttle, now)

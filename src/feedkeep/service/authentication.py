@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from feedkeep.errors import NotAuthorized
 from feedkeep.model import Account, Admitted, Guid, NotLookedUp, Now
+from feedkeep.recorder import Recorder
 from feedkeep.rules import credentials
 from feedkeep.rules.credentials import Credential, PasswordCredential, TokenCredential
 from feedkeep.rules.guids import guid_or_none
@@ -29,7 +30,10 @@ class Authentication:
         throttle: Throttle,
         last_uses: LastUses,
         now: Now,
+        recorder: Recorder | None = None,
     ) -> None:
+        """Use these; `recorder` counts wrong passwords, if it is given."""
+        self._recorder = recorder
         self._store = store
         self._passwords = passwords
         self._throttle = throttle
@@ -96,6 +100,8 @@ class Authentication:
         is_right = await self._passwords.verify(key, password, stored_hash, count_attempt)
         if account is None or not is_right:
             self._wrong_at_seconds.append(time.monotonic())
+            if self._recorder:
+                self._recorder.wrong_passwords += 1
             raise NotAuthorized
         return account
 

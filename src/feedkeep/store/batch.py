@@ -7,12 +7,14 @@ one job, and under load many jobs share the cost of a durable commit, or of a qu
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Hashable, Sequence
 from typing import Generic, TypeAlias, TypeVar
 
 from feedkeep.errors import StoreUnavailable
 from feedkeep.model import T, Value
+from feedkeep.recorder import Batches
 
 Job = TypeVar("Job")
 
@@ -43,18 +45,20 @@ class Batcher(Generic[Job, T]):
         run: Callable[[Sequence[Job]], Awaitable[Sequence[Outcome[T]]]],
         max_weight: int,
         weigh: Callable[[Job], int] = lambda _: 1,
+        batches: Batches | None = None,
     ) -> None:
         """Take `run`, which runs jobs in one transaction and returns an outcome for each.
 
         `run` raises `FailedBeforeCommit` if the transaction failed for a reason that may have
         passed, or that may be the fault of one job: each job is then run once more, alone. Any
         other exception fails all jobs. A batch is one job, or several whose weights are at most
-        `max_weight` together.
+        `max_weight` together. `batches` counts them, if it is given.
         """
         self._run = run
         self._max_weight = max_weight
         self._weigh = weigh
-        self._queues: dict[Hashable, deque[tuple[Job, asyncio.Future[T]]]] = {}
+        self._batches = batches
+        self._queues: dict[Hashable, deque[tuple[Job, asyncio.Future[T], float]]] = {}
         self._workers: dict[Hashable, asyncio.Task[None]] = {}
         self._is_closed = False
 
@@ -63,7 +67,8 @@ class Batcher(Generic[Job, T]):
         if self._is_closed:
             raise StoreUnavailable("The store is closed: the service is stopping.")
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._queues.setdefault(key, deque()).append((job, answer))
+        since = time.perf_counter() if self._batches else 0.0
+        self._queues.setdefault(key, deque()).append((job, answer, since))
         if key not in self._workers:
             self._workers[key] = asyncio.create_task(self._work(key))
         return await answer
@@ -75,17 +80,19 @@ class Batcher(Generic[Job, T]):
 
     async def _work(self, key: Hashable) -> None:
         queue = self._queues[key]
-        batch: list[tuple[Job, asyncio.Future[T]]] = []
+        batch: list[tuple[Job, asyncio.Future[T], float]] = []
         try:
             while queue:
                 batch = self._next_batch(queue)
-                outcomes = await self._outcomes([job for job, _ in batch])
-                for (_, answer), outcome in zip(batch, outcomes, strict=True):
+                if self._batches:
+                    self._batches.begin(len(batch), time.perf_counter() - batch[0][2])
+                outcomes = await self._outcomes([job for job, _, _ in batch])
+                for (_, answer, _), outcome in zip(batch, outcomes, strict=True):
                     _answer(answer, outcome)
         finally:
             del self._queues[key], self._workers[key]
             # A defect in `run` ends here, too: without this, its callers would wait for ever.
-            for _, answer in (*batch, *queue):
+            for _, answer, _ in (*batch, *queue):
                 if not answer.done():
                     answer.set_exception(self._unanswered())
 
@@ -95,8 +102,8 @@ class Batcher(Generic[Job, T]):
         return RuntimeError("A batch ended without an answer.")
 
     def _next_batch(
-        self, queue: deque[tuple[Job, asyncio.Future[T]]]
-    ) -> list[tuple[Job, asyncio.Future[T]]]:
+        self, queue: deque[tuple[Job, asyncio.Future[T], float]]
+    ) -> list[tuple[Job, asyncio.Future[T], float]]:
         # The first job is taken whatever it weighs: one above the limit would never run.
         batch = [queue.popleft()]
         weight = self._weigh(batch[0][0])
@@ -133,6 +140,7 @@ def reader(
     read: Callable[[Sequence[Job]], Awaitable[Sequence[T]]],
     max_weight: int,
     weigh: Callable[[Job], int] = lambda _: 1,
+    batches: Batches | None = None,
 ) -> Batcher[Job, T]:
     """Return a batcher for concurrent reads of one kind.
 
@@ -142,7 +150,7 @@ def reader(
     async def run(wanted: Sequence[Job]) -> Sequence[Outcome[T]]:
         return [Done(found) for found in await read(wanted)]
 
-    return Batcher(run, max_weight, weigh)
+    return Batcher(run, max_weight, weigh, batches)
 
 
 def _answer(answer: asyncio.Future[T], outcome: Outcome[T]) -> None:

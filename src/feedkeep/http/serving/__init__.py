@@ -1,5 +1,11 @@
 """The HTTP server: listening, the limits on what clients may send, and refusals without a route."""
 
-from feedkeep.http.serving.listening import listen, run
+from feedkeep.http.serving.listening import (
+    Sockets,
+    listen,
+    listen_for_metrics,
+    run,
+    serving_metrics,
+)
 
-__all__ = ["listen", "run"]
+__all__ = ["Sockets", "listen", "listen_for_metrics", "run", "serving_metrics"]

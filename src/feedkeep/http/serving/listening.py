@@ -9,9 +9,9 @@ import resource
 import signal
 import socket
 import ssl
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from functools import partial
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import structlog
 import uvicorn
@@ -48,8 +48,38 @@ _SWEEP_SECONDS = 1.0
 _ALLOCATIONS_UNTIL_COLLECTED = 50_000
 
 
+METRICS_CONNECTIONS = 8
+"""How many connections the port of metrics has; for a further one, one of these is closed."""
+
+_METRICS_GRACE_SECONDS = 1
+"""How long a reply there may still take when the service has stopped."""
+
+_METRICS_BYTES = 16 * 1024 * 1024
+"""How many bytes of replies may be in progress at the port of metrics."""
+
+
 class CannotListen(FeedkeepError):
     """The address or the certificate cannot be used; `str()` of it says why."""
+
+
+class Sockets(NamedTuple):
+    """Where a process listens.
+
+    Attributes:
+        clients: For those that it serves.
+        metrics: For metrics, if they are wanted.
+        is_first: Whether it is the first of the processes that one command starts.
+    """
+
+    clients: socket.socket
+    metrics: socket.socket | None = None
+    is_first: bool = True
+
+    def close(self) -> None:
+        """Refuse new connections from now on."""
+        self.clients.close()
+        if self.metrics:
+            self.metrics.close()
 
 
 def listen(settings: Settings) -> list[socket.socket]:
@@ -63,10 +93,8 @@ def listen(settings: Settings) -> list[socket.socket]:
             certificate cannot be used.
     """
     _tls(settings)
-    try:
-        family, _, _, _, address = socket.getaddrinfo(
-            settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
+    with _telling(settings.host, settings.port):
+        family, address = _resolved(settings.host, settings.port)
         first = _bound(family, address, is_shared=False)  # which finds out whether it is free
         if settings.workers == 1:
             listeners = [first]
@@ -76,12 +104,47 @@ def listen(settings: Settings) -> list[socket.socket]:
             listeners = [_bound(family, address, is_shared=True) for _ in range(settings.workers)]
         for listener in listeners:
             listener.listen(BACKLOG)
+    return listeners
+
+
+def listen_for_metrics(settings: Settings, processes: int) -> list[socket.socket | None]:
+    """Return a socket for the metrics of each process; None for each if they are not wanted.
+
+    They have a port each, so that Prometheus reaches all of them: each counts for itself.
+
+    Raises:
+        CannotListen: An address is in use, is not this machine's, or is not valid.
+    """
+    first = settings.metrics_port
+    if first is None:
+        return [None] * processes
+    listeners: list[socket.socket | None] = []
+    with contextlib.ExitStack() as opened:
+        for number in range(processes):
+            port = first + number if first else 0
+            with _telling(settings.metrics_host, port):
+                family, address = _resolved(settings.metrics_host, port)
+                listener = opened.enter_context(_bound(family, address, is_shared=False))
+                listener.listen(METRICS_CONNECTIONS)
+                listeners.append(listener)
+        opened.pop_all()  # they stay open, since all could be
+    return listeners
+
+
+@contextlib.contextmanager
+def _telling(host: str, port: int) -> Iterator[None]:
+    """Say of an error in this context where nobody can listen."""
+    try:
+        yield
     except (OSError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or "that is not a valid address"
-        raise CannotListen(
-            f"Cannot listen on {settings.host} port {settings.port}: {reason}."
-        ) from error
-    return listeners
+        raise CannotListen(f"Cannot listen on {host} port {port}: {reason}.") from error
+
+
+def _resolved(host: str, port: int) -> tuple[socket.AddressFamily, Any]:
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    family, _, _, _, address = found[0]
+    return family, address
 
 
 def _bound(family: int, address: Any, *, is_shared: bool) -> socket.socket:
@@ -92,7 +155,11 @@ def _bound(family: int, address: Any, *, is_shared: bool) -> socket.socket:
     # All its connections inherit this. Without it, the kernel takes megabytes of a reply, and for
     # half a minute nobody can see whether a slow client reads any of it.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, _UNSENT_BYTES)
-    listener.bind(address)
+    try:
+        listener.bind(address)
+    except OSError:
+        listener.close()
+        raise
     return listener
 
 
@@ -107,11 +174,35 @@ async def run(app: ASGIApp, listener: socket.socket, settings: Settings) -> None
     sweeping.cancel()
 
 
+@contextlib.asynccontextmanager
+async def serving_metrics(app: ASGIApp, listener: socket.socket) -> AsyncIterator[None]:
+    """Serve metrics within this context, with the limits that clients have, but less of all."""
+    in_flight = InFlight(app, _METRICS_BYTES)
+    server = _SideServer(in_flight, listener, None, METRICS_CONNECTIONS)
+    server.config.timeout_graceful_shutdown = _METRICS_GRACE_SECONDS
+    sweeping = asyncio.create_task(_sweep(server, in_flight))
+    serving = asyncio.create_task(server.serve(sockets=[]))
+    try:
+        yield
+    finally:
+        server.should_exit = True
+        await serving
+        sweeping.cancel()
+
+
 class _Server(uvicorn.Server):
     """uvicorn's server, which accepts connections by `Doorway`."""
 
-    def __init__(self, app: InFlight, listener: socket.socket, tls: ssl.SSLContext | None) -> None:
+    def __init__(
+        self,
+        app: InFlight,
+        listener: socket.socket,
+        tls: ssl.SSLContext | None,
+        max_connections: int | None = None,
+    ) -> None:
+        """Serve on a socket; without a number, as many connections as files may be open."""
         super().__init__(uvicorn.Config(cast("Any", app), **SERVER_SETTINGS))
+        self._max_connections = max_connections
         self._listener = listener
         self._tls = tls
 
@@ -120,7 +211,7 @@ class _Server(uvicorn.Server):
         await super().startup(sockets)
         new = partial(Protocol, self.config, self.server_state, self.lifespan.state)
         connections = cast("set[Protocol]", self.server_state.connections)
-        max_connections = _room_for_connections()
+        max_connections = self._max_connections or _room_for_connections()
         self._doorway = Doorway(self._listener, new, connections, self._tls, max_connections)
         self._doorway.open()
 
@@ -128,6 +219,15 @@ class _Server(uvicorn.Server):
         """Accept the last connections, answer all requests, and end."""
         await self._doorway.close()
         await super().shutdown(sockets)
+
+
+class _SideServer(_Server):
+    """A server beside another one, which is told to stop by that one's end and not by signals."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave the signals to the other one."""
+        yield
 
 
 def _tls(settings: Settings) -> ssl.SSLContext | None:

@@ -6,7 +6,6 @@ import asyncio
 import multiprocessing
 import os
 import signal
-import socket
 import sys
 import time
 from collections.abc import Callable, Coroutine
@@ -18,10 +17,11 @@ import structlog
 import uvloop
 
 from feedkeep.errors import FeedkeepError
+from feedkeep.http.serving.listening import Sockets
 from feedkeep.logs import configure_logs
 from feedkeep.settings import Settings
 
-Serve: TypeAlias = Callable[[Settings, socket.socket], Coroutine[None, None, None]]
+Serve: TypeAlias = Callable[[Settings, Sockets], Coroutine[None, None, None]]
 """What a worker runs until it is told to stop. A function of a module: others cannot be pickled."""
 
 PAUSE_SECONDS = 1.0
@@ -37,13 +37,13 @@ _spawn = multiprocessing.get_context("spawn")
 
 
 class Workers:
-    """Runs a process for each listening socket."""
+    """Runs a process for each place to listen."""
 
-    def __init__(self, settings: Settings, listeners: list[socket.socket], serve: Serve) -> None:
+    def __init__(self, settings: Settings, listeners: list[Sockets], serve: Serve) -> None:
         self._settings = settings
         self._serve = serve
         self._listeners = listeners
-        self._workers: dict[socket.socket, SpawnProcess] = {}
+        self._workers: dict[Sockets, SpawnProcess] = {}
         self._is_stopping = False
 
     def run(self) -> None:
@@ -72,7 +72,7 @@ class Workers:
             time.sleep(PAUSE_SECONDS)
 
     def _start_what_is_missing(self) -> None:
-        """Start a worker for each socket that has none; its connections wait until then."""
+        """Start a worker for each place that has none; its connections wait until then."""
         for listener in self._listeners:
             if listener in self._workers or self._is_stopping:
                 continue
@@ -96,11 +96,11 @@ def _end(workers: list[SpawnProcess]) -> None:
         worker.kill()
 
 
-def _work(settings: Settings, listener: socket.socket, serve: Serve) -> None:
+def _work(settings: Settings, sockets: Sockets, serve: Serve) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # at Ctrl-C, the parent tells its workers to stop
     configure_logs(settings.log_level)
     try:
-        uvloop.run(_serve_while_wanted(serve(settings, listener)))
+        uvloop.run(_serve_while_wanted(serve(settings, sockets)))
     except FeedkeepError as error:
         _log.error("a worker cannot start", reason=str(error))
         sys.exit(1)

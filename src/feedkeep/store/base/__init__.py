@@ -11,7 +11,8 @@ from feedkeep.store.base.credentials import DecideTokens, Logins, Tokens
 from feedkeep.store.base.entries import MAX_DELETIONS, MAX_FORMER_STATES, Entries, ListHistory
 from feedkeep.store.base.feeds import Feeds
 from feedkeep.store.base.for_apps import DecideActions, DecideDocument, Documents, EpisodeActions
-from feedkeep.store.base.whole import Store, StoreSize
+from feedkeep.store.base.totals import SomeAccounts, SomeFeeds, Totals
+from feedkeep.store.base.whole import Files, Pool, Store, StoreSize, StoreState
 
 __all__ = [
     "MAX_DELETIONS",
@@ -28,10 +29,16 @@ __all__ = [
     "Entries",
     "EpisodeActions",
     "Feeds",
+    "Files",
     "ListHistory",
     "Logins",
+    "Pool",
+    "SomeAccounts",
+    "SomeFeeds",
     "Store",
     "StoreSize",
+    "StoreState",
     "Tokens",
+    "Totals",
     "anything_goes",
 ]

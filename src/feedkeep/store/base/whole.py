@@ -14,6 +14,7 @@ from feedkeep.store.base.credentials import Logins, Tokens
 from feedkeep.store.base.entries import Entries, ListHistory
 from feedkeep.store.base.feeds import Feeds
 from feedkeep.store.base.for_apps import Documents, EpisodeActions
+from feedkeep.store.base.totals import Totals
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,51 @@ class StoreSize:
     size_bytes: int
     is_backed_up_here: bool = False
     last_backup: Stamp | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """The files of a store.
+
+    Attributes:
+        data_bytes: The size of the database.
+        log_bytes: The size of its write-ahead log.
+        free_bytes: How much room is left beside them.
+    """
+
+    data_bytes: int
+    log_bytes: int
+    free_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """The connections of a store to its server.
+
+    Attributes:
+        busy: How many are in use.
+        idle: How many are open, and in nobody's use.
+        max_connections: How many there may be.
+    """
+
+    busy: int
+    idle: int
+    max_connections: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoreState:
+    """How a store is at this moment, as far as this process knows it without asking.
+
+    Attributes:
+        kind: What kind of database it is, such as "SQLite".
+        files: Its files, if it has some here.
+        pool: Its connections, if there are some.
+    """
+
+    kind: str
+    files: Files | None = None
+    pool: Pool | None = None
 
 
 class Store(Protocol):
@@ -68,6 +114,10 @@ class Store(Protocol):
     def tokens(self) -> Tokens:
         """Tokens and sessions."""
 
+    @property
+    def totals(self) -> Totals:
+        """How much is stored."""
+
     async def assert_ready(self) -> None:
         """Return if the store can read and write now.
 
@@ -77,6 +127,9 @@ class Store(Protocol):
 
     async def size(self) -> StoreSize:
         """Return what administrators want to know of it."""
+
+    def state(self) -> StoreState:
+        """Return how it is at this moment; it takes microseconds, in any thread."""
 
     async def damages(self) -> Sequence[str]:
         """Return a sentence for each fault that the database itself finds in its data."""

@@ -16,6 +16,8 @@ import structlog
 
 from feedkeep.errors import FeedkeepError, StoreUnavailable, StoreUnusable
 from feedkeep.model import T
+from feedkeep.recorder import Commits
+from feedkeep.store.base import Pool
 from feedkeep.store.batch import FailedBeforeCommit
 
 CONNECT_SECONDS = 3.0
@@ -140,14 +142,17 @@ class Connections:
             so that its settings have to be sent on to them.
     """
 
-    def __init__(self, url: str, max_connections: int) -> None:
+    def __init__(self, url: str, max_connections: int, commits: Commits | None = None) -> None:
         """Take a URL, as PostgreSQL's own programs do, and how many connections there may be.
+
+        `commits` counts commits, if it is given.
 
         Raises:
             StoreUnusable: It is not a valid URL.
         """
         self._hosts = _split_by_host(url)
         self._max_connections = max_connections
+        self._commits = commits
         self._keeps_statements = True
         self._pool: asyncpg.Pool = self._new_pool()
         self._retiring: asyncio.Task[None] | None = None
@@ -166,6 +171,11 @@ class Connections:
                     await self._retiring
         except TimeoutError:
             self._pool.terminate()
+
+    def pool(self) -> Pool:
+        """Return how many connections there are, and how many of them are in use."""
+        size, idle = self._pool.get_size(), self._pool.get_idle_size()
+        return Pool(size - idle, idle, self._max_connections)
 
     async def fetch(self, statement: str, *arguments: Any) -> list[asyncpg.Record]:
         """Read with one statement.
@@ -206,7 +216,8 @@ class Connections:
         async with self._borrowed() as connection:
             await connection.execute(begin)
             value = await work(connection)
-            await _commit(connection, commit_seconds)
+            with self._commits.count() if self._commits else contextlib.nullcontext():
+                await _commit(connection, commit_seconds)
         return value
 
     @asynccontextmanager

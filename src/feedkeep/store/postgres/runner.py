@@ -10,6 +10,7 @@ from typing import Any, TypeAlias, TypeVar
 import asyncpg
 
 from feedkeep.model import AccountId, T
+from feedkeep.recorder import Recorder
 from feedkeep.store import batch
 from feedkeep.store.batch import Batcher, FailedBeforeCommit, Outcome
 from feedkeep.store.postgres.connections import CLOSE_SECONDS, Connections
@@ -34,12 +35,18 @@ class Runner:
     """
 
     def __init__(
-        self, connections: Connections, max_connections: int, *, is_distributed: bool
+        self,
+        connections: Connections,
+        max_connections: int,
+        *,
+        is_distributed: bool,
+        recorder: Recorder | None = None,
     ) -> None:
-        """Use a database that has been brought up to date."""
+        """Use a database that has been brought up to date; `recorder` counts batches."""
         self.shape = Shape(is_distributed)
         self.connections = connections
         self.max_connections = max_connections
+        self._recorder = recorder
         self._batchers: list[Batcher[Any, Any]] = []
         # Half of the connections stay free for look-ups by key: they must not wait for long lists.
         self._may_scan = asyncio.Semaphore(max(1, max_connections // 2))
@@ -64,7 +71,10 @@ class Runner:
         weigh: Callable[[J], int] = lambda _: 1,
     ) -> Batcher[J, T]:
         """Return a batcher for concurrent reads of one kind, which is closed with the runner."""
-        joined = batch.reader(lambda wanted: read(self.connections, wanted), max_weight, weigh)
+        batches = self._recorder.reads if self._recorder else None
+        joined = batch.reader(
+            lambda wanted: read(self.connections, wanted), max_weight, weigh, batches
+        )
         self._batchers.append(joined)
         return joined
 
@@ -75,7 +85,8 @@ class Runner:
         weigh: Callable[[J], int],
     ) -> Batcher[J, Any]:
         """Return a batcher for concurrent writes of one kind, which is closed with the runner."""
-        joined: Batcher[J, Any] = Batcher(run, max_weight, weigh)
+        batches = self._recorder.writes if self._recorder else None
+        joined: Batcher[J, Any] = Batcher(run, max_weight, weigh, batches)
         self._batchers.append(joined)
         return joined
 

@@ -9,7 +9,8 @@ from typing import Self
 
 from feedkeep.errors import StoreUnavailable, StoreUnusable
 from feedkeep.model import Now, Records
-from feedkeep.store.base import Check, StoreSize
+from feedkeep.recorder import Recorder
+from feedkeep.store.base import Check, StoreSize, StoreState
 from feedkeep.store.batch import FailedBeforeCommit
 from feedkeep.store.postgres import archive, migration
 from feedkeep.store.postgres.accounts import PostgresAccounts
@@ -23,6 +24,9 @@ from feedkeep.store.postgres.history import PostgresHistory
 from feedkeep.store.postgres.logins import PostgresLogins
 from feedkeep.store.postgres.runner import Runner, repeated
 from feedkeep.store.postgres.tokens import PostgresTokens
+from feedkeep.store.postgres.totals import PostgresTotals
+
+_KIND = "PostgreSQL"
 
 READY_SECONDS = 3.0
 """How long PostgreSQL may take to show that it takes writes."""
@@ -60,6 +64,7 @@ class PostgresStore:
         self.logins = PostgresLogins(runner)
         self.accounts = PostgresAccounts(runner)
         self.tokens = PostgresTokens(runner)
+        self.totals = PostgresTotals(runner)
 
     @classmethod
     async def open(
@@ -70,17 +75,19 @@ class PostgresStore:
         *,
         one_account: bool = False,
         may_create: bool = True,
+        recorder: Recorder | None = None,
     ) -> Self:
         """Open the database; create feedkeep's tables in it, or bring them up to date, first.
 
         With `one_account`, each statement is of one account even if Citus splits no table.
+        `recorder` counts batches and commits, if it is given.
 
         Raises:
             StoreUnusable: The database is not feedkeep's, is newer than this program, or is empty
                 although `may_create` is False; or the URL is not valid.
             StoreUnavailable: It cannot be reached.
         """
-        connections = Connections(url, max_connections)
+        connections = Connections(url, max_connections, recorder.commits if recorder else None)
         await connections.open()
         try:
             is_distributed = await repeated(lambda: _prepare(connections, may_create))
@@ -89,7 +96,8 @@ class PostgresStore:
             raise
         connections.is_distributed = is_distributed
         is_split = is_distributed or one_account
-        return cls(Runner(connections, max_connections, is_distributed=is_split), now)
+        runner = Runner(connections, max_connections, is_distributed=is_split, recorder=recorder)
+        return cls(runner, now)
 
     async def assert_ready(self) -> None:
         try:
@@ -100,7 +108,10 @@ class PostgresStore:
 
     async def size(self) -> StoreSize:
         [(size_bytes,)] = await self._runner.connections.fetch(_SIZE)
-        return StoreSize("PostgreSQL", size_bytes)
+        return StoreSize(_KIND, size_bytes)
+
+    def state(self) -> StoreState:
+        return StoreState(_KIND, pool=self._runner.connections.pool())
 
     async def damages(self) -> Sequence[str]:
         return await self._runner.scan(_damages)

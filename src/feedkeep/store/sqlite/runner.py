@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 from types import GeneratorType
 from typing import Any, TypeAlias
@@ -15,6 +15,8 @@ import apsw
 
 from feedkeep.errors import FeedkeepError, StoreDamaged, StoreUnavailable
 from feedkeep.model import T
+from feedkeep.recorder import Recorder
+from feedkeep.store.base import Files
 from feedkeep.store.batch import Batcher, Done, FailedBeforeCommit, Outcome, reader
 from feedkeep.store.sqlite.connection import (
     READER_PATIENCE_SECONDS,
@@ -55,10 +57,11 @@ class Runner:
     threads of its own: commits, and reads of long lists, so that these delay no other request.
     """
 
-    def __init__(self, path: Path, lock_descriptor: int) -> None:
+    def __init__(self, path: Path, lock_descriptor: int, recorder: Recorder | None = None) -> None:
         """Open a file that `prepare` has brought up to date.
 
-        `lock_descriptor` holds its lock, which is closed with the file.
+        `lock_descriptor` holds its lock, which is closed with the file. `recorder` counts batches
+        and commits, if it is given.
         """
         self._path = path
         self._lock_descriptor = lock_descriptor
@@ -71,8 +74,13 @@ class Runner:
             self._reader = connect(path, READER_PATIENCE_SECONDS)
         self._place = Place(path)
         self._translating = _InPlace(self._place)
-        self._reads = reader(self._read_batch, MAX_JOBS_IN_A_BATCH)
-        self._writes: Batcher[Job[Any], Any] = Batcher(self._run_batch, MAX_JOBS_IN_A_BATCH)
+        self._commits = recorder.commits if recorder else None
+        self._reads = reader(
+            self._read_batch, MAX_JOBS_IN_A_BATCH, batches=recorder.reads if recorder else None
+        )
+        self._writes: Batcher[Job[Any], Any] = Batcher(
+            self._run_batch, MAX_JOBS_IN_A_BATCH, batches=recorder.writes if recorder else None
+        )
 
     async def write(self, job: Job[T]) -> T:
         """Run a job in a transaction; return its value once the commit is durable."""
@@ -135,10 +143,11 @@ class Runner:
         """The file."""
         return self._path
 
-    def size_bytes(self) -> int:
-        """Return how much the file takes, with its write-ahead log."""
-        log = self._path.with_name(f"{self._path.name}-wal")
-        return sum(file.stat().st_size for file in (self._path, log) if file.exists())
+    def files(self) -> Files:
+        """Return how much the file and its write-ahead log take, and how much room is left."""
+        data = self._path.resolve()  # SQLite puts the log beside the file that a link leads to
+        log = data.with_name(f"{data.name}-wal")
+        return Files(_size_of(data), _size_of(log), _room_in(data.parent))
 
     def assert_undamaged(self) -> None:
         """Return if no damage was noticed since the start.
@@ -180,7 +189,8 @@ class Runner:
             await self._on_writers_thread(lambda: self._writer.execute("BEGIN IMMEDIATE"))
             try:
                 outcomes = await self._run_jobs(jobs)
-                await self._on_writers_thread(self._commit)
+                with self._commits.count() if self._commits else nullcontext():
+                    await self._on_writers_thread(self._commit)
             except BaseException:
                 roll_back(self._writer)
                 raise
@@ -232,3 +242,16 @@ class Runner:
     def _close_writer(self) -> None:
         self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         self._writer.close()
+
+
+def _size_of(file: Path) -> int:
+    with suppress(OSError):  # it may be gone
+        return file.stat().st_size
+    return 0
+
+
+def _room_in(folder: Path) -> int:
+    with suppress(OSError):
+        space = os.statvfs(folder)
+        return space.f_bavail * space.f_frsize
+    return 0

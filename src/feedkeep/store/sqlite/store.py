@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Self
 
 from feedkeep.model import Now, Records
-from feedkeep.store.base import Check, StoreSize
+from feedkeep.recorder import Recorder
+from feedkeep.store.base import Check, StoreSize, StoreState
 from feedkeep.store.sqlite import archive, lock
 from feedkeep.store.sqlite.accounts import SqliteAccounts
 from feedkeep.store.sqlite.archive import SqliteArchive
@@ -24,6 +25,9 @@ from feedkeep.store.sqlite.history import SqliteHistory
 from feedkeep.store.sqlite.logins import SqliteLogins
 from feedkeep.store.sqlite.runner import Runner
 from feedkeep.store.sqlite.tokens import SqliteTokens
+from feedkeep.store.sqlite.totals import SqliteTotals
+
+_KIND = "SQLite"
 
 
 class SqliteStore:
@@ -40,10 +44,15 @@ class SqliteStore:
         self.logins = SqliteLogins(runner)
         self.accounts = SqliteAccounts(runner)
         self.tokens = SqliteTokens(runner)
+        self.totals = SqliteTotals(runner)
 
     @classmethod
-    async def open(cls, path: Path, now: Now, *, may_create: bool = True) -> Self:
+    async def open(
+        cls, path: Path, now: Now, *, may_create: bool = True, recorder: Recorder | None = None
+    ) -> Self:
         """Open the file; create it, or bring it up to date, first.
+
+        `recorder` counts batches and commits, if it is given.
 
         Raises:
             StoreUnusable: It cannot be opened, is not feedkeep's, is newer than this program, is
@@ -55,7 +64,7 @@ class SqliteStore:
         lock_descriptor = lock.use(path)
         try:
             await asyncio.to_thread(prepare, path)
-            return cls(Runner(path, lock_descriptor), now)
+            return cls(Runner(path, lock_descriptor, recorder), now)
         except BaseException:
             os.close(lock_descriptor)
             raise
@@ -71,7 +80,12 @@ class SqliteStore:
         )
 
     async def size(self) -> StoreSize:
-        return StoreSize("SQLite", self._runner.size_bytes(), True, last_backup(self._runner.path))
+        files = self._runner.files()
+        size_bytes = files.data_bytes + files.log_bytes
+        return StoreSize(_KIND, size_bytes, True, last_backup(self._runner.path))
+
+    def state(self) -> StoreState:
+        return StoreState(_KIND, files=self._runner.files())
 
     async def damages(self) -> Sequence[str]:
         return await self._runner.scan(damages)

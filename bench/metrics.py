@@ -1,0 +1,195 @@
+"""What metrics cost: a GET with them beside one without, in turn, and the page that is read."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import random
+import re
+import time
+from collections.abc import Callable
+from contextlib import AsyncExitStack, ExitStack
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import httpx
+import msgspec
+from starlette.types import Message
+
+from bench.cases import GET
+from bench.data import Population
+from bench.subjects import Subject, feedkeep
+from bench.throughput import WARM_UP_SECONDS
+from bench.wrk import load
+from feedkeep.assembly import open_service
+from feedkeep.edges import edges
+from feedkeep.http.application import Application
+from feedkeep.http.serving.in_flight import InFlight
+from feedkeep.model import Author, CredentialKind
+from feedkeep.recorder import Recorder
+from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.rules.subscriptions import want
+from feedkeep.settings import Settings
+
+GOAL = 1.02
+_ROUNDS_MORE = 8
+_SHORTER_BY = 4
+"""More and shorter rounds than elsewhere: two per cent are less than what other work changes."""
+
+_PAGES, _SHARED_SECONDS = 9, 1.1
+_AT_ONCE, _TIMES, _PARTS = 32, 10, 40
+"""In the application alone: so many requests at once, so often in a part, so many parts a round."""
+
+_URL = "https://feeds.example/rss"
+
+
+class Added(msgspec.Struct, frozen=True):
+    """What is added to the processor time of a GET, in microseconds.
+
+    Attributes:
+        by_metrics: By metrics.
+        by_nothing: By a second application without metrics: how far two can be told apart at all.
+    """
+
+    by_metrics: float
+    by_nothing: float
+
+
+class Whole(msgspec.Struct, frozen=True):
+    """The processor time of a GET in a whole process.
+
+    Attributes:
+        without_us: Without metrics, in microseconds.
+        ratios: For each round, with metrics for one without.
+        same: The same of two processes without metrics.
+        page_ms: That of the page that is read, in milliseconds.
+    """
+
+    without_us: float
+    ratios: list[float]
+    same: list[float]
+    page_ms: float
+
+
+def measure(new_database: Callable[[], str], folder: Path, rounds: int, seconds: float) -> Whole:
+    """Measure whole processes, on databases with the same content."""
+    population = Population(1_000, 100)
+    sample = population.write_sample(folder / "sample")
+    with ExitStack() as stack:
+
+        def started(name: str, port: str | None) -> Subject:
+            database = new_database()
+            asyncio.run(population.fill(database))
+            return stack.enter_context(feedkeep(name, database, metrics_port=port))
+
+        without, again, told = started("off", None), started("off", None), started("on", "0")
+        used: dict[Subject, list[float]] = {without: [], again: [], told: []}
+        for subject in used:
+            load(subject.url, GET.load, sample, GET.connections, WARM_UP_SECONDS)
+        for _ in range(rounds * _ROUNDS_MORE):
+            for subject in random.sample(list(used), len(used)):
+                before = subject.cpu_seconds_of_threads()
+                length = seconds / _SHORTER_BY
+                run = load(subject.url, GET.load, sample, GET.connections, length)
+                after = subject.cpu_seconds_of_threads()
+                used[subject].append((after - before) / run.requests * 1e6)
+        return Whole(
+            median(used[without]),
+            _ratios(used[told], used[without]),
+            _ratios(used[again], used[without]),
+            _page_ms(told),
+        )
+
+
+async def measure_application(folder: Path, rounds: int) -> Added:
+    """Measure the application with its store in this process, where nothing else is in between."""
+    async with AsyncExitStack() as stack:
+
+        async def application(name: str, recorder: Recorder | None) -> tuple[InFlight, Any]:
+            settings = Settings(database=f"sqlite:///{folder}/{name}.db")
+            service = await stack.enter_async_context(open_service(settings, recorder=recorder))
+            account = await service.accounts.create("anna", None)
+            token = await service.tokens.create(account.name, "bench", None)
+            author = Author(CredentialKind.TOKEN, None, "", "", "")
+            await service.subscriptions.add(account.id, [want(_URL, None)], author)
+            made = Application(edges(service, settings), settings, recorder)
+            return InFlight(made, settings.max_in_flight_bytes), token.text
+
+        all_three = [
+            await application("without", None),
+            await application("again", None),
+            await application("told", Recorder()),
+        ]
+        used: list[list[float]] = [[], [], []]
+        for one in all_three:
+            await _get_often(*one)
+        gc.freeze()
+        for _ in range(rounds * _PARTS):
+            for number in random.sample(range(3), 3):
+                used[number].append(await _get_often(*all_three[number]))
+        gc.unfreeze()
+        without, again, told = used
+        return Added(
+            median(more - less for more, less in zip(told, without, strict=True)),
+            median(more - less for more, less in zip(again, without, strict=True)),
+        )
+
+
+async def _get_often(application: InFlight, token: str) -> float:
+    """Return how many microseconds of the processor a GET takes."""
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(_: Message) -> None:
+        """Throw it away."""
+
+    async def get() -> None:
+        scope = {
+            "type": "http",
+            "method": "GET",
+            "path": f"/subscriptions/{parse_feed_url(_URL).guid}",
+            "query_string": b"",
+            "headers": [(b"host", b"x"), (b"authorization", f"Bearer {token}".encode())],
+            "scheme": "http",
+            "server": ("127.0.0.1", 80),
+            "client": ("127.0.0.1", 80),
+        }
+        await application(scope, receive, send)
+
+    begun = time.thread_time()
+    for _ in range(_TIMES):
+        await asyncio.gather(*(get() for _ in range(_AT_ONCE)))
+    return (time.thread_time() - begun) / (_TIMES * _AT_ONCE) * 1e6
+
+
+def _ratios(ones: list[float], others: list[float]) -> list[float]:
+    return [one / other for one, other in zip(ones, others, strict=True)]
+
+
+def _page_ms(told: Subject) -> float:
+    """Return the processor time of a page; those of one second would be one page."""
+    found = re.search(r"http://\S+/metrics", told.told)
+    assert found is not None
+    used = []
+    for _ in range(_PAGES):
+        time.sleep(_SHARED_SECONDS)
+        before = told.cpu_seconds_of_threads()
+        httpx.get(found[0]).raise_for_status()
+        used.append((told.cpu_seconds_of_threads() - before) * 1e3)
+    return median(used)
+
+
+def table(added: Added, whole: Whole) -> str:
+    """Return the results in words."""
+    ordered = sorted(whole.ratios)
+    lower, upper = ordered[len(ordered) // 4], ordered[-1 - len(ordered) // 4]
+    part = added.by_metrics / whole.without_us
+    return (
+        f"Metrics add {added.by_metrics:.2f} µs to a GET (nothing adds {added.by_nothing:.2f} µs),"
+        f" which takes {whole.without_us:.0f} µs: {part:.1%}; the goal is {GOAL - 1:.0%}.\n"
+        f"Whole processes in turn: {median(whole.ratios):.3f} ({lower:.3f} to {upper:.3f} for the"
+        f" middle half); two without metrics: {median(whole.same):.3f}.\n"
+        f"The page that Prometheus reads takes {whole.page_ms:.1f} ms.\n"
+    )

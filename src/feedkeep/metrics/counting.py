@@ -1,0 +1,98 @@
+"""Counting what is stored, in small steps, round and round.
+
+To count millions of rows whenever somebody asks would cost more than all else that is asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Self
+
+import structlog
+
+from feedkeep.errors import StoreUnavailable
+from feedkeep.model import AccountId, FeedHealth, Guid, Now, Purpose
+from feedkeep.store.base import Store
+
+ROWS_IN_A_STEP = 500
+SECONDS_BETWEEN_STEPS = 0.2
+SECONDS_BETWEEN_ROUNDS = 60.0
+
+_BEFORE_ALL_FEEDS = Guid("00000000-0000-0000-0000-000000000000")
+
+_log: structlog.stdlib.BoundLogger = structlog.get_logger()
+
+
+@dataclass(slots=True)
+class Counted:
+    """What a round has counted.
+
+    Attributes:
+        accounts: How many accounts there are.
+        former_states: How many former states all their lists have.
+        sessions: How many sessions there are that have not ended, by purpose.
+        feeds: How many feeds there are of each health.
+    """
+
+    accounts: int = 0
+    former_states: int = 0
+    sessions: Counter[Purpose] = field(default_factory=Counter)
+    feeds: Counter[FeedHealth] = field(default_factory=Counter)
+
+
+class Counting:
+    """Goes round all accounts and all feeds from entering to leaving.
+
+    Attributes:
+        last: What the last whole round counted; None before that.
+    """
+
+    def __init__(self, store: Store, now: Now) -> None:
+        self._store = store
+        self._now = now
+        self.last: Counted | None = None
+
+    async def __aenter__(self) -> Self:
+        """Begin."""
+        self._task = asyncio.create_task(self._go_round())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """End it."""
+        self._task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await self._task
+
+    async def count(self) -> Counted:
+        """Return how much is stored, after one round."""
+        counted = Counted()
+        after = AccountId(0)
+        while True:
+            accounts = await self._store.totals.of_accounts(after, ROWS_IN_A_STEP, self._now())
+            if accounts is None:
+                break
+            after = accounts.last
+            counted.accounts += accounts.accounts
+            counted.former_states += accounts.former_states
+            counted.sessions.update(accounts.sessions)
+            await asyncio.sleep(SECONDS_BETWEEN_STEPS)
+        after_feed = _BEFORE_ALL_FEEDS
+        while True:
+            feeds = await self._store.totals.of_feeds(after_feed, ROWS_IN_A_STEP)
+            if feeds is None:
+                break
+            after_feed = feeds.last
+            counted.feeds.update(feeds.health)
+            await asyncio.sleep(SECONDS_BETWEEN_STEPS)
+        return counted
+
+    async def _go_round(self) -> None:
+        while True:
+            try:
+                self.last = await self.count()
+            except StoreUnavailable as error:
+                _log.warning("what is stored cannot be counted for now", reason=str(error))
+            await asyncio.sleep(SECONDS_BETWEEN_ROUNDS)

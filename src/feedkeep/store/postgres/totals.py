@@ -1,0 +1,58 @@
+"""How much is stored in PostgreSQL."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from feedkeep.model import AccountId, FeedHealth, Guid, Purpose, Stamp
+from feedkeep.store.base import SomeAccounts, SomeFeeds
+from feedkeep.store.postgres.connections import Connections
+from feedkeep.store.postgres.runner import Runner
+
+_ACCOUNTS = """
+SELECT a.account_id, a.former_count FROM feedkeep.account a
+WHERE a.account_id > $1 ORDER BY a.account_id LIMIT $2
+"""
+_SESSIONS = """
+SELECT t.purpose, count(*) FROM feedkeep.token t
+WHERE t.account_id > $1 AND t.account_id <= $2 AND t.is_session AND t.revoked IS NULL
+AND (t.expires IS NULL OR t.expires > $3) GROUP BY t.purpose
+"""
+_FEEDS = """
+SELECT f.guid, f.failing IS NOT NULL, f.known IS NULL FROM feedkeep.feed f
+WHERE f.guid > $1 ORDER BY f.guid LIMIT $2
+"""
+LOOKS = (_ACCOUNTS, _SESSIONS, _FEEDS)
+"""The statements: each reads rows of all machines, and changes nothing."""
+
+
+class PostgresTotals:
+    """Counts rows of the tables `account`, `token` and `feed`."""
+
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
+
+    async def of_accounts(self, after: AccountId, limit: int, now: Stamp) -> SomeAccounts | None:
+        async def count(connections: Connections) -> SomeAccounts | None:
+            accounts = await connections.fetch(_ACCOUNTS, after, limit)
+            if not accounts:
+                return None
+            last = AccountId(accounts[-1][0])
+            rows = await connections.fetch(_SESSIONS, after, last, now)
+            sessions = {Purpose(purpose): number for purpose, number in rows}
+            return SomeAccounts(last, len(accounts), sum(row[1] for row in accounts), sessions)
+
+        return await self._runner.scan(count)
+
+    async def of_feeds(self, after: Guid, limit: int) -> SomeFeeds | None:
+        rows = await self._runner.scan(lambda connections: connections.fetch(_FEEDS, after, limit))
+        if not rows:
+            return None
+        health = Counter(_health(is_failing=row[1], is_unknown=row[2]) for row in rows)
+        return SomeFeeds(Guid(str(rows[-1][0])), health)
+
+
+def _health(*, is_failing: bool, is_unknown: bool) -> FeedHealth:
+    if is_failing:
+        return FeedHealth.FAILING
+    return FeedHealth.NEW if is_unknown else FeedHealth.READ

@@ -1,0 +1,43 @@
+"""Services whose metrics are on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from feedkeep_process import FeedkeepProcess
+from postgres_server import drop_database, new_database
+from told_metrics import Scrape, metrics_urls, once_counted, some_traffic
+
+
+@pytest.fixture
+def told(tmp_path: Path) -> Iterator[FeedkeepProcess]:
+    """A service on SQLite with metrics, of the test's own."""
+    with FeedkeepProcess(tmp_path, metrics_port="0", trusted_proxies="127.0.0.1") as process:
+        yield process
+
+
+@pytest.fixture
+def told_by_two(tmp_path: Path, postgres: str) -> Iterator[FeedkeepProcess]:
+    """Two processes on PostgreSQL with metrics, of the test's own."""
+    database = new_database(postgres)
+    process = FeedkeepProcess(tmp_path, database, workers="2", metrics_port="0")
+    with process:
+        process.wait_for_workers(2)
+        yield process
+    drop_database(postgres, database)
+
+
+@pytest.fixture
+def of_sqlite(told: FeedkeepProcess) -> Scrape:
+    """What a service on SQLite tells after some traffic, once it has counted what is stored."""
+    some_traffic(told)
+    return once_counted(metrics_urls(told)[0])
+
+
+@pytest.fixture
+def of_postgres(told_by_two: FeedkeepProcess) -> Scrape:
+    """The same of the first one of two processes on PostgreSQL."""
+    some_traffic(told_by_two)
+    return once_counted(metrics_urls(told_by_two)[0])

@@ -1,0 +1,193 @@
+"""Counting: what is counted of requests, batches and commits, and that nothing else is."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from itertools import count
+from pathlib import Path
+
+import apsw
+import asyncpg
+import pytest
+from stores import database
+
+from feedkeep import wall_clock
+from feedkeep.errors import StoreUnavailable
+from feedkeep.model import Account, AccountId, Decision, Snapshot
+from feedkeep.recorder import REQUEST_SECONDS, Batches, Commits, Distribution, Recorder
+from feedkeep.store import batch
+from feedkeep.store.base import Pool, Store
+from feedkeep.store.batch import Batcher, Done, Outcome
+from feedkeep.store.postgres import PostgresStore
+from feedkeep.store.sqlite import SqliteStore
+
+__all__ = ["database"]
+
+
+def test_a_value_is_counted_in_the_first_range_that_holds_it() -> None:
+    seen = Distribution((1, 2, 4))
+    for value in (0, 1, 1.5, 2, 4, 4.1, 99):
+        seen.add(value)
+    assert seen.counts == [2, 2, 1, 2]
+    assert (seen.count, seen.total) == (7, pytest.approx(111.6))
+    seen.merge(seen)
+    assert (seen.counts, seen.count) == ([4, 4, 2, 4], 14)
+
+
+def test_requests_are_counted_by_what_is_known_before_they_come() -> None:
+    recorder = Recorder()
+    for method in ("GET", "GET", "BREW", "PROPFIND"):
+        recorder.request(None, method, 404, 0.0005)
+    recorder.request("/livez", "GET", 200, 99)
+    assert {key: seen.count for key, seen in recorder.requests.items()} == {
+        ("none", "GET", 404): 2,
+        ("none", "other", 404): 2,
+        ("/livez", "GET", 200): 1,
+    }
+    assert recorder.requests["/livez", "GET", 200].counts == [0] * len(REQUEST_SECONDS) + [1]
+
+
+def test_a_batch_is_counted_with_its_jobs_and_the_wait_of_the_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    batches = Batches()
+    clock = count()
+    monkeypatch.setattr(batch.time, "perf_counter", lambda: next(clock))
+
+    async def run(jobs: Sequence[int]) -> Sequence[Outcome[int]]:
+        await asyncio.sleep(0)
+        return [Done(job) for job in jobs]
+
+    async def work() -> None:
+        batcher: Batcher[int, int] = Batcher(run, 3, batches=batches)
+        await asyncio.gather(*(batcher.submit(number) for number in range(4)))
+
+    asyncio.run(work())
+    assert (batches.jobs.count, batches.jobs.total) == (2, 4)
+    # The jobs came at 0, 1, 2 and 3, and their batches began at 4 and 5.
+    assert (batches.waits.count, batches.waits.total) == (2, (4 - 0) + (5 - 3))
+
+
+def test_a_commit_counts_as_done_or_as_failed() -> None:
+    commits = Commits()
+    with commits.count():
+        pass
+    with pytest.raises(asyncio.CancelledError), commits.count():
+        raise asyncio.CancelledError
+    assert (commits.done.count, commits.failed) == (1, 1)
+
+
+def nothing(given: Snapshot) -> Decision[None]:
+    return Decision(None, [], [], given.last_stamp, given.counts)
+
+
+async def create(store: Store, number: int) -> None:
+    account = Account(AccountId(number), f"user{number}", None, False, 0)
+    await store.accounts.create(account, account.name)
+
+
+def test_sqlite_counts_its_batches_and_commits(tmp_path: Path) -> None:
+    recorder = Recorder()
+
+    async def work() -> None:
+        path = tmp_path / "feedkeep.db"
+        store = await SqliteStore.open(path, wall_clock.now, recorder=recorder)
+        try:
+            await asyncio.gather(*(create(store, number) for number in range(1, 4)))
+            assert (recorder.writes.jobs.count, recorder.writes.jobs.total) == (1, 3)
+            assert (recorder.commits.done.count, recorder.commits.failed) == (1, 0)
+            await store.tokens.find(AccountId(1), b"\0" * 32)
+            assert recorder.reads.jobs.count == 1
+
+            def refuse() -> bool:
+                raise apsw.IOError("the disk is gone")
+
+            store._runner._writer.set_commit_hook(refuse)
+            with pytest.raises(StoreUnavailable):
+                await create(store, 9)
+            assert (recorder.commits.done.count, recorder.commits.failed) == (1, 1)
+            store._runner._writer.set_commit_hook(None)
+        finally:
+            await store.close()
+
+    asyncio.run(work())
+
+
+def test_a_file_that_is_gone_has_no_size(tmp_path: Path) -> None:
+    async def work() -> None:
+        folder = tmp_path / "folder"
+        folder.mkdir()
+        store = await SqliteStore.open(folder / "feedkeep.db", wall_clock.now)
+        files = store.state().files
+        assert files is not None
+        assert min(files.data_bytes, files.free_bytes) > 0
+        folder.rename(tmp_path / "elsewhere")
+        gone = store.state().files
+        assert gone is not None
+        assert (gone.data_bytes, gone.log_bytes, gone.free_bytes) == (0, 0, 0)
+        (tmp_path / "elsewhere").rename(folder)
+        await store.close()
+
+    asyncio.run(work())
+
+
+def test_a_link_to_the_file_has_the_size_of_the_file_and_its_log(tmp_path: Path) -> None:
+    async def work() -> None:
+        (tmp_path / "data").mkdir()
+        link = tmp_path / "feedkeep.db"
+        link.symlink_to(tmp_path / "data" / "real.db")
+        store = await SqliteStore.open(link, wall_clock.now)
+        await create(store, 1)
+        files = store.state().files
+        assert files is not None
+        assert files.data_bytes == (tmp_path / "data" / "real.db").stat().st_size > 0
+        assert files.log_bytes == (tmp_path / "data" / "real.db-wal").stat().st_size > 0
+        await store.close()
+
+    asyncio.run(work())
+
+
+def on_postgres(url: str, work: Callable[[PostgresStore, Recorder], Awaitable[None]]) -> None:
+    async def go() -> None:
+        recorder = Recorder()
+        store = await PostgresStore.open(url, 3, wall_clock.now, recorder=recorder)
+        try:
+            await work(store, recorder)
+        finally:
+            await store.close()
+
+    asyncio.run(go())
+
+
+def test_postgres_counts_its_batches_and_commits(database: str) -> None:
+    async def work(store: PostgresStore, recorder: Recorder) -> None:
+        before = recorder.commits.done.count
+        await create(store, 1)
+        assert recorder.commits.done.count == before + 1
+        await asyncio.gather(*(store.tokens.find(AccountId(1), b"\0" * 32) for _ in range(3)))
+        assert (recorder.reads.jobs.count, recorder.reads.jobs.total) == (1, 3)
+        await store.entries.change(AccountId(1), [], nothing)
+        assert (recorder.writes.jobs.count, recorder.writes.jobs.total) == (1, 1)
+
+        async def swallow(connection: asyncpg.Connection) -> None:
+            with pytest.raises(asyncpg.PostgresSyntaxError):
+                await connection.execute("no statement")
+
+        with pytest.raises(StoreUnavailable):
+            await store._runner.connections.transact(swallow)
+        assert recorder.commits.failed == 1
+
+    on_postgres(database, work)
+
+
+def test_the_pool_says_how_many_connections_are_in_use(database: str) -> None:
+    async def work(store: PostgresStore, _: Recorder) -> None:
+        await create(store, 1)
+        assert store.state().pool == Pool(0, 1, 3)
+        connections = store._runner.connections
+        async with connections.reading(), connections.reading():
+            assert store.state().pool == Pool(2, 0, 3)
+        assert store.state().pool == Pool(0, 2, 3)
+
+    on_postgres(database, work)
