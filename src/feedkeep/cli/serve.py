@@ -214,7 +214,8 @@ async def _introduce(
             await _make_first(service, chosen.admin_name, chosen.admin_password)
         has_accounts = await service.accounts.are_there()
         if not has_accounts and setup is None:
-            say(f"Your account: {addresses.base}/sign-up/{first_secret} (open this link; it works once)")
+            link = f"{addresses.base}/sign-up/{first_secret}"
+            say(f"Your account: {link} (open this link; it works once)")
         elif has_accounts:
             say(f"Your feeds: {addresses.base}")
         say(f"Database:  {shown(chosen.database)}")
