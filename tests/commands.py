@@ -74,7 +74,7 @@ class _ForkedWorker(ForkProcess):
     def run(self) -> None:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_DFL)
-        _settings, listener, _serve = self._args
+        _settings, listener, *_others = self._args
         nothing = os.open(os.devnull, os.O_RDWR)
         for number in _listening_sockets() - {listener.fileno()}:
             os.dup2(nothing, number)

@@ -7,6 +7,7 @@ import os
 import secrets
 import signal
 import socket
+from collections.abc import Callable
 from functools import partial
 from typing import Annotated
 
@@ -21,6 +22,7 @@ from feedkeep.http.application import Application
 from feedkeep.http.serving import listen, run
 from feedkeep.http.serving.workers import Workers
 from feedkeep.logs import configure_logs
+from feedkeep.notify import Signs, notify, watchdog_seconds
 from feedkeep.settings import Settings, check_workers, own_url, shown
 
 EXAMPLE_FEED = "https://podnews.net/rss"
@@ -138,9 +140,9 @@ def serve(
     uvloop.run(_introduce(chosen, listening, setup, first_secret))
     serving = partial(_serve, first_secret)
     if chosen.workers > 1:
-        Workers(chosen, listeners, serving).run()
+        Workers(chosen, listeners, serving, notify, watchdog_seconds()).run()
     else:
-        uvloop.run(serving(chosen, listeners[0]))
+        uvloop.run(serving(chosen, listeners[0], notify, watchdog_seconds()))
 
 
 def _end_before_serving(*_: object) -> None:
@@ -148,12 +150,19 @@ def _end_before_serving(*_: object) -> None:
     os._exit(0)
 
 
-async def _serve(first_secret: str, chosen: Settings, listener: socket.socket) -> None:
+async def _serve(
+    first_secret: str,
+    chosen: Settings,
+    listener: socket.socket,
+    tell: Callable[[str], None],
+    alive_each_seconds: float | None,
+) -> None:
     async with open_service(chosen) as service:
         service.forgetting.start()
         async with keeper(service, chosen):
             routes = edges(service, chosen, first_secret)
-            await run(Application(routes, chosen), listener, chosen)
+            signs = Signs(tell, alive_each_seconds, service.assert_ready)
+            await run(Application(routes, chosen), listener, chosen, signs)
 
 
 async def _introduce(
