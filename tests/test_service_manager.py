@@ -91,6 +91,13 @@ def until_not_ready(process: FeedkeepProcess) -> None:
         time.sleep(0.02)
 
 
+def hold(pid: int) -> None:
+    """Stop a process for a while; it does nothing more once this returns (proc(5))."""
+    os.kill(pid, signal.SIGSTOP)
+    while Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "T":
+        time.sleep(0.001)
+
+
 def test_it_is_ready_when_it_answers_and_says_when_it_stops(
     tmp_path: Path, manager: Manager
 ) -> None:
@@ -156,7 +163,7 @@ def test_several_workers_are_ready_and_alive_when_all_of_them_are(
             manager.wait_for("WATCHDOG=1")
 
             stopped, other = process.workers()
-            os.kill(stopped, signal.SIGSTOP)
+            hold(stopped)
             manager.is_silent_for(2 * INTERVAL_SECONDS)  # a last sign may be under way
             manager.forget()
             assert manager.is_silent_for(4 * INTERVAL_SECONDS)
@@ -243,7 +250,7 @@ def test_several_workers_share_the_socket_that_was_handed_over(
             assert answer(client).startswith(b"HTTP/1.1 200 ")
             one, other = process.workers()
             for pid in (one, other):  # each of them answers, if it is alone
-                os.kill(pid, signal.SIGSTOP)
+                hold(pid)
                 assert answer(asked(listener)).startswith(b"HTTP/1.1 200 ")
                 os.kill(pid, signal.SIGCONT)
         assert answer_after_a_start(process, asked(listener)).startswith(b"HTTP/1.1 200 ")
