@@ -8,7 +8,7 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 BIN = .venv/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help serve test test-fast check hook unhook test-versions test-container prove fuzz bench bench-quick audit release lint texts pictures lock clean
+.PHONY: help serve test test-fast check hook unhook test-versions test-container prove fuzz bench bench-quick audit release lint texts pictures lock deb test-deb clean
 
 help:
 	@echo "make serve   start the service on the embedded store"
@@ -26,6 +26,8 @@ help:
 	@echo "make lint    check style, types and layers"
 	@echo "make texts   collect what pages say for the translations"
 	@echo "make pictures  take the pictures of the pages that the documents show"
+	@echo "make deb     build a package for the Debian whose Python .venv has, in dist/"
+	@echo "make test-deb  install, run, upgrade and remove it in a tree of its own; as root, with debootstrap"
 	@echo "make lock    pin the newest dependencies"
 
 serve: .venv/run
@@ -129,6 +131,12 @@ pictures: .venv/dev
 
 lock: .venv/dev
 	sh requirements/lock.sh
+
+deb: .venv/run
+	@deploy/debian/build
+
+test-deb: .venv/run
+	@deploy/debian/test
 
 .venv/bench: .venv/dev requirements/bench.txt
 	$(PIP) install --require-hashes -r requirements/bench.txt

@@ -74,7 +74,7 @@ class _ForkedWorker(ForkProcess):
     def run(self) -> None:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_DFL)
-        _settings, sockets, _serve = self._args
+        _settings, sockets, *_others = self._args
         own = {one.fileno() for one in (sockets.clients, sockets.metrics) if one}
         nothing = os.open(os.devnull, os.O_RDWR)
         for number in _listening_sockets() - own:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from feedkeep import wall_clock
+from feedkeep.backups import backup_name, backups_in, remove
 from feedkeep.errors import StoreUnusable
 from feedkeep.feeds.keeper import Keeper
 from feedkeep.feeds.looker import Looker
@@ -16,6 +17,7 @@ from feedkeep.feeds.rounds import Rounds
 from feedkeep.http.serving import serving_metrics
 from feedkeep.model import Now
 from feedkeep.recorder import Recorder
+from feedkeep.rules.backups import superseded
 from feedkeep.rules.clock import after_restore
 from feedkeep.service import Service
 from feedkeep.settings import Settings, is_postgres, sqlite_path
@@ -132,6 +134,34 @@ def back_up(
     began = now()
     copy_file(source, target, believe_checksums=believe_checksums)
     note_backup(source, began)
+
+
+def back_up_into(
+    settings: Settings,
+    folder: Path,
+    keep_daily: int,
+    keep_weekly: int,
+    *,
+    believe_checksums: bool = True,
+    now: Now = wall_clock.now,
+) -> tuple[Path, list[Path]]:
+    """Do what `back_up` does, to a file in a folder that is there; then remove what it replaces.
+
+    Returns the new backup, and those that `superseded` named, which are gone.
+
+    Raises as `back_up` does, and then removes nothing.
+
+    Raises:
+        StoreUnusable: Also if a backup cannot be removed.
+    """
+    newest = now()
+    target = folder / backup_name(newest)
+    back_up(settings, target, believe_checksums=believe_checksums, now=lambda: newest)
+    there = backups_in(folder)
+    removed = [there[stamp] for stamp in superseded(there, newest, keep_daily, keep_weekly)]
+    for backup in sorted(removed):
+        remove(backup)
+    return target, sorted(removed)
 
 
 def restore(settings: Settings, source: Path, now: Now = wall_clock.now) -> None:

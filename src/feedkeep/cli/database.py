@@ -12,7 +12,7 @@ import apsw
 import typer
 
 from feedkeep import __version__
-from feedkeep.assembly import back_up, open_postgres, restore
+from feedkeep.assembly import back_up, back_up_into, open_postgres, restore
 from feedkeep.cli.common import ConfigOption, DatabaseOption, say, settings, warn, with_service
 from feedkeep.service import Service
 from feedkeep.settings import InvalidSettings, Settings, is_postgres, shown
@@ -87,7 +87,12 @@ def migrate(database: DatabaseOption = None, config: ConfigOption = None) -> Non
 
 
 def back_up_to(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The copy; it must not exist yet.")],
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[FILE]", help="The copy; it must not exist yet.", show_default=False
+        ),
+    ] = None,
     database: DatabaseOption = None,
     config: ConfigOption = None,
     ignore_checksums: Annotated[
@@ -97,15 +102,48 @@ def back_up_to(
             help="Copy a page also if its checksum is wrong, since another program wrote it.",
         ),
     ] = False,
+    into: Annotated[
+        Path | None,
+        typer.Option(
+            "--into",
+            metavar="FOLDER",
+            help="Instead of FILE: a folder for backups, which get the time as their name, and of"
+            " which old ones are removed.",
+            show_default=False,
+        ),
+    ] = None,
+    keep_daily: Annotated[
+        int,
+        typer.Option(
+            "--keep-daily", metavar="N", min=1, help="In FOLDER, keep the last one of N days."
+        ),
+    ] = 7,
+    keep_weekly: Annotated[
+        int,
+        typer.Option(
+            "--keep-weekly", metavar="N", min=0, help="In FOLDER, keep the last one of N weeks."
+        ),
+    ] = 4,
 ) -> None:
     """Copy a SQLite database to a file, also while the service runs.
 
     The copy has everything that was stored before. It is checked, and on the disk, before it gets
-    its name.
+    its name. Only then old ones are removed, of those that `--into` made.
     """
+    if (file is None) == (into is None):
+        raise typer.BadParameter("Name either a file, or a folder with --into.")
     chosen = settings(database, config)
-    back_up(chosen, file.absolute(), believe_checksums=not ignore_checksums)
-    say(f"Backed up to {file}.")
+    is_believed = not ignore_checksums
+    if file is not None:
+        back_up(chosen, file.absolute(), believe_checksums=is_believed)
+        say(f"Backed up to {file}.")
+    if into is not None:
+        target, removed = back_up_into(
+            chosen, into.absolute(), keep_daily, keep_weekly, believe_checksums=is_believed
+        )
+        say(f"Backed up to {into / target.name}.")
+        for old in removed:
+            say(f"Removed {into / old.name}.")
 
 
 def restore_from(

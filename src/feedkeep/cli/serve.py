@@ -6,7 +6,7 @@ import json
 import os
 import secrets
 import signal
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Annotated
 
@@ -23,6 +23,7 @@ from feedkeep.http.serving import Sockets, listen, listen_for_metrics, run
 from feedkeep.http.serving.workers import Workers
 from feedkeep.logs import configure_logs
 from feedkeep.model import Value, replace
+from feedkeep.notify import Signs, notify, watchdog_seconds
 from feedkeep.recorder import Recorder
 from feedkeep.service import Service
 from feedkeep.settings import (
@@ -162,9 +163,9 @@ def serve(
     chosen = replace(chosen, admin_name="", admin_password="")  # done with
     serving = partial(_serve, first_secret)
     if chosen.workers > 1:
-        Workers(chosen, places, serving).run()
+        Workers(chosen, places, serving, notify, watchdog_seconds()).run()
     else:
-        uvloop.run(serving(chosen, places[0]))
+        uvloop.run(serving(chosen, places[0], notify, watchdog_seconds()))
 
 
 def _end_before_serving(*_: object) -> None:
@@ -172,7 +173,13 @@ def _end_before_serving(*_: object) -> None:
     os._exit(0)
 
 
-async def _serve(first_secret: str, chosen: Settings, sockets: Sockets) -> None:
+async def _serve(
+    first_secret: str,
+    chosen: Settings,
+    sockets: Sockets,
+    tell: Callable[[str], None],
+    alive_each_seconds: float | None,
+) -> None:
     recorder = Recorder() if sockets.metrics else None
     async with open_service(chosen, recorder=recorder) as service:
         service.forgetting.start()
@@ -181,7 +188,9 @@ async def _serve(first_secret: str, chosen: Settings, sockets: Sockets) -> None:
         )
         async with keeper(service, chosen, recorder), telling:
             routes = edges(service, chosen, first_secret)
-            await run(Application(routes, chosen, recorder), sockets.clients, chosen)
+            signs = Signs(tell, alive_each_seconds, service.assert_ready)
+            application = Application(routes, chosen, recorder)
+            await run(application, sockets.clients, chosen, signs)
 
 
 class _Addresses(Value, frozen=True):

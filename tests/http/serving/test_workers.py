@@ -20,7 +20,7 @@ def signals() -> Iterator[None]:
         signal.signal(number, handler)
 
 
-async def serve(_: Settings, __: Sockets) -> None:
+async def serve(*_: object) -> None:
     """Never started here."""
 
 
@@ -43,5 +43,6 @@ def test_workers_that_cannot_be_started_are_tried_again_until_a_stop(
     monkeypatch.setattr(workers, "PAUSE_SECONDS", 0)
     monkeypatch.setattr(workers._spawn, "Process", Unstartable)
     with socket.socket() as listener:
-        workers.Workers(Settings(workers=2), [Sockets(listener)], serve).run()
+        places = [Sockets(listener)]
+        workers.Workers(Settings(workers=2), places, serve, lambda _: None, None).run()
     assert tries == 3

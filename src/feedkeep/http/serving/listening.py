@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import os
 import resource
 import signal
 import socket
@@ -21,6 +22,7 @@ from feedkeep.errors import FeedkeepError
 from feedkeep.http.serving.accepting import BACKLOG, Doorway
 from feedkeep.http.serving.in_flight import InFlight
 from feedkeep.http.serving.protocol import KEEP_ALIVE_SECONDS, Protocol
+from feedkeep.notify import Signs
 from feedkeep.settings import Settings
 
 GRACE_SECONDS = 8
@@ -43,6 +45,7 @@ OTHER_FILES = 100
 
 _log = structlog.get_logger()
 
+_FIRST_INHERITED = 3
 _UNSENT_BYTES = 64 * 1024
 _SWEEP_SECONDS = 1.0
 _ALLOCATIONS_UNTIL_COLLECTED = 50_000
@@ -86,13 +89,16 @@ def listen(settings: Settings) -> list[socket.socket]:
     """Return a socket for each worker; they all listen where the settings say.
 
     The kernel spreads connections over them. If they shared one socket, the first worker to wake up
-    would accept all connections of a burst.
+    would accept all connections of a burst. They do share one that this process was started with
+    (sd_listen_fds(3)): it is there before and after them, and so are the connections that wait.
 
     Raises:
-        CannotListen: The address is in use, is not this machine's, or is not valid; or the
-            certificate cannot be used.
+        CannotListen: The address is in use, is not this machine's, or is not valid; the certificate
+            cannot be used; or what the process was started with is not one TCP socket.
     """
     _tls(settings)
+    if (inherited := _inherited()) is not None:
+        return [inherited, *(inherited.dup() for _ in range(settings.workers - 1))]
     with _telling(settings.host, settings.port):
         family, address = _resolved(settings.host, settings.port)
         first = _bound(family, address, is_shared=False)  # which finds out whether it is free
@@ -147,14 +153,32 @@ def _resolved(host: str, port: int) -> tuple[socket.AddressFamily, Any]:
     return family, address
 
 
+def _inherited() -> socket.socket | None:
+    """Return the listening socket that this process was started with, if it was."""
+    count = os.environ.pop("LISTEN_FDS", "0")
+    if os.environ.pop("LISTEN_PID", "") != str(os.getpid()) or count == "0":
+        return None
+    if count != "1":
+        raise CannotListen(f"Started with {count} sockets; there can be one, so name one address.")
+    try:
+        listener = socket.socket(fileno=_FIRST_INHERITED)
+        is_listening = listener.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
+    except OSError as error:
+        raise CannotListen(f"Started without the socket that was promised: {error}.") from error
+    is_tcp = listener.family in {socket.AF_INET, socket.AF_INET6}
+    if not (is_tcp and is_listening):
+        raise CannotListen("Started with a socket that is not one of TCP, or does not listen.")
+    listener.set_inheritable(False)
+    _hold_little_of_replies(listener)
+    return listener
+
+
 def _bound(family: int, address: Any, *, is_shared: bool) -> socket.socket:
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     if is_shared:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-    # All its connections inherit this. Without it, the kernel takes megabytes of a reply, and for
-    # half a minute nobody can see whether a slow client reads any of it.
-    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, _UNSENT_BYTES)
+    _hold_little_of_replies(listener)
     try:
         listener.bind(address)
     except OSError:
@@ -163,10 +187,21 @@ def _bound(family: int, address: Any, *, is_shared: bool) -> socket.socket:
     return listener
 
 
-async def run(app: ASGIApp, listener: socket.socket, settings: Settings) -> None:
-    """Serve until SIGTERM or Ctrl-C, then answer all accepted requests, and return."""
+def _hold_little_of_replies(listener: socket.socket) -> None:
+    # All its connections inherit this. Without it, the kernel takes megabytes of a reply, and for
+    # half a minute nobody can see whether a slow client reads any of it.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, _UNSENT_BYTES)
+
+
+async def run(
+    app: ASGIApp, listener: socket.socket, settings: Settings, signs: Signs | None = None
+) -> None:
+    """Serve until SIGTERM or Ctrl-C, then answer all accepted requests, and return.
+
+    `signs` are given meanwhile.
+    """
     in_flight = InFlight(app, settings.max_in_flight_bytes)
-    server = _Server(in_flight, listener, _tls(settings))
+    server = _Server(in_flight, listener, _tls(settings), signs)
     _collect_seldom()
     sweeping = asyncio.create_task(_sweep(server, in_flight))
     with _signals_spent():
@@ -178,7 +213,7 @@ async def run(app: ASGIApp, listener: socket.socket, settings: Settings) -> None
 async def serving_metrics(app: ASGIApp, listener: socket.socket) -> AsyncIterator[None]:
     """Serve metrics within this context, with the limits that clients have, but less of all."""
     in_flight = InFlight(app, _METRICS_BYTES)
-    server = _SideServer(in_flight, listener, None, METRICS_CONNECTIONS)
+    server = _SideServer(in_flight, listener, None, None, METRICS_CONNECTIONS)
     server.config.timeout_graceful_shutdown = _METRICS_GRACE_SECONDS
     sweeping = asyncio.create_task(_sweep(server, in_flight))
     serving = asyncio.create_task(server.serve(sockets=[]))
@@ -198,6 +233,7 @@ class _Server(uvicorn.Server):
         app: InFlight,
         listener: socket.socket,
         tls: ssl.SSLContext | None,
+        signs: Signs | None = None,
         max_connections: int | None = None,
     ) -> None:
         """Serve on a socket; without a number, as many connections as files may be open."""
@@ -205,6 +241,7 @@ class _Server(uvicorn.Server):
         self._max_connections = max_connections
         self._listener = listener
         self._tls = tls
+        self._signs = signs
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, and accept connections."""
@@ -214,9 +251,13 @@ class _Server(uvicorn.Server):
         max_connections = self._max_connections or _room_for_connections()
         self._doorway = Doorway(self._listener, new, connections, self._tls, max_connections)
         self._doorway.open()
+        if self._signs is not None:
+            self._signs.begin()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Accept the last connections, answer all requests, and end."""
+        if self._signs is not None:
+            self._signs.end()
         await self._doorway.close()
         await super().shutdown(sockets)
 

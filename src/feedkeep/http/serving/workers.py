@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import multiprocessing
 import os
 import signal
 import sys
 import time
 from collections.abc import Callable, Coroutine
-from multiprocessing.connection import wait
+from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from typing import TypeAlias
 
@@ -19,10 +20,17 @@ import uvloop
 from feedkeep.errors import FeedkeepError
 from feedkeep.http.serving.listening import Sockets
 from feedkeep.logs import configure_logs
+from feedkeep.notify import ALIVE, READY, STOPPING
 from feedkeep.settings import Settings
 
-Serve: TypeAlias = Callable[[Settings, Sockets], Coroutine[None, None, None]]
-"""What a worker runs until it is told to stop. A function of a module: others cannot be pickled."""
+Tell: TypeAlias = Callable[[str], None]
+"""Takes a sign of a process that serves (`feedkeep.notify`)."""
+
+Serve: TypeAlias = Callable[[Settings, Sockets, Tell, float | None], Coroutine[None, None, None]]
+"""What a worker runs until it is told to stop. A function of a module: others cannot be pickled.
+
+It gives its signs, and each so many seconds that it is alive.
+"""
 
 PAUSE_SECONDS = 1.0
 """How long after a worker's end the next one starts, in case workers cannot start at all."""
@@ -37,13 +45,25 @@ _spawn = multiprocessing.get_context("spawn")
 
 
 class Workers:
-    """Runs a process for each place to listen."""
+    """Runs a process for each place to listen, and gives the signs of all of them as one."""
 
-    def __init__(self, settings: Settings, listeners: list[Sockets], serve: Serve) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        listeners: list[Sockets],
+        serve: Serve,
+        tell: Tell,
+        alive_each_seconds: float | None,
+    ) -> None:
+        """Give signs by `tell`: of life, as often as each worker has given one."""
         self._settings = settings
         self._serve = serve
         self._listeners = listeners
+        self._tell = tell
+        self._alive_each_seconds = alive_each_seconds
         self._workers: dict[Sockets, SpawnProcess] = {}
+        self._hearing: dict[Connection, Sockets] = {}
+        self._heard: dict[str, set[Sockets]] = {READY: set(), ALIVE: set()}
         self._is_stopping = False
 
     def run(self) -> None:
@@ -54,14 +74,34 @@ class Workers:
             while not self._is_stopping:
                 self._bury_the_dead()
                 self._start_what_is_missing()
-                wait([worker.sentinel for worker in self._workers.values()], _POLL_SECONDS)
+                sentinels = [worker.sentinel for worker in self._workers.values()]
+                for news in wait([*sentinels, *self._hearing], _POLL_SECONDS):
+                    if news in self._hearing:
+                        self._hear(news)
         finally:
+            self._tell(STOPPING)
             for listener in self._listeners:  # new connections are refused from now on
                 listener.close()
             _end(list(self._workers.values()))
 
     def _stop(self, *_: object) -> None:
         self._is_stopping = True
+
+    def _hear(self, worker: Connection) -> None:
+        """Take a sign of a worker; pass it on if all have given it since it was passed on last."""
+        try:
+            sign: str = worker.recv()
+        except EOFError:
+            listener = self._hearing.pop(worker)
+            worker.close()
+            for heard in self._heard.values():
+                heard.discard(listener)  # what takes its place has to speak for itself
+            return
+        heard = self._heard.get(sign, set())  # that one stops, it tells nobody
+        heard.add(self._hearing[worker])
+        if len(heard) == len(self._listeners):
+            self._tell(sign)
+            heard.clear()
 
     def _bury_the_dead(self) -> None:
         dead = [listener for listener, worker in self._workers.items() if not worker.is_alive()]
@@ -76,15 +116,20 @@ class Workers:
         for listener in self._listeners:
             if listener in self._workers or self._is_stopping:
                 continue
-            arguments = (self._settings, listener, self._serve)
-            worker = _spawn.Process(target=_work, args=arguments)
-            try:
-                worker.start()
-            except OSError as error:  # too many processes, or too little memory, for now
-                _log.error("a worker cannot be started", reason=str(error))
-                time.sleep(PAUSE_SECONDS)
-                return
+            hearing, telling = multiprocessing.Pipe(duplex=False)
+            with telling:
+                told = (telling, self._alive_each_seconds)
+                arguments = (self._settings, listener, self._serve, *told)
+                worker = _spawn.Process(target=_work, args=arguments)
+                try:
+                    worker.start()
+                except OSError as error:  # too many processes, or too little memory, for now
+                    hearing.close()
+                    _log.error("a worker cannot be started", reason=str(error))
+                    time.sleep(PAUSE_SECONDS)
+                    return
             self._workers[listener] = worker
+            self._hearing[hearing] = listener
 
 
 def _end(workers: list[SpawnProcess]) -> None:
@@ -96,11 +141,23 @@ def _end(workers: list[SpawnProcess]) -> None:
         worker.kill()
 
 
-def _work(settings: Settings, sockets: Sockets, serve: Serve) -> None:
+def _work(
+    settings: Settings,
+    sockets: Sockets,
+    serve: Serve,
+    telling: Connection,
+    alive_each_seconds: float | None,
+) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # at Ctrl-C, the parent tells its workers to stop
     configure_logs(settings.log_level)
+
+    def tell(sign: str) -> None:
+        with contextlib.suppress(OSError):  # the parent is gone, and this process about to follow
+            telling.send(sign)
+
     try:
-        uvloop.run(_serve_while_wanted(serve(settings, sockets)))
+        serving = serve(settings, sockets, tell, alive_each_seconds)
+        uvloop.run(_serve_while_wanted(serving))
     except FeedkeepError as error:
         _log.error("a worker cannot start", reason=str(error))
         sys.exit(1)

@@ -1,0 +1,96 @@
+"""Telling the service manager how the service is: ready, alive or stopping (sd_notify(3))."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import socket
+from collections.abc import Awaitable, Callable
+
+import structlog
+
+from feedkeep.errors import FeedkeepError
+
+READY = "READY=1"
+ALIVE = "WATCHDOG=1"
+STOPPING = "STOPPING=1"
+
+_SEND_SECONDS = 1.0
+
+_log: structlog.stdlib.BoundLogger = structlog.get_logger()
+
+
+def notify(state: str) -> None:
+    """Tell a state to whoever started this process, if that wants to know; do without if it fails.
+
+    The socket has a path, or an abstract name, which is written with an @.
+    """
+    name = os.environ.get("NOTIFY_SOCKET", "")
+    if not name.startswith(("/", "@")):
+        return
+    address = f"\0{name[1:]}" if name.startswith("@") else name
+    # Who does not listen loses something; that is no reason not to serve.
+    with (
+        contextlib.suppress(OSError),
+        socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender,
+    ):
+        sender.settimeout(_SEND_SECONDS)
+        sender.sendto(state.encode(), address)
+
+
+def watchdog_seconds() -> float | None:
+    """Return how often this process should say that it is alive; None if nobody waits for that.
+
+    That is half of the time after which its watchdog ends it (sd_watchdog_enabled(3)).
+    """
+    microseconds = os.environ.get("WATCHDOG_USEC", "")
+    is_for_this = os.environ.get("WATCHDOG_PID", str(os.getpid())) == str(os.getpid())
+    if not (is_for_this and microseconds.isascii() and microseconds.isdigit()):
+        return None
+    return int(microseconds) / 2_000_000 or None
+
+
+class Signs:
+    """What a process that serves tells of itself, from when it serves until it stops.
+
+    That it is alive it tells only while the store answers.
+    """
+
+    def __init__(
+        self,
+        tell: Callable[[str], None],
+        alive_each_seconds: float | None,
+        assert_ready: Callable[[], Awaitable[None]],
+    ) -> None:
+        """Use `tell` for each sign; `assert_ready` raises if the store does not answer."""
+        self._tell = tell
+        self._seconds = alive_each_seconds
+        self._assert_ready = assert_ready
+        self._watching: asyncio.Task[None] | None = None
+
+    def begin(self) -> None:
+        """Tell that requests are answered from now on."""
+        self._tell(READY)
+        if self._seconds is not None:
+            self._watching = asyncio.create_task(self._watch(self._seconds))
+
+    def end(self) -> None:
+        """Tell that it stops."""
+        if self._watching is not None:
+            self._watching.cancel()
+        self._tell(STOPPING)
+
+    async def _watch(self, seconds: float) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            next_at = loop.time() + seconds
+            try:
+                async with asyncio.timeout(seconds / 2):  # so that a late answer is still in time
+                    await self._assert_ready()
+            except (FeedkeepError, TimeoutError) as error:
+                reason = str(error) or "it takes too long"
+                _log.error("the watchdog is not told that the service is alive", reason=reason)
+            else:
+                self._tell(ALIVE)
+            await asyncio.sleep(next_at - loop.time())

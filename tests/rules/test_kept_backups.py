@@ -1,0 +1,74 @@
+"""Which backups are kept: those of the newest days and weeks, and never none."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from feedkeep.model import Stamp
+from feedkeep.rules.backups import day_of, superseded, week_of
+from feedkeep.rules.credentials import DAY_US
+from feedkeep.stamps import read_stamp
+
+HOUR_US = DAY_US // 24
+moments = st.integers(0, 100 * DAY_US).map(Stamp)
+counts = st.integers(1, 9)
+
+
+def at(text: str) -> Stamp:
+    return read_stamp(f"{text}:00Z")
+
+
+def kept(made: set[Stamp], keep_daily: int, keep_weekly: int) -> set[Stamp]:
+    return made - superseded(made, max(made), keep_daily, keep_weekly)
+
+
+@given(st.sets(moments, min_size=1), counts, st.integers(0, 9))
+def test_the_last_of_each_of_the_newest_days_and_weeks_stays_and_nothing_else(
+    made: set[Stamp], keep_daily: int, keep_weekly: int
+) -> None:
+    newest_days = sorted({day_of(stamp) for stamp in made})[-keep_daily:]
+    newest_weeks = sorted({week_of(stamp) for stamp in made})[-keep_weekly:] if keep_weekly else []
+    wanted = {max(one for one in made if day_of(one) == day) for day in newest_days}
+    wanted |= {max(one for one in made if week_of(one) == week) for week in newest_weeks}
+    assert kept(made, keep_daily, keep_weekly) == wanted
+
+
+@given(st.sets(moments), moments, counts, st.integers(0, 9))
+def test_the_one_that_was_just_made_stays_whatever_the_clock_said_before(
+    others: set[Stamp], newest: Stamp, keep_daily: int, keep_weekly: int
+) -> None:
+    made = others | {newest}
+    gone = superseded(made, newest, keep_daily, keep_weekly)
+    assert newest not in gone
+    assert gone < made  # something is left, and nothing goes that was not there
+
+
+@given(
+    st.lists(st.integers(1, 60 * 24), min_size=1, max_size=90),
+    st.integers(1, 10),
+    st.integers(1, 6),
+)
+def test_what_is_kept_one_backup_after_the_other_is_what_would_be_kept_of_all(
+    pauses: list[int], keep_daily: int, keep_weekly: int
+) -> None:
+    now, ever, there = Stamp(0), set[Stamp](), set[Stamp]()
+    for pause in pauses:
+        now = Stamp(now + pause * HOUR_US // 10)
+        ever.add(now)
+        there.add(now)
+        there -= superseded(there, now, keep_daily, keep_weekly)
+        assert there == kept(ever, keep_daily, keep_weekly)
+
+
+def test_after_weeks_of_daily_backups_there_are_seven_days_and_the_sundays_of_four_weeks() -> None:
+    made = {Stamp(at("2026-11-22T03:00") - day * DAY_US) for day in range(60)}  # until a Sunday
+    assert kept(made, 7, 4) == {
+        *(at(f"2026-11-{day}T03:00") for day in range(16, 23)),
+        *(at(f"2026-11-{day}T03:00") for day in ("15", "08", "01")),
+    }
+
+
+def test_a_week_begins_on_monday() -> None:
+    sunday, monday = at("2026-11-22T23:59"), at("2026-11-23T00:00")
+    assert week_of(monday) == week_of(sunday) + 1

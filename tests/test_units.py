@@ -1,0 +1,108 @@
+"""The units in deploy/systemd: what systemd says of them, and whether their commands work."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from feedkeep_process import FeedkeepProcess
+
+UNITS = Path(__file__).parent.parent / "deploy" / "systemd"
+SERVICES = ("feedkeep.service", "feedkeep-backup.service")
+MAX_EXPOSURE = 2.0
+ANALYZE = shutil.which("systemd-analyze")
+
+HARDENING = {
+    "NoNewPrivileges": "true", "CapabilityBoundingSet": "", "AmbientCapabilities": "",
+    "ProtectSystem": "strict", "ProtectHome": "true", "PrivateTmp": "true",
+    "PrivateDevices": "true", "PrivateUsers": "true", "PrivateIPC": "true", "ProtectClock": "true",
+    "ProtectHostname": "true", "ProtectKernelLogs": "true", "ProtectKernelModules": "true",
+    "ProtectKernelTunables": "true", "ProtectControlGroups": "true", "ProtectProc": "invisible",
+    "ProcSubset": "pid", "RestrictNamespaces": "true", "RestrictRealtime": "true",
+    "RestrictSUIDSGID": "true", "LockPersonality": "true", "MemoryDenyWriteExecute": "true",
+    "SystemCallArchitectures": "native", "User": "feedkeep", "UMask": "0077",
+}  # fmt: skip
+"""What the rating is made of; without systemd, this much can be seen in the file."""
+
+
+def directives(unit: str) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for line in (UNITS / unit).read_text().splitlines():
+        name, is_there, value = line.partition("=")
+        if is_there and not line.startswith("#"):
+            found.setdefault(name, []).append(value)
+    return found
+
+
+@pytest.mark.parametrize("unit", SERVICES)
+def test_a_service_may_do_little_besides_its_work(
+    unit: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = directives(unit)
+    assert {name: found[name] for name in HARDENING} == {
+        name: [value] for name, value in HARDENING.items()
+    }
+    assert found["SystemCallFilter"][:2] == ["@system-service", "~@privileged @resources"]
+    if ANALYZE is None:
+        with capsys.disabled():
+            sys.stdout.write(f"\nsystemd-analyze is not here: {unit} is checked, and not rated.\n")
+        return
+    command = [ANALYZE, "security", "--offline=true", "--no-pager", str(UNITS / unit)]
+    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    rating = re.search(r"Overall exposure level for \S+: ([0-9.]+)", told)
+    assert rating is not None, told
+    assert float(rating[1]) <= MAX_EXPOSURE, told
+
+
+def test_systemd_finds_nothing_wrong_with_the_units(tmp_path: Path) -> None:
+    assert sorted(path.name for path in UNITS.iterdir()) == [
+        "feedkeep-backup.service", "feedkeep-backup.timer", "feedkeep.env", "feedkeep.service",
+        "feedkeep.socket",
+    ]  # fmt: skip
+    for path in UNITS.iterdir():
+        text = path.read_text().replace("ExecStart=feedkeep ", f"ExecStart={sys.executable} ")
+        (tmp_path / path.name).write_text(text)
+    if ANALYZE is not None:  # the next tests look at the lines that are not rated
+        units = [str(path) for path in tmp_path.iterdir() if path.suffix != ".env"]
+        told = subprocess.run(
+            [ANALYZE, "verify", "--man=no", *units], capture_output=True, text=True, check=False
+        )
+        assert (told.returncode, told.stdout, told.stderr) == (0, "", "")
+
+
+def test_the_timer_catches_up_on_what_it_missed_and_does_not_run_everywhere_at_once() -> None:
+    timer = directives("feedkeep-backup.timer")
+    assert timer["OnCalendar"] == ["daily"]
+    assert timer["Persistent"] == ["true"]
+    assert timer["RandomizedDelaySec"] == ["1h"]
+
+
+def command_of(unit: str, folder: Path) -> list[str]:
+    """Return the arguments of a unit's command, with a folder in place of /var/lib."""
+    [line] = directives(unit)["ExecStart"]
+    program, *arguments = shlex.split(line.replace("/var/lib", str(folder)))
+    assert program == "feedkeep"
+    return arguments
+
+
+def test_their_commands_serve_and_back_up_what_they_name(tmp_path: Path) -> None:
+    [database] = directives("feedkeep.service")["Environment"]
+    assert [database] == directives("feedkeep-backup.service")["Environment"]
+    name, _, url = database.partition("=")
+    assert name == "FEEDKEEP_DATABASE"
+    assert directives("feedkeep.service")["Type"] == ["notify"]
+    assert command_of("feedkeep.service", tmp_path) == ["serve"]
+
+    process = FeedkeepProcess(tmp_path, url.replace("/var/lib", str(tmp_path)))
+    for unit in SERVICES:
+        for state in " ".join(directives(unit)["StateDirectory"]).split():
+            (tmp_path / state).mkdir(exist_ok=True)
+    with process:
+        process.must(*command_of("feedkeep-backup.service", tmp_path))
+    assert (tmp_path / "feedkeep" / "feedkeep.db").exists()
+    assert len(list((tmp_path / "feedkeep-backups").iterdir())) == 1
