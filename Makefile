@@ -8,7 +8,7 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 BIN = .venv/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help serve test test-fast check hook unhook test-versions prove fuzz bench bench-quick audit release lint texts pictures lock clean
+.PHONY: help serve test test-fast check hook unhook test-versions prove fuzz bench bench-quick audit release lint texts pictures reference site lock clean
 
 help:
 	@echo "make serve   start the service on the embedded store"
@@ -25,6 +25,8 @@ help:
 	@echo "make lint    check style, types and layers"
 	@echo "make texts   collect what pages say for the translations"
 	@echo "make pictures  take the pictures of the pages that the documents show"
+	@echo "make reference  write docs/settings.md and docs/commands.md from the code"
+	@echo "make site    build the documents as a site, in build/site"
 	@echo "make lock    pin the newest dependencies"
 
 serve: .venv/run
@@ -122,6 +124,14 @@ texts: .venv/dev
 pictures: .venv/dev
 	PYTHONPATH=tests $(BIN)/python tests/web/pictures.py docs/pictures
 
+# What the code says of settings and commands; a test compares it.
+reference: .venv/dev
+	$(BIN)/python -m handbook.reference
+
+site: .venv/site
+	$(BIN)/python -m handbook.gather
+	NO_MKDOCS_2_WARNING=1 .venv/site/bin/mkdocs build --strict
+
 lock: .venv/dev
 	sh requirements/lock.sh
 
@@ -134,6 +144,11 @@ release: .venv/release
 	@.ci/release
 
 .venv/release: requirements/release.txt | .venv/bin/pip
+	$(BIN)/python -m venv $@
+	$@/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r $<
+	@touch $@
+
+.venv/site: requirements/site.txt | .venv/bin/pip
 	$(BIN)/python -m venv $@
 	$@/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r $<
 	@touch $@
