@@ -34,7 +34,8 @@ _COMMANDS = """# Commands
 
 All commands but `serve` work on the same database, also while the service runs. The database is a
 SQLite file in your data directory, unless `--database` or `FEEDKEEP_DATABASE` names another one.
-Each command has `--help`. It exits with 1 for what went wrong, and with 2 for what was asked wrongly.
+Each command has `--help`. It exits with 1 for what went wrong, and with 2 for what was asked
+wrongly.
 """
 
 
