@@ -8,7 +8,7 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 BIN = .venv/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help serve test test-fast check hook unhook test-versions test-container prove fuzz bench bench-quick audit release lint texts pictures lock deb test-deb clean
+.PHONY: help serve test test-fast check hook unhook test-versions test-container prove fuzz bench bench-quick audit release lint texts pictures reference site lock deb test-deb clean
 
 help:
 	@echo "make serve   start the service on the embedded store"
@@ -28,6 +28,8 @@ help:
 	@echo "make pictures  take the pictures of the pages that the documents show"
 	@echo "make deb     build a package for the Debian whose Python .venv has, in dist/"
 	@echo "make test-deb  install, run, upgrade and remove it in a tree of its own; as root, with debootstrap"
+	@echo "make reference  write docs/settings.md and docs/commands.md from the code"
+	@echo "make site    build the documents as a site, in build/site"
 	@echo "make lock    pin the newest dependencies"
 
 serve: .venv/run
@@ -129,6 +131,14 @@ texts: .venv/dev
 pictures: .venv/dev
 	PYTHONPATH=tests $(BIN)/python tests/web/pictures.py docs/pictures
 
+# What the code says of settings and commands; a test compares it.
+reference: .venv/dev
+	$(BIN)/python -m handbook.reference
+
+site: .venv/site
+	$(BIN)/python -m handbook.gather
+	NO_MKDOCS_2_WARNING=1 .venv/site/bin/mkdocs build --strict
+
 lock: .venv/dev
 	sh requirements/lock.sh
 
@@ -147,6 +157,11 @@ release: .venv/release
 	@.ci/release
 
 .venv/release: requirements/release.txt | .venv/bin/pip
+	$(BIN)/python -m venv $@
+	$@/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r $<
+	@touch $@
+
+.venv/site: requirements/site.txt | .venv/bin/pip
 	$(BIN)/python -m venv $@
 	$@/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r $<
 	@touch $@

@@ -1,0 +1,150 @@
+"""Keeps a list of feeds in a file in step with a feedkeep service. Python alone is enough.
+
+FEEDKEEP_URL=https://feeds.example FEEDKEEP_TOKEN=fk_... python sync.py list.json
+... sync.py list.json add https://podnews.net/rss    (kept, and sent with the next sync)
+... sync.py list.json unsubscribe GUID
+... sync.py list.json delete GUID
+"""
+
+import json
+import os
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+TRIES = 6
+LONGEST_WAIT_SECONDS = 60
+GONE = {404, 410}
+NOT_LET_IN, ONLY_READS = 401, 403
+PASSES = {429, 500, 502, 503, 504}
+
+
+class Refused(Exception):
+    """The service refuses a request, and would refuse it again; `status` says how."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(f"{status}: {message}")
+        self.status = status
+
+
+def ask(method: str, url: str, body: object = None) -> Any:
+    """Send a request until there is a reply; all of them can be sent again."""
+    headers = {"Authorization": f"Bearer {os.environ['FEEDKEEP_TOKEN']}"}
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(url, data, headers, method=method)
+    for attempt in range(TRIES):
+        wait = min(2.0**attempt, LONGEST_WAIT_SECONDS)
+        try:
+            with urllib.request.urlopen(request, timeout=30) as reply:
+                return json.load(reply)
+        except urllib.error.HTTPError as error:
+            if error.code not in PASSES:
+                raise Refused(error.code, error.read().decode(errors="replace")) from error
+            wait = float(error.headers.get("Retry-After") or wait)
+        except (OSError, ValueError):
+            pass  # no network, or a reply that broke off
+        if attempt < TRIES - 1:
+            time.sleep(wait)
+    sys.exit("The service cannot be reached. What you changed is kept, and sent next time.")
+
+
+def load(file: Path) -> dict[str, Any]:
+    """Return what this device knows: the list by guid, what is not sent yet, and `since`."""
+    if file.exists():
+        known: dict[str, Any] = json.loads(file.read_text("utf-8"))
+        return known
+    return {"since": None, "feeds": {}, "unsent": []}
+
+
+def save(file: Path, device: dict[str, Any]) -> None:
+    """Write all of it in one step: a crash leaves the old file or the new one."""
+    new = file.with_suffix(".new")
+    with new.open("w", encoding="utf-8") as opened:
+        json.dump(device, opened, indent=1)
+        opened.flush()
+        os.fsync(opened.fileno())
+    new.replace(file)
+
+
+def send(base: str, change: dict[str, str]) -> None:
+    """Send what the owner did. A reply that was lost is no harm: this is then sent again."""
+    if change["do"] == "add":
+        body = {"subscriptions": [{"feed_url": change["feed_url"]}]}
+        for failure in ask("POST", f"{base}/subscriptions", body)["failure"]:
+            print(f"{failure['feed_url']}: {failure['message']}", file=sys.stderr)
+        return
+    entry = f"{base}/subscriptions/{quote(change['guid'], safe='')}"
+    try:
+        if change["do"] == "unsubscribe":
+            ask("PATCH", entry, {"is_subscribed": False})
+        else:
+            ask("DELETE", entry)
+    except Refused as refused:
+        if refused.status not in GONE:  # gone already is as good as done
+            raise
+
+
+def apply(feeds: dict[str, Any], entry: dict[str, Any]) -> None:
+    """Take over an entry of the list; an app moves its episodes to `new_guid` here."""
+    if entry.get("deleted") or entry.get("new_guid"):
+        feeds.pop(entry["guid"], None)
+    else:
+        feeds[entry["guid"]] = {
+            "feed_url": entry["feed_url"],
+            "is_subscribed": entry["is_subscribed"],
+        }
+
+
+def stamp(entry: dict[str, Any]) -> str:
+    """Return when an entry changed last; stamps of one form can be compared as text."""
+    names = ("subscription_changed", "guid_changed", "deleted")
+    return max(entry[name] for name in names if entry.get(name))
+
+
+def sync(base: str, file: Path) -> None:
+    """Send what is unsent, then fetch what changed; `since` is stored when all is applied."""
+    device = load(file)
+    while device["unsent"]:
+        try:
+            send(base, device["unsent"][0])
+        except Refused as refused:
+            if refused.status in {NOT_LET_IN, ONLY_READS}:
+                raise
+            print(f"Not done: {refused}", file=sys.stderr)  # and never will be: go on
+        del device["unsent"][0]
+        save(file, device)
+    url = f"{base}/subscriptions?per_page=1000"
+    if device["since"]:
+        url += f"&since={quote(device['since'], safe='')}"
+    while url:
+        page = ask("GET", url)
+        for entry in page["subscriptions"]:
+            apply(device["feeds"], entry)
+            device["since"] = max(device["since"] or "", stamp(entry))
+        url = page.get("next")
+    save(file, device)
+
+
+def main() -> None:
+    """Keep a change for later, or sync."""
+    file, rest = Path(sys.argv[1]), sys.argv[2:]
+    if rest:
+        name = "feed_url" if rest[0] == "add" else "guid"
+        device = load(file)
+        device["unsent"].append({"do": rest[0], name: rest[1]})
+        save(file, device)
+        return
+    try:
+        sync(os.environ["FEEDKEEP_URL"].rstrip("/"), file)
+    except Refused as refused:
+        if refused.status == NOT_LET_IN:
+            sys.exit("The token is not valid any more. Make a new one; your list is kept.")
+        sys.exit(f"The service refuses this: {refused}")
+
+
+if __name__ == "__main__":
+    main()

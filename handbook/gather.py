@@ -1,0 +1,33 @@
+"""Puts what the generator reads into one folder, build/pages: `make site`.
+
+The documents stay where a code host shows them, with links that work there; here the files beside
+docs/ come into one folder with those in it, and the links with them.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+PROJECT = Path(__file__).parent.parent
+PAGES = PROJECT / "build" / "pages"
+BESIDE = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
+
+
+def gather() -> None:
+    """Make the folder anew."""
+    shutil.rmtree(PAGES, ignore_errors=True)
+    shutil.copytree(PROJECT / "docs", PAGES)
+    shutil.copy(Path(__file__).with_name("style.css"), PAGES)
+    for page in PAGES.glob("*.md"):
+        page.write_text(page.read_text("utf-8").replace("](../", "]("), "utf-8")
+    for name in BESIDE:
+        text = (PROJECT / name).read_text("utf-8")
+        (PAGES / name).write_text(text.replace("](docs/", "]("), "utf-8")
+    (PAGES / "bench").mkdir()
+    bench = (PROJECT / "bench" / "README.md").read_text("utf-8")
+    (PAGES / "bench" / "README.md").write_text(bench.replace("](../docs/", "](../"), "utf-8")
+
+
+if __name__ == "__main__":
+    gather()

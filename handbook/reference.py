@@ -1,0 +1,113 @@
+"""Writes docs/settings.md and docs/commands.md from the code: `make reference`."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from typer.main import get_command
+
+from feedkeep.cli.main import app
+from feedkeep.settings import ENVIRONMENT_PREFIX, Settings
+
+DOCS = Path(__file__).parent.parent / "docs"
+
+_WRITTEN_BY = "<!-- Written by `make reference` from the code: change it there. -->"
+_ATTRIBUTE = re.compile(r"^    (\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
+_SETTINGS = """# Settings
+
+{written_by}
+
+Each setting is a flag of `serve` if it has one, a variable of the environment, or a line of a TOML
+file under its name. A flag overrides the environment, and the environment overrides the file that
+`--config` or `FEEDKEEP_CONFIG` names. Lists in the environment are separated by commas.
+[operations.md](operations.md#set-up) says how some of them belong together.
+"""
+_COMMANDS = """# Commands
+
+{written_by}
+
+All commands but `serve` work on the same database, also while the service runs. The database is a
+SQLite file in your data directory, unless `--database` or `FEEDKEEP_DATABASE` names another one.
+Each command has `--help`. It exits with 1 for what went wrong, and with 2 for what was asked
+wrongly.
+"""
+
+
+def settings_page() -> str:
+    """Return docs/settings.md as the code says it."""
+    told = dict(
+        _ATTRIBUTE.findall(inspect.cleandoc(Settings.__doc__ or "").partition("Attributes:")[2])
+    )
+    flags = {param.name: param.opts[0] for param in _command("serve").params}
+    parts = [_SETTINGS.format(written_by=_WRITTEN_BY)]
+    for field in msgspec.structs.fields(Settings):
+        default = "`feedkeep/feedkeep.db` in your data directory"
+        if field.default is not msgspec.NODEFAULT:
+            default = _shown(field.default)
+        lines = [f"## {field.name}", "", _one_line(told[field.name]), ""]
+        lines += [f"- Environment: `{ENVIRONMENT_PREFIX}{field.name.upper()}`"]
+        lines += [f"- Flag of `serve`: `{flags[field.name]}`"] if field.name in flags else []
+        parts.append("\n".join([*lines, f"- Default: {default}", ""]))
+    return "\n".join(parts)
+
+
+def commands_page() -> str:
+    """Return docs/commands.md as the code says it."""
+    parts = [_COMMANDS.format(written_by=_WRITTEN_BY)]
+    for path, command in commands():
+        arguments = [param for param in command.params if param.param_type_name == "argument"]
+        options = [param for param in command.params if param.param_type_name == "option"]
+        usage = " ".join([path, *(param.metavar or param.name.upper() for param in arguments)])
+        lines = [f"## {path}", "", f"    {usage}{' [OPTIONS]' if options else ''}", ""]
+        lines += [_paragraphs(command.help or ""), ""]
+        for param in [*arguments, *options]:
+            names = ", ".join(param.opts) if param in options else param.metavar or param.name
+            value = f" {param.metavar}" if param in options and param.metavar else ""
+            lines.append(f"- `{names}{value}`: {_one_line(param.help or '')}".rstrip(": "))
+        parts.append("\n".join(lines).rstrip() + "\n")
+    return "\n".join(parts)
+
+
+def commands() -> Iterator[tuple[str, Any]]:
+    """Yield each command with its whole name, in the order of `--help`."""
+    yield from _below("feedkeep", get_command(app))
+
+
+def _below(path: str, command: Any) -> Iterator[tuple[str, Any]]:
+    inner = getattr(command, "commands", None)
+    if inner is None:
+        yield path, command
+        return
+    for name, each in inner.items():
+        yield from _below(f"{path} {name}", each)
+
+
+def _command(name: str) -> Any:
+    return dict(commands())[f"feedkeep {name}"]
+
+
+def _shown(default: object) -> str:
+    if isinstance(default, Enum):
+        default = default.value
+    return f"`{default}`" if default not in ("", ()) else "none"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _paragraphs(text: str) -> str:
+    return "\n\n".join(
+        part if part.startswith("    ") else _one_line(part) for part in text.split("\n\n")
+    )
+
+
+if __name__ == "__main__":
+    (DOCS / "settings.md").write_text(settings_page(), "utf-8")
+    (DOCS / "commands.md").write_text(commands_page(), "utf-8")

@@ -1,0 +1,59 @@
+"""The documents say what the code says, and every link in them leads somewhere."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from feedkeep.settings import ENVIRONMENT_PREFIX, Settings
+from handbook.reference import commands, commands_page, settings_page
+
+PROJECT = Path(__file__).parent.parent
+DOCS = PROJECT / "docs"
+PAGES = sorted(
+    [*DOCS.glob("*.md"), *PROJECT.glob("*.md"), PROJECT / "bench" / "README.md"], key=str
+)
+_CODE = re.compile(r"^```.*?^```|`[^`\n]*`", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"\]\(([^)\s]+)\)")
+_HEADING = re.compile(r"^#+ +(.*)", re.MULTILINE)
+
+
+def anchors(page: Path) -> set[str]:
+    """Return what a code host, and the site, call the headings of a page."""
+    text = re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+    plain = [re.sub(r"[^\w\s-]", "", heading.lower()).strip() for heading in _HEADING.findall(text)]
+    return {re.sub(r"\s", "-", heading) for heading in plain}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(PROJECT)))
+def test_every_link_leads_to_a_file_and_a_heading_that_is_there(page: Path) -> None:
+    dead = []
+    for link in _LINK.findall(_CODE.sub("", page.read_text("utf-8"))):
+        if re.match(r"(https?|mailto):", link):
+            continue
+        name, _, anchor = link.partition("#")
+        target = (page.parent / name).resolve() if name else page
+        if not target.exists() or (anchor and anchor not in anchors(target)):
+            dead.append(link)
+    assert dead == []
+
+
+def test_the_settings_are_documented_as_the_code_says_them() -> None:
+    page = (DOCS / "settings.md").read_text("utf-8")
+    assert page == settings_page(), "Run `make reference`."
+    for field in msgspec.structs.fields(Settings):
+        assert f"## {field.name}\n" in page
+        assert f"`{ENVIRONMENT_PREFIX}{field.name.upper()}`" in page
+
+
+def test_the_commands_are_documented_as_the_code_says_them() -> None:
+    page = (DOCS / "commands.md").read_text("utf-8")
+    assert page == commands_page(), "Run `make reference`."
+    for path, command in commands():
+        section = page.partition(f"## {path}\n")[2].partition("\n## ")[0]
+        for param in command.params:
+            if param.param_type_name == "option":
+                assert [name for name in param.opts if name not in section] == []
