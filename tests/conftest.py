@@ -82,6 +82,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
             "The metrics, the alerts and the dashboard were not checked by Prometheus itself, since"
             " there is no promtool on this machine. On Debian and Ubuntu it is in `prometheus`."
         )
+    if shutil.which("node") is None and any("examples/" in one.nodeid for one in passed):
+        terminalreporter.write_line(
+            "docs/examples/sync.mjs was not run, since there is no Node on this machine. On Debian"
+            " and Ubuntu it is in `nodejs`."
+        )
     skipped = terminalreporter.stats.get("skipped", [])
     if count := sum(NO_BROWSER in str(report.longrepr) for report in skipped):
         terminalreporter.write_line(

@@ -1,9 +1,10 @@
-"""The example program of docs/apps.md, on two devices, against a real service."""
+"""The example programs of docs/apps.md, on two devices, against a real service."""
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,7 +15,11 @@ import httpx
 import pytest
 from feedkeep_process import FeedkeepProcess
 
-PROGRAM = Path(__file__).parents[2] / "docs" / "examples" / "sync.py"
+EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
+NODE = shutil.which("node")
+PROGRAMS = [[sys.executable, str(EXAMPLES / "sync.py")]]
+if NODE:  # where it is not, the end of the tests says so
+    PROGRAMS.append([NODE, str(EXAMPLES / "sync.mjs")])
 
 
 @pytest.fixture(scope="module")
@@ -26,13 +31,14 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FeedkeepProces
 class Device:
     """One that has the program, and a file of its own."""
 
-    def __init__(self, file: Path, url: str, token: str) -> None:
+    def __init__(self, program: list[str], file: Path, url: str, token: str) -> None:
+        self.program = program
         self.file = file
         self.environment = {**os.environ, "FEEDKEEP_URL": url, "FEEDKEEP_TOKEN": token}
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, PROGRAM, self.file, *arguments],
+            [*self.program, self.file, *arguments],
             env=self.environment, capture_output=True, text=True, check=False,
         )  # fmt: skip
 
@@ -51,12 +57,13 @@ def account(service: FeedkeepProcess) -> Iterator[httpx.Client]:
         yield client
 
 
-@pytest.fixture
+@pytest.fixture(params=PROGRAMS, ids=lambda program: Path(program[1]).name)
 def devices(
-    service: FeedkeepProcess, account: httpx.Client, tmp_path: Path
+    request: pytest.FixtureRequest, service: FeedkeepProcess, account: httpx.Client, tmp_path: Path
 ) -> tuple[Device, Device]:
     token = account.headers["Authorization"].removeprefix("Bearer ")
-    one, two = (Device(tmp_path / name, service.base_url, token) for name in ("one", "two"))
+    files = (tmp_path / "one", tmp_path / "two")
+    one, two = (Device(request.param, file, service.base_url, token) for file in files)
     return one, two
 
 

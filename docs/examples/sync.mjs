@@ -1,0 +1,139 @@
+// Keeps a list of feeds in a file in step with a feedkeep service. Node alone is enough (version 18).
+//
+// FEEDKEEP_URL=https://feeds.example FEEDKEEP_TOKEN=fk_... node sync.mjs list.json
+// ... sync.mjs list.json add https://podnews.net/rss    (kept, and sent with the next sync)
+// ... sync.mjs list.json unsubscribe GUID
+// ... sync.mjs list.json delete GUID
+
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+
+const TRIES = 6;
+const LONGEST_WAIT_SECONDS = 60;
+const GONE = [404, 410];
+const NOT_LET_IN = 401;
+const ONLY_READS = 403;
+const PASSES = [429, 500, 502, 503, 504];
+
+/** The service refuses a request, and would refuse it again; `status` says how. */
+class Refused extends Error {
+  constructor(status, message) {
+    super(`${status}: ${message}`);
+    this.status = status;
+  }
+}
+
+/** Say why nothing more can be done. What is not sent is in the file, and is sent next time. */
+class GivenUp extends Error {}
+
+/** Send a request until there is a reply; all of them can be sent again. */
+async function ask(method, url, body) {
+  for (let attempt = 0; attempt < TRIES; attempt += 1) {
+    let wait = Math.min(2 ** attempt, LONGEST_WAIT_SECONDS);
+    try {
+      const reply = await fetch(url, {
+        method,
+        headers: { Authorization: `Bearer ${process.env.FEEDKEEP_TOKEN}` },
+        body: body && JSON.stringify(body),
+        signal: AbortSignal.timeout(30_000),
+      });
+      if (reply.ok) return await reply.json();
+      if (!PASSES.includes(reply.status)) throw new Refused(reply.status, await reply.text());
+      wait = Number(reply.headers.get("Retry-After")) || wait;
+    } catch (error) {
+      if (error instanceof Refused) throw error;
+      // There is no network, or the reply broke off.
+    }
+    if (attempt < TRIES - 1) await sleep(wait * 1000);
+  }
+  throw new GivenUp("The service cannot be reached. What you changed is kept, and sent next time.");
+}
+
+/** Return what this device knows: the list by guid, what is not sent yet, and `since`. */
+function load(file) {
+  if (existsSync(file)) return JSON.parse(readFileSync(file, "utf-8"));
+  return { since: null, feeds: {}, unsent: [] };
+}
+
+/** Write all of it in one step: a crash leaves the old file or the new one. */
+function save(file, device) {
+  const opened = openSync(`${file}.new`, "w");
+  writeSync(opened, JSON.stringify(device, null, 1));
+  fsyncSync(opened);
+  closeSync(opened);
+  renameSync(`${file}.new`, file);
+}
+
+/** Send what the owner did. A reply that was lost is no harm: this is then sent again. */
+async function send(base, change) {
+  if (change.do === "add") {
+    const body = { subscriptions: [{ feed_url: change.feed_url }] };
+    for (const failure of (await ask("POST", `${base}/subscriptions`, body)).failure) {
+      console.error(`${failure.feed_url}: ${failure.message}`);
+    }
+    return;
+  }
+  const entry = `${base}/subscriptions/${encodeURIComponent(change.guid)}`;
+  try {
+    if (change.do === "unsubscribe") await ask("PATCH", entry, { is_subscribed: false });
+    else await ask("DELETE", entry);
+  } catch (error) {
+    if (!GONE.includes(error.status)) throw error; // gone already is as good as done
+  }
+}
+
+/** Take over an entry of the list; an app moves its episodes to `new_guid` here. */
+function apply(feeds, entry) {
+  if (entry.deleted || entry.new_guid) delete feeds[entry.guid];
+  else feeds[entry.guid] = { feed_url: entry.feed_url, is_subscribed: entry.is_subscribed };
+}
+
+/** Return when an entry changed last; stamps of one form can be compared as text. */
+function stamp(entry) {
+  return [entry.subscription_changed, entry.guid_changed, entry.deleted].filter(Boolean).sort().at(-1);
+}
+
+/** Send what is unsent, then fetch what changed; `since` is stored when all is applied. */
+async function sync(base, file) {
+  const device = load(file);
+  while (device.unsent.length) {
+    try {
+      await send(base, device.unsent[0]);
+    } catch (error) {
+      if (!(error instanceof Refused) || [NOT_LET_IN, ONLY_READS].includes(error.status)) throw error;
+      console.error(`Not done: ${error.message}`); // and never will be: go on
+    }
+    device.unsent.shift();
+    save(file, device);
+  }
+  let url = `${base}/subscriptions?per_page=1000`;
+  if (device.since) url += `&since=${encodeURIComponent(device.since)}`;
+  while (url) {
+    const page = await ask("GET", url);
+    for (const entry of page.subscriptions) {
+      apply(device.feeds, entry);
+      const changed = stamp(entry);
+      if (!device.since || changed > device.since) device.since = changed;
+    }
+    url = page.next;
+  }
+  save(file, device);
+}
+
+const [file, what, which] = process.argv.slice(2);
+if (what) {
+  const device = load(file);
+  device.unsent.push({ do: what, [what === "add" ? "feed_url" : "guid"]: which });
+  save(file, device);
+} else {
+  try {
+    await sync(process.env.FEEDKEEP_URL.replace(/\/+$/, ""), file);
+  } catch (error) {
+    if (error instanceof GivenUp) console.error(error.message);
+    else if (error.status === NOT_LET_IN)
+      console.error("The token is not valid any more. Make a new one; your list is kept.");
+    else if (error instanceof Refused) console.error(`The service refuses this: ${error.message}`);
+    else throw error;
+    process.exitCode = 1;
+  }
+}
