@@ -124,7 +124,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     admin_password: str = ""
 
     def __post_init__(self) -> None:
-        if bool(self.admin_name) != bool(self.admin_password):
+        has_name, has_password = bool(self.admin_name), bool(self.admin_password)
+        if has_name is not has_password:
             raise ValueError("admin_name and admin_password have to be set together")
         if self.max_in_flight_bytes < self.max_body_bytes:
             raise ValueError("max_in_flight_bytes has to be at least max_body_bytes")
