@@ -267,7 +267,7 @@ def moves(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def every_removal(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take every removal for its owner's wish."""
-    monkeypatch.setattr(url_lists, "has_unsubscribed", lambda *_: True)
+    monkeypatch.setattr(url_lists, "has_unsubscribed", lambda *_, **__: True)
 
 
 def what_is_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
