@@ -279,7 +279,7 @@ def _renamed(states: Iterable[EntryState]) -> dict[Guid, Guid]:
             ends[guid, state.ended] = guid
     return {
         new: old
-        for (old, stamp), new in pointed.items()
+        for (old, stamp), new in sorted(pointed.items())  # stores list states in any order
         if (old, stamp) in ends and first.get(new) == stamp
     }
 

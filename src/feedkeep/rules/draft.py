@@ -186,7 +186,6 @@ class Draft:
             # It began with this URL, so apps that were never sent another one have it.
             moved = self.put(_known_as(moved, None, None))
         left = self._alias_left(moved, url)  # `lead` drops it
-        was_merged = url.guid in self.merged_urls(moved)
         # Apps that were told of the move have the other URL, and could not unsubscribe by it.
         is_undo = may_undo and left is not None and left.retired is None
         self.lead(url.guid, moved, alias=None)
@@ -194,7 +193,7 @@ class Draft:
         if is_undo and self._is_unannounced(old.guid):
             self._put_or_forget(old.guid, None)
         else:
-            self.lead(old.guid, self._present(moved), Alias(old.text, moved_away=not was_merged))
+            self.lead(old.guid, self._present(moved), Alias(old.text, moved_away=True))
         return self._present(moved)
 
     def retire_urls(
