@@ -39,38 +39,72 @@ FEEDS = "abc"
 KINDS = ["reply", "plus one", "upload", "clock"]
 
 
-class InterleavedTopic:
-    """A part of a store that lets others go first, at random, before and after it is asked."""
+class Turns:
+    """Says who goes next, at random, and lets one request at a time ask the store.
 
-    def __init__(self, topic: object, chance: random.Random) -> None:
-        self._topic = topic
+    What comes of a run depends on its seed alone then, and not on how busy the machine is: a run
+    that fails can be run again.
+    """
+
+    def __init__(self, chance: random.Random) -> None:
         self._chance = chance
+        self._waiting: list[asyncio.Future[None]] = []
+        self._is_taken = False
+
+    async def take(self) -> None:
+        """Wait for a turn; others go first."""
+        turn = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        self._call_next()
+        await turn
+
+    def give_back(self) -> None:
+        """End the turn."""
+        self._is_taken = False
+        self._call_next()
+
+    def _call_next(self) -> None:
+        # Not at once: whoever can go on without the store gets as far as its next request first.
+        asyncio.get_running_loop().call_soon(self._next)
+
+    def _next(self) -> None:
+        if self._waiting and not self._is_taken:
+            self._is_taken = True
+            self._waiting.pop(self._chance.randrange(len(self._waiting))).set_result(None)
+
+
+class InterleavedTopic:
+    """A part of a store that lets others go first, before it is asked and before it answers."""
+
+    def __init__(self, topic: object, turns: Turns) -> None:
+        self._topic = topic
+        self._turns = turns
 
     def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
         ask = getattr(self._topic, name)
 
         async def asked(*arguments: Any, **named: Any) -> Any:
-            await self._let_others_go_first()
-            answer = await ask(*arguments, **named)
-            await self._let_others_go_first()
+            await self._turns.take()
+            try:
+                answer = await ask(*arguments, **named)
+            finally:
+                self._turns.give_back()
+            await self._turns.take()
+            self._turns.give_back()
             return answer
 
         return asked
-
-    async def _let_others_go_first(self) -> None:
-        for _ in range(self._chance.choice([0, 0, 1, 3, 9])):
-            await asyncio.sleep(0)
 
 
 class Interleaved:
     """A store whose every part does."""
 
-    def __init__(self, store: SqliteStore, chance: random.Random) -> None:
+    def __init__(self, store: SqliteStore, turns: Turns) -> None:
         self._store = store
-        self._chance = chance
+        self._turns = turns
 
     def __getattr__(self, topic: str) -> InterleavedTopic:
-        return InterleavedTopic(getattr(self._store, topic), self._chance)
+        return InterleavedTopic(getattr(self._store, topic), self._turns)
 
 
 class ServerClock:
@@ -93,7 +127,8 @@ async def one_run(store: SqliteStore, seed: int, clock: ServerClock) -> str:
     """Return how a device differs from the account at the end; "" if none does."""
     chance = random.Random(seed)
     clock.begin(chance)
-    service = Service(Interleaved(store, chance), clock)  # type: ignore[arg-type]  # by __getattr__
+    interleaved = Interleaved(store, Turns(random.Random(f"{seed} turns")))
+    service = Service(interleaved, clock)  # type: ignore[arg-type]  # by __getattr__
     account = await service.accounts.create(f"run{seed}", None)
     world = Feeds({feed: [f"https://{feed}.example"] for feed in FEEDS})
     devices = [

@@ -214,7 +214,7 @@ def test_a_pointer_has_the_text_of_a_url_that_is_former_or_absorbed_or_was_sent_
     account.update(G1, Update(new_guid=G2))
     account.add((C, G2))
     assert account.pointer(guid(A)).alias == Alias(A, moved_away=True)
-    assert account.pointer(guid(B)).alias == Alias(B, moved_away=False)
+    assert account.pointer(guid(B)).alias == Alias(B, moved_away=False, was_own=True)
     assert account.pointer(guid(C)).alias == Alias(C, moved_away=False)
     assert account.pointer(guid("https://a.example/new")).alias is None
 

@@ -412,10 +412,33 @@ def merge_and_subscribe_again(account: Account) -> None:
     sync(account, [A], [])
 
 
+def merge_and_go_to_the_other(account: Account) -> None:
+    merge(account, A, B)
+    move(account, A, B)
+
+
+def merge_and_go_to_the_other_and_back(account: Account) -> None:
+    merge_and_go_to_the_other(account)
+    move(account, B, A)
+
+
+def delete_and_take_its_url(account: Account) -> None:
+    account.delete(guid(A))
+    move(account, B, A)
+
+
 @pytest.mark.parametrize("removed", [A, B])
 @pytest.mark.parametrize(
     "happens",
-    [move_and_merge, merge_and_go_on, merge_and_tell, merge_and_subscribe_again],
+    [
+        move_and_merge,
+        merge_and_go_on,
+        merge_and_go_to_the_other,
+        merge_and_go_to_the_other_and_back,
+        merge_and_tell,
+        merge_and_subscribe_again,
+        delete_and_take_its_url,
+    ],
 )
 def test_an_app_that_had_both_feeds_of_a_merge_removes_a_duplicate_whatever_moved(
     happens: Callable[[Account], None], removed: str

@@ -18,11 +18,14 @@ class Alias(Value, frozen=True):
         url: The URL as it was sent. Its text is stored since some protocols know feeds by URL only.
         moved_away: Whether the subscription itself once had this feed URL and moved away from it.
             Going back to such a URL undoes a move; going to any other alias is a new move.
+        was_own: Whether it was the URL of a feed of its own, so that apps may have it beside
+            another URL of the subscription: both came together by a merge.
         retired: Stamp of when apps were told to remove this URL; None while they may go on with it.
     """
 
     url: str
     moved_away: bool
+    was_own: bool = False
     retired: Stamp | None = None
 
 

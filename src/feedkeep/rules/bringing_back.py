@@ -88,6 +88,7 @@ class _Work:
         sources: For subscriptions of that moment: the present one that goes on as it.
         taken: Subscriptions of which a guid comes to lead elsewhere. A device may have been told
             that one guid leads to the next, so it is told anew of all that lead there.
+        merged: Present subscriptions with a former URL that was a feed of its own.
     """
 
     def __init__(
@@ -110,6 +111,7 @@ class _Work:
             for guid, entry in self.now.items()
             if entry is not None and self._target(guid) != led_to(entry)
         }
+        self.merged = {led_to(e) for e in self.now.values() if e and e.alias and e.alias.was_own}
         self.stamped: set[Guid] = set()
 
     def _heir(self, feed: Subscription, renamed: Mapping[Guid, Guid]) -> Guid | None:
@@ -190,7 +192,7 @@ class _Work:
         after = self.back.get(target) or feed
         if _derived(feed.feed_url) != guid or _derived(after.feed_url) == guid:
             return None
-        return Alias(feed.feed_url, moved_away=False)
+        return Alias(feed.feed_url, moved_away=False, was_own=source in self.merged)
 
     def _lead(self, guid: Guid, pointer: Pointer | None) -> None:
         now = self.now[guid]
@@ -241,7 +243,8 @@ class _Work:
             )
         )
         if is_told and source is not None:
-            given_up = Alias(source.feed_url, moved_away=False)
+            was_own = source.guid in self.merged
+            given_up = Alias(source.feed_url, moved_away=False, was_own=was_own)
             self.draft.lead(_derived(source.feed_url), feed, given_up)
             # All that it has had since: apps may have it by one that came before the last one.
             besides = {g for g, entry in self.then.items() if entry and entry.alias}

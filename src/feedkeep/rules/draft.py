@@ -77,16 +77,9 @@ class Draft:
         return {guid: alias for guid, alias in aliases.items() if alias is not None}
 
     def merged_urls(self, subscription: Subscription) -> frozenset[Guid]:
-        """Return those of its former URLs, by their guids, that may have been feeds of their own.
-
-        A merge announces the guid of the feed that it took in. A URL that only came beside the guid
-        of its feed is not told apart from those if there was a merge, too.
-        """
-        pointers = self._index.pointers_to(subscription.guid)
-        if all(self._is_unannounced(guid) for guid in pointers):
-            return frozenset()
+        """Return those of its former URLs, by their guids, that were feeds of their own."""
         former = self.former_urls(subscription).items()
-        return frozenset(guid for guid, alias in former if not alias.moved_away)
+        return frozenset(guid for guid, alias in former if alias.was_own)
 
     def tick(self) -> Stamp:
         """Return the next stamp of the account (contract, section 4)."""
@@ -169,7 +162,7 @@ class Draft:
         self._redirect(other.guid, subscription.guid)
         url = parse_feed_url(other.feed_url)
         merged = self.put(_with_status_of_both(subscription, other))
-        self.lead(url.guid, merged, Alias(url.text, moved_away=False))
+        self.lead(url.guid, merged, Alias(url.text, moved_away=False, was_own=True))
         return self._present(merged)
 
     def move(self, subscription: Subscription, url: FeedUrl, *, may_undo: bool) -> Subscription:
@@ -185,15 +178,18 @@ class Draft:
         if url.guid == subscription.guid:
             # It began with this URL, so apps that were never sent another one have it.
             moved = self.put(_known_as(moved, None, None))
-        left = self._alias_left(moved, url)  # `lead` drops it
+        taken = self.former_urls(moved).get(url.guid)  # `lead` drops it
         # Apps that were told of the move have the other URL, and could not unsubscribe by it.
-        is_undo = may_undo and left is not None and left.retired is None
+        is_undo = may_undo and taken is not None and taken.moved_away and taken.retired is None
+        # An app that had both feeds of a merge has both URLs still, whichever is the present one.
+        was_own = taken is not None and taken.was_own
         self.lead(url.guid, moved, alias=None)
         # Devices know a guid that was announced, so it stays even if the move is undone.
         if is_undo and self._is_unannounced(old.guid):
             self._put_or_forget(old.guid, None)
         else:
-            self.lead(old.guid, self._present(moved), Alias(old.text, moved_away=True))
+            left = Alias(old.text, moved_away=True, was_own=was_own)
+            self.lead(old.guid, self._present(moved), left)
         return self._present(moved)
 
     def retire_urls(
@@ -230,20 +226,14 @@ class Draft:
         assert isinstance(entry, Subscription)
         return entry
 
-    def _alias_left(self, subscription: Subscription, url: FeedUrl) -> Alias | None:
-        """Return the alias of a URL if the subscription itself once moved away from it."""
-        found = self.find(url.guid)
-        alias = self._index[url.guid].alias if found == subscription else None
-        return alias if alias and alias.moved_away else None
-
     def _is_unannounced(self, guid: Guid) -> bool:
         entry = self._index[guid]
         return isinstance(entry, Pointer) and entry.guid_changed is None
 
     def _disown_alias(self, guid: Guid) -> None:
         entry = self._index[guid]
-        if entry.alias and entry.alias.moved_away:
-            self._put(replace(entry, alias=replace(entry.alias, moved_away=False)))
+        if entry.alias:
+            self._put(replace(entry, alias=replace(entry.alias, moved_away=False, was_own=True)))
 
     def _redirect(self, old: Guid, new: Guid) -> None:
         """Let all pointers to `old` lead straight to `new`; this does not change their stamps."""

@@ -42,8 +42,9 @@ def states_at(states: Iterable[EntryState], moment: Stamp) -> dict[Guid, EntrySt
 def _is_same_alias(old: Alias | None, new: Alias | None) -> bool:
     if old is None or new is None:
         return old is new
-    return (old.url, old.moved_away, old.retired is None) == (
+    return (old.url, old.moved_away, old.was_own, old.retired is None) == (
         new.url,
         new.moved_away,
+        new.was_own,
         new.retired is None,
     )

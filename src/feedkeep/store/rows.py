@@ -168,12 +168,17 @@ class Rows:
             deleted,
             alias_url,
             moved_away,
+            was_own,
             retired,
             status_changed,
             app_url,
             app_url_until,
         ) = row
-        alias = Alias(alias_url, bool(moved_away), retired) if alias_url is not None else None
+        alias = None
+        if alias_url is not None:
+            # Rows from before version 8 of the schema (7 on PostgreSQL) do not say it.
+            may_be_own = not moved_away if was_own is None else bool(was_own)
+            alias = Alias(alias_url, bool(moved_away), may_be_own, retired)
         if new_guid is not None:
             return Pointer(self._read(guid), self._read(new_guid), guid_changed, alias)
         return Subscription(
@@ -246,7 +251,7 @@ class Rows:
 
     def entry_row(self, entry: Entry) -> Row:
         """Return the `ENTRY` columns of an entry and its revision, as they are written."""
-        alias = astuple(entry.alias) if entry.alias else (None, None, None)
+        alias = astuple(entry.alias) if entry.alias else (None, None, None, None)
         guid, changed = self._write(entry.guid), entry.guid_changed
         if isinstance(entry, Pointer):
             target = self._write(entry.new_guid)

@@ -31,6 +31,7 @@ ENTRY = (
     "deleted",
     "alias_url",
     "alias_moved_away",
+    "alias_was_own",
     "alias_retired",
     "status_changed",
     "app_url",

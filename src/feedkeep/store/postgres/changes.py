@@ -50,6 +50,7 @@ _TYPES = {
     "is_subscribed": "boolean",
     "alias_url": "text",
     "alias_moved_away": "boolean",
+    "alias_was_own": "boolean",
     "app_url": "text",
     "author": "text",
 }
