@@ -5,8 +5,16 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedkeep.model import ActionSnapshot, EpisodeAction, replace
-from feedkeep.rules.episode_actions import RefusedUrl, SentAction, among, judge, record, spelled
+from feedkeep.model import ActionSnapshot, EpisodeAction, Stamp, replace
+from feedkeep.rules.episode_actions import (
+    RefusedUrl,
+    SentAction,
+    among,
+    in_order,
+    judge,
+    record,
+    spelled,
+)
 
 NOW = 1_700_000_000_000_000
 PLAYED = SentAction(
@@ -149,3 +157,18 @@ def test_actions_have_the_present_url_of_their_podcast() -> None:
         "https://moved.example",
         "https://b.example",
     ]
+
+
+@given(st.lists(st.integers(0, 3), max_size=40), st.integers(1, 4))
+def test_pages_are_gone_through_in_one_order_without_leaving_anything_out(
+    podcasts: list[int], limit: int
+) -> None:
+    stored = [replace(action(), revision=Stamp(number)) for number in range(len(podcasts))]
+
+    def page(podcast: int, first: int) -> list[EpisodeAction]:
+        return [item for item in stored[first:] if podcasts[item.revision] == podcast][:limit]
+
+    seen: list[Stamp] = []
+    while listed := in_order([page(podcast, len(seen)) for podcast in range(4)], limit):
+        seen += [item.revision for item in listed]
+    assert seen == list(range(len(podcasts)))

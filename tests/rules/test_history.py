@@ -179,6 +179,20 @@ def test_apps_that_were_told_of_a_move_are_told_when_it_is_taken_back() -> None:
     assert done.podcasts == {guid(A), guid(B)}
 
 
+def test_apps_are_told_once_more_when_undoing_a_move_that_they_were_told_of_is_undone() -> None:
+    known = account(A)
+    before = Stamp(known.last_stamp + 1)
+    old, new = parse_feed_url(A), parse_feed_url(B)
+    known.keep(url_lists.move(known.snapshot(), old, new, is_told=True))
+    undo(known)
+    since = Stamp(known.last_stamp + 1)
+    undo(known)
+    assert polled(known, since) == polled(known, before) == ([B], [A])
+    alias = known.subscription(guid(A)).alias
+    assert alias is not None
+    assert (alias.url, alias.moved_away) == (A, True)
+
+
 def test_apps_give_up_every_url_from_between_when_a_move_that_they_were_told_of_is_taken_back() -> (
     None
 ):

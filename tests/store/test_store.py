@@ -102,7 +102,8 @@ def test_what_was_saved_is_loaded_again_to_the_last_field(open_store: Callable) 
         former = parse_feed_url(A).guid
         assert entries[former] == Pointer(former, G2, None, Alias(A, moved_away=True))
         absorbed = parse_feed_url(B).guid
-        assert entries[absorbed] == Pointer(absorbed, G2, None, Alias(B, moved_away=False, was_own=True))
+        taken_in = Alias(B, moved_away=False, was_own=True)
+        assert entries[absorbed] == Pointer(absorbed, G2, None, taken_in)
         deleted = entries[G3]
         assert isinstance(deleted, Subscription)
         assert deleted.deleted == whole.last_stamp

@@ -243,12 +243,20 @@ class _Work:
             )
         )
         if is_told and source is not None:
+            self._retire(source, feed, stamp)
+
+    def _retire(self, source: Subscription, feed: Subscription, stamp: Stamp) -> None:
+        """Let apps be told to remove the URL that a feed had, and all that came since."""
+        given_up = _derived(source.feed_url)
+        then = self.then.get(given_up)
+        alias = then.alias if then else None
+        if alias is None:
             was_own = source.guid in self.merged
-            given_up = Alias(source.feed_url, moved_away=False, was_own=was_own)
-            self.draft.lead(_derived(source.feed_url), feed, given_up)
-            # All that it has had since: apps may have it by one that came before the last one.
-            besides = {g for g, entry in self.then.items() if entry and entry.alias}
-            self.draft.retire_urls(feed, stamp, besides)
+            alias = Alias(source.feed_url, moved_away=False, was_own=was_own)
+        self.draft.lead(given_up, feed, alias)
+        besides = {guid for guid, entry in self.then.items() if entry and entry.alias}
+        # Apps may have it by one that came before the last one.
+        self.draft.retire_urls(feed, stamp, besides - {given_up})
 
     def _was_told_of_move(self, source: Subscription, was: Subscription) -> bool:
         """Say whether apps were told to give up the URL that a feed has again.

@@ -122,6 +122,16 @@ def stamped_anew(snapshot: ActionSnapshot, _: Sequence[EpisodeAction]) -> Action
     return _stamped(snapshot, sorted(snapshot.known.values(), key=lambda action: action.revision))
 
 
+def in_order(pages: Iterable[Sequence[EpisodeAction]], limit: int) -> list[EpisodeAction]:
+    """Return the actions of pages by rising revision, as far as none can be missing in between.
+
+    A page with `limit` actions may go on, so what comes after its end is left out.
+    """
+    ends = [page[-1].revision for page in pages if len(page) == limit]
+    listed = sorted((action for page in pages for action in page), key=lambda a: a.revision)
+    return [action for action in listed if action.revision <= min(ends)] if ends else listed
+
+
 def _stamped(snapshot: ActionSnapshot, actions: Iterable[EpisodeAction]) -> ActionDecision:
     clock = snapshot.last_stamp
     saved = []

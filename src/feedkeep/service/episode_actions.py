@@ -111,31 +111,27 @@ class EpisodeActions:
         `podcasts` are derived guids of URLs. Apps that were told to remove a feed have deleted what
         was played of it.
         """
-        if len(podcasts) > _FEW_PODCASTS:  # one way through all actions is shorter then
-            await self._tell_anew(account_id, None, podcasts)
-        else:
-            for guid in podcasts:
-                await self._tell_anew(account_id, guid, podcasts)
-
-    async def _tell_anew(
-        self, account_id: AccountId, podcast_guid: Guid | None, podcasts: Collection[Guid]
-    ) -> None:
         newest = await self._store.accounts.advance(account_id, Clock.ACTIONS, seconds.settled)
+        # One way through all actions is shorter than one for each of many podcasts.
+        asked = [None] if len(podcasts) > _FEW_PODCASTS else sorted(podcasts)
+        limit = _STAMPED_AT_ONCE // max(len(asked), 1)
         first = Stamp(0)
         while True:
-            request = ActionRequest(first, podcast_guid, _STAMPED_AT_ONCE)
-            listed = await self._store.episode_actions.page(account_id, request)
             # Those after `newest` were stamped here already, or were uploaded since: without this
             # bound, the loop would follow its own new stamps for ever.
-            old = [action for action in listed if action.revision <= newest]
-            if not old:
+            requests = [ActionRequest(first, guid, limit, newest) for guid in asked]
+            pages = [await self._store.episode_actions.page(account_id, it) for it in requests]
+            # All podcasts together: an episode that was played under two URLs of its feed has an
+            # action for each, and the older one must not come to be the newer one.
+            listed = episode_actions.in_order(pages, limit)
+            if not listed:
                 return
-            wanted = [action for action in old if action.podcast_guid in podcasts]
+            wanted = [action for action in listed if action.podcast_guid in podcasts]
             if wanted:
                 await self._store.episode_actions.record(
                     account_id, wanted, episode_actions.stamped_anew, max
                 )
-            first = later(old[-1].revision, 1)
+            first = later(listed[-1].revision, 1)
 
 
 def _podcast_guid(podcast: str) -> Guid | None:
