@@ -153,7 +153,7 @@ test-deb: .venv/run
 	@touch $@
 
 # What is uploaded to where users install it from, by hand.
-release: .venv/release
+release: .venv/release .venv/site
 	@.ci/release
 
 .venv/release: requirements/release.txt | .venv/bin/pip
