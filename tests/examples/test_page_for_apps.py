@@ -42,7 +42,7 @@ class Reader:
     def compare(self, shown: Any, told: Any) -> None:
         """Compare a reply with the page's; a stamp of the page stands for one and the same."""
         if isinstance(shown, dict):
-            assert list(shown) == list(told)
+            assert shown.keys() == told.keys()
             for key, value in shown.items():
                 self.compare(value, told[key])
         elif isinstance(shown, list):
