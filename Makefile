@@ -28,7 +28,7 @@ help:
 	@echo "make pictures  take the pictures of the pages that the documents show"
 	@echo "make deb     build a package for the Debian whose Python .venv has, in dist/"
 	@echo "make test-deb  install, run, upgrade and remove it in a tree of its own; as root, with debootstrap"
-	@echo "make reference  write docs/settings.md and docs/commands.md from the code"
+	@echo "make reference  write docs/settings.md, commands.md and pages.md from the code"
 	@echo "make site    build the documents as a site, in build/site"
 	@echo "make lock    pin the newest dependencies"
 
@@ -131,7 +131,7 @@ texts: .venv/dev
 pictures: .venv/dev
 	PYTHONPATH=tests $(BIN)/python tests/web/pictures.py docs/pictures
 
-# What the code says of settings and commands; a test compares it.
+# What the code says of settings, commands and pages; a test compares it.
 reference: .venv/dev
 	$(BIN)/python -m handbook.reference
 
@@ -153,7 +153,7 @@ test-deb: .venv/run
 	@touch $@
 
 # What is uploaded to where users install it from, by hand.
-release: .venv/release
+release: .venv/release .venv/site
 	@.ci/release
 
 .venv/release: requirements/release.txt | .venv/bin/pip

@@ -1,4 +1,4 @@
-"""Writes docs/settings.md and docs/commands.md from the code: `make reference`."""
+"""Writes docs/settings.md, docs/commands.md and docs/pages.md from the code: `make reference`."""
 
 from __future__ import annotations
 
@@ -7,12 +7,16 @@ import re
 from collections.abc import Iterator
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 from typer.main import get_command
 
+from feedkeep import wall_clock
 from feedkeep.cli.main import app
+from feedkeep.edges import edges
+from feedkeep.http.routing import PublicRoute, Target, targets
+from feedkeep.service import Service
 from feedkeep.settings import ENVIRONMENT_PREFIX, Settings
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -36,6 +40,21 @@ All commands but `serve` work on the same database, also while the service runs.
 SQLite file in your data directory, unless `--database` or `FEEDKEEP_DATABASE` names another one.
 Each command has `--help`. It exits with 1 for what went wrong, and with 2 for what was asked
 wrongly.
+"""
+
+
+_PAGES = """# Addresses of the pages
+
+{written_by}
+
+What a browser asks for. The log and the metrics name a page by its route; where a name can be a
+few things only, they list them (`{{format:...}}`). What has GET answers HEAD, too. Who is not
+signed in is led to `/sign-in` where it says "signed in". `/people` is for administrators. Forms
+are taken from this service's own pages only. The interface, and what apps ask, is in `/docs` of
+a running service.
+
+| route | method | who | what it does |
+|---|---|---|---|
 """
 
 
@@ -74,6 +93,24 @@ def commands_page() -> str:
     return "\n".join(parts)
 
 
+def pages_page() -> str:
+    """Return docs/pages.md as the code says it."""
+    rows = []
+    for target in sorted(pages(), key=lambda target: target.path):
+        who = "everybody" if isinstance(target.route, PublicRoute) else "signed in"
+        for method, handler in target.route.methods.items():
+            if method != "HEAD":
+                what = _one_line((handler.__doc__ or "").partition("\n\n")[0])
+                rows.append(f"| `{_bare(target.path)}` | {method} | {who} | {what} |\n")
+    return _PAGES.format(written_by=_WRITTEN_BY) + "".join(rows)
+
+
+def pages() -> Iterator[Target]:
+    """Yield the route of each page; none of them can be asked, since there is no store."""
+    everything = targets(edges(Service(cast("Any", None), wall_clock.now), Settings()))
+    return (target for target in everything if target.edge.is_for_own_pages)
+
+
 def commands() -> Iterator[tuple[str, Any]]:
     """Yield each command with its whole name, in the order of `--help`."""
     yield from _below("feedkeep", get_command(app))
@@ -86,6 +123,11 @@ def _below(path: str, command: Any) -> Iterator[tuple[str, Any]]:
         return
     for name, each in inner.items():
         yield from _below(f"{path} {name}", each)
+
+
+def _bare(template: str) -> str:
+    """Return the path of a route without what its names stand for."""
+    return re.sub(r"{(\w+):(?:[^{}]|{\d+})+}", r"{\1}", template)
 
 
 def _command(name: str) -> Any:
@@ -111,3 +153,4 @@ def _paragraphs(text: str) -> str:
 if __name__ == "__main__":
     (DOCS / "settings.md").write_text(settings_page(), "utf-8")
     (DOCS / "commands.md").write_text(commands_page(), "utf-8")
+    (DOCS / "pages.md").write_text(pages_page(), "utf-8")

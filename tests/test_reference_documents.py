@@ -7,9 +7,10 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from route_table import all_pages, bare
 
 from feedkeep.settings import ENVIRONMENT_PREFIX, Settings
-from handbook.reference import commands, commands_page, settings_page
+from handbook.reference import commands, commands_page, pages_page, settings_page
 
 PROJECT = Path(__file__).parent.parent
 DOCS = PROJECT / "docs"
@@ -57,3 +58,16 @@ def test_the_commands_are_documented_as_the_code_says_them() -> None:
         for param in command.params:
             if param.param_type_name == "option":
                 assert [name for name in param.opts if name not in section] == []
+
+
+def test_every_page_is_documented_as_the_code_says_it() -> None:
+    page = (DOCS / "pages.md").read_text("utf-8")
+    assert page == pages_page(), "Run `make reference`."
+    for target in all_pages():
+        for method in target.route.methods.keys() - {"HEAD"}:
+            [what] = re.findall(
+                rf"^\| `{re.escape(bare(target.path))}` \| {method} \| [a-z ]+ \| (.*) \|$",
+                page,
+                re.MULTILINE,
+            )
+            assert what

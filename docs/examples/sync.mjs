@@ -14,6 +14,7 @@ const GONE = [404, 410];
 const NOT_LET_IN = 401;
 const ONLY_READS = 403;
 const PASSES = [429, 500, 502, 503, 504];
+const KEPT = "What you changed is kept, and sent next time.";
 
 /** The service refuses a request, and would refuse it again; `status` says how. */
 class Refused extends Error {
@@ -39,14 +40,24 @@ async function ask(method, url, body) {
       });
       if (reply.ok) return await reply.json();
       if (!PASSES.includes(reply.status)) throw new Refused(reply.status, await reply.text());
-      wait = Number(reply.headers.get("Retry-After")) || wait;
+      wait = pause(reply.headers.get("Retry-After") ?? "", wait);
     } catch (error) {
       if (error instanceof Refused) throw error;
       // There is no network, or the reply broke off.
     }
+    if (wait > LONGEST_WAIT_SECONDS) {
+      throw new GivenUp(`The service asks for a pause of ${Math.round(wait)} seconds. ${KEPT}`);
+    }
     if (attempt < TRIES - 1) await sleep(wait * 1000);
   }
-  throw new GivenUp("The service cannot be reached. What you changed is kept, and sent next time.");
+  throw new GivenUp(`The service cannot be reached. ${KEPT}`);
+}
+
+/** Return for how many seconds `Retry-After` asks: it is a number of them, or a date. */
+function pause(told, otherwise) {
+  if (/^[0-9]+$/.test(told)) return Number(told);
+  const date = Date.parse(told);
+  return Number.isNaN(date) ? otherwise : Math.max((date - Date.now()) / 1000, 0);
 }
 
 /** Return what this device knows: the list by guid, what is not sent yet, and `since`. */

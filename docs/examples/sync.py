@@ -12,6 +12,8 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from email.utils import mktime_tz, parsedate_tz
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -21,6 +23,7 @@ LONGEST_WAIT_SECONDS = 60
 GONE = {404, 410}
 NOT_LET_IN, ONLY_READS = 401, 403
 PASSES = {429, 500, 502, 503, 504}
+KEPT = "What you changed is kept, and sent next time."
 
 
 class Refused(Exception):
@@ -44,12 +47,22 @@ def ask(method: str, url: str, body: object = None) -> Any:
         except urllib.error.HTTPError as error:
             if error.code not in PASSES:
                 raise Refused(error.code, error.read().decode(errors="replace")) from error
-            wait = float(error.headers.get("Retry-After") or wait)
-        except (OSError, ValueError):
+            wait = pause(error.headers.get("Retry-After", ""), wait)
+        except (OSError, ValueError, HTTPException):
             pass  # no network, or a reply that broke off
+        if wait > LONGEST_WAIT_SECONDS:
+            sys.exit(f"The service asks for a pause of {wait:.0f} seconds. {KEPT}")
         if attempt < TRIES - 1:
             time.sleep(wait)
-    sys.exit("The service cannot be reached. What you changed is kept, and sent next time.")
+    sys.exit(f"The service cannot be reached. {KEPT}")
+
+
+def pause(told: str, otherwise: float) -> float:
+    """Return for how many seconds `Retry-After` asks: it is a number of them, or a date."""
+    if told.isdecimal():
+        return float(told)
+    date = parsedate_tz(told)
+    return max(mktime_tz(date) - time.time(), 0) if date else otherwise
 
 
 def load(file: Path) -> dict[str, Any]:

@@ -7,9 +7,13 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
+from email.utils import formatdate
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import httpx
 import pytest
@@ -150,3 +154,115 @@ def test_a_token_that_is_not_valid_ends_it_with_a_sentence_and_the_list_is_kept(
     assert done.returncode == 1
     assert done.stderr.startswith("The token is not valid any more.")
     assert one.feeds() == feeds
+
+
+class Front:
+    """Stands before the service, on loopback: it refuses the first requests, and passes the rest.
+
+    Of each refusal it is told the status and the headers; without a status, the reply breaks off.
+    """
+
+    def __init__(self, service: str, refusals: list[tuple[int | None, dict[str, str]]]) -> None:
+        self.seen: list[tuple[float, str]] = []
+        front = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def answer(self) -> None:
+                front.seen.append((time.time(), self.command))
+                body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                if refusals:
+                    self._refuse(*refusals.pop(0))
+                    return
+                authorization = {"Authorization": self.headers["Authorization"]}
+                reply = httpx.request(
+                    self.command, service + self.path, content=body, headers=authorization
+                )
+                self._send(reply.status_code, {}, reply.content, len(reply.content))
+
+            do_GET = do_POST = answer  # noqa: N815 - the names are the library's
+
+            def _refuse(self, status: int | None, headers: dict[str, str]) -> None:
+                if status is None:
+                    self._send(200, {}, b'{"subscriptions": [', 1_000)
+                else:
+                    self._send(status, headers, b"<h1>Not now</h1>", 16)
+
+            def _send(self, status: int, headers: dict[str, str], body: bytes, length: int) -> None:
+                self.send_response(status)
+                for name, value in {**headers, "Content-Length": str(length)}.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_: object) -> None:
+                """Say nothing."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "seconds"),
+    [
+        (429, {"Retry-After": "2"}, 2),
+        (503, {"Retry-After": "2"}, 2),
+        (503, {"Retry-After": "a date"}, 0),
+        (503, {"Retry-After": "soon"}, 1),
+        (502, {}, 1),
+        (None, {}, 1),
+    ],
+    ids=str,
+)
+def test_what_passes_is_waited_for_as_long_as_is_asked_and_then_sent_again(
+    account: httpx.Client,
+    devices: tuple[Device, Device],
+    service: FeedkeepProcess,
+    status: int | None,
+    headers: dict[str, str],
+    seconds: float,
+) -> None:
+    one, _ = devices
+    one.must("add", "https://later.example/feed")
+    date = int(time.time()) + 4  # one that the device has not reached when it is told so
+    if headers.get("Retry-After") == "a date":
+        headers = {"Retry-After": formatdate(date, usegmt=True)}
+    with Front(service.base_url, [(status, headers)]) as front:
+        one.environment["FEEDKEEP_URL"] = front.url
+        one.must()
+    (refused, _), (again, _), *_ = front.seen
+    assert [method for _, method in front.seen] == ["POST", "POST", "GET"]
+    until = date if "GMT" in headers.get("Retry-After", "") else refused + seconds
+    assert again >= until - 0.05
+    assert one.feeds() == listed(account)
+    assert len(one.feeds()) == 1
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_long_pause_ends_the_sync_with_a_sentence_and_the_next_one_sends_what_is_kept(
+    account: httpx.Client, devices: tuple[Device, Device], service: FeedkeepProcess, status: int
+) -> None:
+    one, _ = devices
+    one.must("add", "https://kept.example/feed")
+    with Front(service.base_url, [(status, {"Retry-After": "3600"})]) as front:
+        one.environment["FEEDKEEP_URL"] = front.url
+        done = one.run()
+        assert done.returncode == 1
+        assert done.stderr == (
+            "The service asks for a pause of 3600 seconds."
+            " What you changed is kept, and sent next time.\n"
+        )
+        assert len(front.seen) == 1
+        assert listed(account) == {}
+        one.must()
+    assert one.feeds() == listed(account)
+    assert len(one.feeds()) == 1

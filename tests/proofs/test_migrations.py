@@ -57,7 +57,7 @@ def test_a_sqlite_file_is_brought_up_to_date_after_a_kill(
     process.run_first("killed_at_a_statement_of_sqlite", *broken)
 
     def new() -> FeedkeepProcess:
-        for file in tmp_path.glob("feedkeep.db*"):
+        for file in tmp_path.glob("*feedkeep.db*"):  # also its lock, which says if it was made
             file.unlink()
         return process
 

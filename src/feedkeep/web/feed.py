@@ -34,7 +34,7 @@ class FeedPage(Page):
     """/feeds/{guid}, and the forms on it."""
 
     async def get(self, request: AdmittedRequest) -> Response:
-        """Show the feed."""
+        """Show a feed of the list, and what is known of it."""
         found = await self._found(request)
         if found.entry.guid != found.subscription.guid:  # a link that was marked before a move
             return self.leading_to(request, _place(found.subscription.guid))
@@ -81,7 +81,7 @@ class FeedPage(Page):
         return self.leading_to(request, _place(found.guid), Note("kept-apart"))
 
     async def delete(self, request: AdmittedRequest) -> Response:
-        """Take the feed out of the list."""
+        """Delete the feed from the list."""
         found = (await self._found(request)).subscription
         deleted = await self.service.subscriptions.delete(
             request.admitted.account.id, found.guid, request.author()

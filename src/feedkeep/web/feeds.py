@@ -31,7 +31,7 @@ class FeedsPage(Page):
     """/, and the forms on it."""
 
     async def get(self, request: AdmittedRequest) -> Response:
-        """Show the list."""
+        """Show the list of feeds."""
         return await self._list(request)
 
     async def changed(self, request: AdmittedRequest) -> Response:

@@ -74,7 +74,7 @@ class ImportPage(Page):
     """/import and /export."""
 
     async def get(self, request: AdmittedRequest) -> Response:
-        """Show the forms."""
+        """Show the forms for a file and for pasted addresses."""
         return await self._form(request)
 
     async def preview(self, request: AdmittedRequest) -> Response:

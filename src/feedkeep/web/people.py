@@ -38,7 +38,7 @@ class PeoplePage(Page):
         return await self._people(request)
 
     async def link(self, request: AdmittedRequest) -> Response:
-        """Show a new link once."""
+        """Show a new link for an invitation or a password once."""
         _assert_admin(request)
         return await self.show(request, "link.html")
 

@@ -20,7 +20,7 @@ class PicturePage(Page):
     """/pictures/{guid}: the picture of a feed of the list, by the guid derived from its URL."""
 
     async def get(self, request: AdmittedRequest) -> Response:
-        """Answer with it; nobody learns here what is in other lists.
+        """Answer with the picture of a feed of the own list; nobody learns what is in others.
 
         Its address names its digest, too, so that it can be kept for good.
 

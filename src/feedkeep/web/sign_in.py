@@ -24,7 +24,7 @@ class SignInPage(Page):
     """/sign-in and /sign-out."""
 
     async def get(self, request: Request) -> Response:
-        """Show the form."""
+        """Show the form for a name and a password."""
         return await self._form(request)
 
     async def post(self, request: Request) -> Response:
@@ -67,11 +67,11 @@ class RecoverPage(Page):
     """/recover: a new password by a recovery code."""
 
     async def get(self, request: Request) -> Response:
-        """Show the form."""
+        """Show the form for a recovery code."""
         return await self.show(request, "recover.html")
 
     async def post(self, request: Request) -> Response:
-        """Set the new password, and sign in."""
+        """Set the new password that came with a recovery code, and sign in."""
         form = await read_form(request)
         request.credential_kind = CredentialKind.PASSWORD
         try:
@@ -105,7 +105,7 @@ class ResetPage(Page):
         return self.link.open(request)
 
     async def get(self, request: Request) -> Response:
-        """Show the form, unless the link is used or too old."""
+        """Show the form for a new password, unless the link is used or too old."""
         owner = await self.service.recovery.owner_of(self.link.text(request))
         if owner is None:
             return await self.show(request, "link_ended.html", FORBIDDEN, kind="reset")

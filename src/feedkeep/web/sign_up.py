@@ -43,7 +43,7 @@ class SignUpPage(Page):
         return self.link.open(request)
 
     async def get(self, request: Request) -> Response:
-        """Show the form to who may sign up."""
+        """Show the form for a new account to who may sign up."""
         if not await self._may(request):
             return await self._ended(request)
         return await self._form(request)

@@ -24,7 +24,7 @@ from feedkeep.store.sqlite.connection import (
     open_file,
     prepare,
 )
-from feedkeep.store.sqlite.lock import alone
+from feedkeep.store.sqlite.lock import alone, note_made
 
 
 def restore_file(source: Path, target: Path, moved: Callable[[Stamp], Stamp]) -> None:
@@ -35,8 +35,9 @@ def restore_file(source: Path, target: Path, moved: Callable[[Stamp], Stamp]) ->
     Raises:
         StoreUnusable: Also if `target` is in use, even if its file is not there any more.
     """
-    with alone(target):
+    with alone(target) as lock:
         copy_file(source, target, finish=lambda partial: _move_clocks(partial, moved))
+        note_made(lock)
 
 
 def copy_file(

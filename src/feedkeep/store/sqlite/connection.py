@@ -15,7 +15,8 @@ import apsw.sqlite_extra
 from feedkeep.errors import StoreDamaged, StoreUnavailable, StoreUnusable
 from feedkeep.model import T
 from feedkeep.store.migrate import migrations
-from feedkeep.store.sqlite.lock import make_folder
+from feedkeep.store.sqlite.gone import assert_not_gone, gone, is_missing
+from feedkeep.store.sqlite.lock import lock_of, make_folder, says_made
 
 APPLICATION_ID = 0x666B6565
 """Marks a SQLite file as feedkeep's: the letters "fkee"."""
@@ -182,9 +183,10 @@ def assert_there(path: Path) -> None:
     """Return if the file exists and is not empty.
 
     Raises:
-        StoreUnusable: It does not exist, or is empty.
+        StoreUnusable: It does not exist, is empty, or is gone.
     """
-    if not path.exists() or (path.is_file() and path.stat().st_size == 0):
+    assert_not_gone(path)
+    if is_missing(path):
         raise StoreUnusable(
             f"There is no database sqlite:///{path}. Name another one by --database or"
             " FEEDKEEP_DATABASE; `feedkeep account create` and `feedkeep serve` create one."
@@ -195,10 +197,12 @@ def prepare(path: Path) -> int:
     """Create the file if it does not exist, and bring it up to date; return the version it had.
 
     Raises:
-        StoreUnusable: It cannot be opened, is not feedkeep's, or is newer than this program.
+        StoreUnusable: It cannot be opened, is not feedkeep's, is newer than this program, or does
+            not exist any more.
         StoreUnavailable: It is locked or full.
     """
     try:
+        assert_not_gone(path)
         _create_private(path)
         return _patiently(_bring_up_to_date, path)
     except (apsw.CantOpenError, apsw.NotADBError, apsw.ReadOnlyError, OSError) as error:
@@ -235,11 +239,14 @@ def _patiently(work: Callable[[Path], T], path: Path) -> T:
 
 
 def _bring_up_to_date(path: Path) -> int:
+    was_made = says_made(path)  # before looking: meanwhile another process may have made it
     looking = open_file(path)
     try:
         found = check_ours(looking, path)  # before a setting changes a file that is not ours
     finally:
         close(looking)
+    if found == 0 and was_made:
+        raise gone(path, [lock_of(path)])
     with closing(connect(path, WRITER_PATIENCE_SECONDS)) as connection:
         for step in migrations("sqlite")[found:]:
             with _transaction(connection, "BEGIN IMMEDIATE"):

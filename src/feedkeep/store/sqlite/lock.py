@@ -1,9 +1,12 @@
 """The lock of a database: whatever uses the database shares it, and `restore` takes it alone.
 
 It is a file of its own, with a name that no pattern for the database's files matches: those can be
-moved away while the service runs, and then the lock is needed. The empty file stays, since to
-delete a lock that others are about to take is a race. It is locked by `flock`: SQLite's own locks
-are fcntl's, and all of these are dropped when a process closes any descriptor of the file.
+moved away while the service runs, and then the lock is needed. The file stays, since to delete a
+lock that others are about to take is a race. It is locked by `flock`: SQLite's own locks are
+fcntl's, and all of these are dropped when a process closes any descriptor of the file.
+
+It is empty until a database was completely made, and says so from then on: so whoever finds no
+database beside it knows that there was one.
 """
 
 from __future__ import annotations
@@ -11,10 +14,19 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from feedkeep.errors import StoreUnusable
+
+_MADE = (
+    b"A database of feedkeep was made beside this file. Without it, no empty one takes its place.\n"
+)
+
+
+def lock_of(path: Path) -> Path:
+    """Return the file that is the lock of a database."""
+    return path.parent.resolve() / f".{path.name}.lock"
 
 
 def use(path: Path) -> int:
@@ -27,8 +39,8 @@ def use(path: Path) -> int:
 
 
 @contextmanager
-def alone(path: Path) -> Iterator[None]:
-    """Hold the lock of a database alone.
+def alone(path: Path) -> Iterator[int]:
+    """Hold the lock of a database alone, by the descriptor that is given.
 
     Raises:
         StoreUnusable: The database is in use, or its folder cannot be used.
@@ -36,9 +48,23 @@ def alone(path: Path) -> Iterator[None]:
     refusal = f"{path} is in use: stop the service, and all commands that use it, first."
     descriptor = _locked(path, fcntl.LOCK_EX, refusal)
     try:
-        yield
+        yield descriptor
     finally:
         os.close(descriptor)
+
+
+def note_made(descriptor: int) -> None:
+    """Note in a lock that its database was completely made; where that fails, do without."""
+    with suppress(OSError):
+        if os.fstat(descriptor).st_size == 0:
+            os.pwrite(descriptor, _MADE, 0)
+
+
+def says_made(path: Path) -> bool:
+    """Say whether the lock of a database notes that it was completely made."""
+    with suppress(OSError):
+        return lock_of(path).stat().st_size > 0
+    return False
 
 
 def make_folder(path: Path) -> None:
@@ -49,7 +75,7 @@ def make_folder(path: Path) -> None:
 def _locked(path: Path, kind: int, refusal: str) -> int:
     try:
         make_folder(path)
-        lock = path.parent.resolve() / f".{path.name}.lock"
+        lock = lock_of(path)
         descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
         raise StoreUnusable(f"Cannot use {path} as the database: {error.strerror}.") from error

@@ -13,7 +13,7 @@ from feedkeep.errors import StoreUnavailable
 LOOKED_AT_EACH_SECONDS = 1.0
 """How often reads check the files; a write checks them before it is acknowledged."""
 
-_ENDINGS = ("-wal", "-shm")
+ENDINGS = ("-wal", "-shm")
 """The endings of the write-ahead log and of its index; another process would create new ones."""
 
 _Identity: TypeAlias = tuple[int, int] | None
@@ -30,7 +30,7 @@ class Place:
         """Note which files a database has, all of which have to be open."""
         self._path = path
         real = path.resolve()  # SQLite puts the other two beside the file that a link leads to
-        self._names = [str(path), *(f"{real}{ending}" for ending in _ENDINGS)]
+        self._names = [str(path), *(f"{real}{ending}" for ending in ENDINGS)]
         self._files = [_identity(name) for name in self._names]
         self._is_lost = False
         self._next_look = 0.0

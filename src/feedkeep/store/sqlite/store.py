@@ -56,7 +56,7 @@ class SqliteStore:
 
         Raises:
             StoreUnusable: It cannot be opened, is not feedkeep's, is newer than this program, is
-                being restored, or is not there and may not be created.
+                being restored, is not there any more, or is not there and may not be created.
             StoreUnavailable: It is locked or full.
         """
         if not may_create:
@@ -64,6 +64,7 @@ class SqliteStore:
         lock_descriptor = lock.use(path)
         try:
             await asyncio.to_thread(prepare, path)
+            lock.note_made(lock_descriptor)
             return cls(Runner(path, lock_descriptor, recorder), now)
         except BaseException:
             os.close(lock_descriptor)

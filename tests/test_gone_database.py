@@ -1,0 +1,156 @@
+"""A SQLite file that vanished: no start makes an empty one, an empty list for every phone."""
+
+from __future__ import annotations
+
+import signal
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from feedkeep_process import DidNotStart, FeedkeepProcess
+
+from feedkeep.store.sqlite.connection import open_file
+
+FEED = "https://kept.example/feed"
+
+
+def with_a_feed(folder: Path) -> tuple[FeedkeepProcess, str]:
+    """Return a service that runs, and the account there that is subscribed to one feed."""
+    process = FeedkeepProcess(folder)
+    process.start()
+    name = process.new_account()
+    with process.client(name) as client:
+        added = client.post("/subscriptions", json={"subscriptions": [{"feed_url": FEED}]})
+    assert added.json()["failure"] == []
+    return process, name
+
+
+def refused(process: FeedkeepProcess) -> str:
+    """Start the service, which has to fail; return the last line that it wrote."""
+    with pytest.raises(DidNotStart) as told, process:
+        pytest.fail(f"It serves: {process.printed}")
+    assert process.wait() == 1
+    return str(told.value).splitlines()[-1]
+
+
+def has_the_feed(process: FeedkeepProcess, name: str) -> bool:
+    with process, process.client(name) as client:
+        entries = client.get("/subscriptions").json()["subscriptions"]
+    return [entry["feed_url"] for entry in entries] == [FEED]
+
+
+def files(folder: Path) -> set[str]:
+    return {file.name for file in folder.iterdir() if "feedkeep.db" in file.name}
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_restart_makes_no_empty_database_in_place_of_one_that_is_gone(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    file, elsewhere = tmp_path / "feedkeep.db", tmp_path / "elsewhere"
+    process, name = with_a_feed(tmp_path)
+    file.rename(elsewhere)
+    process.stop(number)  # as systemd's watchdog does, once it is not fed any more
+    left = files(tmp_path)
+    told = refused(process)
+    assert f"The database {file} is gone, or empty" in told
+    assert f"{tmp_path / '.feedkeep.db.lock'}" in told
+    assert 'restore a backup; docs/operations.md says how under "Damage"' in told
+    assert files(tmp_path) == left  # nothing was made; the newest changes may be in the -wal
+    elsewhere.rename(file)
+    assert has_the_feed(process, name)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_restart_fills_no_file_that_was_emptied(tmp_path: Path, number: signal.Signals) -> None:
+    file = tmp_path / "feedkeep.db"
+    process, name = with_a_feed(tmp_path)
+    process.stop(number)
+    content, left = file.read_bytes(), files(tmp_path)
+    file.write_bytes(b"")
+    assert "is gone, or empty" in refused(process)
+    assert (file.read_bytes(), files(tmp_path)) == (b"", left)
+    file.write_bytes(content)
+    assert has_the_feed(process, name)
+
+
+def test_a_restart_makes_no_tables_in_a_file_whose_log_is_gone(tmp_path: Path) -> None:
+    """As where only the file itself was copied, before its first checkpoint."""
+    process = FeedkeepProcess(tmp_path)
+    process.must("migrate")
+    file = tmp_path / "feedkeep.db"
+    file.unlink()
+    with closing(open_file(file)) as opened:
+        opened.pragma("journal_mode", "wal")
+    content = file.read_bytes()
+    assert content
+    assert "is gone, or empty" in refused(process)
+    assert file.read_bytes() == content
+
+
+def test_it_goes_on_once_a_backup_is_restored(tmp_path: Path) -> None:
+    process, name = with_a_feed(tmp_path)
+    process.must("backup", str(tmp_path / "backup"))
+    process.stop()
+    (tmp_path / "feedkeep.db").unlink()
+    refused(process)
+    process.must("restore", str(tmp_path / "backup"))
+    assert has_the_feed(process, name)
+
+
+def test_a_database_that_was_restored_and_never_opened_is_not_replaced(tmp_path: Path) -> None:
+    process, _ = with_a_feed(tmp_path)
+    process.must("backup", str(tmp_path / "backup"))
+    process.stop()
+    there = FeedkeepProcess(tmp_path, f"sqlite:///{tmp_path / 'there.db'}")
+    there.must("restore", str(tmp_path / "backup"))
+    (tmp_path / "there.db").unlink()
+    assert "is gone, or empty" in refused(there)
+
+
+def test_what_the_sentence_names_is_removed_to_begin_anew(tmp_path: Path) -> None:
+    process, _ = with_a_feed(tmp_path)
+    (tmp_path / "feedkeep.db").unlink()
+    process.stop(signal.SIGKILL)
+    told = refused(process)
+    assert files(tmp_path) == {".feedkeep.db.lock", "feedkeep.db-wal", "feedkeep.db-shm"}
+    for name in files(tmp_path):
+        assert str(tmp_path / name) in told
+        (tmp_path / name).unlink()
+    with process:
+        assert any("/sign-up/" in line for line in process.printed)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["account", "create", "anna"], ["account", "list"], ["migrate"], ["check"], ["backup", "to"]],
+    ids=" ".join,
+)
+def test_no_command_makes_one_either_or_says_that_there_never_was_one(
+    tmp_path: Path, command: list[str]
+) -> None:
+    process = FeedkeepProcess(tmp_path)
+    process.must("migrate")
+    (tmp_path / "feedkeep.db").unlink()
+    done = process.run(*command)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "is gone, or empty" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert files(tmp_path) == {".feedkeep.db.lock"}
+
+
+def test_a_database_that_an_earlier_version_made_is_known_once_it_was_opened(
+    tmp_path: Path,
+) -> None:
+    process = FeedkeepProcess(tmp_path)
+    process.must("migrate")
+    (tmp_path / ".feedkeep.db.lock").write_bytes(b"")  # as earlier versions left it
+    process.must("check")
+    (tmp_path / "feedkeep.db").unlink()
+    assert "is gone, or empty" in refused(process)
+
+
+def test_a_first_start_that_failed_before_there_was_anything_is_no_sign(tmp_path: Path) -> None:
+    (tmp_path / ".feedkeep.db.lock").touch()
+    with FeedkeepProcess(tmp_path) as process:
+        assert any("/sign-up/" in line for line in process.printed)
