@@ -19,6 +19,7 @@ from feedkeep.cli.common import ConfigOption, DatabaseOption, metrics_url, say, 
 from feedkeep.edges import edges
 from feedkeep.errors import NotAuthorized
 from feedkeep.http.application import Application
+from feedkeep.http.draining import Draining
 from feedkeep.http.serving import Sockets, listen, listen_for_metrics, run
 from feedkeep.http.serving.workers import Workers
 from feedkeep.logs import configure_logs
@@ -187,10 +188,11 @@ async def _serve(
             service, recorder, sockets.metrics, counts_what_is_stored=sockets.is_first
         )
         async with keeper(service, chosen, recorder), telling:
-            routes = edges(service, chosen, first_secret)
+            draining = Draining()
+            routes = edges(service, chosen, first_secret, draining)
             signs = Signs(tell, alive_each_seconds, service.assert_ready)
             application = Application(routes, chosen, recorder)
-            await run(application, sockets.clients, chosen, signs)
+            await run(application, sockets.clients, chosen, signs, draining)
 
 
 class _Addresses(Value, frozen=True):
