@@ -39,7 +39,7 @@ class PostgresServer:
     def __init__(self, **settings: str) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="feedkeep-postgres-"))
         self.data = self.folder / "data"
-        self.port = _free_port()
+        self.port = free_port()
         self.url = f"postgresql://feedkeep@127.0.0.1:{self.port}/postgres"
         self._source = ""
         self._settings = {
@@ -195,7 +195,7 @@ def _answers(url: str) -> bool:
     return True
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
