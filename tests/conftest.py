@@ -88,6 +88,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
             " and Ubuntu it is in `nodejs`."
         )
     skipped = terminalreporter.stats.get("skipped", [])
+    if any("no haproxy on this machine" in str(report.longrepr) for report in skipped):
+        terminalreporter.write_line(
+            "The rolling restart was not run behind haproxy, since there is none on this machine."
+            " On Debian and Ubuntu it is in `haproxy`."
+        )
     if count := sum(NO_BROWSER in str(report.longrepr) for report in skipped):
         terminalreporter.write_line(
             f"{count} tests of the pages were left out. {NO_BROWSER} Install one to run them, such"

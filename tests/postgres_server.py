@@ -39,7 +39,7 @@ class PostgresServer:
     def __init__(self, **settings: str) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="feedkeep-postgres-"))
         self.data = self.folder / "data"
-        self.port = _free_port()
+        self.port = free_port()
         self.url = f"postgresql://feedkeep@127.0.0.1:{self.port}/postgres"
         self._source = ""
         self._settings = {
@@ -53,8 +53,7 @@ class PostgresServer:
 
     def __enter__(self) -> Self:
         if self._source:
-            self._run("pg_basebackup", "-D", str(self.data), "-d", self._source, "-R",
-                      "--checkpoint=fast", "--no-sync")  # fmt: skip
+            self._copy(self._source)
         else:
             self._run("initdb", "-D", str(self.data), "-U", "feedkeep", "--auth=trust", "--no-sync",
                       "--encoding=UTF8", "--no-locale", "--data-checksums")  # fmt: skip
@@ -70,6 +69,28 @@ class PostgresServer:
         follower = PostgresServer(**self._settings)
         follower._source = self.url
         return follower
+
+    def follow(self, primary: PostgresServer) -> None:
+        """Begin anew as a standby of another server; what was here is gone."""
+        self.stop(signal.SIGKILL)
+        shutil.rmtree(self.data)
+        self._copy(primary.url)
+        self.start()
+
+    def acknowledge_with_standby(self) -> None:
+        """Have each commit wait from now on until a standby, which is there, has it, too."""
+        execute(self.url, "ALTER SYSTEM SET synchronous_standby_names = '*'")
+        execute(self.url, "SELECT pg_reload_conf()")
+        is_there = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'"
+        deadline = time.monotonic() + _START_SECONDS
+        while not execute(self.url, is_there):
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+
+    def _copy(self, source: str) -> None:
+        """Copy a server's folder, as that of one that follows it."""
+        self._run("pg_basebackup", "-D", str(self.data), "-d", source, "-R", "--checkpoint=fast",
+                  "--no-sync")  # fmt: skip
 
     def wait_for(self, primary: PostgresServer) -> None:
         """Wait until this standby has all that the primary has."""
@@ -195,7 +216,7 @@ def _answers(url: str) -> bool:
     return True
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

@@ -226,16 +226,6 @@ def test_the_password_of_the_database_is_shown_nowhere(
         assert "hunter2" not in done.stdout + done.stderr
 
 
-def test_a_database_that_is_away_at_the_start_is_told_in_one_sentence(
-    tmp_path: Path, server: PostgresServer
-) -> None:
-    nowhere = server.url.replace(str(server.port), "1")
-    done = FeedkeepProcess(tmp_path, nowhere).run("serve", "--port", "0")
-    assert done.returncode == 1
-    assert done.stderr.startswith("feedkeep: The PostgreSQL database cannot be used now: ")
-    assert done.stderr.count("\n") == 1
-
-
 def test_more_than_one_worker_on_sqlite_is_refused_with_the_reason(tmp_path: Path) -> None:
     done = FeedkeepProcess(tmp_path).run("serve", "--workers", "2")
     assert done.returncode == 1

@@ -110,6 +110,19 @@ def test_it_is_ready_when_it_answers_and_says_when_it_stops(
     assert manager.heard == ["READY=1", "STOPPING=1"]  # nobody asked for a sign of life
 
 
+def test_it_says_that_it_stops_before_it_turns_clients_away(
+    tmp_path: Path, manager: Manager
+) -> None:
+    process = FeedkeepProcess(tmp_path, drain_seconds="300")
+    with managed(process, str(tmp_path / "notify"), WATCHDOG_USEC):
+        manager.wait_for("READY=1")
+        process.process.send_signal(signal.SIGTERM)
+        manager.wait_for("STOPPING=1")
+        until_not_ready(process)
+        manager.forget()
+        assert manager.is_silent_for(2 * INTERVAL_SECONDS)  # whose watchdog is over by then
+
+
 def test_an_abstract_name_is_understood(tmp_path: Path) -> None:
     name = f"feedkeep-test-{os.getpid()}"
     manager = Manager(f"\0{name}")

@@ -35,6 +35,8 @@ def test_lists_in_the_environment_are_separated_by_commas() -> None:
         ({"FEEDKEEP_METRICS_PORT": "x"}, "metrics_port"),
         ({"FEEDKEEP_METRICS_PORT": "65535", "FEEDKEEP_WORKERS": "2"}, "metrics_port"),
         ({"FEEDKEEP_LOG_LEVEL": "loud"}, "log_level"),
+        ({"FEEDKEEP_DRAIN_SECONDS": "-1"}, "drain_seconds"),
+        ({"FEEDKEEP_DRAIN_SECONDS": "601"}, "drain_seconds"),
         ({"FEEDKEEP_HISTORY_DAYS": "-1"}, "history_days"),
         ({"FEEDKEEP_HISTORY_DAYS": "36501"}, "history_days"),
         ({"FEEDKEEP_MAX_IN_FLIGHT_BYTES": "4194303"}, "max_in_flight_bytes"),

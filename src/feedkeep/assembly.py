@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
+import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import structlog
+
 from feedkeep import wall_clock
 from feedkeep.backups import backup_name, backups_in, remove
-from feedkeep.errors import StoreUnusable
+from feedkeep.errors import StoreMisconfigured, StoreUnavailable, StoreUnusable
 from feedkeep.feeds.keeper import Keeper
 from feedkeep.feeds.looker import Looker
 from feedkeep.feeds.rounds import Rounds
@@ -27,20 +31,31 @@ from feedkeep.store.sqlite import SqliteStore, assert_there, copy_file, note_bac
 if TYPE_CHECKING:
     from feedkeep.store.postgres import PostgresStore
 
+RETRY_SECONDS = 0.5
+"""How soon a database that is away is asked again."""
+
+TELL_SECONDS = 5.0
+"""How often the log tells that a database is still away."""
+
+_log: structlog.stdlib.BoundLogger = structlog.get_logger()
+
 
 @asynccontextmanager
 async def open_service(
     settings: Settings,
     *,
     may_create: bool = True,
+    waits: bool = False,
     now: Now = wall_clock.now,
     recorder: Recorder | None = None,
 ) -> AsyncIterator[Service]:
     """Open the database that the settings name, bring it up to date, and give a service on it.
 
-    `recorder` counts what they do, if it is given. Raises as `open_store` does.
+    A PostgreSQL that is away is waited for if this `waits`. `recorder` counts what they do, if it
+    is given. Raises as `open_store` does.
     """
-    store = await open_store(settings, may_create=may_create, now=now, recorder=recorder)
+    opening = open_store_once_there if waits and is_postgres(settings.database) else open_store
+    store = await opening(settings, may_create=may_create, now=now, recorder=recorder)
     service = Service(
         store,
         now,
@@ -112,6 +127,30 @@ async def open_store(
         return await open_postgres(settings, may_create=may_create, now=now, recorder=recorder)
     path = sqlite_path(settings.database)
     return await SqliteStore.open(path, now, may_create=may_create, recorder=recorder)
+
+
+async def open_store_once_there(
+    settings: Settings,
+    *,
+    may_create: bool = True,
+    now: Now = wall_clock.now,
+    recorder: Recorder | None = None,
+) -> Store:
+    """Do what `open_store` does, and wait for as long as the database is away.
+
+    Raises as `open_store` does, for what waiting does not mend: a wrong password among them.
+    """
+    told_at = -TELL_SECONDS
+    while True:
+        try:
+            return await open_store(settings, may_create=may_create, now=now, recorder=recorder)
+        except StoreMisconfigured:
+            raise
+        except StoreUnavailable as error:
+            if time.monotonic() - told_at >= TELL_SECONDS:
+                told_at = time.monotonic()
+                _log.warning("waiting for the database", reason=str(error))
+            await asyncio.sleep(RETRY_SECONDS)
 
 
 def back_up(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from feedkeep.gpodder import SessionDoor, gpodder_routes
 from feedkeep.http import problems
 from feedkeep.http.doors import HeaderDoor
+from feedkeep.http.draining import Draining
 from feedkeep.http.pages.rendering import Pages
 from feedkeep.http.reference import openapi_document
 from feedkeep.http.routing import Edge
@@ -21,12 +22,19 @@ DOCUMENTED = ("feedkeep.openpodcast", "feedkeep.gpodder", "feedkeep.nextcloud")
 """The packages whose openapi.yaml describes their routes."""
 
 
-def edges(service: Service, settings: Settings, first_secret: str = "") -> list[Edge]:
+def edges(
+    service: Service,
+    settings: Settings,
+    first_secret: str = "",
+    draining: Draining | None = None,
+) -> list[Edge]:
     """Return the edges of all protocols; if two have the same path, the first one answers it.
 
-    `first_secret` is that of the link for the first account; "" if nobody was given one.
+    `first_secret` is that of the link for the first account; "" if nobody was given one. `draining`
+    tells them of a stop, if there is one to tell of.
     """
-    interface = openpodcast_routes(service, settings, openapi_document(DOCUMENTED))
+    document = openapi_document(DOCUMENTED)
+    interface = openpodcast_routes(service, settings, document, draining or Draining())
     pages = Pages()
     return [
         web_edge(service, settings, pages, first_secret),

@@ -15,7 +15,8 @@ FeedkeepError
 ├── NotAFeed                what another host sent cannot be read as a feed; says why
 ├── NotAPicture             what another host sent cannot be shown as a picture; says why
 ├── StoreUnavailable        the store is locked, full, away or damaged; later it may work
-│   └── StoreDamaged        what is stored is not what was written
+│   ├── StoreDamaged        what is stored is not what was written
+│   └── StoreMisconfigured  it is there, and lets nobody in as it is set up
 ├── StoreUnusable           the store cannot be used as it is, and waiting does not help
 └── AccountError            an account or token command that cannot be carried out
 """
@@ -149,6 +150,13 @@ class StoreUnavailable(FeedkeepError):
 
 class StoreDamaged(StoreUnavailable):
     """What is stored is not what was written; what is whole is served all the same."""
+
+
+class StoreMisconfigured(StoreUnavailable):
+    """The store is there and lets nobody in: a wrong password, or no such database.
+
+    That passes when somebody repairs it, and seldom by waiting.
+    """
 
 
 class StoreUnusable(FeedkeepError):

@@ -90,6 +90,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         tls_cert: The file with the certificate for HTTPS, and those up to its root; empty for HTTP.
         tls_key: The file with the certificate's key; empty if the key is in `tls_cert`.
         workers: How many processes serve; more than one with PostgreSQL only.
+        drain_seconds: For how long the service goes on to serve after SIGTERM, while /readyz is
+            503 and each connection ends with its next reply, so that a balancer turns to others.
+            Ctrl-C, or a second signal, ends that.
         postgres_connections: How many connections to PostgreSQL each process opens at most.
         admin_name: The name of the first account, which `serve` makes if there is none yet.
         admin_password: Its password at first; nothing changes it later.
@@ -119,6 +122,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     tls_cert: str = ""
     tls_key: str = ""
     workers: Count = 1
+    drain_seconds: Annotated[float, msgspec.Meta(ge=0, le=600)] = 0
     postgres_connections: Count = 8
     admin_name: str = ""
     admin_password: str = ""

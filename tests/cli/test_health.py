@@ -91,7 +91,7 @@ def test_a_service_that_cannot_write_is_not_ready_and_is_again_later(tmp_path: P
         assert (done.returncode, done.stdout) == (1, "")
         assert done.stderr == (
             f"feedkeep: feedkeep at {process.base_url} is not ready: it cannot use its database"
-            " now.\n"
+            " now, or is about to stop.\n"
         )
         process.wait_until_ready()
         process.must("health", "--url", process.base_url)

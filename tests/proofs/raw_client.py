@@ -14,10 +14,12 @@ import httpx
 class Answer:
     status: int
     body: dict[str, Any]
+    is_last: bool = False
+    """Whether the service closes the connection after it."""
 
 
 class RawClient:
-    """One connection that is kept alive, for one request at a time.
+    """One connection, for one request at a time; kept alive unless it is asked not to be.
 
     Attributes:
         has_begun: Whether anything came of the newest answer.
@@ -25,10 +27,12 @@ class RawClient:
 
     has_begun = False
 
-    def __init__(self, base_url: str, token: str) -> None:
+    def __init__(self, base_url: str, token: str, *, is_kept_alive: bool = True) -> None:
         url = httpx.URL(base_url)
         self._address = url.host, url.port
         self._headers = f"Host: x\r\nAuthorization: Bearer {token}\r\n"
+        if not is_kept_alive:
+            self._headers += "Connection: close\r\n"
 
     def message(self, method: str, path: str, body: object = None) -> bytes:
         """Return a request as it is sent."""
@@ -65,4 +69,5 @@ class RawClient:
         lines = (first + await self._reader.readuntil(b"\r\n\r\n")).lower().split(b"\r\n")
         (length,) = (int(line[15:]) for line in lines if line.startswith(b"content-length:"))
         content = await self._reader.readexactly(length)
-        return Answer(int(lines[0].split()[1]), json.loads(content or b"{}"))
+        is_last = b"connection: close" in lines
+        return Answer(int(lines[0].split()[1]), json.loads(content or b"{}"), is_last)

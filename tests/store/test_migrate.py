@@ -27,6 +27,18 @@ def test_the_statements_of_a_step_are_all_that_it_holds() -> None:
         assert len(one_by_one) == len(step.statements)
 
 
+def test_each_step_says_whether_programs_before_it_go_on_and_why() -> None:
+    for step in migrations("postgres")[1:]:
+        head = step.sql.partition("\n\n")[0]
+        told = re.search(
+            r"^-- (?:Compatible from version (\d+)|Not compatible): \w.*\.$", head, re.MULTILINE
+        )
+        assert told is not None, step.name
+        assert step.compatible_from == int(told[1] or step.number)
+        assert 0 < step.compatible_from <= step.number
+    assert [step.compatible_from for step in migrations("postgres")[:6]] == [1, 2, 3, 4, 5, 5]
+
+
 def parsed(sql: str) -> list[str]:
     """Return statements as a parser reads them."""
     trees = sqlglot.parse(sql, dialect="postgres")

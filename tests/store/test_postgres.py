@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import signal
 import socket
 import time
@@ -181,9 +182,78 @@ def test_a_database_from_before_there_was_a_history_is_known_from_its_clock_on(
 
 def test_a_database_of_a_newer_program_is_refused_and_left_alone(database: str) -> None:
     asyncio.run(opened(database))
-    execute(database, "UPDATE feedkeep.schema_version SET version = version + 1")
-    with pytest.raises(StoreUnusable, match="Install the newer feedkeep"):
-        asyncio.run(opened(database))
+    for compatible_from in ("version + 1", "NULL"):
+        execute(
+            database,
+            "UPDATE feedkeep.schema_version"
+            f" SET version = {migration.newest_version() + 1}, compatible_from = {compatible_from}",
+        )
+        with pytest.raises(StoreUnusable, match="Install the newer feedkeep"):
+            asyncio.run(opened(database))
+
+
+def test_a_database_of_a_newer_program_that_says_it_is_compatible_is_used(database: str) -> None:
+    asyncio.run(opened(database))
+    newest = migration.newest_version()
+    execute(
+        database,
+        f"UPDATE feedkeep.schema_version SET version = {newest + 2}, compatible_from = {newest}",
+    )
+    asyncio.run(opened(database))
+    assert execute(database, "SELECT version FROM feedkeep.schema_version") == newest + 2
+
+
+def test_a_step_waits_between_what_others_do_and_holds_nobody_up(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asyncio.run(opened(database))
+    further = migration.migrations("postgres")
+    sql = "ALTER TABLE feedkeep.account ADD COLUMN further text"
+    further.append(type(further[0])(len(further) + 1, "further.sql", sql))
+    monkeypatch.setattr(store_module, "RETRY_SECONDS", 0.01)
+
+    async def work(store: PostgresStore) -> None:
+        reader = await asyncpg.connect(database)
+        await reader.execute("BEGIN; SELECT count(*) FROM feedkeep.account")
+        with monkeypatch.context() as newer:
+            newer.setattr(migration, "migrations", lambda _: further)
+            changing = asyncio.create_task(opened(database))
+            for _ in range(20):
+                started = time.monotonic()
+                assert await store.accounts.find("alice") is not None
+                await store.entries.change(ALICE, [GUID], subscribe)
+                assert time.monotonic() - started < 2
+                await asyncio.sleep(0.05)
+            assert not changing.done()
+            await reader.execute("COMMIT")
+            await changing
+        await reader.close()
+
+    run(database, work)
+    assert execute(database, "SELECT version FROM feedkeep.schema_version") == len(further)
+
+
+def test_statements_that_were_prepared_before_a_step_are_prepared_again(database: str) -> None:
+    async def work(store: PostgresStore) -> None:
+        asks: list[Callable[[], Awaitable[Any]]] = [
+            lambda: store.entries.change(ALICE, [GUID], subscribe),
+            lambda: store.entries.view(ALICE, GUID),
+            lambda: store.entries.page(ALICE, PageRequest(-1, None, 1, 50)),
+            lambda: store.accounts.find("alice"),
+            lambda: store.tokens.of(ALICE),
+        ]
+        kinds = itertools.cycle(["varchar", "text"])  # another type of what they return
+        for first in asks:
+            for ask in asks:
+                await ask()
+            kind = next(kinds)
+            for table, column in (("account", "name"), ("entry", "feed_url"), ("token", "label")):
+                await asyncio.to_thread(
+                    execute, database, f"ALTER TABLE feedkeep.{table} ALTER {column} TYPE {kind}"
+                )
+            await first()  # which is the one to find out
+
+    run(database, work)
 
 
 def test_for_a_page_from_the_start_nobody_counts_all_entries(database: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
+import signal
 import socket
 import sys
 from collections.abc import Awaitable, Callable
@@ -73,6 +74,15 @@ class FileError(FeedkeepError):
 def settings(database: str | None, config: Path | None, **flags: object) -> Settings:
     """Return the settings for a command."""
     return load_settings({"database": database, **flags}, config, os.environ)
+
+
+def end_at_a_signal() -> None:
+    """End at once at SIGTERM or Ctrl-C from now on, which is for the start of what serves.
+
+    Nothing was accepted, and the store survives it.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: os._exit(0))
 
 
 def with_service(

@@ -9,7 +9,14 @@ import socket
 import uvloop
 
 from feedkeep.assembly import keeper, open_service, telling_metrics
-from feedkeep.cli.common import ConfigOption, DatabaseOption, metrics_url, say, settings
+from feedkeep.cli.common import (
+    ConfigOption,
+    DatabaseOption,
+    end_at_a_signal,
+    metrics_url,
+    say,
+    settings,
+)
 from feedkeep.http.serving import listen_for_metrics
 from feedkeep.logs import configure_logs
 from feedkeep.model import Fetch
@@ -29,21 +36,20 @@ def fetch(database: DatabaseOption = None, config: ConfigOption = None) -> None:
     if chosen.fetch is Fetch.OFF:
         raise InvalidSettings("The setting fetch is off, so there is nothing to do.")
     configure_logs(chosen.log_level)
+    end_at_a_signal()
     (listener,) = listen_for_metrics(chosen, 1)
     uvloop.run(_look_until_stopped(chosen, listener))
 
 
 async def _look_until_stopped(chosen: Settings, listener: socket.socket | None) -> None:
     is_over = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, is_over.set)
     recorder = Recorder() if listener else None
-    async with (
-        open_service(chosen, recorder=recorder) as service,
-        keeper(service, chosen, recorder),
-        telling_metrics(service, recorder, listener, counts_what_is_stored=False),
-    ):
-        if listener:
-            say(f"Metrics: {metrics_url(listener)}")
-        say(f"Looking at the feeds of {shown(chosen.database)}; stop with Ctrl-C")
-        await is_over.wait()
+    async with open_service(chosen, waits=True, recorder=recorder) as service:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, is_over.set)
+        telling = telling_metrics(service, recorder, listener, counts_what_is_stored=False)
+        async with keeper(service, chosen, recorder), telling:
+            if listener:
+                say(f"Metrics: {metrics_url(listener)}")
+            say(f"Looking at the feeds of {shown(chosen.database)}; stop with Ctrl-C")
+            await is_over.wait()

@@ -97,7 +97,10 @@ async def _ready_origin(url: str, policy: DoorPolicy) -> str:
         except DoorError as error:
             raise NotReady(f"No feedkeep answers at {origin}. {error}") from error
     if answer.status == _UNAVAILABLE:
-        raise NotReady(f"feedkeep at {origin} is not ready: it cannot use its database now.")
+        raise NotReady(
+            f"feedkeep at {origin} is not ready: it cannot use its database now, or is about to"
+            " stop."
+        )
     if answer.status != _READY or not _says_ok(answer.body):
         raise NotReady(
             f"What answers at {origin} is no feedkeep, or not by this address (status"

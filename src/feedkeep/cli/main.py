@@ -23,6 +23,7 @@ from feedkeep.cli import (
 )
 from feedkeep.cli.common import warn
 from feedkeep.errors import FeedkeepError
+from feedkeep.logs import configure_logs
 
 DEBUG_VARIABLE = "FEEDKEEP_DEBUG"
 
@@ -97,6 +98,7 @@ def main() -> None:
     """Run a command; exit with 1 for what went wrong and 2 for what was asked wrongly."""
     if any(not _is_text(argument) for argument in sys.argv):
         _fail("An argument is not UTF-8 text.")
+    configure_logs("warning")  # to standard error; else they would be part of what is exported
     try:
         app()
     except FeedkeepError as error:

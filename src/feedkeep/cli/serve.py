@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import secrets
-import signal
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Annotated
@@ -15,10 +13,18 @@ import uvloop
 
 from feedkeep import __version__
 from feedkeep.assembly import keeper, open_service, telling_metrics
-from feedkeep.cli.common import ConfigOption, DatabaseOption, metrics_url, say, settings
+from feedkeep.cli.common import (
+    ConfigOption,
+    DatabaseOption,
+    end_at_a_signal,
+    metrics_url,
+    say,
+    settings,
+)
 from feedkeep.edges import edges
 from feedkeep.errors import NotAuthorized
 from feedkeep.http.application import Application
+from feedkeep.http.draining import Draining
 from feedkeep.http.serving import Sockets, listen, listen_for_metrics, run
 from feedkeep.http.serving.workers import Workers
 from feedkeep.logs import configure_logs
@@ -126,9 +132,9 @@ def serve(
 ) -> None:
     """Start the service, and serve until SIGTERM or Ctrl-C.
 
-    Requests that were accepted are answered before it ends. The log goes to standard error, a line
-    of JSON for each request. All settings can also be given as FEEDKEEP_HOST and so on, or in a
-    TOML file.
+    A PostgreSQL that is away is waited for. Requests that were accepted are answered before it
+    ends. The log goes to standard error, a line of JSON for each request. All settings can also be
+    given as FEEDKEEP_HOST and so on, or in a TOML file.
     """
     chosen = settings(
         database,
@@ -141,7 +147,7 @@ def serve(
         tls_key=tls_key,
         workers=workers,
     )
-    signal.signal(signal.SIGTERM, _end_before_serving)
+    end_at_a_signal()
     check_workers(chosen)
     if setup is not None and chosen.admin_name:
         raise InvalidSettings("Both --setup and admin_name say who is the first: give one.")
@@ -168,11 +174,6 @@ def serve(
         uvloop.run(serving(chosen, places[0], notify, watchdog_seconds()))
 
 
-def _end_before_serving(*_: object) -> None:
-    """End at once at SIGTERM during the start: nothing was accepted, and the store survives it."""
-    os._exit(0)
-
-
 async def _serve(
     first_secret: str,
     chosen: Settings,
@@ -181,16 +182,17 @@ async def _serve(
     alive_each_seconds: float | None,
 ) -> None:
     recorder = Recorder() if sockets.metrics else None
-    async with open_service(chosen, recorder=recorder) as service:
+    async with open_service(chosen, waits=True, recorder=recorder) as service:
         service.forgetting.start()
         telling = telling_metrics(
             service, recorder, sockets.metrics, counts_what_is_stored=sockets.is_first
         )
         async with keeper(service, chosen, recorder), telling:
-            routes = edges(service, chosen, first_secret)
+            draining = Draining()
+            routes = edges(service, chosen, first_secret, draining)
             signs = Signs(tell, alive_each_seconds, service.assert_ready)
             application = Application(routes, chosen, recorder)
-            await run(application, sockets.clients, chosen, signs)
+            await run(application, sockets.clients, chosen, signs, draining)
 
 
 class _Addresses(Value, frozen=True):
@@ -217,7 +219,7 @@ async def _introduce(
     A token of the setup is shown this once. The link for the first account lives in this process
     only: each start has another one, and none works once there is an account.
     """
-    async with open_service(chosen) as service:
+    async with open_service(chosen, waits=True) as service:
         say(f"feedkeep {__version__}")
         if chosen.admin_name:
             await _make_first(service, chosen.admin_name, chosen.admin_password)

@@ -7,7 +7,9 @@ import time
 
 from msgspec import Struct
 
+from feedkeep.http.draining import Draining
 from feedkeep.http.json_bodies import encode
+from feedkeep.http.problems import STOPPING
 from feedkeep.http.requests import Request
 from feedkeep.http.responses import JsonResponse
 from feedkeep.service import Service
@@ -28,19 +30,22 @@ class LiveResource:
 
 
 class ReadyResource:
-    """/readyz: whether the store can read and write.
+    """/readyz: whether the store can read and write, and the process goes on.
 
-    That takes a commit, and anybody may ask. So the store is asked at most once a second, and all
-    requests that come meanwhile share its answer.
+    The former takes a commit, and anybody may ask. So the store is asked at most once a second, and
+    all requests that come meanwhile share its answer.
     """
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: Service, draining: Draining) -> None:
         self._service = service
+        self._draining = draining
         self._asked_at_seconds = 0.0
         self._answer: asyncio.Future[None] | None = None
 
     async def get(self, _request: Request) -> JsonResponse:
         """Answer, or say that the service is unavailable."""
+        if self._draining.has_begun:
+            return STOPPING.response()
         await asyncio.shield(self._shared_answer())
         return JsonResponse(encode(StatusReply("ok")))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from feedkeep.http.draining import Draining
 from feedkeep.http.health import LiveResource, ReadyResource
 from feedkeep.http.reference import DocsFileResource, DocsResource, OpenApiResource, leading_to
 from feedkeep.http.routing import PublicRoute, Route
@@ -20,7 +21,7 @@ from feedkeep.settings import Settings
 
 
 def openpodcast_routes(
-    service: Service, settings: Settings, openapi: Mapping[str, Any]
+    service: Service, settings: Settings, openapi: Mapping[str, Any], draining: Draining
 ) -> list[Route | PublicRoute]:
     """Return what is at every route."""
     many = SubscriptionsResource(service, settings)
@@ -36,7 +37,7 @@ def openpodcast_routes(
         Route("/history/{stamp}/undo", post=UndoResource(service, settings).post),
         Route("/restore", get=restore.get, post=restore.post),
         PublicRoute("/livez", get=LiveResource().get),
-        PublicRoute("/readyz", get=ReadyResource(service).get),
+        PublicRoute("/readyz", get=ReadyResource(service, draining).get),
         PublicRoute("/openapi.json", get=document.get),
         PublicRoute("/docs", get=DocsResource().get),
         PublicRoute("/docs/", get=leading_to("../docs")),

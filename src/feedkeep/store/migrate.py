@@ -16,6 +16,15 @@ class Migration:
     sql: str
 
     @property
+    def compatible_from(self) -> int:
+        """The oldest version of the schema whose programs go on working after this step.
+
+        The comment at its head says it; a step that says nothing is compatible with none before.
+        """
+        told = re.search(r"^-- Compatible from version (\d+): ", self.sql, re.MULTILINE)
+        return int(told[1]) if told else self.number
+
+    @property
     def statements(self) -> list[str]:
         """The statements one by one, without comments. No text in them holds `;` or `--`."""
         parts = re.sub(r"--[^\n]*", "", self.sql).split(";")

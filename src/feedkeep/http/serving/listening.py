@@ -12,6 +12,7 @@ import socket
 import ssl
 from collections.abc import AsyncIterator, Iterator
 from functools import partial
+from types import FrameType
 from typing import Any, NamedTuple, cast
 
 import structlog
@@ -19,6 +20,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from feedkeep.errors import FeedkeepError
+from feedkeep.http.draining import Draining
 from feedkeep.http.serving.accepting import BACKLOG, Doorway
 from feedkeep.http.serving.in_flight import InFlight
 from feedkeep.http.serving.protocol import KEEP_ALIVE_SECONDS, Protocol
@@ -39,6 +41,9 @@ SERVER_SETTINGS: dict[str, Any] = {
     "timeout_graceful_shutdown": GRACE_SECONDS,
 }
 """How uvicorn is run; the floor of the bench is run so, too."""
+
+_TICK_SECONDS = 0.1
+"""How soon, while it drains, a process takes notice of a signal."""
 
 OTHER_FILES = 100
 """How many open files, besides the connections of clients, a process has room for."""
@@ -194,14 +199,21 @@ def _hold_little_of_replies(listener: socket.socket) -> None:
 
 
 async def run(
-    app: ASGIApp, listener: socket.socket, settings: Settings, signs: Signs | None = None
+    app: ASGIApp,
+    listener: socket.socket,
+    settings: Settings,
+    signs: Signs | None = None,
+    draining: Draining | None = None,
 ) -> None:
     """Serve until SIGTERM or Ctrl-C, then answer all accepted requests, and return.
 
-    `signs` are given meanwhile.
+    After SIGTERM it goes on to serve for `drain_seconds`, in which `draining` turns clients away;
+    Ctrl-C, or a second signal, ends that. `signs` are given meanwhile.
     """
     in_flight = InFlight(app, settings.max_in_flight_bytes)
     server = _Server(in_flight, listener, _tls(settings), signs)
+    server.drain_seconds = settings.drain_seconds
+    server.draining = draining or server.draining
     _collect_seldom()
     sweeping = asyncio.create_task(_sweep(server, in_flight))
     with _signals_spent():
@@ -226,7 +238,14 @@ async def serving_metrics(app: ASGIApp, listener: socket.socket) -> AsyncIterato
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server, which accepts connections by `Doorway`."""
+    """uvicorn's server, which accepts connections by `Doorway`, and drains before it stops.
+
+    Attributes:
+        drain_seconds: For how long it goes on to serve after it was told to stop.
+        draining: Turns clients away meanwhile.
+    """
+
+    drain_seconds = 0.0
 
     def __init__(
         self,
@@ -242,11 +261,27 @@ class _Server(uvicorn.Server):
         self._listener = listener
         self._tls = tls
         self._signs = signs
+        self.draining = Draining()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Begin to stop; do so at once after Ctrl-C, or if this is the second signal.
+
+        No signal cuts what was accepted, as uvicorn's second Ctrl-C would: the stop is short.
+        """
+        if sig == signal.SIGINT or self.should_exit:
+            self.drain_seconds = 0.0
+        super().handle_exit(signal.SIGTERM, frame)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, and accept connections."""
         await super().startup(sockets)
-        new = partial(Protocol, self.config, self.server_state, self.lifespan.state)
+        new = partial(
+            Protocol,
+            self.config,
+            self.server_state,
+            self.lifespan.state,
+            draining=self.draining,
+        )
         connections = cast("set[Protocol]", self.server_state.connections)
         max_connections = self._max_connections or _room_for_connections()
         self._doorway = Doorway(self._listener, new, connections, self._tls, max_connections)
@@ -255,11 +290,22 @@ class _Server(uvicorn.Server):
             self._signs.begin()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Accept the last connections, answer all requests, and end."""
+        """Drain, accept the last connections, answer all requests, and end."""
         if self._signs is not None:
             self._signs.end()
+        await self._drain()
         await self._doorway.close()
         await super().shutdown(sockets)
+
+    async def _drain(self) -> None:
+        """Go on to serve for a while, so that whoever sends requests turns to others."""
+        self.draining.begin()
+        if self.drain_seconds:
+            _log.info("draining: /readyz refuses, and each connection ends with its next reply")
+        since = asyncio.get_running_loop().time()
+        while asyncio.get_running_loop().time() - since < self.drain_seconds:
+            await asyncio.sleep(min(_TICK_SECONDS, self.drain_seconds))
+            await self.on_tick(0)  # which keeps the date of replies
 
 
 class _SideServer(_Server):

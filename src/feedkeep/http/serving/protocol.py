@@ -14,6 +14,7 @@ from starlette.types import ASGIApp
 from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
+from feedkeep.http.draining import Draining
 from feedkeep.http.problems import (
     HEAD_TOO_LARGE,
     NO_ROOM,
@@ -62,8 +63,9 @@ class Protocol(HttpToolsProtocol):
     _refusal = UNREADABLE
     _unaccounted_bytes = 0  # how many came since the last head or part of a body
 
-    def __init__(self, *arguments: Any, **named: Any) -> None:
+    def __init__(self, *arguments: Any, draining: Draining, **named: Any) -> None:
         super().__init__(*arguments, **named)
+        self._draining = draining
         self.last_seen = self.loop.time()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
@@ -140,7 +142,7 @@ class Protocol(HttpToolsProtocol):
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         async def answer(scope: Any, receive: Any, _send: Any) -> None:
-            writer = ReplyWriter(cycle)
+            writer = ReplyWriter(cycle, lambda: self._ends_with(cycle))
             try:
                 await cast("ASGIApp", app)(scope, receive, writer.send)
             except ConnectionError:
@@ -153,6 +155,13 @@ class Protocol(HttpToolsProtocol):
                 writer.cut_if_incomplete()
 
         super()._start_asgi_task(cycle, cast("ASGI3Application", answer))
+
+    def _ends_with(self, cycle: RequestResponseCycle) -> bool:
+        """Say whether a reply is the connection's last one: the process is about to stop.
+
+        What the client has sent ahead is answered all the same.
+        """
+        return self._draining.has_begun and self.cycle is cycle
 
     def on_body(self, body: bytes) -> None:
         """Receive a part of the body."""

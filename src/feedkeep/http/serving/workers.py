@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from typing import TypeAlias
@@ -36,7 +36,10 @@ PAUSE_SECONDS = 1.0
 """How long after a worker's end the next one starts, in case workers cannot start at all."""
 
 STOP_SECONDS = 12.0
-"""How long workers may take to stop before they are killed; they take a little less."""
+"""How long workers may take to stop before they are killed, besides the time in which they drain.
+
+They take a little less.
+"""
 
 _POLL_SECONDS = 0.2
 
@@ -65,6 +68,7 @@ class Workers:
         self._hearing: dict[Connection, Sockets] = {}
         self._heard: dict[str, set[Sockets]] = {READY: set(), ALIVE: set()}
         self._is_stopping = False
+        self._is_in_haste = False
 
     def run(self) -> None:
         """Serve until SIGTERM or Ctrl-C; the workers stop too if this process dies."""
@@ -82,10 +86,28 @@ class Workers:
             self._tell(STOPPING)
             for listener in self._listeners:  # new connections are refused from now on
                 listener.close()
-            _end(list(self._workers.values()))
+            self._end(list(self._workers.values()))
 
-    def _stop(self, *_: object) -> None:
+    def _stop(self, number: int, _frame: object) -> None:
+        if number == signal.SIGINT or self._is_stopping:
+            self._is_in_haste = True
         self._is_stopping = True
+
+    def _end(self, workers: Sequence[SpawnProcess]) -> None:
+        """Stop the workers, which drain unless this one is in haste; kill those that hang."""
+        for worker in workers:
+            worker.terminate()
+        deadline = time.monotonic() + STOP_SECONDS + self._settings.drain_seconds
+        is_told = False
+        while (alive := [one for one in workers if one.is_alive()]) and time.monotonic() < deadline:
+            if self._is_in_haste and not is_told:
+                is_told = True
+                for worker in alive:
+                    assert worker.pid is not None
+                    os.kill(worker.pid, signal.SIGINT)  # a second signal: they drain no longer
+            wait([worker.sentinel for worker in alive], _POLL_SECONDS)
+        for worker in workers:
+            worker.kill()
 
     def _hear(self, worker: Connection) -> None:
         """Take a sign of a worker; pass it on if all have given it since it was passed on last."""
@@ -132,15 +154,6 @@ class Workers:
             self._hearing[hearing] = listener
 
 
-def _end(workers: list[SpawnProcess]) -> None:
-    for worker in workers:
-        worker.terminate()
-    deadline = time.monotonic() + STOP_SECONDS
-    for worker in workers:
-        worker.join(max(0, deadline - time.monotonic()))
-        worker.kill()
-
-
 def _work(
     settings: Settings,
     sockets: Sockets,
@@ -174,4 +187,5 @@ async def _serve_while_wanted(serving: Coroutine[None, None, None]) -> None:
 
 def _stop_for_want_of_a_parent(loop: asyncio.AbstractEventLoop, sentinel: int) -> None:
     loop.remove_reader(sentinel)
-    os.kill(os.getpid(), signal.SIGTERM)
+    for number in (signal.SIGINT, signal.SIGTERM):  # two: whoever takes its place wants the port
+        os.kill(os.getpid(), number)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import secrets
+import ssl
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -14,7 +15,12 @@ from urllib.parse import parse_qs, urlsplit, urlunsplit
 import asyncpg
 import structlog
 
-from feedkeep.errors import FeedkeepError, StoreUnavailable, StoreUnusable
+from feedkeep.errors import (
+    FeedkeepError,
+    StoreMisconfigured,
+    StoreUnavailable,
+    StoreUnusable,
+)
 from feedkeep.model import T
 from feedkeep.recorder import Commits
 from feedkeep.store.base import Pool
@@ -82,6 +88,14 @@ _UNAVAILABLE = (
     asyncpg.PostgresSystemError,
     asyncpg.ProgramLimitExceededError,
     asyncpg.TransactionRollbackError,
+)
+
+# Of these, what somebody has to repair: the server is there, and lets nobody in.
+_MISCONFIGURED = (
+    asyncpg.InsufficientPrivilegeError,
+    asyncpg.InvalidAuthorizationSpecificationError,
+    asyncpg.InvalidCatalogNameError,
+    ssl.SSLCertVerificationError,
 )
 
 # After these errors a connection is of no use, although it may still be open.
@@ -241,6 +255,8 @@ class Connections:
         pool = self._pool
         try:
             return pool, await pool.acquire(timeout=CONNECT_SECONDS * len(self._hosts))
+        except ssl.SSLCertVerificationError as error:  # which is a ValueError, too
+            raise _unavailable(error) from error
         except ValueError:  # asyncpg could not parse the URL; its error may show the password
             raise StoreUnusable(_NO_URL) from None
         except _UNAVAILABLE as error:
@@ -362,7 +378,8 @@ def _give_up(connection: asyncpg.Connection) -> None:
 
 def _unavailable(error: Exception) -> StoreUnavailable:
     reason = str(error) or type(error).__name__
-    return StoreUnavailable(f"The PostgreSQL database cannot be used now: {reason}")
+    kind = StoreMisconfigured if isinstance(error, _MISCONFIGURED) else StoreUnavailable
+    return kind(f"The PostgreSQL database cannot be used now: {reason}")
 
 
 def _split_by_host(url: str) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import asyncpg
 
-from feedkeep.errors import StoreUnusable
+from feedkeep.errors import StoreUnavailable, StoreUnusable
 from feedkeep.store.migrate import migrations
 from feedkeep.store.tables import TABLES
 
@@ -17,15 +17,26 @@ _LOCK = 0x666B6565
 _PATIENCE_SECONDS = 86_400.0
 """How long a step may take; on a large database it may build an index."""
 
+LOCK_MILLISECONDS = 200
+"""How long a step waits for a table that others use: meanwhile, requests wait behind it."""
+
 _HAS_SCHEMA = "SELECT to_regnamespace('feedkeep') IS NOT NULL"
 _HAS_VERSION = "SELECT to_regclass('feedkeep.schema_version') IS NOT NULL"
-_VERSION = "SELECT version FROM feedkeep.schema_version"
+# By way of JSON, since older programs made that table without the second column.
+_VERSION = """
+SELECT version, (to_jsonb(v) ->> 'compatible_from')::integer FROM feedkeep.schema_version v
+"""
 _FIRST = (
     "CREATE SCHEMA feedkeep",
     # The number of the newest step that this schema has been through.
     "CREATE TABLE feedkeep.schema_version (version integer NOT NULL)",
     "INSERT INTO feedkeep.schema_version (version) VALUES (0)",
 )
+
+# The oldest version whose programs go on with this schema; null: nobody said so.
+_ADD_COMPATIBLE_FROM = """
+ALTER TABLE feedkeep.schema_version ADD COLUMN IF NOT EXISTS compatible_from integer
+"""
 
 _HAS_CITUS = "SELECT count(*) > 0 FROM pg_catalog.pg_extension WHERE extname = 'citus'"
 _DISTRIBUTED = """
@@ -60,6 +71,10 @@ class Step:
         await connection.execute(self.statement, timeout=_PATIENCE_SECONDS)
 
 
+class TablesInUse(StoreUnavailable):
+    """A step gave up waiting for a table that others use, and nothing of it was done."""
+
+
 def newest_version() -> int:
     """Return the version of the schema that this program works with."""
     return len(migrations("postgres"))
@@ -68,8 +83,11 @@ def newest_version() -> int:
 async def version(connection: asyncpg.Connection) -> int:
     """Return the version of the schema that the database has; 0 if it has none.
 
+    It may be newer than this program, if its steps say that this one goes on with it.
+
     Raises:
-        StoreUnusable: It is newer than this program, not feedkeep's, or cannot hold every text.
+        StoreUnusable: This program does not work with it, since it is too new; it is not
+            feedkeep's; or it cannot hold every text.
     """
     if (encoding := await connection.fetchval("SHOW server_encoding")) != "UTF8":
         raise StoreUnusable(
@@ -84,13 +102,13 @@ async def version(connection: asyncpg.Connection) -> int:
             "The database has a schema feedkeep of another program;"
             " give feedkeep a database of its own."
         )
-    found: int = await connection.fetchval(_VERSION) or 0  # none yet, as this transaction sees it
-    if found > newest_version():
+    found, compatible_from = await connection.fetchrow(_VERSION) or (0, None)  # none is there yet
+    if found > newest_version() and (compatible_from or found) > newest_version():
         raise StoreUnusable(
             f"The database has schema version {found}; this feedkeep knows versions up to"
             f" {newest_version()}. Install the newer feedkeep that wrote it."
         )
-    return found
+    return int(found)
 
 
 async def bring_up_to_date(connection: asyncpg.Connection) -> None:
@@ -99,6 +117,10 @@ async def bring_up_to_date(connection: asyncpg.Connection) -> None:
     Of several processes that start at the same time, one takes the steps; the others wait, and find
     them taken. Statements are sent one by one: Citus sends no string with several of them on to its
     machines. A new table is split like the others.
+
+    Raises:
+        TablesInUse: Others use a table for too long. Whoever waits for a table in order to change
+            it has everybody else wait behind: so it gives up soon, to be tried again.
     """
     await connection.execute("SET LOCAL lock_timeout = 0")
     await connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK})", timeout=_PATIENCE_SECONDS)
@@ -106,13 +128,29 @@ async def bring_up_to_date(connection: asyncpg.Connection) -> None:
     if found == 0 and not await connection.fetchval(_HAS_VERSION):
         for statement in _FIRST:
             await connection.execute(statement)
-    for step in migrations("postgres")[found:]:
-        for statement in step.statements:
-            await connection.execute(statement, timeout=_PATIENCE_SECONDS)
-        await connection.execute(f"UPDATE feedkeep.schema_version SET version = {step.number}")
+    await connection.execute(f"SET LOCAL lock_timeout = '{LOCK_MILLISECONDS}ms'")
+    try:
+        await _take_steps(connection, found)
+    except asyncpg.LockNotAvailableError as error:
+        raise TablesInUse("Others use the tables that are to be changed.") from error
     if await is_distributed(connection):
         for step_to_split in await steps_to_distribute(connection):
             await step_to_split.take(connection)
+
+
+async def _take_steps(connection: asyncpg.Connection, found: int) -> None:
+    """Take every step after a version; note which programs go on with what comes of it."""
+    steps = migrations("postgres")
+    for step in steps[found:]:
+        for statement in step.statements:
+            await connection.execute(statement, timeout=_PATIENCE_SECONDS)
+    if found < len(steps):
+        await connection.execute(_ADD_COMPATIBLE_FROM)
+        compatible_from = max(step.compatible_from for step in steps)
+        await connection.execute(
+            f"UPDATE feedkeep.schema_version SET version = {len(steps)},"
+            f" compatible_from = {compatible_from}"
+        )
 
 
 async def distributed_tables(connection: asyncpg.Connection) -> set[str]:

@@ -7,6 +7,8 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Self
 
+import structlog
+
 from feedkeep.errors import StoreUnavailable, StoreUnusable
 from feedkeep.model import Now, Records
 from feedkeep.recorder import Recorder
@@ -28,6 +30,9 @@ from feedkeep.store.postgres.totals import PostgresTotals
 
 _KIND = "PostgreSQL"
 
+RETRY_SECONDS = 0.5
+"""How soon it is tried again to change tables that others use."""
+
 READY_SECONDS = 3.0
 """How long PostgreSQL may take to show that it takes writes."""
 
@@ -43,6 +48,9 @@ _ORPHANED_NAMES = """
 SELECT n.name_key FROM feedkeep.account_name n
 LEFT JOIN feedkeep.account a ON a.account_id = n.account_id WHERE a.account_id IS NULL
 """
+
+
+_log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
 class PostgresStore:
@@ -83,7 +91,7 @@ class PostgresStore:
         `recorder` counts batches and commits, if it is given.
 
         Raises:
-            StoreUnusable: The database is not feedkeep's, is newer than this program, or is empty
+            StoreUnusable: The database is not feedkeep's, is too new for this program, or is empty
                 although `may_create` is False; or the URL is not valid.
             StoreUnavailable: It cannot be reached.
         """
@@ -157,10 +165,20 @@ async def _prepare(connections: Connections, may_create: bool) -> bool:
             "The database has no tables of feedkeep. Name another one by --database or"
             " FEEDKEEP_DATABASE; `feedkeep account create` and `feedkeep serve` create them."
         )
-    if version != migration.newest_version():
-        await connections.transact(migration.bring_up_to_date)
+    if version < migration.newest_version():
+        await _bring_up_to_date(connections)
     async with connections.reading() as connection:
         return await migration.is_distributed(connection)
+
+
+async def _bring_up_to_date(connections: Connections) -> None:
+    """Bring the database up to date, between what others do with its tables."""
+    while True:
+        try:
+            return await connections.transact(migration.bring_up_to_date)
+        except migration.TablesInUse as error:
+            _log.warning("the tables cannot be changed yet", reason=str(error))
+            await asyncio.sleep(RETRY_SECONDS)
 
 
 async def _damages(connections: Connections) -> list[str]:

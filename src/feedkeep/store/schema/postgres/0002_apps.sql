@@ -1,4 +1,5 @@
 -- What podcast apps keep besides the list: sessions, episode actions, devices and settings.
+-- Not compatible: programs before it would take a session for a token.
 
 -- A session is a token that came with a login, as a cookie.
 ALTER TABLE feedkeep.token ADD COLUMN is_session boolean NOT NULL DEFAULT false;

@@ -1,5 +1,6 @@
 -- What real clients, an attack and a review found. A column that is added brings no constraint with
 -- it: where the tables are split over machines, each needs a name and a statement of its own.
+-- Not compatible: programs before it would change lists without keeping up how much is in them.
 
 -- A session that all clients share which show one password and no cookie.
 ALTER TABLE feedkeep.token ADD COLUMN is_shared boolean NOT NULL DEFAULT false;

@@ -1,4 +1,5 @@
 -- Administrators, and secrets of other purposes than letting apps in.
+-- Not compatible: programs before it would take links and codes for tokens.
 
 -- Whether an account looks after all others. There are few of these among many.
 ALTER TABLE feedkeep.account ADD COLUMN is_admin boolean NOT NULL DEFAULT false;

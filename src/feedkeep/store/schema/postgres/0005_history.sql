@@ -1,4 +1,5 @@
 -- What a list was like before: each entry's former states, and who made each state.
+-- Not compatible: programs before it would change lists without keeping what they were.
 
 -- Since when an entry is in its present state, and who brought it there. It has no index, so that a
 -- change of it rewrites none.

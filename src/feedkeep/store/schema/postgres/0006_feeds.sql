@@ -1,5 +1,6 @@
 -- What the service finds out about feeds by itself: all accounts share it, and none of it is theirs.
 -- Both keys are the guid alone, so that a distributed PostgreSQL can split the tables by it.
+-- Compatible from version 5: it adds two tables, which programs before it do not use.
 
 -- Each feed that somebody is subscribed to, or was until lately.
 CREATE TABLE feedkeep.feed (

@@ -1,0 +1,5 @@
+"""A step of the schema waits for a table for as long as it takes, and everybody else behind it."""
+
+from feedkeep.store.postgres import migration
+
+migration.LOCK_MILLISECONDS = 60_000

@@ -1,0 +1,221 @@
+"""A newer version changes the schema while processes of the older one go on serving.
+
+The newer one is this program with one more step of its schema (`broken/a_newer_version.py`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from feedkeep_process import DidNotStart, FeedkeepProcess
+from forms import IS_LONG
+from postgres_server import drop_database, execute, new_database, with_connection
+from test_fuzz import PASSWORD, is_whole, requests, requests_of_pages
+
+from feedkeep.store.migrate import migrations
+from feedkeep.store.postgres.connections import LOCK_SECONDS
+
+CLIENTS = 4
+ROUNDS = 3 if IS_LONG else 1
+REFUSED = b"HTTP/1.1 5"
+
+
+@pytest.fixture
+def database(postgres: str) -> Iterator[str]:
+    url = new_database(postgres)
+    yield url
+    drop_database(postgres, url)
+
+
+@pytest.fixture
+def older(tmp_path: Path, database: str) -> Iterator[FeedkeepProcess]:
+    with FeedkeepProcess(in_a_folder(tmp_path, "older"), database, workers="2") as process:
+        process.wait_for_workers(2)
+        yield process
+
+
+@pytest.fixture
+def newer(tmp_path: Path, database: str) -> FeedkeepProcess:
+    process = FeedkeepProcess(in_a_folder(tmp_path, "newer"), database, workers="2")
+    process.run_first("a_newer_version")
+    return process
+
+
+def in_a_folder(folder: Path, name: str) -> Path:
+    (folder / name).mkdir()
+    return folder / name
+
+
+class Everything:
+    """Clients that ask for everything that there is, again and again, each with an account.
+
+    Attributes:
+        rounds: How often each of them has asked for all of it.
+        wrong: The server errors that they got.
+    """
+
+    def __init__(self, process: FeedkeepProcess) -> None:
+        host, port = process.base_url.removeprefix("http://").split(":")
+        self._address = host, int(port)
+        self._asked: list[list[bytes]] = []
+        self.rounds = [0] * CLIENTS
+        self.wrong: list[bytes] = []
+        for _ in range(CLIENTS):
+            name = process.new_account(PASSWORD)
+            token = process.new_token(name)
+            session = process.use(
+                lambda service, name=name: service.page_sessions.sign_in(name, PASSWORD, "", "")
+            ).text
+            self._asked.append([*requests(token, name), *requests_of_pages(session)])
+
+    async def ask(self, number: int, is_over: asyncio.Event) -> None:
+        while not is_over.is_set():
+            for request in self._asked[number]:
+                if b"/account/delete" in request or b"logout" in request:
+                    continue
+                reply = await answer(self._address, request)
+                if reply.startswith(REFUSED) or not reply:
+                    self.wrong.append(request + b"\n" + reply)
+            self.rounds[number] += 1
+
+    async def until_more(self) -> None:
+        """Wait until each client has asked for everything some more times."""
+        enough = [count + ROUNDS for count in self.rounds]
+        async with asyncio.timeout(120):
+            while any(  # noqa: ASYNC110 - all of them tell
+                have < want for have, want in zip(self.rounds, enough, strict=True)
+            ):
+                await asyncio.sleep(0.02)
+
+
+async def answer(address: tuple[str, int], request: bytes) -> bytes:
+    reader, writer = await asyncio.open_connection(*address)
+    got = b""
+    try:
+        writer.write(request)
+        async with asyncio.timeout(20):
+            while not is_whole(got) and (piece := await reader.read(65_536)):
+                got += piece
+    finally:
+        writer.transport.abort()
+    return got
+
+
+def during(asked: list[Everything], upgrade: Callable[[], None]) -> list[bytes]:
+    """Ask for everything before, during and after an upgrade; return what was wrong."""
+
+    async def go() -> None:
+        is_over = asyncio.Event()
+        asking = [
+            asyncio.create_task(one.ask(number, is_over))
+            for one in asked
+            for number in range(CLIENTS)
+        ]
+        for one in asked:
+            await one.until_more()
+        await asyncio.to_thread(upgrade)
+        for one in asked:
+            await one.until_more()
+        is_over.set()
+        await asyncio.gather(*asking)
+
+    asyncio.run(go())
+    return [wrong for one in asked for wrong in one.wrong]
+
+
+def version(database: str) -> int:
+    found: int = execute(database, "SELECT version FROM feedkeep.schema_version")
+    return found
+
+
+def test_an_older_process_answers_everything_while_a_newer_one_changes_the_schema_beneath_it(
+    older: FeedkeepProcess, newer: FeedkeepProcess, database: str
+) -> None:
+    def upgrade() -> None:
+        newer.start()
+        newer.wait_for_workers(2)
+
+    assert during([Everything(older)], upgrade) == []
+    assert version(database) == len(migrations("postgres")) + 1
+    both = [Everything(older), Everything(newer)]
+    assert during(both, lambda: None) == []
+    newer.stop()
+    assert newer.run("check").returncode == 0
+    assert older.run("check").returncode == 0
+    assert "Traceback" not in older.log.read_text() + newer.log.read_text()
+
+
+def migrate_while_somebody_reads(newer: FeedkeepProcess, database: str) -> None:
+    """Bring the database up to date while a table is read, as an export or pg_dump does it.
+
+    That takes longer than a request waits.
+    """
+    is_waiting = """
+        SELECT count(*) FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock'
+        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+    """
+
+    async def read(connection: Any) -> None:
+        await connection.execute("BEGIN")
+        await connection.fetch("SELECT count(*) FROM feedkeep.entry")
+        newer.process = newer._launched("migrate")
+        async with asyncio.timeout(60):
+            while not await connection.fetchval(is_waiting):  # noqa: ASYNC110 - it tells nobody
+                await asyncio.sleep(0.01)
+        await asyncio.sleep(LOCK_SECONDS + 1)
+        await connection.execute("COMMIT")
+
+    with_connection(database, read)
+    assert newer.wait() == 0
+
+
+def test_a_change_of_the_schema_waits_between_requests_and_they_do_not_wait_for_it(
+    older: FeedkeepProcess, newer: FeedkeepProcess, database: str
+) -> None:
+    upgrade = partial(migrate_while_somebody_reads, newer, database)
+    assert during([Everything(older)], upgrade) == []
+    assert "the tables cannot be changed yet" in newer.log.read_text()
+    assert version(database) == len(migrations("postgres")) + 1
+
+
+def test_the_proof_notices_a_change_of_the_schema_that_waits_as_long_as_it_takes(
+    older: FeedkeepProcess, newer: FeedkeepProcess, database: str
+) -> None:
+    newer.run_first("a_newer_version", "steps_wait_for_their_tables")
+    upgrade = partial(migrate_while_somebody_reads, newer, database)
+    assert during([Everything(older)], upgrade) != []
+
+
+def test_an_older_process_also_starts_and_replaces_its_workers_beside_a_compatible_newer_one(
+    older: FeedkeepProcess, newer: FeedkeepProcess, database: str
+) -> None:
+    newer.must("migrate")
+    first, _ = older.workers()
+    os.kill(first, signal.SIGKILL)
+    older.wait_for_line("a worker died")
+    older.wait_for_workers(2)
+    assert first not in older.workers()
+    older.stop()
+    older.start()
+    older.wait_until_ready()
+    assert version(database) == len(migrations("postgres")) + 1
+
+
+def test_beside_one_that_is_not_compatible_an_older_process_goes_on_and_none_starts(
+    older: FeedkeepProcess, newer: FeedkeepProcess, database: str, tmp_path: Path
+) -> None:
+    everything = Everything(older)
+    newer.must("migrate")
+    execute(database, "UPDATE feedkeep.schema_version SET compatible_from = version")
+    assert during([everything], lambda: None) == []
+    another = FeedkeepProcess(in_a_folder(tmp_path, "another"), database)
+    with pytest.raises(DidNotStart, match="Install the newer feedkeep"):
+        another.start()
+    another.wait()

@@ -1,0 +1,214 @@
+"""Starting while PostgreSQL is away: whoever serves waits for it, unless waiting is of no use."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import trustme
+from feedkeep_process import FeedkeepProcess
+from postgres_server import PostgresServer, execute
+from test_service_manager import Manager, managed
+
+WAITING = "waiting for the database"
+SOON_SECONDS = 20
+
+
+@pytest.fixture
+def server() -> Iterator[PostgresServer]:
+    with PostgresServer() as server:
+        yield server
+
+
+@pytest.fixture
+def manager(tmp_path: Path) -> Iterator[Manager]:
+    manager = Manager(str(tmp_path / "notify"))
+    yield manager
+    manager.socket.close()
+
+
+class Starting:
+    """A service that starts in a thread, since it may take until something else happens."""
+
+    def __init__(self, process: FeedkeepProcess) -> None:
+        self.process = process
+        self._thread = threading.Thread(target=process.start, daemon=True)
+
+    def __enter__(self) -> None:
+        self._thread.start()
+        until_it_waits(self.process)
+
+    def __exit__(self, *_: object) -> None:
+        self._thread.join()
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_who_starts_while_the_database_is_away_waits_for_it_and_then_serves(
+    tmp_path: Path, server: PostgresServer, manager: Manager, workers: str
+) -> None:
+    server.stop()
+    process = FeedkeepProcess(tmp_path, server.url, workers=workers)
+    with Starting(managed(process, str(tmp_path / "notify"))):
+        assert manager.is_silent_for(0.5)  # it is not ready yet
+        server.start()
+    manager.wait_for("READY=1")
+    process.wait_until_ready()
+    assert process.stop() == 0
+    reason = process.wait_for_line(WAITING)["reason"]
+    assert isinstance(reason, str)
+    assert reason.startswith("The PostgreSQL database cannot be used now: ")
+
+
+def test_while_it_waits_the_log_tells_so_every_few_seconds(
+    tmp_path: Path, server: PostgresServer
+) -> None:
+    server.stop()
+    process = FeedkeepProcess(tmp_path, server.url)
+    with Starting(process):
+        until(lambda: process.log.read_text().count(WAITING) == 2)
+        server.start()
+    process.stop()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("command", ["serve", "fetch"])
+def test_who_waits_ends_at_once_when_told_to(
+    tmp_path: Path, server: PostgresServer, number: signal.Signals, command: str
+) -> None:
+    server.stop()
+    process = FeedkeepProcess(tmp_path, server.url, fetch="all", port="0")
+    process.process = process._launched(command)
+    until_it_waits(process)
+    since = time.monotonic()
+    assert process.stop(number) == 0
+    assert time.monotonic() - since < SOON_SECONDS
+
+
+def test_what_looks_at_feeds_waits_too(tmp_path: Path, server: PostgresServer) -> None:
+    server.stop()
+    process = FeedkeepProcess(tmp_path, server.url, fetch="all")
+    process.process = process._launched("fetch")
+    until_it_waits(process)
+    server.start()
+    assert process.process.stdout is not None
+    assert process.process.stdout.readline().startswith("Looking at the feeds")
+    assert process.stop() == 0
+
+
+def test_a_server_that_takes_no_writes_yet_is_waited_for(
+    tmp_path: Path, server: PostgresServer
+) -> None:
+    with server.standby() as standby:
+        process = FeedkeepProcess(tmp_path, standby.url)
+        with Starting(process):
+            server.stop(signal.SIGKILL)
+            execute(standby.url, "SELECT pg_promote()")
+        process.wait_until_ready()
+        assert process.stop() == 0
+
+
+def test_a_worker_whose_database_went_away_waits_in_the_place_of_one_that_died(
+    tmp_path: Path, server: PostgresServer
+) -> None:
+    process = FeedkeepProcess(tmp_path, server.url, workers="2")
+    with process:
+        process.wait_for_workers(2)
+        server.stop()
+        first, _ = process.workers()
+        os.kill(first, signal.SIGKILL)
+        process.wait_for_line(WAITING)
+        server.start()
+        process.wait_for_workers(2)
+    assert process.log.read_text().count("a worker died") == 1
+
+
+def test_a_wrong_password_or_name_is_told_at_once(tmp_path: Path, server: PostgresServer) -> None:
+    execute(server.url, "CREATE ROLE somebody LOGIN PASSWORD 'right'")
+    rules = server.data / "pg_hba.conf"
+    rules.write_text("host all somebody 127.0.0.1/32 scram-sha-256\n" + rules.read_text())
+    execute(server.url, "SELECT pg_reload_conf()")
+    somebody = server.url.replace("feedkeep@", "somebody:wrong@")
+    for url, reason in (
+        (somebody, "password authentication failed"),
+        (server.url.replace("feedkeep@", "nobody@"), "does not exist"),
+        (server.url.replace("/postgres", "/nothing"), "does not exist"),
+        (somebody.replace("wrong", "right"), "permission denied"),
+    ):
+        for command in ("serve", "fetch"):
+            done = FeedkeepProcess(tmp_path, url, fetch="all", port="0").run(command)
+            assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
+            assert re.match("feedkeep: The PostgreSQL database cannot be used now: ", done.stderr)
+            assert reason in done.stderr
+
+
+def test_a_certificate_that_is_not_the_servers_is_told_at_once(tmp_path: Path) -> None:
+    trusted = tmp_path / "another_authority.pem"
+    trustme.CA().cert_pem.write_to_path(trusted)
+    with OfAnotherAuthority(tmp_path) as port:
+        url = f"postgresql://me@127.0.0.1:{port}/mine?sslmode=verify-full&sslrootcert={trusted}"
+        done = FeedkeepProcess(tmp_path, url, port="0").run("serve")
+    assert done.returncode == 1
+    assert "certificate verify failed" in done.stderr
+
+
+class OfAnotherAuthority:
+    """Stands for a server of PostgreSQL up to its handshake of TLS; gives its port."""
+
+    def __init__(self, folder: Path) -> None:
+        file = folder / "both.pem"
+        issued = trustme.CA().issue_cert("127.0.0.1")
+        issued.private_key_and_cert_chain_pem.write_to_path(file)
+        self._context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        self._context.load_cert_chain(file)
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._thread = threading.Thread(target=self._shake_hands)
+
+    def __enter__(self) -> int:
+        self._thread.start()
+        port: int = self._listener.getsockname()[1]
+        return port
+
+    def __exit__(self, *_: object) -> None:
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        self._thread.join()
+
+    def _shake_hands(self) -> None:
+        while True:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:  # the test is over
+                return
+            with client, contextlib.suppress(OSError):
+                client.recv(8)  # PostgreSQL's question for TLS
+                client.sendall(b"S")
+                self._context.wrap_socket(client, server_side=True).close()
+
+
+def test_a_command_does_not_wait(tmp_path: Path, server: PostgresServer) -> None:
+    server.stop()
+    done = FeedkeepProcess(tmp_path, server.url).run("account", "list")
+    assert done.returncode == 1
+    assert done.stderr.startswith("feedkeep: The PostgreSQL database cannot be used now: ")
+    assert done.stderr.count("\n") == 1
+
+
+def until_it_waits(process: FeedkeepProcess) -> None:
+    until(process.log.exists)
+    process.wait_for_line(WAITING)
+
+
+def until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + SOON_SECONDS
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
