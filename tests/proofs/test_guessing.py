@@ -118,6 +118,25 @@ def test_wrong_passwords_have_to_wait_by_account_and_address(tmp_path: Path) -> 
         assert ask(process, third, PASSWORD, "203.0.113.1").status_code == 200
 
 
+def test_who_has_to_wait_has_to_wait_after_a_restart_too(tmp_path: Path) -> None:
+    with guessable(tmp_path, "nobodys_hash_is_cheap") as process:
+        name = process.new_account(PASSWORD)
+        assert refused_after(lambda n: ask(process, name, f"wrong{n}"), 20) == 10
+        process.stop()
+        process.start()
+        assert ask(process, name, "wrong").status_code == 429
+        assert ask(process, name, PASSWORD, "192.0.2.2").status_code == 200
+
+
+def test_the_proof_notices_a_restart_that_forgets(tmp_path: Path) -> None:
+    with guessable(tmp_path, "nobodys_hash_is_cheap", "attempts_are_not_shared") as process:
+        name = process.new_account(PASSWORD)
+        assert refused_after(lambda n: ask(process, name, f"wrong{n}"), 20) == 10
+        process.stop()
+        process.start()
+        assert ask(process, name, "wrong").status_code == 401
+
+
 def test_who_guesses_by_ipv4_holds_up_nobody_else_where_both_are_listened_on(
     tmp_path: Path,
 ) -> None:

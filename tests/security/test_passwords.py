@@ -21,13 +21,13 @@ class Attempts:
         self.counted = 0
         self.forgiven = 0
 
-    def __call__(self) -> Callable[[], None]:
+    def __call__(self) -> Callable[[bool], None]:
         self.counted += 1
 
-        def forgive() -> None:
-            self.forgiven += 1
+        def settle(is_right: bool) -> None:
+            self.forgiven += is_right
 
-        return forgive
+        return settle
 
 
 @pytest.fixture
@@ -219,7 +219,7 @@ def test_only_so_many_passwords_wait_to_be_hashed(monkeypatch: pytest.MonkeyPatc
         with pytest.raises(TooManyAttempts):
             await computing.hash("x")
         with pytest.raises(TooManyAttempts):
-            await computing.verify("name", "x", None, lambda: lambda: None)
+            await computing.verify("name", "x", None, Attempts())
         await asyncio.gather(*waiting)
         assert await computing.hash("x")
 

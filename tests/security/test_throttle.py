@@ -8,8 +8,9 @@ from array import array
 import pytest
 
 from feedkeep.errors import TooManyAttempts
+from feedkeep.rules.guessing import KEPT_SECONDS, WINDOW_SECONDS
 from feedkeep.security import throttle
-from feedkeep.security.throttle import SIGN_UPS_PER_ADDRESS, WINDOW_SECONDS, Throttle
+from feedkeep.security.throttle import SIGN_UPS_PER_ADDRESS, Throttle
 
 
 def held_up(watched: Throttle, name: str, address: str, now: float = 0) -> int:
@@ -67,17 +68,18 @@ def test_attempts_are_forgotten_after_five_minutes_and_the_wait_says_when() -> N
 def test_an_attempt_that_was_right_is_taken_back() -> None:
     watched = Throttle()
     for second in range(30):
-        watched.forgive(watched.begin("me", "192.0.2.1", second))
+        watched.settle(watched.begin("me", "192.0.2.1", second), is_right=True)
     assert watched._attempts == {}
 
 
 def test_an_attempt_may_be_taken_back_after_it_was_forgotten() -> None:
     watched = Throttle()
     old = watched.begin("me", "192.0.2.1", 0)
+    later = KEPT_SECONDS
     for _ in range(10):
-        held_up(watched, "me", "192.0.2.1", now=1_000)
-    watched.forgive(old)
-    assert held_up(watched, "me", "192.0.2.1", now=1_000) > 0
+        held_up(watched, "me", "192.0.2.1", now=later)
+    watched.settle(old, is_right=True)
+    assert held_up(watched, "me", "192.0.2.1", now=later) > 0
 
 
 def test_only_as_many_attempts_are_stored_as_can_matter() -> None:
@@ -87,23 +89,24 @@ def test_only_as_many_attempts_are_stored_as_can_matter() -> None:
     assert sorted(len(times) for times in watched._attempts.values()) == [10, 50, 100]
 
 
-def test_after_the_window_nothing_is_stored() -> None:
+def test_after_an_hour_nothing_is_stored() -> None:
     watched = Throttle()
     for number in range(30):
         held_up(watched, f"user{number}", f"192.0.2.{number}", now=number)
-    held_up(watched, "me", "198.51.100.1", now=305)
+    held_up(watched, "me", "198.51.100.1", now=KEPT_SECONDS + 5)
     assert len(watched._attempts) == (29 - 5) * 3 + 3
-    held_up(watched, "me", "198.51.100.1", now=605)
+    held_up(watched, "me", "198.51.100.1", now=2 * KEPT_SECONDS + 5)
     assert len(watched._attempts) == 3
 
 
-def test_a_names_key_has_a_fixed_size_and_does_not_reveal_the_name() -> None:
+def test_a_names_key_has_a_fixed_size_and_is_the_same_in_every_process() -> None:
     watched, another = Throttle(), Throttle()
     name = "a password typed as a name" * 1_000
     for process in (watched, another):
         held_up(process, name, "192.0.2.1")
         assert all(isinstance(key, bytes) and len(key) == 16 for key in process._attempts)
-    assert not watched._attempts.keys() & another._attempts.keys()
+        assert all(one not in str([*process._attempts]) for one in ("password", "192.0.2.1"))
+    assert watched._attempts.keys() == another._attempts.keys()
 
 
 def test_a_name_and_an_address_are_not_taken_for_one_another() -> None:
@@ -119,7 +122,7 @@ def test_all_that_is_watched_takes_less_than_24_mb() -> None:
     now = 0.0
     for number in range(throttle.MAX_KEYS + 100):  # more than could come in five minutes
         now += 0.001
-        key = watched._key("account", f"{number}" * 100)
+        key = throttle._key("account", f"{number}" * 100)
         watched._attempts[key] = array("d", [now] * throttle.PER_ACCOUNT)
     held_up(watched, "me", "192.0.2.1", now)
     taken_bytes, _ = tracemalloc.get_traced_memory()
@@ -139,7 +142,7 @@ def test_the_number_of_watched_names_and_addresses_is_limited(
     attempt = watched.begin("me", "192.0.2.1", 0)
     for number in range(100):
         held_up(watched, f"user{number}", f"198.51.100.{number}")
-    watched.forgive(attempt)
+    watched.settle(attempt, is_right=True)
     assert len(watched._attempts) == 30
 
 
@@ -153,3 +156,115 @@ def test_ten_sign_ups_from_one_address_beside_wrong_passwords() -> None:
     throttle.count_sign_up("192.0.2.2", 100)
     throttle.begin("name", "192.0.2.1", 100)
     throttle.count_sign_up("192.0.2.1", WINDOW_SECONDS)
+
+
+# What processes tell each other
+
+
+def types_wrong(watched: Throttle, name: str, address: str, now: float = 0) -> None:
+    watched.settle(watched.begin(name, address, now), is_right=False)
+
+
+def tell(watched: Throttle, other: Throttle, process: int = 1) -> None:
+    for key, times in watched.untold(throttle.MAX_KEYS).items():
+        other.learn(key, process, times)
+
+
+def test_what_another_process_counted_counts_here() -> None:
+    here, there = Throttle(), Throttle()
+    for second in range(4):
+        types_wrong(here, "me", "192.0.2.1", second)
+    for second in range(6):
+        types_wrong(there, "me", "192.0.2.1", 10 + second)
+    assert held_up(there, "me", "192.0.2.1", 20) == 0
+    tell(here, there)
+    assert held_up(there, "me", "192.0.2.1", 20) == WINDOW_SECONDS - 19
+    assert held_up(there, "you", "192.0.2.1", 20) == held_up(there, "me", "192.0.2.2", 20) == 0
+
+
+def test_what_was_told_again_counts_once() -> None:
+    here, there = Throttle(), Throttle()
+    for second in range(9):
+        types_wrong(here, "me", "192.0.2.1", second)
+        tell(here, there)
+    assert held_up(there, "me", "192.0.2.1", 20) == 0
+    assert held_up(there, "me", "192.0.2.1", 20) > 0
+
+
+def test_only_what_was_found_to_be_wrong_is_told() -> None:
+    here = Throttle()
+    right, checked = (here.begin("me", "192.0.2.1", second) for second in range(2))
+    here.settle(right, is_right=True)
+    assert not here.has_news.is_set()
+    assert here.untold(9) == {}
+    types_wrong(here, "me", "192.0.2.1", 5)
+    assert here.has_news.is_set()
+    assert [list(times) for times in here.untold(9).values()] == [[5]] * 3
+    assert not here.has_news.is_set()
+    here.settle(checked, is_right=False)
+    assert [list(times) for times in here.untold(9).values()] == [[1, 5]] * 3
+
+
+def test_what_could_not_be_told_is_told_with_what_came_meanwhile_but_not_what_is_forgotten(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(throttle, "MAX_KEYS", 6)
+    here = Throttle()
+    for number in range(2):
+        types_wrong(here, f"user{number}", f"192.0.2.{number}")
+    first = here.untold(4)
+    assert len(first) == 4
+    assert here.has_news.is_set()
+    types_wrong(here, "user2", "192.0.2.2")
+    here.not_told(first)
+    assert here.untold(99).keys() == here._attempts.keys()
+    here.not_told(first)
+    assert not here.untold(99).keys() & list(first)[:3]
+
+
+def test_sign_ups_are_told_too() -> None:
+    here, there = Throttle(), Throttle()
+    for _ in range(SIGN_UPS_PER_ADDRESS):
+        here.count_sign_up("192.0.2.1", 0)
+    tell(here, there)
+    with pytest.raises(TooManyAttempts):
+        there.count_sign_up("192.0.2.1", 1)
+
+
+def test_what_others_counted_is_bounded_and_forgotten_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(throttle, "MAX_KEYS", 30)
+    here = Throttle()
+    for number in range(100):
+        here.learn(number.to_bytes(16), number % 3, array("d", [number]))
+        here.learn(b"one of all", number, array("d", [number]))
+    assert here._others_count == sum(map(len, here._others.values())) <= 30
+    here = Throttle()
+    for number in range(10):
+        here.learn(number.to_bytes(16), 1, array("d", [number]))
+        here.learn(number.to_bytes(16), 2, array("d", [number]))
+    held_up(here, "me", "192.0.2.1", KEPT_SECONDS + 4)
+    assert here._others_count == sum(map(len, here._others.values())) == 10
+
+
+def test_what_others_counted_takes_less_than_28_mb() -> None:
+    here = Throttle()
+    tracemalloc.start()
+    for number in range(throttle.MAX_KEYS + 100):
+        times = array("d", [float(number)] * throttle.PER_ACCOUNT)
+        here.learn(number.to_bytes(16), 2**62 + number, times)
+    taken_bytes, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert here._others_count == throttle.MAX_KEYS
+    assert 16_000_000 < taken_bytes < 28_000_000
+
+
+def test_it_is_quiet_when_nobody_was_wrong_for_as_long_as_that_counts() -> None:
+    here = Throttle()
+    assert here.is_quiet(0)
+    here.settle(here.begin("me", "192.0.2.1", 50), is_right=True)
+    assert here.is_quiet(50)
+    types_wrong(here, "me", "192.0.2.1", 100)
+    assert not here.is_quiet(100 + WINDOW_SECONDS - 1)
+    assert here.is_quiet(100 + WINDOW_SECONDS)
+    here.learn(b"key", 1, array("d", [200]))
+    assert not here.is_quiet(100 + WINDOW_SECONDS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
+from array import array
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -23,6 +24,7 @@ from feedkeep.model import (
     ActionDecision,
     ActionRequest,
     Clock,
+    CountedAttempts,
     Counts,
     Decision,
     Document,
@@ -57,8 +59,11 @@ URL = "https://a.example"
 BY_FEED = {"feed", "feed_picture"}
 """What belongs to no account, and is split by the guid of the feed."""
 
-NOT_BY_ACCOUNT = {"account_name", "login_grant", "schema_version", *BY_FEED}
-"""Also what is looked up by name, or by a login, and the number of the schema: not split."""
+ON_ONE_MACHINE = {"attempt", "schema_version"}
+"""What is of no account either, and not split."""
+
+NOT_BY_ACCOUNT = {"account_name", "login_grant", *ON_ONE_MACHINE, *BY_FEED}
+"""Also what is looked up by name, or by a login, which is on every machine."""
 
 PASSED_ON = re.compile("(SET|LOCK|CREATE|ALTER)\\b")
 OF_MANY = {"$1", "ANY(CAST($1 AS BIGINT[]))", "w.account_id", "t.account_id"}
@@ -264,6 +269,9 @@ async def every_request_of_apps(store: PostgresStore) -> None:
     await store.logins.save(account, grant, 0)
     await store.logins.find(grant.login)
     await store.logins.fetch(grant, Token(0, b"\6" * 32, "", 0), 1)
+    await store.attempts.save([CountedAttempts(b"\7" * 16, 1, array("I", [1]))])
+    await store.attempts.saved_since(0, 9)
+    assert await store.attempts.forget(0, 9, 9) == 1
 
 
 def strays(statement: str, allowed: set[str]) -> list[str]:
@@ -327,7 +335,7 @@ def test_in_a_cluster_the_machine_that_has_the_account_inserts_rows_by_itself(
     inserts = [
         sqlglot.parse_one(statement, dialect="postgres")
         for statement in sent
-        if "INSERT INTO" in statement
+        if "INSERT INTO" in statement and "feedkeep.attempt" not in statement
     ]
     of_rows = [tree for tree in inserts if isinstance(tree.expression, exp.Select)]
     assert len(of_rows) == 7
@@ -357,6 +365,17 @@ def test_in_a_cluster_a_statement_that_writes_of_feeds_is_of_one_feed(
             sides = [(node.left.name, node.right) for node in tree.find_all(exp.EQ)]
             [written] = [side for side in sides if side[0] == "guid"]
         assert (written[0], written[1].sql(dialect="postgres")) == ("guid", "$1")
+
+
+def test_in_a_cluster_a_statement_about_attempts_is_about_nothing_that_is_split(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent = statements_of(every_request, database, monkeypatch, one_account=True)
+    about = [statement for statement in sent if "feedkeep.attempt" in statement]
+    assert len(about) == 4
+    for statement in about:
+        tables = sqlglot.parse_one(statement, dialect="postgres").find_all(exp.Table)
+        assert {table.name for table in tables if table.db == "feedkeep"} == {"attempt"}
 
 
 def test_a_new_password_is_written_on_the_one_machine_that_has_the_account(
@@ -440,7 +459,7 @@ def test_every_key_of_the_schema_starts_with_the_account(database: str) -> None:
     found = with_connection(database, keys)
     assert len(found) >= 28
     not_by_account = {table for table, _, column in found if column != "account_id"}
-    assert not_by_account == {"account_name", "login_grant", *BY_FEED}
+    assert not_by_account == NOT_BY_ACCOUNT - {"schema_version"}
     by_feed = {(kind, column) for table, kind, column in found if table in BY_FEED}
     others = {("index", "next_look"), ("index", "wanted")}
     assert by_feed - others == {(kind, "guid") for kind in ("p", "f", "target", "index")}

@@ -184,6 +184,7 @@ async def _serve(
     recorder = Recorder() if sockets.metrics else None
     async with open_service(chosen, waits=True, recorder=recorder) as service:
         service.forgetting.start()
+        await service.shared_attempts.start()
         telling = telling_metrics(
             service, recorder, sockets.metrics, counts_what_is_stored=sockets.is_first
         )

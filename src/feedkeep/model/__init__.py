@@ -5,6 +5,7 @@ Each file has those of one topic; everything is imported from here.
 
 from feedkeep.model.accounts import Account, Person, Preferences, Registration
 from feedkeep.model.archive import Owner, Record, Records
+from feedkeep.model.attempts import CountedAttempts
 from feedkeep.model.credentials import (
     Admitted,
     Author,
@@ -76,6 +77,7 @@ __all__ = [
     "Alias",
     "Author",
     "Clock",
+    "CountedAttempts",
     "Counts",
     "CredentialKind",
     "Decision",

@@ -128,13 +128,13 @@ class Passwords:
         name_key: str,
         password: str,
         stored_hash: str | None,
-        count_attempt: Callable[[], Callable[[], None]],
+        count_attempt: Callable[[], Callable[[bool], None]],
     ) -> bool:
         """Check a password with exactly one computation, even if there is no hash to match.
 
         Requests that send the same password at the same time share the computation, and count as
-        one attempt. `count_attempt` is called before it; it returns a function that is called if
-        the password was right.
+        one attempt. `count_attempt` is called before it; it returns a function that is told
+        afterwards whether the password was right, also if the caller has gone meanwhile.
 
         Raises:
             TooManyAttempts: `count_attempt` raised it, or too many passwords wait to be checked.
@@ -152,17 +152,18 @@ class Passwords:
         self,
         shown: tuple[bytes, str | None],
         password: str,
-        count_attempt: Callable[[], Callable[[], None]],
+        count_attempt: Callable[[], Callable[[bool], None]],
     ) -> bool:
         fingerprint, stored_hash = shown
-        forgive = count_attempt()
+        settle = count_attempt()
         loop = asyncio.get_running_loop()
         # A quick reply would tell strangers that a name is unknown, or has no password.
         candidate = stored_hash or _NOBODYS_HASH
         is_right = await loop.run_in_executor(self._threads, _matches, candidate, password)
         if not is_right or stored_hash is None:
+            settle(False)
             return False
-        forgive()
+        settle(True)
         self._remember(fingerprint, stored_hash)
         return True
 

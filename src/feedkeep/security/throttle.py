@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import ipaddress
 import math
-import secrets
 from array import array
 from collections import OrderedDict
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
+from weakref import WeakSet
 
 from feedkeep.errors import TooManyAttempts
+from feedkeep.rules.guessing import KEPT_SECONDS, WINDOW_SECONDS, wait_seconds
 
-WINDOW_SECONDS = 300
 # Against one machine that guesses one password, one that tries many accounts, and many machines
 # that guess the password of one account.
 PER_ACCOUNT_AND_ADDRESS = 10
@@ -25,13 +28,14 @@ MAX_KEYS = 20_000
 """How many names and addresses are watched; beyond that, those quiet for longest are forgotten.
 
 Together they take less than 24 MB, however long the names in requests are: 16 bytes stand for a
-name, and each has at most 100 times of 8 bytes.
+name, and each has at most 100 times of 8 bytes. What others counted takes less than 28 MB more.
 """
 
 _KEY_BYTES = 16
+_NONE = array("d")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Attempt:
     """An attempt that is being checked; it counts as a wrong one until it is found right."""
 
@@ -40,16 +44,25 @@ class Attempt:
 
 
 class Throttle:
-    """Counts wrong passwords of the last five minutes, in this process's memory."""
+    """Counts wrong passwords in this process's memory, beside those that others have counted.
+
+    All moments are of a clock that never goes back.
+
+    Attributes:
+        has_news: Set while there is something that other processes do not know.
+    """
 
     def __init__(self) -> None:
-        self._secret = secrets.token_bytes(_KEY_BYTES)
         self._attempts: OrderedDict[bytes, array[float]] = OrderedDict()
+        self._others: OrderedDict[bytes, dict[int, array[float]]] = OrderedDict()
+        self._others_count = 0
+        self._checking: WeakSet[Attempt] = WeakSet()
+        self._untold: dict[bytes, None] = {}
+        self._last_seconds = -math.inf
+        self.has_news = asyncio.Event()
 
     def begin(self, name_key: str, address: str, now_seconds: float) -> Attempt:
         """Count an attempt before it is checked, so that many at once cannot slip through.
-
-        `now_seconds` is a clock that never goes back.
 
         Raises:
             TooManyAttempts: One of the limits is reached; this attempt is not counted.
@@ -57,15 +70,71 @@ class Throttle:
         network = _network(address)
         return self._count(
             now_seconds,
-            (self._key("both", name_key, network), PER_ACCOUNT_AND_ADDRESS),
-            (self._key("address", network), PER_ADDRESS),
-            (self._key("account", name_key), PER_ACCOUNT),
+            (_key("both", name_key, network), PER_ACCOUNT_AND_ADDRESS),
+            (_key("address", network), PER_ADDRESS),
+            (_key("account", name_key), PER_ACCOUNT),
         )
+
+    def settle(self, attempt: Attempt, *, is_right: bool) -> None:
+        """Take an attempt back if its password was right, or was never checked.
+
+        Otherwise other processes are to know of it.
+        """
+        self._checking.discard(attempt)
+        if not is_right:
+            self._last_seconds = max(self._last_seconds, attempt.at_seconds)
+            self._tell(key for key, _ in attempt.keys)
+            return
+        for key, _ in attempt.keys:
+            # The attempt may be forgotten by now, if many others came while it was checked.
+            times = self._attempts.get(key)
+            if times is not None and attempt.at_seconds in times:
+                times.remove(attempt.at_seconds)
+            if not times:
+                self._forget(key)
 
     def count_sign_up(self, address: str, now_seconds: float) -> None:
         """Count that somebody creates an account, or tries to; raises as `begin` does."""
-        key = self._key("sign-up", _network(address))
-        self._count(now_seconds, (key, SIGN_UPS_PER_ADDRESS))
+        key = _key("sign-up", _network(address))
+        self.settle(self._count(now_seconds, (key, SIGN_UPS_PER_ADDRESS)), is_right=False)
+
+    def untold(self, limit: int) -> dict[bytes, array[float]]:
+        """Return what other processes are to know: for up to `limit` keys, when attempts were made.
+
+        What is still being checked is left out. The caller tells them, or else calls `not_told`.
+        """
+        keys = list(islice(self._untold, limit))
+        for key in keys:
+            del self._untold[key]
+        told = {key: array("d", self._attempts[key]) for key in keys}
+        for attempt in self._checking:
+            for key, _ in attempt.keys:
+                if attempt.at_seconds in told.get(key, _NONE):
+                    told[key].remove(attempt.at_seconds)
+        if not self._untold:
+            self.has_news.clear()
+        return told
+
+    def not_told(self, keys: Iterable[bytes]) -> None:
+        """Take back what `untold` returned: others do not know it yet."""
+        self._tell(keys)
+
+    def learn(self, key: bytes, process: int, times: array[float]) -> None:
+        """Take over what another process has counted, in place of what it had counted before.
+
+        There is at least one; the last one comes last.
+        """
+        of_key = self._others.setdefault(key, {})
+        self._others_count += process not in of_key
+        of_key[process] = times
+        self._others.move_to_end(key)
+        self._last_seconds = max(self._last_seconds, times[-1])
+        while self._others_count > MAX_KEYS:
+            self._others_count -= len(self._others.popitem(last=False)[1])
+
+    def is_quiet(self, now_seconds: float) -> bool:
+        """Say whether nobody was found to be wrong for as long as that counts."""
+        return self._last_seconds + WINDOW_SECONDS <= now_seconds
 
     def _count(self, now_seconds: float, *keys: tuple[bytes, int]) -> Attempt:
         self._forget_what_is_over(now_seconds)
@@ -78,34 +147,47 @@ class Throttle:
             del times[:-limit]  # only the last ones decide
             self._attempts.move_to_end(key)
         while len(self._attempts) > MAX_KEYS:
-            self._attempts.popitem(last=False)
-        return Attempt(keys, now_seconds)
-
-    def forgive(self, attempt: Attempt) -> None:
-        """Take an attempt back: its password was right, or was never checked."""
-        for key, _ in attempt.keys:
-            # The attempt may be forgotten by now, if many others came while it was checked.
-            times = self._attempts.get(key)
-            if times is not None and attempt.at_seconds in times:
-                times.remove(attempt.at_seconds)
-            if not times:
-                self._attempts.pop(key, None)
-
-    def _key(self, *parts: str) -> bytes:
-        """Return a keyed hash of a name, an address or both: of a fixed size, and not readable."""
-        text = "\0".join(parts).encode(errors="surrogatepass")
-        return hashlib.blake2b(text, digest_size=_KEY_BYTES, key=self._secret).digest()
+            self._forget(next(iter(self._attempts)))
+        attempt = Attempt(keys, now_seconds)
+        self._checking.add(attempt)
+        return attempt
 
     def _wait_seconds(self, key: bytes, limit: int, now_seconds: float) -> float:
-        times = self._attempts.get(key, ())
-        return times[-limit] + WINDOW_SECONDS - now_seconds if len(times) >= limit else 0
+        own, others = self._attempts.get(key, _NONE), self._others.get(key, {})
+        return wait_seconds((own, *others.values()), limit, now_seconds)
+
+    def _tell(self, keys: Iterable[bytes]) -> None:
+        # What was forgotten meanwhile is told to nobody.
+        self._untold.update((key, None) for key in keys if key in self._attempts)
+        if self._untold:
+            self.has_news.set()
+
+    def _forget(self, key: bytes) -> None:
+        self._attempts.pop(key, None)
+        self._untold.pop(key, None)
 
     def _forget_what_is_over(self, now_seconds: float) -> None:
+        since = now_seconds - KEPT_SECONDS
         while self._attempts:
             key, times = next(iter(self._attempts.items()))  # quiet for longest
-            if times[-1] + WINDOW_SECONDS > now_seconds:
+            if times[-1] > since:
                 break
-            del self._attempts[key]
+            self._forget(key)
+        while self._others:
+            key, of_key = next(iter(self._others.items()))
+            if any(times[-1] > since for times in of_key.values()):
+                break
+            self._others_count -= len(self._others.pop(key))
+
+
+def _key(*parts: str) -> bytes:
+    """Return a hash of a name, an address or both: of a fixed size, and the same everywhere.
+
+    It is not keyed: all processes have to make the same, and what they share is the database, where
+    a key would lie beside what it hides. Whoever reads that can try names and addresses.
+    """
+    text = "\0".join(parts).encode(errors="surrogatepass")
+    return hashlib.blake2b(text, digest_size=_KEY_BYTES, person=b"feedkeep attempt").digest()
 
 
 def _network(address: str) -> str:

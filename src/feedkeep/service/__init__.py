@@ -35,6 +35,7 @@ from feedkeep.service.page_sessions import PageSessions
 from feedkeep.service.preferences import AccountPreferences
 from feedkeep.service.progress import Progress
 from feedkeep.service.recovery import Recovery
+from feedkeep.service.shared_attempts import SharedAttempts
 from feedkeep.service.subscriptions import Subscriptions
 from feedkeep.service.tokens import Tokens
 from feedkeep.service.url_lists import UrlLists
@@ -69,6 +70,7 @@ class Service:
         now: The clock that it was given.
         store: The store that it uses.
         authentication: Checks the credential of a request.
+        shared_attempts: Tells other processes which passwords were wrong here, and learns theirs.
         accounts: Creates, changes and deletes accounts.
         invitations: Invites people, and creates the accounts of those who sign up.
         recovery: Lets those set a new password who forgot theirs.
@@ -110,11 +112,13 @@ class Service:
         limits, progress = limits_for(max_subscriptions), Progress(store)
         self.new_feeds = NewFeeds()
         changes = ListChanges(store, now, history_days, self.new_feeds)
-        passwords, throttle, last_uses = Passwords(workers), Throttle(), LastUses(store)
+        passwords, last_uses = Passwords(workers), LastUses(store)
+        self._throttle = throttle = Throttle()
         self.now = now
         self.store = store
         self._passwords = passwords
         self._last_uses = last_uses
+        self.shared_attempts = SharedAttempts(store, throttle, now)
         self.authentication = Authentication(store, passwords, throttle, last_uses, now, recorder)
         self.accounts = accounts = Accounts(store, passwords, now)
         self.invitations = Invitations(store, accounts, throttle, registration, now)
@@ -139,6 +143,7 @@ class Service:
         """Finish what was accepted, and close the store."""
         await self.forgetting.close()
         await self._last_uses.close()
+        await self.shared_attempts.close()
         await self.store.close()
         self._passwords.close()
 

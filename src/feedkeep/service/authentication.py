@@ -11,9 +11,10 @@ from feedkeep.model import Account, Admitted, Guid, NotLookedUp, Now
 from feedkeep.recorder import Recorder
 from feedkeep.rules import credentials
 from feedkeep.rules.credentials import Credential, PasswordCredential, TokenCredential
+from feedkeep.rules.guessing import WINDOW_SECONDS
 from feedkeep.rules.guids import guid_or_none
 from feedkeep.security.passwords import Passwords
-from feedkeep.security.throttle import WINDOW_SECONDS, Throttle
+from feedkeep.security.throttle import Throttle
 from feedkeep.service.last_uses import LastUses
 from feedkeep.store.base import Store
 
@@ -93,9 +94,9 @@ class Authentication:
         if account and self._passwords.remembers(key, password, stored_hash):
             return account
 
-        def count_attempt() -> Callable[[], None]:
+        def count_attempt() -> Callable[[bool], None]:
             attempt = self._throttle.begin(counted_key, address, time.monotonic())
-            return lambda: self._throttle.forgive(attempt)
+            return lambda is_right: self._throttle.settle(attempt, is_right=is_right)
 
         is_right = await self._passwords.verify(key, password, stored_hash, count_attempt)
         if account is None or not is_right:

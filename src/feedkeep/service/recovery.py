@@ -130,11 +130,12 @@ class Recovery:
         try:
             password_hash = await self._passwords.hash(normal)
         except TooManyAttempts:  # the code was not checked
-            self._throttle.forgive(attempt)
+            self._throttle.settle(attempt, is_right=True)
             raise
-        if found is None or not self._is_open(found, Purpose.RECOVERY):
+        is_right = found is not None and self._is_open(found, Purpose.RECOVERY)
+        self._throttle.settle(attempt, is_right=is_right)
+        if found is None or not is_right:
             raise NotAuthorized
-        self._throttle.forgive(attempt)
         return await self._spend(found, password_hash)
 
     async def _found(self, text: str) -> Found | None:

@@ -98,4 +98,8 @@ ACTIONS = Table("episode_action", ACTION, ("podcast_guid", "key"))
 DOCUMENTS = Table("document", Document.__struct_fields__, ("kind", "name"))
 
 TABLES = (ACCOUNTS, TOKENS, ENTRIES, FORMER_ENTRIES, DELETIONS, ACTIONS, DOCUMENTS)
-"""All tables that are copied to another store; the one that others refer to comes first."""
+"""All tables that are copied to another store; the one that others refer to comes first.
+
+What is known of feeds is not copied, since it is found out again, and wrong passwords of the last
+hour neither, since they are soon forgotten.
+"""

@@ -12,7 +12,7 @@ async def verify(
     name_key: str,
     password: str,
     stored_hash: str | None,
-    count_attempt: Callable[[], Callable[[], None]],
+    count_attempt: Callable[[], Callable[[bool], None]],
 ) -> bool:
     if stored_hash is None:
         return False

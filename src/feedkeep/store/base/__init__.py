@@ -7,6 +7,7 @@ operation was done as a whole, or not at all.
 
 from feedkeep.store.base.accounts import Accounts, CheckChange, anything_goes
 from feedkeep.store.base.archive import RECORDS_AT_ONCE, Archive, Check
+from feedkeep.store.base.attempts import Attempts
 from feedkeep.store.base.credentials import DecideTokens, Logins, Tokens
 from feedkeep.store.base.entries import MAX_DELETIONS, MAX_FORMER_STATES, Entries, ListHistory
 from feedkeep.store.base.feeds import Feeds
@@ -20,6 +21,7 @@ __all__ = [
     "RECORDS_AT_ONCE",
     "Accounts",
     "Archive",
+    "Attempts",
     "Check",
     "CheckChange",
     "DecideActions",

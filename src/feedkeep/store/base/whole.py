@@ -10,6 +10,7 @@ from typing import Protocol
 from feedkeep.model import Records, Stamp
 from feedkeep.store.base.accounts import Accounts
 from feedkeep.store.base.archive import Archive, Check
+from feedkeep.store.base.attempts import Attempts
 from feedkeep.store.base.credentials import Logins, Tokens
 from feedkeep.store.base.entries import Entries, ListHistory
 from feedkeep.store.base.feeds import Feeds
@@ -113,6 +114,10 @@ class Store(Protocol):
     @property
     def tokens(self) -> Tokens:
         """Tokens and sessions."""
+
+    @property
+    def attempts(self) -> Attempts:
+        """Attempts at passwords that processes have counted."""
 
     @property
     def totals(self) -> Totals:

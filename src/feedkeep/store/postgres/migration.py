@@ -50,7 +50,10 @@ _BY_FEED = ("feed", "feed_picture")
 """The tables that split by the guid of a feed, which no account has to itself."""
 
 _EVERYWHERE = ("account_name", "login_grant")
-"""The tables with rows that are looked up without an account's id; they are on every machine."""
+"""The tables with rows that are looked up without an account's id; they are on every machine.
+
+`attempt` is in none of these lists: it stays on the machine that processes connect to.
+"""
 
 _WITH_ROWS_HERE = """
 SELECT c.relname FROM pg_class c

@@ -17,6 +17,7 @@ from feedkeep.store.batch import FailedBeforeCommit
 from feedkeep.store.postgres import archive, migration
 from feedkeep.store.postgres.accounts import PostgresAccounts
 from feedkeep.store.postgres.archive import PostgresArchive
+from feedkeep.store.postgres.attempts import PostgresAttempts
 from feedkeep.store.postgres.connections import Connections
 from feedkeep.store.postgres.documents import PostgresDocuments
 from feedkeep.store.postgres.entries import PostgresEntries
@@ -72,6 +73,7 @@ class PostgresStore:
         self.logins = PostgresLogins(runner)
         self.accounts = PostgresAccounts(runner)
         self.tokens = PostgresTokens(runner)
+        self.attempts = PostgresAttempts(runner)
         self.totals = PostgresTotals(runner)
 
     @classmethod

@@ -15,6 +15,7 @@ from feedkeep.store.base import Check, StoreSize, StoreState
 from feedkeep.store.sqlite import archive, lock
 from feedkeep.store.sqlite.accounts import SqliteAccounts
 from feedkeep.store.sqlite.archive import SqliteArchive
+from feedkeep.store.sqlite.attempts import SqliteAttempts
 from feedkeep.store.sqlite.backup import last_backup
 from feedkeep.store.sqlite.connection import APPLICATION_ID, assert_there, damages, prepare
 from feedkeep.store.sqlite.documents import SqliteDocuments
@@ -44,6 +45,7 @@ class SqliteStore:
         self.logins = SqliteLogins(runner)
         self.accounts = SqliteAccounts(runner)
         self.tokens = SqliteTokens(runner)
+        self.attempts = SqliteAttempts(runner)
         self.totals = SqliteTotals(runner)
 
     @classmethod

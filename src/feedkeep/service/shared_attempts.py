@@ -1,0 +1,142 @@
+"""What each process counts of wrong passwords, told to all others by the store."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import math
+import secrets
+import time
+from array import array
+from collections.abc import Mapping
+
+import structlog
+
+from feedkeep.model import CountedAttempts, Now, Stamp
+from feedkeep.rules.guessing import KEPT_SECONDS
+from feedkeep.security.throttle import MAX_KEYS, Throttle
+from feedkeep.store.base import Store
+
+WRITTEN_AT_ONCE = 500
+"""How many rows are written in a second at most; others wait for the next one."""
+
+FORGOTTEN_AT_ONCE = 1_000
+
+_SECONDS_BETWEEN_EXCHANGES = 1.0
+_SECONDS_WHEN_QUIET = 5.0
+_SECONDS_BETWEEN_FORGETTING = 60.0
+_OVERLAP_SECONDS = 5.0
+"""How long before the last look is looked at again: a row is dated before it can be seen."""
+
+_US = 1_000_000
+
+_log: structlog.stdlib.BoundLogger = structlog.get_logger()
+
+
+class SharedAttempts:
+    """Tells other processes what this one counts, and learns what they do; nobody waits for it.
+
+    Once a second at most, one statement writes what is new here, and one reads what is new there.
+    While nobody types a wrong password anywhere, nothing is written, and that is looked for every
+    five seconds. If the store is away, this process counts by itself, and tells it afterwards.
+    """
+
+    def __init__(self, store: Store, throttle: Throttle, now: Now) -> None:
+        self._attempts = store.attempts
+        self._throttle = throttle
+        self._now = now
+        self._process = secrets.randbits(63)
+        self._looked = Stamp(0)
+        self._forget_at_seconds = -math.inf
+        self._rows_until_seconds = -math.inf
+        self._written_count = 0
+        self._task: asyncio.Task[None] | None = None
+        self._is_failing = False
+
+    async def start(self) -> None:
+        """Learn what is stored, before the first request, and go on; `close` ends it."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_SECONDS_WHEN_QUIET):
+                await self._exchange()
+        self._task = asyncio.create_task(self._go_on())
+
+    async def close(self) -> None:
+        """End it; what is not told yet is told now, unless that takes long."""
+        if self._task:
+            self._task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._task
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_SECONDS_BETWEEN_EXCHANGES):
+                    await self._exchange()
+
+    async def exchange(self) -> None:
+        """Tell what is new here, learn what is new there, and forget what is old.
+
+        Raises:
+            StoreUnavailable: The store is away; what was not told is kept for the next time.
+        """
+        now_seconds = time.monotonic()
+        # Others know moments of the wall clock, which may be set; ours are of one that goes on.
+        ahead_seconds = self._now() / _US - now_seconds
+        await self._tell(ahead_seconds)
+        since = Stamp(max(0, self._looked - round(_OVERLAP_SECONDS * _US)))
+        self._looked, found = await self._attempts.saved_since(since, MAX_KEYS)
+        if found:
+            self._rows_until_seconds = now_seconds + KEPT_SECONDS + _SECONDS_BETWEEN_FORGETTING
+        for one in found:
+            if one.process != self._process and one.seconds:
+                # What is still to come, by another machine's clock, counts from now on.
+                times = (min(second - ahead_seconds, now_seconds) for second in one.seconds)
+                self._throttle.learn(one.key, one.process, array("d", times))
+        await self._forget(now_seconds)
+
+    async def _tell(self, ahead_seconds: float) -> None:
+        untold = self._throttle.untold(WRITTEN_AT_ONCE)
+        if not untold:
+            return
+        try:
+            await self._attempts.save(self._rows(untold, ahead_seconds))
+        except BaseException:
+            self._throttle.not_told(untold)
+            raise
+        self._written_count += len(untold)
+
+    def _rows(
+        self, untold: Mapping[bytes, array[float]], ahead_seconds: float
+    ) -> list[CountedAttempts]:
+        return [
+            CountedAttempts(
+                key, self._process, array("I", (math.ceil(at + ahead_seconds) for at in times))
+            )
+            for key, times in untold.items()
+        ]
+
+    async def _forget(self, now_seconds: float) -> None:
+        """Forget, in steps, as many rows as were written since, and once a minute what is over."""
+        is_due = self._forget_at_seconds <= now_seconds <= self._rows_until_seconds
+        if not is_due and self._written_count < FORGOTTEN_AT_ONCE:
+            return
+        count = await self._attempts.forget(KEPT_SECONDS, MAX_KEYS, FORGOTTEN_AT_ONCE)
+        self._written_count = 0
+        is_all = count < FORGOTTEN_AT_ONCE
+        self._forget_at_seconds = now_seconds + (_SECONDS_BETWEEN_FORGETTING if is_all else 0)
+
+    async def _go_on(self) -> None:
+        while True:
+            await asyncio.sleep(_SECONDS_BETWEEN_EXCHANGES)
+            if self._throttle.is_quiet(time.monotonic()):
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(_SECONDS_WHEN_QUIET - _SECONDS_BETWEEN_EXCHANGES):
+                        await self._throttle.has_news.wait()
+            await self._exchange()
+
+    async def _exchange(self) -> None:
+        try:
+            await self.exchange()
+            self._is_failing = False
+        except Exception as error:  # noqa: BLE001 - nobody waits for it, and each counts by itself
+            # It goes on each second: one line is enough until it works again.
+            if not self._is_failing:
+                _log.warning("wrong passwords are not told to others for now", reason=str(error))
+            self._is_failing = True

@@ -1,0 +1,131 @@
+"""How long an attempt at a password has to wait, whichever processes counted others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from feedkeep.rules.guessing import KEPT_SECONDS, WINDOW_SECONDS, wait_seconds
+
+NOW = 10_000.0
+LIMIT = 3
+EXCHANGED_EACH = 5
+"""Seconds between exchanges; a step of the simulations is such a time or more."""
+
+moments = st.lists(
+    st.floats(NOW - 2 * WINDOW_SECONDS, NOW, allow_nan=False).map(lambda at: round(at, 3)),
+    max_size=12,
+)
+counts = st.lists(moments, max_size=4)
+
+
+def in_one_window(counted: Sequence[Sequence[float]], limit: int) -> float:
+    """Return the wait for a limit in the last window, for whatever all have counted together."""
+    times = sorted(at for some in counted for at in some)
+    return max(0.0, times[-limit] + WINDOW_SECONDS - NOW) if len(times) >= limit else 0.0
+
+
+def test_up_to_the_limit_nobody_waits_and_then_until_the_first_one_is_over() -> None:
+    assert wait_seconds([], 2, NOW) == 0
+    assert wait_seconds([[NOW - 10]], 2, NOW) == 0
+    assert wait_seconds([[NOW - 10], [NOW - 4]], 2, NOW) == WINDOW_SECONDS - 10
+    assert wait_seconds([[NOW - WINDOW_SECONDS], [NOW - 4]], 2, NOW) == 0
+
+
+def test_what_is_too_many_at_once_is_waited_for_afterwards() -> None:
+    four_times_too_many = [[NOW] * 10 for _ in range(4)]
+    assert wait_seconds(four_times_too_many, 10, NOW) == 4 * WINDOW_SECONDS
+    assert wait_seconds(four_times_too_many, 10, NOW + 4 * WINDOW_SECONDS - 1) == 1
+    assert wait_seconds(four_times_too_many, 10, NOW + 4 * WINDOW_SECONDS) == 0
+
+
+def test_after_an_hour_all_is_forgotten() -> None:
+    far_too_many = [[NOW] * 1_000]
+    assert wait_seconds(far_too_many, 10, NOW + KEPT_SECONDS - 1) == 1
+    assert wait_seconds(far_too_many, 10, NOW + KEPT_SECONDS) == 0
+
+
+@given(counts)
+def test_it_is_never_less_strict_than_a_limit_on_all_that_anybody_counted(
+    counted: list[list[float]],
+) -> None:
+    assert wait_seconds(counted, LIMIT, NOW) >= in_one_window(counted, LIMIT)
+
+
+@given(counts, moments)
+def test_who_knows_more_is_never_less_strict(counted: list[list[float]], more: list[float]) -> None:
+    assert wait_seconds([*counted, more], LIMIT, NOW) >= wait_seconds(counted, LIMIT, NOW)
+
+
+@given(counts, st.randoms())
+def test_it_does_not_matter_which_process_counted_what(
+    counted: list[list[float]], random: Random
+) -> None:
+    everything = [at for some in counted for at in some]
+    random.shuffle(everything)
+    assert wait_seconds(counted, LIMIT, NOW) == wait_seconds([everything], LIMIT, NOW)
+
+
+class Crowd:
+    """Processes that let an attacker through by the rule, and tell each other now and then."""
+
+    def __init__(self, count: int) -> None:
+        self.own: list[list[float]] = [[] for _ in range(count)]
+        self.known: list[list[list[float]]] = [[] for _ in range(count)]
+
+    def exchange(self) -> None:
+        for number in range(len(self.own)):
+            self.known[number] = [list(some) for i, some in enumerate(self.own) if i != number]
+
+    def tries(self, process: int, now: float) -> bool:
+        is_let = wait_seconds([self.own[process], *self.known[process]], LIMIT, now) == 0
+        if is_let:
+            self.own[process] = [*self.own[process], now][-LIMIT:]
+        return is_let
+
+
+steps = st.lists(
+    st.tuples(
+        st.sampled_from([1, EXCHANGED_EACH, 60, 299, 300, 301]),
+        st.lists(st.integers(0, 3), max_size=16),
+    ),
+    max_size=12,
+)
+
+
+@given(steps)
+def test_one_process_never_lets_more_than_the_limit_through_in_any_window(
+    steps: list[tuple[int, list[int]]],
+) -> None:
+    alone, let, now = Crowd(1), [], 0.0
+    for seconds, tried in steps:
+        now += seconds
+        let += [now for _ in tried if alone.tries(0, now)]
+    for first, last in zip(let, let[LIMIT:], strict=False):
+        assert last - first >= WINDOW_SECONDS
+
+
+@given(steps)
+def test_four_processes_let_as_many_through_as_one_and_once_what_they_did_not_know(
+    steps: list[tuple[int, list[int]]],
+) -> None:
+    crowd, let, now, exchanged = Crowd(4), 0, 0.0, 0.0
+    for seconds, tried in steps:
+        now += seconds
+        if now - exchanged >= EXCHANGED_EACH:
+            crowd.exchange()
+            exchanged = now
+        let += sum(crowd.tries(process, now) for process in tried)
+        assert let <= LIMIT * (now // WINDOW_SECONDS + 1) + 3 * LIMIT
+
+
+def test_an_attacker_who_comes_back_as_soon_as_possible_gets_no_more_than_from_one() -> None:
+    crowd, let, now = Crowd(4), 0, 0.0
+    while now < 24 * 3_600:
+        crowd.exchange()
+        let += sum(crowd.tries(process, now) for process in range(4) for _ in range(2 * LIMIT))
+        now += 10
+    assert let <= LIMIT * (now // WINDOW_SECONDS + 1) + 3 * LIMIT
