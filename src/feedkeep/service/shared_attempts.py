@@ -42,7 +42,7 @@ class SharedAttempts:
     """
 
     def __init__(self, store: Store, throttle: Throttle, now: Now) -> None:
-        self._attempts = store.attempts
+        self._store = store
         self._throttle = throttle
         self._now = now
         self._process = secrets.randbits(63)
@@ -81,7 +81,7 @@ class SharedAttempts:
         ahead_seconds = self._now() / _US - now_seconds
         await self._tell(ahead_seconds)
         since = Stamp(max(0, self._looked - round(_OVERLAP_SECONDS * _US)))
-        self._looked, found = await self._attempts.saved_since(since, MAX_KEYS)
+        self._looked, found = await self._store.attempts.saved_since(since, MAX_KEYS)
         if found:
             self._rows_until_seconds = now_seconds + KEPT_SECONDS + _SECONDS_BETWEEN_FORGETTING
         for one in found:
@@ -96,7 +96,7 @@ class SharedAttempts:
         if not untold:
             return
         try:
-            await self._attempts.save(self._rows(untold, ahead_seconds))
+            await self._store.attempts.save(self._rows(untold, ahead_seconds))
         except BaseException:
             self._throttle.not_told(untold)
             raise
@@ -117,7 +117,7 @@ class SharedAttempts:
         is_due = self._forget_at_seconds <= now_seconds <= self._rows_until_seconds
         if not is_due and self._written_count < FORGOTTEN_AT_ONCE:
             return
-        count = await self._attempts.forget(KEPT_SECONDS, MAX_KEYS, FORGOTTEN_AT_ONCE)
+        count = await self._store.attempts.forget(KEPT_SECONDS, MAX_KEYS, FORGOTTEN_AT_ONCE)
         self._written_count = 0
         is_all = count < FORGOTTEN_AT_ONCE
         self._forget_at_seconds = now_seconds + (_SECONDS_BETWEEN_FORGETTING if is_all else 0)

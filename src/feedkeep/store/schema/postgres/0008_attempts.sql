@@ -1,5 +1,5 @@
--- Wrong passwords of the last hour, as each process counts them, so that all know of all. Processes
--- of the version before go on beside it: they neither read nor write it.
+-- Wrong passwords of the last hour, as each process counts them, so that all know of all.
+-- Compatible from version 5: it adds a table, which programs before it do not use.
 
 -- It stays on the machine that is connected to, also where others are split over a cluster: rows are
 -- few and short-lived, and one statement is about many.
