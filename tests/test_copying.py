@@ -93,9 +93,7 @@ def test_all_that_is_kept_goes_there_and_back_and_the_exports_are_the_same(
 
 
 def test_a_copy_holds_only_a_part_in_memory(tmp_path: Path) -> None:
-    source = f"sqlite:///{tmp_path / 'source.db'}"
-
-    async def most_memory_bytes(accounts: int) -> int:
+    async def most_memory_bytes(source: str, accounts: int) -> int:
         origin = await open_store(Settings(database=source))
         target = await open_store(Settings(database=f"sqlite:///{tmp_path / str(accounts)}.db"))
         tracemalloc.start()
@@ -110,9 +108,9 @@ def test_a_copy_holds_only_a_part_in_memory(tmp_path: Path) -> None:
 
     sizes = []
     for accounts in (30, 120):
-        (tmp_path / "source.db").unlink(missing_ok=True)
+        source = f"sqlite:///{tmp_path / f'source-of-{accounts}.db'}"
         fill(source, accounts, ENTRIES)
-        sizes.append(asyncio.run(most_memory_bytes(accounts)))
+        sizes.append(asyncio.run(most_memory_bytes(source, accounts)))
     assert sizes[1] < 2 * sizes[0]  # of four times as much
     assert sizes[1] < 8 * MIB
 
