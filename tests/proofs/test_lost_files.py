@@ -16,7 +16,7 @@ from pathlib import Path
 import httpx
 import pytest
 from feedkeep_process import FeedkeepProcess
-from forms import IS_LONG
+from forms import IS_LONG, in_the_long_form
 from raw_client import RawClient
 
 from feedkeep.service import Service
@@ -124,6 +124,7 @@ def test_nothing_is_acknowledged_into_a_file_that_lost_its_name(
         assert clients.lost() == set()
 
 
+@in_the_long_form
 def test_the_proof_notices_a_service_that_does_not_look(
     start: Callable[..., FeedkeepProcess],
 ) -> None:
