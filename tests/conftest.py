@@ -26,7 +26,10 @@ connections.CONNECT_SECONDS = 30.0
 
 # How long an example takes says how busy the machine is.
 hypothesis.settings.register_profile(
-    "untimed", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+    "untimed",
+    deadline=None,
+    max_examples=100 if IS_LONG else 30,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
 )
 hypothesis.settings.load_profile("untimed")
 
