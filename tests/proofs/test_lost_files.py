@@ -119,8 +119,7 @@ def test_nothing_is_acknowledged_into_a_file_that_lost_its_name(
         assert status_of(process, "/livez") == 200
         assert "was deleted, renamed or replaced" in process.log.read_text()
         file.with_name("elsewhere").replace(file)
-        while status_of(process, "/readyz") != 200:  # it looks once a second
-            pass
+        process.wait_until_ready()  # it looks once a second
         assert clients.lost() == set()
 
 
