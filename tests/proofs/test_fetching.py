@@ -34,8 +34,8 @@ MIB = 1024 * 1024
 PATIENCE_SECONDS = 60.0
 """Within a minute after the subscription, a feed is looked at."""
 
-FEEDS = 2_000 if IS_FULL else 200 if IS_LONG else 60
-HOSTS = min(FEEDS, 200)
+FEEDS = 2_000 if IS_FULL else 200  # more than three processes lease at a time
+HOSTS = 200
 STRANGERS = 8
 """As many as are looked at at a time."""
 
