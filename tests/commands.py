@@ -30,7 +30,11 @@ IS_AS_USERS_HAVE_IT = "FEEDKEEP_PROVE" in os.environ
 """Whether services begin from nothing, and hashes of passwords cost what they do elsewhere."""
 
 _processes = multiprocessing.get_context("forkserver")
-_processes.set_forkserver_preload(["feedkeep.cli", "typer._adapters"])  # the latter comes late
+_COMES_LATE = [
+    *("typer._adapters", "jinja2.ext", "uvicorn.lifespan.off"),
+    *("feedkeep.remote.other_servers", "feedkeep.store.postgres", "feedkeep.metrics.page"),
+]
+_processes.set_forkserver_preload(["feedkeep.cli", *_COMES_LATE])
 
 _WRITTEN = os.O_CREAT | os.O_WRONLY | os.O_APPEND
 

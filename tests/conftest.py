@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import httpx
@@ -26,7 +27,10 @@ connections.CONNECT_SECONDS = 30.0
 
 # How long an example takes says how busy the machine is.
 hypothesis.settings.register_profile(
-    "untimed", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+    "untimed",
+    deadline=None,
+    max_examples=100 if IS_LONG else 30,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
 )
 hypothesis.settings.load_profile("untimed")
 
@@ -36,6 +40,17 @@ LONGEST = (
     "test_many_actions.py", "test_kills.py", "test_fuzz.py", "test_copying.py",
 )  # fmt: skip
 """What begins first, so that nothing long is left over at the end, when there is nothing beside."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Let nobody look for garbage among the thousands of tests, which all stay to the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(trylast=True)  # after they were grouped by what they share

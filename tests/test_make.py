@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from forms import in_the_long_form
 
 PROJECT = Path(__file__).parent.parent
 PYTHONS = ("python3", "python3.11", "python3.12", "python3.13")
@@ -26,6 +27,11 @@ FAILS_HALF_WAY = """#!/bin/sh
 mkdir -p .venv/bin
 touch .venv/bin/python
 exit 1
+"""
+
+MAKES_WHERE_NOTHING_IS = """#!/bin/sh
+[ "$1" = -m ] || exit 0
+mkdir .venv .venv/bin && touch .venv/bin/pip
 """
 
 
@@ -84,6 +90,15 @@ def test_an_environment_that_fails_half_way_is_taken_away(clone: Path) -> None:
     assert not (clone / ".venv").exists()
 
 
+def test_what_is_half_made_is_taken_away_before_it_is_made_anew(clone: Path) -> None:
+    program(clone / ".venv" / "bin", "python", "#!/bin/sh\nexit 1\n")
+    named = program(clone, "named", MAKES_WHERE_NOTHING_IS)
+    done = make(clone, ".venv/bin/pip", f"PYTHON={named}")
+    assert done.returncode == 0, done.stderr
+    assert [file.name for file in (clone / ".venv" / "bin").iterdir()] == ["pip"]
+
+
+@in_the_long_form
 def test_a_half_made_environment_is_made_anew(clone: Path) -> None:
     program(clone / ".venv" / "bin", "python", "#!/bin/sh\nexit 1\n")
     done = make(clone, ".venv/bin/pip", f"PYTHON={sys.executable}")
@@ -116,6 +131,7 @@ def test_the_catalogues_have_what_the_sources_say(clone: Path, texts: Path) -> N
     assert collected(clone, texts) == before
 
 
+@in_the_long_form
 def test_the_catalogues_are_made_from_nothing_and_a_second_run_changes_nothing(
     clone: Path, texts: Path
 ) -> None:

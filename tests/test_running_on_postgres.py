@@ -17,6 +17,7 @@ from pathlib import Path
 import httpx
 import pytest
 from feedkeep_process import FeedkeepProcess, write_while
+from forms import in_the_long_form
 from postgres_server import PostgresServer, execute
 
 ITEM = {"subscriptions": [{"feed_url": "https://a.example"}]}
@@ -143,7 +144,10 @@ def test_a_database_that_restarts_under_load_loses_nothing_and_leaves_nothing_ha
     serving.must("check")
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+# In the short form, tests/test_running.py has the other signal.
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=in_the_long_form)]
+)
 def test_a_stop_under_load_loses_nothing_and_ends_all_processes(
     own: FeedkeepProcess, number: signal.Signals
 ) -> None:
@@ -156,17 +160,17 @@ def test_a_stop_under_load_loses_nothing_and_ends_all_processes(
 
 
 def test_a_worker_that_dies_is_replaced_and_nothing_acknowledged_is_lost(
-    own: FeedkeepProcess,
+    serving: FeedkeepProcess,
 ) -> None:
-    until(lambda: len(own.workers()) == 2)
-    first, second = own.workers()
-    with own.client(own.new_account()) as client:
+    until(lambda: len(serving.workers()) == 2)
+    first, second = serving.workers()
+    with serving.client(serving.new_account()) as client:
         assert client.post("/subscriptions", json=ITEM).status_code == 200
     os.kill(first, signal.SIGKILL)
-    until(lambda: len(own.workers()) == 2 and first not in own.workers())
-    assert second in own.workers()
-    until(lambda: all(answers(own, "/readyz", 200) for _ in range(10)))
-    log = [json.loads(line) for line in own.log.read_text().splitlines()]
+    until(lambda: len(serving.workers()) == 2 and first not in serving.workers())
+    assert second in serving.workers()
+    until(lambda: all(answers(serving, "/readyz", 200) for _ in range(10)))
+    log = [json.loads(line) for line in serving.log.read_text().splitlines()]
     (line,) = [line for line in log if line["event"].startswith("a worker died")]
     assert line["status"] == -signal.SIGKILL
 
@@ -198,14 +202,14 @@ def test_a_second_service_on_the_same_port_is_told(serving: FeedkeepProcess) -> 
 
 
 def test_the_workers_end_when_the_process_that_watches_them_is_killed(
-    own: FeedkeepProcess,
+    serving: FeedkeepProcess,
 ) -> None:
-    until(lambda: len(own.workers()) == 2)
-    workers = own.workers()
-    until(lambda: all(answers(own, "/readyz", 200) for _ in range(10)))
-    acknowledged, name, _ = write_while(own, signal.SIGKILL)
+    until(lambda: len(serving.workers()) == 2)
+    workers = serving.workers()
+    until(lambda: all(answers(serving, "/readyz", 200) for _ in range(10)))
+    acknowledged, name, _ = write_while(serving, signal.SIGKILL)
     until(lambda: not any(is_alive(pid) for pid in workers))
-    assert set(acknowledged) <= set(own.must("export", name, "--format", "urls").split())
+    assert set(acknowledged) <= set(serving.must("export", name, "--format", "urls").split())
 
 
 def test_the_password_of_the_database_is_shown_nowhere(

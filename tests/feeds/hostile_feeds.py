@@ -61,7 +61,12 @@ SHAPES: dict[str, Callable[[], bytes]] = {
 }
 
 if not IS_LONG:  # others are as hard in the same way
-    for like_another in ("items", "links", "links as text", "bases", "attributes", "references"):
+    for like_another in (
+        *("items", "links", "links as text", "bases", "attributes", "references"),
+        *("titles in titles", "namespaces", "a long attribute", "tags that never end"),
+        *("names of HTML", "scripts", "sections", "instructions", "emoji", "zeros"),
+        *("JSON objects", "single bytes"),
+    ):
         del SHAPES[like_another]
 
 if __name__ == "__main__":

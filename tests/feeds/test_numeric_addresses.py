@@ -6,14 +6,14 @@ import ipaddress
 from ipaddress import IPv4Address, IPv6Address
 
 import pytest
-from forms import IS_FULL
+from forms import IS_FULL, IS_LONG
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from feedkeep.feeds.addresses import GLOBAL_UNICAST, NOT_PUBLIC, AddressRule, network
 
 PUBLIC = AddressRule()
-EXAMPLES = settings(max_examples=2_000 if IS_FULL else 300)
+EXAMPLES = settings(max_examples=2_000 if IS_FULL else 300 if IS_LONG else 100)
 
 
 @pytest.mark.parametrize(

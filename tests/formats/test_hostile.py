@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import forms
 import hostile
 import pytest
 from forms import IS_FULL
@@ -20,7 +22,8 @@ from feedkeep.formats.feed_list import read_feed_list
 
 def test_a_file_of_any_shape_is_read_or_refused_in_time() -> None:
     program = [sys.executable, Path(hostile.__file__)]
-    done = subprocess.run(program, stdout=subprocess.PIPE, text=True, check=False)
+    environment = os.environ | {"PYTHONPATH": str(Path(forms.__file__).parent)}
+    done = subprocess.run(program, stdout=subprocess.PIPE, text=True, check=False, env=environment)
     assert (done.returncode, done.stdout.split("\n")[:-1]) == (0, list(hostile.SHAPES))
 
 

@@ -67,7 +67,7 @@ def serving(folder: Path, database: str) -> Iterator[FeedkeepProcess]:
         yield process
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+@pytest.fixture(scope="module", params=["sqlite", "postgres"] if IS_LONG else ["sqlite"])
 def process(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[FeedkeepProcess]:

@@ -1,4 +1,4 @@
-"""Services whose metrics are on."""
+"""Services whose metrics are on, and what one of each kind tells, which is read and not changed."""
 
 from __future__ import annotations
 
@@ -29,15 +29,23 @@ def told_by_two(tmp_path: Path, postgres: str) -> Iterator[FeedkeepProcess]:
     drop_database(postgres, database)
 
 
-@pytest.fixture
-def of_sqlite(told: FeedkeepProcess) -> Scrape:
+@pytest.fixture(scope="package")
+def of_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Scrape:
     """What a service on SQLite tells after some traffic, once it has counted what is stored."""
-    some_traffic(told)
-    return once_counted(metrics_urls(told)[0])
+    folder = tmp_path_factory.mktemp("of_sqlite")
+    with FeedkeepProcess(folder, metrics_port="0", trusted_proxies="127.0.0.1") as process:
+        some_traffic(process)
+        return once_counted(metrics_urls(process)[0])
 
 
-@pytest.fixture
-def of_postgres(told_by_two: FeedkeepProcess) -> Scrape:
+@pytest.fixture(scope="package")
+def of_postgres(tmp_path_factory: pytest.TempPathFactory, postgres: str) -> Iterator[Scrape]:
     """The same of the first one of two processes on PostgreSQL."""
-    some_traffic(told_by_two)
-    return once_counted(metrics_urls(told_by_two)[0])
+    database = new_database(postgres)
+    folder = tmp_path_factory.mktemp("of_postgres")
+    with FeedkeepProcess(folder, database, workers="2", metrics_port="0") as process:
+        process.wait_for_workers(2)
+        some_traffic(process)
+        found = once_counted(metrics_urls(process)[0])
+    yield found
+    drop_database(postgres, database)

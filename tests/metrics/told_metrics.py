@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -83,3 +84,4 @@ def once_counted(url: str) -> Scrape:
         found = scrape(url)
         if "feedkeep_accounts" in found.text:
             return found
+        time.sleep(0.02)

@@ -21,7 +21,7 @@ import apsw
 import pytest
 from argon2 import PasswordHasher
 from authors import TESTER
-from forms import IS_LONG
+from forms import IS_LONG, in_the_long_form
 from postgres_server import drop_database, new_database
 
 from feedkeep import wall_clock
@@ -363,8 +363,10 @@ async def halves(opened: Opened, operation: Operation) -> list[str]:
         assert done != untouched
         places = faults.seen
         assert places > 2
-        for at in range(1, places + 1):
-            for for_good in (False, True) if IS_LONG or places <= FEW else (at % 2 == 0,):
+        # On PostgreSQL, the short form tries every second place, after what is tried on SQLite.
+        step = 1 if IS_LONG or places <= FEW or isinstance(store, SqliteStore) else 2
+        for number, at in enumerate(range(1, places + 1, step)):
+            for for_good in (False, True) if IS_LONG or places <= FEW else (number % 2 == 1,):
                 is_done, *change = await attempt(f"user{at}x{for_good:d}", at, for_good)
                 if change != done and (is_done or change != untouched):
                     wrong.append(f"after a fault at {at}: {change}")
@@ -378,6 +380,7 @@ def test_a_fault_before_any_statement_leaves_all_or_nothing(
     assert asyncio.run(halves(opened, operation)) == []
 
 
+@in_the_long_form
 @pytest.mark.parametrize("operation", [update, record, set_password])
 def test_the_proof_notices_statements_without_a_transaction(
     opened: Opened, monkeypatch: pytest.MonkeyPatch, operation: Operation

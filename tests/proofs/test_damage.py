@@ -19,6 +19,7 @@ from typing import Any
 import httpx
 import pytest
 from feedkeep_process import FEEDKEEP, DidNotStart, FeedkeepProcess
+from forms import in_the_long_form
 
 FEEDS = 300
 ACCOUNTS = 3
@@ -115,6 +116,7 @@ def test_every_flipped_bit_is_noticed(
     assert any(finding.is_refused for finding in found)
 
 
+@in_the_long_form
 def test_the_proof_notices_a_file_without_checksums(start: Callable[..., FeedkeepProcess]) -> None:
     household = Household(start("sqlite"))
     household.process.run_first("pages_have_no_checksums")

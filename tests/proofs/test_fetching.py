@@ -22,7 +22,7 @@ from typing import Any, Self
 import httpx
 import pytest
 from feedkeep_process import FeedkeepProcess
-from forms import IS_FULL
+from forms import IS_FULL, IS_LONG, in_the_long_form
 from PIL import Image
 from postgres_server import drop_database, new_database
 from web_of_hosts import Host, Request, Victim, WebOfHosts, redirect, reply
@@ -34,7 +34,7 @@ MIB = 1024 * 1024
 PATIENCE_SECONDS = 60.0
 """Within a minute after the subscription, a feed is looked at."""
 
-FEEDS = 2_000 if IS_FULL else 200
+FEEDS = 2_000 if IS_FULL else 200  # more than three processes lease at a time
 HOSTS = 200
 STRANGERS = 8
 """As many as are looked at at a time."""
@@ -300,6 +300,7 @@ def test_feeds_of_strangers_that_all_lead_to_one_host_connect_to_it_one_at_a_tim
     assert most_connections_at_once(tmp_path, web) == 1
 
 
+@in_the_long_form
 def test_the_proof_of_one_connection_notices_when_nobody_waits_for_a_host(
     tmp_path: Path, web: WebOfHosts
 ) -> None:
@@ -392,6 +393,7 @@ def share(crowd: Crowd) -> Counter[int]:
     return Counter(Counter(url for _, url, _ in crowd.asked).values())
 
 
+@in_the_long_form  # where one of them is killed, it is counted, too, how often each feed is asked
 def test_several_processes_share_the_work_and_each_feed_is_asked_once(
     tmp_path: Path, web: WebOfHosts, on_postgres: str
 ) -> None:
@@ -399,6 +401,7 @@ def test_several_processes_share_the_work_and_each_feed_is_asked_once(
         assert share(crowd) == {1: FEEDS}
 
 
+@in_the_long_form
 def test_the_proof_of_sharing_notices_leases_that_end_too_early(
     tmp_path: Path, web: WebOfHosts, on_postgres: str
 ) -> None:
@@ -462,6 +465,7 @@ def test_a_service_goes_on_when_the_process_that_looks_is_killed(
         assert len(statuses) > 10
 
 
+@in_the_long_form
 def test_the_proof_of_that_notices_a_service_that_ends_with_it(
     tmp_path: Path, web: WebOfHosts
 ) -> None:
@@ -514,7 +518,7 @@ def requests_all_the_time(client: httpx.Client) -> Iterator[list[int]]:
         thread.join()
 
 
-OF_EACH_KIND = 8 if IS_FULL else 3
+OF_EACH_KIND = 8 if IS_FULL else 3 if IS_LONG else 1
 MOST_TO_LOOK_BYTES = 512 * MIB
 MOST_TO_SERVE_BYTES = 20 * MIB
 
@@ -616,6 +620,7 @@ def test_what_strangers_send_costs_bounded_memory_and_nothing_where_lists_are_se
         assert all(feed.picture for feed in seen["/picture"])
 
 
+@in_the_long_form
 def test_the_proof_of_costs_notices_bodies_without_a_bound(tmp_path: Path, web: WebOfHosts) -> None:
     host = web.host("bombs.example")
     host.answers = {"/": reply(titled("A Show")), "/bomb": bomb()}
@@ -631,6 +636,7 @@ def test_the_proof_of_costs_notices_bodies_without_a_bound(tmp_path: Path, web: 
         assert cost.to_serve_bytes < MOST_TO_SERVE_BYTES
 
 
+@in_the_long_form
 def test_the_proof_of_costs_notices_what_is_read_where_lists_are_served(
     tmp_path: Path, web: WebOfHosts
 ) -> None:

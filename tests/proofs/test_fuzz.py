@@ -15,7 +15,7 @@ from collections.abc import Callable
 import httpx
 import pytest
 from feedkeep_process import FeedkeepProcess
-from forms import IS_FULL
+from forms import IS_FULL, in_the_long_form
 
 SENDERS = 32
 PASSWORD = "correct horse battery"
@@ -313,10 +313,11 @@ def test_no_bytes_make_a_server_error(
     kind: str,
 ) -> None:
     seed = time.time_ns() if IS_FULL else 7
-    found = prove(start(store_kind), amount(600, 100_000, 1_200), seed, kind)
+    found = prove(start(store_kind), amount(320, 100_000, 1_200), seed, kind)
     assert found == [], f"with the seed {seed}"
 
 
+@in_the_long_form
 @pytest.mark.parametrize(
     "broken",
     ["broken_json_is_a_defect", "errors_have_another_shape"],

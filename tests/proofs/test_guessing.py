@@ -13,6 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 from feedkeep_process import FeedkeepProcess
+from forms import in_the_long_form
 
 PASSWORD = "the right one"
 MOST_MEMORY_BYTES = 350 * 1024 * 1024
@@ -241,6 +242,7 @@ def test_a_recovery_code_tells_nobody_either_which_accounts_there_are(tmp_path: 
     assert all(reply == found[0][0] for reply, _ in found)
 
 
+@in_the_long_form
 def test_the_proof_notices_an_answer_without_a_computation(tmp_path: Path) -> None:
     broken = ("computations_are_counted", "nobody_costs_nothing")
     with guessable(tmp_path, *broken) as process:
@@ -278,6 +280,7 @@ def test_many_logins_at_once_need_little_memory(tmp_path: Path, amount: Callable
         assert peak_bytes(process, amount(6, 64, 16)) < MOST_MEMORY_BYTES
 
 
+@in_the_long_form
 def test_the_proof_notices_logins_without_a_bound(tmp_path: Path) -> None:
     with guessable(tmp_path, "many_hashes_at_once") as process:
         assert peak_bytes(process, 16) > MOST_MEMORY_BYTES

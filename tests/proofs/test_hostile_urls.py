@@ -188,7 +188,7 @@ def asked(count: int, seed: int, *, is_guarded: bool = True) -> tuple[int, int, 
 
 
 def test_nothing_hostile_reaches_a_denied_address(amount: Callable[..., int]) -> None:
-    count = amount(1_000, 10_000)
+    count = amount(300, 10_000, 1_000)
     heard, harmless, outcomes = asked(count, seed=1)
     assert heard == 0
     assert outcomes["refused"] > 0.7 * count
@@ -196,7 +196,7 @@ def test_nothing_hostile_reaches_a_denied_address(amount: Callable[..., int]) ->
 
 
 def test_the_listeners_hear_a_door_without_a_guard(amount: Callable[..., int]) -> None:
-    count = amount(300, 3_000)
+    count = amount(100, 3_000, 300)
     heard, _, _ = asked(count, seed=2, is_guarded=False)
     assert heard > 0.1 * count
 
@@ -204,7 +204,7 @@ def test_the_listeners_hear_a_door_without_a_guard(amount: Callable[..., int]) -
 def test_each_of_the_two_walls_is_enough(
     amount: Callable[..., int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    count = amount(300, 3_000)
+    count = amount(100, 3_000, 300)
     with monkeypatch.context() as without_sockets:
         without_sockets.setattr(Door, "_judged_socket", staticmethod(unjudged_socket))
         assert asked(count, seed=3)[0] == 0

@@ -15,7 +15,7 @@ from pathlib import Path
 import httpx
 import pytest
 from feedkeep_process import FeedkeepProcess
-from forms import IS_FULL
+from forms import IS_FULL, in_the_long_form
 from test_sizes import many_files, memory_bytes
 
 __all__ = ["many_files"]
@@ -157,6 +157,7 @@ def test_what_clients_leave_unread_or_unsent_takes_little_memory(
         assert attack(process) < BOUND_BYTES + MOST_BESIDE
 
 
+@in_the_long_form
 @pytest.mark.parametrize("attack", [unread_replies, bodies_without_an_end])
 def test_the_proof_notices_a_service_without_a_bound(
     tmp_path: Path, attack: Callable[[FeedkeepProcess], int]
@@ -165,6 +166,7 @@ def test_the_proof_notices_a_service_without_a_bound(
         assert attack(process) > BOUND_BYTES + MOST_BESIDE
 
 
+@in_the_long_form
 def test_the_proof_notices_files_that_are_copied_for_each_client(tmp_path: Path) -> None:
     with served(tmp_path, NO_BOUND, "files_are_copied") as process:
         assert unread_files(process) > BOUND_BYTES + MOST_BESIDE

@@ -14,17 +14,19 @@ from collections.abc import Callable
 
 import pytest
 from feedkeep_process import FeedkeepProcess
+from forms import in_the_long_form
 from postgres_server import PostgresServer
 from raw_client import RawClient
 from writers import KILLS_OF_AN_ACCOUNT, WRITERS, Writers, wrong_after_kills
 
 
 def test_nothing_acknowledged_is_lost_when_the_service_is_killed(
-    start: Callable[..., FeedkeepProcess], store_kind: str, amount: Callable[[int, int], int]
+    start: Callable[..., FeedkeepProcess], store_kind: str, amount: Callable[..., int]
 ) -> None:
-    assert wrong_after_kills(start(store_kind), amount(4, 1_000)) == []
+    assert wrong_after_kills(start(store_kind), amount(2, 1_000, 4)) == []
 
 
+@in_the_long_form
 @pytest.mark.parametrize(
     ("store_kind", "broken"),
     [("sqlite", "sqlite_commits_later"), ("postgres, 2 workers", "postgres_commits_later")],
@@ -46,7 +48,7 @@ def test_the_proof_notices_a_reply_before_the_commit(
 
 
 def test_nothing_acknowledged_is_lost_when_the_database_is_killed(
-    amount: Callable[[int, int], int],
+    amount: Callable[..., int],
 ) -> None:
     chance = random.Random(2)
     with PostgresServer() as server:
@@ -75,7 +77,7 @@ def test_nothing_acknowledged_is_lost_when_the_database_is_killed(
                 is_over.set()
                 await asyncio.gather(*writing)
 
-            for number in range(amount(3, 100)):
+            for number in range(amount(2, 100, 3)):
                 if number % KILLS_OF_AN_ACCOUNT == 0:
                     writers.take_a_new_account()
                 asyncio.run(write(chance.uniform(0.01, 0.3)))

@@ -30,6 +30,7 @@ from account import (
     random_request,
 )
 from feedkeep_process import FeedkeepProcess
+from forms import in_the_long_form
 from raw_client import Answer, RawClient
 
 from feedkeep.model import Stamp
@@ -246,10 +247,11 @@ def test_operations_on_one_account_are_linearizable(
     start: Callable[..., FeedkeepProcess], store_kind: str, amount: Callable[..., int]
 ) -> None:
     process = start(store_kind, STAMPED)
-    assert prove(process, amount(1, 500, 2), amount(40, 200)) == []
+    assert prove(process, amount(1, 500, 2), amount(25, 200, 40)) == []
     assert process.log.read_text() == ""
 
 
+@in_the_long_form
 @pytest.mark.parametrize(
     ("store_kind", "broken"),
     [

@@ -16,7 +16,7 @@ from pathlib import Path
 import httpx
 import pytest
 from feedkeep_process import FeedkeepProcess
-from forms import IS_LONG
+from forms import IS_LONG, in_the_long_form
 from raw_client import RawClient
 
 from feedkeep.service import Service
@@ -119,11 +119,11 @@ def test_nothing_is_acknowledged_into_a_file_that_lost_its_name(
         assert status_of(process, "/livez") == 200
         assert "was deleted, renamed or replaced" in process.log.read_text()
         file.with_name("elsewhere").replace(file)
-        while status_of(process, "/readyz") != 200:  # it looks once a second
-            pass
+        process.wait_until_ready()  # it looks once a second
         assert clients.lost() == set()
 
 
+@in_the_long_form
 def test_the_proof_notices_a_service_that_does_not_look(
     start: Callable[..., FeedkeepProcess],
 ) -> None:

@@ -9,12 +9,15 @@ from pathlib import Path
 
 import pytest
 from feedkeep_process import FeedkeepProcess
+from forms import in_the_long_form
 from postgres_server import PostgresServer, new_database
 
 from feedkeep.store.sqlite.connection import open_file
 
-BROKEN_SQLITE = [([], True), (["steps_of_sqlite_are_not_whole"], False)]
-BROKEN_POSTGRES = [([], True), (["steps_of_postgres_are_not_whole"], False)]
+BROKEN_SQLITE, BROKEN_POSTGRES = (
+    [([], True), pytest.param([broken], False, marks=in_the_long_form)]
+    for broken in ("steps_of_sqlite_are_not_whole", "steps_of_postgres_are_not_whole")
+)
 
 NewDatabase = Callable[[], FeedkeepProcess]
 

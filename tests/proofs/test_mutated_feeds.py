@@ -15,7 +15,7 @@ from pathlib import Path
 
 import mutated
 import pytest
-from forms import IS_FULL
+from forms import IS_FULL, in_the_long_form
 
 TESTS = Path(__file__).parents[1]
 PATHS = os.pathsep.join(str(path) for path in (TESTS / "feeds", TESTS / "proofs"))
@@ -38,9 +38,10 @@ def test_whatever_is_sent_is_read_within_bounds_or_refused(
     amount: Callable[..., int], kind: str, full: int
 ) -> None:
     seed = time.time_ns() if IS_FULL else 7
-    assert prove(kind, amount(300, full, full // 10), seed) == [], f"with the seed {seed}"
+    assert prove(kind, amount(150, full, full // 10), seed) == [], f"with the seed {seed}"
 
 
+@in_the_long_form
 @pytest.mark.parametrize(
     ("kind", "broken", "complaints"),
     [

@@ -13,6 +13,7 @@ from typing import Any
 
 from account import Account
 from feedkeep_process import FeedkeepProcess
+from forms import in_the_long_form
 from raw_client import Answer, RawClient
 
 from feedkeep.model import Pointer, Subscription
@@ -137,6 +138,7 @@ async def _damages(service: Any) -> list[str]:
     return [damage async for damage in service.damages()]
 
 
+@in_the_long_form
 def test_the_proof_notices_a_request_that_does_more_when_it_is_repeated(
     start: Callable[..., FeedkeepProcess],
 ) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 from app_devices import Device, Feeds
-from forms import IS_FULL
+from forms import IS_FULL, IS_LONG, in_the_long_form
 
 from feedkeep import assembly
 from feedkeep.assembly import back_up, open_service, restore
@@ -28,7 +28,7 @@ from feedkeep.rules import seconds
 from feedkeep.service import Service
 from feedkeep.settings import Settings
 
-RUNS = 3_000 if IS_FULL else 25
+RUNS = 3_000 if IS_FULL else 25 if IS_LONG else 10
 CONTROL_RUNS = 300
 TURNS = 4
 FEEDS = "abcd"
@@ -241,6 +241,7 @@ def clocks_at_the_wall_clock(last: int, now: int) -> int:
     return max(last, now)
 
 
+@in_the_long_form
 @pytest.mark.parametrize("broken", [clocks_as_in_the_backup, clocks_at_the_wall_clock])
 def test_the_proof_catches(
     broken: Callable[[int, int], int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

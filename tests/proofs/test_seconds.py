@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from app_devices import Device, Feeds
 from authors import TESTER
-from forms import IS_FULL
+from forms import IS_FULL, IS_LONG, in_the_long_form
 
 from feedkeep.errors import InvalidInput
 from feedkeep.model import Account, AccountId, Admitted, Entry, Subscription, replace
@@ -32,7 +32,7 @@ from feedkeep.service.progress import Uploaded
 from feedkeep.service.url_lists import UrlLists
 from feedkeep.store.sqlite import SqliteStore
 
-RUNS = 10_000 if IS_FULL else 60
+RUNS = 10_000 if IS_FULL else 60 if IS_LONG else 30
 CONTROL_RUNS = 300
 TURNS = 6
 FEEDS = "abc"
@@ -315,6 +315,7 @@ def past_its_upload(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(seconds, "knows_all", lambda app, _: app.last_sent is not None)
 
 
+@in_the_long_form
 @pytest.mark.parametrize(
     "broken",
     [

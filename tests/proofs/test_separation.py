@@ -15,7 +15,7 @@ import pytest
 from account import Account, random_request
 from app_account import AppAccount
 from feedkeep_process import FeedkeepProcess
-from forms import IS_LONG
+from forms import IS_LONG, in_the_long_form
 from route_table import all_routes, path_of
 
 from feedkeep.http.routing import Route
@@ -288,12 +288,14 @@ def test_random_requests_of_two_accounts_apps_never_meet(
     assert app_leaks(process, amount(60, 10_000, 150)) == []
 
 
+@in_the_long_form
 def test_the_proof_notices_a_store_that_mixes_accounts(
     start: Callable[..., FeedkeepProcess],
 ) -> None:
     assert leaks(start("sqlite", "accounts_are_mixed"), 400) != []
 
 
+@in_the_long_form
 @pytest.mark.parametrize(
     "statement",
     ["entries._CHANGED", "episode_actions._PAGE", "documents._BODY", "documents._OF_KIND"],

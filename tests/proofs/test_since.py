@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from feedkeep_process import FeedkeepProcess
+from forms import in_the_long_form
 from raw_client import RawClient
 
 WRITERS = 16
@@ -111,9 +112,10 @@ def test_a_device_that_follows_the_list_misses_nothing(
     broken: list[str],
 ) -> None:
     process = start(store_kind, *broken)
-    assert prove(process, amount(500, 1_000_000, 1_000)) == []
+    assert prove(process, amount(300, 1_000_000, 1_000)) == []
 
 
+@in_the_long_form
 def test_the_proof_notices_stamps_that_are_drawn_without_a_lock(
     start: Callable[..., FeedkeepProcess],
 ) -> None:

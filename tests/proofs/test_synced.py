@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import asyncpg
 from feedkeep_process import FeedkeepProcess
+from forms import in_the_long_form
 from postgres_server import PostgresServer
 from raw_client import RawClient
 from writers import wrong_after_kills
@@ -19,9 +20,10 @@ from writers import wrong_after_kills
 def test_nothing_acknowledged_is_lost_when_the_power_fails(
     start: Callable[..., FeedkeepProcess], amount: Callable[[int, int], int]
 ) -> None:
-    assert wrong_after_kills(start("sqlite", "unsynced_lost"), amount(5, 200)) == []
+    assert wrong_after_kills(start("sqlite", "unsynced_lost"), amount(2, 200, 5)) == []
 
 
+@in_the_long_form
 def test_the_proof_notices_commits_that_are_not_synced(
     start: Callable[..., FeedkeepProcess],
 ) -> None:
@@ -69,7 +71,7 @@ def test_no_reply_leaves_before_postgres_has_synced_its_log(
     amount: Callable[[int, int], int],
 ) -> None:
     with PostgresServer(**NOTHING_ELSE_WRITES) as server:
-        writes = amount(100, 1_000)
+        writes = amount(40, 1_000, 100)
         assert ahead_of_the_disk(server, writes) == 0
         # The control: a commit that does not wait for the disk.
         hasty = "postgres_does_not_wait_for_the_disk"

@@ -7,7 +7,7 @@ from copy import deepcopy
 from typing import Any
 from unittest import mock
 
-from forms import IS_FULL
+from forms import IS_FULL, IS_LONG
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
@@ -339,7 +339,7 @@ class CrowdedRules(Rules):
     limits = Limits(subscriptions=2, entries=5)
 
 
-RUNS = 20_000 if IS_FULL else 120
+RUNS = 20_000 if IS_FULL else 120 if IS_LONG else 40
 
 TestRules = Rules.TestCase
 TestRules.settings = settings(max_examples=RUNS, stateful_step_count=30)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
-from forms import IS_FULL
+from forms import IS_FULL, IS_LONG
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -60,7 +60,7 @@ from feedkeep.store.base import Store
 from feedkeep.store.postgres import PostgresStore
 from feedkeep.store.sqlite import SqliteStore
 
-RUNS = 1_000 if IS_FULL else 10
+RUNS = 1_000 if IS_FULL else 10 if IS_LONG else 5
 
 T = TypeVar("T")
 

@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 from feedkeep_process import FeedkeepProcess
-from forms import IS_LONG
+from forms import IS_LONG, in_the_long_form
 from playwright.sync_api import Locator, expect
 from visitor import Visit, Visitor
 
 from feedkeep.service import Service
 
 PASSWORD = "a good passphrase"
-ACTIONS = ["Make a link", "Delete this account"]
+ACTIONS = ["Delete this account"]
 OWN_ACTIONS = ["Change the password"]
 if IS_LONG:  # tests/web/test_accounts.py asks for the password in each of them
-    ACTIONS += ["Make administrator", "Disable"]
+    ACTIONS += ["Make a link", "Make administrator", "Disable"]
     OWN_ACTIONS += ["Make ten recovery codes", "Delete my account"]
 
 
@@ -117,6 +117,7 @@ def test_a_new_password_that_is_refused_signs_nobody_out(admin: Visitor) -> None
     admin.sees_heading("Your list is empty")
 
 
+@in_the_long_form  # without a browser, tests/web/test_accounts.py has it
 def test_the_last_administrator_stays_and_stays_signed_in(tmp_path: Path, visit: Visit) -> None:
     process = FeedkeepProcess(tmp_path, trusted_proxies="127.0.0.1")
     process.run_first("nobody_is_fresh")

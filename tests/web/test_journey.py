@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 from feedkeep_process import FeedkeepProcess, from_elsewhere
-from forms import IS_LONG
+from forms import in_the_long_form
 from mygpoclient.api import MygPodderClient
 from playwright.sync_api import expect
 from postgres_server import drop_database, new_database
@@ -40,8 +40,6 @@ COMBINATIONS = [
     ("postgres", False, WIDE, "de"),
     ("postgres", False, NARROW, "en"),
 ]
-if not IS_LONG:  # the keyboard's journey is the other one, in English, wide and with a script
-    COMBINATIONS = [("postgres", False, NARROW, "de")]
 
 
 @contextmanager
@@ -278,6 +276,7 @@ class Journey:
         ben.sees("The name or the password is not right.")
 
 
+@in_the_long_form  # each step has tests of its own, and the keyboard's journey is the short one
 @pytest.mark.parametrize(("store", "has_script", "width", "language"), COMBINATIONS)
 def test_a_person_sets_it_up_and_never_needs_a_shell_again(
     request: pytest.FixtureRequest,

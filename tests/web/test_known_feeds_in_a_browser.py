@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from feedkeep_process import FeedkeepProcess
-from forms import IS_LONG
+from forms import IS_LONG, in_the_long_form
 from known_feeds import DAY_US, know, picture, png
 from playwright.sync_api import expect
 from visitor import NARROW, WIDE, Visit, Visitor
@@ -55,7 +55,7 @@ def place(url: str) -> str:
     return f"/feeds/{parse_feed_url(url).guid}"
 
 
-@pytest.mark.parametrize("has_script", [True, False])
+@pytest.mark.parametrize("has_script", [True, False] if IS_LONG else [True])
 def test_feeds_are_found_by_title_and_their_pictures_come_from_here(
     service: FeedkeepProcess, visit: Visit, name: str, has_script: bool
 ) -> None:
@@ -74,6 +74,7 @@ def test_feeds_are_found_by_title_and_their_pictures_come_from_here(
     visitor.sees_heading("The Night Radio")
 
 
+@in_the_long_form  # without a browser, tests/web/test_known_feeds.py has it
 def test_a_person_merges_what_is_twice_and_takes_it_back(
     service: FeedkeepProcess, visit: Visit, name: str
 ) -> None:
@@ -95,6 +96,7 @@ def test_a_person_merges_what_is_twice_and_takes_it_back(
     expect(visitor.page.get_by_text(visitor.say("maybe twice"))).to_have_count(0)
 
 
+@in_the_long_form  # without a browser, tests/web/test_known_feeds.py has it
 def test_a_person_takes_the_new_address_of_a_feed(
     service: FeedkeepProcess, visit: Visit, name: str
 ) -> None:
@@ -105,7 +107,7 @@ def test_a_person_takes_the_new_address_of_a_feed(
     visitor.sees("The feed has its new address.")
 
 
-LANGUAGES = ["en", "de", "fr", "es"]
+LANGUAGES = ["en", "de", "fr", "es"] if IS_LONG else ["de", "fr"]
 PLACES = [
     *("/", "/?show=failing", "/?show=twice", "/changes"),
     *map(place, (RADIO, NEWS, OLD, GONE, EVIL, MOVES)),

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from forms import in_the_long_form
+
 ANY = Path(__file__).with_name("test_keyboard.py")
 
 
@@ -29,6 +31,7 @@ def test_without_a_browser_it_is_said_how_many_tests_were_left_out(tmp_path: Pat
     assert re.search(left_out, told), told
 
 
+@in_the_long_form  # which is what CI has, and there one is required
 def test_where_a_browser_is_required_it_is_a_failure_that_there_is_none(tmp_path: Path) -> None:
     status, told = run_without_a_browser(tmp_path, FEEDKEEP_BROWSER="required")
     assert status == 1, told

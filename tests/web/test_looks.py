@@ -11,6 +11,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 from feedkeep_process import FeedkeepProcess
+from forms import in_the_long_form
 from visitor import Visit, Visitor
 
 from feedkeep.service import Service
@@ -60,6 +61,7 @@ def make_admin(service: FeedkeepProcess, name: str) -> None:
     service.use(promote)
 
 
+@in_the_long_form  # built of the same parts and style as those below
 def test_pages_for_strangers(service: FeedkeepProcess, visit: Visit, name: str) -> None:
     stranger = visit(service)
     make_admin(service, name)
@@ -144,6 +146,7 @@ def test_pages_of_the_list(visitor: Visitor) -> None:
     assert not tour.flaws, "\n".join(tour.flaws)
 
 
+@in_the_long_form
 def test_pages_of_the_history(service: FeedkeepProcess, visitor: Visitor, name: str) -> None:
     visitor.expected = {400, 409}
     tour = Tour(visitor)
@@ -221,6 +224,7 @@ def test_pages_of_apps(service: FeedkeepProcess, visitor: Visitor, name: str) ->
     assert not tour.flaws, "\n".join(tour.flaws)
 
 
+@in_the_long_form
 def test_pages_of_the_account_and_of_people(
     service: FeedkeepProcess, visitor: Visitor, name: str
 ) -> None:

@@ -55,15 +55,7 @@ def test_back_and_reload_after_a_form_send_nothing(service: FeedkeepProcess, ann
     assert posts(service) == sent
 
 
-def test_a_note_is_said_once(anna: Visitor) -> None:
-    anna.choose(TITLES[0])
-    anna.press("Unsubscribe from the chosen ones")
-    anna.sees("Undo")
-    anna.page.reload()
-    expect(anna.button("Undo")).to_have_count(0)
-
-
-@pytest.mark.parametrize("has_script", [True, False])
+@pytest.mark.parametrize("has_script", [True, False] if IS_LONG else [True])
 def test_back_from_an_import_leads_to_the_form_again(
     service: FeedkeepProcess, visit: Visit, name: str, has_script: bool
 ) -> None:
@@ -84,6 +76,7 @@ def test_back_from_an_import_leads_to_the_form_again(
     assert posts(service) == sent
 
 
+@in_the_long_form  # without a browser, tests/web/test_feeds.py has it
 def test_a_form_that_was_left_open_in_a_second_window_says_what_is_so(
     service: FeedkeepProcess, anna: Visitor
 ) -> None:
@@ -112,6 +105,7 @@ def test_what_was_undone_cannot_be_undone_again(anna: Visitor) -> None:
     anna.has_feeds(TITLES)
 
 
+@in_the_long_form  # without a browser, tests/web/test_accounts.py has it
 def test_an_app_that_was_ended_before_is_ended_all_the_same(anna: Visitor) -> None:
     anna.open("/apps/connect/kasts")
     anna.press("Make a password")
@@ -123,6 +117,7 @@ def test_an_app_that_was_ended_before_is_ended_all_the_same(anna: Visitor) -> No
     expect(second.get_by_text("That app is disconnected.")).to_be_visible()
 
 
+@in_the_long_form  # without a browser, tests/web/test_feeds.py has it
 def test_a_feed_that_was_deleted_before_leads_on(anna: Visitor) -> None:
     anna.expected.add(404)
     anna.feed(TITLES[0]).click()
@@ -167,6 +162,7 @@ def test_an_import_that_takes_long_shows_that_it_is_under_way(anna: Visitor) -> 
     expect(progress).to_be_hidden()
 
 
+@in_the_long_form  # without a browser, tests/web/test_safety.py has it
 def test_signed_out_elsewhere_a_page_says_so_and_leads_back(
     service: FeedkeepProcess, visit: Visit, anna: Visitor, name: str
 ) -> None:
