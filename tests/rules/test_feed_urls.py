@@ -170,3 +170,18 @@ def test_any_text_is_accepted_or_refused_with_a_reason(text: str) -> None:
         assert str(refused)
     else:
         assert parse_feed_url(url.text) == url
+
+
+def found(url: str) -> str:
+    """Return the guid of a URL, or why it has none."""
+    try:
+        return guid(url)
+    except InvalidFeedUrl as refused:
+        return str(refused)
+
+
+@given(st.text(alphabet='aA.-:@/?#%[]8"~! \n\x7f\u00e9\u3000', max_size=20))
+def test_the_short_way_for_usual_urls_decides_as_the_long_one_does(rest: str) -> None:
+    # A scheme in capital letters is not usual, and names the same feed.
+    assert found(f"https://{rest}") == found(f"HTTPS://{rest}")
+    assert found(f"http://a.b{rest}") == found(f"HTTP://a.b{rest}")

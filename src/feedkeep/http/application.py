@@ -52,14 +52,15 @@ class Application:
             response.headers.update(request.response_headers)
         raw = response.raw_headers  # as bytes: by name, they take 3 microseconds of each request
         raw += ((b"x-request-id", request.id.encode()), _NO_SNIFFING)
-        if not any(name == b"cache-control" for name, _ in raw):
+        if b"cache-control" not in dict(raw):
             raw.append(_NO_STORE)
         if self._cors:
             self._cors.allow(request, response)
         asker = request.asker
         route = target.path if target else None
         duration_ns = time.perf_counter_ns() - started_ns
-        trace_id = trace_id_of(request.header("traceparent"))
+        traceparent = request.header("traceparent")
+        trace_id = trace_id_of(traceparent) if traceparent else ""
         self._log.info(
             "request",
             request_id=request.id,
@@ -87,8 +88,14 @@ class Application:
         target = None
         try:
             target = self._router.find(request)
-            return target, await self._answer(request, target)
+            if self._cors and self._cors.is_preflight(request):
+                return target, self._cors.preflight_response(request, target.route.allow)
+            if request.method not in READING:
+                self._check_not_foreign(request, target)
+            return target, await target.answer(request)
         except Exception as error:  # noqa: BLE001 - every request gets an answer
+            if isinstance(error, NotAuthorized | TooManyAttempts):
+                self._log_if_refused(request, error)
             return target, problems.response_to(error, request, target, self._show(request, target))
 
     def _show(self, request: Request, target: Target | None) -> Show | None:
@@ -97,23 +104,21 @@ class Application:
             return target.edge.show
         return self._show_page if "text/html" in request.header("accept") else None
 
-    def _is_foreign(self, request: Request, target: Target) -> bool:
-        """Say whether a web page that may not do so made a browser send a request."""
-        if target.edge.is_for_own_pages:
-            return not is_from_own_page(request, self._public_url)
-        return is_cross_site(request, self._origins, self._public_url)
+    def _check_not_foreign(self, request: Request, target: Target) -> None:
+        """Check that no web page that may not do so made a browser send a request.
 
-    async def _answer(self, request: Request, target: Target) -> Response:
-        if self._cors and self._cors.is_preflight(request):
-            return self._cors.preflight_response(request, target.route.allow)
-        is_reading = request.method in READING
-        if not is_reading and self._is_foreign(request, target):
+        Raises:
+            Forbidden: One did.
+        """
+        if target.edge.is_for_own_pages:
+            is_foreign = not is_from_own_page(request, self._public_url)
+        else:
+            is_foreign = is_cross_site(request, self._origins, self._public_url)
+        if is_foreign:
             raise Forbidden("A web page of another origin may not do that.")
-        try:
-            return await target.answer(request)
-        except (NotAuthorized, TooManyAttempts) as error:
-            # If the client was let in, its request's line says so. A browser that is not signed in
-            # tried nothing.
-            if request.asker is None and not isinstance(error, NotSignedIn):
-                log_refusal(request, error)
-            raise
+
+    def _log_if_refused(self, request: Request, error: NotAuthorized | TooManyAttempts) -> None:
+        # If the client was let in, its request's line says so. A browser that is not signed in
+        # tried nothing.
+        if request.asker is None and not isinstance(error, NotSignedIn):
+            log_refusal(request, error)

@@ -45,6 +45,7 @@ class Request:
     parameters: Mapping[str, str]
     credential_kind: CredentialKind = CredentialKind.NONE
     asker: Admitted | None = None
+    _is_received = False  # all of the body
 
     def __init__(self, http: HTTPRequest, trusted_proxies: Collection[str] = ()) -> None:
         self.http = http
@@ -67,7 +68,8 @@ class Request:
 
         If it was sent more than once, its values are joined by commas (RFC 9110, section 5.3).
         """
-        return self._headers.get(name.encode(), b"").decode("latin-1")
+        value = self._headers.get(name.encode())
+        return value.decode("latin-1") if value else ""
 
     def cookie(self, name: str) -> str:
         """Return a cookie (RFC 6265, section 5.4); "" if there is none.
@@ -114,18 +116,16 @@ class Request:
             BodyTooLarge: It is larger than `max_bytes`; no more than that was kept.
             InvalidInput: The connection was cut in the middle of it.
         """
-        if self.header("content-encoding").strip().lower() not in {"", "identity"}:
+        coding = self.header("content-encoding")
+        if coding and coding.strip().lower() not in {"", "identity"}:
             raise UnsupportedCoding("Send the body as it is, without a Content-Encoding.")
         announced = self.header("content-length")
         count = int(announced) if announced.isdigit() else 0
         body = bytearray()
         try:
-            if count <= max_bytes:
-                async for chunk in self.http.stream():
-                    body += chunk
-                    count = len(body)
-                    if count > max_bytes:
-                        break
+            while count <= max_bytes and not self._is_received:
+                body += await self._next_chunk()
+                count = len(body)
         except ClientDisconnect as error:
             raise InvalidInput("The body ended early.") from error
         if count > max_bytes:
@@ -140,14 +140,25 @@ class Request:
         discard = self.http.scope.get(DISCARD)
         count = 0
         try:
-            async for chunk in self.http.stream():
-                count += len(chunk)
+            while count <= max_bytes and not self._is_received:
+                count += len(await self._next_chunk())
                 if discard:
                     discard()
-                if count > max_bytes:
-                    return
-        except (ClientDisconnect, RuntimeError):  # it has left, or all of the body was received
+        except ClientDisconnect:
             return
+
+    async def _next_chunk(self) -> bytes:
+        """Receive a chunk of the body: by Starlette's stream, it takes five times as long.
+
+        Raises:
+            ClientDisconnect: The client has left.
+        """
+        message = await self.http.receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        self._is_received = not message.get("more_body", False)
+        chunk: bytes = message.get("body", b"")
+        return chunk
 
 
 class AdmittedRequest(Request):
@@ -158,7 +169,7 @@ class AdmittedRequest(Request):
     """
 
     def __init__(self, request: Request, admitted: Admitted) -> None:
-        vars(self).update(vars(request))
+        self.__dict__ = vars(request)  # it is the same request: to copy all took longer
         self.admitted = self.asker = admitted
 
     def author(self, device: str = "") -> Author:

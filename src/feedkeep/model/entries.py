@@ -62,6 +62,8 @@ class Subscription(Value, frozen=True):
     @property
     def revision(self) -> Stamp:
         """The stamp of the last change of any kind; lists are ordered by it."""
+        if self.guid_changed is None and self.deleted is None:  # as of nearly all
+            return self.subscription_changed
         never = Stamp(0)
         return max(self.subscription_changed, self.guid_changed or never, self.deleted or never)
 

@@ -176,13 +176,15 @@ def subscription_reply(view: View) -> SubscriptionReply:
             new_guid=entry.new_guid,
             guid_changed=_stamp_or_unset(entry.guid_changed),
         )
+    # By position, and without a call for what is not there: a page has 50 of these.
     return SubscriptionReply(
         entry.feed_url,
         entry.guid,
         entry.is_subscribed,
-        subscription_changed=write_stamp(entry.subscription_changed),
-        guid_changed=_stamp_or_unset(entry.guid_changed),
-        deleted=_stamp_or_unset(entry.deleted),
+        write_stamp(entry.subscription_changed),
+        UNSET,
+        UNSET if entry.guid_changed is None else write_stamp(entry.guid_changed),
+        UNSET if entry.deleted is None else write_stamp(entry.deleted),
     )
 
 

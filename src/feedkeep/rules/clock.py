@@ -18,7 +18,7 @@ def next_stamp(last: Stamp, now: Stamp) -> Stamp:
 
     So no two changes of an account share a stamp, and a clock that was set back does no harm.
     """
-    return max(now, later(last, 1))
+    return now if now > last else later(last, 1)
 
 
 def after_restore(last: Stamp, now: Stamp) -> Stamp:

@@ -9,6 +9,13 @@ from feedkeep.model import Counts, Entry, Subscription
 
 def counted(counts: Counts, old: Entry | None, new: Entry | None) -> Counts:
     """Return the counts of a list after `old` was replaced by `new`."""
+    if isinstance(new, Subscription):  # nearly always
+        if old is None:
+            subscribed = counts.subscribed + new.is_subscribed
+            return Counts(subscribed, counts.announced + 1, counts.entries + 1)
+        if isinstance(old, Subscription):
+            subscribed = counts.subscribed + new.is_subscribed - old.is_subscribed
+            return Counts(subscribed, counts.announced, counts.entries)
     return Counts(
         counts.subscribed + _is_subscribed(new) - _is_subscribed(old),
         counts.announced + _is_announced(new) - _is_announced(old),

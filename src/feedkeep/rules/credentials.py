@@ -6,6 +6,7 @@ Pure.
 from __future__ import annotations
 
 import base64
+import binascii
 import hashlib
 import re
 import unicodedata
@@ -277,7 +278,8 @@ def recovery_hash(text: str) -> bytes | None:
 def _account_of(text: str, prefix: str) -> AccountId | None:
     if not text.startswith(prefix) or not _SECRET.fullmatch(text):
         return None
-    raw = base64.urlsafe_b64decode(text[len(prefix) :])
+    # As `urlsafe_b64decode` does, without three calls that check what is known to be right.
+    raw = binascii.a2b_base64(text[len(prefix) :].replace("-", "+").replace("_", "/"))
     body, checksum = raw[:-_CHECKSUM_BYTES], raw[-_CHECKSUM_BYTES:]
     account_id = int.from_bytes(body[:_ID_BYTES], "big")
     if checksum != _checksum(body) or not 0 < account_id <= MAX_ACCOUNT_ID:

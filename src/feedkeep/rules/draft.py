@@ -203,22 +203,35 @@ class Draft:
 
     def decision(self, outcome: T, deletion: Deletion | None = None) -> Decision[T]:
         """Return what has to change for this draft to hold, with the outcome for the caller."""
-        changed = [
-            (guid, old, new)
-            for guid, old in self._before.items()
-            if (new := self._index.get(guid)) != old
-        ]
-        were_there = [(guid, is_same_state(old, new)) for guid, old, new in changed if old]
+        saved: list[Entry] = []
+        forgotten: list[Guid] = []
+        ended: list[Guid] = []
+        restamped: set[Guid] = set()
+        for guid, old in self._before.items():
+            new = self._index.get(guid)
+            if new == old:
+                continue
+            if new is None:
+                forgotten.append(guid)
+            else:
+                saved.append(new)
+            if old is None:
+                continue
+            if is_same_state(old, new):
+                restamped.add(guid)
+            else:
+                ended.append(guid)
+        is_change = bool(saved or forgotten)
         return Decision(
             outcome=outcome,
-            saved=[new for _, _, new in changed if new],
-            forgotten=[guid for guid, _, new in changed if new is None],
-            last_stamp=max(self._last_stamp, self._first_stamp) if changed else self._last_stamp,
+            saved=saved,
+            forgotten=forgotten,
+            last_stamp=max(self._last_stamp, self._first_stamp) if is_change else self._last_stamp,
             counts=self.counts,
             deletion=deletion,
             stamp=self._first_stamp,
-            ended=[guid for guid, is_same in were_there if not is_same],
-            restamped={guid for guid, is_same in were_there if is_same},
+            ended=ended,
+            restamped=restamped,
         )
 
     def _present(self, subscription: Subscription) -> Subscription:

@@ -77,7 +77,7 @@ class Authentication:
         if found is None:
             raise NotAuthorized
         account, token, now = found.account, found.token, self._now()
-        if not credentials.is_named(account, credential):
+        if credential.names and not credentials.is_named(account, credential):
             raise NotAuthorized
         if not credentials.admits(account, token, now, credential.purpose):
             raise NotAuthorized

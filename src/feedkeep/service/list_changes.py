@@ -13,7 +13,6 @@ from feedkeep.model import (
     Author,
     Decision,
     DocumentName,
-    Entry,
     Guid,
     Now,
     Snapshot,
@@ -66,32 +65,29 @@ class ListChanges:
         history_from: Stamp | None = None,
     ) -> Changed[T]:
         """Do what `Entries.change` says, and keep that `by` did it."""
-        counts = [0, 0]
-        saved: list[Entry] = []
-        stamp: Stamp | None = None
+        before = 0
+        made: Decision[T] | None = None
 
-        def decide_and_count(snapshot: Snapshot) -> Decision[T]:
-            nonlocal stamp
-            decision = decide(snapshot)
-            is_change = len(decision.saved) > len(decision.restamped) or bool(decision.forgotten)
-            stamp = decision.stamp if is_change and self._is_kept else None
-            counts[:] = snapshot.counts.subscribed, decision.counts.subscribed
-            saved[:] = decision.saved
-            return decision
+        def decide_and_note(snapshot: Snapshot) -> Decision[T]:
+            nonlocal before, made
+            before, made = snapshot.counts.subscribed, decide(snapshot)
+            return made
 
         outcome = await self._store.entries.change(
             account_id,
             guids,
-            decide_and_count,
+            decide_and_note,
             documents,
             author=write_author(by) if self._is_kept else None,
             history_from=history_from,
         )
-        self._new.note(saved)
-        before, after = counts
+        assert made is not None, "the store has asked for the decision"
+        self._new.note(made.saved)
+        after = made.counts.subscribed
         if after < before:
             self._note(account_id, by, before, before - after)
-        return Changed(outcome, stamp)
+        is_change = len(made.saved) > len(made.restamped) or bool(made.forgotten)
+        return Changed(outcome, made.stamp if is_change and self._is_kept else None)
 
     def _note(self, account_id: AccountId, by: Author, subscribed: int, unsubscribed: int) -> None:
         """Log it if an app has wiped a list: with this request, or with those before it."""

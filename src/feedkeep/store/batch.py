@@ -44,7 +44,7 @@ class Batcher(Generic[Job, T]):
         self,
         run: Callable[[Sequence[Job]], Awaitable[Sequence[Outcome[T]]]],
         max_weight: int,
-        weigh: Callable[[Job], int] = lambda _: 1,
+        weigh: Callable[[Job], int] | None = None,
         batches: Batches | None = None,
     ) -> None:
         """Take `run`, which runs jobs in one transaction and returns an outcome for each.
@@ -52,7 +52,7 @@ class Batcher(Generic[Job, T]):
         `run` raises `FailedBeforeCommit` if the transaction failed for a reason that may have
         passed, or that may be the fault of one job: each job is then run once more, alone. Any
         other exception fails all jobs. A batch is one job, or several whose weights are at most
-        `max_weight` together. `batches` counts them, if it is given.
+        `max_weight` together; without `weigh`, each weighs 1. `batches` counts them, if given.
         """
         self._run = run
         self._max_weight = max_weight
@@ -68,9 +68,11 @@ class Batcher(Generic[Job, T]):
             raise StoreUnavailable("The store is closed: the service is stopping.")
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         since = time.perf_counter() if self._batches else 0.0
-        self._queues.setdefault(key, deque()).append((job, answer, since))
-        if key not in self._workers:
+        queue = self._queues.get(key)
+        if queue is None:  # then there is no worker, either: both come and go together
+            queue = self._queues[key] = deque()
             self._workers[key] = asyncio.create_task(self._work(key))
+        queue.append((job, answer, since))
         return await answer
 
     async def close(self) -> None:
@@ -104,6 +106,8 @@ class Batcher(Generic[Job, T]):
     def _next_batch(
         self, queue: deque[tuple[Job, asyncio.Future[T], float]]
     ) -> list[tuple[Job, asyncio.Future[T], float]]:
+        if self._weigh is None:
+            return [queue.popleft() for _ in range(min(len(queue), self._max_weight))]
         # The first job is taken whatever it weighs: one above the limit would never run.
         batch = [queue.popleft()]
         weight = self._weigh(batch[0][0])
@@ -139,7 +143,7 @@ class Batcher(Generic[Job, T]):
 def reader(
     read: Callable[[Sequence[Job]], Awaitable[Sequence[T]]],
     max_weight: int,
-    weigh: Callable[[Job], int] = lambda _: 1,
+    weigh: Callable[[Job], int] | None = None,
     batches: Batches | None = None,
 ) -> Batcher[Job, T]:
     """Return a batcher for concurrent reads of one kind.

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -127,29 +127,41 @@ class InFlight:
         except TimeoutError:
             raise NoRoom from None
 
-    def count(self, more_bytes: int) -> None:
-        """Count bytes that a request holds in addition; if negative, that it holds no more."""
-        self.held_bytes += more_bytes
-        if more_bytes < 0 and not self.is_full():
+    def tell_of_room(self) -> None:
+        """Let requests go on that wait for room, if there is any now."""
+        if not self.is_full():
             self._freed.set()
 
 
 class _Request:
     """A request under way."""
 
-    _start: Message | None = None
-    _body_bytes = 0
-    _held_bytes = 0
-    _waits_for = _waited_for = NOTHING
-    _began_at = 0.0
-    _since = 0.0
-    _task: asyncio.Task[Any] | None = None
-    _error: Exception | None = None
+    # A fallback in the class would be found more slowly, for each request several times.
+    __slots__ = (
+        "_began_at",
+        "_body_bytes",
+        "_error",
+        "_held_bytes",
+        "_in_flight",
+        "_receive",
+        "_send",
+        "_since",
+        "_start",
+        "_task",
+        "_waited_for",
+        "_waits_for",
+    )
 
     def __init__(self, in_flight: InFlight, receive: Receive, send: Send) -> None:
         self._in_flight = in_flight
         self._receive = receive
         self._send = send
+        self._task = asyncio.current_task()
+        self._start: Message | None = None
+        self._body_bytes = self._held_bytes = 0
+        self._waits_for = self._waited_for = NOTHING
+        self._began_at = self._since = 0.0
+        self._error: Exception | None = None
 
     async def receive(self) -> Message:
         """Receive a chunk of the body; all but the first one wait for room."""
@@ -196,9 +208,13 @@ class _Request:
 
     def hold(self, count: int) -> None:
         """Count that this request holds so many bytes from now on."""
-        if count != self._held_bytes:
-            self._in_flight.count(count - self._held_bytes)
-            self._held_bytes = count
+        more_bytes = count - self._held_bytes
+        if not more_bytes:
+            return
+        self._held_bytes = count
+        self._in_flight.held_bytes += more_bytes
+        if more_bytes < 0:
+            self._in_flight.tell_of_room()
 
     def is_too_slow(self, now: float) -> bool:
         """Say whether the client has taken too long for a whole body, or for a chunk of a reply."""
@@ -244,7 +260,6 @@ class _Request:
 
     async def _wait(self, what: int, awaited: Awaitable[T]) -> T:
         """Await something; `cut` can end that meanwhile."""
-        self._task = asyncio.current_task()
         self._since = time.monotonic()
         # Of waits for the same thing in a row, such as the chunks of a body, the first one counts.
         if what != self._waited_for:

@@ -229,6 +229,8 @@ def _write(
     """Write the entries that a decision saves; those of `there` have a row already."""
     origin = (decision.stamp, author)
     for start in range(0, len(decision.saved), _AT_ONCE):
+        if start:
+            yield None
         added, changed, restamped = [], [], []
         for entry in decision.saved[start : start + _AT_ONCE]:
             row = (account_id, *ROWS.entry_row(entry))
@@ -241,7 +243,6 @@ def _write(
         for statement, rows in ((_RESTAMP, restamped), (_CHANGE, changed), (_ADD, added)):
             if rows:
                 connection.executemany(statement, rows)
-        yield None
 
 
 def drop_states(
@@ -255,10 +256,11 @@ def drop_states(
 def _keep(connection: apsw.Connection, account_id: AccountId, decision: Decision[T]) -> Turns[None]:
     """Keep the states that a decision ends, as they are stored."""
     for start in range(0, len(decision.ended), _AT_ONCE):
+        if start:
+            yield None
         guids = decision.ended[start : start + _AT_ONCE]
         rows = [(account_id, to_bytes(guid), decision.stamp) for guid in guids]
         connection.executemany(_KEEP, rows)
-        yield None
 
 
 def _make_room(

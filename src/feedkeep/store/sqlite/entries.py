@@ -19,6 +19,7 @@ from feedkeep.model import (
     PageRequest,
     Snapshot,
     Stamp,
+    Subscription,
     T,
     View,
 )
@@ -36,14 +37,17 @@ _FEW_COUNTED = 10_000
 FEW_CHANGED = 100
 """Up to how many guids a change is made without letting other tasks run."""
 
-_WITH_SUBSCRIPTION = f"""
+_ENTRY = f"SELECT {columns(ENTRY)} FROM entry WHERE account_id = ? AND guid = ?"
+_VIEW = f"""
 SELECT {columns(ENTRY, "e")}, {columns(ENTRY, "s")} FROM entry e
 LEFT JOIN entry s ON s.account_id = e.account_id AND s.guid = e.new_guid
+WHERE e.account_id = ? AND e.guid = ?
 """
-_VIEW = f"{_WITH_SUBSCRIPTION} WHERE e.account_id = ? AND e.guid = ?"
-_PAGE = f"""{_WITH_SUBSCRIPTION}
-WHERE e.account_id = ? AND e.revision > ?
-ORDER BY e.revision LIMIT ? OFFSET ?
+# Pointers are few in a list. To join what they lead to would read as many columns again of each
+# entry, all of which are null but for these.
+_PAGE = f"""
+SELECT {columns(ENTRY)} FROM entry WHERE account_id = ? AND revision > ?
+ORDER BY revision LIMIT ? OFFSET ?
 """
 _IS_ANY_BEFORE = "SELECT EXISTS (SELECT 1 FROM entry WHERE account_id = ? AND revision <= ?)"
 _ANNOUNCED = "SELECT announced_count FROM account WHERE id = ?"
@@ -146,8 +150,17 @@ def read_page(
         total = _total(connection, account_id, request.since, max_counted)
         # One more than the page holds tells whether another follows.
         wanted = (account_id, after, request.per_page + 1, skipped)
-        views = [ROWS.view_of(row) for row in connection.execute(_PAGE, wanted)]
+        rows = connection.execute(_PAGE, wanted).fetchall()
+        views = [_view(connection, account_id, ROWS.entry_of(row)) for row in rows]
     return Page(total, views[: request.per_page], has_more=len(views) > request.per_page)
+
+
+def _view(connection: apsw.Connection, account_id: AccountId, entry: Entry) -> View:
+    """Return an entry with the subscription that it is, or leads to."""
+    if isinstance(entry, Subscription):
+        return View(entry, entry)
+    wanted = (account_id, to_bytes(entry.new_guid))
+    return View(entry, ROWS.subscription_of(connection.execute(_ENTRY, wanted).get))
 
 
 def _total(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, nullcontext, suppress
 from pathlib import Path
@@ -82,34 +82,31 @@ class Runner:
             self._run_batch, MAX_JOBS_IN_A_BATCH, batches=recorder.writes if recorder else None
         )
 
-    async def write(self, job: Job[T]) -> T:
+    def write(self, job: Job[T]) -> Awaitable[T]:
         """Run a job in a transaction; return its value once the commit is durable."""
-        value: T = await self._writes.submit(job)
-        return value
+        return self._writes.submit(job)
 
-    async def write_in_turns(self, job: Job[Turns[T]]) -> T:
+    def write_in_turns(self, job: Job[Turns[T]]) -> Awaitable[T]:
         """Do what `write` does, for work that takes longer than other tasks should wait.
 
         The work has to yield at least once a millisecond; other tasks run then, in the middle of
         the transaction. It may raise a `FeedkeepError` at any time, also after it has written.
         """
-        value: T = await self._writes.submit(job)
-        return value
+        return self._writes.submit(job)
 
     def read(self, job: Job[T]) -> T:
         """Read a few rows, in the caller's thread."""
         with self._translating:
             return job(self._reader)
 
-    async def read_together(self, job: Job[T]) -> T:
+    def read_together(self, job: Job[T]) -> Awaitable[T]:
         """Do what `read` does, in one transaction with all reads that came at the same time.
 
         It is for the query that each request begins with. SQLite's locks are taken once for all,
         and its code is in the processor's cache after the first one: with 32 clients, a seventh
         more requests are answered.
         """
-        value: T = await self._reads.submit(job)
-        return value
+        return self._reads.submit(job)
 
     async def scan(self, job: Job[T]) -> T:
         """Read what may take long, in a thread of its own."""
