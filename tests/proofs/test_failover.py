@@ -20,6 +20,7 @@ from typing import Self
 import pytest
 from balancer import carry
 from feedkeep_process import FeedkeepProcess
+from forms import in_the_long_form
 from postgres_server import PostgresServer, execute
 from raw_client import RawClient
 from writers import Writers
@@ -195,6 +196,7 @@ def test_nothing_acknowledged_is_lost_when_postgres_fails_over(
     assert all(one.after_promotion_seconds < LONGEST_SECONDS for one in outages), outages
 
 
+@in_the_long_form
 def test_the_proof_notices_a_standby_that_nobody_waits_for() -> None:
     with PostgresServer() as first, first.standby() as second:
         pair = Pair(first, second, None)

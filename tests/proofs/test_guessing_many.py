@@ -167,6 +167,7 @@ def test_four_processes_give_no_more_than_one_and_a_restart_forgets_nothing(
                 assert client.get("/subscriptions", auth=(name, PASSWORD)).status_code == 200
 
 
+@in_the_long_form
 def test_the_proof_notices_processes_that_count_by_themselves(several: Callable) -> None:
     with several("attempts_are_not_shared") as processes:
         guess, looked_at, limit = guess_everywhere(processes)

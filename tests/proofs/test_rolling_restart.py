@@ -187,6 +187,7 @@ def test_a_rolling_restart_fails_no_request_and_loses_nothing(
     assert wrong(started, seen) == []
 
 
+@in_the_long_form
 def test_the_proof_notices_processes_that_stop_without_turning_clients_away(
     processes: Callable[[str], list[FeedkeepProcess]],
 ) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from feedkeep_process import DidNotStart, FeedkeepProcess
-from forms import IS_LONG
+from forms import IS_LONG, in_the_long_form
 from postgres_server import drop_database, execute, new_database, with_connection
 from test_fuzz import PASSWORD, is_whole, requests, requests_of_pages
 
@@ -185,6 +185,7 @@ def test_a_change_of_the_schema_waits_between_requests_and_they_do_not_wait_for_
     assert version(database) == len(migrations("postgres")) + 1
 
 
+@in_the_long_form
 def test_the_proof_notices_a_change_of_the_schema_that_waits_as_long_as_it_takes(
     older: FeedkeepProcess, newer: FeedkeepProcess, database: str
 ) -> None:
