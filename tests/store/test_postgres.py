@@ -705,11 +705,11 @@ def test_a_server_without_a_free_connection_is_unavailable_until_it_has_one() ->
 def test_a_pool_whose_connections_are_all_in_use_is_unavailable(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "CONNECT_SECONDS", 0.1)
-
     async def work(store: PostgresStore) -> None:
         async with store._runner.connections.reading():
-            assert await answers(store.entries.view(ALICE, GUID)) == [StoreUnavailable]
+            with monkeypatch.context() as patched:
+                patched.setattr(connections, "CONNECT_SECONDS", 0.1)
+                assert await answers(store.entries.view(ALICE, GUID)) == [StoreUnavailable]
         assert await store.entries.view(ALICE, GUID) is None
 
     run(database, work, max_connections=1)
