@@ -16,6 +16,7 @@ SETTINGS = {
     "max_connections": "300",
     "wal_level": "logical",  # shards move while they are written
     "fsync": "on",
+    "log_line_prefix": "%p %v ",  # which transaction sends what to which machine
     "citus.enable_statistics_collection": "off",
 }
 
