@@ -228,7 +228,7 @@ def add_node(database: str, machine: str) -> None:
 
 def drop_database(server_url: str, url: str) -> None:
     for server in (server_url, *workers_of_a_cluster()):
-        execute(server, f"DROP DATABASE {urlsplit(url).path[1:]} WITH (FORCE)")
+        execute(server, f"DROP DATABASE IF EXISTS {urlsplit(url).path[1:]} WITH (FORCE)")
 
 
 def workers_of_a_cluster() -> list[str]:
@@ -249,7 +249,11 @@ def with_connection(url: str, work: Callable[[asyncpg.Connection], Any]) -> Any:
     """Do `work` on a connection of its own, in a thread, so that async tests can wait for it."""
 
     async def run() -> Any:
-        connection = await asyncpg.connect(url)
+        try:
+            connection = await asyncpg.connect(url)
+        except (OSError, asyncpg.CannotConnectNowError):
+            await asyncio.sleep(0)  # the loop then closes what asyncpg has given up
+            raise
         try:
             return await work(connection)
         finally:

@@ -41,7 +41,8 @@ def test_a_cluster_takes_half_as_many_writes_as_one_server_of_the_same_installat
 ) -> None:
     """Both have the same processors, so that a cluster of three machines here has no more of them.
 
-    They take turns, and the ratio is that of the medians.
+    They take turns, and the ratio is that of the medians. It is a goal, and no bound: a plain server
+    commits the requests of many accounts at once, which a cluster cannot do in one phase.
     """
     with PostgresServer(
         programs=str(own_cluster.programs), superuser="postgres", fsync="on", max_connections="300"
