@@ -33,7 +33,7 @@ def rate(crowd: Crowd) -> float:
     return crowd.written(began, ended, set(range(ACCOUNTS))) / (ended - began)
 
 
-def test_a_cluster_takes_half_as_many_writes_as_one_server_of_the_same_installation(
+def test_how_many_writes_a_cluster_takes_beside_one_server_of_the_same_installation(
     own_cluster: Cluster,
     start: Callable[..., FeedkeepProcess],
     amount: Callable[[int, int], int],
@@ -41,7 +41,7 @@ def test_a_cluster_takes_half_as_many_writes_as_one_server_of_the_same_installat
 ) -> None:
     """Both have the same processors, so that a cluster of three machines here has no more of them.
 
-    They take turns, and the ratio is that of the medians. It is a goal, and no bound: a plain server
+    They take turns, and the ratio is that of the medians. It is a goal, and no bound: one server
     commits the requests of many accounts at once, which a cluster cannot do in one phase.
     """
     with PostgresServer(
