@@ -249,11 +249,7 @@ def with_connection(url: str, work: Callable[[asyncpg.Connection], Any]) -> Any:
     """Do `work` on a connection of its own, in a thread, so that async tests can wait for it."""
 
     async def run() -> Any:
-        try:
-            connection = await asyncpg.connect(url)
-        except (OSError, asyncpg.CannotConnectNowError):
-            await asyncio.sleep(0)  # the loop then closes what asyncpg has given up
-            raise
+        connection = await asyncpg.connect(url)
         try:
             return await work(connection)
         finally:
