@@ -8,7 +8,7 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 BIN = .venv/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help serve test test-fast check hook unhook test-versions test-container prove fuzz bench bench-quick audit release lint texts pictures reference site lock deb test-deb clean
+.PHONY: help serve test test-fast check hook unhook test-versions test-container prove prove-cluster fuzz bench bench-quick audit release lint texts pictures reference site lock deb test-deb clean
 
 help:
 	@echo "make serve   start the service on the embedded store"
@@ -18,6 +18,7 @@ help:
 	@echo "make test-versions  run the most telling tests with the lowest versions, and on each Python"
 	@echo "make test-container  build the container and run it, with buildah and podman, as root"
 	@echo "make prove   run the proofs of tests/proofs in their full form, which takes hours"
+	@echo "make prove-cluster  drill a Citus cluster: kills, a cold start, moves; CLUSTER_PREFIX= says where it is"
 	@echo "make fuzz    send mutated requests, 100,000 to each store, another set each time"
 	@echo "make bench   measure how fast it is, for half an hour; tables and plots go to build/bench"
 	@echo "make bench-quick  three ratios to the floor, in less than a minute"
@@ -85,6 +86,12 @@ ALSO_IN_FULL = tests/rules/test_machine.py tests/formats/test_hostile.py tests/t
 
 prove: .venv/dev
 	FEEDKEEP_PROVE=full $(BIN)/pytest --durations=0 tests/proofs $(ALSO_IN_FULL) $(ARGS)
+
+# The short form, unless FEEDKEEP_PROVE=full. Where there is no Citus, it says so and ends with 0.
+prove-cluster: .venv/dev
+	@CLUSTER_PREFIX="$(CLUSTER_PREFIX)" CLUSTER_COORDINATOR="$(COORDINATOR)" \
+		CLUSTER_WORKERS="$(WORKERS)" PYTHONPATH=tests/cluster:tests:tests/proofs \
+		$(BIN)/python tests/cluster/drill.py $(ARGS)
 
 fuzz: .venv/dev
 	FEEDKEEP_PROVE=full $(BIN)/pytest tests/proofs/test_fuzz.py $(ARGS)

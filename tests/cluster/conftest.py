@@ -1,0 +1,86 @@
+"""The cluster that a drill is about; `make prove-cluster` says which one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+
+import pytest
+from feedkeep_process import FeedkeepProcess
+from forms import IS_FULL
+from machines import Cluster, made, programs_with_citus, running
+from postgres_server import distributed_database, drop_database
+
+COORDINATOR, WORKERS, PREFIX = "CLUSTER_COORDINATOR", "CLUSTER_WORKERS", "CLUSTER_PREFIX"
+IS_ASKED_FOR = "CLUSTER_DRILL" in os.environ
+# Only `make prove-cluster` collects these.
+collect_ignore_glob = [] if IS_ASKED_FOR else ["test_*.py"]
+_numbers = count(1)
+
+Start = Callable[..., FeedkeepProcess]
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Cluster]:
+    if coordinator := os.environ.get(COORDINATOR):
+        yield running(coordinator, os.environ.get(WORKERS, "").split())
+        return
+    programs = programs_with_citus(os.environ.get(PREFIX, ""))
+    assert programs is not None
+    with made(programs) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def own_cluster(cluster: Cluster) -> Cluster:
+    """A cluster whose machines the drill may kill."""
+    if not cluster.servers:
+        pytest.skip("not run: this cluster is not the drill's own")
+    return cluster
+
+
+@pytest.fixture
+def amount() -> Callable[[int, int], int]:
+    """Chooses how many: in the short form, and in the full one."""
+    return lambda short, full: full if IS_FULL else short
+
+
+@pytest.fixture
+def start(
+    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[..., FeedkeepProcess]]:
+    """Starts a service of two processes on a database of its own, split over the cluster."""
+    for name, value in cluster.environment().items():
+        monkeypatch.setenv(name, value)
+    started: list[FeedkeepProcess] = []
+
+    def start_one(database: str = "", **settings: str) -> FeedkeepProcess:
+        folder = tmp_path / str(len(started))
+        folder.mkdir()
+        name = f"drill_{os.getpid()}_{next(_numbers)}"
+        url = database or distributed_database(cluster.coordinator, cluster.workers, name)
+        process = FeedkeepProcess(folder, url, **{"workers": "2", "log_level": "error", **settings})
+        process.start()
+        process.wait_for_workers(2)
+        started.append(process)
+        return process
+
+    yield start_one
+    for process in started:
+        if process.process.poll() is None:
+            process.stop()
+        if "drill_" in process.database:
+            drop_database(cluster.coordinator, process.database)
+
+
+@pytest.fixture
+def figures(capsys: pytest.CaptureFixture[str]) -> Callable[[str], None]:
+    """Prints the figures of a drill, in one line."""
+
+    def tell(line: str) -> None:
+        with capsys.disabled():
+            print(f"\n{line}", flush=True)
+
+    return tell

@@ -1,0 +1,39 @@
+"""What `make prove-cluster` runs: the drills on a cluster, or a sentence where there is no Citus.
+
+It ends with 0 if every drill that ran passed, and also if there is no Citus and nobody named a
+place for it; then it says that nothing was run. It ends with 2 if a place was named that has none.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from machines import programs_with_citus
+
+
+def main() -> int:
+    """Return the exit status where nothing is run; else become pytest."""
+    prefix = os.environ.get("CLUSTER_PREFIX", "")
+    if os.environ.get("CLUSTER_COORDINATOR"):
+        if not os.environ.get("CLUSTER_WORKERS"):
+            print("COORDINATOR= needs WORKERS=, with the URL of each worker.", file=sys.stderr)
+            return 2
+    elif programs_with_citus(prefix) is None:
+        if prefix:
+            print(f"not run: no Citus in {prefix}", file=sys.stderr)
+            return 2
+        print("not run: no Citus here (CLUSTER_PREFIX= or COORDINATOR= and WORKERS= name one)")
+        return 0
+    os.environ["CLUSTER_DRILL"] = "1"
+    sys.stdout.flush()
+    # A database that starts again refuses connections, and asyncpg leaves some of these open.
+    unclosed = "-Wignore::pytest.PytestUnraisableExceptionWarning"
+    drills = [str(Path(__file__).parent), "-rs", unclosed, *sys.argv[1:]]
+    pytest = [sys.executable, "-m", "pytest", *drills]
+    return os.execv(sys.executable, pytest)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

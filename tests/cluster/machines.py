@@ -1,0 +1,86 @@
+"""The machines of a Citus cluster: made for a drill, or running already."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from postgres_server import PostgresServer
+
+SETTINGS = {
+    "shared_preload_libraries": "citus",
+    "max_connections": "300",
+    "wal_level": "logical",  # shards move while they are written
+    "fsync": "on",
+    "log_line_prefix": "%p %v ",  # which transaction sends what to which machine
+    "citus.enable_statistics_collection": "off",
+}
+
+
+@dataclass
+class Cluster:
+    """Where the coordinator and the workers are, as their superuser.
+
+    Attributes:
+        servers: The coordinator's process and those of the workers, where the drill started them;
+            a cluster that runs already has none, and nothing in it is killed.
+        programs: The folder of the programs of PostgreSQL, if machines can be made.
+    """
+
+    coordinator: str
+    workers: list[str]
+    servers: list[PostgresServer] = field(default_factory=list)
+    programs: Path | None = None
+
+    def environment(self) -> dict[str, str]:
+        """Return what makes tests create their databases on the cluster."""
+        return {
+            "FEEDKEEP_TEST_POSTGRES": self.coordinator,
+            "FEEDKEEP_TEST_WORKERS": " ".join(self.workers),
+        }
+
+
+def programs_with_citus(prefix: str) -> Path | None:
+    """Return the folder of the programs of a PostgreSQL that has Citus, under a prefix.
+
+    Without a prefix, it is the PostgreSQL that pg_config is of.
+    """
+    if prefix:
+        found = sorted(Path(prefix).resolve().glob("**/bin/postgres"))
+        folders = [program.parent for program in found]
+    elif shutil.which("pg_config"):
+        told = subprocess.run(["pg_config", "--bindir"], capture_output=True, text=True, check=True)
+        folders = [Path(told.stdout.strip())]
+    else:
+        folders = []
+    return next((folder for folder in folders if _has_citus(folder)), None)
+
+
+def _has_citus(programs: Path) -> bool:
+    if not (programs / "pg_config").exists() or not (programs / "postgres").exists():
+        return False
+    told = subprocess.run(
+        [programs / "pg_config", "--pkglibdir"], capture_output=True, text=True, check=True
+    )
+    return (Path(told.stdout.strip()) / "citus.so").exists()
+
+
+@contextmanager
+def made(programs: Path, workers: int = 2) -> Iterator[Cluster]:
+    """Make a coordinator and workers, on free ports of loopback, in temporary folders."""
+    with ExitStack() as stack:
+        servers = [stack.enter_context(new_machine(programs)) for _ in range(workers + 1)]
+        coordinator, *others = (server.url for server in servers)
+        yield Cluster(coordinator, others, servers, programs)
+
+
+def running(coordinator: str, workers: Sequence[str]) -> Cluster:
+    return Cluster(coordinator, list(workers))
+
+
+def new_machine(programs: Path) -> PostgresServer:
+    return PostgresServer(programs=str(programs), superuser="postgres", **SETTINGS)

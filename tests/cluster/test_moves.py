@@ -1,0 +1,122 @@
+"""Lists are moved to a cluster and back, and over its machines."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+import time
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+from crowds import Crowd
+from feedkeep_process import FeedkeepProcess
+from machines import Cluster, new_machine
+from postgres_server import (
+    add_node,
+    distributed_database,
+    drop_database,
+    execute,
+    of_database,
+    prepare_machine,
+)
+
+from feedkeep.store.tables import TABLES
+
+ACCOUNTS = 16
+FEEDS_OF_AN_ACCOUNT = 200
+
+
+def content(file: Path) -> dict[str, list[tuple[object, ...]]]:
+    """Return all rows of all tables of accounts in a SQLite file."""
+    with sqlite3.connect(file) as connection:
+        return {
+            table.name: sorted(connection.execute(f"SELECT * FROM {table.name}"), key=repr)
+            for table in TABLES
+        }
+
+
+def test_what_is_copied_to_a_cluster_and_back_is_the_same(
+    cluster: Cluster,
+    tmp_path: Path,
+    amount: Callable[[int, int], int],
+    figures: Callable[[str], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("FEEDKEEP_TEST_WORKERS", " ".join(cluster.workers))
+    accounts = amount(10, 500)
+    with FeedkeepProcess(tmp_path, log_level="error") as process:
+        for account in range(accounts):
+            name = process.new_account("a password")
+            urls = [f"https://{account}.example/{n}" for n in range(FEEDS_OF_AN_ACCOUNT)]
+            with process.client(name) as client:
+                items = [{"feed_url": url} for url in urls]
+                added = client.post("/subscriptions", json={"subscriptions": items}).json()
+                guids = [one["guid"] for one in added["success"]]
+                client.patch(f"/subscriptions/{guids[0]}", json={"is_subscribed": False})
+                client.patch(
+                    f"/subscriptions/{guids[1]}", json={"new_feed_url": f"{urls[1]}/moved"}
+                )
+                client.delete(f"/subscriptions/{guids[2]}")
+    there = distributed_database(cluster.coordinator, cluster.workers, f"copied_{os.getpid()}")
+    back = tmp_path / "back.db"
+    began = time.monotonic()
+    process.must("copy", process.database, there)
+    copied = time.monotonic()
+    process.must("copy", there, f"sqlite:///{back}")
+    ended = time.monotonic()
+    before, after = content(tmp_path / "feedkeep.db"), content(back)
+    rows = sum(len(rows) for rows in before.values())
+    differing = [table for table in before if before[table] != after[table]]
+    figures(
+        f"copy of {accounts} accounts, {len(before['entry'])} entries, {rows} rows: there in"
+        f" {copied - began:.1f} s, back in {ended - copied:.1f} s,"
+        f" {len(differing)} tables differ"
+    )
+    assert differing == []
+    assert len(before["former_entry"]) > 0
+    drop_database(cluster.coordinator, there)
+
+
+def test_a_machine_is_added_and_shards_move_under_load(
+    own_cluster: Cluster,
+    start: Callable[..., FeedkeepProcess],
+    amount: Callable[[int, int], int],
+    figures: Callable[[str], None],
+) -> None:
+    process = start()
+    name = urlsplit(process.database).path[1:]
+    coordinator = of_database(own_cluster.coordinator, name)
+    crowd = Crowd(process, ACCOUNTS)
+    assert own_cluster.programs is not None
+    with new_machine(own_cluster.programs) as third:
+        prepare_machine(third.url, name)
+
+        async def drill() -> list[str]:
+            async with crowd.writing():
+                await crowd.until(lambda: crowd.acknowledged > amount(100, 3_000))
+                await asyncio.to_thread(add_node, coordinator, third.url)
+                await asyncio.to_thread(execute, coordinator, "SELECT rebalance_table_shards()")
+                had = crowd.acknowledged
+                await crowd.until(lambda: crowd.acknowledged > max(amount(500, 10_000), had + 200))
+            return await crowd.lost()
+
+        lost = asyncio.run(drill())
+        moved = execute(
+            coordinator,
+            "SELECT count(*) FROM citus_shards WHERE table_name = 'feedkeep.account'::regclass"
+            f" AND nodeport = {third.port}",
+        )
+        failed = [reply for reply in crowd.replies if reply.status != httpx.codes.OK]
+        figures(
+            f"a third worker: {moved} of 32 parts moved to it, {crowd.told()}, {len(lost)} lost,"
+            f" {len(crowd.unseen)} unseen"
+        )
+        process.must("check")
+        process.stop()
+        drop_database(own_cluster.coordinator, process.database)
+    assert moved > 0
+    assert lost == crowd.unseen == failed == []

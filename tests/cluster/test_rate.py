@@ -1,0 +1,61 @@
+"""How fast a cluster takes writes, beside one PostgreSQL of the same installation."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from statistics import median
+
+import httpx
+from crowds import Crowd
+from feedkeep_process import FeedkeepProcess
+from machines import Cluster
+from postgres_server import PostgresServer
+
+ACCOUNTS, SECONDS = 32, 4.0
+GOAL = 0.5
+
+
+def rate(crowd: Crowd) -> float:
+    """Return how many feeds a second are added, one with each request."""
+
+    async def write() -> tuple[float, float]:
+        async with crowd.writing(looks=False):
+            had = len(crowd.replies)
+            await crowd.until(lambda: len(crowd.replies) > had + 2 * ACCOUNTS)
+            began = time.monotonic()
+            await asyncio.sleep(SECONDS)
+            return began, time.monotonic()
+
+    began, ended = asyncio.run(write())
+    assert all(reply.status == httpx.codes.OK for reply in crowd.replies)
+    return crowd.written(began, ended, set(range(ACCOUNTS))) / (ended - began)
+
+
+def test_how_many_writes_a_cluster_takes_beside_one_server_of_the_same_installation(
+    own_cluster: Cluster,
+    start: Callable[..., FeedkeepProcess],
+    amount: Callable[[int, int], int],
+    figures: Callable[[str], None],
+) -> None:
+    """Both have the same processors, so that a cluster of three machines here has no more of them.
+
+    They take turns, and the ratio is that of the medians. It is a goal, and no bound: one server
+    commits the requests of many accounts at once, which a cluster cannot do in one phase.
+    """
+    with PostgresServer(
+        programs=str(own_cluster.programs), superuser="postgres", fsync="on", max_connections="300"
+    ) as plain:
+        crowds = [Crowd(start(), ACCOUNTS), Crowd(start(plain.url), ACCOUNTS)]
+        rates: list[list[float]] = [[], []]
+        for _ in range(amount(3, 9)):
+            for crowd, found in zip(crowds, rates, strict=True):
+                found.append(rate(crowd))
+        for crowd in crowds:
+            crowd.process.stop()
+    of_cluster, of_one = (median(found) for found in rates)
+    figures(
+        f"POST of one from {ACCOUNTS} accounts: {of_cluster:.0f} a second, one server"
+        f" {of_one:.0f}; ratio {of_cluster / of_one:.2f}, goal {GOAL}"
+    )

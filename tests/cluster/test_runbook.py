@@ -1,0 +1,50 @@
+"""What docs/operations.md says makes a cluster that serves."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+import pytest
+from feedkeep_process import FeedkeepProcess
+from machines import Cluster
+from postgres_server import drop_database, execute, of_database, undistributed_database
+
+
+def test_the_steps_of_the_operations_make_a_cluster_that_serves(
+    cluster: Cluster,
+    tmp_path: Path,
+    figures: Callable[[str], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("FEEDKEEP_TEST_WORKERS", " ".join(cluster.workers))
+    name = f"runbook_{os.getpid()}"
+    url = undistributed_database(cluster.coordinator, cluster.workers, name)
+    process = FeedkeepProcess(tmp_path, url, workers="2", log_level="error")
+    with process:  # rows that are there before are moved
+        before = process.new_account()
+        with process.client(before) as client:
+            added = [_added(client, number) for number in range(5)]
+    began = time.monotonic()
+    told = process.must("database", "distribute")
+    took = time.monotonic() - began
+    assert "is split over the machines by account" in told
+    assert "there was nothing to do" in process.must("database", "distribute")
+    with process, process.client(before) as client:
+        listed = client.get("/subscriptions").json()["subscriptions"]
+        assert sorted(one["feed_url"] for one in listed) == sorted(added)
+        _added(client, 5)
+    process.must("check")
+    shards = execute(of_database(cluster.coordinator, name), "SELECT count(*) FROM citus_shards")
+    figures(f"distribute: {took:.1f} s, {shards} shards on {len(cluster.workers)} workers")
+    drop_database(cluster.coordinator, url)
+
+
+def _added(client: httpx.Client, number: int) -> str:
+    url = f"https://{number}.example/feed"
+    reply = client.post("/subscriptions", json={"subscriptions": [{"feed_url": url}]})
+    assert reply.status_code == 200, reply.text
+    return url
