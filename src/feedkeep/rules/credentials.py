@@ -294,10 +294,8 @@ def token_hash(text: str) -> bytes:
 
 def is_named(account: Account, shown: TokenCredential) -> bool:
     """Say whether a token was sent without a name, or with the name of its own account."""
-    if not shown.names:
-        return True
     key = name_key(account.name)
-    return any(name_key(name) == key for name in shown.names)
+    return not shown.names or any(name_key(name) == key for name in shown.names)
 
 
 def is_alive(token: Token, now: Stamp) -> bool:
