@@ -13,7 +13,7 @@ import errno
 import os
 import socket
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from ipaddress import ip_address
 from typing import Self
@@ -275,7 +275,9 @@ class _AbruptResponse(aiohttp.ClientResponse):
     def abort(self) -> None:
         """End the connection; what was received stays."""
         if self._door_transport is not None:
-            self._door_transport.abort()
+            # In Python 3.11.2, that of Debian 12, a closed transport of TLS cannot be aborted.
+            with suppress(AttributeError):
+                self._door_transport.abort()
 
 
 class _JudgedNames(AbstractResolver):
