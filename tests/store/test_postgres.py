@@ -488,7 +488,8 @@ def test_that_another_machine_of_a_cluster_is_away_costs_nobody_else_a_connectio
         return execute(
             database,
             "SELECT array_agg(pid ORDER BY pid) FROM pg_stat_activity"
-            " WHERE datname = current_database() AND pid <> pg_backend_pid()",
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            " AND backend_type = 'client backend'",  # and not one that vacuums
         )
 
     async def work(store: PostgresStore) -> None:
