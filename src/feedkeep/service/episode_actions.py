@@ -111,10 +111,12 @@ class EpisodeActions:
         `podcasts` are derived guids of URLs. Apps that were told to remove a feed have deleted what
         was played of it.
         """
+        if not podcasts:
+            return
         newest = await self._store.accounts.advance(account_id, Clock.ACTIONS, seconds.settled)
         # One way through all actions is shorter than one for each of many podcasts.
         asked = [None] if len(podcasts) > _FEW_PODCASTS else sorted(podcasts)
-        limit = _STAMPED_AT_ONCE // max(len(asked), 1)
+        limit = _STAMPED_AT_ONCE // len(asked)
         first = Stamp(0)
         while True:
             # Those after `newest` were stamped here already, or were uploaded since: without this
