@@ -14,7 +14,7 @@ from feedkeep.feeds.found import Field, Found
 from feedkeep.feeds.plain_text import is_html
 from feedkeep.feeds.xml_mending import mended, with_html_as_text
 
-MAX_TAGS = 400_000
+MAX_TAGS = 200_000
 MAX_DEPTH = 100
 MAX_ATTRIBUTES = 50_000
 MAX_PREFIXES = 100
