@@ -44,14 +44,17 @@ def load(
     seconds: float,
     delay_ms: int | None = None,
     feeds_at: str = "https://feeds.example.net",
+    script: Path = _SCRIPT,
 ) -> Run:
     """Send requests of one case to a server for so many seconds; new feeds are at `feeds_at`.
+
+    With a delay, each connection pauses so long between requests, on average.
 
     Raises:
         RuntimeError: wrk failed, or a reply was an error.
     """
-    script = _SCRIPT if delay_ms is None else _PACED
-    command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds:g}s", "-s", str(script), url]
+    sending = script if delay_ms is None else _PACED
+    command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds:g}s", "-s", str(sending), url]
     done = subprocess.run(
         [*command, "--", case, str(sample), str(next(_numbers))],
         env={

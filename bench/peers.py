@@ -1,0 +1,87 @@
+"""python -m bench.peers: servers of gpodder.net's protocol in turn, as podcast apps use them."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from base64 import b64encode
+from pathlib import Path
+from statistics import median
+
+import httpx
+
+from bench.throughput import WARM_UP_SECONDS
+from bench.wrk import check_installed, load
+
+CASES = {
+    "poll": "poll, nothing new",
+    "poll_basic": "poll with name and password",
+    "add_1": "upload of 1 new feed",
+    "add_100": "upload of 100 new feeds",
+}
+_FEEDS_EACH = 100
+_CONNECTIONS = 32
+_PEERS = Path(__file__).with_name("peers.lua")
+
+
+def main() -> None:
+    """Measure the servers that are named, and print a table."""
+    parser = argparse.ArgumentParser(prog="python -m bench.peers", description=__doc__)
+    parser.add_argument("servers", nargs="+", metavar="NAME=URL", help="where each one listens")
+    parser.add_argument("--people", type=int, default=20, help="how many, called peer0, peer1, ...")
+    parser.add_argument("--password", default="correct horse", help="the password of each of them")
+    parser.add_argument("--rounds", type=int, default=5, help="runs of each case")
+    parser.add_argument("--seconds", type=float, default=2.0, help="length of a run")
+    chosen = parser.parse_args()
+    check_installed()
+    servers = dict(server.split("=", 1) for server in chosen.servers)
+    with tempfile.TemporaryDirectory() as folder:
+        samples = {
+            name: _begin(url, Path(folder) / name, chosen.people, chosen.password)
+            for name, url in servers.items()
+        }
+        print(f"| requests/s | {' | '.join(servers)} |\n|---|{'---:|' * len(servers)}")
+        for case, title in CASES.items():
+            found = measure(case, servers, samples, chosen.rounds, chosen.seconds)
+            shown = (f"{median(rates):,.0f}" for rates in found.values())
+            print(f"| {title} | {' | '.join(shown)} |", flush=True)
+
+
+def measure(
+    case: str, servers: dict[str, str], samples: dict[str, Path], rounds: int, seconds: float
+) -> dict[str, list[float]]:
+    """Return the requests per second of each server in each round; the servers take turns."""
+    found: dict[str, list[float]] = {name: [] for name in servers}
+    for name, url in servers.items():
+        load(url, case, samples[name], _CONNECTIONS, WARM_UP_SECONDS, script=_PEERS)
+    for _ in range(rounds):
+        for name, url in servers.items():
+            run = load(url, case, samples[name], _CONNECTIONS, seconds, script=_PEERS)
+            found[name].append(run.per_second)
+    return found
+
+
+def _begin(url: str, samples: Path, people: int, password: str) -> Path:
+    """Log everybody in, give each a list, and write what wrk sends for them."""
+    lines = []
+    for number in range(people):
+        name = f"peer{number}"
+        with httpx.Client(base_url=url, auth=(name, password)) as client:
+            client.post(f"/api/2/auth/{name}/login.json").raise_for_status()
+            feeds = [f"https://feeds.example.net/{name}/{feed}" for feed in range(_FEEDS_EACH)]
+            uploaded = {"add": feeds, "remove": []}
+            path = f"/api/2/subscriptions/{name}/phone.json"
+            client.post(path, json=uploaded).raise_for_status()
+            # All came before the second of the second reply: so no server has anything to tell.
+            time.sleep(1.1)
+            told = client.get(path, params={"since": 0}).raise_for_status().json()["timestamp"]
+            cookie = ";".join(f"{key}={value}" for key, value in client.cookies.items())
+        basic = b64encode(f"{name}:{password}".encode()).decode()
+        lines.append(f"{name} {cookie} {basic} {told}\n")
+    samples.write_text("".join(lines))
+    return samples
+
+
+if __name__ == "__main__":
+    main()
