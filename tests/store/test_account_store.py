@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
 import pytest
+from whole_store import all_accounts
 
 from feedkeep.errors import AccountError, NotAuthorized
 from feedkeep.model import (
@@ -113,7 +114,7 @@ def test_of_several_first_accounts_at_once_one_is_created(open_store: Callable) 
                 *(store.accounts.create_first(one, one.name) for one in wanted),
                 return_exceptions=True,
             )
-            (created,) = await store.accounts.all()
+            (created,) = await all_accounts(store)
             assert [one for one, error in zip(wanted, done, strict=True) if not error] == [created]
             assert {type(error) for error in done if error} == {NotAuthorized}
 
@@ -129,7 +130,7 @@ def test_many_accounts_are_created_at_once_but_none_whose_name_is_taken(
         created = await store.accounts.create_many(wanted)
         assert list(created) == [True, True, False, False, True]
         kept = [one for (one, _), is_new in zip(wanted, created, strict=True) if is_new]
-        stored = await store.accounts.all()
+        stored = await all_accounts(store)
         assert stored[2:] == kept
         assert [one.id for one in stored[:2]] == [ALICE, BOB]
         assert list(await store.accounts.create_many([])) == []
@@ -200,7 +201,7 @@ def test_of_several_who_spend_an_invitation_at_once_one_gets_an_account(
             return_exceptions=True,
         )
         assert sorted(type(one).__name__ for one in done) == ["NoneType", *["NotAuthorized"] * 5]
-        assert len(await store.accounts.all()) == 3
+        assert len(await all_accounts(store)) == 3
 
     run(open_store, work)
 
