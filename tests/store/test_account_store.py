@@ -157,6 +157,43 @@ def test_people_are_listed_by_name_in_pages_with_the_day_of_their_last_use(
     run(open_store, work)
 
 
+def test_people_are_searched_by_the_beginning_of_their_names(open_store: Callable) -> None:
+    async def work(store: Store) -> None:
+        names = ("al", "alicia", "am", "\U0002fa1d")
+        many = [(account(AccountId(n), name), name) for n, name in enumerate(names, 11)]
+        await store.accounts.create_many(many)
+
+        async def found(after: str, limit: int, beginning: str) -> list[str]:
+            people = await store.accounts.people(after, limit, beginning)
+            return [person.account.name for person in people]
+
+        assert await found("", 9, "al") == ["al", "Alice", "alicia"]
+        assert await found("", 2, "al") == ["al", "Alice"]
+        assert await found("alice", 9, "al") == ["alicia"]
+        assert await found("alicia", 9, "al") == []
+        assert await found("am", 9, "al") == []
+        assert await found("bob", 9, "") == ["\U0002fa1d"]
+        assert await store.accounts.taken(["alice", "carol", "am"]) == {"alice", "am"}
+        assert await store.accounts.taken([]) == set()
+
+    run(open_store, work)
+
+
+def test_accounts_are_read_by_id_in_pages_and_those_that_are_left_are_counted(
+    open_store: Callable,
+) -> None:
+    async def work(store: Store) -> None:
+        await store.accounts.create(account(CAROL, "Carol"), "carol")
+        alice, bob, carol = account(ALICE, "Alice"), account(BOB, "Bob"), account(CAROL, "Carol")
+        assert await store.accounts.by_id(AccountId(0), 2) == [bob, carol]
+        assert await store.accounts.by_id(CAROL, 2) == [alice]
+        assert await store.accounts.by_id(ALICE, 2) == []
+        counts = [await store.accounts.count(AccountId(after)) for after in (0, BOB, ALICE)]
+        assert counts == [3, 2, 0]
+
+    run(open_store, work)
+
+
 def test_an_invitation_and_the_account_that_it_creates_are_one_commit(open_store: Callable) -> None:
     async def work(store: Store) -> None:
         stored = await store.tokens.add(BOB, INVITATION)
