@@ -168,7 +168,9 @@ class StreamedTable:
 
 def grown(widths: Sequence[int], rows: Sequence[Sequence[str]]) -> list[int]:
     """Return the widths of columns that also hold these rows."""
-    return [max([width, *map(cell_len, cells)]) for width, *cells in zip(widths, *rows, strict=True)]
+    return [
+        max([width, *map(cell_len, cells)]) for width, *cells in zip(widths, *rows, strict=True)
+    ]
 
 
 def aligned(row: Sequence[str], widths: Sequence[int]) -> str:
