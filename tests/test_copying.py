@@ -14,6 +14,7 @@ from feedkeep_process import FeedkeepProcess
 from forms import IS_FULL, IS_LONG
 from library import library
 from postgres_server import drop_database, execute, new_database
+from whole_store import all_accounts
 
 from feedkeep import copying
 from feedkeep.assembly import open_store
@@ -50,7 +51,7 @@ def exports(url: str) -> Iterator[bytes]:
         store = await open_store(Settings(database=url))
         found = [
             write_feed_list(subscribed(await store.entries.whole(account.id)), Format.JSON, {})
-            for account in await store.accounts.all()
+            for account in await all_accounts(store)
         ]
         await store.close()
         return found

@@ -165,3 +165,10 @@ class StoreUnusable(FeedkeepError):
 
 class AccountError(FeedkeepError):
     """An account or token command that cannot be carried out; `str()` of it says why."""
+
+
+class NameTaken(AccountError):
+    """An account that cannot be created: there is one with that name."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__("There is an account {name} already.", name=name)

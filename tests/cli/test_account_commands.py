@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,11 @@ from feedkeep_process import FeedkeepProcess
 from forms import IS_LONG
 from postgres_server import drop_database, new_database
 
+from feedkeep.cli.database import check
+from feedkeep.errors import StoreUnavailable
+from feedkeep.model import AccountId
 from feedkeep.rules.credentials import PasswordCredential
+from feedkeep.service import Checked, Service
 
 HASH = "$argon2id$v=19$m=8,t=1,p=1$c29tZXNhbHQ$8Tf44YakA6Z5zNBgblq13Nr+Q8FkCFWsjG4z6b1j7rM"
 
@@ -177,6 +182,79 @@ def test_more_accounts_than_fit_in_one_commit_are_created_from_standard_input(
     assert len(rows(offline.must("account", "list"))) == 250
     again = offline.run("account", "import", "-", stdin=lines)
     assert again.stdout.endswith("0 created, 251 refused.\n")
+
+
+def test_accounts_are_listed_in_parts_and_the_last_line_says_how_to_go_on(
+    offline: FeedkeepProcess,
+) -> None:
+    offline.must("migrate")
+    assert offline.must("account", "list").split() == [
+        "NAME",
+        "CREATED",
+        "PASSWORD",
+        "ROLE",
+        "STATE",
+    ]
+    names = [f"person{number}" for number in range(100, 400)]
+    offline.must("account", "import", "-", stdin="\n".join(["name", *names, "x" * 60]))
+    assert [*rows(offline.must("account", "list"))] == [*names, "x" * 60]
+
+    def listed(*options: str) -> tuple[list[str], str]:
+        done = offline.run("account", "list", *options)
+        assert done.returncode == 0
+        return [*rows(done.stdout)], done.stderr
+
+    more = "feedkeep: There are more: --after {} lists those that follow.\n"
+    first = listed("--prefix", "PERSON2", "--limit", "60")
+    assert first == (names[100:160], more.format("person259"))
+    rest = listed("--prefix", "person2", "--limit", "40", "--after", "Person259")
+    assert rest == (names[160:200], "")
+    assert listed("--limit", "256") == (names[:256], more.format("person355"))
+    assert listed("--prefix", "nobody") == ([], "")
+
+
+def test_an_import_goes_on_after_an_interruption(offline: FeedkeepProcess, tmp_path: Path) -> None:
+    offline.must("migrate")
+    offline.must("account", "import", "-", stdin="name\nanna\n")
+    people = tmp_path / "people.csv"
+    people.write_text("name,password\nAnna,a long new password\nben,\n\ncarla,\n")
+    told = offline.must("account", "import", str(people), "--skip-existing")
+    assert told == "2 created, 1 there already, 0 refused.\n"
+    listed = rows(offline.must("account", "list"))
+    assert listed["anna"][2] == "no"  # it stays as it was
+    people.write_text("name\nanna\nno name\n")
+    done = offline.run("account", "import", str(people), "--skip-existing")
+    assert (done.returncode, done.stdout.splitlines()[1:]) == (
+        1,
+        ["0 created, 1 there already, 1 refused."],
+    )
+
+
+@pytest.mark.parametrize("end", [StoreUnavailable("away"), asyncio.CancelledError()])
+def test_a_check_that_does_not_end_says_how_to_go_on(
+    tmp_path: Path,
+    end: BaseException,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    url = f"sqlite:///{tmp_path / 'feedkeep.db'}"
+    FeedkeepProcess(tmp_path).must("migrate", "--database", url)
+
+    async def interrupted(_: Service, after: AccountId) -> AsyncIterator[Checked]:
+        yield Checked(after, 0, [])
+        yield Checked(AccountId(after + 5), 3, ["account anna: is broken"])
+        raise end
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Service, "check", interrupted)
+        with pytest.raises(type(end)):
+            check(after=2, database=url, config=None)
+    assert capsys.readouterr().err.splitlines() == [
+        "feedkeep: account anna: is broken",
+        "feedkeep: The check is not complete: `feedkeep check --after 7` goes on.",
+    ]
+    check(after=7, database=url, config=None)
+    assert capsys.readouterr() == (f"{url} is whole after account 7.\n", "")
 
 
 def test_a_file_that_is_not_there_or_has_no_header_is_refused(

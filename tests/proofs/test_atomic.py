@@ -23,6 +23,7 @@ from argon2 import PasswordHasher
 from authors import TESTER
 from forms import IS_LONG, in_the_long_form
 from postgres_server import drop_database, new_database
+from whole_store import all_accounts, damages_of
 
 from feedkeep import wall_clock
 from feedkeep.errors import FeedkeepError
@@ -352,8 +353,8 @@ async def halves(opened: Opened, operation: Operation) -> list[str]:
                 await operation(service, name)
                 is_done = True
             after = await stored(store)
-            wrong.extend([damage async for damage in service.damages()])
-            for account in await store.accounts.all():
+            wrong.extend(await damages_of(service))
+            for account in await all_accounts(store):
                 if account.name != KEPT:
                     await service.accounts.delete(account.name)
             return is_done, told(before - after, name), told(after - before, name)

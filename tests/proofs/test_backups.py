@@ -12,6 +12,7 @@ from feedkeep_process import FeedkeepProcess
 from forms import in_the_long_form
 from postgres_server import PostgresServer, new_database
 from raw_client import RawClient
+from whole_store import damages_of
 
 from feedkeep.errors import FeedkeepError
 from feedkeep.model import AccountId
@@ -75,7 +76,7 @@ class Drill:
             kept = {
                 s.feed_url for s in await service.subscriptions.subscribed(AccountId(account.id))
             }
-            damages = [damage async for damage in service.damages()]
+            damages = await damages_of(service)
             return damages + [f"{url} is missing" for url in before - kept]
 
         return restored.use(look)

@@ -18,6 +18,7 @@ import pytest
 from feedkeep_process import FeedkeepProcess
 from forms import IS_LONG, in_the_long_form
 from raw_client import RawClient
+from whole_store import damages_of
 
 from feedkeep.service import Service
 
@@ -85,7 +86,7 @@ class Clients:
 
     def lost(self) -> set[str]:
         async def look(service: Service) -> set[str]:
-            assert [damage async for damage in service.damages()] == []
+            assert await damages_of(service) == []
             account = await service.accounts.named(self.name)
             return {s.feed_url for s in await service.subscriptions.subscribed(account.id)}
 

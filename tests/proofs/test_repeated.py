@@ -15,6 +15,7 @@ from account import Account
 from feedkeep_process import FeedkeepProcess
 from forms import in_the_long_form
 from raw_client import Answer, RawClient
+from whole_store import damages_of
 
 from feedkeep.model import Pointer, Subscription
 from feedkeep.rules.feed_urls import parse_feed_url
@@ -131,11 +132,7 @@ def test_requests_that_are_repeated_after_a_cut_double_nothing(
 ) -> None:
     process = start(store_kind)
     assert prove(process, amount(128, 10_000)) == []
-    assert process.use(_damages) == []
-
-
-async def _damages(service: Any) -> list[str]:
-    return [damage async for damage in service.damages()]
+    assert process.use(damages_of) == []
 
 
 @in_the_long_form

@@ -8,6 +8,7 @@ from collections import Counter
 
 from feedkeep_process import FeedkeepProcess
 from raw_client import RawClient
+from whole_store import damages_of
 
 from feedkeep.model import AccountId
 from feedkeep.service import Service
@@ -70,7 +71,7 @@ class Writers:
             kept = {
                 s.feed_url for s in await service.subscriptions.subscribed(AccountId(account.id))
             }
-            return kept, [damage async for damage in service.damages()]
+            return kept, await damages_of(service)
 
         kept, wrong = self.process.use(look)
         wrong += [f"{url} was lost" for url in sorted(self.acknowledged - kept)]

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 from running import HOME, PASSWORD, Clock, run
+from whole_store import all_accounts
 
 from feedkeep.errors import AccountError, NotAuthorized
 from feedkeep.model import Account, AccountId, Person, Token
@@ -27,7 +28,7 @@ def test_of_two_people_who_set_the_service_up_at_once_one_is_its_administrator(
             return_exceptions=True,
         )
         assert {type(one) for one in done} == {Account, NotAuthorized}
-        (ada,) = await service.accounts.all()
+        (ada,) = await all_accounts(service.store)
         assert ada in done
         assert ada.is_admin
         await service.page_sessions.begin(ada, "")

@@ -10,6 +10,7 @@ import pytest
 from authors import TESTER
 from postgres_server import with_connection
 from running import Clock, run
+from whole_store import damages_of
 
 from feedkeep.model import Guid
 from feedkeep.rules.subscriptions import want
@@ -57,9 +58,9 @@ def damages(open_store: Callable, tamper: Callable[[], object]) -> list[str]:
 
     async def work(service: Service, _store: Store, clock: Clock) -> None:
         await live(service, clock)
-        assert [damage async for damage in service.damages()] == []
+        assert await damages_of(service) == []
         await asyncio.to_thread(tamper)
-        found.extend([damage async for damage in service.damages()])
+        found.extend(await damages_of(service))
 
     run(open_store, work)
     return found

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 from running import DAY, HOME, PASSWORD, Clock, run
+from whole_store import all_accounts
 
 from feedkeep.errors import AccountError, NotAuthorized, TooManyAttempts
 from feedkeep.model import Account, Registration
@@ -47,7 +48,7 @@ def test_of_two_people_who_use_an_invitation_at_once_one_gets_an_account(
             return_exceptions=True,
         )
         assert {type(one) for one in done} == {Account, NotAuthorized}
-        assert len(await service.accounts.all()) == 2
+        assert len(await all_accounts(service.store)) == 2
 
     run(open_store, work)
 

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
 import pytest
+from whole_store import all_accounts
 
 from feedkeep.errors import AccountError, NotAuthorized
 from feedkeep.model import (
@@ -113,7 +114,7 @@ def test_of_several_first_accounts_at_once_one_is_created(open_store: Callable) 
                 *(store.accounts.create_first(one, one.name) for one in wanted),
                 return_exceptions=True,
             )
-            (created,) = await store.accounts.all()
+            (created,) = await all_accounts(store)
             assert [one for one, error in zip(wanted, done, strict=True) if not error] == [created]
             assert {type(error) for error in done if error} == {NotAuthorized}
 
@@ -129,7 +130,7 @@ def test_many_accounts_are_created_at_once_but_none_whose_name_is_taken(
         created = await store.accounts.create_many(wanted)
         assert list(created) == [True, True, False, False, True]
         kept = [one for (one, _), is_new in zip(wanted, created, strict=True) if is_new]
-        stored = await store.accounts.all()
+        stored = await all_accounts(store)
         assert stored[2:] == kept
         assert [one.id for one in stored[:2]] == [ALICE, BOB]
         assert list(await store.accounts.create_many([])) == []
@@ -152,6 +153,43 @@ def test_people_are_listed_by_name_in_pages_with_the_day_of_their_last_use(
         assert await store.accounts.people("alice", 1) == [Person(bob, 30)]
         assert await store.accounts.people("bob", 9) == [Person(account(CAROL, "Ärger"), None)]
         assert await store.accounts.people("ärger", 9) == []
+
+    run(open_store, work)
+
+
+def test_people_are_searched_by_the_beginning_of_their_names(open_store: Callable) -> None:
+    async def work(store: Store) -> None:
+        names = ("al", "alicia", "am", "\U0002fa1d")
+        many = [(account(AccountId(n), name), name) for n, name in enumerate(names, 11)]
+        await store.accounts.create_many(many)
+
+        async def found(after: str, limit: int, beginning: str) -> list[str]:
+            people = await store.accounts.people(after, limit, beginning)
+            return [person.account.name for person in people]
+
+        assert await found("", 9, "al") == ["al", "Alice", "alicia"]
+        assert await found("", 2, "al") == ["al", "Alice"]
+        assert await found("alice", 9, "al") == ["alicia"]
+        assert await found("alicia", 9, "al") == []
+        assert await found("am", 9, "al") == []
+        assert await found("bob", 9, "") == ["\U0002fa1d"]
+        assert await store.accounts.taken(["alice", "carol", "am"]) == {"alice", "am"}
+        assert await store.accounts.taken([]) == set()
+
+    run(open_store, work)
+
+
+def test_accounts_are_read_by_id_in_pages_and_those_that_are_left_are_counted(
+    open_store: Callable,
+) -> None:
+    async def work(store: Store) -> None:
+        await store.accounts.create(account(CAROL, "Carol"), "carol")
+        alice, bob, carol = account(ALICE, "Alice"), account(BOB, "Bob"), account(CAROL, "Carol")
+        assert await store.accounts.by_id(AccountId(0), 2) == [bob, carol]
+        assert await store.accounts.by_id(CAROL, 2) == [alice]
+        assert await store.accounts.by_id(ALICE, 2) == []
+        counts = [await store.accounts.count(AccountId(after)) for after in (0, BOB, ALICE)]
+        assert counts == [3, 2, 0]
 
     run(open_store, work)
 
@@ -200,7 +238,7 @@ def test_of_several_who_spend_an_invitation_at_once_one_gets_an_account(
             return_exceptions=True,
         )
         assert sorted(type(one).__name__ for one in done) == ["NoneType", *["NotAuthorized"] * 5]
-        assert len(await store.accounts.all()) == 3
+        assert len(await all_accounts(store)) == 3
 
     run(open_store, work)
 

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import pytest
 from test_store import ALICE, BOB, G1, G2, G3, A, B, account, add, delete, run, update
+from whole_store import all_accounts
 
 from feedkeep.errors import InvalidInput, NotAuthorized
 from feedkeep.model import (
@@ -49,7 +50,7 @@ def derived(url: str) -> Guid:
 
 async def clocks(store: Store, account_id: AccountId = ALICE) -> tuple[Stamp, Stamp]:
     """Return an account's two clocks."""
-    (found,) = [one for one in await store.accounts.all() if one.id == account_id]
+    (found,) = [one for one in await all_accounts(store) if one.id == account_id]
     return found.last_stamp, found.last_action_stamp
 
 

@@ -14,6 +14,7 @@ import pytest
 from library import library
 from msgspec.structs import fields
 from postgres_server import with_connection
+from whole_store import all_accounts
 
 from feedkeep.model import (
     Account,
@@ -487,7 +488,7 @@ def test_a_round_finds_all_live_subscriptions_and_no_others_by_rising_account(
 ) -> None:
     async def work(store: Store) -> None:
         await store.fill(library(7, 20))
-        accounts = sorted(account.id for account in await store.accounts.all())
+        accounts = sorted(account.id for account in await all_accounts(store))
         expected = {
             (account_id, subscription)
             for account_id in accounts
@@ -539,7 +540,7 @@ def test_what_is_known_of_feeds_belongs_to_no_account_and_is_not_copied(
         async with store.archive() as archive:
             count = await archive.count()
             assert count == sum([len(some) async for some in archive.records()])
-        for account in await store.accounts.all():
+        for account in await all_accounts(store):
             await store.accounts.delete(account.id)
         async with store.archive() as archive:
             assert await archive.count() == 0

@@ -9,6 +9,7 @@ from typing import Any
 import asyncpg
 import pytest
 from library import library
+from whole_store import all_accounts
 
 from feedkeep import wall_clock
 from feedkeep.errors import InvalidInput, NotAuthorized
@@ -141,7 +142,7 @@ def test_a_state_that_ends_is_kept_with_its_author_and_its_stamps(open_store: Ca
 def test_every_column_of_a_state_is_kept(open_store: Callable) -> None:
     async def work(store: Store) -> None:
         await store.fill(library(1, 5))
-        [account] = await store.accounts.all()
+        [account] = await all_accounts(store)
         before = (await store.entries.whole(account.id, Stamp(0))).history
         assert before is not None
         present = {s.entry.guid: s for s in before.states if s.ended is None}

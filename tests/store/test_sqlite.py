@@ -53,7 +53,7 @@ def run(path: Path, work: Callable[[SqliteStore], Awaitable[None]]) -> None:
     async def go() -> None:
         store = await SqliteStore.open(path, wall_clock.now)
         try:
-            if not await store.accounts.all():
+            if not await store.accounts.are_there():
                 await store.accounts.create(Account(ALICE, "alice", None, False, 0), "alice")
             await work(store)
         finally:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import pytest
 from library import library
+from whole_store import all_accounts
 
 from feedkeep.errors import StoreUnavailable
 from feedkeep.metrics import counting
@@ -47,7 +48,7 @@ def test_all_accounts_sessions_former_states_and_feeds_are_counted(open_store: C
             await store.fill(library(5, 16))
             wholes = [
                 await store.entries.whole(account.id, Stamp(0))
-                for account in await store.accounts.all()
+                for account in await all_accounts(store)
             ]
             await add_feeds(store, new=3, read=2, failing=4)
             counted = await Counting(store, lambda: NOW).count()

@@ -6,6 +6,7 @@ import asyncio
 import re
 import sqlite3
 import time
+from html import unescape
 from pathlib import Path
 
 import asyncpg
@@ -343,6 +344,25 @@ def whole_list(chief: PageClient) -> str:
         if more is None:
             return text
         page = chief.get(more[1])
+
+
+def test_more_people_than_a_page_shows_are_searched_by_the_beginning_of_their_names(
+    tmp_path: Path,
+) -> None:
+    with FeedkeepProcess(tmp_path, trusted_proxies="127.0.0.1") as process:
+        chief, _ = administrator(process)
+        assert 'role="search"' not in chief.get("/people").reply.text
+        names = [f"zoe{number}" for number in range(100, 302)]
+        process.must("account", "import", "-", stdin="\n".join(["name", *names]))
+        assert 'role="search"' in chief.get("/people").reply.text
+        page = chief.get("/people?q=ZOE2")
+        found = re.findall(r'href="/people/of/([^"]+)"', page.reply.text)
+        assert (found, "/people?after" in page.reply.text) == (names[100:200], False)
+        page = chief.get("/people?q=zoe")
+        page = chief.get(unescape(re.search(r'href="(/people\?after=[^"]*)"', page.reply.text)[1]))
+        assert re.findall(r'href="/people/of/([^"]+)"', page.reply.text) == names[100:200]
+        assert page.values("q") == ["zoe"]
+        assert "No name begins so." in chief.get("/people?q=nobody").text
 
 
 def test_the_last_administrator_stays(tmp_path: Path) -> None:

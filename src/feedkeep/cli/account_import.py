@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -15,18 +16,21 @@ from feedkeep.cli.common import (
     ConfigOption,
     DatabaseOption,
     FileError,
+    progress_bar,
     say,
     settings,
     shortened,
     with_service,
 )
-from feedkeep.errors import AccountError
+from feedkeep.errors import AccountError, NameTaken
 from feedkeep.formats.account_list import read_accounts
 from feedkeep.service import Service
 from feedkeep.service.accounts import ImportedAccount
 
 _AT_ONCE = 100
 """How many accounts are created in one commit."""
+
+_BLOCK_BYTES = 1_048_576
 
 
 def import_accounts(
@@ -38,6 +42,14 @@ def import_accounts(
             " name, and password or password_hash (argon2id), and is_admin; - for standard input.",
         ),
     ],
+    skip_existing: Annotated[
+        bool,
+        typer.Option(
+            "--skip-existing",
+            help="Pass over accounts that are there already, as after an import that was"
+            " interrupted; they stay as they are.",
+        ),
+    ] = False,
     database: DatabaseOption = None,
     config: ConfigOption = None,
 ) -> None:
@@ -48,20 +60,27 @@ def import_accounts(
     same.
     """
 
-    async def create(service: Service) -> tuple[int, int]:
-        counts = [0, 0]
-        with _opened(file) as lines:
+    async def create(service: Service) -> Counter[str]:
+        counts: Counter[str] = Counter()
+        with _opened(file) as lines, progress_bar() as progress:
+            task = progress.add_task("Importing", total=_count_lines(file))
             rows = read_accounts(lines)
             while chunk := list(islice(rows, _AT_ONCE)):
                 for number, refused in await _create(service, chunk):
-                    counts[refused is not None] += 1
-                    if refused is not None:
+                    if skip_existing and isinstance(refused, NameTaken):
+                        counts["there already"] += 1
+                    elif refused is not None:
+                        counts["refused"] += 1
                         say(f"line {number}: {shortened(str(refused))}")
-        return counts[0], counts[1]
+                    else:
+                        counts["created"] += 1
+                progress.update(task, completed=chunk[-1][0])
+        return counts
 
-    created, refused = with_service(settings(database, config), create)
-    say(f"{created:,} created, {refused:,} refused.")
-    if refused:
+    counts = with_service(settings(database, config), create)
+    kinds = ("created", *(("there already",) if skip_existing else ()), "refused")
+    say(f"{', '.join(f'{counts[kind]:,} {kind}' for kind in kinds)}.")
+    if counts["refused"]:
         raise typer.Exit(1)
 
 
@@ -74,6 +93,14 @@ async def _create(
     return (
         (number, row if isinstance(row, AccountError) else next(outcomes)) for number, row in chunk
     )
+
+
+def _count_lines(file: str) -> int | None:
+    """Return how many lines a file has; None for what can be read only once."""
+    if not Path(file).is_file():
+        return None
+    with Path(file).open("rb") as opened:
+        return sum(block.count(b"\n") for block in iter(lambda: opened.read(_BLOCK_BYTES), b""))
 
 
 @contextmanager

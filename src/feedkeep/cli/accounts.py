@@ -12,11 +12,12 @@ from feedkeep.cli.common import (
     ConfigOption,
     DatabaseOption,
     PasswordStdinOption,
+    StreamedTable,
     ask_password,
     moment,
     say,
     settings,
-    show_table,
+    warn,
     with_service,
 )
 from feedkeep.errors import AccountError
@@ -67,20 +68,71 @@ def create(
 
 
 @app.command("list")
-def list_accounts(database: DatabaseOption = None, config: ConfigOption = None) -> None:
-    """List all accounts."""
-    found = with_service(settings(database, config), lambda service: service.accounts.all())
-    rows = [
-        [
-            account.name,
-            moment(account.created),
-            "yes" if account.password_hash else "no",
-            "administrator" if account.is_admin else "-",
-            "disabled" if account.is_disabled else "enabled",
-        ]
-        for account in found
+def list_accounts(
+    prefix: Annotated[
+        str,
+        typer.Option(
+            "--prefix",
+            metavar="TEXT",
+            help="Only accounts whose names begin so; case does not matter.",
+            show_default=False,
+        ),
+    ] = "",
+    after: Annotated[
+        str,
+        typer.Option(
+            "--after",
+            metavar="NAME",
+            help="Only accounts that come after this name.",
+            show_default=False,
+        ),
+    ] = "",
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            "--limit",
+            metavar="N",
+            min=1,
+            help="At most so many; if there are more, the last line says how to go on.",
+            show_default=False,
+        ),
+    ] = None,
+    database: DatabaseOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """List accounts, ordered by name: all of them, or some.
+
+    They are printed as they are read, however many there are.
+    """
+
+    async def show(service: Service) -> str | None:
+        table = StreamedTable("NAME", "CREATED", "PASSWORD", "ROLE", "STATE")
+        left, last = limit, after
+        async for page in service.accounts.by_name(after, prefix):
+            if left == 0:
+                return last
+            shown = page[:left]
+            table.add([_row(account) for account in shown])
+            last = shown[-1].name
+            if len(shown) < len(page):
+                return last
+            left = None if left is None else left - len(shown)
+        table.add([])  # so that there is a head where no account is
+        return None
+
+    last = with_service(settings(database, config), show)
+    if last is not None:
+        warn(f"There are more: --after {last} lists those that follow.")
+
+
+def _row(account: Account) -> list[str]:
+    return [
+        account.name,
+        moment(account.created),
+        "yes" if account.password_hash else "no",
+        "administrator" if account.is_admin else "-",
+        "disabled" if account.is_disabled else "enabled",
     ]
-    show_table(["NAME", "CREATED", "PASSWORD", "ROLE", "STATE"], rows)
 
 
 @app.command("password")

@@ -8,14 +8,24 @@ import secrets
 import signal
 import socket
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.cells import cell_len
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
+from rich.text import Text
 
 from feedkeep.assembly import open_service
 from feedkeep.errors import AccountError, FeedkeepError
@@ -139,16 +149,63 @@ def show_table(columns: list[str], rows: list[list[str]]) -> None:
     console.print(table)
 
 
+class StreamedTable:
+    """A table whose rows are printed as they come; columns grow where a row needs it."""
+
+    def __init__(self, *columns: str) -> None:
+        """Begin a table; its head is printed with the first rows."""
+        self._head = [columns]
+        self._widths = [0] * len(columns)
+
+    def add(self, rows: Sequence[Sequence[str]]) -> None:
+        """Print further rows."""
+        printed = [[printable(cell) for cell in row] for row in (*self._head, *rows)]
+        self._head = []
+        self._widths = grown(self._widths, printed)
+        for row in printed:
+            typer.echo(aligned(row, self._widths))
+
+
+def grown(widths: Sequence[int], rows: Sequence[Sequence[str]]) -> list[int]:
+    """Return the widths of columns that also hold these rows."""
+    return [
+        max([width, *map(cell_len, cells)]) for width, *cells in zip(widths, *rows, strict=True)
+    ]
+
+
+def aligned(row: Sequence[str], widths: Sequence[int]) -> str:
+    """Return a row as a line; a letter may be as wide as two columns of the terminal."""
+    cells = (cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True))
+    return "  ".join(cells).rstrip()
+
+
+class _SpeedColumn(ProgressColumn):
+    """How many are done in a second."""
+
+    def render(self, task: Task) -> Text:
+        return Text("" if task.speed is None else f"{task.speed:,.0f}/s")
+
+
 def progress_bar() -> Progress:
-    """Return a bar on standard error, which shows on a terminal only."""
+    """Return a bar on standard error, which shows on a terminal only.
+
+    It shows how many are done of all, how many a second, and the time left.
+    """
     console = Console(stderr=True)
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
+        _SpeedColumn(),
         TimeRemainingColumn(),
     )
-    return Progress(*columns, console=console, disable=not console.is_terminal)
+    # What a command prints into a file or a pipe must not be moved to the terminal of the bar.
+    return Progress(
+        *columns,
+        console=console,
+        disable=not console.is_terminal,
+        redirect_stdout=sys.stdout.isatty(),
+    )
 
 
 def moment(stamp: Stamp | None) -> str:

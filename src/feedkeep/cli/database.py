@@ -13,11 +13,23 @@ import typer
 
 from feedkeep import __version__
 from feedkeep.assembly import back_up, back_up_into, open_postgres, restore
-from feedkeep.cli.common import ConfigOption, DatabaseOption, say, settings, warn, with_service
+from feedkeep.cli.common import (
+    ConfigOption,
+    DatabaseOption,
+    progress_bar,
+    say,
+    settings,
+    warn,
+    with_service,
+)
+from feedkeep.errors import FeedkeepError
+from feedkeep.model import AccountId
 from feedkeep.service import Service
 from feedkeep.settings import InvalidSettings, Settings, is_postgres, shown
 
 app = typer.Typer(no_args_is_help=True, help="Do what only some databases need.")
+
+MAX_ACCOUNT_ID = 2**63 - 1
 
 _AFTER_RESTORING = (
     "This machine takes it for {now:%Y-%m-%d %H:%M} UTC. If that is wrong, set its clock, and"
@@ -160,23 +172,48 @@ def restore_from(
     _tell_what_to_do_now(chosen)
 
 
-def check(database: DatabaseOption = None, config: ConfigOption = None) -> None:
+def check(
+    after: Annotated[
+        int,
+        typer.Option(
+            "--after",
+            metavar="ID",
+            min=0,
+            max=MAX_ACCOUNT_ID,
+            help="Go on after the account with this id, as a check that did not end says.",
+            show_default=False,
+        ),
+    ] = 0,
+    database: DatabaseOption = None,
+    config: ConfigOption = None,
+) -> None:
     """Check that everything that is stored is whole, and report every fault.
 
-    Checks the database's own structure, and that every account's list is as the contract says.
+    Checks the database's own structure, and then that every account's list is as the contract says.
+    If it is interrupted, it says how to go on: the structure is checked again, and of the accounts
+    only those that were left.
     """
     chosen = settings(database, config)
 
-    async def tell_damages(service: Service) -> int:
-        count = 0
-        async for damage in service.damages():
-            warn(damage)
-            count += 1
-        return count
+    async def tell_damages(service: Service) -> bool:
+        is_whole, last = True, AccountId(after)
+        with progress_bar() as progress:
+            task = progress.add_task("Checking", total=await service.accounts.count(last))
+            try:
+                async for checked in service.check(last):
+                    for damage in checked.damages:
+                        warn(damage)
+                    is_whole = is_whole and not checked.damages
+                    last = checked.last
+                    progress.advance(task, checked.accounts)
+            except (asyncio.CancelledError, FeedkeepError):
+                warn(f"The check is not complete: `feedkeep check --after {last}` goes on.")
+                raise
+        return is_whole
 
-    if with_service(chosen, tell_damages):
+    if not with_service(chosen, tell_damages):
         raise typer.Exit(1)
-    say(f"{shown(chosen.database)} is whole.")
+    say(f"{shown(chosen.database)} is whole{f' after account {after}' if after else ''}.")
 
 
 def version() -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
 from feedkeep import __version__
-from feedkeep.errors import StoreDamaged
-from feedkeep.model import Now, Registration, Stamp
+from feedkeep.errors import NotAuthorized, StoreDamaged
+from feedkeep.model import Account, AccountId, Now, Registration, Stamp
 from feedkeep.recorder import Recorder
 from feedkeep.rules.history import HISTORY_DAYS
 from feedkeep.rules.history_invariants import history_violations
@@ -16,7 +17,7 @@ from feedkeep.rules.invariants import violations
 from feedkeep.rules.room import MAX_SUBSCRIPTIONS, limits_for
 from feedkeep.security.passwords import Passwords
 from feedkeep.security.throttle import Throttle
-from feedkeep.service.accounts import Accounts
+from feedkeep.service.accounts import FIRST, Accounts
 from feedkeep.service.apps import Apps
 from feedkeep.service.authentication import Authentication
 from feedkeep.service.devices import Devices
@@ -61,6 +62,21 @@ class Health:
     is_backed_up_here: bool
     last_backup: Stamp | None
     wrong_passwords: int
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What was found by a look for faults at some accounts.
+
+    Attributes:
+        last: The greatest id of those that were looked at until now.
+        accounts: How many of them this look was at.
+        damages: A sentence for each fault.
+    """
+
+    last: AccountId
+    accounts: int
+    damages: Sequence[str]
 
 
 class Service:
@@ -167,15 +183,22 @@ class Service:
             self.authentication.wrong_passwords(),
         )
 
-    async def damages(self) -> AsyncIterator[str]:
-        """Yield a sentence for each fault that the database finds, or that breaks the contract."""
-        for damage in await self.store.damages():
-            yield damage
-        for account in await self.store.accounts.all():
-            try:
-                snapshot = await self.store.entries.whole(account.id, Stamp(0))
-            except StoreDamaged:
-                yield f"account {account.name}: not all of its list can be read"
-                continue
-            for violation in chain(violations(snapshot), history_violations(snapshot)):
-                yield f"account {account.name}: {violation}"
+    async def check(self, after: AccountId = FIRST) -> AsyncIterator[Checked]:
+        """Look for faults that the database finds, then for lists that break the contract.
+
+        Yields what was found of the database, and of each page of the accounts with a greater id.
+        """
+        yield Checked(after, 0, await self.store.damages())
+        async for page in self.accounts.by_id(after):
+            found = await asyncio.gather(*map(self._damages_of, page))
+            yield Checked(page[-1].id, len(page), list(chain.from_iterable(found)))
+
+    async def _damages_of(self, account: Account) -> list[str]:
+        try:
+            snapshot = await self.store.entries.whole(account.id, Stamp(0))
+        except NotAuthorized:  # it was deleted meanwhile
+            return []
+        except StoreDamaged:
+            return [f"account {account.name}: not all of its list can be read"]
+        broken = chain(violations(snapshot), history_violations(snapshot))
+        return [f"account {account.name}: {violation}" for violation in broken]

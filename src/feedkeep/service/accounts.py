@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import ClassVar
 
-from feedkeep.errors import AccountError, NotAuthorized
+from feedkeep.errors import AccountError, NameTaken, NotAuthorized
 from feedkeep.model import Account, AccountId, Clock, Now, Person, Stamp, Value, replace
 from feedkeep.rules import credentials
 from feedkeep.rules.administrators import check_not_last
@@ -15,7 +15,11 @@ from feedkeep.security.passwords import Passwords, check_hash
 from feedkeep.security.tokens import new_account_id
 from feedkeep.store.base import Store, anything_goes
 
-_CLOCKS_AT_ONCE = 256
+PAGE = 256
+"""How many accounts are read, and worked on, at once."""
+
+FIRST = AccountId(0)
+"""Comes before all ids."""
 
 
 class ImportedAccount(Value, frozen=True):
@@ -44,9 +48,23 @@ class Accounts:
         self._passwords = passwords
         self._now = now
 
-    async def all(self) -> Sequence[Account]:
-        """Return all accounts, ordered by name."""
-        return await self._store.accounts.all()
+    async def count(self, after: AccountId = FIRST) -> int:
+        """Return how many accounts have a greater id."""
+        return await self._store.accounts.count(after)
+
+    async def by_id(self, after: AccountId = FIRST) -> AsyncIterator[Sequence[Account]]:
+        """Yield all accounts with a greater id, ordered by it, up to `PAGE` at a time."""
+        while page := await self._store.accounts.by_id(after, PAGE):
+            yield page
+            after = page[-1].id
+
+    async def by_name(
+        self, after: str = "", beginning: str = ""
+    ) -> AsyncIterator[Sequence[Account]]:
+        """Yield all accounts that `people` returns, up to `PAGE` at a time."""
+        while page := await self.people(after, PAGE, beginning):
+            yield [person.account for person in page]
+            after = page[-1].account.name
 
     async def are_there(self) -> bool:
         """Say whether there is any account."""
@@ -65,12 +83,14 @@ class Accounts:
             )
         return found
 
-    async def people(self, after_name_key: str, limit: int) -> Sequence[Person]:
-        """Return a page of all accounts by name key: up to `limit` that come after that key.
+    async def people(self, after: str, limit: int, beginning: str = "") -> Sequence[Person]:
+        """Return up to `limit` accounts whose names come after another, ordered by name.
 
-        "" comes before all keys; `credentials.name_key` returns the key of a name.
+        All of these names have the same `beginning`. Upper and lower case do not matter; ""
+        comes before all names.
         """
-        return await self._store.accounts.people(after_name_key, limit)
+        keys = credentials.name_key(after), credentials.name_key(beginning)
+        return await self._store.accounts.people(keys[0], limit, keys[1])
 
     async def administrators(self) -> Sequence[Account]:
         """Return all administrators that are not disabled, the oldest first."""
@@ -116,14 +136,25 @@ class Accounts:
     async def create_many(self, wanted: Sequence[ImportedAccount]) -> list[AccountError | None]:
         """Create accounts in one commit; return for each why it was refused, or None.
 
-        A hundred at a time are a good number. Passwords are hashed here, a few at a time; accounts
-        with a hash, or without a password, cost a row each.
+        A hundred at a time are a good number. Passwords are hashed here, a few at a time, and none
+        of a name that is taken; accounts with a hash, or without a password, cost a row each.
         """
-        prepared = await asyncio.gather(*map(self._prepared_for_import, wanted))
+        keys = [credentials.name_key(one.name) for one in wanted]
+        taken = await self._store.accounts.taken(keys)
+        prepared = await asyncio.gather(
+            *(
+                self._prepared_for_import(one, is_taken=key in taken)
+                for one, key in zip(wanted, keys, strict=True)
+            )
+        )
         ready = [one for one in prepared if not isinstance(one, AccountError)]
         created = iter(await self._store.accounts.create_many(ready))
         return [
-            one if isinstance(one, AccountError) else None if next(created) else _taken(one[0])
+            one
+            if isinstance(one, AccountError)
+            else None
+            if next(created)
+            else NameTaken(one[0].name)
             for one in prepared
         ]
 
@@ -166,10 +197,8 @@ class Accounts:
     async def move_clocks(self) -> None:
         """Move all clocks past every stamp that clients may have been given since the backup."""
         now = self._now()
-        accounts = await self._store.accounts.all()
-        for start in range(0, len(accounts), _CLOCKS_AT_ONCE):
-            chunk = accounts[start : start + _CLOCKS_AT_ONCE]
-            await asyncio.gather(*(self._move_clocks_of(account.id, now) for account in chunk))
+        async for page in self.by_id():
+            await asyncio.gather(*(self._move_clocks_of(account.id, now) for account in page))
 
     async def _move_clocks_of(self, account_id: AccountId, now: Stamp) -> None:
         for clock in Clock:
@@ -181,8 +210,10 @@ class Accounts:
         return await self._passwords.hash(credentials.check_password(password))
 
     async def _prepared_for_import(
-        self, wanted: ImportedAccount
+        self, wanted: ImportedAccount, *, is_taken: bool
     ) -> tuple[Account, str] | AccountError:
+        if is_taken:
+            return NameTaken(wanted.name)
         try:
             if wanted.password is not None and wanted.password_hash is not None:
                 return AccountError("Give a password or a password_hash, not both.")
@@ -193,7 +224,3 @@ class Accounts:
         except AccountError as error:
             return error
         return (replace(account, password_hash=ready), key) if ready else (account, key)
-
-
-def _taken(account: Account) -> AccountError:
-    return AccountError("There is an account {name} already.", name=account.name)

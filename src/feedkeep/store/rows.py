@@ -75,6 +75,14 @@ def account_of(row: Row) -> Account:
     )
 
 
+def key_range(after: str, beginning: str) -> tuple[str, str]:
+    """Return the first name key that can come after another and begin so, and one after the last.
+
+    The first one may be `after` itself. No name has U+10FFFF, the last of all characters.
+    """
+    return max(after, beginning), f"{beginning}\U0010ffff"
+
+
 def token_of(row: Row) -> Token:
     """Return the token whose `TOKEN` columns a row has."""
     (

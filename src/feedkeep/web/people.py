@@ -15,7 +15,7 @@ from feedkeep.http.problems import OK
 from feedkeep.http.requests import AdmittedRequest
 from feedkeep.http.routing import NoSuchRoute
 from feedkeep.model import Account, NewToken, TokenId
-from feedkeep.rules.credentials import assert_typed, name_key
+from feedkeep.rules.credentials import assert_typed
 from feedkeep.web.resource import Page, headers_of, not_confirmed, status_of
 
 PLACE = "/people"
@@ -160,14 +160,17 @@ class PeoplePage(Page):
 
     async def _people(self, request: AdmittedRequest, status: int = OK, **values: Any) -> Response:
         _assert_admin(request)
-        after = request.query("after")[:64]
-        people = await self.service.accounts.people(name_key(after), PEOPLE_ON_A_PAGE + 1)
+        after, beginning = request.query("after")[:64], request.query("q").strip()[:64]
+        people = await self.service.accounts.people(after, PEOPLE_ON_A_PAGE + 1, beginning)
+        has_more = len(people) > PEOPLE_ON_A_PAGE
         return await self.show(
             request,
             "people.html",
             status,
             people=people[:PEOPLE_ON_A_PAGE],
-            has_more=len(people) > PEOPLE_ON_A_PAGE,
+            has_more=has_more,
+            is_part=has_more or bool(after or beginning),
+            beginning=beginning,
             invitations=await self.service.invitations.all(),
             registration=self.settings.registration,
             now=self.service.now(),

@@ -9,4 +9,4 @@ async def fail(_self: Accounts) -> NoReturn:
     raise ZeroDivisionError("x")
 
 
-Accounts.all = fail
+Accounts.people = fail

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Protocol, TypeAlias
 
 from feedkeep.model import Account, AccountId, Clock, Person, Stamp, Token
@@ -24,11 +24,20 @@ class Accounts(Protocol):
     async def find(self, name_key: str) -> Account | None:
         """Return the account with that name key, as it is now, if there is one."""
 
-    async def all(self) -> Sequence[Account]:
-        """Return all accounts, ordered by name."""
+    async def count(self, after: AccountId) -> int:
+        """Return how many accounts have a greater id; those of all are greater than 0."""
 
-    async def people(self, after_name_key: str, limit: int) -> Sequence[Person]:
-        """Return up to `limit` accounts whose name key comes after another, ordered by it."""
+    async def by_id(self, after: AccountId, limit: int) -> Sequence[Account]:
+        """Return up to `limit` accounts with a greater id, ordered by it."""
+
+    async def people(self, after: str, limit: int, beginning: str = "") -> Sequence[Person]:
+        """Return up to `limit` accounts whose name key comes after another, ordered by it.
+
+        All of these name keys have the same `beginning`.
+        """
+
+    async def taken(self, name_keys: Sequence[str]) -> Collection[str]:
+        """Return which of these name keys belong to an account."""
 
     async def administrators(self) -> Sequence[Account]:
         """Return all administrators that are not disabled, the oldest first."""
@@ -40,7 +49,7 @@ class Accounts(Protocol):
         """Add an account without entries.
 
         Raises:
-            AccountError: The name is taken.
+            NameTaken: There is an account with that name.
         """
 
     async def create_first(self, account: Account, name_key: str) -> None:
@@ -70,7 +79,7 @@ class Accounts(Protocol):
 
         Raises:
             NotAuthorized: There is no such invitation, or it is not open.
-            AccountError: The name is taken; the invitation stays.
+            NameTaken: There is an account with that name; the invitation stays.
         """
 
     async def set_password(self, account_id: AccountId, password_hash: str) -> None:

@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import asyncpg
 
-from feedkeep.errors import AccountError, NotAuthorized
+from feedkeep.errors import NameTaken, NotAuthorized
 from feedkeep.model import Account, AccountId, Clock, Person, Stamp, Token
 from feedkeep.store.base import CheckChange, anything_goes
 from feedkeep.store.postgres.connections import Connections
 from feedkeep.store.postgres.runner import Runner
-from feedkeep.store.rows import account_of, token_of
+from feedkeep.store.rows import account_of, key_range, token_of
 from feedkeep.store.tables import ACCOUNT, TOKEN, columns
 
 ACCOUNT_COLUMNS = f"a.account_id, {columns(ACCOUNT, 'a')}"
 
 _FIND_NAME = "SELECT account_id FROM feedkeep.account_name WHERE name_key = $1"
 _WITH_ID = f"SELECT {ACCOUNT_COLUMNS} FROM feedkeep.account a WHERE a.account_id = $1"
-_ALL = f'SELECT {ACCOUNT_COLUMNS} FROM feedkeep.account a ORDER BY a.name_key COLLATE "C"'
-_NAMES = """
-SELECT account_id FROM feedkeep.account_name WHERE name_key > $1 ORDER BY name_key LIMIT $2
+_COUNT = "SELECT count(*) FROM feedkeep.account a WHERE a.account_id > $1"
+_BY_ID = f"""
+SELECT {ACCOUNT_COLUMNS} FROM feedkeep.account a
+WHERE a.account_id > $1 ORDER BY a.account_id LIMIT $2
 """
+_NAMES = """
+SELECT account_id FROM feedkeep.account_name
+WHERE name_key >= $1 AND name_key < $2 AND name_key <> $3 ORDER BY name_key LIMIT $4
+"""
+_TAKEN = "SELECT name_key FROM feedkeep.account_name WHERE name_key = ANY($1::text[])"
 _PEOPLE = f"""
 SELECT p.last_used, {ACCOUNT_COLUMNS} FROM feedkeep.account a LEFT JOIN (
     SELECT t.account_id, max(t.last_used) AS last_used FROM feedkeep.token t
@@ -44,6 +51,11 @@ _LOCK_OUT_OTHERS = f"SELECT pg_advisory_xact_lock({0x666B6164})"
 _ARE_THERE = "SELECT EXISTS (SELECT 1 FROM feedkeep.account_name)"
 _TAKE_NAME = """
 INSERT INTO feedkeep.account_name (name_key, account_id) VALUES ($1, $2)
+ON CONFLICT (name_key) DO NOTHING RETURNING account_id
+"""
+_TAKE_NAMES = """
+INSERT INTO feedkeep.account_name (name_key, account_id)
+SELECT * FROM unnest($1::text[], $2::bigint[])
 ON CONFLICT (name_key) DO NOTHING RETURNING account_id
 """
 _CREATE = """
@@ -89,17 +101,26 @@ class PostgresAccounts:
 
         return await self._runner.read(find)
 
-    async def all(self) -> list[Account]:
-        rows = await self._runner.scan(lambda connections: connections.fetch(_ALL))
+    async def count(self, after: AccountId) -> int:
+        rows = await self._runner.scan(lambda connections: connections.fetch(_COUNT, after))
+        return int(rows[0][0])
+
+    async def by_id(self, after: AccountId, limit: int) -> list[Account]:
+        rows = await self._runner.scan(lambda connections: connections.fetch(_BY_ID, after, limit))
         return [account_of(row) for row in rows]
 
-    async def people(self, after_name_key: str, limit: int) -> list[Person]:
-        names = await self._runner.read(
-            lambda connections: connections.fetch(_NAMES, after_name_key, limit)
-        )
+    async def people(self, after: str, limit: int, beginning: str = "") -> list[Person]:
+        wanted = (*key_range(after, beginning), after, limit)
+        names = await self._runner.read(lambda connections: connections.fetch(_NAMES, *wanted))
         account_ids = [account_id for (account_id,) in names]
         rows = await self._runner.scan(lambda connections: connections.fetch(_PEOPLE, account_ids))
         return [Person(account_of(row[1:]), row[0]) for row in rows]
+
+    async def taken(self, name_keys: Sequence[str]) -> set[str]:
+        rows = await self._runner.read(
+            lambda connections: connections.fetch(_TAKEN, list(name_keys))
+        )
+        return {name_key for (name_key,) in rows}
 
     async def administrators(self) -> list[Account]:
         rows = await self._runner.scan(lambda connections: connections.fetch(_ADMINISTRATORS))
@@ -126,7 +147,13 @@ class PostgresAccounts:
 
     async def create_many(self, accounts: Sequence[tuple[Account, str]]) -> list[bool]:
         async def create(connection: asyncpg.Connection) -> list[bool]:
-            return [await _create_if_free(connection, *account) for account in accounts]
+            # All who take names take them in one order, so that no two wait for each other.
+            ordered = sorted(accounts, key=lambda named: named[1])
+            keys, ids = [key for _, key in ordered], [account.id for account, _ in ordered]
+            free = {row[0] for row in await connection.fetch(_TAKE_NAMES, keys, ids)}
+            rows = [_row(*named) for named in ordered if named[0].id in free]
+            await connection.executemany(_CREATE, rows)
+            return [account.id in free for account, _ in accounts]
 
         return await self._runner.write(create)
 
@@ -259,16 +286,20 @@ async def _create(connection: asyncpg.Connection, account: Account, name_key: st
     if not await _create_if_free(connection, account, name_key):
         holder = await connection.fetchval(_FIND_NAME, name_key)
         taken = await connection.fetchrow(_WITH_ID, holder)
-        raise AccountError("There is an account {name} already.", name=taken[1])
+        raise NameTaken(taken[1])
 
 
 async def _create_if_free(connection: asyncpg.Connection, account: Account, name_key: str) -> bool:
     if await connection.fetchval(_TAKE_NAME, name_key, account.id) is None:
         return False
-    values = (account.id, account.name, name_key, account.password_hash)
-    state = (account.is_disabled, account.created, account.is_admin)
-    await connection.execute(_CREATE, *values, *state)
+    await connection.execute(_CREATE, *_row(account, name_key))
     return True
+
+
+def _row(account: Account, name_key: str) -> tuple[Any, ...]:
+    """Return the values of a new account, as `_CREATE` takes them."""
+    values = (account.id, account.name, name_key, account.password_hash)
+    return (*values, account.is_disabled, account.created, account.is_admin)
 
 
 async def _end_grants(connection: asyncpg.Connection, account_id: AccountId) -> None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import Self
+from functools import partial
+from typing import Self, TypeAlias, TypeVar
 
+import asyncpg
 import structlog
 
 from feedkeep.errors import StoreUnavailable, StoreUnusable
-from feedkeep.model import Now, Records
+from feedkeep.model import AccountId, Now, Records
 from feedkeep.recorder import Recorder
 from feedkeep.store.base import Check, StoreSize, StoreState
 from feedkeep.store.batch import FailedBeforeCommit
@@ -40,16 +42,30 @@ READY_SECONDS = 3.0
 # It changes no row; on a server that takes no writes it fails all the same.
 _CAN_WRITE = "UPDATE feedkeep.schema_version SET version = version WHERE false"
 _SIZE = "SELECT pg_database_size(current_database())"
-_NAMELESS = """
-SELECT a.name FROM feedkeep.account a
-LEFT JOIN feedkeep.account_name n ON n.account_id = a.account_id AND n.name_key = a.name_key
-WHERE n.account_id IS NULL
+_ACCOUNTS = """
+SELECT a.account_id, a.name_key, a.name FROM feedkeep.account a
+WHERE a.account_id > $1 ORDER BY a.account_id LIMIT $2
 """
-_ORPHANED_NAMES = """
-SELECT n.name_key FROM feedkeep.account_name n
-LEFT JOIN feedkeep.account a ON a.account_id = n.account_id WHERE a.account_id IS NULL
+_NAMED = """
+SELECT n.account_id, n.name_key FROM feedkeep.account_name n WHERE n.name_key = ANY($1::text[])
 """
+_NAMES = """
+SELECT n.name_key, n.account_id FROM feedkeep.account_name n
+WHERE n.name_key > $1 ORDER BY n.name_key LIMIT $2
+"""
+_THERE = "SELECT a.account_id FROM feedkeep.account a WHERE a.account_id = ANY($1::bigint[])"
 
+_ROWS_AT_ONCE = 5_000
+"""How many rows one look for damages reads."""
+
+_MAX_DAMAGES = 100
+"""How many damages of a kind are told, as many as SQLite tells."""
+
+K = TypeVar("K")
+_Looked: TypeAlias = tuple[K | None, list[str]]
+"""The key of the last row that was looked at, if there was one, and the names with damages."""
+_Look: TypeAlias = Callable[[asyncpg.Connection, K], Awaitable[_Looked[K]]]
+"""Looks at the rows that come after a key."""
 
 _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -124,7 +140,11 @@ class PostgresStore:
         return StoreState(_KIND, pool=self._runner.connections.pool())
 
     async def damages(self) -> Sequence[str]:
-        return await self._runner.scan(_damages)
+        nameless = await self._found(_nameless, AccountId(0))
+        orphaned = await self._found(_orphaned, "")
+        return [f"account {name} cannot be found by its name" for name in nameless] + [
+            f"the name {name} leads to an account that is missing" for name in orphaned
+        ]
 
     async def distribute(self) -> AsyncIterator[str]:
         """Split the tables over the machines of a cluster; yield a sentence for each step.
@@ -157,6 +177,19 @@ class PostgresStore:
     async def close(self) -> None:
         await self._runner.close()
 
+    async def _found(self, look: _Look[K], after: K) -> list[str]:
+        """Look through a table, a few thousand rows at a time, until many damages are found."""
+        found: list[str] = []
+        last: K | None = after
+        while last is not None and len(found) < _MAX_DAMAGES:
+            last, names = await repeated(partial(self._looked, look, last))
+            found += names
+        return found[:_MAX_DAMAGES]
+
+    async def _looked(self, look: _Look[K], after: K) -> _Looked[K]:
+        async with self._runner.connections.reading() as connection:
+            return await look(connection, after)
+
 
 async def _prepare(connections: Connections, may_create: bool) -> bool:
     """Bring the database up to date; return whether its tables are split by account."""
@@ -183,9 +216,19 @@ async def _bring_up_to_date(connections: Connections) -> None:
             await asyncio.sleep(RETRY_SECONDS)
 
 
-async def _damages(connections: Connections) -> list[str]:
-    nameless = await connections.fetch(_NAMELESS)
-    orphaned = await connections.fetch(_ORPHANED_NAMES)
-    return [f"account {name} cannot be found by its name" for (name,) in nameless] + [
-        f"the name {name} leads to an account that is missing" for (name,) in orphaned
-    ]
+async def _nameless(connection: asyncpg.Connection, after: AccountId) -> _Looked[AccountId]:
+    """Look at accounts: can each be found by its name?"""
+    rows = await connection.fetch(_ACCOUNTS, after, _ROWS_AT_ONCE)
+    names = await connection.fetch(_NAMED, [row[1] for row in rows])
+    named = {(account_id, name_key) for account_id, name_key in names}
+    last = AccountId(rows[-1][0]) if rows else None
+    return last, [row[2] for row in rows if (row[0], row[1]) not in named]
+
+
+async def _orphaned(connection: asyncpg.Connection, after: str) -> _Looked[str]:
+    """Look at names: is the account of each there?"""
+    rows = await connection.fetch(_NAMES, after, _ROWS_AT_ONCE)
+    accounts = await connection.fetch(_THERE, [row[1] for row in rows])
+    there = {account_id for (account_id,) in accounts}
+    last = rows[-1][0] if rows else None
+    return last, [row[0] for row in rows if row[1] not in there]

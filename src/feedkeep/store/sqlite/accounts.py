@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 
 import apsw
 
-from feedkeep.errors import AccountError, NotAuthorized
+from feedkeep.errors import NameTaken, NotAuthorized
 from feedkeep.model import Account, AccountId, Clock, Person, Stamp, Token
 from feedkeep.store.base import CheckChange, anything_goes
-from feedkeep.store.rows import account_of, token_of
+from feedkeep.store.rows import account_of, key_range, token_of
 from feedkeep.store.sqlite.runner import Runner
 from feedkeep.store.tables import ACCOUNT, TOKEN, columns
 
@@ -17,10 +17,12 @@ ACCOUNT_COLUMNS = f"a.id, {columns(ACCOUNT, 'a')}"
 
 _FIND = f"SELECT {ACCOUNT_COLUMNS} FROM account a WHERE a.name_key = ?"
 _WITH_ID = f"SELECT {ACCOUNT_COLUMNS} FROM account a WHERE a.id = ?"
-_ALL = f"SELECT {ACCOUNT_COLUMNS} FROM account a ORDER BY a.name_key"
+_COUNT = "SELECT count(*) FROM account WHERE id > ?"
+_BY_ID = f"SELECT {ACCOUNT_COLUMNS} FROM account a WHERE a.id > ? ORDER BY a.id LIMIT ?"
 _PEOPLE = f"""
 SELECT (SELECT max(t.last_used) FROM token t WHERE t.account_id = a.id), {ACCOUNT_COLUMNS}
-FROM account a WHERE a.name_key > ? ORDER BY a.name_key LIMIT ?
+FROM account a WHERE a.name_key >= ? AND a.name_key < ? AND a.name_key <> ?
+ORDER BY a.name_key LIMIT ?
 """
 _ADMINISTRATORS = f"""
 SELECT {ACCOUNT_COLUMNS} FROM account a WHERE a.is_admin AND NOT a.is_disabled
@@ -57,17 +59,29 @@ class SqliteAccounts:
     async def find(self, name_key: str) -> Account | None:
         return self._runner.read(lambda connection: _find(connection, name_key))
 
-    async def all(self) -> list[Account]:
-        return await self._runner.scan(
-            lambda connection: [account_of(row) for row in connection.execute(_ALL)]
+    async def count(self, after: AccountId) -> int:
+        count: int = await self._runner.scan(
+            lambda connection: connection.execute(_COUNT, (after,)).get
         )
+        return count
 
-    async def people(self, after_name_key: str, limit: int) -> list[Person]:
+    async def by_id(self, after: AccountId, limit: int) -> list[Account]:
+        def read(connection: apsw.Connection) -> list[Account]:
+            return [account_of(row) for row in connection.execute(_BY_ID, (after, limit))]
+
+        return await self._runner.scan(read)
+
+    async def people(self, after: str, limit: int, beginning: str = "") -> list[Person]:
         def read(connection: apsw.Connection) -> list[Person]:
-            rows = connection.execute(_PEOPLE, (after_name_key, limit))
+            rows = connection.execute(_PEOPLE, (*key_range(after, beginning), after, limit))
             return [Person(account_of(row), last_used) for last_used, *row in rows]
 
         return await self._runner.scan(read)
+
+    async def taken(self, name_keys: Sequence[str]) -> set[str]:
+        return await self._runner.scan(
+            lambda connection: {key for key in name_keys if _find(connection, key)}
+        )
 
     async def administrators(self) -> list[Account]:
         return self._runner.read(
@@ -211,7 +225,7 @@ def _check(connection: apsw.Connection, account_id: AccountId, check: CheckChang
 def _check_is_free(connection: apsw.Connection, name_key: str) -> None:
     taken = _find(connection, name_key)
     if taken is not None:
-        raise AccountError("There is an account {name} already.", name=taken.name)
+        raise NameTaken(taken.name)
 
 
 def _create(connection: apsw.Connection, account: Account, name_key: str) -> None:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from functools import cache
+from itertools import islice
 from pathlib import Path
 
 import apsw
@@ -31,6 +32,9 @@ _CHECKSUM_BYTES = 8
 """What SQLite's checksum extension keeps at the end of each page."""
 
 _RETRY_SECONDS = 0.01
+
+_MAX_ORPHANS = 100
+"""How many rows without what they refer to are told; of other faults, SQLite tells as many."""
 
 # On every connection: `synchronous` and `foreign_keys` are not kept in the file.
 _SETTINGS: dict[str, str | int] = {
@@ -262,7 +266,7 @@ def damages(connection: apsw.Connection) -> list[str]:
     """Return a sentence for each fault that SQLite finds in a file."""
     try:
         found = [text for (text,) in connection.execute("PRAGMA integrity_check") if text != "ok"]
-        orphans = connection.execute("PRAGMA foreign_key_check").fetchall()
+        orphans = list(islice(connection.execute("PRAGMA foreign_key_check"), _MAX_ORPHANS))
     except _UNAVAILABLE as error:  # too broken to be searched
         if not _is_damage(error):
             raise

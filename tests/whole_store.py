@@ -1,0 +1,17 @@
+"""All that is in a small store, for tests."""
+
+from __future__ import annotations
+
+from feedkeep.model import Account
+from feedkeep.service import Service
+from feedkeep.store.base import Store
+
+
+async def all_accounts(store: Store) -> list[Account]:
+    """Return all accounts, ordered by name."""
+    return [person.account for person in await store.accounts.people("", 1_000)]
+
+
+async def damages_of(service: Service) -> list[str]:
+    """Return a sentence for each fault that a check finds."""
+    return [damage async for checked in service.check() for damage in checked.damages]
