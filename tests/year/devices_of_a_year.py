@@ -88,6 +88,7 @@ class AppDoor:
     async def changes(self, _session: str, since: int, device: str) -> Told:
         """Ask what changed."""
         add, remove, timestamp = await self._ask("changes", since, device)
+        self._device.was_told_removals |= bool(remove)
         return Told(timestamp, add, remove)
 
     async def upload(
@@ -97,7 +98,12 @@ class AppDoor:
         wished = [url for url in removed if url not in self._device.echoes]
         timestamp, stamp = await self._ask("upload", added, removed, author.device)
         ledger = self._door.ledger
-        doubtful = ledger.upload(added, wished, self._device.feeds)
+        left, doubtful = ledger.upload(added, wished, self._device.feeds)
+        # Of an app that was told to remove feeds, and has sent nothing since, what it removes can be
+        # an echo (`Spellings.may_echo`): the service may leave a feed, and tell the app so.
+        if self._device.was_told_removals:
+            doubtful = left
+        self._device.was_told_removals = False
         if doubtful:
             entries, _ = await self._door.ask("look", self._door.name, [])
             ledger.adopt(doubtful, entries)
@@ -134,10 +140,12 @@ class Phone(AppOfToday):
 
     Attributes:
         echoes: What it was told to remove, and takes for its owner's wish.
+        was_told_removals: Whether it was told to remove feeds since it has last sent anything.
         has_to_start_anew: Whether its owner was told to let it send all that it has.
     """
 
     echoes: set[str] = field(default_factory=set)
+    was_told_removals: bool = False
     has_to_start_anew: bool = False
 
     @classmethod

@@ -68,11 +68,12 @@ class Ledger(Account):
 
     def upload(
         self, added: Iterable[str], unwanted: Iterable[str], has: Collection[str]
-    ) -> list[Feed]:
+    ) -> tuple[list[Feed], list[Feed]]:
         """Do what an app's owner wants: `unwanted` is what they removed, `has` the app's list then.
 
         Who removes one of two URLs that the app has of a feed goes on with the other one. Returns
-        the feeds of which the service may be in doubt whether that is so: two feeds became one.
+        the feeds that were left, and those of them that two feeds became: of an app that has these,
+        the service may be in doubt whether it has the other URL still.
         """
         wanted = [self.leads(derive(url)) for url in added]
         still = [self.leads(derive(url)) for url in has]
@@ -84,7 +85,8 @@ class Ledger(Account):
                 left.append(feed)
         for url in added:
             self.add(url, None)
-        return [feed for feed in left if not self.merged.isdisjoint({feed.guid, *feed.aliases})]
+        merged = [one for one in left if not self.merged.isdisjoint({one.guid, *one.aliases})]
+        return left, merged
 
     def adopt(self, doubtful: Iterable[Feed], entries: Iterable[Entry]) -> None:
         """Let feeds be subscribed to if the service left them so, being in doubt."""

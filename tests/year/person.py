@@ -16,7 +16,7 @@ FIRST_FEEDS = 12
 HOUSEHOLDS = (1, 1, 1, 2, 2, 3)
 """How many devices people have."""
 
-DAYS_BETWEEN_SYNCS = (0.4, 0.7, 0.7, 1.0, 1.0, 1.5, 3.0, 7.0, 30.0)
+DAYS_BETWEEN_SYNCS = (0.7, 1.0, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 30.0)
 """How often devices sync, on average; a few times a day to once a month."""
 
 DAYS_BETWEEN = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 from machines_of_a_year import Machine
 from person import DAY_US, Person
 
-TICK_US = 600_000_000
+TICK_US = 3600_000_000
 """How long the clock stands still, so that what becomes of an account depends on its seed alone."""
 
 AT_ONCE = 32
@@ -29,7 +29,7 @@ class Report:
 
     wrong: list[str] = field(default_factory=list)
     months: list[dict[str, float]] = field(default_factory=list)
-    happened: list[str] = field(default_factory=list)
+    happened: Counter[str] = field(default_factory=Counter)
     syncs: int = 0
     events: int = 0
     in_doubt: int = 0
@@ -44,6 +44,7 @@ class Year:
         self.people = {number: Person(number, seed, self.process) for number in numbers}
         self.days = days
         self.report = Report()
+        self.day = 0
         self._now_us = BEGINS_US
         self._heap: list[tuple[int, int, str]] = []
         self._kept: dict[int, Any] = {}
@@ -54,12 +55,13 @@ class Year:
         await self._all(self._begin)
         began = time.monotonic()
         months = 1
-        for day in range(self.days):
-            await self._pass_day(day)
-            for happens in self.machine.plan.get(day, ()):
-                self.report.happened.append(f"day {day}: {happens.__name__}")
+        for self.day in range(self.days):
+            await self._pass_day(self.day)
+            for happens in self.machine.plan.get(self.day, ()):
+                self.report.happened[happens.__name__] += 1
                 await happens(self)
-            if day + 1 >= min(months * DAYS_OF_A_MONTH, self.days):
+            is_over = self.day + 1 >= min(months * DAYS_OF_A_MONTH, self.days)
+            if is_over and self.machine.is_useable(self.day):
                 await self._end_month(months)
                 spent, wrong = time.monotonic() - began, len(self._wrong())
                 say(f"month {months}: {spent:.0f} s, {wrong} wrong, {self.report.months[-1]}")
