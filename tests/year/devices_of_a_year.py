@@ -99,8 +99,8 @@ class AppDoor:
         timestamp, stamp = await self._ask("upload", added, removed, author.device)
         ledger = self._door.ledger
         left, doubtful = ledger.upload(added, wished, self._device.feeds)
-        # Of an app that was told to remove feeds, and has sent nothing since, what it removes can be
-        # an echo (`Spellings.may_echo`): the service may leave a feed, and tell the app so.
+        # What an app removes that was told to remove feeds, and has sent nothing since, can be an
+        # echo (`Spellings.may_echo`): the service may leave the feed, and tell the app so.
         if self._device.was_told_removals:
             doubtful = left
         self._device.was_told_removals = False

@@ -25,16 +25,12 @@ from feedkeep.model import (
     AccountId,
     Admitted,
     Author,
-    Clock,
     CredentialKind,
     Entry,
     PageRequest,
     Second,
     Stamp,
-    replace,
 )
-from feedkeep.rules import seconds
-from feedkeep.rules.clock import later
 from feedkeep.rules.credentials import read_session, read_token
 from feedkeep.rules.entry_states import states_at
 from feedkeep.rules.episode_actions import SentAction
@@ -348,9 +344,7 @@ class Front:
     async def _stamp(self, admitted: Admitted) -> int:
         return await self.stamp(admitted.account.name)
 
-    async def _clock_and_entries(
-        self, account_id: AccountId, name: str
-    ) -> tuple[int, list[Entry]]:
+    async def _clock_and_entries(self, account_id: AccountId, name: str) -> tuple[int, list[Entry]]:
         entries = (await self._service.subscriptions.whole(account_id)).entries
         return await self.stamp(name), list(entries.values())
 
@@ -397,7 +391,7 @@ def send(writer: asyncio.StreamWriter, message: object) -> None:
 async def receive(reader: asyncio.StreamReader) -> Any:
     """Return the next message."""
     size_bytes = int.from_bytes(await reader.readexactly(4), "big")
-    return pickle.loads(await reader.readexactly(size_bytes))
+    return pickle.loads(await reader.readexactly(size_bytes))  # noqa: S301 - from our other end
 
 
 def main() -> None:

@@ -1,6 +1,7 @@
 """A further version, whose schema has one more step on both kinds of database."""
 
 import broken.a_newer_version  # noqa: F401 - that of PostgreSQL
+
 from feedkeep.store import migrate
 from feedkeep.store.migrate import Migration
 from feedkeep.store.sqlite import connection

@@ -37,7 +37,7 @@ class Ledger(Account):
         self.lists: dict[int, tuple[Known, ...]] = {0: ()}  # by the stamp up to which each lasted
         self.positions: dict[tuple[str, str], int] = {}
         self.merged: set[str] = set()
-        self.in_doubt = 0
+        self.wishes = self.in_doubt = 0
 
     def keep(self) -> Kept:
         """Return a copy, as a backup has one."""
@@ -83,6 +83,7 @@ class Ledger(Account):
             if feed is not None and feed.on and feed not in wanted and feed not in still:
                 feed.on = False
                 left.append(feed)
+                self.wishes += 1
         for url in added:
             self.add(url, None)
         merged = [one for one in left if not self.merged.isdisjoint({one.guid, *one.aliases})]

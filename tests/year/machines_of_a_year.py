@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import subprocess
 from collections.abc import Awaitable, Callable
@@ -48,13 +49,12 @@ class Machine:
         self.plan: dict[int, list[Happens]] = {}
         for day in range(WEEK - 1, days, WEEK):
             self._will(day, self.is_backed_up, self.forgets_history)
-        for day in range(2 * WEEK, days, 2 * WEEK):
-            self._will(day, self.restarts)
         for tenth, what in {
             1: self.is_killed,
             2: self.steps_back_an_hour,
             4: self.steps_ahead_a_day,
             5: self.crashes,
+            6: self.restarts,
             8: self.is_killed,
             9: self.is_upgraded,
         }.items():
@@ -166,7 +166,7 @@ class SqliteMachine(Machine):
         await self.process.ask("clear_the_disk")
 
     async def _back_up(self, target: Path) -> None:
-        target.unlink(missing_ok=True)
+        await asyncio.to_thread(target.unlink, missing_ok=True)
         await self.process.ask("back_up", str(target))
 
     async def _restore(self, source: Path, us: int) -> None:

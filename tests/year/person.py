@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 from collections.abc import Iterator
 
@@ -61,6 +62,7 @@ class Person:
         self._world = Feeds({})
         self._devices: dict[str, Phone | ListClient] = {}
         self._page = ListClient("page", self.door)
+        self._days_between_syncs: dict[str, float] = {}
         self._episodes = self._named = 0
         self._wiped: set[Known] = set()
 
@@ -87,10 +89,8 @@ class Person:
             follows.append((self._soon(DAYS_BETWEEN[what]), what))
         act = getattr(self, f"_{what.replace(' ', '_')}", None)
         if act is not None:
-            try:
+            with contextlib.suppress(ReplyLost):  # they see that it failed, and leave it
                 follows += await act(now_us) or []
-            except ReplyLost:
-                pass  # they see that it failed, and leave it
         return follows
 
     def keep(self) -> Kept:
@@ -181,9 +181,9 @@ class Person:
         """The owner has one feed by two URLs, and makes one of both."""
         feed, other = self._any_feed(), self._any_feed()
         if feed is not None and other is not None and feed is not other:
-            self._world.urls[self._world.of(feed.url)] += self._world.urls.pop(
-                self._world.of(other.url)
-            ) if self._world.of(feed.url) != self._world.of(other.url) else []
+            one, two = self._world.of(feed.url), self._world.of(other.url)
+            if one != two:
+                self._world.urls[one] += self._world.urls.pop(two)
             await self._page.update(feed.guid, new_guid=other.guid)
 
     async def _delete(self, _now_us: int) -> None:
@@ -209,7 +209,7 @@ class Person:
         self._wiped = {one for one in before if one[0] not in self.ledger.subscribed()}
         return [(self.chance.uniform(0.1, 5), "undo")] if self.chance.random() < 0.75 else []
 
-    async def _undo(self, now_us: int) -> None:
+    async def _undo(self, _now_us: int) -> None:
         """The owner brings back with one click what was wiped; if no page offers it, by hand."""
         off = {(f.guid, f.url) for f in self.ledger.feeds if not f.on and not f.deleted}
         wiped = {feed[0] for feed in self._wiped if feed[:2] in off}
@@ -259,7 +259,7 @@ class Person:
         else:
             chance = random.Random(self.chance.random())
             self._devices[name] = Phone.new(kind, name, self.door, self._world, chance)
-        self._days = getattr(self, "_days", {}) | {name: self.chance.choice(DAYS_BETWEEN_SYNCS)}
+        self._days_between_syncs[name] = self.chance.choice(DAYS_BETWEEN_SYNCS)
         return name
 
     def _any_device(self) -> Phone | ListClient:
@@ -291,7 +291,7 @@ class Person:
         return self.chance.expovariate(1 / days)
 
     def _until_next_sync(self, name: str) -> float:
-        days = self._days[name]
+        days = self._days_between_syncs[name]
         if self.chance.random() < days / VANISHES_EACH_DAYS:
             return self.chance.uniform(30, 210)
         return self._soon(days)

@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -34,6 +33,7 @@ class ServiceProcess:
         self.database = database
         self.first: list[str] = []
         """Modules that it imports before anything else, from its next start on."""
+        self.asked = 0
         self._process: subprocess.Popen[bytes] | None = None
 
     async def start(self, us: int) -> None:
@@ -43,8 +43,9 @@ class ServiceProcess:
             RuntimeError: It ended instead; its standard error says why.
         """
         ours, its = socket.socketpair()
-        where = [str(TESTS), str(TESTS / "proofs"), str(FRONT.parent)]
-        self._process = subprocess.Popen(
+        where = [str(TESTS / "proofs"), os.environ.get("PYTHONPATH", "")]
+        self._process = await asyncio.to_thread(
+            subprocess.Popen,
             [sys.executable, FRONT, str(its.fileno()), self.database, str(us), *self.first],
             pass_fds=[its.fileno()],
             env={**os.environ, "PYTHONPATH": os.pathsep.join(where)},
@@ -65,6 +66,7 @@ class ServiceProcess:
         """
         if self._receiving.done():
             raise RuntimeError("The service has ended.")
+        self.asked += 1
         number = next(self._numbers)
         answer = self._waiting[number] = asyncio.get_running_loop().create_future()
         send(self._writer, (number, name, arguments))

@@ -1,11 +1,11 @@
-"""A year of many accounts: who does what when, what becomes of the machine, and what is measured."""
+"""A year of many accounts: who does what when, what becomes of the machine, what is measured."""
 
 from __future__ import annotations
 
 import asyncio
 import heapq
 import time
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 from machines_of_a_year import Machine
 from person import DAY_US, Person
 
-TICK_US = 3600_000_000
+TICK_US = 3_600_000_000
 """How long the clock stands still, so that what becomes of an account depends on its seed alone."""
 
 AT_ONCE = 32
@@ -21,18 +21,30 @@ BEGINS_US = 1_795_737_600_000_000
 DAYS_OF_A_MONTH = 365 / 12
 SAMPLE = 100
 PROBES = 400
+MAX_TOLD = 10
 
 
 @dataclass
 class Report:
-    """What a year was like."""
+    """What a year was like.
+
+    Attributes:
+        wrong: What differs from what is right.
+        months: What was measured at the end of each month.
+        happened: What became of the machine, and how often.
+        syncs: How often devices synced.
+        requests: How many requests that took.
+        wishes: How often an owner removed a feed with an app.
+        left: How many of these the service did not follow, being in doubt; then it told the app.
+    """
 
     wrong: list[str] = field(default_factory=list)
     months: list[dict[str, float]] = field(default_factory=list)
-    happened: Counter[str] = field(default_factory=Counter)
+    happened: dict[str, int] = field(default_factory=dict)
     syncs: int = 0
-    events: int = 0
-    in_doubt: int = 0
+    requests: int = 0
+    wishes: int = 0
+    left: int = 0
 
 
 class Year:
@@ -54,17 +66,21 @@ class Year:
         await self.machine.begin(self._now_us)
         await self._all(self._begin)
         began = time.monotonic()
-        months = 1
-        for self.day in range(self.days):
-            await self._pass_day(self.day)
-            for happens in self.machine.plan.get(self.day, ()):
-                self.report.happened[happens.__name__] += 1
+        months, told = 1, 0
+        for day in range(self.days):
+            self.day = day
+            await self._pass_day()
+            for happens in self.machine.plan.get(day, ()):
+                happened = self.report.happened
+                happened[happens.__name__] = happened.get(happens.__name__, 0) + 1
                 await happens(self)
-            is_over = self.day + 1 >= min(months * DAYS_OF_A_MONTH, self.days)
-            if is_over and self.machine.is_useable(self.day):
+            is_over = day + 1 >= min(months * DAYS_OF_A_MONTH, self.days)
+            if is_over and self.machine.is_useable(day):
                 await self._end_month(months)
-                spent, wrong = time.monotonic() - began, len(self._wrong())
-                say(f"month {months}: {spent:.0f} s, {wrong} wrong, {self.report.months[-1]}")
+                say(f"month {months} after {time.monotonic() - began:.0f} s")
+                for wrong in self._wrong()[told:][:MAX_TOLD]:
+                    say(wrong)
+                told = len(self._wrong())
                 months += 1
         await self._end()
         return self.report
@@ -91,15 +107,14 @@ class Year:
         for days, what in await self.people[number].begin():
             self._put(days, number, what)
 
-    async def _pass_day(self, day: int) -> None:
-        ends = BEGINS_US + (day + 1) * DAY_US
+    async def _pass_day(self) -> None:
+        ends = BEGINS_US + (self.day + 1) * DAY_US
         while self._heap and self._heap[0][0] < ends:
             self._now_us = max(self._now_us, self._heap[0][0] // TICK_US * TICK_US)
             due: dict[int, list[str]] = defaultdict(list)
             while self._heap and self._heap[0][0] < self._now_us + TICK_US:
                 _, number, what = heapq.heappop(self._heap)
                 due[number].append(what)
-                self.report.events += 1
             await self.set_clock()
             await self._all(lambda number, due=due: self._do(number, due[number]), due)
         self._now_us = ends
@@ -125,15 +140,15 @@ class Year:
         self.report.wrong = [*self._wrong(), *(await self.process.ask("damages"))]
         people = self.people.values()
         self.report.syncs = sum(person.syncs for person in people)
-        self.report.in_doubt = sum(person.ledger.in_doubt for person in people)
+        self.report.wishes = sum(person.ledger.wishes for person in people)
+        self.report.left = sum(person.ledger.in_doubt for person in people)
+        self.report.requests = self.process.asked
         await self.machine.end()
 
     def _wrong(self) -> list[str]:
         return [f"{one.name}: {what}" for one in self.people.values() for what in one.wrong]
 
-    async def _all(
-        self, work: Callable[[int], Awaitable[None]], numbers: Any = None
-    ) -> None:
+    async def _all(self, work: Callable[[int], Awaitable[None]], numbers: Any = None) -> None:
         """Do it for many people, some of them at the same time."""
         waiting = iter(list(self.people if numbers is None else numbers))
 
