@@ -55,6 +55,9 @@ class Person:
     def __init__(self, number: int, seed: int, process: ServiceProcess) -> None:
         self.name = f"person{number}"
         self.chance = random.Random(f"{seed} {number}")
+        self._looks = random.Random(
+            f"{seed} {number} looks"
+        )  # which change nothing of what is done
         self.ledger = Ledger()
         self.door = Door(process, self.name, self.ledger)
         self.wrong = self.door.wrong
@@ -108,7 +111,7 @@ class Person:
         """Compare the account with the ledger, as it is and as it was at some moments."""
         oldest_us = now_us - 89 * DAY_US
         stamps = [stamp for stamp in self.ledger.lists if oldest_us < stamp <= now_us]
-        chosen = self.chance.sample(stamps, min(moments, len(stamps)))
+        chosen = self._looks.sample(stamps, min(moments, len(stamps)))
         entries, then = await self.door.ask("look", self.name, chosen)
         self.wrong += self.ledger.differences(entries)
         for stamp, was in zip(chosen, then, strict=True):
