@@ -10,6 +10,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from person import DAY_US
 from postgres_server import PostgresServer, execute, new_database, with_connection
 from service_process import ServiceProcess
 
@@ -25,7 +26,6 @@ RELEASED = Path(__file__).parent.parent / "upgrades"
 """Databases of the first released version, which a year begins with."""
 
 HOUR_US = 3_600_000_000
-DAY_US = 24 * HOUR_US
 WEEK = 7
 
 Happens = Callable[["Year"], Awaitable[None]]
@@ -43,7 +43,7 @@ class Machine:
     def __init__(self, folder: Path, days: int) -> None:
         self._folder = folder
         self._days = days
-        self._restored_day = days * 7 // 10 // WEEK * WEEK + 3
+        self._restored_day = _day(days, 7) + 1
         self.process = ServiceProcess(self._new_database())
         self.clock_is_off_us = 0
         self.plan: dict[int, list[Happens]] = {}
@@ -58,19 +58,18 @@ class Machine:
             8: self.is_killed,
             9: self.is_upgraded,
         }.items():
-            self._will(days * tenth // 10 // WEEK * WEEK + 2, what)
-        self._will(days * 4 // 10 // WEEK * WEEK + 3, self.steps_back_a_day)
-        self._will(days * 3 // 10 // WEEK * WEEK + 2, self.has_no_room)
-        self._will(days * 3 // 10 // WEEK * WEEK + 4, self.has_room_again)
+            self._will(_day(days, tenth), what)
+        self._will(_day(days, 4) + 1, self.steps_back_a_day)
+        self._will(_day(days, 3), self.has_no_room)
+        self._will(_day(days, 3) + 2, self.has_room_again)
         self._will(self._restored_day, self.is_restored)
 
     def is_useable(self, day: int) -> bool:
         """Say whether the database takes requests at the end of a day."""
-        begins = self._days * 3 // 10 // WEEK * WEEK + 2
-        return not begins <= day < begins + 2
+        return not _day(self._days, 3) <= day < _day(self._days, 3) + 2
 
     async def begin(self, us: int) -> None:
-        """Start with the database of the first released version."""
+        """Start with the database of the first released version, which is upgraded."""
         await self.process.start(us)
 
     async def end(self) -> None:
@@ -222,3 +221,8 @@ class PostgresMachine(Machine):
 
     def _run(self, program: str, *arguments: str) -> None:
         subprocess.run([self._server.programs / program, *arguments], check=True)
+
+
+def _day(days: int, tenth: int) -> int:
+    """Return a day near a tenth of the time, on which no backup is made."""
+    return days * tenth // 10 // WEEK * WEEK + 2

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import random
-from collections.abc import Iterator
 
 from app_devices import Feeds, ReplyLost
 from devices_of_a_year import KINDS, Door, ListClient, Phone
@@ -69,7 +68,7 @@ class Person:
         self._episodes = self._named = 0
         self._wiped: set[Known] = set()
 
-    async def begin(self) -> Iterator[Appointment]:
+    async def begin(self) -> list[Appointment]:
         """Create the account; return what happens first."""
         await self.door.ask("create_account", self.name)
         count = self.chance.choice(HOUSEHOLDS)
@@ -79,7 +78,7 @@ class Person:
         for _ in range(self.chance.randrange(3, FIRST_FEEDS)):
             first.subscribe(self._new_url())
         syncs = [(self.chance.random(), name) for name in self._devices]
-        return iter([*syncs, *((self._soon(days), what) for what, days in DAYS_BETWEEN.items())])
+        return [*syncs, *((self._soon(days), what) for what, days in DAYS_BETWEEN.items())]
 
     async def do(self, what: str, now_us: int) -> list[Appointment]:
         """Do what is due; return what follows from it, and when."""
@@ -213,7 +212,7 @@ class Person:
         return [(self.chance.uniform(0.1, 5), "undo")] if self.chance.random() < 0.75 else []
 
     async def _undo(self, _now_us: int) -> None:
-        """The owner brings back with one click what was wiped; if no page offers it, by hand."""
+        """The owner brings back with one click what was wiped, if the page offers that."""
         off = {(f.guid, f.url) for f in self.ledger.feeds if not f.on and not f.deleted}
         wiped = {feed[0] for feed in self._wiped if feed[:2] in off}
         self._wiped = set()

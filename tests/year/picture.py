@@ -14,15 +14,15 @@ import matplotlib.pyplot as plt
 _COLOURS = {"sqlite": "#0072b2", "postgres": "#d55e00"}
 _NAMES = {"sqlite": "SQLite", "postgres": "PostgreSQL"}
 
-Curve = Callable[[Mapping[str, float]], float]
+Curve = Callable[[Mapping[str, float], int], float]
 
 _CURVES: dict[str, Curve] = {
-    "memory of the service, MiB": lambda month: month["memory_bytes"] / 2**20,
-    "database, MiB": lambda month: month["file_bytes"] / 2**20,
-    "former states, thousands": lambda month: month["former_states"] / 1e3,
-    "poll with nothing new,\nprocessor time, µs": lambda month: month["poll_processor_us"],
-    "change, processor time, µs": lambda month: month["change_processor_us"],
-    "change, time, µs": lambda month: month["change_wall_us"],
+    "memory of the service, MiB": lambda month, _: month["memory_bytes"] / 2**20,
+    "database, KiB an account": lambda month, accounts: month["file_bytes"] / 2**10 / accounts,
+    "entries an account": lambda month, accounts: month["entries"] / accounts,
+    "former states an account": lambda month, accounts: month["former_states"] / accounts,
+    "poll with nothing new,\nµs of a processor": lambda month, _: month["poll_processor_us"],
+    "change, µs of a processor": lambda month, _: month["change_processor_us"],
 }
 
 
@@ -31,16 +31,15 @@ def draw(years: Sequence[Mapping[str, Any]], path: Path) -> None:
     figure, axes = plt.subplots(2, 3, figsize=(11, 6), layout="constrained")
     for place, (name, curve) in zip(axes.flat, _CURVES.items(), strict=True):
         for year in years:
-            months = year["months"]
             place.plot(
-                [month["month"] for month in months],
-                [curve(month) for month in months],
+                [month["month"] for month in year["months"]],
+                [curve(month, year["accounts"]) for month in year["months"]],
                 marker=".",
                 color=_COLOURS[year["store"]],
-                label=_NAMES[year["store"]],
+                label=f"{_NAMES[year['store']]}, {year['accounts']:,} accounts",
             )
         place.set_title(name)
         place.set_ylim(bottom=0)
         place.set_xlabel("month")
-    axes.flat[0].legend()
-    figure.savefig(path, dpi=120)
+    axes.flat[0].legend(loc="lower left")
+    figure.savefig(path, dpi=100)

@@ -20,6 +20,8 @@ AT_ONCE = 32
 BEGINS_US = 1_795_737_600_000_000
 DAYS_OF_A_MONTH = 365 / 12
 SAMPLE = 100
+"""How many accounts are compared at the end of a month; at the end of the year, all are."""
+
 PROBES = 200
 MAX_TOLD = 10
 

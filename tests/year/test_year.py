@@ -13,7 +13,7 @@ from forms import IS_LONG, in_the_long_form
 from machines_of_a_year import Machine, PostgresMachine, SqliteMachine
 from simulation import Report, Year
 
-ACCOUNTS, DAYS = (10, 40) if IS_LONG else (3, 14)
+ACCOUNTS, DAYS = (8, 35) if IS_LONG else (3, 14)
 IN_THE_SHORT_FORM = {"is_backed_up", "forgets_history", "is_restored"}
 
 
@@ -34,7 +34,7 @@ def test_at_the_end_everything_agrees(tmp_path: Path) -> None:
 
 @in_the_long_form
 def test_it_does_so_on_postgres(tmp_path: Path) -> None:
-    assert pass_days(PostgresMachine(tmp_path, 21), 5, 21).wrong == []
+    assert pass_days(PostgresMachine(tmp_path, 14), 3, 14).wrong == []
 
 
 @in_the_long_form
