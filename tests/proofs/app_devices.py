@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from authors import TESTER
 
+from feedkeep.errors import NotAuthorized
 from feedkeep.model import Admitted, replace
 from feedkeep.rules.credentials import read_session, read_token
 from feedkeep.rules.episode_actions import SentAction
@@ -199,3 +200,35 @@ class Device:
         credential = read_session(self.session) or read_token(self.session)
         assert credential is not None
         return await self.service.authentication.admit(credential, "127.0.0.1")
+
+
+@dataclass
+class AppOfToday(Device):
+    """A device that logs in anew where its session is not known any more, or at each sync."""
+
+    logs_in_each_time: bool = False
+
+    async def sync(self, losses: float) -> None:
+        if self.logs_in_each_time:
+            self.session = await self.log_in()
+        await super().sync(losses)
+
+    async def start_anew(self) -> None:
+        """Send all that is here, as apps do after a new login."""
+        self.session = await self.log_in()
+        self.since = self.actions_since = 0
+        self.queued = dict.fromkeys(self.feeds, True)
+        await self.sync(losses=0)
+
+    async def _enter(self) -> Admitted:
+        try:
+            return await super()._enter()
+        except NotAuthorized:
+            self.session = await self.log_in()
+            return await super()._enter()
+
+    def _lose(self, url: str) -> None:
+        """Remove a feed as told, and keep what was played of it, to compare that, too."""
+        self.feeds.discard(url)
+        if self.kind == "upload":
+            self.queued[url] = False

@@ -17,12 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from app_devices import Device, Feeds
+from app_devices import AppOfToday, Feeds
 from forms import IS_FULL, IS_LONG, in_the_long_form
 
 from feedkeep import assembly
 from feedkeep.assembly import back_up, open_service, restore
-from feedkeep.errors import NotAuthorized
 from feedkeep.model import Account, Admitted, Entry, PageRequest, Subscription, View
 from feedkeep.rules import seconds
 from feedkeep.service import Service
@@ -50,38 +49,6 @@ class WallClock:
     def be_another_machines(self) -> None:
         if self._chance.random() < 0.5:
             self.us -= self._chance.randrange(12 * 3_600_000_000)
-
-
-@dataclass
-class AppOfToday(Device):
-    """A device that logs in anew where its session is not known any more, or at each sync."""
-
-    logs_in_each_time: bool = False
-
-    async def sync(self, losses: float) -> None:
-        if self.logs_in_each_time:
-            self.session = await self.log_in()
-        await super().sync(losses)
-
-    async def start_anew(self) -> None:
-        """Send all that is here, as apps do after a new login."""
-        self.session = await self.log_in()
-        self.since = self.actions_since = 0
-        self.queued = dict.fromkeys(self.feeds, True)
-        await self.sync(losses=0)
-
-    async def _enter(self) -> Admitted:
-        try:
-            return await super()._enter()
-        except NotAuthorized:
-            self.session = await self.log_in()
-            return await super()._enter()
-
-    def _lose(self, url: str) -> None:
-        """Remove a feed as told, and keep what was played of it, to compare that, too."""
-        self.feeds.discard(url)
-        if self.kind == "upload":
-            self.queued[url] = False
 
 
 async def begin_session(device: AppOfToday) -> str:

@@ -393,8 +393,9 @@ def test_while_another_process_writes_readers_go_on_and_writers_are_refused(path
     run(path, work)
 
 
+@pytest.mark.parametrize("guids", [[GUID], None], ids=["of one entry", "of the whole list"])
 def test_a_full_disk_refuses_writes_whole_and_takes_them_again_when_there_is_room(
-    path: Path,
+    path: Path, guids: list[Guid] | None
 ) -> None:
     async def work(store: SqliteStore) -> None:
         pages = store._runner._writer.pragma("page_count")
@@ -410,10 +411,10 @@ def test_a_full_disk_refuses_writes_whole_and_takes_them_again_when_there_is_roo
             return Decision(None, entries, [], stamp + 100, count(entries))
 
         with pytest.raises(StoreUnavailable, match="full"):
-            await store.entries.change(ALICE, [GUID], big)
+            await store.entries.change(ALICE, guids, big)
         assert (await store.entries.whole(ALICE)).entries == {}
         store._runner._writer.pragma("max_page_count", 1_000_000)
-        await store.entries.change(ALICE, [GUID], big)
+        await store.entries.change(ALICE, guids, big)
         assert len((await store.entries.whole(ALICE)).entries) == 100
 
     run(path, work)

@@ -219,12 +219,15 @@ class Runner:
         # committed with the other jobs of the batch, although its client is told of the refusal.
         self._writer.execute("SAVEPOINT work")
         try:
-            return await turn.through(work)
+            value = await turn.through(work)
         except FeedkeepError:
             self._writer.execute("ROLLBACK TO work")
-            raise
-        finally:
             self._writer.execute("RELEASE work")
+            raise
+        # After any other error the batch is rolled back. A full disk has done so by itself, and
+        # then there is no savepoint any more.
+        self._writer.execute("RELEASE work")
+        return value
 
     def _commit(self) -> None:
         try:

@@ -1,0 +1,324 @@
+"""The devices of a year: apps as in the proofs, and clients of the interface, over the socket."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from app_devices import AppOfToday, Feeds, ReplyLost
+from ledger import Ledger
+from reference import derive
+from service_process import Refused, ServiceProcess
+
+from feedkeep.model import Author, Entry, Pointer, Subscription
+from feedkeep.rules.episode_actions import SentAction
+
+LOSSES = 0.01
+KINDS = ["upload", "reply", "plus one", "clock"]
+
+
+class Door:
+    """How one person's devices reach the service, and tell the ledger what was carried out."""
+
+    def __init__(self, process: ServiceProcess, name: str, ledger: Ledger) -> None:
+        self.process = process
+        self.name = name
+        self.ledger = ledger
+        self.wrong: list[str] = []
+
+    async def ask(self, name: str, *arguments: Any) -> Any:
+        """Return an answer.
+
+        Raises:
+            ReplyLost: The service cannot be used now.
+            Refused: It refused.
+        """
+        try:
+            return await self.process.ask(name, *arguments)
+        except Refused as error:
+            if error.kind == "StoreUnavailable":
+                raise ReplyLost from error
+            raise
+
+    def agree(self, is_done: bool, should_be: bool, what: object) -> None:
+        """Note it if the service and the ledger do not agree on what can be done."""
+        if is_done != should_be:
+            self.wrong.append(f"{what}: done {is_done}, should be {should_be}")
+
+
+@dataclass(frozen=True)
+class Told:
+    """The reply to a poll, or to an upload, as the devices of the proofs read it."""
+
+    timestamp: int
+    add: Sequence[str] = ()
+    remove: Sequence[str] = ()
+    actions: Sequence[Any] = ()
+
+    @property
+    def changes(self) -> Told:
+        """What to add and to remove."""
+        return self
+
+    @property
+    async def pages(self) -> AsyncIterator[Sequence[Any]]:
+        """The actions."""
+        yield self.actions
+
+
+class AppDoor:
+    """What an app of the proofs sees as its service."""
+
+    def __init__(self, door: Door, device: Phone) -> None:
+        self._door = door
+        self._device = device
+
+    @property
+    def url_lists(self) -> AppDoor:
+        """The list."""
+        return self
+
+    @property
+    def episode_actions(self) -> AppDoor:
+        """What was played."""
+        return self
+
+    async def changes(self, _session: str, since: int, device: str) -> Told:
+        """Ask what changed."""
+        add, remove, timestamp = await self._ask("changes", since, device)
+        self._device.was_told_removals |= bool(remove)
+        return Told(timestamp, add, remove)
+
+    async def upload(
+        self, _session: str, added: Sequence[str], removed: Sequence[str], author: Author
+    ) -> Told:
+        """Upload changes; the ledger learns those that are the owner's wish."""
+        wished = [url for url in removed if url not in self._device.echoes]
+        timestamp, stamp = await self._ask("upload", added, removed, author.device)
+        ledger = self._door.ledger
+        left, doubtful = ledger.upload(added, wished, self._device.feeds)
+        # What an app removes that was told to remove feeds, and has sent nothing since, can be an
+        # echo (`Spellings.may_echo`): the service may leave the feed, and tell the app so.
+        if self._device.was_told_removals:
+            doubtful = left
+        self._device.was_told_removals = False
+        if doubtful:
+            entries, _ = await self._door.ask("look", self._door.name, [])
+            ledger.adopt(doubtful, entries)
+        ledger.remember(stamp)
+        return Told(timestamp)
+
+    async def since(self, _session: str, since: int) -> Told:
+        """Ask what was played."""
+        actions, timestamp = await self._ask("actions", since)
+        return Told(timestamp, actions=actions)
+
+    async def record(self, _session: str, sent: Sequence[SentAction]) -> Told:
+        """Upload what was played."""
+        timestamp = await self._ask("record", sent)
+        for action in sent:
+            assert action.position is not None
+            self._door.ledger.record(action.episode, action.device, action.position)
+        return Told(timestamp)
+
+    async def _ask(self, name: str, *arguments: Any) -> Any:
+        """Ask with the session; where that has ended, as apps do, with a new one."""
+        try:
+            return await self._door.ask(name, self._device.session, *arguments)
+        except Refused as error:
+            if error.kind != "NotAuthorized":
+                raise
+        self._device.session = await self._device.log_in()
+        return await self._door.ask(name, self._device.session, *arguments)
+
+
+@dataclass
+class Phone(AppOfToday):
+    """An app with its own habits.
+
+    Attributes:
+        echoes: What it was told to remove, and takes for its owner's wish.
+        was_told_removals: Whether it was told to remove feeds since it has last sent anything.
+        has_to_start_anew: Whether its owner was told to let it send all that it has.
+    """
+
+    echoes: set[str] = field(default_factory=set)
+    was_told_removals: bool = False
+    has_to_start_anew: bool = False
+
+    @classmethod
+    def new(cls, kind: str, name: str, door: Door, world: Feeds, chance: random.Random) -> Phone:
+        """Return an app that has nothing yet."""
+
+        async def log_in() -> str:
+            asked = "connect" if kind == "clock" else "begin_session"
+            text: str = await door.ask(asked, door.name, name)
+            return text
+
+        phone = cls(kind, name, None, log_in, world, chance)  # type: ignore[arg-type]
+        phone.service = AppDoor(door, phone)  # type: ignore[assignment]
+        return phone
+
+    async def meet(self, losses: float = LOSSES) -> None:
+        """Sync, or send all that is here if the owner was told to do so."""
+        try:
+            if self.has_to_start_anew:
+                await self.start_anew()
+                self.has_to_start_anew = False
+            else:
+                await self.sync(losses)
+        except ReplyLost:
+            return
+
+    def subscribe(self, url: str) -> None:
+        """Let the owner subscribe to a feed."""
+        self.echoes.discard(url)
+        self._take(url)
+
+    def unsubscribe(self, url: str) -> None:
+        """Let the owner remove a feed."""
+        self.echoes.discard(url)
+        self._remove(url)
+
+    def play(self, url: str, episode: str, position: int) -> None:
+        """Let the owner hear an episode up to a position."""
+        self.played[episode, self.name] = position
+        self.queued_actions.append(
+            SentAction(url, episode, self.name, "play", position, 0, position, position)
+        )
+
+    def shown(self, ledger: Ledger) -> list[str]:
+        """Return how its list differs from the account's."""
+        guids = set()
+        for url in self.feeds:
+            feed = ledger.leads(derive(url))
+            if feed is None:
+                return [f"{self.name} has {url}, which leads nowhere"]
+            guids.add(feed.guid)
+        right = ledger.subscribed()
+        return [f"{self.name} lacks {guid}" for guid in right - guids] + [
+            f"{self.name} has {guid}, which the account has not" for guid in guids - right
+        ]
+
+    async def _enter(self) -> Any:
+        return self.session
+
+    def _lose(self, url: str) -> None:
+        super()._lose(url)
+        if self.kind == "upload":
+            self.echoes.add(url)
+
+
+@dataclass
+class ListClient:
+    """A client of the interface, as docs/apps.md describes its loop."""
+
+    name: str
+    door: Door
+    token: str = ""
+    since: int = -1
+    entries: dict[str, Entry] = field(default_factory=dict)
+    queued: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
+    has_to_start_anew: bool = False
+
+    @property
+    def feeds(self) -> set[str]:
+        """The URLs of what is subscribed to."""
+        return {one.feed_url for one in self.entries.values() if _is_on(one)}
+
+    async def meet(self, losses: float = LOSSES) -> None:  # noqa: ARG002 - it asks once more
+        """Send what is queued, and take what changed."""
+        try:
+            await self._let_in()
+            if self.has_to_start_anew:
+                had = self.feeds
+                self.since, self.entries, self.queued = -1, {}, []
+                await self._take_changes()
+                for url in sorted(had - self.feeds):
+                    await self.add(url)
+                self.has_to_start_anew = False
+            while self.queued:
+                await self.queued[0]()
+                del self.queued[0]
+            await self._take_changes()
+        except ReplyLost:
+            return
+
+    def subscribe(self, url: str) -> None:
+        """Let the owner subscribe to a feed."""
+        self.queued.append(lambda: self.add(url))
+
+    def unsubscribe(self, url: str) -> None:
+        """Let the owner unsubscribe from a feed of the list here."""
+        guid = next(one.guid for one in self.entries.values() if _is_on(one, url))
+        self.queued.append(lambda: self.update(guid, on=False))
+
+    async def add(self, url: str) -> None:
+        """Subscribe to a feed now."""
+        await self._let_in()
+        guid, stamp = await self._ask("add", url)
+        self.door.agree(guid is not None, self.door.ledger.add(url, None), ("add", url))
+        self.door.ledger.remember(stamp)
+
+    async def update(
+        self, guid: str, url: str | None = None, new_guid: str | None = None, on: bool | None = None
+    ) -> None:
+        """Change a subscription now."""
+        await self._let_in()
+        stamp = None
+        try:
+            stamp = await self._ask("update", guid, url, new_guid, on)
+        except Refused as error:
+            if error.kind not in {"InvalidInput", "UnknownSubscription"}:
+                raise
+        should_be = self.door.ledger.update(guid, url, new_guid, on)
+        self.door.agree(stamp is not None, should_be, ("update", guid, url, new_guid, on))
+        if stamp is not None:
+            self.door.ledger.remember(stamp)
+
+    async def delete(self, guid: str) -> None:
+        """Delete a subscription now."""
+        await self._let_in()
+        stamp = None
+        try:
+            stamp = await self._ask("delete", guid)
+        except Refused as error:
+            if error.kind != "UnknownSubscription":
+                raise
+        self.door.agree(stamp is not None, self.door.ledger.delete(guid), ("delete", guid))
+        if stamp is not None:
+            self.door.ledger.remember(stamp)
+
+    def shown(self, ledger: Ledger) -> list[str]:
+        """Return how its list differs from the account's."""
+        has = {(one.guid, one.feed_url, one.is_subscribed) for one in self.entries.values()
+               if isinstance(one, Subscription)}  # fmt: skip
+        right = {(feed.guid, feed.url, feed.on) for feed in ledger.feeds}
+        return [f"{self.name} differs: {one}" for one in has ^ right]
+
+    async def _take_changes(self) -> None:
+        for entry in await self._ask("entries_since", self.since):
+            self.entries[entry.guid] = entry
+            self.since = max(self.since, entry.revision)
+
+    async def _let_in(self) -> None:
+        if not self.token:
+            self.token = await self.door.ask("create_token", self.door.name, self.name)
+
+    async def _ask(self, name: str, *arguments: Any) -> Any:
+        try:
+            return await self.door.ask(name, self.token, *arguments)
+        except Refused as error:
+            if error.kind != "NotAuthorized":
+                raise
+        self.token = ""
+        await self._let_in()
+        return await self.door.ask(name, self.token, *arguments)
+
+
+def _is_on(entry: Entry, url: str | None = None) -> bool:
+    if isinstance(entry, Pointer) or not entry.is_subscribed:
+        return False
+    return url is None or entry.feed_url == url
