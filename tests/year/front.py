@@ -286,14 +286,14 @@ class Front:
 
     async def damages(self) -> list[str]:
         """Return what `feedkeep check` finds."""
-        return [damage async for damage in self._service.damages()]
+        return [damage async for part in self._service.check() for damage in part.damages]
 
     async def measure(self) -> dict[str, float]:
         """Return how much this process and its database take, and hold."""
         entries = subscribed = 0
-        for account in await self._service.accounts.all():
-            entries += account.counts.entries
-            subscribed += account.counts.subscribed
+        async for page in self._service.accounts.by_id():
+            entries += sum(account.counts.entries for account in page)
+            subscribed += sum(account.counts.subscribed for account in page)
         former_states, after = 0, AccountId(0)
         totals, now = self._service.store.totals, self._clock()
         while counted := await totals.of_accounts(after, ACCOUNTS_AT_ONCE, now):
