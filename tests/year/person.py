@@ -67,6 +67,7 @@ class Person:
         self._days_between_syncs: dict[str, float] = {}
         self._episodes = self._named = 0
         self._wiped: set[Known] = set()
+        self._last_wipe_us = 0
 
     async def begin(self) -> list[Appointment]:
         """Create the account; return what happens first."""
@@ -198,7 +199,7 @@ class Person:
         if feed is not None:
             await self._page.update(feed.guid, on=False)
 
-    async def _wipe(self, _now_us: int) -> list[Appointment]:
+    async def _wipe(self, now_us: int) -> list[Appointment]:
         """A phone is reset, and uploads the removal of all that it had."""
         phones = [one for one in self._devices.values() if isinstance(one, Phone)]
         if not phones:
@@ -208,7 +209,10 @@ class Person:
         for url in sorted(phone.feeds):
             phone.unsubscribe(url)
         await phone.meet(losses=0)
-        self._wiped = {one for one in before if one[0] not in self.ledger.subscribed()}
+        gone = {one for one in before if one[0] not in self.ledger.subscribed()}
+        # Of two wipes, one click brings back one, and leaves what the other has removed.
+        is_another = now_us - self._last_wipe_us < 30 * DAY_US
+        self._wiped, self._last_wipe_us = set() if is_another else gone, now_us
         return [(self.chance.uniform(0.1, 5), "undo")] if self.chance.random() < 0.75 else []
 
     async def _undo(self, _now_us: int) -> None:
