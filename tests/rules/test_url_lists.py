@@ -297,6 +297,20 @@ def test_an_app_that_knows_a_feed_by_its_former_url_only_unsubscribes_with_it() 
     assert tablet.poll() == ([], [A, B])
 
 
+@pytest.mark.parametrize("is_told", [False, True])
+def test_an_app_that_began_after_a_move_adds_the_feed_by_its_present_url_and_unsubscribes_with_it(
+    is_told: bool,
+) -> None:
+    account = account_with(A)
+    move(account, A, B, is_told=is_told)
+    sync(account, [], [B])
+    app = App(account)
+    app.begin()
+    app.send([B], [])
+    app.send([], [B])
+    assert subscribed(account) == []
+
+
 def test_an_app_that_was_sent_the_present_url_and_removes_the_former_one_removes_a_duplicate() -> (
     None
 ):

@@ -112,7 +112,7 @@ def url_changes(
         if aliases:
             gone += [_guid_of(url) for url in removed]
             known += [_guid_of(url) for url in added]
-        if is_from_nothing and added:
+        if is_from_nothing:  # also of a feed that is not subscribed to, and may be one day
             gone += aliases  # what else it has of the feed, it uploads
     after = (UNKNOWN if is_from_nothing else app).with_gone(gone).with_known(known)
     return UrlChanges(list(add), [url for url in remove if url not in add], after)
