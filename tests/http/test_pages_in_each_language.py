@@ -194,6 +194,8 @@ TWINS = [Twin(FEED.guid, LINK, FEED.guid, "3", LINK, kept) for kept in (True, Fa
 PEOPLE: dict[str, Any] = {
     "people": [Person(ZOE, None), Person(BEN, NOW), Person(BEN, Stamp(NOW - DAY))],
     "has_more": True,
+    "is_part": True,
+    "beginning": "",
     "invitations": [(ZOE, Token(TokenId(1), b"", "", NOW, expires=NOW))],
     "registration": "invited",
     "now": NOW,
@@ -316,6 +318,8 @@ STATES: dict[str, list[dict[str, Any]]] = {
         PEOPLE | {"registration": "closed", "invitations": []},
         PEOPLE | {"health": Health("1.2.3", "1", 12_345_678, True, NOW, 1_234)},
         PEOPLE | {"health": Health("1.2.3", "1", 12_345_678, False, None, 1_234)},
+        PEOPLE | {"has_more": False, "is_part": False},
+        PEOPLE | {"people": [], "has_more": False, "beginning": "zo"},
     ],
     "web/person.html": [
         {"person": person, "is_fresh": False, "problems": {"action": TOO_LONG}}

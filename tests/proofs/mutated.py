@@ -30,7 +30,7 @@ from feedkeep.feeds.reading import FeedContent
 
 MOST_SECONDS = 2
 """On a machine that counts to `_COUNTED` in `_COUNTING_SECONDS`; others have as much longer."""
-_COUNTED, _COUNTING_SECONDS = 1_000_000, 0.02
+_COUNTED, _COUNTING_SECONDS = 1_000_000, 0.012
 MOST_BYTES = 64 * 1024 * 1024
 SECONDS_UNTIL_THE_END = 20  # of the processor, which no other load takes from it
 MOST_REPEATED_BYTES = 1_000_000

@@ -5,7 +5,7 @@ from typing import NoReturn
 from feedkeep.service.accounts import Accounts
 
 
-async def fail(_self: Accounts) -> NoReturn:
+async def fail(_self: Accounts, *_: object) -> NoReturn:
     raise ZeroDivisionError("x")
 
 
