@@ -54,9 +54,8 @@ class Person:
     def __init__(self, number: int, seed: int, process: ServiceProcess) -> None:
         self.name = f"person{number}"
         self.chance = random.Random(f"{seed} {number}")
-        self._looks = random.Random(
-            f"{seed} {number} looks"
-        )  # which change nothing of what is done
+        # Of its own, so that looking changes nothing of what is done.
+        self._looks = random.Random(f"{seed} {number} looks")
         self.ledger = Ledger()
         self.door = Door(process, self.name, self.ledger)
         self.wrong = self.door.wrong

@@ -24,12 +24,11 @@ from feedkeep.cli.common import (
 )
 from feedkeep.errors import FeedkeepError
 from feedkeep.model import AccountId
+from feedkeep.rules.credentials import MAX_ACCOUNT_ID
 from feedkeep.service import Service
 from feedkeep.settings import InvalidSettings, Settings, is_postgres, shown
 
 app = typer.Typer(no_args_is_help=True, help="Do what only some databases need.")
-
-MAX_ACCOUNT_ID = 2**63 - 1
 
 _AFTER_RESTORING = (
     "This machine takes it for {now:%Y-%m-%d %H:%M} UTC. If that is wrong, set its clock, and"
