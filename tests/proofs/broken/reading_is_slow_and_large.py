@@ -10,10 +10,10 @@ held_up: list[bytes] = []
 
 
 def read(document: bytes, content_type: str, url: str) -> FeedContent:
-    """Take more than two seconds of the processor for one, and 80 MB for some."""
+    """Take longer than the slowest machine may for one, and 80 MB for some."""
     if len(document) % 50 == 7 and not held_up:
         held_up.append(document)
-        until = time.process_time() + 2.2
+        until = time.process_time() + 7
         while time.process_time() < until:
             pass
     if len(document) % 50 == 8:
