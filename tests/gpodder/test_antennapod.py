@@ -240,21 +240,23 @@ def test_an_action_that_a_phone_sent_does_not_come_back_to_it(
     assert [action["position"] for action in told] == [7]
 
 
-def test_an_action_that_a_session_sent_after_others_did_does_not_come_back_to_it(
+def test_an_action_that_a_session_sent_comes_back_only_after_an_older_one_of_its_episode(
     phone: AntennaPod, tablet: AntennaPod
 ) -> None:
-    when = "2026-01-01T00:00:00"
-    tablet.actions = [play(A, EPISODE, 5, timestamp=when, device="tablet_1")]
+    """Told of the older one alone, the phone would go back to it."""
+    other = f"{EPISODE}?other"
+    tablet.actions = [play(A, EPISODE, 5, device="tablet_1")]
     tablet.sync()
     phone.log_in()
     since = phone.ask("GET", phone.person.episodes, since=0)["timestamp"]
-    tablet.actions = [play(A, EPISODE, 7, timestamp=when, device="tablet_1")]
+    tablet.actions = [play(A, EPISODE, 7, device="tablet_1")]
     tablet.sync()
-    phone.send(phone.person.episodes, [play(A, EPISODE, 9, timestamp=when, device="phone_1")])
+    played = [play(A, EPISODE, 9, device="phone_1"), play(A, other, 3, device="phone_1")]
+    phone.send(phone.person.episodes, played)
     told = phone.ask("GET", phone.person.episodes, since=since)["actions"]
-    assert [action["position"] for action in told] == [7]
+    assert [action["position"] for action in told] == [7, 9]
     everything = phone.ask("GET", phone.person.episodes, since=0)["actions"]
-    assert sorted(action["position"] for action in everything) == [7, 9]
+    assert sorted(action["position"] for action in everything) == [3, 7, 9]
 
 
 def test_what_a_phone_sent_does_not_come_back_to_it(phone: AntennaPod) -> None:

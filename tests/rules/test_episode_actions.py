@@ -2,13 +2,24 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedkeep.model import ActionSnapshot, EpisodeAction, Stamp, replace
+from feedkeep.model import (
+    ActionSnapshot,
+    EpisodeAction,
+    OwnUpload,
+    Second,
+    Stamp,
+    SyncProgress,
+    replace,
+)
+from feedkeep.rules import episode_actions
 from feedkeep.rules.episode_actions import (
     RefusedUrl,
     SentAction,
+    WithoutOwn,
     among,
     in_order,
     judge,
@@ -148,6 +159,30 @@ def test_only_the_actions_of_some_revisions_are_chosen() -> None:
     actions = [replace(action(), revision=number) for number in (1, 2, 5, 9)]
     assert among(actions, [0, 2, 3, 9]) == [actions[1], actions[3]]
     assert among(actions, []) == []
+
+
+def by_stamps(*played: tuple[int, str]) -> list[EpisodeAction]:
+    return [replace(action(episode=episode), revision=Stamp(at)) for at, episode in played]
+
+
+def test_what_an_app_sent_is_sent_back_only_after_another_action_of_its_episode() -> None:
+    one, two, three = (f"https://a.example/{number}.mp3" for number in (1, 2, 3))
+    own = OwnUpload("", Second(0), Stamp(10), Stamp(20))
+    without_own = WithoutOwn(SyncProgress(is_alone=True, own_uploads=[own]), Second(1))
+    first = by_stamps((5, one), (11, one), (12, two))
+    assert without_own(first) == first[:2], "the older one would be the last that it hears of"
+    then = by_stamps((13, one), (14, three), (21, two))
+    assert without_own(then) == [then[0], then[2]], "also on a later page"
+
+
+def test_an_app_is_sent_its_own_actions_where_there_are_too_many_to_compare(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(episode_actions, "MAX_SENT_EPISODES", 1)
+    own = OwnUpload("", Second(0), Stamp(10), Stamp(20))
+    without_own = WithoutOwn(SyncProgress(is_alone=True, own_uploads=[own]), Second(1))
+    listed = by_stamps((5, "https://a.example/1.mp3"), (11, "https://a.example/2.mp3"))
+    assert without_own(listed) == listed
 
 
 def test_actions_have_the_present_url_of_their_podcast() -> None:

@@ -248,6 +248,47 @@ def test_a_merge_that_is_taken_back_gives_two_feeds_with_all_that_led_to_each() 
     assert known.entries[G1] == replace(known.entries[G1], new_guid=G2)
 
 
+@pytest.mark.parametrize("own", [guid(A), G1], ids=["derived guid", "guid of its own"])
+def test_an_app_that_has_both_of_two_feeds_that_become_one_again_may_clear_one_away(
+    own: Guid,
+) -> None:
+    known = Account()
+    known.add((A, own))
+    known.move(own, B)
+    moment = known.last_stamp
+    undo(known)
+    known.add((B, None))
+    restore(known, moment)
+    assert subscribed(known) == {B}
+    remove(known, A, UNKNOWN)  # of feeds that never moved, nothing is remembered
+    assert subscribed(known) == {B}
+    entries = dict(known.entries)
+    restore(known, moment)
+    assert known.entries == entries, "what is known of the two is not forgotten"
+
+
+def test_each_url_that_apps_may_have_beside_another_is_known_as_one() -> None:
+    known = account(A)
+    known.move(guid(A), B)
+    moment = known.last_stamp
+    undo(known)
+    known.add((B, None))
+    known.move(guid(B), C)
+    snapshot = known.snapshot_with_history()
+    known.keep(history.restore(snapshot, moment, keeps_added=True, held={guid(C)}))
+    assert known.subscription(guid(A)).alias == Alias(A, moved_away=False, was_own=True)
+    assert known.pointer(guid(C)).alias == Alias(C, moved_away=False, was_own=True)
+
+
+def test_a_former_url_is_none_of_a_merge_once_the_merge_is_taken_back() -> None:
+    known = account(A, C)
+    known.move(guid(A), B)
+    former = known.subscription(guid(A)).alias
+    known.update(guid(C), Update(new_guid=guid(A)))
+    undo(known)
+    assert known.subscription(guid(A)).alias == former == Alias(A, moved_away=True)
+
+
 def test_a_restored_list_is_the_one_of_that_moment_with_or_without_what_was_added_since() -> None:
     for keeps_added in (True, False):
         known = account(A, B)
@@ -342,6 +383,10 @@ def test_apps_are_told_nothing_when_a_move_that_they_were_not_told_of_is_taken_b
     first = Stamp(known.last_stamp + 1)
     undo(known)
     assert polled(known, first) == ([], [])
+
+
+def remove(known: Account, url: str, app: Spellings) -> None:
+    known.keep(url_lists.upload(known.snapshot(), [], [parse_feed_url(url)], app))
 
 
 def told(done: BroughtBack) -> tuple[Stamp | None, int, int]:

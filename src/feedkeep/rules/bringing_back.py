@@ -89,6 +89,8 @@ class _Work:
         taken: Subscriptions of which a guid comes to lead elsewhere. A device may have been told
             that one guid leads to the next, so it is told anew of all that lead there.
         merged: Present subscriptions with a former URL that was a feed of its own.
+        beside: The derived guids of URLs that apps may have beside another URL of the feed that
+            they come to lead to.
     """
 
     def __init__(
@@ -112,6 +114,7 @@ class _Work:
             if entry is not None and self._target(guid) != led_to(entry)
         }
         self.merged = {led_to(e) for e in self.now.values() if e and e.alias and e.alias.was_own}
+        self.beside = self._beside(present)
         self.stamped: set[Guid] = set()
 
     def _heir(self, feed: Subscription, renamed: Mapping[Guid, Guid]) -> Guid | None:
@@ -144,6 +147,28 @@ class _Work:
             if goes_on:
                 sources[goes_on[0]] = feed
         return sources
+
+    def _beside(self, present: Mapping[Guid, Subscription]) -> set[Guid]:
+        # Feeds that become one again are merged. An app that has two of them may remove one as a
+        # double, and has not unsubscribed.
+        goes_on_as = self.heirs | {feed.guid: guid for guid, feed in self.sources.items()}
+        become: defaultdict[Guid, set[Guid]] = defaultdict(set)
+        for guid, feed in present.items():
+            become[goes_on_as.get(guid, guid)].add(_derived(feed.feed_url))
+        beside = {url for urls in become.values() if len(urls) > 1 for url in urls}
+        # What was merged before, and is not taken apart, stays so.
+        for guid, entry in self.now.items():
+            if entry and entry.alias and entry.alias.was_own:
+                feed_guid = led_to(entry)
+                if self._target(guid) == goes_on_as.get(feed_guid, feed_guid):
+                    beside.add(guid)
+        return beside
+
+    def _marked(self, guid: Guid, alias: Alias | None) -> Alias | None:
+        """Return the alias that a guid had, marked if apps may have its URL beside another."""
+        if alias is None or alias.was_own or guid not in self.beside:
+            return alias
+        return replace(alias, moved_away=False, was_own=True)
 
     def _target(self, guid: Guid) -> Guid | None:
         """Return where a guid leads in the end; None if it is forgotten."""
@@ -179,7 +204,8 @@ class _Work:
         if isinstance(then, Pointer):
             if then.guid_changed is not None and stamp is None:
                 stamp, is_announced = then.guid_changed, True
-            return Pointer(guid, target, stamp if is_announced else None, then.alias)
+            alias = self._marked(guid, then.alias)
+            return Pointer(guid, target, stamp if is_announced else None, alias)
         assert now is not None, "a guid that has no target now and had none then"
         alias = now.alias or self._alias_of(guid, led_to(now), target)
         is_kept = is_announced or is_needed or (self.keeps_added and now.alias is not None)
@@ -192,7 +218,8 @@ class _Work:
         after = self.back.get(target) or feed
         if _derived(feed.feed_url) != guid or _derived(after.feed_url) == guid:
             return None
-        return Alias(feed.feed_url, moved_away=False, was_own=source in self.merged)
+        was_own = source in self.merged or guid in self.beside
+        return Alias(feed.feed_url, moved_away=False, was_own=was_own)
 
     def _lead(self, guid: Guid, pointer: Pointer | None) -> None:
         now = self.now[guid]
@@ -219,9 +246,10 @@ class _Work:
 
     def _put_back(self, guid: Guid, was: Subscription) -> None:
         now, source = self.now[guid], self.sources.get(guid)
-        wanted = was
+        alias = self._marked(guid, was.alias)
+        wanted = replace(was, alias=alias)
         if source is not None:
-            wanted = _at(replace(source, guid=guid, alias=was.alias), was.feed_url)
+            wanted = _at(replace(source, guid=guid, alias=alias), was.feed_url)
         wanted = replace(wanted, is_subscribed=was.is_subscribed, deleted=was.deleted)
         if is_same_state(now, wanted) and guid not in self.stamped:
             return

@@ -29,6 +29,9 @@ KINDS = {"download", "play", "delete", "new", "flattr"}
 
 MAX_EPISODE_CHARACTERS = 8_192
 
+MAX_SENT_EPISODES = 50_000
+"""The maximum number of episodes remembered while a reply is sent: 5 MB. Beyond it, all is sent."""
+
 _MAX_GUID_CHARACTERS = 1_024
 _NO_TIME = -1  # the `done` of an action that was sent without a time
 _MAX_NUMBER = 2**53 - 1
@@ -151,14 +154,33 @@ def among(actions: Iterable[EpisodeAction], revisions: Sequence[Stamp]) -> list[
     return [action for action in actions if is_among(action.revision)]
 
 
-def without_own(
-    listed: Iterable[EpisodeAction], progress: SyncProgress, since: Second
-) -> list[EpisodeAction]:
-    """Return actions without those that an app itself has sent, and nobody has changed since.
+class WithoutOwn:
+    """Leaves out of a reply what the app itself has sent, and nobody has changed since.
 
-    AntennaPod takes every action that it is sent for newer than what was played since.
+    AntennaPod takes every action that it is sent for newer than what was played since. For the
+    same reason, the app's own action is sent where another of its episode was sent before it: else
+    the older one would be the last that the app hears of.
     """
-    return [action for action in listed if not is_own(progress, "", since, action.revision)]
+
+    def __init__(self, progress: SyncProgress, since: Second) -> None:
+        self._progress = progress
+        self._since = since
+        self._last_own = max((own.ended for own in progress.own_uploads), default=Stamp(0))
+        self._sent: set[int] = set()  # hashes: a URL can be 8 KB
+
+    def __call__(self, listed: Iterable[EpisodeAction]) -> list[EpisodeAction]:
+        """Return the actions of the next page that are to be sent; pages come in their order."""
+        return [action for action in listed if self._is_sent(action)]
+
+    def _is_sent(self, action: EpisodeAction) -> bool:
+        if action.revision > self._last_own:
+            return True
+        episode = hash(action.episode)
+        if not is_own(self._progress, "", self._since, action.revision):
+            if len(self._sent) < MAX_SENT_EPISODES:
+                self._sent.add(episode)
+            return True
+        return episode in self._sent or len(self._sent) == MAX_SENT_EPISODES
 
 
 def spelled(actions: Iterable[EpisodeAction], feed_urls: Mapping[Guid, str]) -> list[EpisodeAction]:

@@ -62,11 +62,9 @@ class EpisodeActions:
         first = seconds.first_second(since, second, progress)
         stamp = seconds.first_stamp(first)
         wanted = ActionRequest(stamp, _podcast_guid(podcast), LISTED_AT_ONCE, clock)
-        not_own = partial(episode_actions.without_own, progress=progress, since=since)
         is_everything = first <= seconds.EVERYTHING
-        listed = ActionPages(
-            self._store, admitted.account.id, wanted, list if is_everything else not_own
-        )
+        choose = list if is_everything else episode_actions.WithoutOwn(progress, since)
+        listed = ActionPages(self._store, admitted.account.id, wanted, choose)
         if first < second:
             await listed.begin(only_last=only_last)
         if not podcast:  # otherwise it was not sent all changes
