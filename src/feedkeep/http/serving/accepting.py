@@ -11,6 +11,7 @@ import contextlib
 import socket
 import ssl
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from heapq import nsmallest
 
 import structlog
@@ -36,6 +37,27 @@ _OWES_FOR_LONG, _IDLE, _OWES = range(3)
 _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
+@dataclass(eq=False, slots=True)
+class _Newcomer:
+    """A connection that no protocol knows yet, or that is in its TLS handshake.
+
+    Attributes:
+        since: When it was accepted, in the event loop's time.
+    """
+
+    connection: socket.socket
+    since: float
+    is_cut: bool = False
+
+    def cut(self) -> None:
+        """End the connection; whoever lets it in finds it ended."""
+        # A task that is cancelled just after the protocol was told of its connection would leave
+        # it there for ever: uvloop closes the transport, and does not tell the protocol.
+        self.is_cut = True
+        with contextlib.suppress(OSError):  # it has ended already
+            self.connection.shutdown(socket.SHUT_RDWR)
+
+
 class Doorway:
     """Accepts the connections of a listening socket, until it is closed.
 
@@ -58,7 +80,7 @@ class Doorway:
         self._connections = connections
         self._tls = tls
         self._max_connections = max_connections
-        self._entering: dict[asyncio.Task[None], float] = {}
+        self._entering: dict[asyncio.Task[None], _Newcomer] = {}
         self._loop = asyncio.get_running_loop()
 
     def open(self) -> None:
@@ -74,8 +96,8 @@ class Doorway:
         await asyncio.sleep(LINGER_SECONDS)
         for _ in range(2):  # on a busy machine too, what arrived during the pause is read
             await asyncio.sleep(0)
-        for task in self._entering:
-            task.cancel()
+        for newcomer in self._entering.values():
+            newcomer.cut()
 
     def _take(self, max_taken: int) -> None:
         """Accept connections while there are any, but not more than `max_taken`."""
@@ -95,15 +117,19 @@ class Doorway:
 
     def _enter(self, connection: socket.socket) -> None:
         connection.setblocking(False)
-        task = self._loop.create_task(self._let_in(connection))
-        self._entering[task] = self._loop.time()
+        newcomer = _Newcomer(connection, self._loop.time())
+        task = self._loop.create_task(self._let_in(newcomer))
+        self._entering[task] = newcomer
         task.add_done_callback(lambda task: self._entering.pop(task, None))
 
-    async def _let_in(self, connection: socket.socket) -> None:
+    async def _let_in(self, newcomer: _Newcomer) -> None:
+        if newcomer.is_cut:
+            newcomer.connection.close()
+            return
         seconds = in_flight.PATIENCE_SECONDS if self._tls else None
         with contextlib.suppress(OSError):  # it does not speak TLS, took too long, or has left
             await self._loop.connect_accepted_socket(
-                self._protocol, connection, ssl=self._tls, ssl_handshake_timeout=seconds
+                self._protocol, newcomer.connection, ssl=self._tls, ssl_handshake_timeout=seconds
             )
 
     def _pause(self, error: OSError) -> None:
@@ -122,8 +148,7 @@ class Doorway:
         victims = nsmallest(count, self._ranked(now), key=lambda pair: pair[0])
         for _, victim in victims:
             if isinstance(victim, asyncio.Task):
-                victim.cancel()
-                del self._entering[victim]
+                self._entering.pop(victim).cut()
             else:
                 reset(victim.transport)
                 self._connections.discard(victim)
@@ -132,8 +157,8 @@ class Doorway:
     def _ranked(
         self, now: float
     ) -> Iterator[tuple[tuple[int, float], asyncio.Task[None] | Protocol]]:
-        for task, since in self._entering.items():
-            yield _rank(since, now), task
+        for task, newcomer in self._entering.items():
+            yield _rank(newcomer.since, now), task
         for connection in self._connections:
             if connection.waiting_since is not None:
                 yield _rank(connection.waiting_since, now), connection

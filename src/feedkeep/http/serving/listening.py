@@ -136,7 +136,7 @@ def listen_for_metrics(settings: Settings, processes: int) -> list[socket.socket
             with _telling(settings.metrics_host, port):
                 family, address = _resolved(settings.metrics_host, port)
                 listener = opened.enter_context(_bound(family, address, is_shared=False))
-                listener.listen(METRICS_CONNECTIONS)
+                listener.listen(BACKLOG)
                 listeners.append(listener)
         opened.pop_all()  # they stay open, since all could be
     return listeners
