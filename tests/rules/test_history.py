@@ -274,10 +274,25 @@ def test_each_url_that_apps_may_have_beside_another_is_known_as_one() -> None:
     undo(known)
     known.add((B, None))
     known.move(guid(B), C)
+    known.move(guid(B), URLS[0])
     snapshot = known.snapshot_with_history()
-    known.keep(history.restore(snapshot, moment, keeps_added=True, held={guid(C)}))
+    known.keep(history.restore(snapshot, moment, keeps_added=True, held={guid(URLS[0])}))
     assert known.subscription(guid(A)).alias == Alias(A, moved_away=False, was_own=True)
-    assert known.pointer(guid(C)).alias == Alias(C, moved_away=False, was_own=True)
+    for url in (C, URLS[0]):
+        assert known.pointer(guid(url)).alias == Alias(url, moved_away=False, was_own=True)
+
+
+def test_a_url_that_apps_are_told_to_give_up_is_known_as_one_that_they_may_have_beside() -> None:
+    known = account(A)
+    known.move(guid(A), B)
+    moment = known.last_stamp
+    undo(known)
+    known.add((B, None))
+    known.keep(url_lists.move(known.snapshot(), parse_feed_url(B), parse_feed_url(C), is_told=True))
+    restore(known, moment)
+    feed = known.subscription(guid(A))
+    given_up = Alias(A, moved_away=False, was_own=True, retired=feed.status_changed)
+    assert (feed.feed_url, feed.alias) == (B, given_up)
 
 
 def test_a_former_url_is_none_of_a_merge_once_the_merge_is_taken_back() -> None:

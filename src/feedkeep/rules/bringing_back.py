@@ -6,7 +6,7 @@ device learns of it. A guid that devices were told of never vanishes: it leads t
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from feedkeep.entry_index import EntryIndex, led_to
@@ -152,16 +152,19 @@ class _Work:
         # Feeds that become one again are merged. An app that has two of them may remove one as a
         # double, and has not unsubscribed.
         goes_on_as = self.heirs | {feed.guid: guid for guid, feed in self.sources.items()}
-        become: defaultdict[Guid, set[Guid]] = defaultdict(set)
-        for guid, feed in present.items():
-            become[goes_on_as.get(guid, guid)].add(_derived(feed.feed_url))
-        beside = {url for urls in become.values() if len(urls) > 1 for url in urls}
-        # What was merged before, and is not taken apart, stays so.
+        become = Counter(goes_on_as.get(guid, guid) for guid in present)
+        beside = set()
         for guid, entry in self.now.items():
-            if entry and entry.alias and entry.alias.was_own:
-                feed_guid = led_to(entry)
-                if self._target(guid) == goes_on_as.get(feed_guid, feed_guid):
-                    beside.add(guid)
+            if entry is None:
+                continue
+            target = goes_on_as.get(led_to(entry), led_to(entry))
+            is_merged = become[target] > 1
+            if is_merged and isinstance(entry, Subscription):
+                beside.add(_derived(entry.feed_url))
+            # What was merged before, and is not taken apart, stays so.
+            was_merged = entry.alias and entry.alias.was_own and self._target(guid) == target
+            if entry.alias and (is_merged or was_merged):
+                beside.add(guid)
         return beside
 
     def _marked(self, guid: Guid, alias: Alias | None) -> Alias | None:
@@ -207,7 +210,7 @@ class _Work:
             alias = self._marked(guid, then.alias)
             return Pointer(guid, target, stamp if is_announced else None, alias)
         assert now is not None, "a guid that has no target now and had none then"
-        alias = now.alias or self._alias_of(guid, led_to(now), target)
+        alias = self._marked(guid, now.alias) or self._alias_of(guid, led_to(now), target)
         is_kept = is_announced or is_needed or (self.keeps_added and now.alias is not None)
         return Pointer(guid, target, stamp, alias) if is_kept else None
 
@@ -218,7 +221,11 @@ class _Work:
         after = self.back.get(target) or feed
         if _derived(feed.feed_url) != guid or _derived(after.feed_url) == guid:
             return None
-        was_own = source in self.merged or guid in self.beside
+        return self._new_alias(feed)
+
+    def _new_alias(self, feed: Subscription) -> Alias:
+        """Return the present URL of a feed as one that it no longer has."""
+        was_own = feed.guid in self.merged or _derived(feed.feed_url) in self.beside
         return Alias(feed.feed_url, moved_away=False, was_own=was_own)
 
     def _lead(self, guid: Guid, pointer: Pointer | None) -> None:
@@ -277,10 +284,9 @@ class _Work:
         """Let apps be told to remove the URL that a feed had, and all that came since."""
         given_up = _derived(source.feed_url)
         then = self.then.get(given_up)
-        alias = then.alias if then else None
+        alias = self._marked(given_up, then.alias if then else None)
         if alias is None:
-            was_own = source.guid in self.merged
-            alias = Alias(source.feed_url, moved_away=False, was_own=was_own)
+            alias = self._new_alias(source)
         self.draft.lead(given_up, feed, alias)
         besides = {guid for guid, entry in self.then.items() if entry and entry.alias}
         # Apps may have it by one that came before the last one.
