@@ -20,7 +20,7 @@ from postgres_server import drop_database, execute, new_database, with_connectio
 from test_fuzz import PASSWORD, is_whole, requests, requests_of_pages
 
 from feedkeep.store.migrate import migrations
-from feedkeep.store.postgres.connections import LOCK_SECONDS
+from feedkeep.store.postgres.connections import LOCK_SECONDS, STATEMENT_SECONDS
 
 CLIENTS = 4
 ROUNDS = 3 if IS_LONG else 1
@@ -192,8 +192,8 @@ def test_the_proof_notices_a_change_of_the_schema_that_waits_as_long_as_it_takes
     older: FeedkeepProcess, newer: FeedkeepProcess, database: str
 ) -> None:
     newer.run_first("a_newer_version", "steps_wait_for_their_tables")
-    # On a busy machine, seconds can pass until a client comes to a request that needs the table.
-    upgrade = partial(migrate_while_somebody_reads, newer, database, LOCK_SECONDS + 10)
+    # All clients may wait for a read then, which takes as long as any statement may.
+    upgrade = partial(migrate_while_somebody_reads, newer, database, STATEMENT_SECONDS + 6)
     assert during([Everything(older)], upgrade) != []
 
 
