@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedkeep.rules.guessing import KEPT_SECONDS, WINDOW_SECONDS, wait_seconds
+from feedkeep.rules.guessing import KEPT_SECONDS, WINDOW_SECONDS, wait_seconds, with_attempt
 
 NOW = 10_000.0
 LIMIT = 3
@@ -73,18 +74,24 @@ class Crowd:
     """Processes that let an attacker through by the rule, and tell each other now and then."""
 
     def __init__(self, count: int) -> None:
-        self.own: list[list[float]] = [[] for _ in range(count)]
-        self.known: list[list[list[float]]] = [[] for _ in range(count)]
+        self.own: list[Sequence[float]] = [[] for _ in range(count)]
+        self.known: list[list[Sequence[float]]] = [[] for _ in range(count)]
 
     def exchange(self) -> None:
         for number in range(len(self.own)):
-            self.known[number] = [list(some) for i, some in enumerate(self.own) if i != number]
+            self.known[number] = [own for i, own in enumerate(self.own) if i != number]
 
     def tries(self, process: int, now: float) -> bool:
-        is_let = wait_seconds([self.own[process], *self.known[process]], LIMIT, now) == 0
+        own, others = self.own[process], self.known[process]
+        is_let = wait_seconds([own, *others], LIMIT, now) == 0
         if is_let:
-            self.own[process] = [*self.own[process], now][-LIMIT:]
+            self.own[process] = with_attempt(own, others, LIMIT, now)
         return is_let
+
+    def let_up_to(self, count: int, now: float) -> int:
+        """Try until so many were let through, or nobody lets any through; return the number."""
+        processes = [process for process in range(len(self.own)) for _ in range(LIMIT)]
+        return sum(self.tries(process, now) for process in processes[:count])
 
 
 steps = st.lists(
@@ -122,10 +129,22 @@ def test_four_processes_let_as_many_through_as_one_and_once_what_they_did_not_kn
         assert let <= LIMIT * (now // WINDOW_SECONDS + 1) + 3 * LIMIT
 
 
-def test_an_attacker_who_comes_back_as_soon_as_possible_gets_no_more_than_from_one() -> None:
-    crowd, let, now = Crowd(4), 0, 0.0
+@pytest.mark.parametrize("processes", [1, 2, 4])
+@pytest.mark.parametrize("fewer", [0, 1, 2])
+def test_an_attacker_who_comes_back_as_soon_as_possible_gets_no_more_than_from_one(
+    processes: int, fewer: int
+) -> None:
+    """One who leaves out the last one or two of all is let through again sooner."""
+    crowd, let, now = Crowd(processes), 0, 0.0
     while now < 24 * 3_600:
         crowd.exchange()
-        let += sum(crowd.tries(process, now) for process in range(4) for _ in range(2 * LIMIT))
+        let += crowd.let_up_to(processes * LIMIT - fewer, now)
         now += 10
-    assert let <= LIMIT * (now // WINDOW_SECONDS + 1) + 3 * LIMIT
+    assert let <= LIMIT * (now // WINDOW_SECONDS + 1) + (processes - 1) * LIMIT
+
+
+def test_counted_attempts_are_the_last_ones_dated_to_when_they_would_have_been_allowed() -> None:
+    others = [[0.0, 0.0, 0.0]]
+    assert with_attempt([0.0], others, 3, 10.0) == [WINDOW_SECONDS, WINDOW_SECONDS]
+    assert with_attempt([1.0, 2.0, 3.0], [], 3, NOW) == [NOW]
+    assert with_attempt([1.0, 2.0, 3.0], [], 3, 400.0) == [2.0, 3.0, 400.0]

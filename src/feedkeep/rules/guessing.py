@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 WINDOW_SECONDS = 300
 """How long an attempt counts; up to a limit of them may be made within that time."""
@@ -25,6 +25,28 @@ def wait_seconds(counted: Iterable[Iterable[float]], limit: int, now_seconds: fl
     if len(times) < limit:
         return 0
     forgotten_seconds = times[-limit] + KEPT_SECONDS
+    _date_to_when_allowed(times, limit)
+    return max(0.0, min(times[-limit] + WINDOW_SECONDS, forgotten_seconds) - now_seconds)
+
+
+def with_attempt(
+    own: Sequence[float], others: Iterable[Iterable[float]], limit: int, now_seconds: float
+) -> Sequence[float]:
+    """Return what a process counts of its own after a further attempt: its last ones, in order.
+
+    No more than `limit` are kept of each process. So that nobody gets again what was dropped, those
+    that are kept are dated to when they would have been allowed, if all of others came first.
+    """
+    since = now_seconds - KEPT_SECONDS
+    known = [(at, False) for some in others for at in some if at > since]
+    known += [(at, True) for at in own if at > since]
+    known.sort()
+    known.append((now_seconds, True))
+    times = [at for at, _ in known]
+    _date_to_when_allowed(times, limit)
+    return [at for at, (_, is_own) in zip(times, known, strict=True) if is_own][-limit:]
+
+
+def _date_to_when_allowed(times: list[float], limit: int) -> None:
     for place in range(limit, len(times)):
         times[place] = max(times[place], times[place - limit] + WINDOW_SECONDS)
-    return max(0.0, min(times[-limit] + WINDOW_SECONDS, forgotten_seconds) - now_seconds)

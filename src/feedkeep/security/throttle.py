@@ -14,7 +14,7 @@ from itertools import islice
 from weakref import WeakSet
 
 from feedkeep.errors import TooManyAttempts
-from feedkeep.rules.guessing import KEPT_SECONDS, WINDOW_SECONDS, wait_seconds
+from feedkeep.rules.guessing import KEPT_SECONDS, WINDOW_SECONDS, wait_seconds, with_attempt
 
 # Against one machine that guesses one password, one that tries many accounts, and many machines
 # that guess the password of one account.
@@ -86,7 +86,8 @@ class Throttle:
             self._tell(key for key, _ in attempt.keys)
             return
         for key, _ in attempt.keys:
-            # The attempt may be forgotten by now, if many others came while it was checked.
+            # If many others came while it was checked, it may be forgotten by now, or dated later.
+            # Then it goes on counting: better one too many than one of a guesser's too few.
             times = self._attempts.get(key)
             if times is not None and attempt.at_seconds in times:
                 times.remove(attempt.at_seconds)
@@ -142,9 +143,9 @@ class Throttle:
         if max(waits) > 0:
             raise TooManyAttempts(math.ceil(max(waits)))
         for key, limit in keys:
-            times = self._attempts.setdefault(key, array("d"))
-            times.append(now_seconds)
-            del times[:-limit]  # only the last ones decide
+            own, others = self._attempts.get(key, _NONE), self._others.get(key, {})
+            times = with_attempt(own, others.values(), limit, now_seconds)
+            self._attempts[key] = array("d", times)
             self._attempts.move_to_end(key)
         while len(self._attempts) > MAX_KEYS:
             self._forget(next(iter(self._attempts)))
