@@ -276,14 +276,25 @@ def test_nothing_is_looked_at_if_that_is_off(open_store: Callable) -> None:
     run(open_store, work)
 
 
-def test_what_waits_at_the_end_can_be_leased_by_others_at_once(open_store: Callable) -> None:
+def test_whenever_it_ends_what_is_leased_can_be_leased_by_others_at_once(
+    open_store: Callable,
+) -> None:
     async def work(world: World) -> None:
-        await world.subscribe(*urls(5, host="one.example"))
+        feeds = world.store.feeds
+        known = {parse_feed_url(url).guid: url for url in urls(5, host="one.example")}
+        await feeds.want(known, world.clock())
         world.looks.gate.clear()
-        async with world.keeper():
-            await world.looks.until_looked_at(1)
-        others = await world.store.feeds.lease(world.clock(), Stamp(world.clock.at + LEASE_US), 9)
-        assert len(others) == 5
+        for turns in range(60):
+            before = len(world.looks.looked)
+            async with world.keeper():
+                for _ in range(turns):
+                    await asyncio.sleep(0)
+                if turns % 10 == 9:
+                    await world.looks.until_looked_at(before + 1)
+            until = Stamp(world.clock.at + LEASE_US)
+            others = await feeds.lease(world.clock(), until, 9)
+            assert {feed.guid for feed in others} == known.keys(), turns
+            await feeds.give_back(list(known), until)
 
     run(open_store, work)
 

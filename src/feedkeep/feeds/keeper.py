@@ -10,7 +10,7 @@ import contextlib
 import secrets
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, Protocol, Self
 from urllib.parse import urlsplit
 
@@ -18,7 +18,7 @@ import structlog
 
 from feedkeep.errors import StoreUnavailable
 from feedkeep.feeds.rounds import Rounds
-from feedkeep.model import Feed, Fetch, Looked, Now, Stamp, replace
+from feedkeep.model import Feed, Fetch, Guid, Looked, Now, Stamp, replace
 from feedkeep.recorder import Recorder
 from feedkeep.rules.clock import later
 from feedkeep.rules.feed_schedule import MINUTE_US, SECOND_US, WEEK_US, after_look
@@ -79,6 +79,8 @@ class Keeper:
         self._slots = asyncio.Semaphore(at_once)
         self._pace = asyncio.Lock()
         self._waiting: dict[str, deque[tuple[Feed, Stamp]]] = {}
+        self._leases: set[tuple[Guid, Stamp]] = set()
+        self._leasing: asyncio.Task[Sequence[Feed]] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> Self:
@@ -95,10 +97,11 @@ class Keeper:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await self._looks.close()
+        if self._leasing:
+            await asyncio.wait([self._leasing])
         with contextlib.suppress(StoreUnavailable):
-            for waiting in self._waiting.values():
-                for feed, until in waiting:
-                    await self._store.feeds.give_back([feed.guid], until)
+            for guid, until in self._leases:
+                await self._store.feeds.give_back([guid], until)
 
     async def _look_at_all(self) -> None:
         self._rounds.is_news.clear()
@@ -108,11 +111,19 @@ class Keeper:
             return
         now = self._now()
         until = later(now, LEASE_US)
-        leased = await self._store.feeds.lease(now, until, room)
+        # Whoever ends meanwhile waits for what is leased, to give it back.
+        self._leasing = asyncio.create_task(self._lease(now, until, room))
+        leased = await asyncio.shield(self._leasing)
         for feed in leased:
             await self._hand_on(feed, until)
         if len(leased) < room:
             await self._wait(now)
+
+    async def _lease(self, now: Stamp, until: Stamp, room: int) -> Sequence[Feed]:
+        leased = await self._store.feeds.lease(now, until, room)
+        self._leases = {lease for lease in self._leases if lease[1] > now}
+        self._leases.update((feed.guid, until) for feed in leased)
+        return leased
 
     async def _wait(self, now: Stamp) -> None:
         """Wait until a feed is due, or there is news here; other processes tell none."""
@@ -140,15 +151,18 @@ class Keeper:
 
     async def _put_off(self, feed: Feed, until: Stamp, us: int) -> None:
         await self._store.feeds.save(replace(feed, next_look=later(self._now(), us)), until)
+        self._leases.discard((feed.guid, until))
 
     async def _look_at_host(self, host: str) -> None:
         waiting = self._waiting[host]
         while waiting:
+            feed, until = waiting[0]
             try:
-                await self._look_at(*waiting[0])
+                await self._look_at(feed, until)
             except Exception as error:  # noqa: BLE001 - others wait; and its lease ends by itself
                 _log.warning("what a look has found is not stored", reason=repr(error))
             waiting.popleft()
+            self._leases.discard((feed.guid, until))
             self._rounds.is_news.set()
         del self._waiting[host]
 
