@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 import subprocess
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,11 +13,7 @@ from feedkeep_process import FeedkeepProcess
 from forms import IS_LONG
 from postgres_server import drop_database, new_database
 
-from feedkeep.cli.database import check
-from feedkeep.errors import StoreUnavailable
-from feedkeep.model import AccountId
 from feedkeep.rules.credentials import PasswordCredential
-from feedkeep.service import Checked, Service
 
 HASH = "$argon2id$v=19$m=8,t=1,p=1$c29tZXNhbHQ$8Tf44YakA6Z5zNBgblq13Nr+Q8FkCFWsjG4z6b1j7rM"
 
@@ -228,33 +223,6 @@ def test_an_import_goes_on_after_an_interruption(offline: FeedkeepProcess, tmp_p
         1,
         ["0 created, 1 there already, 1 refused."],
     )
-
-
-@pytest.mark.parametrize("end", [StoreUnavailable("away"), asyncio.CancelledError()])
-def test_a_check_that_does_not_end_says_how_to_go_on(
-    tmp_path: Path,
-    end: BaseException,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    url = f"sqlite:///{tmp_path / 'feedkeep.db'}"
-    FeedkeepProcess(tmp_path).must("migrate", "--database", url)
-
-    async def interrupted(_: Service, after: AccountId) -> AsyncIterator[Checked]:
-        yield Checked(after, 0, [])
-        yield Checked(AccountId(after + 5), 3, ["account anna: is broken"])
-        raise end
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Service, "check", interrupted)
-        with pytest.raises(type(end)):
-            check(after=2, database=url, config=None)
-    assert capsys.readouterr().err.splitlines() == [
-        "feedkeep: account anna: is broken",
-        "feedkeep: The check is not complete: `feedkeep check --after 7` goes on.",
-    ]
-    check(after=7, database=url, config=None)
-    assert capsys.readouterr() == (f"{url} is whole after account 7.\n", "")
 
 
 def test_a_file_that_is_not_there_or_has_no_header_is_refused(

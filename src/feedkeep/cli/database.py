@@ -1,4 +1,4 @@
-"""feedkeep migrate, check, database and version: the state of the database and the program."""
+"""feedkeep migrate, database and version: the state of the database and the program."""
 
 from __future__ import annotations
 
@@ -16,15 +16,10 @@ from feedkeep.assembly import back_up, back_up_into, open_postgres, restore
 from feedkeep.cli.common import (
     ConfigOption,
     DatabaseOption,
-    progress_bar,
     say,
     settings,
-    warn,
     with_service,
 )
-from feedkeep.errors import FeedkeepError
-from feedkeep.model import AccountId
-from feedkeep.rules.credentials import MAX_ACCOUNT_ID
 from feedkeep.service import Service
 from feedkeep.settings import InvalidSettings, Settings, is_postgres, shown
 
@@ -169,50 +164,6 @@ def restore_from(
     chosen = settings(database, config)
     restore(chosen, file.absolute())
     _tell_what_to_do_now(chosen)
-
-
-def check(
-    after: Annotated[
-        int,
-        typer.Option(
-            "--after",
-            metavar="ID",
-            min=0,
-            max=MAX_ACCOUNT_ID,
-            help="Go on after the account with this id, as a check that did not end says.",
-            show_default=False,
-        ),
-    ] = 0,
-    database: DatabaseOption = None,
-    config: ConfigOption = None,
-) -> None:
-    """Check that everything that is stored is whole, and report every fault.
-
-    Checks the database's own structure, and then that every account's list is as the contract says.
-    If it is interrupted, it says how to go on: the structure is checked again, and of the accounts
-    only those that were left.
-    """
-    chosen = settings(database, config)
-
-    async def tell_damages(service: Service) -> bool:
-        is_whole, last = True, AccountId(after)
-        with progress_bar() as progress:
-            task = progress.add_task("Checking", total=await service.accounts.count(last))
-            try:
-                async for checked in service.check(last):
-                    for damage in checked.damages:
-                        warn(damage)
-                    is_whole = is_whole and not checked.damages
-                    last = checked.last
-                    progress.advance(task, checked.accounts)
-            except (asyncio.CancelledError, FeedkeepError):
-                warn(f"The check is not complete: `feedkeep check --after {last}` goes on.")
-                raise
-        return is_whole
-
-    if not with_service(chosen, tell_damages):
-        raise typer.Exit(1)
-    say(f"{shown(chosen.database)} is whole{f' after account {after}' if after else ''}.")
 
 
 def version() -> None:

@@ -10,6 +10,7 @@ import typer
 
 from feedkeep.cli import (
     accounts,
+    checking,
     copying,
     database,
     feeds,
@@ -90,7 +91,7 @@ app.command("restore")(database.restore_from)
 app.command("copy")(copying.copy_all)
 app.add_typer(database.app, name="database")
 app.command("migrate")(database.migrate)
-app.command("check")(database.check)
+app.command("check")(checking.check)
 app.command("version")(database.version)
 
 

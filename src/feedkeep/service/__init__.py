@@ -11,6 +11,7 @@ from feedkeep import __version__
 from feedkeep.errors import NotAuthorized, StoreDamaged
 from feedkeep.model import Account, AccountId, Now, Registration, Stamp
 from feedkeep.recorder import Recorder
+from feedkeep.rules.credentials import MAX_ACCOUNT_ID
 from feedkeep.rules.history import HISTORY_DAYS
 from feedkeep.rules.history_invariants import history_violations
 from feedkeep.rules.invariants import violations
@@ -189,9 +190,17 @@ class Service:
         Yields what was found of the database, and of each page of the accounts with a greater id.
         """
         yield Checked(after, 0, await self.store.damages())
+        async for checked in self.check_lists(after, AccountId(MAX_ACCOUNT_ID)):
+            yield checked
+
+    async def check_lists(self, after: AccountId, until: AccountId) -> AsyncIterator[Checked]:
+        """Look for lists that break the contract, of the accounts after an id and up to another."""
         async for page in self.accounts.by_id(after):
-            found = await asyncio.gather(*map(self._damages_of, page))
-            yield Checked(page[-1].id, len(page), list(chain.from_iterable(found)))
+            some = [account for account in page if account.id <= until]
+            if not some:
+                return
+            found = await asyncio.gather(*map(self._damages_of, some))
+            yield Checked(some[-1].id, len(some), list(chain.from_iterable(found)))
 
     async def _damages_of(self, account: Account) -> list[str]:
         try:

@@ -1,0 +1,153 @@
+"""feedkeep check: looks for faults in all that is stored, with several processes for the lists."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import os
+import signal
+from collections import deque
+from collections.abc import AsyncIterator
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from typing import Annotated
+
+import typer
+
+from feedkeep.cli.common import (
+    ConfigOption,
+    DatabaseOption,
+    progress_bar,
+    say,
+    settings,
+    warn,
+    with_service,
+)
+from feedkeep.errors import FeedkeepError, StoreUnavailable
+from feedkeep.model import AccountId, replace
+from feedkeep.rules.credentials import MAX_ACCOUNT_ID
+from feedkeep.service import Checked, Service
+from feedkeep.settings import Settings, shown
+
+ACCOUNTS_AT_ONCE = 1_024
+"""How many accounts a process looks at before it tells what it found: for about a second."""
+
+MOST_PROCESSES = 8
+"""How many processes there are without `--processes`, also where there are more processors."""
+
+_CONNECTIONS = 4
+"""How many connections to PostgreSQL each of them has, beside those of the service."""
+
+
+def check(
+    after: Annotated[
+        int,
+        typer.Option(
+            "--after",
+            metavar="ID",
+            min=0,
+            max=MAX_ACCOUNT_ID,
+            help="Go on after the account with this id, as a check that did not end says.",
+            show_default=False,
+        ),
+    ] = 0,
+    processes: Annotated[
+        int | None,
+        typer.Option(
+            "--processes",
+            metavar="N",
+            min=1,
+            help="How many processes look at lists. Default: one for each processor, at most"
+            f" {MOST_PROCESSES}. Few accounts need no more than one.",
+            show_default=False,
+        ),
+    ] = None,
+    database: DatabaseOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Check that everything that is stored is whole, and report every fault.
+
+    Checks the database's own structure, and then that every account's list is as the contract says.
+    If it is interrupted, it says how to go on: the structure is checked again, and of the accounts
+    only those that were left.
+    """
+    chosen = settings(database, config)
+    at_once = processes or min(os.cpu_count() or 1, MOST_PROCESSES)
+
+    async def tell_damages(service: Service) -> bool:
+        is_whole, last = True, AccountId(after)
+        accounts = await service.accounts.count(last)
+        is_long = at_once > 1 and accounts > ACCOUNTS_AT_ONCE
+        found = _found(service, chosen, last, at_once) if is_long else service.check(last)
+        with progress_bar() as progress:
+            task = progress.add_task("Checking", total=accounts)
+            try:
+                async for checked in found:
+                    for damage in checked.damages:
+                        warn(damage)
+                    is_whole = is_whole and not checked.damages
+                    last = checked.last
+                    progress.advance(task, checked.accounts)
+            except (asyncio.CancelledError, FeedkeepError):
+                warn(f"The check is not complete: `feedkeep check --after {last}` goes on.")
+                raise
+        return is_whole
+
+    if not with_service(chosen, tell_damages):
+        raise typer.Exit(1)
+    say(f"{shown(chosen.database)} is whole{f' after account {after}' if after else ''}.")
+
+
+async def _found(
+    service: Service, chosen: Settings, after: AccountId, processes: int
+) -> AsyncIterator[Checked]:
+    """Yield what `Service.check` yields, in the same order; lists are looked at beside each other.
+
+    Raises:
+        StoreUnavailable: One of the processes was killed, or cannot read the database.
+    """
+    yield Checked(after, 0, await service.store.damages())
+    chosen = replace(chosen, postgres_connections=_CONNECTIONS)
+    loop = asyncio.get_running_loop()
+    spawn = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(processes, spawn, signal.signal, (signal.SIGINT, signal.SIG_IGN))
+    under_way: deque[asyncio.Future[Checked]] = deque()
+    try:
+        async for first, last in _parts(service, after):
+            if len(under_way) == 2 * processes:
+                yield await under_way.popleft()
+            under_way.append(loop.run_in_executor(pool, check_part, chosen, first, last))
+        while under_way:
+            yield await under_way.popleft()
+    except BaseException as error:
+        for process in multiprocessing.active_children():
+            process.terminate()
+        await asyncio.gather(*under_way, return_exceptions=True)
+        if isinstance(error, BrokenProcessPool):
+            raise StoreUnavailable("A process that looked for faults was killed.") from error
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+async def _parts(service: Service, after: AccountId) -> AsyncIterator[tuple[AccountId, AccountId]]:
+    """Yield, for each so many accounts, the id that they come after, and their last one."""
+    first, accounts = after, 0
+    async for page in service.accounts.by_id(after):
+        last, accounts = page[-1].id, accounts + len(page)
+        if accounts >= ACCOUNTS_AT_ONCE:
+            yield first, last
+            first, accounts = last, 0
+    if accounts:
+        yield first, last
+
+
+def check_part(chosen: Settings, after: AccountId, until: AccountId) -> Checked:
+    """Look for faults at the accounts up to `until`; in a process of its own."""
+
+    async def look(service: Service) -> Checked:
+        parts = [part async for part in service.check_lists(after, until)]
+        damages = [damage for part in parts for damage in part.damages]
+        return Checked(until, sum(part.accounts for part in parts), damages)
+
+    return with_service(chosen, look)

@@ -1,0 +1,159 @@
+"""feedkeep check with several processes, and checks that do not end."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+import typer
+from feedkeep_process import FeedkeepProcess
+from postgres_server import drop_database, execute, new_database
+
+from feedkeep.cli import checking
+from feedkeep.cli.checking import check, check_part
+from feedkeep.errors import StoreUnavailable
+from feedkeep.model import AccountId
+from feedkeep.service import Checked, Service
+from feedkeep.service.accounts import PAGE
+from feedkeep.settings import Settings
+from feedkeep.store.sqlite.connection import open_file
+
+DAMAGED = [3, PAGE + 1, 3 * PAGE]
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """A database with three pages of accounts, and one more."""
+    server = request.getfixturevalue("postgres") if request.param == "postgres" else ""
+    database = new_database(server) if server else f"sqlite:///{tmp_path / 'feedkeep.db'}"
+    process = FeedkeepProcess(tmp_path, database)
+    names = "".join(f"person{number}\n" for number in range(3 * PAGE + 1))
+    process.must("migrate")
+    process.must("account", "import", "-", stdin="name\n" + names)
+    yield database
+    if server:
+        drop_database(server, database)
+
+
+@pytest.fixture
+def _by_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checking, "ACCOUNTS_AT_ONCE", PAGE)
+
+
+def checked(url: str, processes: int, after: int = 0) -> None:
+    check(after=after, processes=processes, database=url, config=None)
+
+
+def damage(url: str) -> None:
+    """Let the counts of three accounts be wrong."""
+    table, column = ("account", "id") if is_sqlite(url) else ("feedkeep.account", "account_id")
+    for number in DAMAGED:
+        one = f"SELECT {column} FROM {table} ORDER BY {column} LIMIT 1 OFFSET {number}"
+        statement = f"UPDATE {table} SET announced_count = 7 WHERE {column} = ({one})"
+        if is_sqlite(url):
+            database = open_file(Path(url.removeprefix("sqlite:///")))
+            database.execute(statement)
+            database.close()
+        else:
+            execute(url, statement)
+
+
+def is_sqlite(url: str) -> bool:
+    return url.startswith("sqlite:///")
+
+
+@pytest.mark.usefixtures("_by_page")
+def test_several_processes_find_what_one_finds_in_the_same_order(
+    url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    checked(url, processes=2)
+    assert capsys.readouterr() == (f"{url} is whole.\n", "")
+    damage(url)
+    found = []
+    for processes in (1, 2):
+        with pytest.raises(typer.Exit):
+            checked(url, processes)
+        found.append(capsys.readouterr())
+    assert found[0] == found[1]
+    assert found[0].err.count("the stored counts of the list are") == len(DAMAGED)
+
+
+def killed(chosen: Settings, after: AccountId, until: AccountId) -> Checked:
+    """Take the place of `check_part` where the system kills a process after the first part."""
+    if after:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return check_part(chosen, after, until)
+
+
+@pytest.mark.usefixtures("_by_page")
+@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
+def test_a_check_of_which_a_process_is_killed_says_how_to_go_on(
+    url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(checking, "check_part", killed)
+    with pytest.raises(StoreUnavailable, match="was killed"):
+        checked(url, processes=2)
+    assert "`feedkeep check --after" in capsys.readouterr().err
+    assert not multiprocessing.active_children()
+
+
+def stuck(chosen: Settings, after: AccountId, until: AccountId) -> Checked:
+    """Take the place of `check_part` where an account takes an hour."""
+    Path(chosen.database.removeprefix("sqlite:///") + ".stuck").touch()
+    signal.pause()
+    return check_part(chosen, after, until)
+
+
+@pytest.mark.usefixtures("_by_page")
+@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
+def test_ctrl_c_ends_all_processes_of_a_check(
+    url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(checking, "check_part", stuck)
+
+    def interrupt() -> None:
+        while not Path(url.removeprefix("sqlite:///") + ".stuck").exists():
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt).start()
+    with pytest.raises(KeyboardInterrupt):
+        checked(url, processes=2)
+    assert capsys.readouterr().err.splitlines() == [
+        "feedkeep: The check is not complete: `feedkeep check --after 0` goes on."
+    ]
+    assert not multiprocessing.active_children()
+
+
+@pytest.mark.parametrize("end", [StoreUnavailable("away"), asyncio.CancelledError()])
+def test_a_check_that_does_not_end_says_how_to_go_on(
+    tmp_path: Path,
+    end: BaseException,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    url = f"sqlite:///{tmp_path / 'feedkeep.db'}"
+    FeedkeepProcess(tmp_path).must("migrate", "--database", url)
+
+    async def interrupted(_: Service, after: AccountId) -> AsyncIterator[Checked]:
+        yield Checked(after, 0, [])
+        yield Checked(AccountId(after + 5), 3, ["account anna: is broken"])
+        raise end
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Service, "check", interrupted)
+        with pytest.raises(type(end)):
+            checked(url, processes=2, after=2)
+    assert capsys.readouterr().err.splitlines() == [
+        "feedkeep: account anna: is broken",
+        "feedkeep: The check is not complete: `feedkeep check --after 7` goes on.",
+    ]
+    checked(url, processes=2, after=7)
+    assert capsys.readouterr() == (f"{url} is whole after account 7.\n", "")
