@@ -548,6 +548,24 @@ def test_who_adds_a_deleted_feed_by_its_first_url_again_unsubscribes_with_it() -
     assert subscribed(account) == []
 
 
+@pytest.mark.parametrize("adds", [True, False], ids=["that it adds", "that it is told"])
+def test_an_app_unsubscribes_with_a_url_that_it_had_not_of_the_feed_that_was_deleted(
+    adds: bool,
+) -> None:
+    account = account_with(A)
+    move(account, A, B)
+    move(account, B, C)
+    phone, other = App(account), App(account)
+    phone.begin()
+    other.begin()
+    account.delete(guid(A))
+    (phone if adds else other).send([B], [])
+    phone.poll()
+    move(account, B, D)
+    phone.send([], [B])
+    assert subscribed(account) == []
+
+
 def test_an_app_that_does_not_know_of_the_end_of_a_feed_goes_on_with_the_url_that_it_was_sent() -> (
     None
 ):

@@ -85,6 +85,7 @@ class _Work:
     Attributes:
         back: The subscriptions of that moment.
         heirs: For present subscriptions that were none then: what they are to lead to.
+        were_subscribed: What is to take over a subscription that somebody is subscribed to.
         sources: For subscriptions of that moment: the present one that goes on as it.
         taken: Subscriptions of which a guid comes to lead elsewhere. A device may have been told
             that one guid leads to the next, so it is told anew of all that lead there.
@@ -107,6 +108,7 @@ class _Work:
         self.others = {g: e for g, e in present.items() if g not in self.back}
         renamed = _renamed(past.states) if self.others and self.back else {}
         self.heirs = {g: h for g, e in self.others.items() if (h := self._heir(e, renamed))}
+        self.were_subscribed = {h for g, h in self.heirs.items() if self.others[g].is_subscribed}
         self.sources = self._sources(present)
         self.taken = {
             led_to(entry)
@@ -121,13 +123,19 @@ class _Work:
         """Return what a subscription that was none then is to lead to, unless it is a new feed."""
         was = self.then[feed.guid]
         if was is not None:
-            return led_to(was)
+            return None if self._is_added(feed, led_to(was)) else led_to(was)
         guid: Guid | None = feed.guid
         while guid is not None and guid not in self.back:
             guid = renamed.get(guid)
         if guid is None and (had_url := self.then.get(_derived(feed.feed_url))):
             guid = led_to(had_url)
         return guid
+
+    def _is_added(self, feed: Subscription, led: Guid) -> bool:
+        """Say whether a feed stays that has a URL of one that was deleted then."""
+        was = self.back.get(led)
+        was_deleted = was is not None and was.deleted is not None
+        return self.keeps_added and was_deleted and feed.deleted is None
 
     def _sources(self, present: Mapping[Guid, Subscription]) -> dict[Guid, Subscription]:
         groups: defaultdict[Guid, list[Guid]] = defaultdict(list)
@@ -139,13 +147,9 @@ class _Work:
             feed = present[guid]
             if guid in self.others and guid not in self.heirs:
                 continue  # it is a feed of its own, which had absorbed these
-            goes_on = group
             if len(group) > 1:
-                # After a merge, apps that know only URLs go on having each feed by its own URL.
-                url = _derived(feed.feed_url)
-                goes_on = [g for g in group if _derived(self.back[g].feed_url) == url]
-            if goes_on:
-                sources[goes_on[0]] = feed
+                continue  # apps hear of each: some have removed one of them as a duplicate
+            sources[group[0]] = feed
         return sources
 
     def _beside(self, present: Mapping[Guid, Subscription]) -> set[Guid]:
@@ -162,8 +166,8 @@ class _Work:
             if is_merged and isinstance(entry, Subscription):
                 beside.add(_derived(entry.feed_url))
             # What was merged before, and is not taken apart, stays so.
-            was_merged = entry.alias and entry.alias.was_own and self._target(guid) == target
-            if entry.alias and (is_merged or was_merged):
+            was_merged = led_to(entry) in self.merged and target in self.sources
+            if entry.alias and (is_merged or (was_merged and self._target(guid) == target)):
                 beside.add(guid)
         return beside
 
@@ -176,6 +180,8 @@ class _Work:
     def _target(self, guid: Guid) -> Guid | None:
         """Return where a guid leads in the end; None if it is forgotten."""
         then, now = self.then[guid], self.now[guid]
+        if guid in self.others and guid not in self.heirs:
+            return guid
         if then is not None:
             return led_to(then)
         if now is None:
@@ -265,7 +271,8 @@ class _Work:
         if is_told or source is None:  # apps that know only URLs hear of it as of a new feed
             wanted = replace(wanted, status_changed=stamp)
         else:
-            wanted = replace(wanted, is_subscribed=source.is_subscribed)
+            was_subscribed = source.is_subscribed or guid in self.were_subscribed
+            wanted = replace(wanted, is_subscribed=was_subscribed)
             wanted = with_status(wanted, was.is_subscribed, stamp)
         if is_told and source is not None:
             wanted = replace(wanted, app_url=None, app_url_until=None)
@@ -288,9 +295,8 @@ class _Work:
         if alias is None:
             alias = self._new_alias(source)
         self.draft.lead(given_up, feed, alias)
-        besides = {guid for guid, entry in self.then.items() if entry and entry.alias}
-        # Apps may have it by one that came before the last one.
-        self.draft.retire_urls(feed, stamp, besides - {given_up})
+        # Apps may have it by any that came before the last one.
+        self.draft.retire_urls(feed, stamp)
 
     def _was_told_of_move(self, source: Subscription, was: Subscription) -> bool:
         """Say whether apps were told to give up the URL that a feed has again.

@@ -7,8 +7,6 @@ former URLs lead to it.
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from feedkeep.entry_index import EntryIndex
 from feedkeep.model import (
     Alias,
@@ -192,13 +190,10 @@ class Draft:
             self.lead(old.guid, self._present(moved), left)
         return self._present(moved)
 
-    def retire_urls(
-        self, subscription: Subscription, stamp: Stamp, besides: Collection[Guid] = ()
-    ) -> Subscription:
-        """Note that from `stamp` on, apps are told to remove the former URLs, `besides` some."""
+    def retire_urls(self, subscription: Subscription, stamp: Stamp) -> Subscription:
+        """Note that from `stamp` on, apps are told to remove all former URLs."""
         for guid, alias in self.former_urls(subscription).items():
-            if guid not in besides:
-                self._put(replace(self._index[guid], alias=replace(alias, retired=stamp)))
+            self._put(replace(self._index[guid], alias=replace(alias, retired=stamp)))
         return self._present(subscription)
 
     def decision(self, outcome: T, deletion: Deletion | None = None) -> Decision[T]:

@@ -109,9 +109,9 @@ def url_changes(
         added, removed = _changes_of(feed, aliases, first, app, is_from_nothing=is_from_nothing)
         add |= dict.fromkeys(added)
         remove |= dict.fromkeys(removed)
-        if aliases:
-            gone += [_guid_of(url) for url in removed]
-            known += [_guid_of(url) for url in added]
+        if aliases or app.known or app.gone:
+            gone += [guid for url in removed if (guid := _guid_of(url)) in app.known or aliases]
+            known += [guid for url in added if (guid := _guid_of(url)) in app.gone or aliases]
         if is_from_nothing:  # also of a feed that is not subscribed to, and may be one day
             gone += aliases  # what else it has of the feed, it uploads
     after = (UNKNOWN if is_from_nothing else app).with_gone(gone).with_known(known)
@@ -239,18 +239,18 @@ def _remove(
         # Told to add another URL of it, the app has one that can be removed without any doubt.
         echoed[feed.guid] = None
     # Whatever it meant, the app no longer has this URL. A feed that never moved has only one, so
-    # there is nothing to remember.
-    return app.with_gone([url.guid]) if former else app
+    # there is nothing to remember, unless it was a URL of another feed, which was deleted since.
+    return app.with_gone([url.guid]) if former or url.guid in app.known else app
 
 
 def _after_adding(draft: Draft, added: Added, app: Spellings) -> Spellings:
     feed = added.subscription
-    former = draft.former_urls(feed)
+    former, guid = draft.former_urls(feed), _guid_of(added.feed_url)
     if not former:
-        return app
+        return app.with_known([guid]) if guid in app.gone else app
     older = _urls_of_older_apps(draft, feed, former)
     feed_guids = {_guid_of(feed.feed_url), *former}
-    return after_adding(_guid_of(added.feed_url), feed_guids, older, app)
+    return after_adding(guid, feed_guids, older, app)
 
 
 def _urls_of_older_apps(
