@@ -123,19 +123,13 @@ class _Work:
         """Return what a subscription that was none then is to lead to, unless it is a new feed."""
         was = self.then[feed.guid]
         if was is not None:
-            return None if self._is_added(feed, led_to(was)) else led_to(was)
+            return led_to(was)
         guid: Guid | None = feed.guid
         while guid is not None and guid not in self.back:
             guid = renamed.get(guid)
         if guid is None and (had_url := self.then.get(_derived(feed.feed_url))):
             guid = led_to(had_url)
         return guid
-
-    def _is_added(self, feed: Subscription, led: Guid) -> bool:
-        """Say whether a feed stays that has a URL of one that was deleted then."""
-        was = self.back.get(led)
-        was_deleted = was is not None and was.deleted is not None
-        return self.keeps_added and was_deleted and feed.deleted is None
 
     def _sources(self, present: Mapping[Guid, Subscription]) -> dict[Guid, Subscription]:
         groups: defaultdict[Guid, list[Guid]] = defaultdict(list)
@@ -180,8 +174,6 @@ class _Work:
     def _target(self, guid: Guid) -> Guid | None:
         """Return where a guid leads in the end; None if it is forgotten."""
         then, now = self.then[guid], self.now[guid]
-        if guid in self.others and guid not in self.heirs:
-            return guid
         if then is not None:
             return led_to(then)
         if now is None:
