@@ -123,9 +123,13 @@ def test_ctrl_c_ends_all_processes_of_a_check(
             time.sleep(0.01)
         os.kill(os.getpid(), signal.SIGINT)
 
-    threading.Thread(target=interrupt).start()
-    with pytest.raises(KeyboardInterrupt):
-        checked(url, processes=2)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # pytest-xdist ignores it
+    try:
+        threading.Thread(target=interrupt).start()
+        with pytest.raises(KeyboardInterrupt):
+            checked(url, processes=2)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert capsys.readouterr().err.splitlines() == [
         "feedkeep: The check is not complete: `feedkeep check --after 0` goes on."
     ]
