@@ -123,6 +123,19 @@ def test_several_changes_are_taken_back_as_one() -> None:
     assert subscribed(known) == {A, B, "https://moved.example"}
 
 
+def test_a_feed_and_a_url_that_was_led_to_it_come_back_together() -> None:
+    known = Account()
+    known.add((A, G1))
+    gone = leave(known, A)
+    known.add((B, G1))
+    led = known.kept.stamps[-1]
+    assert subscribed(known) == {A}
+    assert known.pointer(guid(B)).new_guid == G1
+    undo(known, gone, led)
+    assert subscribed(known) == {A}
+    assert guid(B) not in known.entries
+
+
 @pytest.mark.parametrize("stamps", [[], [Stamp(7)]])
 def test_an_unknown_change_is_refused(stamps: list[Stamp]) -> None:
     known = account(A)

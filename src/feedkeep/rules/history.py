@@ -99,7 +99,7 @@ def undo(
     past = _past(history, moment, held)
     changed_since = _changed_since(history, first, wanted.stamps)
     leaving: set[Guid] = set()
-    groups = _groups(draft, past, touched)
+    groups = _groups(draft, past, sorted(touched))
     if wanted.when_changed is not WhenChangedSince.OVERWRITE:
         for group in groups:
             if _differs(past, snapshot, group) and not changed_since.keys().isdisjoint(group):
