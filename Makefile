@@ -62,7 +62,7 @@ FAST = tests/rules tests/formats tests/security tests/http tests/store tests/con
 	tests/contract/test_update.py tests/contract/test_list.py tests/gpodder/test_whole_lists.py
 # Not the other store and how it is split, not pages in all their languages, nothing of a size.
 NOT_FAST = not postgres and not distribute and not statements and not each_language and not costs \
-	and not hostile
+	and not hostile and not backup and not attacker
 
 test-fast: .venv/dev
 	$(BIN)/pytest $(SIDE_BY_SIDE) $(FAST) -k "$(NOT_FAST)" $(ARGS)

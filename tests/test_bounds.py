@@ -228,7 +228,7 @@ def test_it_serves_https_by_itself(
     authority.configure_trust(trusting)
     with FeedkeepProcess(tmp_path, tls_cert=str(cert), tls_key=str(key)) as process:
         assert process.base_url.startswith("https://")
-        with httpx.Client(verify=trusting) as client:
+        with httpx.Client(verify=trusting, timeout=30) as client:
             token = process.new_token(process.new_account())
             reply = client.get(
                 f"{process.base_url}/subscriptions", headers={"Authorization": f"Bearer {token}"}

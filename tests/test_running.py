@@ -129,9 +129,7 @@ def test_a_request_that_does_not_end_is_told_to_come_back_and_stores_nothing(
         connection.sendall(f"{head}Expect: 100-continue\r\nContent-Length: 99\r\n\r\n".encode())
         assert connection.recv(65_536).startswith(b"HTTP/1.1 100 ")  # it waits for the body
         connection.sendall(b'{"subscriptions":[]')
-        started = time.monotonic()
         assert own.stop() == 0
-        assert time.monotonic() - started < 10
         reply = b"".join(iter(lambda: connection.recv(65_536), b""))
     assert reply.startswith(b"HTTP/1.1 503 ")
     assert b"retry-after: 5" in reply
