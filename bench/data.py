@@ -14,6 +14,7 @@ from feedkeep.assembly import open_store
 from feedkeep.model import (
     Account,
     AccountId,
+    Counts,
     EntryState,
     Owner,
     Records,
@@ -120,10 +121,11 @@ def _state(population: Population, account: int, number: int) -> EntryState:
 
 
 def _owner(population: Population, account_id: AccountId, name: str) -> Owner:
-    clock = population.clock
-    return Owner(
-        Account(account_id, name, None, False, BEGUN, clock, clock), name, last_token_id=TokenId(1)
+    clock, each = population.clock, population.entries_each
+    account = Account(
+        account_id, name, None, False, BEGUN, clock, clock, counts=Counts(each, each, each)
     )
+    return Owner(account, name, last_token_id=TokenId(1))
 
 
 def _token(population: Population, text: str) -> Token:
