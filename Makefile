@@ -60,7 +60,8 @@ endif
 # The rules, one store, and a sample over HTTP: what a change is most likely to break.
 FAST = tests/rules tests/formats tests/security tests/http tests/store tests/contract/test_add.py \
 	tests/contract/test_update.py tests/contract/test_list.py tests/gpodder/test_whole_lists.py
-# Not the other store and how it is split, not pages in all their languages, nothing of a size.
+# Not the other store and how it is split, not pages in all their languages, no backups, nothing of a
+# size or of many guesses.
 NOT_FAST = not postgres and not distribute and not statements and not each_language and not costs \
 	and not hostile and not backup and not attacker
 
