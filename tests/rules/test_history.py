@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pytest
 from test_subscriptions import G1, G2, A, Account, B, C, guid
 
+from feedkeep.entry_index import led_to
 from feedkeep.errors import ChangedSince, InvalidInput, UnknownChange
 from feedkeep.model import Alias, Guid, History, Pointer, Stamp, Subscription, replace
 from feedkeep.rules import history, many, url_lists
@@ -351,18 +352,71 @@ def test_a_restored_list_is_the_one_of_that_moment_with_or_without_what_was_adde
         assert (known.subscription(guid(C)).deleted is None) == keeps_added
 
 
-def test_apps_are_told_to_remove_what_becomes_a_feed_again_that_was_deleted_then() -> None:
+@pytest.mark.parametrize("was", ["deleted", "unsubscribed"])
+@pytest.mark.parametrize("keeps_added", [True, False])
+def test_a_feed_that_was_added_again_since_stays_like_any_other_that_was_added(
+    was: str, keeps_added: bool
+) -> None:
+    known = Account()
+    known.add((A, None), (B, None))
+    if was == "deleted":
+        known.delete(guid(A))
+    else:
+        known.update(guid(A), Update(is_subscribed=False))
+    moment = known.last_stamp
+    known.update(guid(B), Update(is_subscribed=False))
+    known.add((A, None))
+    first = Stamp(known.last_stamp + 1)
+    restore(known, moment, keeps_added=keeps_added)
+    assert subscribed(known) == ({A, B} if keeps_added else {B})
+    assert polled(known, first) == ([B], [] if keeps_added else [A])
+    assert (known.subscription(guid(A)).deleted is None) == (keeps_added or was != "deleted")
+    assert restore(known, moment, keeps_added=keeps_added).stamp is None
+
+
+def deleted_and_added_by_a_former_url() -> tuple[Account, Stamp, Stamp]:
+    """Return a list, the moment when its feed was deleted, and the stamp before it was added."""
     known = Account()
     known.add((A, None), (B, G1))
     known.add((A, G1))  # one feed, with two URLs
     known.delete(G1)
     moment = known.last_stamp
+    known.add((C, None))
+    between = known.last_stamp
     known.add((A, None))
-    assert subscribed(known) == {A}
+    return known, moment, between
+
+
+def test_a_feed_that_was_added_since_stays_as_the_deleted_one_that_its_url_led_to() -> None:
+    known, moment, between = deleted_and_added_by_a_former_url()
     first = Stamp(known.last_stamp + 1)
     restore(known, moment)
+    assert subscribed(known) == {B, C}
+    assert led_to(known.entries[guid(A)]) == G1
+    assert polled(known, first) == ([], [])  # whoever has the feed by its former URL goes on so
+    assert polled(known, Stamp(between + 1)) == ([B], [])
+
+
+def test_without_what_was_added_apps_are_told_to_remove_what_is_a_deleted_feed_again() -> None:
+    known, moment, _ = deleted_and_added_by_a_former_url()
+    first = Stamp(known.last_stamp + 1)
+    restore(known, moment, keeps_added=False)
     assert subscribed(known) == set()
-    assert A in polled(known, first)[1]
+    assert set(polled(known, first)[1]) >= {A, C}
+
+
+def test_of_two_feeds_that_were_deleted_then_and_are_one_now_one_stays() -> None:
+    known = Account()
+    known.add((A, G1), (B, G2))
+    known.delete(G1)
+    known.delete(G2)
+    moment = known.last_stamp
+    known.add((A, G1), (B, G2))
+    known.update(G1, Update(new_guid=G2))
+    restore(known, moment)
+    assert len(subscribed(known)) == 1
+    restore(known, moment, keeps_added=False)
+    assert subscribed(known) == set()
 
 
 def test_restoring_what_is_there_already_changes_nothing() -> None:

@@ -159,6 +159,7 @@ class Rules(RuleBasedStateMachine):
         assert {guid: state.entry for guid, state in states.items()}.keys() == was.keys()
         assert all(is_same_state(state.entry, was[guid]) for guid, state in states.items())
         feeds = self.reference.at(moment)
+        had = self.feeds_with_those_of(was)
         done = self.bring_back(
             now,
             moment,
@@ -169,10 +170,26 @@ class Rules(RuleBasedStateMachine):
         if done is None:
             return
         self.assert_back(was, keeps_added=keeps_added)
+        if keeps_added:
+            for guids in had:
+                assert any(self.is_subscribed(guid) for guid in guids)
         there = {(e.guid, e.feed_url) for e in self.entries.values()
                  if isinstance(e, Subscription) and e.is_subscribed}  # fmt: skip
         wanted = {(feed.guid, feed.url) for feed in feeds if feed.on}
         assert wanted <= there if keeps_added else wanted == there
+
+    def feeds_with_those_of(self, was: dict[Guid, Entry]) -> list[list[Guid]]:
+        """Return the guid of each feed that is subscribed, and of those that are a part of it."""
+        return [
+            [feed, *(g for g, e in was.items()
+                     if isinstance(e, Subscription) and self.target(g) == feed)]
+            for feed in self.entries if self.is_subscribed(feed)
+            and isinstance(self.entries[feed], Subscription)
+        ]  # fmt: skip
+
+    def is_subscribed(self, guid: Guid) -> bool:
+        entry = self.entries[self.target(guid)]
+        return isinstance(entry, Subscription) and entry.is_subscribed
 
     def undo(self, now: int, wanted: Undo) -> BroughtBack | None:
         first = min(wanted.stamps)
@@ -206,8 +223,11 @@ class Rules(RuleBasedStateMachine):
             assert self.target(guid) == (then.new_guid if isinstance(then, Pointer) else guid)
             if isinstance(then, Subscription):
                 assert isinstance(now, Subscription)
-                assert (now.feed_url, now.is_subscribed) == (then.feed_url, then.is_subscribed)
-                assert (now.deleted is None) == (then.deleted is None)
+                assert now.feed_url == then.feed_url
+                standing, stood = (
+                    (feed.deleted is None, feed.is_subscribed) for feed in (now, then)
+                )
+                assert standing == stood or (keeps_added and standing > stood)
         for guid, now in self.entries.items():
             if guid not in was and isinstance(now, Subscription) and not keeps_added:
                 assert now.deleted is not None

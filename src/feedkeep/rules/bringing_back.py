@@ -68,8 +68,9 @@ def scope_of(draft: Draft, past: Past, guids: Iterable[Guid]) -> set[Guid]:
 def bring_back(draft: Draft, past: Past, scope: Iterable[Guid], *, keeps_added: bool) -> None:
     """Let the entries of a scope be what they were; `scope_of` made the scope.
 
-    A feed that was not in the list then is deleted, or with `keeps_added` left as it is. The counts
-    of the list are for the caller to check.
+    A feed that was not in the list then is deleted, or with `keeps_added` left as it is: nothing
+    goes then that somebody has now, also if it was unsubscribed or deleted at that moment. The
+    counts of the list are for the caller to check.
 
     Raises:
         InvalidInput: There would be too many pointers to a subscription.
@@ -85,8 +86,12 @@ class _Work:
     Attributes:
         back: The subscriptions of that moment.
         heirs: For present subscriptions that were none then: what they are to lead to.
-        were_subscribed: What is to take over a subscription that somebody is subscribed to.
+        joining: For subscriptions of that moment: one that was none then, that somebody is
+            subscribed to, and that is to lead to it.
+        groups: For present subscriptions: those of that moment whose guids lead there now.
         sources: For subscriptions of that moment: the present one that goes on as it.
+        staying: For subscriptions of that moment: the present one whose status it gets, since it
+            was added since, and that is kept.
         taken: Subscriptions of which a guid comes to lead elsewhere. A device may have been told
             that one guid leads to the next, so it is told anew of all that lead there.
         merged: Present subscriptions with a former URL that was a feed of its own.
@@ -108,8 +113,10 @@ class _Work:
         self.others = {g: e for g, e in present.items() if g not in self.back}
         renamed = _renamed(past.states) if self.others and self.back else {}
         self.heirs = {g: h for g, e in self.others.items() if (h := self._heir(e, renamed))}
-        self.were_subscribed = {h for g, h in self.heirs.items() if self.others[g].is_subscribed}
+        self.joining = self._joining()
+        self.groups = self._groups()
         self.sources = self._sources(present)
+        self.staying = self._staying(present) if keeps_added else {}
         self.taken = {
             led_to(entry)
             for guid, entry in self.now.items()
@@ -131,20 +138,36 @@ class _Work:
             guid = led_to(had_url)
         return guid
 
-    def _sources(self, present: Mapping[Guid, Subscription]) -> dict[Guid, Subscription]:
+    def _joining(self) -> dict[Guid, Subscription]:
+        joining: dict[Guid, Subscription] = {}
+        for guid, heir in self.heirs.items():
+            feed, other = self.others[guid], joining.get(heir)
+            if feed.is_subscribed and (not other or other.status_changed < feed.status_changed):
+                joining[heir] = feed
+        return joining
+
+    def _groups(self) -> dict[Guid, list[Guid]]:
         groups: defaultdict[Guid, list[Guid]] = defaultdict(list)
         for guid in self.back:
             if entry := self.now[guid]:
                 groups[led_to(entry)].append(guid)
-        sources = {}
-        for guid, group in groups.items():
-            feed = present[guid]
-            if guid in self.others and guid not in self.heirs:
-                continue  # it is a feed of its own, which had absorbed these
-            if len(group) > 1:
-                continue  # apps hear of each: some have removed one of them as a duplicate
-            sources[group[0]] = feed
-        return sources
+        # A feed of its own that absorbed others goes on as none of them.
+        return {g: group for g, group in groups.items() if g not in self.others or g in self.heirs}
+
+    def _sources(self, present: Mapping[Guid, Subscription]) -> dict[Guid, Subscription]:
+        # Of several that were one, apps hear of each: some have removed one of them as a duplicate.
+        return {group[0]: present[g] for g, group in self.groups.items() if len(group) == 1}
+
+    def _staying(self, present: Mapping[Guid, Subscription]) -> dict[Guid, Subscription]:
+        staying: dict[Guid, Subscription] = {}
+        for guid, group in self.groups.items():
+            if all(_standing(self.back[g]) < _standing(present[guid]) for g in group):
+                staying[guid if guid in group else group[0]] = present[guid]
+        for guid, feed in self.joining.items():
+            was = self.back.get(guid)
+            if was and _standing(staying.get(guid, was)) < _standing(feed):
+                staying[guid] = feed
+        return staying
 
     def _beside(self, present: Mapping[Guid, Subscription]) -> set[Guid]:
         # Feeds that become one again are merged. An app that has two of them may remove one as a
@@ -255,7 +278,8 @@ class _Work:
         wanted = replace(was, alias=alias)
         if source is not None:
             wanted = _at(replace(source, guid=guid, alias=alias), was.feed_url)
-        wanted = replace(wanted, is_subscribed=was.is_subscribed, deleted=was.deleted)
+        status = self.staying.get(guid, was)
+        wanted = replace(wanted, is_subscribed=status.is_subscribed, deleted=status.deleted)
         if is_same_state(now, wanted) and guid not in self.stamped:
             return
         stamp = self.draft.tick()
@@ -263,9 +287,12 @@ class _Work:
         if is_told or source is None:  # apps that know only URLs hear of it as of a new feed
             wanted = replace(wanted, status_changed=stamp)
         else:
-            was_subscribed = source.is_subscribed or guid in self.were_subscribed
-            wanted = replace(wanted, is_subscribed=was_subscribed)
-            wanted = with_status(wanted, was.is_subscribed, stamp)
+            # Apps know it by what joins it: from then on they need not be told of it.
+            known = source if source.is_subscribed else self.joining.get(guid, source)
+            wanted = replace(
+                wanted, is_subscribed=known.is_subscribed, status_changed=known.status_changed
+            )
+            wanted = with_status(wanted, status.is_subscribed, stamp)
         if is_told and source is not None:
             wanted = replace(wanted, app_url=None, app_url_until=None)
         feed = self.draft.put(
@@ -273,7 +300,7 @@ class _Work:
                 wanted,
                 subscription_changed=stamp,
                 guid_changed=now.guid_changed if isinstance(now, Subscription) else stamp,
-                deleted=self._deleted(now, was, stamp),
+                deleted=self._deleted(now, status, stamp),
             )
         )
         if is_told and source is not None:
@@ -300,11 +327,16 @@ class _Work:
         alias = led.alias if led else None
         return source.feed_url != was.feed_url and alias is not None and alias.retired is not None
 
-    def _deleted(self, now: Entry | None, was: Subscription, stamp: Stamp) -> Stamp | None:
-        if was.deleted is None:
+    def _deleted(self, now: Entry | None, status: Subscription, stamp: Stamp) -> Stamp | None:
+        if status.deleted is None:
             return None
         since = now.deleted if isinstance(now, Subscription) else None
         return since or stamp
+
+
+def _standing(feed: Subscription) -> tuple[bool, bool]:
+    """Return how much a feed is in the list: deleted, unsubscribed and subscribed rise."""
+    return feed.deleted is None, feed.is_subscribed
 
 
 def _renamed(states: Iterable[EntryState]) -> dict[Guid, Guid]:
