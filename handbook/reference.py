@@ -17,7 +17,12 @@ from feedkeep.cli.main import app
 from feedkeep.edges import edges
 from feedkeep.http.routing import PublicRoute, Target, targets
 from feedkeep.service import Service
-from feedkeep.settings import ENVIRONMENT_PREFIX, Settings
+from feedkeep.settings import (
+    ENVIRONMENT_PREFIX,
+    IN_A_FILE,
+    NEVER_IN_THE_ENVIRONMENT,
+    Settings,
+)
 
 DOCS = Path(__file__).parent.parent / "docs"
 
@@ -70,7 +75,11 @@ def settings_page() -> str:
         if field.default is not msgspec.NODEFAULT:
             default = _shown(field.default)
         lines = [f"## {field.name}", "", _one_line(told[field.name]), ""]
-        lines += [f"- Environment: `{ENVIRONMENT_PREFIX}{field.name.upper()}`"]
+        variable = f"{ENVIRONMENT_PREFIX}{field.name.upper()}"
+        if field.name in NEVER_IN_THE_ENVIRONMENT:
+            lines += [f"- Environment: `{variable}{IN_A_FILE}`, which names a file with it"]
+        else:
+            lines += [f"- Environment: `{variable}`"]
         lines += [f"- Flag of `serve`: `{flags[field.name]}`"] if field.name in flags else []
         parts.append("\n".join([*lines, f"- Default: {default}", ""]))
     return "\n".join(parts)
@@ -83,6 +92,7 @@ def commands_page() -> str:
         arguments = [param for param in command.params if param.param_type_name == "argument"]
         options = [param for param in command.params if param.param_type_name == "option"]
         usage = " ".join([path, *(param.metavar or param.name.upper() for param in arguments)])
+        usage += "".join(f" {param.opts[0]} {param.metavar}" for param in options if param.required)
         lines = [f"## {path}", "", f"    {usage}{' [OPTIONS]' if options else ''}", ""]
         lines += [_paragraphs(command.help or ""), ""]
         for param in [*arguments, *options]:
@@ -137,7 +147,7 @@ def _command(name: str) -> Any:
 def _shown(default: object) -> str:
     if isinstance(default, Enum):
         default = default.value
-    return f"`{default}`" if default not in ("", ()) else "none"
+    return f"`{default}`" if default not in ("", (), None) else "none"
 
 
 def _one_line(text: str) -> str:

@@ -47,7 +47,7 @@ def test_the_settings_are_documented_as_the_code_says_them() -> None:
     assert page == settings_page(), "Run `make reference`."
     for field in msgspec.structs.fields(Settings):
         assert f"## {field.name}\n" in page
-        assert f"`{ENVIRONMENT_PREFIX}{field.name.upper()}`" in page
+        assert f"- Environment: `{ENVIRONMENT_PREFIX}{field.name.upper()}" in page
 
 
 def test_the_commands_are_documented_as_the_code_says_them() -> None:

@@ -8,7 +8,14 @@ import pytest
 
 from feedkeep import __version__
 from feedkeep.feeds.door_policy import policy_of
-from feedkeep.settings import InvalidSettings, Settings, load_settings, public_base, sqlite_path
+from feedkeep.settings import (
+    InvalidSettings,
+    Settings,
+    load_settings,
+    misspelt,
+    public_base,
+    sqlite_path,
+)
 
 
 def test_flags_win_over_the_environment_and_that_over_the_file(tmp_path: Path) -> None:
@@ -74,6 +81,31 @@ def test_every_setting_can_be_in_a_file_that_the_environment_names(
     assert (found.database, found.port) == (values["database"], 9090)
     assert found.trusted_proxies == ("10.0.0.1", "10.0.0.2")
     assert (found.admin_name, found.admin_password) == ("anna", " open\nsesame ")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("TRUSTED_PROXIES", "nginx"),
+        ("TRUSTED_PROXIES", "127.0.0.1, 172.18.0.0/16"),
+        ("CORS_ORIGINS", "player.example"),
+        ("CORS_ORIGINS", "https://player.example/app"),
+    ],
+)
+def test_what_could_never_match_a_proxy_or_an_origin_is_refused(name: str, value: str) -> None:
+    with pytest.raises(InvalidSettings, match=f"{name.lower()} has .*, such as "):
+        load_settings({}, None, {f"FEEDKEEP_{name}": value})
+
+
+def test_a_variable_that_looks_like_a_setting_and_is_none_is_told() -> None:
+    environment = {
+        "FEEDKEEP_PROT": "1", "FEEDKEEP_FETHC": "off", "FEEDKEEP_PORT": "1", "PROT": "1",
+        "FEEDKEEP_FETCH_FILE": "file", "FEEDKEEP_CONFIG": "c", "FEEDKEEP_DEBUG": "1",
+        "FEEDKEEP_URL": "http://a.example", "FEEDKEEP_TOKEN": "b",
+    }  # fmt: skip
+    assert dict(misspelt(environment)) == {
+        "FEEDKEEP_PROT": "FEEDKEEP_PORT", "FEEDKEEP_FETHC": "FEEDKEEP_FETCH",
+    }  # fmt: skip
 
 
 def test_a_setting_and_its_file_are_not_given_both(tmp_path: Path) -> None:

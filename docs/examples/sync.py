@@ -144,7 +144,11 @@ def sync(base: str, file: Path) -> None:
 
 def main() -> None:
     """Keep a change for later, or sync."""
-    file, rest = Path(sys.argv[1]), sys.argv[2:]
+    match sys.argv[1:]:
+        case [name] | [name, "add" | "unsubscribe" | "delete", _]:
+            file, rest = Path(name), sys.argv[2:]
+        case _:
+            sys.exit("Give a FILE, and after it nothing, add URL, unsubscribe GUID or delete GUID.")
     if rest:
         name = "feed_url" if rest[0] == "add" else "guid"
         device = load(file)

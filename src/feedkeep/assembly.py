@@ -193,6 +193,8 @@ def back_up_into(
     Raises:
         StoreUnusable: Also if a backup cannot be removed.
     """
+    if not folder.is_dir():
+        raise StoreUnusable(f"There is no folder {folder}; make it first.")
     newest = now()
     target = folder / backup_name(newest)
     back_up(settings, target, believe_checksums=believe_checksums, now=lambda: newest)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
+import ipaddress
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, get_origin, get_type_hints
 from urllib.parse import unquote, urlsplit
@@ -25,7 +27,7 @@ IN_A_FILE = "_FILE"
 
 _MAX_VALUE_BYTES = 64 * 1024
 
-_NEVER_IN_THE_ENVIRONMENT = {"admin_password"}
+NEVER_IN_THE_ENVIRONMENT = {"admin_password"}
 """A person's secrets. What is in the environment is shown by a container's engine for as long as
 there is the container, and to each process of the same user."""
 
@@ -33,6 +35,11 @@ _CONTACT = r"^[!-'*-~]*\Z"
 """What stands between the parentheses of a header: no spaces, nor parentheses."""
 
 _PASSWORD_IN_QUERY = re.compile(r"([?&](?:ssl)?password=)[^&]*")
+
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#\s,]+")
+
+_CLOSE = 0.75
+"""How much of two names has to be the same, so that one is taken for the other misspelt."""
 
 _LAST_PORT = 65_535
 
@@ -63,7 +70,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         port: The port that `serve` listens on; 0 takes a free one.
         metrics_host: The address that metrics are served on.
         metrics_port: The port that metrics are served on, for Prometheus: of the first process that
-            serves; each further one takes the next port. 0 takes free ones, None serves none.
+            serves; each further one takes the next port. 0 takes free ones, empty serves none.
         public_url: The base URL that clients use, for the links in lists; empty: as requested.
         max_body_bytes: The size of the largest request body that is read.
         max_in_flight_bytes: How many bytes of bodies and replies each process holds in memory at a
@@ -71,8 +78,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         max_items: How many items one POST may hold.
         max_subscriptions: How many feeds an account may be subscribed to. Its list may have five
             times as many entries, including those that were deleted or renamed.
-        trusted_proxies: Addresses of proxies whose X-Forwarded-For and -Proto are believed.
-        cors_origins: Origins whose web pages may call the service from a browser.
+        trusted_proxies: Addresses of proxies whose X-Forwarded-For and -Proto are believed, each
+            such as 10.0.0.7; no names, and no networks.
+        cors_origins: Origins whose web pages may call the service from a browser, each such as
+            https://player.example; * for all.
         registration: Who may create an account for themselves: closed (nobody), invited (who has an
             invitation of an administrator) or open (everybody).
         history_days: For how many days a list can be brought back to what it was; with 0, no
@@ -162,7 +171,20 @@ def load_settings(
         _check_public_url(settings.public_url)
     for name in ("fetch_allowed", "fetch_denied"):
         _check_networks(name, getattr(settings, name))
+    _check_proxies(settings.trusted_proxies)
+    _check_origins(settings.cors_origins)
     return settings
+
+
+def misspelt(environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield variables that are no setting, and look like one: each with what it may have meant."""
+    names = get_type_hints(Settings)
+    known = {name.upper() + end for name in names for end in ("", IN_A_FILE)}
+    for variable in environment:
+        name = variable.removeprefix(ENVIRONMENT_PREFIX)
+        if variable.startswith(ENVIRONMENT_PREFIX) and name not in known:
+            for meant in difflib.get_close_matches(name, known, 1, _CLOSE):
+                yield variable, ENVIRONMENT_PREFIX + meant
 
 
 def local_host(host: str) -> str:
@@ -261,6 +283,26 @@ def _check_networks(name: str, texts: tuple[str, ...]) -> None:
             ) from None
 
 
+def _check_proxies(texts: tuple[str, ...]) -> None:
+    for text in texts:
+        try:
+            ipaddress.ip_address(text)
+        except ValueError:
+            raise InvalidSettings(
+                f'A setting is not valid: trusted_proxies has "{text}", and has to name addresses,'
+                " such as 10.0.0.7 or fd00::7; names and networks are not taken."
+            ) from None
+
+
+def _check_origins(origins: tuple[str, ...]) -> None:
+    for origin in origins:
+        if origin != "*" and not _ORIGIN.fullmatch(origin):
+            raise InvalidSettings(
+                f'A setting is not valid: cors_origins has "{origin}", and has to name origins as'
+                " browsers send them, such as https://player.example, or * for all."
+            )
+
+
 def _from_file(config: Path) -> dict[str, object]:
     try:
         return tomllib.loads(config.read_text("utf-8"))
@@ -284,7 +326,7 @@ def _text_of(name: str, environment: Mapping[str, str]) -> str:
     text, file = (environment.get(one, "") for one in (variable, variable + IN_A_FILE))
     if text and file:
         raise InvalidSettings(f"Both {variable} and {variable}{IN_A_FILE} are set: give one.")
-    if text and name in _NEVER_IN_THE_ENVIRONMENT:
+    if text and name in NEVER_IN_THE_ENVIRONMENT:
         raise InvalidSettings(
             f"{variable} is not taken, since others can see it there. Put it into a file, and name"
             f" that by {variable}{IN_A_FILE}."

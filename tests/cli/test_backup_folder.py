@@ -132,7 +132,7 @@ def test_it_is_either_a_file_or_a_folder(process: FeedkeepProcess, arguments: li
 def test_a_folder_that_is_not_there_is_not_made(process: FeedkeepProcess, tmp_path: Path) -> None:
     done = process.run("backup", "--into", str(tmp_path / "nowhere"))
     assert done.returncode == 1
-    assert "No such file or directory" in done.stderr
+    assert "nowhere; make it first." in done.stderr
     assert not (tmp_path / "nowhere").exists()
 
 

@@ -133,8 +133,7 @@ def test_a_list_is_brought_back_to_what_it_was_at_a_moment_after_a_preview(
     feedkeep.must("move", name, "https://a.example/feed", "https://d.example/feed")
     feedkeep.must("import", name, "-", stdin="https://new.example\n")
     asked = ["restore-list", name, "--at", at]
-    preview = feedkeep.must(*asked)
-    lines = preview.splitlines()
+    lines = preview(feedkeep, *asked).splitlines()
     assert lines[0].startswith(f"To bring the list of {name} back to what it was at {at[:19]}")
     assert lines[1:] == [
         "Coming back: 3",
@@ -143,24 +142,42 @@ def test_a_list_is_brought_back_to_what_it_was_at_a_moment_after_a_preview(
         "  https://c.example/feed",
         "Changing: 1",
         "  moved https://d.example/feed to https://a.example/feed",
-        "Nothing was done, since there is no terminal to ask; give --yes to do it.",
     ]
     assert urls(feedkeep, name) == ["https://new.example"]
     done = feedkeep.must(*asked, "--yes")
     assert "\nDone: subscribed to 3 feeds again, moved https://d" in done
     assert urls(feedkeep, name) == sorted([*FEEDS.split(), "https://new.example"])
-    assert "Going: 1\n  https://new.example\n" in feedkeep.must(*asked, "--drop-added")
+    there = feedkeep.must(*asked, "--yes")
+    assert (
+        there == f"The list of {name} has all that it had at {at[:19]}Z; nothing is to be done.\n"
+    )
+    assert "Going: 1\n  https://new.example\n" in preview(feedkeep, *asked, "--drop-added")
     feedkeep.must(*asked, "--drop-added", "--yes")
     assert urls(feedkeep, name) == FEEDS.split()
     nothing = feedkeep.must(*asked, "--drop-added", "--yes")
     assert nothing == f"The list of {name} is as it was at {at[:19]}Z; nothing is to be done.\n"
 
 
+def preview(feedkeep: FeedkeepProcess, *asked: str) -> str:
+    """Return what a command shows, and does not do, since nobody can be asked."""
+    shown = feedkeep.run(*asked)
+    assert shown.returncode == 1
+    reason = "Nothing was done, since there is no terminal to ask; give --yes to do it."
+    assert reason in shown.stderr
+    return shown.stdout
+
+
+def test_a_moment_that_is_still_to_come_is_refused(feedkeep: FeedkeepProcess, name: str) -> None:
+    refused = feedkeep.run("restore-list", name, "--at", "2999-01-01")
+    assert refused.returncode == 1
+    assert "is still to come" in refused.stderr
+
+
 def test_a_long_preview_is_cut(feedkeep: FeedkeepProcess) -> None:
     name = feedkeep.new_account()
     feeds = "".join(f"https://{number:02}.example\n" for number in range(25))
     feedkeep.must("import", name, "-", stdin=feeds)
-    told = feedkeep.must("restore-list", name, "--at", "1 day ago", "--drop-added")
+    told = preview(feedkeep, "restore-list", name, "--at", "1 day ago", "--drop-added")
     assert "Going: 25\n" in told
     assert "  https://19.example\n  and 5 more\n" in told
 

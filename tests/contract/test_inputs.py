@@ -124,7 +124,9 @@ def test_a_since_in_the_year_9999_with_a_negative_offset_is_a_moment(api: httpx.
 
 
 def test_an_empty_body_is_405_for_patch(api: httpx.Client) -> None:
-    assert api.patch(f"/subscriptions/{G1}", content=b"").status_code == 405
+    refused = api.patch(f"/subscriptions/{G1}", content=b"")
+    assert refused.status_code == 405
+    assert refused.json()["message"].endswith("The body is not valid JSON: it is empty.")
 
 
 def cut_off(feedkeep: FeedkeepProcess, api: httpx.Client, headers: str, body: bytes) -> None:

@@ -20,9 +20,10 @@ from feedkeep.cli.common import (
     settings,
     shortened,
     show_table,
+    warn,
     with_service,
 )
-from feedkeep.errors import AccountError, ChangedSince, UnknownChange
+from feedkeep.errors import AccountError, ChangedSince, InvalidInput, UnknownChange
 from feedkeep.formats.moments import read_moment
 from feedkeep.model import Account, AccountId, Author, CredentialKind, Stamp
 from feedkeep.rules.clock import later
@@ -190,17 +191,20 @@ def restore_list(
     async def look(service: Service) -> tuple[Account, Stamp, Preview]:
         account = await service.accounts.named(name)
         wanted = read_moment(at, service.now(), datetime.astimezone)
+        if wanted > service.now():
+            raise InvalidInput(f"{moment(wanted)} is still to come; name a moment that is past.")
         preview = await service.history.preview(account.id, wanted, keeps_added=not drop_added)
         return account, wanted, preview
 
     account, wanted, preview = with_service(chosen, look)
     if not preview.feeds:
-        say(f"The list of {account.name} is as it was at {moment(wanted)}; nothing is to be done.")
+        told = "is as it was" if drop_added else "has all that it had"
+        say(f"The list of {account.name} {told} at {moment(wanted)}; nothing is to be done.")
         return
     _show_preview(account, wanted, preview)
     if not yes and not sys.stdin.isatty():
-        say("Nothing was done, since there is no terminal to ask; give --yes to do it.")
-        return
+        warn("Nothing was done, since there is no terminal to ask; give --yes to do it.")
+        raise typer.Exit(1)
     if not yes:
         typer.confirm(f"Do this to the list of {account.name}?", abort=True)
 

@@ -37,7 +37,7 @@ create it where there is none.
 
 A first account, with a token for its app and its feeds:
 
-    feedkeep account create alice
+    feedkeep account create alice --admin
     feedkeep token create alice --label phone
     feedkeep import alice feeds.opml
 """

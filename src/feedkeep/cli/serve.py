@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import secrets
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -20,6 +21,7 @@ from feedkeep.cli.common import (
     metrics_url,
     say,
     settings,
+    warn,
 )
 from feedkeep.edges import edges
 from feedkeep.errors import NotAuthorized
@@ -37,6 +39,7 @@ from feedkeep.settings import (
     Settings,
     check_workers,
     local_host,
+    misspelt,
     own_url,
     shown,
 )
@@ -152,6 +155,8 @@ def serve(
     if setup is not None and chosen.admin_name:
         raise InvalidSettings("Both --setup and admin_name say who is the first: give one.")
     configure_logs(chosen.log_level)
+    for variable, meant in misspelt(os.environ):
+        warn(f"{variable} is no setting, and has no effect; {meant} is one.")
     listeners = listen(chosen)
     for_metrics = listen_for_metrics(chosen, len(listeners))
     places = [

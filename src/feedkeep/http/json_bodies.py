@@ -65,7 +65,8 @@ def decode(decoder: msgspec.json.Decoder[Body], body: bytes) -> Body:
     except msgspec.ValidationError as error:
         raise InvalidInput(str(error).replace("`", "").replace(" - at ", " at ")) from error
     except msgspec.DecodeError as error:
-        raise InvalidInput(f"The body is not valid JSON: {error}.") from error
+        reason = error if body.strip() else "it is empty"
+        raise InvalidInput(f"The body is not valid JSON: {reason}.") from error
 
 
 def _decode_text(decoder: msgspec.json.Decoder[Body], text: str) -> Body:

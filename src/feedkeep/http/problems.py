@@ -97,7 +97,8 @@ def refusal_of(error: Exception, allow: str, invalid_status: int = METHOD_NOT_AL
         case UnsupportedCoding():
             return Refusal(415, "The content coding is not supported.", str(error))
         case TooManyAttempts(retry_after_seconds=seconds):
-            return Refusal(429, "Too many attempts.", "", {"Retry-After": str(seconds)})
+            wait = f"Try again after {seconds} seconds."
+            return Refusal(429, "Too many attempts.", wait, {"Retry-After": str(seconds)})
         case StoreUnavailable():
             headers = {"Retry-After": str(RETRY_AFTER_SECONDS)}
             return Refusal(503, "The service is unavailable.", "Try again in a moment.", headers)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import gc
 import os
 import resource
@@ -149,7 +150,8 @@ def _telling(host: str, port: int) -> Iterator[None]:
         yield
     except (OSError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or "that is not a valid address"
-        raise CannotListen(f"Cannot listen on {host} port {port}: {reason}.") from error
+        other = "; --port names another" if getattr(error, "errno", 0) == errno.EADDRINUSE else ""
+        raise CannotListen(f"Cannot listen on {host} port {port}: {reason}{other}.") from error
 
 
 def _resolved(host: str, port: int) -> tuple[socket.AddressFamily, Any]:

@@ -101,9 +101,17 @@ def _refuse_what_is_there(target: Path) -> None:
 
 @contextmanager
 def _file_errors_translated(source: Path, target: Path) -> Iterator[None]:
+    if not source.exists():
+        raise StoreUnusable(f"There is no file {source}.")
     try:
         yield
     except (apsw.CantOpenError, apsw.NotADBError) as error:
+        if isinstance(error, apsw.CantOpenError) and not os.access(source.parent, os.W_OK):
+            raise StoreUnusable(
+                f"{source} cannot be opened, since its folder is read-only: SQLite writes a file"
+                " beside it. Copy it, with its -wal if there is one, to a folder that can be"
+                " written to."
+            ) from error
         raise StoreUnusable(f"{source} cannot be read as a feedkeep database.") from error
     except apsw.FullError as error:
         raise StoreUnavailable(f"The disk has no room for {target}.") from error

@@ -100,7 +100,7 @@ def _as_store_error(error: apsw.Error) -> StoreUnavailable:
     if _is_damage(error):
         return StoreDamaged(
             "The SQLite database is damaged, or another program wrote to it; docs/operations.md"
-            f' says what to do under "Damage": {error}.'
+            ' says what to do under "Damage".'
         )
     return StoreUnavailable(f"The SQLite database cannot be used now: {error}.")
 
