@@ -346,7 +346,8 @@ def test_an_address_that_is_taken_is_told_in_one_sentence(feedkeep: FeedkeepProc
     done = feedkeep.run("serve", "--port", port)
     assert done.returncode == 1
     assert done.stderr == (
-        f"feedkeep: Cannot listen on 127.0.0.1 port {port}: Address already in use.\n"
+        f"feedkeep: Cannot listen on 127.0.0.1 port {port}: Address already in use;"
+        " --port names another.\n"
     )
     done = feedkeep.run("serve", "--host", "x" * 80)
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
