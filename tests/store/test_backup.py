@@ -7,8 +7,9 @@ import os
 import stat
 import subprocess
 import sys
+import tempfile
 import threading
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import apsw
@@ -28,6 +29,7 @@ from feedkeep.store.sqlite.connection import (
     open_file,
 )
 
+NOBODY = 65_534
 ACCOUNT = AccountId(2**62)
 TABLES = (
     "account", "token", "entry", "former_entry", "deletion", "episode_action", "document"
@@ -244,6 +246,27 @@ def test_a_file_that_was_made_without_checksums_is_refused_and_its_copy_has_them
         contents(plain)
     copy_file(plain, tmp_path / "copy.db")
     assert contents(tmp_path / "copy.db") == contents(path)
+
+
+def test_a_file_in_a_read_only_folder_is_not_called_unreadable(path: Path) -> None:
+    fill(path)
+    # Root may write everywhere, and nobody else may read what pytest keeps.
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        read_only, writable = Path(folder) / "backups", Path(folder) / "here"
+        read_only.mkdir()
+        writable.mkdir()
+        copy_file(path, read_only / "copy.db")
+        for place, mode in (
+            (Path(folder), 0o755), (writable, 0o777), (read_only / "copy.db", 0o644),
+            (read_only, 0o555),
+        ):  # fmt: skip
+            place.chmod(mode)
+        stack.callback(read_only.chmod, 0o755)
+        if os.geteuid() == 0:
+            os.seteuid(NOBODY)
+            stack.callback(os.seteuid, 0)
+        with pytest.raises(StoreUnusable, match=r"since its folder is read-only.*Copy it"):
+            copy_file(read_only / "copy.db", writable / "copy.db")
 
 
 def test_what_is_no_database_of_ours_is_not_copied(path: Path, tmp_path: Path) -> None:

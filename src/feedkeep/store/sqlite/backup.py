@@ -105,8 +105,8 @@ def _file_errors_translated(source: Path, target: Path) -> Iterator[None]:
         raise StoreUnusable(f"There is no file {source}.")
     try:
         yield
-    except (apsw.CantOpenError, apsw.NotADBError) as error:
-        if isinstance(error, apsw.CantOpenError) and not os.access(source.parent, os.W_OK):
+    except (apsw.CantOpenError, apsw.NotADBError, apsw.ReadOnlyError) as error:
+        if not os.access(source.parent, os.W_OK, effective_ids=True):
             raise StoreUnusable(
                 f"{source} cannot be opened, since its folder is read-only: SQLite writes a file"
                 " beside it. Copy it, with its -wal if there is one, to a folder that can be"
