@@ -374,7 +374,7 @@ def test_a_feed_that_was_added_again_since_stays_like_any_other_that_was_added(
     assert restore(known, moment, keeps_added=keeps_added).stamp is None
 
 
-def deleted_and_added_by_a_former_url() -> tuple[Account, Stamp, Stamp]:
+def deleted_and_added_by_a_former_url(own_guid: str | None = None) -> tuple[Account, Stamp, Stamp]:
     """Return a list, the moment when its feed was deleted, and the stamp before it was added."""
     known = Account()
     known.add((A, None), (B, G1))
@@ -383,7 +383,7 @@ def deleted_and_added_by_a_former_url() -> tuple[Account, Stamp, Stamp]:
     moment = known.last_stamp
     known.add((C, None))
     between = known.last_stamp
-    known.add((A, None))
+    known.add((A, own_guid))
     return known, moment, between
 
 
@@ -395,6 +395,14 @@ def test_a_feed_that_was_added_since_stays_as_the_deleted_one_that_its_url_led_t
     assert led_to(known.entries[guid(A)]) == G1
     assert polled(known, first) == ([], [])  # whoever has the feed by its former URL goes on so
     assert polled(known, Stamp(between + 1)) == ([B], [])
+
+
+def test_so_does_one_that_has_a_guid_of_its_own() -> None:
+    known, moment, _ = deleted_and_added_by_a_former_url(G2)
+    assert subscribed(known) == {A, C}
+    restore(known, moment)
+    assert subscribed(known) == {B, C}
+    assert led_to(known.entries[G2]) == G1
 
 
 def test_without_what_was_added_apps_are_told_to_remove_what_is_a_deleted_feed_again() -> None:
