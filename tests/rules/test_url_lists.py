@@ -168,17 +168,40 @@ def test_an_app_that_may_have_missed_a_removal_is_told_it_once_more_with_the_url
     assert phone.poll() == ([A], [B])
 
 
-def test_an_app_that_missed_unsubscribing_and_subscribing_again_goes_on_with_the_url_it_has() -> (
-    None
-):
+@pytest.mark.parametrize("moves_again", [False, True])
+def test_an_app_that_missed_unsubscribing_and_subscribing_again_goes_on_with_the_url_it_has(
+    moves_again: bool,
+) -> None:
     account = account_with(A)
     phone = App(account)
     phone.begin()
     move(account, A, B)
     account.update((guid(A), {"is_subscribed": False}))
     account.update((guid(A), {"is_subscribed": True}))
+    if moves_again:
+        move(account, B, C)
     assert phone.poll() == ([A], [])
     phone.send([], [A])
+    assert subscribed(account) == []
+
+
+@pytest.mark.parametrize("asks_before_the_second_move", [False, True])
+def test_an_app_that_was_told_of_unsubscribing_goes_on_with_the_url_it_is_told_after_it(
+    asks_before_the_second_move: bool,
+) -> None:
+    account = account_with(A)
+    phone = App(account)
+    phone.begin()
+    move(account, A, B)
+    account.update((guid(A), {"is_subscribed": False}))
+    assert phone.poll() == ([], [A, B])
+    account.update((guid(A), {"is_subscribed": True}))
+    if asks_before_the_second_move:
+        assert phone.poll() == ([B], [])
+    move(account, B, C)
+    has = B if asks_before_the_second_move else C
+    assert phone.poll() == ([] if asks_before_the_second_move else [C], [])
+    phone.send([], [has])
     assert subscribed(account) == []
 
 

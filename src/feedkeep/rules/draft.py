@@ -276,9 +276,10 @@ class Draft:
 def moved_to(subscription: Subscription, feed_url: str) -> Subscription:
     """Return a subscription with another feed URL; apps go on with the URL that they know."""
     # AntennaPod and Kasts would take a move for a removal, and delete downloads and play states.
-    is_told = subscription.app_url is None or subscription.app_url_until is not None
-    app_url = subscription.feed_url if is_told else subscription.app_url
-    return _known_as(replace(subscription, feed_url=feed_url), app_url, None)
+    # Whoever was told another one since is known to have it (`rules/spellings.py`).
+    app_url = subscription.app_url or subscription.feed_url
+    moved = replace(subscription, feed_url=feed_url)
+    return _known_as(moved, app_url, subscription.app_url_until)
 
 
 def _with_status_of_both(subscription: Subscription, other: Subscription) -> Subscription:
