@@ -144,6 +144,14 @@ def test_a_stop_while_it_is_starting_is_no_failure(own: FeedkeepProcess) -> None
         assert own.stop() == 0
 
 
+def test_a_variable_that_is_no_setting_is_told_at_the_start(own: FeedkeepProcess) -> None:
+    own.stop()
+    own.environment["FEEDKEEP_FETHC"] = "off"
+    own.start()
+    told = "FEEDKEEP_FETHC is no setting, and has no effect; FEEDKEEP_FETCH is one."
+    assert told in own.log.read_text()
+
+
 def test_it_is_live_and_ready(serving: FeedkeepProcess) -> None:
     for path in ("/livez", "/readyz"):
         assert httpx.get(serving.base_url + path).json() == {"status": "ok"}

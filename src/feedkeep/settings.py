@@ -7,7 +7,7 @@ import ipaddress
 import os
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, get_origin, get_type_hints
 from urllib.parse import unquote, urlsplit
@@ -169,10 +169,8 @@ def load_settings(
         )
     if settings.public_url:
         _check_public_url(settings.public_url)
-    for name in ("fetch_allowed", "fetch_denied"):
-        _check_networks(name, getattr(settings, name))
-    _check_proxies(settings.trusted_proxies)
-    _check_origins(settings.cors_origins)
+    for name, read, wanted in _LISTS:
+        _check_each(name, getattr(settings, name), read, wanted)
     return settings
 
 
@@ -272,35 +270,40 @@ def _check_public_url(url: str) -> None:
         )
 
 
-def _check_networks(name: str, texts: tuple[str, ...]) -> None:
+def _check_each(
+    name: str, texts: Iterable[str], read: Callable[[str], object], wanted: str
+) -> None:
+    """Refuse a setting of which `read` raises a ValueError for one text."""
     for text in texts:
         try:
-            network(text)
+            read(text)
         except ValueError:
             raise InvalidSettings(
-                f'A setting is not valid: {name} has "{text}", and has to name networks or'
-                " addresses, such as 192.168.1.0/24 or fd00::7."
+                f'A setting is not valid: {name} has "{text}", and has to name {wanted}.'
             ) from None
 
 
-def _check_proxies(texts: tuple[str, ...]) -> None:
-    for text in texts:
-        try:
-            ipaddress.ip_address(text)
-        except ValueError:
-            raise InvalidSettings(
-                f'A setting is not valid: trusted_proxies has "{text}", and has to name addresses,'
-                " such as 10.0.0.7 or fd00::7; names and networks are not taken."
-            ) from None
+def _read_origin(text: str) -> None:
+    if text != "*" and not _ORIGIN.fullmatch(text):
+        raise ValueError(text)
 
 
-def _check_origins(origins: tuple[str, ...]) -> None:
-    for origin in origins:
-        if origin != "*" and not _ORIGIN.fullmatch(origin):
-            raise InvalidSettings(
-                f'A setting is not valid: cors_origins has "{origin}", and has to name origins as'
-                " browsers send them, such as https://player.example, or * for all."
-            )
+_NETWORKS = "networks or addresses, such as 192.168.1.0/24 or fd00::7"
+_LISTS: tuple[tuple[str, Callable[[str], object], str], ...] = (
+    ("fetch_allowed", network, _NETWORKS),
+    ("fetch_denied", network, _NETWORKS),
+    (
+        "trusted_proxies",
+        ipaddress.ip_address,
+        "addresses, such as 10.0.0.7 or fd00::7; names and networks are not taken",
+    ),
+    (
+        "cors_origins",
+        _read_origin,
+        "origins as browsers send them, such as https://player.example, or * for all",
+    ),
+)
+"""Settings that are lists: how one of their texts is read, and what it has to be."""
 
 
 def _from_file(config: Path) -> dict[str, object]:

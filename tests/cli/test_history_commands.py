@@ -167,12 +167,6 @@ def preview(feedkeep: FeedkeepProcess, *asked: str) -> str:
     return shown.stdout
 
 
-def test_a_moment_that_is_still_to_come_is_refused(feedkeep: FeedkeepProcess, name: str) -> None:
-    refused = feedkeep.run("restore-list", name, "--at", "2999-01-01")
-    assert refused.returncode == 1
-    assert "is still to come" in refused.stderr
-
-
 def test_a_long_preview_is_cut(feedkeep: FeedkeepProcess) -> None:
     name = feedkeep.new_account()
     feeds = "".join(f"https://{number:02}.example\n" for number in range(25))

@@ -23,7 +23,7 @@ from feedkeep.cli.common import (
     warn,
     with_service,
 )
-from feedkeep.errors import AccountError, ChangedSince, InvalidInput, UnknownChange
+from feedkeep.errors import AccountError, ChangedSince, UnknownChange
 from feedkeep.formats.moments import read_moment
 from feedkeep.model import Account, AccountId, Author, CredentialKind, Stamp
 from feedkeep.rules.clock import later
@@ -191,8 +191,6 @@ def restore_list(
     async def look(service: Service) -> tuple[Account, Stamp, Preview]:
         account = await service.accounts.named(name)
         wanted = read_moment(at, service.now(), datetime.astimezone)
-        if wanted > service.now():
-            raise InvalidInput(f"{moment(wanted)} is still to come; name a moment that is past.")
         preview = await service.history.preview(account.id, wanted, keeps_added=not drop_added)
         return account, wanted, preview
 
