@@ -55,6 +55,7 @@ class PostgresServer:
         self._source = ""
         self._settings = {
             "fsync": "off",  # a test kills the process, never the machine
+            "dynamic_shared_memory_type": "mmap",  # which goes with the folder after a SIGKILL
             "listen_addresses": "127.0.0.1",
             "unix_socket_directories": "",
             **settings,

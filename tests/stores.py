@@ -7,6 +7,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
 import pytest
+from forms import in_the_long_form
 from postgres_server import drop_database, execute, new_database
 
 from feedkeep import wall_clock
@@ -65,7 +66,10 @@ def emptied_database(shared_database: str) -> Iterator[str]:
     execute(shared_database, _EMPTY_ALL_TABLES)
 
 
-@pytest.fixture(params=["sqlite", "postgres", "postgres, one account a statement"])
+ONE_ACCOUNT = pytest.param("postgres, one account a statement", marks=in_the_long_form)
+
+
+@pytest.fixture(params=["sqlite", "postgres", ONE_ACCOUNT])
 def open_store(request: pytest.FixtureRequest) -> OpenStore:
     """Opens a store on a database that is empty at first, as often as wanted."""
     return _opener(request)

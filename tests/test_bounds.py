@@ -14,6 +14,7 @@ import httpx
 import pytest
 import trustme
 from feedkeep_process import FeedkeepProcess
+from forms import first_of
 
 HEAD = b"GET /livez HTTP/1.1\r\nHost: x\r\n"
 LARGEST = 16 * 1024
@@ -285,7 +286,7 @@ def test_silent_handshakes_are_the_first_to_go_when_there_is_no_place_left(
         assert first.get("/subscriptions").status_code == 200
 
 
-@pytest.mark.parametrize("sent", ["", "{"], ids=["nothing", "a little"])
+@pytest.mark.parametrize("sent", first_of("{", ""))
 def test_owed_bodies_are_the_first_to_go_when_there_is_no_place_left(
     tmp_path: Path, sent: str
 ) -> None:

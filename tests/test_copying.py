@@ -24,7 +24,7 @@ from feedkeep.model import Owner, Record, Records, replace
 from feedkeep.rules.subscriptions import subscribed
 from feedkeep.settings import Settings
 
-ACCOUNTS, ENTRIES = 2_000 if IS_FULL else 200 if IS_LONG else 60, 100
+ACCOUNTS, ENTRIES = 2_000 if IS_FULL else 200 if IS_LONG else 30, 100
 MIB = 1024 * 1024
 
 
@@ -108,7 +108,7 @@ def test_a_copy_holds_only_a_part_in_memory(tmp_path: Path) -> None:
         return most
 
     sizes = []
-    for accounts in (30, 120):
+    for accounts in (30, 120) if IS_LONG else (15, 60):
         source = f"sqlite:///{tmp_path / f'source-of-{accounts}.db'}"
         fill(source, accounts, ENTRIES)
         sizes.append(asyncio.run(most_memory_bytes(source, accounts)))

@@ -12,6 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 from feedkeep_process import FeedkeepProcess
+from forms import first_of, in_the_long_form
 from postgres_server import drop_database, new_database
 
 LONGER_THAN_A_TEST = "300"
@@ -94,7 +95,7 @@ def test_ctrl_c_waits_for_no_pause(serving: FeedkeepProcess) -> None:
     assert ends_soon(serving)
 
 
-@pytest.mark.parametrize("second", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("second", first_of(signal.SIGTERM, signal.SIGINT))
 def test_a_second_signal_ends_the_pause_and_cuts_nobody(
     serving: FeedkeepProcess, second: signal.Signals
 ) -> None:
@@ -146,6 +147,7 @@ def test_several_workers_all_refuse_and_serve_on_until_a_second_signal(
     assert ends_soon(two_workers)
 
 
+@in_the_long_form
 def test_several_workers_wait_for_no_pause_after_ctrl_c(two_workers: FeedkeepProcess) -> None:
     two_workers.process.send_signal(signal.SIGINT)
     assert ends_soon(two_workers)

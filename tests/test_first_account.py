@@ -12,12 +12,13 @@ from pathlib import Path
 import httpx
 import pytest
 from feedkeep_process import FEEDKEEP, FeedkeepProcess
+from forms import first_of
 from postgres_server import drop_database, new_database
 
 PASSWORD = "correct horse battery"
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=first_of("sqlite", "postgres"))
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """The URL of a database that nobody has made anything in."""
     if request.param == "sqlite":

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from feedkeep_process import DidNotStart, FeedkeepProcess
+from forms import first_of
 
 from feedkeep.store.sqlite.connection import open_file
 
@@ -43,7 +44,7 @@ def files(folder: Path) -> set[str]:
     return {file.name for file in folder.iterdir() if "feedkeep.db" in file.name}
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", first_of(signal.SIGKILL, signal.SIGTERM))
 def test_a_restart_makes_no_empty_database_in_place_of_one_that_is_gone(
     tmp_path: Path, number: signal.Signals
 ) -> None:
@@ -61,7 +62,7 @@ def test_a_restart_makes_no_empty_database_in_place_of_one_that_is_gone(
     assert has_the_feed(process, name)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", first_of(signal.SIGKILL, signal.SIGTERM))
 def test_a_restart_fills_no_file_that_was_emptied(tmp_path: Path, number: signal.Signals) -> None:
     file = tmp_path / "feedkeep.db"
     process, name = with_a_feed(tmp_path)

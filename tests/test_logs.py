@@ -17,6 +17,7 @@ from pathlib import Path
 import httpx
 import pytest
 from feedkeep_process import FEEDKEEP, FeedkeepProcess
+from forms import first_of
 
 from feedkeep import logs
 
@@ -64,7 +65,7 @@ def all_that_waits(reader: int) -> bytes:
     return read
 
 
-@pytest.mark.parametrize("kind", [os.pipe, sockets, terminal])
+@pytest.mark.parametrize("kind", first_of(os.pipe, sockets, terminal))
 def test_a_log_that_nobody_reads_loses_lines_and_holds_up_nothing(
     tmp_path: Path, kind: Callable[[], tuple[int, int]]
 ) -> None:

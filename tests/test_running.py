@@ -117,6 +117,7 @@ def wait_until_refused(process: FeedkeepProcess) -> None:
             time.sleep(0.01)
 
 
+@in_the_long_form
 def test_a_request_that_does_not_end_is_told_to_come_back_and_stores_nothing(
     own: FeedkeepProcess,
 ) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 import httpx
 import pytest
 from feedkeep_process import FeedkeepProcess, write_while
-from forms import in_the_long_form
+from forms import first_of, in_the_long_form
 from postgres_server import PostgresServer, execute
 
 ITEM = {"subscriptions": [{"feed_url": "https://a.example"}]}
@@ -75,7 +75,7 @@ def is_alive(pid: int) -> bool:
     return Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z"
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("number", first_of(signal.SIGKILL, signal.SIGINT))
 def test_while_the_database_is_away_it_lives_and_says_503_and_then_goes_on_by_itself(
     serving: FeedkeepProcess, server: PostgresServer, number: signal.Signals
 ) -> None:
@@ -145,9 +145,7 @@ def test_a_database_that_restarts_under_load_loses_nothing_and_leaves_nothing_ha
 
 
 # In the short form, tests/test_running.py has the other signal.
-@pytest.mark.parametrize(
-    "number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=in_the_long_form)]
-)
+@pytest.mark.parametrize("number", first_of(signal.SIGTERM, signal.SIGINT))
 def test_a_stop_under_load_loses_nothing_and_ends_all_processes(
     own: FeedkeepProcess, number: signal.Signals
 ) -> None:
@@ -194,6 +192,7 @@ def files_of(pid: int) -> int:
     return len(list(Path(f"/proc/{pid}/fd").iterdir()))
 
 
+@in_the_long_form
 def test_a_second_service_on_the_same_port_is_told(serving: FeedkeepProcess) -> None:
     port = str(httpx.URL(serving.base_url).port)
     done = serving.run("serve", "--port", port)

@@ -16,6 +16,7 @@ import httpx
 import pytest
 import trustme
 from feedkeep_process import FEEDKEEP, DidNotStart, FeedkeepProcess
+from forms import in_the_long_form
 from postgres_server import PostgresServer
 
 INTERVAL_SECONDS = 0.25
@@ -139,6 +140,7 @@ def test_a_manager_that_cannot_be_told_does_not_keep_it_from_serving(
         assert status_of(process, "/readyz") == 200
 
 
+@in_the_long_form
 def test_the_watchdog_of_another_process_is_not_its_own(tmp_path: Path, manager: Manager) -> None:
     process = managed(FeedkeepProcess(tmp_path), str(tmp_path / "notify"), WATCHDOG_USEC)
     process.environment["WATCHDOG_PID"] = str(os.getpid())
@@ -164,6 +166,7 @@ def test_the_watchdog_is_fed_only_while_the_store_answers(tmp_path: Path, manage
     assert manager.heard.count("READY=1") == 1
 
 
+@in_the_long_form
 def test_several_workers_are_ready_and_alive_when_all_of_them_are(
     tmp_path: Path, manager: Manager
 ) -> None:

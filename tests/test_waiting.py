@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 import trustme
 from feedkeep_process import FeedkeepProcess
+from forms import first_of, in_the_long_form
 from postgres_server import PostgresServer, execute
 from test_service_manager import Manager, managed
 
@@ -51,7 +52,7 @@ class Starting:
         self._thread.join()
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("workers", first_of("2", "1"))
 def test_who_starts_while_the_database_is_away_waits_for_it_and_then_serves(
     tmp_path: Path, server: PostgresServer, manager: Manager, workers: str
 ) -> None:
@@ -68,6 +69,7 @@ def test_who_starts_while_the_database_is_away_waits_for_it_and_then_serves(
     assert reason.startswith("The PostgreSQL database cannot be used now: ")
 
 
+@in_the_long_form
 def test_while_it_waits_the_log_tells_so_every_few_seconds(
     tmp_path: Path, server: PostgresServer
 ) -> None:
@@ -79,7 +81,7 @@ def test_while_it_waits_the_log_tells_so_every_few_seconds(
     process.stop()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", first_of(signal.SIGTERM, signal.SIGINT))
 @pytest.mark.parametrize("command", ["serve", "fetch"])
 def test_who_waits_ends_at_once_when_told_to(
     tmp_path: Path, server: PostgresServer, number: signal.Signals, command: str

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 import typer
 from feedkeep_process import FeedkeepProcess
+from forms import first_of
 from postgres_server import drop_database, execute, new_database
 
 from feedkeep.cli import checking
@@ -28,7 +29,7 @@ from feedkeep.store.sqlite.connection import open_file
 DAMAGED = [3, PAGE + 1, 3 * PAGE]
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=first_of("sqlite", "postgres"))
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """A database with three pages of accounts, and one more."""
     server = request.getfixturevalue("postgres") if request.param == "postgres" else ""

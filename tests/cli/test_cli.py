@@ -15,6 +15,7 @@ from pathlib import Path
 import httpx
 import pytest
 from feedkeep_process import FEEDKEEP, FeedkeepProcess
+from forms import in_the_long_form
 
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.settings import shown
@@ -373,6 +374,7 @@ def test_on_a_terminal_a_deletion_is_asked_for(offline: FeedkeepProcess) -> None
     assert "Deleted me." in talk(offline, ["account", "delete", "me"], b"y\n")
 
 
+@in_the_long_form
 def test_on_a_terminal_an_import_shows_a_bar(offline: FeedkeepProcess) -> None:
     offline.must("account", "create", "me")
     file = offline.folder / "feeds.txt"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import resource
 import socket
 import threading
@@ -33,18 +34,21 @@ def nothing(tmp_path: Path) -> FeedkeepProcess:
 
 @contextmanager
 def something_else(answer: bytes) -> Iterator[int]:
-    """Let something answer on a port of loopback that is no feedkeep."""
+    """Let something answer on a port of loopback that is no feedkeep, as often as it is asked."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
-        def answer_one() -> None:
-            connection, _ = listener.accept()
-            with connection:
-                connection.recv(65_536)
-                connection.sendall(answer)
+        def answer_all() -> None:
+            with contextlib.suppress(OSError):  # once the test is over
+                while True:
+                    connection, _ = listener.accept()
+                    with connection:
+                        connection.recv(65_536)
+                        connection.sendall(answer)
 
-        thread = threading.Thread(target=answer_one)
+        thread = threading.Thread(target=answer_all)
         thread.start()
         yield listener.getsockname()[1]
+        listener.shutdown(socket.SHUT_RDWR)
         thread.join()
 
 

@@ -348,7 +348,12 @@ def test_the_keeper_goes_on_when_the_store_is_there_again(
     run(open_store, work)
 
 
-def test_a_feed_that_nobody_has_any_more_is_forgotten_after_a_month(open_store: Callable) -> None:
+def test_a_feed_that_nobody_has_any_more_is_forgotten_after_a_month(
+    open_store: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A round leaves out a feed whose row is held by a look just then; the next one has it.
+    monkeypatch.setattr(going_round, "_SECONDS_BETWEEN_ROUNDS", 0.0)
+
     async def work(world: World) -> None:
         account_id = await world.subscribe(*urls(2))
         async with world.keeper():

@@ -12,6 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 from feedkeep_process import FeedkeepProcess
+from forms import in_the_long_form
 from postgres_server import drop_database, new_database
 from told_metrics import ELSEWHERE, FEED, Scrape, metrics_urls, once_counted, scrape, some_traffic
 
@@ -114,6 +115,7 @@ def test_each_worker_tells_of_itself_and_their_sum_is_all(told_by_two: FeedkeepP
     assert "feedkeep_accounts" not in scrape(urls[1]).text
 
 
+@in_the_long_form
 def test_the_successor_of_a_worker_has_its_port(told_by_two: FeedkeepProcess) -> None:
     before = set(told_by_two.workers())
     urls = metrics_urls(told_by_two)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from feedkeep_process import FeedkeepProcess
-from forms import IS_FULL, IS_LONG
+from forms import IS_FULL, IS_LONG, first_of
 from postgres_server import drop_database, new_database
 
 Start = Callable[..., FeedkeepProcess]
@@ -25,7 +25,7 @@ def amount() -> Callable[..., int]:
     return amount
 
 
-@pytest.fixture(params=["sqlite", "postgres, 2 workers"])
+@pytest.fixture(params=first_of("sqlite", "postgres, 2 workers"))
 def store_kind(request: pytest.FixtureRequest) -> str:
     kind: str = request.param
     return kind

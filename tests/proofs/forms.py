@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import pytest
 
@@ -12,3 +13,8 @@ IS_LONG = IS_FULL or _FORM == "long"
 
 in_the_long_form = pytest.mark.long_form
 """Marks what a cheaper test shows, too: the short form does without it."""
+
+
+def first_of(first: object, *others: object) -> list[Any]:
+    """Return the values of a parameter of which the short form takes the first one alone."""
+    return [first, *(pytest.param(other, marks=in_the_long_form) for other in others)]

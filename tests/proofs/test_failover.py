@@ -20,7 +20,7 @@ from typing import Self
 import pytest
 from balancer import carry
 from feedkeep_process import FeedkeepProcess
-from forms import in_the_long_form
+from forms import first_of, in_the_long_form
 from postgres_server import PostgresServer, execute
 from raw_client import RawClient
 from writers import Writers
@@ -119,7 +119,7 @@ class Pair:
         self.primary.acknowledge_with_standby()
 
 
-@pytest.fixture(params=["several hosts", "one address"])
+@pytest.fixture(params=first_of("several hosts", "one address"))
 def pair(request: pytest.FixtureRequest) -> Iterator[Pair]:
     with ExitStack() as stack:
         first = stack.enter_context(PostgresServer())

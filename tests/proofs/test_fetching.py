@@ -294,6 +294,7 @@ def most_connections_at_once(folder: Path, web: WebOfHosts, *programs: str) -> i
     return victim.most_at_once
 
 
+@in_the_long_form
 def test_feeds_of_strangers_that_all_lead_to_one_host_connect_to_it_one_at_a_time(
     tmp_path: Path, web: WebOfHosts
 ) -> None:
@@ -409,6 +410,7 @@ def test_the_proof_of_sharing_notices_leases_that_end_too_early(
         assert share(crowd) != {1: FEEDS}
 
 
+@in_the_long_form
 def test_what_a_killed_process_was_looking_at_is_looked_at_by_the_others(
     tmp_path: Path, web: WebOfHosts, on_postgres: str
 ) -> None:
@@ -572,6 +574,7 @@ class Cost:
         return bytes_of(self._pid, "VmHWM") - self._before
 
 
+@in_the_long_form
 def test_what_strangers_send_costs_bounded_memory_and_nothing_where_lists_are_served(
     tmp_path: Path, web: WebOfHosts
 ) -> None:

@@ -323,7 +323,7 @@ def test_no_bytes_make_a_server_error(
     kind: str,
 ) -> None:
     seed = time.time_ns() if IS_FULL else 7
-    found = prove(start(store_kind), amount(320, 100_000, 1_200), seed, kind)
+    found = prove(start(store_kind), amount(200, 100_000, 1_200), seed, kind)
     assert found == [], f"with the seed {seed}"
 
 

@@ -180,6 +180,7 @@ def test_the_proof_notices_processes_that_count_by_themselves(several: Callable)
         assert guesses(processes, guess) == looked_at
 
 
+@in_the_long_form
 def test_whoever_goes_from_one_process_to_the_next_is_known_there(several: Callable) -> None:
     with several() as processes:
         guess = guesser(processes[0].new_account(PASSWORD))
@@ -189,6 +190,7 @@ def test_whoever_goes_from_one_process_to_the_next_is_known_there(several: Calla
         assert guesses(processes[1:], guess) == 0
 
 
+@in_the_long_form
 def test_logins_go_on_while_nothing_can_be_told(several: Callable) -> None:
     with several() as processes, ExitStack() as stack:
         database, first = processes[0].database, processes[0]

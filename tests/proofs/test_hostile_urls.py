@@ -16,6 +16,7 @@ from contextlib import ExitStack, suppress
 from typing import Any, Self
 
 import pytest
+from forms import in_the_long_form
 from web_of_hosts import WebOfHosts, redirect
 
 from feedkeep.feeds.addresses import AddressRule, network
@@ -201,6 +202,7 @@ def test_the_listeners_hear_a_door_without_a_guard(amount: Callable[..., int]) -
     assert heard > 0.1 * count
 
 
+@in_the_long_form
 def test_each_of_the_two_walls_is_enough(
     amount: Callable[..., int], monkeypatch: pytest.MonkeyPatch
 ) -> None:

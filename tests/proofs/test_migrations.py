@@ -64,7 +64,7 @@ def test_a_sqlite_file_is_brought_up_to_date_after_a_kill(
             file.unlink()
         return process
 
-    assert (wrong_ends(new, schema_of_sqlite, amount(24, 1, 14)) == []) is is_right
+    assert (wrong_ends(new, schema_of_sqlite, amount(40, 1, 14)) == []) is is_right
 
 
 @pytest.mark.parametrize(("broken", "is_right"), BROKEN_POSTGRES)
@@ -81,4 +81,4 @@ def test_a_postgres_database_is_brought_up_to_date_after_a_kill(
         def schema_of(process: FeedkeepProcess) -> object:
             return server.schema(process.database)
 
-        assert (wrong_ends(new, schema_of, amount(24, 1, 14)) == []) is is_right
+        assert (wrong_ends(new, schema_of, amount(40, 1, 14)) == []) is is_right

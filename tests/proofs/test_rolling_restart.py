@@ -179,6 +179,7 @@ async def behind_a_balancer(processes: list[FeedkeepProcess], times: int) -> See
         return await roll(processes, balancer.base_url, times, until_in_use)
 
 
+@in_the_long_form
 def test_a_rolling_restart_fails_no_request_and_loses_nothing(
     processes: Callable[[str], list[FeedkeepProcess]], amount: Callable[[int, int], int]
 ) -> None:

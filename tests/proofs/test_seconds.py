@@ -32,7 +32,7 @@ from feedkeep.service.progress import Uploaded
 from feedkeep.service.url_lists import UrlLists
 from feedkeep.store.sqlite import SqliteStore
 
-RUNS = 10_000 if IS_FULL else 60 if IS_LONG else 30
+RUNS = 10_000 if IS_FULL else 60 if IS_LONG else 15
 CONTROL_RUNS = 300
 TURNS = 6
 FEEDS = "abc"

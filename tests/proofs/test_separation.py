@@ -151,7 +151,7 @@ def _cookie(session: str) -> dict[str, str]:
 def test_no_route_opens_to_a_credential_that_is_not_valid(
     process: FeedkeepProcess, anyone: httpx.Client, amount: Callable[..., int]
 ) -> None:
-    name, step = process.new_account(PASSWORD), amount(5, 1)  # or one of the methods for each path
+    name, step = process.new_account(PASSWORD), amount(9, 1, 5)  # or some of the methods
     few = {("GET", "/subscriptions"), ("GET", f"/api/2/devices/{name}.json")}
     for number, (kind, headers) in enumerate(useless_credentials(process, name).items()):
         chosen = islice(requests(GUID, 1, name), number % step, None, step)

@@ -22,7 +22,7 @@ from test_fuzz import PASSWORD, is_whole, requests, requests_of_pages
 from feedkeep.store.migrate import migrations
 from feedkeep.store.postgres.connections import LOCK_SECONDS
 
-CLIENTS = 4
+CLIENTS = 4 if IS_LONG else 2
 ROUNDS = 3 if IS_LONG else 1
 PATIENCE_SECONDS = 20
 REFUSED = b"HTTP/1.1 5"
@@ -182,6 +182,7 @@ def migrate_while_somebody_reads(
     assert newer.wait() == 0
 
 
+@in_the_long_form
 def test_a_change_of_the_schema_waits_between_requests_and_they_do_not_wait_for_it(
     older: FeedkeepProcess, newer: FeedkeepProcess, database: str
 ) -> None:
@@ -201,6 +202,7 @@ def test_the_proof_notices_a_change_of_the_schema_that_waits_as_long_as_it_takes
     assert during([Everything(older)], upgrade) != []
 
 
+@in_the_long_form
 def test_an_older_process_also_starts_and_replaces_its_workers_beside_a_compatible_newer_one(
     older: FeedkeepProcess, newer: FeedkeepProcess, database: str
 ) -> None:
@@ -216,6 +218,7 @@ def test_an_older_process_also_starts_and_replaces_its_workers_beside_a_compatib
     assert version(database) == len(migrations("postgres")) + 1
 
 
+@in_the_long_form
 def test_beside_one_that_is_not_compatible_an_older_process_goes_on_and_none_starts(
     older: FeedkeepProcess, newer: FeedkeepProcess, database: str, tmp_path: Path
 ) -> None:

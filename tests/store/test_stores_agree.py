@@ -60,7 +60,7 @@ from feedkeep.store.base import Store
 from feedkeep.store.postgres import PostgresStore
 from feedkeep.store.sqlite import SqliteStore
 
-RUNS = 1_000 if IS_FULL else 10 if IS_LONG else 5
+RUNS = 1_000 if IS_FULL else 10 if IS_LONG else 3
 
 T = TypeVar("T")
 

@@ -14,12 +14,13 @@ from pathlib import Path
 import httpx
 import pytest
 from feedkeep_process import FeedkeepProcess
+from forms import first_of
 from postgres_server import drop_database, new_database, with_connection
 
 from feedkeep.store.sqlite.connection import open_file
 
 FOLDER = Path(__file__).parent
-DATABASES = sorted(FOLDER.glob("*.sql"))
+DATABASES = sorted(FOLDER.glob("*.sql"), reverse=True)  # SQLite's first
 FEEDS = "https://feeds.example/"
 FILES = "https://files.example/"
 
@@ -43,7 +44,7 @@ PLAYED = {
 }
 
 
-@pytest.fixture(params=DATABASES, ids=lambda path: path.name.removesuffix(".sql"))
+@pytest.fixture(params=first_of(*DATABASES), ids=lambda path: path.name.removesuffix(".sql"))
 def written(request: pytest.FixtureRequest) -> Path:
     """What a version wrote."""
     path: Path = request.param

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from feedkeep_process import FeedkeepProcess
-from forms import IS_LONG
+from forms import IS_LONG, in_the_long_form
 from playwright.sync_api import expect
 from visitor import NARROW, WIDE, Visit, title_of
 
@@ -88,6 +88,7 @@ def test_the_focus_is_never_behind_what_stays_in_sight(
     anna.tab_to(anna.feed(title_of(URLS[2])), key="Shift+Tab")
 
 
+@in_the_long_form
 def test_the_order_is_chosen_step_by_step_without_losing_the_place(
     service: FeedkeepProcess, visit: Visit
 ) -> None:

@@ -24,6 +24,7 @@ def run_without_a_browser(nothing: Path, **environment: str) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
+@in_the_long_form
 def test_without_a_browser_it_is_said_how_many_tests_were_left_out(tmp_path: Path) -> None:
     status, told = run_without_a_browser(tmp_path)
     assert status == 0, told

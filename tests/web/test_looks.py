@@ -183,6 +183,7 @@ def test_pages_of_the_history(service: FeedkeepProcess, visitor: Visitor, name: 
     assert not tour.flaws, "\n".join(tour.flaws)
 
 
+@in_the_long_form
 def test_pages_of_apps(service: FeedkeepProcess, visitor: Visitor, name: str) -> None:
     visitor.expected = {401, 403, 404}
     tour = Tour(visitor)

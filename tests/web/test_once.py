@@ -37,6 +37,7 @@ def posts(service: FeedkeepProcess) -> int:
     return service.log.read_text().count('"method":"POST"')
 
 
+@in_the_long_form
 def test_back_and_reload_after_a_form_send_nothing(service: FeedkeepProcess, anna: Visitor) -> None:
     anna.add(URLS[0])  # it is there; so there are two forms to go back to
     anna.has_feeds(TITLES)
@@ -55,6 +56,7 @@ def test_back_and_reload_after_a_form_send_nothing(service: FeedkeepProcess, ann
     assert posts(service) == sent
 
 
+@in_the_long_form
 @pytest.mark.parametrize("has_script", [True, False] if IS_LONG else [True])
 def test_back_from_an_import_leads_to_the_form_again(
     service: FeedkeepProcess, visit: Visit, name: str, has_script: bool
@@ -143,6 +145,7 @@ def test_a_long_form_is_sent_once_however_often_its_button_is_pressed(
     assert posts(service) == sent + 1
 
 
+@in_the_long_form
 def test_an_import_that_takes_long_shows_that_it_is_under_way(anna: Visitor) -> None:
     anna.follow("Import")
     anna.page.locator("summary").click()
@@ -188,6 +191,7 @@ def test_signed_out_elsewhere_a_page_says_so_and_leads_back(
     anna.has_feeds(TITLES)
 
 
+@in_the_long_form
 def test_an_open_list_keeps_quiet_when_its_session_ends(
     service: FeedkeepProcess, visit: Visit, anna: Visitor, name: str
 ) -> None:
@@ -222,6 +226,7 @@ FORMS = [
 ]
 
 
+@in_the_long_form
 def test_the_address_of_a_form_leads_somewhere_when_it_is_opened(anna: Visitor) -> None:
     anna.expected |= {400, 404, 405}
     for place in FORMS if IS_LONG else FORMS[:2]:
