@@ -11,7 +11,7 @@ from typing import get_args
 
 import pytest
 from feedkeep_process import FeedkeepProcess
-from forms import IS_FULL, IS_LONG
+from forms import IS_FULL, IS_LONG, in_the_long_form
 from library import library
 from postgres_server import drop_database, execute, new_database
 from whole_store import all_accounts
@@ -93,6 +93,7 @@ def test_all_that_is_kept_goes_there_and_back_and_the_exports_are_the_same(
     assert everything(first) == everything(last)
 
 
+@in_the_long_form
 def test_a_copy_holds_only_a_part_in_memory(tmp_path: Path) -> None:
     async def most_memory_bytes(source: str, accounts: int) -> int:
         origin = await open_store(Settings(database=source))
@@ -108,7 +109,7 @@ def test_a_copy_holds_only_a_part_in_memory(tmp_path: Path) -> None:
         return most
 
     sizes = []
-    for accounts in (30, 120) if IS_LONG else (15, 60):
+    for accounts in (30, 120):
         source = f"sqlite:///{tmp_path / f'source-of-{accounts}.db'}"
         fill(source, accounts, ENTRIES)
         sizes.append(asyncio.run(most_memory_bytes(source, accounts)))

@@ -144,6 +144,7 @@ def test_a_database_that_restarts_under_load_loses_nothing_and_leaves_nothing_ha
     serving.must("check")
 
 
+@in_the_long_form
 # In the short form, tests/test_running.py has the other signal.
 @pytest.mark.parametrize("number", first_of(signal.SIGTERM, signal.SIGINT))
 def test_a_stop_under_load_loses_nothing_and_ends_all_processes(
@@ -200,6 +201,7 @@ def test_a_second_service_on_the_same_port_is_told(serving: FeedkeepProcess) -> 
     assert "Address already in use" in done.stderr
 
 
+@in_the_long_form
 def test_the_workers_end_when_the_process_that_watches_them_is_killed(
     serving: FeedkeepProcess,
 ) -> None:

@@ -149,6 +149,7 @@ def test_the_watchdog_of_another_process_is_not_its_own(tmp_path: Path, manager:
         assert manager.is_silent_for(2 * INTERVAL_SECONDS)
 
 
+@in_the_long_form
 def test_the_watchdog_is_fed_only_while_the_store_answers(tmp_path: Path, manager: Manager) -> None:
     process = managed(FeedkeepProcess(tmp_path), str(tmp_path / "notify"), WATCHDOG_USEC)
     with process:
@@ -255,6 +256,7 @@ def test_what_waits_at_the_socket_before_and_between_starts_is_answered(
             assert process.base_url == f"http://{host}:{port}"
 
 
+@in_the_long_form
 def test_several_workers_share_the_socket_that_was_handed_over(
     tmp_path: Path, listener: socket.socket
 ) -> None:

@@ -118,6 +118,7 @@ def test_a_server_that_takes_no_writes_yet_is_waited_for(
         assert process.stop() == 0
 
 
+@in_the_long_form
 def test_a_worker_whose_database_went_away_waits_in_the_place_of_one_that_died(
     tmp_path: Path, server: PostgresServer
 ) -> None:

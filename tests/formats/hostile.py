@@ -89,6 +89,8 @@ if not IS_LONG:  # others are as hard in the same way
         *("as many empty tags as may be", "outlines that are cut off", "a long attribute"),
         *("the same attributes", "comments", "instructions", "salvaged", "salvaged with spaces"),
         *("iso-2022-jp", "wide letters", "lines", "zeros", "JSON numbers", "JSON arrays"),
+        *("salvaged with references", "salvaged of two kinds", "text", "attributes", "spaces"),
+        *("long attributes", "outlines", "a declaration", "UTF-32", "JSON that never ends"),
     ):
         del SHAPES[like_another]
 

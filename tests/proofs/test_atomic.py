@@ -283,8 +283,8 @@ IDS = ["add", "update", "delete", "sync", "undo", "restore", "record", "describe
        "create_token", "revoke_token", "disable", "sign_up", "reset", "connect", "create_many",
        "set_admin"]  # fmt: skip
 
-ON_POSTGRES = {"sync", "record", "delete_account"}
-"""What is tried there in the short form, since each of them begins in the same way."""
+ON_POSTGRES = {"sync"}
+"""What is tried there in the short form, since all begin in the same way."""
 
 TRIED = [
     pytest.param(store, operation, id=f"{store}-{called}")

@@ -443,6 +443,7 @@ def test_what_a_killed_process_was_looking_at_is_looked_at_by_the_others(
 # What ends, and what it costs
 
 
+@in_the_long_form
 def test_a_service_goes_on_when_the_process_that_looks_is_killed(
     tmp_path: Path, web: WebOfHosts
 ) -> None:

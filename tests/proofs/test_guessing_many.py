@@ -147,6 +147,7 @@ def guess_everywhere(
     return guess, looked_at, limit
 
 
+@in_the_long_form
 @pytest.mark.parametrize("from_everywhere", [False, pytest.param(True, marks=in_the_long_form)])
 def test_four_processes_give_no_more_than_one_and_a_restart_forgets_nothing(
     several: Callable, from_everywhere: bool

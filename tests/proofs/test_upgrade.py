@@ -15,15 +15,15 @@ from typing import Any
 
 import pytest
 from feedkeep_process import DidNotStart, FeedkeepProcess
-from forms import IS_LONG, in_the_long_form
+from forms import in_the_long_form
 from postgres_server import drop_database, execute, new_database, with_connection
 from test_fuzz import PASSWORD, is_whole, requests, requests_of_pages
 
 from feedkeep.store.migrate import migrations
 from feedkeep.store.postgres.connections import LOCK_SECONDS
 
-CLIENTS = 4 if IS_LONG else 2
-ROUNDS = 3 if IS_LONG else 1
+CLIENTS = 4
+ROUNDS = 3
 PATIENCE_SECONDS = 20
 REFUSED = b"HTTP/1.1 5"
 
@@ -139,6 +139,7 @@ def version(database: str) -> int:
     return found
 
 
+@in_the_long_form
 def test_an_older_process_answers_everything_while_a_newer_one_changes_the_schema_beneath_it(
     older: FeedkeepProcess, newer: FeedkeepProcess, database: str
 ) -> None:

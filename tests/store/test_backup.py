@@ -14,6 +14,7 @@ from pathlib import Path
 
 import apsw
 import pytest
+from forms import in_the_long_form
 from library import library
 
 from feedkeep import wall_clock
@@ -81,6 +82,7 @@ def test_a_copy_has_everything_is_ours_and_its_owners_alone(path: Path, tmp_path
     assert contents(target) == contents(path)
 
 
+@in_the_long_form
 def test_a_copy_of_more_than_fits_into_a_cache_is_whole(path: Path, tmp_path: Path) -> None:
     fill(path, accounts=1, entries=20_000)
     assert path.stat().st_size > 1.5 * CACHE_BYTES

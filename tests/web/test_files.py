@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from feedkeep_process import FeedkeepProcess
-from forms import IS_LONG
+from forms import IS_LONG, in_the_long_form
 from playwright.sync_api import expect
 from visitor import Visit, Visitor
 
@@ -110,6 +110,7 @@ def test_a_file_that_is_too_large_is_not_even_sent(anna: Visitor, tmp_path: Path
     anna.sees_many("%(number)s feed would be new.", "%(number)s feeds would be new.", 1)
 
 
+@in_the_long_form
 def test_without_a_script_a_file_of_100_megabytes_is_refused_with_a_sentence(
     service: FeedkeepProcess, visit: Visit, name: str, tmp_path: Path
 ) -> None:

@@ -77,6 +77,7 @@ def test_the_keyboard_alone_does_the_main_journey(
         anna.sees("You are signed out.")
 
 
+@in_the_long_form
 def test_the_focus_is_never_behind_what_stays_in_sight(
     service: FeedkeepProcess, visit: Visit
 ) -> None:

@@ -94,6 +94,7 @@ def test_a_form_that_was_left_open_in_a_second_window_says_what_is_so(
     second.close()
 
 
+@in_the_long_form
 def test_what_was_undone_cannot_be_undone_again(anna: Visitor) -> None:
     anna.choose(TITLES[0])
     anna.press("Unsubscribe from the chosen ones")
@@ -275,6 +276,7 @@ def test_links_work_once(service: FeedkeepProcess, visit: Visit, name: str) -> N
     second.sees_heading("Sign in")
 
 
+@in_the_long_form
 def test_a_name_that_is_taken_is_told_beside_the_field_and_what_was_typed_stays(
     service: FeedkeepProcess, visit: Visit, name: str
 ) -> None:

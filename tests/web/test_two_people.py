@@ -120,6 +120,7 @@ def test_a_list_that_is_open_in_two_windows_is_the_same_in_both(
     phone.sees("No feed has these words in its title.")
 
 
+@in_the_long_form
 def test_a_list_with_a_line_that_was_refused_follows_the_other_devices_too(
     service: FeedkeepProcess, visit: Visit
 ) -> None:
