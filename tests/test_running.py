@@ -187,7 +187,7 @@ def test_while_the_database_is_locked_it_is_live_reads_and_says_503_to_writers(
             assert (reply.status_code, reply.json()["code"]) == (503, "503")
             assert int(reply.headers["Retry-After"]) > 0
         assert client.post("/subscriptions", json=item).status_code == 200
-        assert httpx.get(f"{serving.base_url}/readyz").status_code == 200
+        serving.wait_until_ready()  # it looks once a second
 
 
 def test_a_full_disk_is_not_ready_and_says_503_until_there_is_room(
