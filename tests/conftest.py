@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import inspect
 import os
 import shutil
 from collections.abc import Generator, Iterator
@@ -21,6 +22,10 @@ from feedkeep.store.postgres import connections
 # it; none of them is needed here.
 os.environ.pop("SSL_CERT_FILE", None)
 os.environ["SSL_CERT_DIR"] = os.devnull
+
+# What httpx waits for, unless it is told otherwise: five seconds, which says how busy a machine is.
+_waits_for: httpx.Timeout = inspect.signature(httpx.get).parameters["timeout"].default
+_waits_for.connect = _waits_for.read = _waits_for.write = _waits_for.pool = 30.0
 
 # Where there is room, the short form waits for no disk: that would take a fifth of its time.
 _IN_MEMORY, _ROOM_BYTES = Path("/dev/shm"), 2 * 1024**3  # noqa: S108 - it makes a folder of its own
