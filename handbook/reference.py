@@ -98,7 +98,8 @@ def commands_page() -> str:
         for param in [*arguments, *options]:
             names = ", ".join(param.opts) if param in options else param.metavar or param.name
             value = f" {param.metavar}" if param in options and param.metavar else ""
-            lines.append(f"- `{names}{value}`: {_one_line(param.help or '')}".rstrip(": "))
+            told = f"{_one_line(param.help or '')}{_default(param)}"
+            lines.append(f"- `{names}{value}`: {told}".rstrip(": "))
         parts.append("\n".join(lines).rstrip() + "\n")
     return "\n".join(parts)
 
@@ -124,6 +125,14 @@ def pages() -> Iterator[Target]:
 def commands() -> Iterator[tuple[str, Any]]:
     """Yield each command with its whole name, in the order of `--help`."""
     yield from _below("feedkeep", get_command(app))
+
+
+def _default(param: Any) -> str:
+    """Return as a sentence what `--help` has in brackets; flags have nothing there."""
+    if not (param.show_default and param.default):
+        return ""
+    default = param.default.value if isinstance(param.default, Enum) else param.default
+    return f" Default: {default}."
 
 
 def _below(path: str, command: Any) -> Iterator[tuple[str, Any]]:

@@ -85,6 +85,13 @@ def test_how_many_are_kept_can_be_told(process: FeedkeepProcess, backups: Path) 
     assert len(names(backups)) == 2
 
 
+def test_how_many_are_kept_is_not_told_of_a_single_file(process: FeedkeepProcess) -> None:
+    file = process.folder / "copy.db"
+    refused = process.run("backup", str(file), "--keep-daily", "2")
+    assert (refused.returncode, file.exists()) == (2, False)
+    assert "give --into" in refused.stderr
+
+
 def test_nothing_goes_if_the_new_one_is_not_whole(process: FeedkeepProcess, backups: Path) -> None:
     old = {days_ago(day) for day in range(1, 60)}
     for name in old:

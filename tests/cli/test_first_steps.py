@@ -125,12 +125,17 @@ def test_a_file_without_any_feed_in_it_is_an_error(
     assert re.search(r"(No protocol present|White space).*\.$", told)
 
 
+@pytest.mark.parametrize("content", ["", "\n\n", "<opml><body/></opml>", '{"subscriptions": []}'])
+def test_an_empty_list_is_an_error_since_its_command_may_have_failed(
+    with_account: FeedkeepProcess, content: str
+) -> None:
+    told = refusal(with_account, "import", "me", "-", stdin=content)
+    assert told == "feedkeep: Standard input names no feed, so nothing was imported.\n"
+
+
 def test_a_file_with_some_feeds_in_it_tells_what_was_refused(with_account: FeedkeepProcess) -> None:
     printed = with_account.must("import", "me", "-", stdin=f"a title\n{FEEDS}")
     assert printed.startswith("2 added, 0 already there, 1 refused.\nline 1: ")
-    assert with_account.must("import", "me", "-", stdin="") == (
-        "0 added, 0 already there, 0 refused.\n"
-    )
 
 
 def test_a_dash_as_output_is_standard_output(with_account: FeedkeepProcess) -> None:

@@ -25,6 +25,8 @@ from feedkeep.settings import InvalidSettings, Settings, is_postgres, shown
 
 app = typer.Typer(no_args_is_help=True, help="Do what only some databases need.")
 
+_DAYS_KEPT, _WEEKS_KEPT = 7, 4
+
 _AFTER_RESTORING = (
     "This machine takes it for {now:%Y-%m-%d %H:%M} UTC. If that is wrong, set its clock, and"
     " restore again.",
@@ -119,17 +121,25 @@ def back_up_to(
         ),
     ] = None,
     keep_daily: Annotated[
-        int,
+        int | None,
         typer.Option(
-            "--keep-daily", metavar="N", min=1, help="In FOLDER, keep the last one of N days."
+            "--keep-daily",
+            metavar="N",
+            min=1,
+            help=f"In FOLDER, keep the last one of N days. Default: {_DAYS_KEPT}.",
+            show_default=False,
         ),
-    ] = 7,
+    ] = None,
     keep_weekly: Annotated[
-        int,
+        int | None,
         typer.Option(
-            "--keep-weekly", metavar="N", min=0, help="In FOLDER, keep the last one of N weeks."
+            "--keep-weekly",
+            metavar="N",
+            min=0,
+            help=f"In FOLDER, keep the last one of N weeks. Default: {_WEEKS_KEPT}.",
+            show_default=False,
         ),
-    ] = 4,
+    ] = None,
 ) -> None:
     """Copy a SQLite database to a file, also while the service runs.
 
@@ -138,14 +148,18 @@ def back_up_to(
     """
     if (file is None) == (into is None):
         raise typer.BadParameter("Name either a file, or a folder with --into.")
+    if into is None and (keep_daily, keep_weekly) != (None, None):
+        raise typer.BadParameter("--keep-daily and --keep-weekly are for a folder: give --into.")
     chosen = settings(database, config)
     is_believed = not ignore_checksums
     if file is not None:
         back_up(chosen, file.absolute(), believe_checksums=is_believed)
         say(f"Backed up to {file}.")
     if into is not None:
+        days = _DAYS_KEPT if keep_daily is None else keep_daily
+        weeks = _WEEKS_KEPT if keep_weekly is None else keep_weekly
         target, removed = back_up_into(
-            chosen, into.absolute(), keep_daily, keep_weekly, believe_checksums=is_believed
+            chosen, into.absolute(), days, weeks, believe_checksums=is_believed
         )
         say(f"Backed up to {into / target.name}.")
         for old in removed:

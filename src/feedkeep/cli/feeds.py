@@ -76,7 +76,12 @@ def import_feeds(
 def export_feeds(
     name: NameArgument,
     kind: Annotated[
-        Format, typer.Option("--format", help="How to write it. urls has no room for guids.")
+        Format,
+        typer.Option(
+            "--format",
+            metavar="|".join(Format),
+            help="How to write it. urls has no room for guids.",
+        ),
     ] = Format.OPML,
     output: Annotated[
         Path | None,
@@ -178,13 +183,14 @@ def _refuse_what_names_no_feed(file: str, feeds: Sequence[ListedFeed]) -> None:
     """Refuse a file of another kind in one sentence, instead of one for each of its lines.
 
     Raises:
-        FileError: The file has items, and none of them is accepted as a feed.
+        FileError: The file has no items, or none of them is accepted as a feed.
     """
     judged = [want(feed.feed_url, feed.guid) for feed in feeds]
     refused = [item for item in judged if isinstance(item, Refused)]
-    if feeds and len(refused) == len(feeds):
-        first = f"{feeds[0].place}: {shortened(refused[0].message)}"
-        raise FileError(f"{file} names no feed, so nothing was imported. {first}")
+    if len(refused) == len(feeds):
+        why = f" {feeds[0].place}: {shortened(refused[0].message)}" if feeds else ""
+        name = "Standard input" if file == "-" else file
+        raise FileError(f"{name} names no feed, so nothing was imported.{why}")
 
 
 async def _import(service: Service, name: str, feeds: Sequence[ListedFeed]) -> _Tally:

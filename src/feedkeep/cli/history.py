@@ -76,7 +76,8 @@ class ChangedSinceChoice(StrEnum):
 def show_history(
     name: NameArgument,
     limit: Annotated[
-        int, typer.Option("--limit", min=1, max=1_000, help="How many changes to show.")
+        int,
+        typer.Option("--limit", metavar="N", min=1, max=1_000, help="How many changes to show."),
     ] = 20,
     before: Annotated[
         int | None,
@@ -131,6 +132,7 @@ def undo(
         ChangedSinceChoice | None,
         typer.Option(
             "--changed-since",
+            metavar="|".join(ChangedSinceChoice),
             help="What to do about feeds that were changed again: leave them as they are, or"
             " overwrite them. Default: change nothing, and say so.",
             show_default=False,
