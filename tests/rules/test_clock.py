@@ -10,6 +10,11 @@ from hypothesis import strategies as st
 from feedkeep.rules.clock import RESTORED_AHEAD_US, after_restore, next_stamp
 
 
+def test_no_change_has_the_last_microsecond_of_a_second_where_settled_clocks_stand() -> None:
+    assert next_stamp(last=5, now=7_999_999) == 8_000_000
+    assert next_stamp(last=7_999_998, now=5) == 8_000_000
+
+
 def test_the_next_stamp_is_the_wall_clock_where_that_is_ahead() -> None:
     assert next_stamp(last=5, now=100) == 100
 

@@ -135,13 +135,23 @@ def test_an_old_url_is_dead_once_it_was_gone_for_two_weeks_without_an_answer_in_
     slow = Looked(failure=Failure.TOO_SLOW, reason="It takes too long.")
     error = Looked(failure=Failure.ERROR_STATUS, reason="The host answers 500.")
     day = 24
-    assert not is_dead(known())
-    assert not is_dead(seen(known(), (0, gone), (13 * day, gone)))
-    assert is_dead(seen(known(), (0, gone), (6 * day, no_host), (14 * day, gone)))
-    assert is_dead(seen(known(), (0, gone), (6 * day, slow), (14 * day, gone)))
-    assert not is_dead(seen(known(), (0, gone), (6 * day, error), (14 * day, gone)))
-    assert not is_dead(seen(known(), (0, gone), (6 * day, THERE), (14 * day, gone)))
-    assert not is_dead(seen(known(), (0, slow), (14 * day, slow)))
+    assert not is_dead(known(), None)
+    assert not is_dead(seen(known(), (0, gone), (13 * day, gone)), None)
+    assert is_dead(seen(known(), (0, gone), (6 * day, no_host), (14 * day, gone)), None)
+    assert is_dead(seen(known(), (0, gone), (6 * day, slow), (14 * day, gone)), None)
+    assert not is_dead(seen(known(), (0, gone), (6 * day, error), (14 * day, gone)), None)
+    assert not is_dead(seen(known(), (0, gone), (6 * day, THERE), (14 * day, gone)), None)
+    assert not is_dead(seen(known(), (0, slow), (14 * day, slow)), None)
+    # What is not answered says nothing, however long that goes on.
+    assert not is_dead(seen(known(), (0, gone), (14 * day, slow)), None)
+    assert not is_dead(seen(known(), (0, gone), (7 * day, AWAY), (15 * day, AWAY)), None)
+
+
+def test_apps_are_not_sent_to_a_present_url_that_cannot_be_read_either() -> None:
+    gone = Looked(failure=Failure.NOT_FOUND, reason="The host answers 404.")
+    former = seen(known(), (0, gone), (14 * 24, gone))
+    assert is_dead(former, known(NEW))
+    assert not is_dead(former, seen(known(NEW), (14 * 24, AWAY)))
 
 
 LOOKS = {"moved": MOVED, "there": THERE, "away": AWAY, "another": ANOTHER, "login": LOGIN}

@@ -108,7 +108,7 @@ class Rounds:
         elif subscription.app_url and subscription.app_url_until is None:
             old = urls[subscription.app_url]
             former = known.get(old.guid)
-            if former and is_dead(former) and await self._moves.tell_apps(account_id, old):
+            if former and is_dead(former, feed) and await self._moves.tell_apps(account_id, old):
                 _log.info("apps give up a dead address", account=account_id, feed=old.guid)
 
     async def _want(self, urls: Iterable[FeedUrl], known: Collection[Guid] = ()) -> None:

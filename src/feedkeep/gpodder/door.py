@@ -43,8 +43,9 @@ class SessionDoor:
             admitted = await self._service.authentication.admit(credential, request.address)
             assert admitted.token is not None
             # This client keeps cookies. With a session of its own, it can be stored what it was
-            # sent; of a shared one, that would say nothing about the other clients.
-            if admitted.token.is_shared:
+            # sent; of a shared one, that would say nothing about the other clients. A logout ends
+            # the session of the cookie that was sent, whichever it is.
+            if admitted.token.is_shared and not request.path.endswith("/logout.json"):
                 return await self._begin_session(request, admitted)
         except NotAuthorized:
             return None

@@ -8,6 +8,9 @@ RESTORED_AHEAD_US = 86_400_000_000
 """A day: the error of a wall clock that shows another time zone, or that was set by hand."""
 
 
+_SECOND_US = 1_000_000
+
+
 def later(stamp: Stamp, us: int) -> Stamp:
     """Return the stamp `us` microseconds after another, or before it if `us` is negative."""
     return Stamp(stamp + us)
@@ -16,9 +19,13 @@ def later(stamp: Stamp, us: int) -> Stamp:
 def next_stamp(last: Stamp, now: Stamp) -> Stamp:
     """Return the stamp after `last`: the wall clock, or one microsecond on where that lags.
 
-    So no two changes of an account share a stamp, and a clock that was set back does no harm.
+    So no two changes of an account share a stamp, and a clock that was set back does no harm. No
+    change is stamped with the last microsecond of a second: a clock that stands there was settled
+    (`rules/seconds.py`), and apps that go on from the next second would never be told of it.
     """
-    return now if now > last else later(last, 1)
+    stamp = now if now > last else later(last, 1)
+    is_last = stamp % _SECOND_US == _SECOND_US - 1
+    return later(stamp, 1) if is_last else stamp
 
 
 def after_restore(last: Stamp, now: Stamp) -> Stamp:

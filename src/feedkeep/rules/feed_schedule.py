@@ -5,7 +5,7 @@ from __future__ import annotations
 from feedkeep.model import Failure, Feed, FeedContent, Looked, Stamp, replace
 from feedkeep.rules.clock import later
 from feedkeep.rules.credentials import DAY_US
-from feedkeep.rules.moves import is_same_feed, sighting_after
+from feedkeep.rules.moves import SAY_DEAD, is_same_feed, sighting_after
 
 SECOND_US = 1_000_000
 MINUTE_US = 60 * SECOND_US
@@ -23,7 +23,6 @@ _FIRST_RETRY_US = HOUR_US
 _CALM_US = 30 * DAY_US
 """For each so long that a feed has not changed, a day more passes until it is asked again."""
 
-_DEAD = {Failure.NO_SUCH_HOST, Failure.NOT_FOUND, Failure.GONE}
 _UNSEEN = {
     Failure.NAME_UNANSWERED,
     Failure.NO_CONNECTION,
@@ -80,7 +79,7 @@ def _judged(feed: Feed, looked: Looked) -> Looked:
 def _after_failure(feed: Feed, looked: Looked, now: Stamp) -> Feed:
     failure = looked.failure
     dead = feed.dead if failure in _UNSEEN else None
-    if failure in _DEAD:
+    if failure in SAY_DEAD:
         dead = feed.dead or now
     return replace(
         feed,

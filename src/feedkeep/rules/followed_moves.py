@@ -8,6 +8,7 @@ from feedkeep.errors import FeedkeepError
 from feedkeep.model import Decision, Guid, Snapshot, Subscription, Value
 from feedkeep.rules.draft import Draft
 from feedkeep.rules.feed_urls import FeedUrl, parse_feed_url
+from feedkeep.rules.moves import may_move
 from feedkeep.rules.room import DEFAULT_LIMITS, Limits
 from feedkeep.rules.url_lists import move
 
@@ -47,13 +48,17 @@ def follow(
     """Give a subscription the URL that its feed moved to, as a PATCH would.
 
     Nothing is changed if the account is not subscribed at the old URL, if this was done before, or
-    if the new URL leads to another feed of the list: nothing is merged by itself.
+    if the new URL leads to another feed of the list: nothing is merged by itself. Neither is it if
+    the feed cannot move there from the spelling that this account has: the move was seen from that
+    of whoever subscribed first, which may have been http.
     """
     draft = Draft(snapshot, limits)
     nothing = draft.decision(Outcome(False, followed))
     feed = draft.find(old.guid)
     this = Followed(old.guid, new.guid)
-    if this in followed or not _is_at(feed, old):
+    if feed is None or this in followed or not _is_at(feed, old):
+        return nothing
+    if not may_move(feed.feed_url, new.text):
         return nothing
     try:
         decision = move(snapshot, old, new, is_told=False, limits=limits)
@@ -78,7 +83,5 @@ def tell_apps(
     return move(snapshot, old, parse_feed_url(feed.feed_url), is_told=True, limits=limits)
 
 
-def _is_at(feed: Subscription | None, url: FeedUrl) -> bool:
-    if feed is None or not feed.is_subscribed:
-        return False
-    return parse_feed_url(feed.feed_url).guid == url.guid
+def _is_at(feed: Subscription, url: FeedUrl) -> bool:
+    return feed.is_subscribed and parse_feed_url(feed.feed_url).guid == url.guid

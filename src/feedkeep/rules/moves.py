@@ -10,7 +10,7 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 from feedkeep.errors import FeedkeepError
-from feedkeep.model import Feed, FeedContent, Looked, Sighting, Stamp, replace
+from feedkeep.model import Failure, Feed, FeedContent, Looked, Sighting, Stamp, replace
 from feedkeep.rules.clock import later
 from feedkeep.rules.credentials import DAY_US, day_of
 from feedkeep.rules.feed_urls import FeedUrl, parse_feed_url
@@ -23,6 +23,9 @@ AT_LEAST_US = 3 * DAY_US
 
 DEAD_US = 14 * DAY_US
 """For how long an old URL has to lead nowhere until apps are told to give it up."""
+
+SAY_DEAD = {Failure.NO_SUCH_HOST, Failure.NOT_FOUND, Failure.GONE}
+"""With these, a host or the DNS says that there is nothing at a URL."""
 
 _EQUAL_ITEMS = 3
 
@@ -81,8 +84,13 @@ def proved_move(feed: Feed) -> FeedUrl | None:
     return parse_feed_url(seen.url)
 
 
-def is_dead(feed: Feed) -> bool:
-    """Say whether a URL has led nowhere for so long that apps are told to give it up."""
-    if feed.dead is None or feed.looked is None:
+def is_dead(former: Feed, present: Feed | None) -> bool:
+    """Say whether a former URL has led nowhere for so long that apps are told to give it up.
+
+    What counts is what was said, and not what was not: so the last look has to have said it, too.
+    Apps are not sent to a present URL that cannot be read either, as where a line is down.
+    """
+    if former.dead is None or former.looked is None or former.failure not in SAY_DEAD:
         return False
-    return feed.looked >= later(feed.dead, DEAD_US)
+    is_there = present is None or present.failing is None
+    return is_there and former.looked >= later(former.dead, DEAD_US)

@@ -46,7 +46,7 @@ WHERE f.account_id = $1 AND f.ended = d.ended AND f.guid = d.guid
 """
 _SET_KNOWN = """
 UPDATE feedkeep.account a
-SET known_from = greatest(a.known_from, $2), former_count = a.former_count - $3
+SET known_from = greatest(a.known_from, least($2, a.last_stamp)), former_count = a.former_count - $3
 WHERE a.account_id = $1
 """
 _FORGET_AUTHORS = """

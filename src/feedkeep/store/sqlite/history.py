@@ -15,7 +15,7 @@ from feedkeep.store.tables import STATE, columns
 _FEW_ACCOUNTS, _MANY_ACCOUNTS = 20, 500
 """Through how many accounts a step looks, with and without a look at their entries."""
 
-_KNOWN = "SELECT known_from, former_count FROM account WHERE id = ?"
+_KNOWN = "SELECT known_from, former_count, last_stamp FROM account WHERE id = ?"
 _SET_KNOWN = "UPDATE account SET known_from = ?, former_count = ? WHERE id = ?"
 _SOME_ACCOUNTS = "SELECT * FROM account WHERE id > :after ORDER BY id LIMIT :accounts"
 _LAST_OF_SOME = f"SELECT max(id) FROM ({_SOME_ACCOUNTS})"
@@ -135,11 +135,11 @@ def _forget(
     known = connection.execute(_KNOWN, (account_id,)).get
     if known is None:
         return True
-    known_from, former_count = known
+    known_from, former_count, last_stamp = known
     forgotten = 0
     if former_count:
         forgotten = drop_states(connection, account_id, until, max_states)
-        after = (max(known_from, until), former_count - forgotten, account_id)
+        after = (max(known_from, min(until, last_stamp)), former_count - forgotten, account_id)
         connection.execute(_SET_KNOWN, after)
     if with_authors and forgotten < max_states:
         connection.execute(_FORGET_AUTHORS, (account_id, max_states - forgotten))
