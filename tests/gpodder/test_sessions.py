@@ -131,6 +131,14 @@ def test_another_begins_where_the_shared_session_was_revoked(person: Person) -> 
         assert status(person, person.client(Cookie=f"sessionid={text}")) == 401
 
 
+def test_logging_out_with_the_cookie_of_a_shared_session_ends_it(person: Person) -> None:
+    given = show_password(person)
+    client = person.client(Cookie=f"sessionid={given}")
+    assert client.post(LOGOUT.format(person.name)).status_code == 200
+    assert status(person, person.client(Cookie=f"sessionid={given}")) == 401
+    assert show_password(person) != given
+
+
 def test_logging_out_without_a_cookie_ends_nobodys_session(person: Person) -> None:
     given = {show_password(person) for _ in range(8)}
     assert person.app().post(LOGOUT.format(person.name)).status_code == 200

@@ -47,6 +47,14 @@ def test_a_list_follows_a_feed_and_remembers_that_it_did() -> None:
     assert (feed.guid, feed.app_url) == (OLD.guid, OLD.text)
 
 
+def test_a_list_that_has_a_feed_by_https_does_not_follow_it_to_http() -> None:
+    """The move was seen by http, since somebody else subscribed to it so first."""
+    plain = parse_feed_url("http://new.example")
+    account = account_with(OLD.text)
+    outcome: Outcome = account.decide(lambda snapshot: follow(snapshot, OLD, plain, []))
+    assert (outcome.is_done, urls(account)) == (False, [OLD.text])
+
+
 def test_a_move_that_somebody_took_back_is_not_carried_out_again() -> None:
     account = account_with(OLD.text)
     assert followed(account, ONCE) == Outcome(False, (ONCE,))

@@ -413,6 +413,19 @@ def test_what_ended_at_a_stamp_or_before_is_forgotten_in_small_steps(open_store:
     run(open_store, work)
 
 
+def test_a_clock_that_is_far_ahead_leaves_a_list_known_from_its_own_last_change(
+    open_store: Callable,
+) -> None:
+    """With a later stamp, nothing could be undone until the clock has come there."""
+
+    async def work(store: Store) -> None:
+        await add_and_leave(store)
+        await sweep(store, 10**15, 3)
+        assert await known(store) == (30, 0)
+
+    run(open_store, work)
+
+
 def test_what_ended_later_stays_and_the_list_is_known_from_the_stamp_on(
     open_store: Callable,
 ) -> None:

@@ -103,7 +103,8 @@ class ListHistory(Protocol):
         """Forget, of the next account, up to `max_states` states that ended at a stamp or before.
 
         That is the account with the smallest id greater than `after` of which there is anything to
-        look at. With `with_authors`, who made its entries as they are is forgotten as well. Returns
+        look at. Its list is known from that stamp on then, or from its own last one if that is
+        earlier. With `with_authors`, who made its entries as they are is forgotten as well. Returns
         the id to go on after, which is `after` while there is more to forget; None after the last.
         It takes a millisecond or so, and waits for nobody: an account that is being changed is
         passed over.
