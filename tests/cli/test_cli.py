@@ -287,6 +287,8 @@ def test_errors_are_one_sentence_and_exit_with_1(offline: FeedkeepProcess, tmp_p
     offline.must("account", "create", "me")
     broken = tmp_path / "broken.opml"
     broken.write_text("<opml><body>")
+    feeds = tmp_path / "feeds.txt"
+    feeds.write_text("https://a.example/feed\n")
     for arguments, message in [
         (["account", "create", "ME"], "There is an account me already."),
         (["account", "create", "a b"], "An account's name has 1 to 64 letters"),
@@ -295,7 +297,7 @@ def test_errors_are_one_sentence_and_exit_with_1(offline: FeedkeepProcess, tmp_p
         (["account", "delete", "you", "--yes"], 'There is no account "you"'),
         (["token", "create", "you"], 'There is no account "you"'),
         (["token", "revoke", "me", "7"], "me has no token 7"),
-        (["import", "you", "/dev/null"], 'There is no account "you"'),
+        (["import", "you", str(feeds)], 'There is no account "you"'),
         (["import", "me", str(tmp_path / "none")], "No such file or directory"),
         (["import", "me", str(broken)], "The XML is broken at line 1"),
         (["export", "you"], 'There is no account "you"'),

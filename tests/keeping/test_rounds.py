@@ -14,6 +14,7 @@ from feedkeep.model import (
     AccountId,
     Admitted,
     CredentialKind,
+    Failure,
     Feed,
     FeedContent,
     Fetch,
@@ -123,7 +124,7 @@ def test_apps_are_told_of_a_move_only_once_the_old_address_was_dead_for_two_week
         await world.seen_to_move(OLD, NEW)
         await world.go_round()
         now = world.clock()
-        await world.learn(OLD, dead=Stamp(now - 13 * DAY_US), looked=now)
+        await world.learn(OLD, dead=Stamp(now - 13 * DAY_US), looked=now, failure=Failure.GONE)
         await world.go_round()
         told = await changes(world, since)
         assert (list(told.changes.add), list(told.changes.remove)) == ([], [])
