@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from feedkeep.model import Stamp
+from feedkeep.rules.seconds import is_settled
 
 RESTORED_AHEAD_US = 86_400_000_000
 """A day: the error of a wall clock that shows another time zone, or that was set by hand."""
-
-
-_SECOND_US = 1_000_000
 
 
 def later(stamp: Stamp, us: int) -> Stamp:
@@ -20,12 +18,11 @@ def next_stamp(last: Stamp, now: Stamp) -> Stamp:
     """Return the stamp after `last`: the wall clock, or one microsecond on where that lags.
 
     So no two changes of an account share a stamp, and a clock that was set back does no harm. No
-    change is stamped with the last microsecond of a second: a clock that stands there was settled
-    (`rules/seconds.py`), and apps that go on from the next second would never be told of it.
+    change has a stamp on which a settled clock stands: apps that go on from the second after it
+    would never be told of that change.
     """
     stamp = now if now > last else later(last, 1)
-    is_last = stamp % _SECOND_US == _SECOND_US - 1
-    return later(stamp, 1) if is_last else stamp
+    return later(stamp, 1) if is_settled(stamp) else stamp
 
 
 def after_restore(last: Stamp, now: Stamp) -> Stamp:
