@@ -244,6 +244,8 @@ class Person:
             self.wrong.append(f"restored to {moment}: {sorted(wanted ^ has)}")
         self.ledger.become(entries)
         self.ledger.remember(stamp)
+        # What is back already, and is unsubscribed once more, is no longer a part of the wipe.
+        self._wiped = {feed for feed in self._wiped if feed[:2] not in has}
 
     async def _lose(self, _now_us: int) -> list[Appointment]:
         """A phone is lost, and another one takes its place."""
