@@ -99,7 +99,7 @@ prove-cluster: .venv/dev
 		$(BIN)/python tests/cluster/drill.py $(ARGS)
 
 # What it measured, and a picture of it, go to build/year. With the seed for hashes, too, each account has
-# the same year whenever it is run. TMPDIR=/dev/shm spares the disk.
+# the same year whenever it is run on SQLite; on PostgreSQL it has one of a few. TMPDIR=/dev/shm spares the disk.
 prove-year: .venv/bench
 	@PYTHONHASHSEED=0 PYTHONPATH=tests:tests/proofs:tests/rules $(BIN)/python tests/year $(ARGS)
 
