@@ -265,6 +265,51 @@ def test_a_personal_address_is_never_looked_at_unless_all_are(open_store: Callab
     run(open_store, work)
 
 
+def test_a_secret_is_asked_by_https_once_anybody_has_it_so(open_store: Callable) -> None:
+    by_http = PERSONAL.replace("https", "http")
+
+    async def work(world: World) -> None:
+        async with world.keeper(Fetch.ALL):
+            await world.subscribe(by_http)
+            await world.looks.until_looked_at(1)
+            await world.subscribe(PERSONAL, name="ben")
+            await world.looks.until_looked_at(2)
+            await world.known(PERSONAL)
+        async with world.keeper(Fetch.ALL):
+            await world.subscribe(by_http, *urls(1), name="carol")
+            await world.known(*urls(1))
+        assert world.looks.looked == [by_http, PERSONAL, *urls(1)]
+        (feed,) = await world.known(PERSONAL)
+        assert feed.url == PERSONAL
+
+    run(open_store, work)
+
+
+def test_what_nobody_is_subscribed_to_any_more_is_not_asked_two_days_later(
+    open_store: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(going_round, "_SECONDS_BETWEEN_ROUNDS", 0.0)
+    gone, kept = urls(2)
+
+    async def work(world: World) -> None:
+        account = await world.subscribe(gone, kept)
+        guid = parse_feed_url(gone).guid
+        async with world.keeper():
+            await world.known(gone, kept)
+            await world.service.subscriptions.set_subscribed(account, [guid], False, TESTER)
+            world.clock.go_on(3 * DAY_US)
+            await world.looks.until_looked_at(3)
+            (feed,) = await world.known(gone)
+            while feed.next_look < world.clock.at:
+                (feed,) = await world.known(gone)
+            assert sorted(world.looks.looked) == sorted([gone, kept, kept])
+            await world.service.subscriptions.set_subscribed(account, [guid], True, TESTER)
+            await world.looks.until_looked_at(4)
+            assert world.looks.looked[-1] == gone
+
+    run(open_store, work)
+
+
 def test_nothing_is_looked_at_if_that_is_off(open_store: Callable) -> None:
     async def work(world: World) -> None:
         async with world.keeper(Fetch.OFF):

@@ -11,8 +11,11 @@ from feedkeep.rules.credentials import DAY_US
 from feedkeep.rules.feed_schedule import (
     HOUR_US,
     MONTH_US,
+    UNWANTED_US,
     WEEK_US,
     after_look,
+    is_wanted,
+    wanted_anew,
     wants_picture,
 )
 from feedkeep.rules.feed_urls import parse_feed_url
@@ -121,3 +124,43 @@ def test_a_picture_that_was_not_there_leaves_the_one_that_is_known() -> None:
     assert (feed.picture, feed.picture_url, feed.picture_looked) == ("d1", url, NOW)
     after = after_look(feed, replace(ANSWER, picture_tried=url), Stamp(NOW + DAY_US), 0.5)
     assert (after.picture, after.picture_looked) == ("d1", NOW + DAY_US)
+
+
+BY_HTTP = URL.replace("https", "http")
+SECRET = "https://members.example/rss?key=kPq3vXyZ0aB9cD8eF7gH6iJ5kL4mN3oP"
+SECRET_BY_HTTP = SECRET.replace("https", "http")
+
+
+def anew(feed: Feed, url: str, now: Stamp = NOW) -> Feed | None:
+    return wanted_anew(feed, url, now)
+
+
+@pytest.mark.parametrize(
+    ("known", "url", "is_failing"), [(BY_HTTP, URL, True), (SECRET_BY_HTTP, SECRET, False)]
+)
+def test_a_secret_and_what_fails_by_http_are_asked_by_https_from_when_somebody_has_it_so(
+    known: str, url: str, is_failing: bool
+) -> None:
+    feed = replace(READ, url=known, failing=NOW if is_failing else None)
+    assert anew(feed, url) == Feed(feed.guid, url, NOW, Stamp(0))  # what http has found is gone
+    assert anew(replace(feed, url=url), known) is None  # and it never goes back
+
+
+@pytest.mark.parametrize("url", [BY_HTTP, URL, URL + "/"])
+def test_the_first_spelling_stays_where_it_answers_and_is_no_secret(url: str) -> None:
+    assert anew(replace(READ, url=BY_HTTP), url) is None
+    assert anew(READ, url) is None
+
+
+def test_what_nobody_wants_is_not_asked_after_two_days_and_is_once_somebody_does() -> None:
+    assert is_wanted(READ, Stamp(READ.wanted + UNWANTED_US - 1))
+    later = Stamp(READ.wanted + UNWANTED_US)
+    assert not is_wanted(READ, later)
+    assert anew(READ, URL, later) == replace(READ, wanted=later, next_look=Stamp(0))
+    assert is_wanted(replace(READ, wanted=later), later)
+
+
+@given(st.integers(0, 2 * UNWANTED_US))
+def test_what_is_put_off_as_unwanted_is_always_asked_again_by_who_wants_it(age_us: int) -> None:
+    now = Stamp(READ.wanted + age_us)
+    assert is_wanted(READ, now) or anew(READ, URL, Stamp(now - DAY_US // 4)) is not None

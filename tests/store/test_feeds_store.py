@@ -395,6 +395,27 @@ def test_what_is_given_back_waits_as_before_and_of_others_nothing_ends(
     run(open_store, work)
 
 
+def test_what_is_renewed_is_stored_as_given_and_a_look_under_way_saves_nothing(
+    open_store: Callable,
+) -> None:
+    by_another_url = Feed(G1, "https://other.example/feed", Stamp(NOW + 5), Stamp(0))
+
+    async def work(store: Store) -> None:
+        await looked_at(store, replace(ALL_OF_IT, next_look=NOW), waiting(2, NOW - 1))
+        leased = await store.feeds.lease(NOW, UNTIL, 9)
+        await store.feeds.renew([])
+        await store.feeds.renew([by_another_url, replace(by_another_url, guid=G3)])
+        assert await store.feeds.lease(NOW, Stamp(UNTIL + 1), 9) == [by_another_url]
+        saved = [await store.feeds.save(feed, UNTIL) for feed in leased if feed.guid == G1]
+        assert saved == [False]
+        assert await only(store) == by_another_url
+        await store.feeds.renew([ALL_OF_IT])
+        known = await store.feeds.known([G1, G2, G3])
+        assert known == {G1: ALL_OF_IT, G2: waiting(2, NOW - 1)}  # and what is not known stays so
+
+    run(open_store, work)
+
+
 def test_the_next_look_is_when_a_feed_is_due_or_a_lease_ends(open_store: Callable) -> None:
     async def work(store: Store) -> None:
         feeds = store.feeds

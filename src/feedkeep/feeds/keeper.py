@@ -21,7 +21,7 @@ from feedkeep.feeds.rounds import Rounds
 from feedkeep.model import Feed, Fetch, Guid, Looked, Now, Stamp, replace
 from feedkeep.recorder import Recorder
 from feedkeep.rules.clock import later
-from feedkeep.rules.feed_schedule import MINUTE_US, SECOND_US, WEEK_US, after_look
+from feedkeep.rules.feed_schedule import MINUTE_US, SECOND_US, WEEK_US, after_look, is_wanted
 from feedkeep.rules.personal_urls import may_look_at
 from feedkeep.store.base import Store
 
@@ -137,7 +137,7 @@ class Keeper:
 
     async def _hand_on(self, feed: Feed, until: Stamp) -> None:
         """Let a leased feed wait for its turn at its host."""
-        if not may_look_at(feed.url, self._fetch):
+        if not may_look_at(feed.url, self._fetch) or not is_wanted(feed, self._now()):
             await self._put_off(feed, until, WEEK_US)
             return
         host = urlsplit(feed.url).hostname or ""

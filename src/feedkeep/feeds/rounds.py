@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import secrets
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import structlog
 
 from feedkeep.errors import NotAuthorized
 from feedkeep.model import AccountId, Feed, Fetch, Guid, Now, Subscription, replace
 from feedkeep.rules.clock import later
-from feedkeep.rules.feed_schedule import FORGOTTEN_US
+from feedkeep.rules.feed_schedule import FORGOTTEN_US, is_safer, wanted_anew
 from feedkeep.rules.feed_urls import FeedUrl, parse_feed_url
 from feedkeep.rules.moves import is_dead, proved_move
 from feedkeep.rules.personal_urls import may_look_at
@@ -60,7 +60,8 @@ class Rounds:
         row. As fast as thousands a second can be added, they would take a fifth from requests.
         """
         texts = await self._new.take(NOTED_AT_ONCE)
-        await self._want([parse_feed_url(text) for text in texts])
+        urls = [parse_feed_url(text) for text in texts]
+        await self._want(urls, await self._store.feeds.known({url.guid for url in urls}))
         await asyncio.sleep(_SECONDS_BETWEEN_STEPS)
 
     async def go_round(self) -> None:
@@ -111,15 +112,28 @@ class Rounds:
             if former and is_dead(former, feed) and await self._moves.tell_apps(account_id, old):
                 _log.info("apps give up a dead address", account=account_id, feed=old.guid)
 
-    async def _want(self, urls: Iterable[FeedUrl], known: Collection[Guid] = ()) -> None:
-        wanted = {url.guid: url.text for url in urls if may_look_at(url.text, self._fetch)}
-        guids = sorted(wanted)
+    async def _want(self, urls: Iterable[FeedUrl], known: Mapping[Guid, Feed]) -> None:
+        """Note that somebody is subscribed to feeds, which are asked soon if they were not."""
+        wanted: dict[Guid, str] = {}
+        for url in urls:
+            one = wanted.setdefault(url.guid, url.text)
+            if is_safer(url.text, one):
+                wanted[url.guid] = url.text
+        guids = sorted(guid for guid, url in wanted.items() if may_look_at(url, self._fetch))
         for start in range(0, len(guids), NOTED_AT_ONCE):
             some = {guid: wanted[guid] for guid in guids[start : start + NOTED_AT_ONCE]}
-            await self._store.feeds.want(some, self._now())
-            if new := some.keys() - set(known):
+            now = self._now()
+            anew = [
+                feed
+                for guid in some.keys() & known.keys()
+                if (feed := wanted_anew(known[guid], some[guid], now))
+            ]
+            if anew:
+                await self._store.feeds.renew(anew)
+            await self._store.feeds.want(some, now)
+            if soon := len(some.keys() - known.keys()) + len(anew):
                 self.is_news.set()
-                await asyncio.sleep(len(new) / NOTED_A_SECOND)
+                await asyncio.sleep(soon / NOTED_A_SECOND)
 
 
 def _urls_of(subscriptions: Sequence[Subscription]) -> dict[str, FeedUrl]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 from feedkeep.model import Failure, Feed, FeedContent, Looked, Stamp, replace
 from feedkeep.rules.clock import later
 from feedkeep.rules.credentials import DAY_US
 from feedkeep.rules.moves import SAY_DEAD, is_same_feed, sighting_after
+from feedkeep.rules.personal_urls import looks_personal
 
 SECOND_US = 1_000_000
 MINUTE_US = 60 * SECOND_US
@@ -15,6 +18,12 @@ MONTH_US = 30 * DAY_US
 
 FORGOTTEN_US = 30 * DAY_US
 """How long a feed is remembered that nobody is subscribed to any more."""
+
+UNWANTED_US = 2 * DAY_US
+"""After which a feed is not asked any more, unless somebody wants it: that is noted each day."""
+
+_WANTED_ANEW_US = UNWANTED_US * 3 // 4
+"""Less, so that a feed that was just put off is never taken for one that is still asked."""
 
 PICTURE_US = 30 * DAY_US
 """After which a picture is asked for once more, although its address is the same."""
@@ -30,6 +39,31 @@ _UNSEEN = {
     Failure.CRASHED,
 }
 """With these, nobody knows whether there is anything at the URL."""
+
+
+def is_wanted(feed: Feed, now: Stamp) -> bool:
+    """Say whether somebody is known to want a feed, so that it may be asked."""
+    return feed.wanted > later(now, -UNWANTED_US)
+
+
+def wanted_anew(feed: Feed, url: str, now: Stamp) -> Feed | None:
+    """Return what becomes of a known feed that somebody wants by a URL; None if it stays as it is.
+
+    One that nobody wanted for long is asked next. So is one that is asked by http, and can be asked
+    by https now: what http has found counts no more, and it is never asked by http again. That is
+    so where the URL looks personal, whose secret would be seen on the way, and where http fails.
+    Otherwise the first spelling stays: a stranger might name a host by https that has none.
+    """
+    if is_safer(url, feed.url) and (feed.failing is not None or looks_personal(url)):
+        return Feed(feed.guid, url, wanted=now, next_look=Stamp(0))
+    if feed.wanted <= later(now, -_WANTED_ANEW_US):
+        return replace(feed, wanted=now, next_look=Stamp(0))
+    return None
+
+
+def is_safer(url: str, other: str) -> bool:
+    """Say whether a spelling of a URL is by https, and another one is not."""
+    return urlsplit(url).scheme == "https" and urlsplit(other).scheme != "https"
 
 
 def after_look(feed: Feed, looked: Looked, now: Stamp, chance: float) -> Feed:

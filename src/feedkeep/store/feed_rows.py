@@ -46,8 +46,13 @@ def feed_of(guid: Guid, row: Row) -> Feed:
     return Feed(guid, url, wanted, next_look)
 
 
-def known_column(feed: Feed) -> str:
-    """Return the column `known` of a feed: what has no column of its own, as JSON."""
+def known_column(feed: Feed) -> str | None:
+    """Return the column `known` of a feed: what has no column of its own, as JSON.
+
+    None if it was never looked at.
+    """
+    if feed.looked is None:
+        return None
     known = _Known(*(getattr(feed, field.name) for field in _KNOWN))
     return msgspec.json.encode(known).decode()
 

@@ -36,6 +36,12 @@ class Feeds(Protocol):
         somebody else has it, or if the feed is forgotten. What was stored of `wanted` stays.
         """
 
+    async def renew(self, feeds: Collection[Feed]) -> None:
+        """Store what is known of feeds as it is given, and end their leases.
+
+        So whoever looks at one meanwhile saves nothing. One that is forgotten stays forgotten.
+        """
+
     async def give_back(self, guids: Collection[Guid], leased_until: Stamp) -> None:
         """End leases without a look: the feeds wait as before."""
 

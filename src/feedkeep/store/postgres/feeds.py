@@ -67,6 +67,11 @@ _SAVE = """
 UPDATE feedkeep.feed f SET url = $3, next_look = $4, leased_until = 0, failing = $5, known = $6
 WHERE f.guid = $1 AND f.leased_until = $2
 """
+_RENEW = """
+UPDATE feedkeep.feed f
+SET url = $2, wanted = $3, next_look = $4, leased_until = 0, failing = $5, known = $6
+WHERE f.guid = $1
+"""
 _SAVE_PICTURE = f"""
 INSERT INTO feedkeep.feed_picture (guid, {columns(PICTURE)}) VALUES ($1, $2, $3, $4)
 ON CONFLICT (guid) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in PICTURE)}
@@ -186,6 +191,18 @@ class PostgresFeeds:
             return is_held
 
         return await self._runner.write(save)
+
+    async def renew(self, feeds: Collection[Feed]) -> None:
+        for feed in feeds:  # each by itself: so none waits while it holds another
+            await self._execute(
+                _RENEW,
+                feed.guid,
+                feed.url,
+                feed.wanted,
+                feed.next_look,
+                feed.failing,
+                known_column(feed),
+            )
 
     async def give_back(self, guids: Collection[Guid], leased_until: Stamp) -> None:
         if not self._is_distributed:

@@ -48,6 +48,10 @@ _SAVE = """
 UPDATE feed SET url = ?, next_look = ?, leased_until = 0, failing = ?, known = ?
 WHERE guid = ? AND leased_until = ?
 """
+_RENEW = """
+UPDATE feed SET url = ?, wanted = ?, next_look = ?, leased_until = 0, failing = ?, known = ?
+WHERE guid = ?
+"""
 _SAVE_PICTURE = f"""
 INSERT OR REPLACE INTO feed_picture (guid, {columns(PICTURE)}) VALUES (?, ?, ?, ?)
 """
@@ -91,7 +95,7 @@ class SqliteFeeds:
         changed = await self._runner.scan(to_write)
         for start in range(0, len(changed), _WRITTEN_AT_ONCE):
             some = changed[start : start + _WRITTEN_AT_ONCE]
-            await self._runner.write_in_turns(partial(_want, rows=some))
+            await self._runner.write_in_turns(partial(_each, _WANT, some))
 
     async def known(self, guids: Collection[Guid]) -> dict[Guid, Feed]:
         def read(connection: apsw.Connection) -> dict[Guid, Feed]:
@@ -127,6 +131,13 @@ class SqliteFeeds:
             return is_held
 
         return await self._runner.write(save)
+
+    async def renew(self, feeds: Collection[Feed]) -> None:
+        rows = [
+            (f.url, f.wanted, f.next_look, f.failing, known_column(f), to_bytes(f.guid))
+            for f in feeds
+        ]
+        await self._runner.write_in_turns(partial(_each, _RENEW, rows))
 
     async def give_back(self, guids: Collection[Guid], leased_until: Stamp) -> None:
         rows = [(to_bytes(guid), leased_until) for guid in guids]
@@ -183,7 +194,10 @@ def _is_not_wanted_since(connection: apsw.Connection, guid: bytes, stamp: int) -
     return wanted is None or wanted <= stamp
 
 
-def _want(connection: apsw.Connection, rows: Sequence[tuple[bytes, str, Stamp]]) -> Turns[None]:
+def _each(
+    statement: str, rows: Sequence[tuple[Any, ...]], connection: apsw.Connection
+) -> Turns[None]:
+    """Run a statement for each row, yielding between them."""
     for row in rows:
-        connection.execute(_WANT, row)
+        connection.execute(statement, row)
         yield None
