@@ -18,6 +18,7 @@ from feedkeep.rules.history import Undo, WhenChangedSince
 from feedkeep.rules.subscriptions import want
 from feedkeep.service import Service, forgetting, list_changes
 from feedkeep.service.history import NEWEST
+from feedkeep.service.steady_clock import SteadyClock
 from feedkeep.service.url_lists import ChangesSince
 from feedkeep.store.base import Store
 
@@ -102,6 +103,7 @@ def test_forgetting_goes_on_when_the_store_is_there_again(
     open_store: Callable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(forgetting, "_SECONDS_AFTER_A_FAILURE", 0.0)
+    monkeypatch.setattr(SteadyClock, "is_believed", lambda _: True)
 
     async def work(service: Service, store: Store, _: Clock) -> None:
         is_back = asyncio.Event()
@@ -122,6 +124,56 @@ def test_forgetting_goes_on_when_the_store_is_there_again(
             await service.forgetting.close()
         assert [line["log_level"] for line in logs] == ["warning"]
 
+    run(open_store, work)
+
+
+def test_a_clock_that_is_years_ahead_for_an_hour_makes_no_history_go(
+    open_store: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted_seconds = 0.0
+
+    async def work(service: Service, store: Store, clock: Clock) -> None:
+        nonlocal counted_seconds
+        account = await filled(service)
+        await leave(service, account, 0)
+        looks = asyncio.Queue[bool]()
+        steady = SteadyClock(clock, lambda: counted_seconds)
+        is_believed = steady.is_believed
+        monkeypatch.setattr(steady, "is_believed", lambda: told(looks, is_believed()))
+        monkeypatch.setattr(service.forgetting, "_clock", steady)
+
+        async def answers(*, after_seconds: int, wall_us: int) -> bool:
+            nonlocal counted_seconds
+            counted_seconds += after_seconds
+            clock.go_on(wall_us)
+            while not looks.empty():
+                looks.get_nowait()
+            return await looks.get()
+
+        hour = 60 * MINUTE
+        service.forgetting.start()
+        with capture_logs() as logs:
+            assert not await answers(after_seconds=3_599, wall_us=hour - 1_000_000)
+            assert await answers(after_seconds=1, wall_us=1_000_000)
+            assert not await answers(after_seconds=1, wall_us=400 * DAY)
+            assert not await answers(after_seconds=3_600, wall_us=hour)
+            for _ in range(4):  # steps, if it took any
+                await looks.get()
+        assert [(line["log_level"], line["days"]) for line in logs] == [("warning", 400.0)]
+        assert len((await store.history.page(account.id, NEWEST, 10)).states) == len(URLS) + 1
+        assert await answers(after_seconds=1, wall_us=-400 * DAY)
+        assert not await answers(after_seconds=1, wall_us=91 * DAY)
+        assert await answers(after_seconds=86_400, wall_us=DAY)  # it has slept for a quarter
+        while (await store.history.page(account.id, NEWEST, 10)).stamps:
+            await looks.get()
+        await service.forgetting.close()
+
+    def told(looks: asyncio.Queue[bool], answer: bool) -> bool:
+        looks.put_nowait(answer)
+        return answer
+
+    for name in ("_SECONDS_WHILE_IT_WAITS", "_SECONDS_BETWEEN_STEPS", "_SECONDS_BETWEEN_ROUNDS"):
+        monkeypatch.setattr(forgetting, name, 0.0)
     run(open_store, work)
 
 

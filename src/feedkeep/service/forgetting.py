@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import secrets
+import time
 
 import structlog
 
@@ -12,6 +13,7 @@ from feedkeep.errors import StoreUnavailable
 from feedkeep.model import AccountId, Now
 from feedkeep.rules.clock import later
 from feedkeep.rules.credentials import DAY_US, day_of
+from feedkeep.service.steady_clock import SteadyClock
 from feedkeep.store.base import Store
 
 STATES_IN_A_STEP = 40
@@ -19,6 +21,7 @@ STATES_IN_A_STEP = 40
 _SECONDS_BETWEEN_STEPS = 0.5
 _SECONDS_BETWEEN_ROUNDS = 3_600.0
 _SECONDS_AFTER_A_FAILURE = 60.0
+_SECONDS_WHILE_IT_WAITS = 60.0
 
 _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -30,6 +33,7 @@ class Forgetting:
         self._store = store
         self._now = now
         self._days = history_days
+        self._clock = SteadyClock(now, time.monotonic)
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -56,6 +60,10 @@ class Forgetting:
         # Several processes that start together begin at different accounts.
         after: AccountId | None = AccountId(secrets.randbits(63))
         while True:
+            # Without a history, nothing depends on how old anything is.
+            if not self._clock.is_believed() and self._days:
+                await asyncio.sleep(_SECONDS_WHILE_IT_WAITS)
+                continue
             seconds = _SECONDS_BETWEEN_STEPS
             try:
                 after = await self.step(after or AccountId(0))
