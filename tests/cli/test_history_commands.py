@@ -185,6 +185,22 @@ def test_on_a_terminal_it_is_asked_whether_to_restore(offline: FeedkeepProcess) 
     assert urls(offline, name) == []
 
 
+def test_a_moment_since_a_restore_of_the_database_is_told_to_be_unsure(
+    offline: FeedkeepProcess,
+) -> None:
+    name = with_feeds(offline)
+    before = offline.use(moment_of_now)
+    offline.must("database", "restored")
+    offline.must("import", name, "-", stdin="https://new.example\n")
+    asked = ["restore-list", name, "--drop-added", "--at"]
+    told = offline.run(*asked, offline.use(moment_of_now))
+    assert "Going: 1\n  https://new.example\n" in told.stdout
+    assert re.search(
+        "The clock of this list is ahead until .*, and is taken back, too", told.stderr
+    )
+    assert "ahead" not in offline.run(*asked, before).stderr
+
+
 def test_what_cannot_be_is_told_in_one_sentence(offline: FeedkeepProcess) -> None:
     name = with_feeds(offline)
     for arguments, message in [

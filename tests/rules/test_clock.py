@@ -7,7 +7,14 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedkeep.rules.clock import RESTORED_AHEAD_US, after_restore, next_stamp
+from feedkeep.model import Stamp
+from feedkeep.rules.clock import (
+    RESTORED_AHEAD_US,
+    after_restore,
+    is_before_its_time,
+    later,
+    next_stamp,
+)
 
 
 def test_no_change_has_the_last_microsecond_of_a_second_where_settled_clocks_stand() -> None:
@@ -37,3 +44,21 @@ def test_a_restored_clock_is_past_all_that_was_given_out_before(
 ) -> None:
     given_out_since = [max(last, restored) + ahead, next_stamp(last, restored)]
     assert after_restore(last, restored) > max(given_out_since)
+
+
+HOUR_US = RESTORED_AHEAD_US // 24
+RESTORED = Stamp(20_000 * RESTORED_AHEAD_US)
+
+
+@given(st.integers(-48, 48), st.integers(0, 48))
+def test_a_moment_since_a_restore_is_unsure_until_the_wall_clock_has_come_as_far(
+    hours: int, passed: int
+) -> None:
+    last = later(after_restore(Stamp(5), RESTORED), 3)
+    moment, now = later(RESTORED, hours * HOUR_US), later(RESTORED, passed * HOUR_US)
+    is_unsure = 0 < hours <= passed < 24
+    assert is_before_its_time(moment, last, now) == is_unsure
+
+
+def test_clocks_of_machines_that_differ_by_seconds_make_no_moment_unsure() -> None:
+    assert not is_before_its_time(RESTORED, later(RESTORED, 59_000_000), RESTORED)

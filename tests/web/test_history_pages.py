@@ -11,6 +11,7 @@ from feedkeep_process import FeedkeepProcess
 from page_client import PASSWORD, PageClient, Shown, plain, signed_in
 
 from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.service import Service
 
 URLS = [f"https://{number}.example/feed" for number in range(12)]
 GUIDS = [str(parse_feed_url(url).guid) for url in URLS]
@@ -333,6 +334,31 @@ def test_a_moment_that_is_none_or_not_known_is_told_beside_the_field(
         page = anna.post("/changes/restore", query)
         assert page.status == 400
         assert told in page.problem("moment")
+
+
+def test_a_moment_since_the_database_was_restored_is_said_to_be_unsure(
+    feedkeep: FeedkeepProcess, anna_and_name: tuple[PageClient, str]
+) -> None:
+    anna, name = anna_and_name
+    add(anna, URLS[0])
+    before = feedkeep.use(moment_of_now)
+
+    async def restored(service: Service) -> None:
+        account = await service.accounts.named(name)
+        await service.accounts._move_clocks_of(account.id, service.now())
+
+    feedkeep.use(restored)
+    add(anna, URLS[1])
+    moment = feedkeep.use(moment_of_now)
+    page = anna.get("/changes/restore", params={"at": moment, "keep": "0"})
+    assert re.search("1 feed goes. The clock of your list is ahead until .*taken back", page.text)
+    page = anna.get("/changes/restore", params={"at": before, "keep": "0"})
+    assert "1 feed goes." in page.text
+    assert "is ahead" not in page.text
+
+
+async def moment_of_now(service: Service) -> int:
+    return service.now()
 
 
 @pytest.mark.parametrize("query", [{"moment": "9999-12-31T23:59"}, {"at": "9" * 18}])

@@ -202,6 +202,13 @@ def restore_list(
         say(f"The list of {account.name} {told} at {moment(wanted)}; nothing is to be done.")
         return
     _show_preview(account, wanted, preview)
+    if preview.ahead_until is not None:
+        warn(
+            f"The clock of this list is ahead until {moment(preview.ahead_until)}, as it is after a"
+            f" database was restored. What was changed since then counts as later than"
+            f" {moment(wanted)}, and is taken back, too; `feedkeep history {account.name}` shows"
+            " the times to name instead."
+        )
     if not yes and not sys.stdin.isatty():
         warn("Nothing was done, since there is no terminal to ask; give --yes to do it.")
         raise typer.Exit(1)

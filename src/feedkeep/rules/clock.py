@@ -8,6 +8,9 @@ from feedkeep.rules.seconds import is_settled
 RESTORED_AHEAD_US = 86_400_000_000
 """A day: the error of a wall clock that shows another time zone, or that was set by hand."""
 
+_SKEW_US = 60_000_000
+"""How much clocks of machines differ that are right."""
+
 
 def later(stamp: Stamp, us: int) -> Stamp:
     """Return the stamp `us` microseconds after another, or before it if `us` is negative."""
@@ -33,3 +36,12 @@ def after_restore(last: Stamp, now: Stamp) -> Stamp:
     that was given one of those stamps, and goes on from there, then misses no later change.
     """
     return Stamp(max(last, now) + RESTORED_AHEAD_US)
+
+
+def is_before_its_time(moment: Stamp, last: Stamp, now: Stamp) -> bool:
+    """Say whether what was changed before a moment of the wall clock may have a later stamp.
+
+    That is so where an account's clock is ahead, from when its database was restored until the wall
+    clock has come as far; and for as long as a clock lags that was set back.
+    """
+    return later(last, -RESTORED_AHEAD_US) < moment <= now < later(last, -_SKEW_US)

@@ -24,7 +24,7 @@ from feedkeep.model import (
     replace,
 )
 from feedkeep.rules import history
-from feedkeep.rules.clock import later
+from feedkeep.rules.clock import is_before_its_time, later
 from feedkeep.rules.credentials import DAY_US
 from feedkeep.rules.draft import Draft
 from feedkeep.rules.history import BroughtBack, Undo
@@ -80,10 +80,13 @@ class Preview(Value, frozen=True):
     Attributes:
         feeds: What would happen to feeds, ordered by URL.
         left: How many feeds would stay as they are, since they were changed again.
+        ahead_until: Until when the list's clock is ahead, if what was changed before the moment to
+            go back to may for that reason count as later.
     """
 
     feeds: Sequence[FeedChange]
     left: int
+    ahead_until: Stamp | None = None
 
 
 class ListHistory:
@@ -271,7 +274,9 @@ class ListHistory:
             changed = {*after, *decision.forgotten}
             before = {guid: whole.entries[guid] for guid in changed if guid in whole.entries}
             feeds = differences(before, after, whole.entries) if changed else []
-            return Preview(feeds, decision.outcome.left)
+            is_unsure = is_before_its_time(first, whole.last_stamp, whole.now)
+            ahead_until = whole.last_stamp if is_unsure else None
+            return Preview(feeds, decision.outcome.left, ahead_until)
 
         return await beside(len(whole.entries) > LONG_LIST, look)
 

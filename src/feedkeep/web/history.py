@@ -193,6 +193,7 @@ class HistoryPage(Page):
             request,
             moment=moment,
             keeps_added=keeps_added,
+            ahead_until=preview.ahead_until,
             counts=[len(back), len(gone), len(others)],
             back=[change_of(feed, titles) for feed in shown[0]],
             gone=[change_of(feed, titles) for feed in shown[1]],
@@ -213,7 +214,7 @@ class HistoryPage(Page):
             # The first whole minute, since forms know no shorter times.
             known_from=later(known_from, 60_000_000 - 1),
             now=self.service.now(),
-            **({"moment": None, "counts": None} | values),
+            **({"moment": None, "counts": None, "ahead_until": None} | values),
         )
 
     async def _gone(self, account_id: AccountId, stamps: Collection[Stamp]) -> list[Guid]:
