@@ -157,6 +157,7 @@ RESTORE: dict[str, Any] = {
     "now": NOW,
     "moment": None,
     "counts": None,
+    "ahead_until": None,
 }
 PREVIEWED: dict[str, Any] = RESTORE | {
     "moment": NOW,
@@ -283,7 +284,7 @@ STATES: dict[str, list[dict[str, Any]]] = {
         RESTORE | {"days": 0},
         RESTORE | {"problems": {"moment": TOO_LONG}, "moment": NOW},
         PREVIEWED,
-        PREVIEWED | {"counts": [3, 2, 1_234], "keeps_added": False},
+        PREVIEWED | {"counts": [3, 2, 1_234], "keeps_added": False, "ahead_until": NOW},
         PREVIEWED | {"counts": [0, 0, 0], "back": [], "gone": [], "others": []},
     ],
     "web/guide.html": [
