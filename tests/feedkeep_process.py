@@ -161,7 +161,7 @@ class FeedkeepProcess:
         """Return the processes that serve, if there are several; not what Python starts beside."""
         children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
         found = [int(pid) for pid in children.read_text().split()]
-        return [pid for pid in found if _is_a_worker(Path(f"/proc/{pid}/cmdline").read_bytes())]
+        return [pid for pid in found if _is_a_worker(pid)]
 
     def wait_for_workers(self, count: int) -> None:
         """Wait until so many processes serve; the kernel gives each its part of the connections."""
@@ -344,9 +344,12 @@ def write_while(process: FeedkeepProcess, number: int) -> tuple[list[str], str, 
     return acknowledged, name, status
 
 
-def _is_a_worker(command: bytes) -> bool:
+def _is_a_worker(pid: int) -> bool:
     """Say it of one that was spawned, and of one that was forked by what was forked itself."""
-    return b"spawn_main" in command or b"multiprocessing.forkserver" in command
+    with contextlib.suppress(OSError):  # it ends just now
+        command = Path(f"/proc/{pid}/cmdline").read_bytes()
+        return b"spawn_main" in command or b"multiprocessing.forkserver" in command
+    return False
 
 
 def _accepts(pid: int) -> bool:
@@ -354,8 +357,11 @@ def _accepts(pid: int) -> bool:
     rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
     listening = {f"socket:[{row[9]}]" for row in rows if row[3] == "0A"}
     process = Path(f"/proc/{pid}")
-    for descriptor in (process / "fd").iterdir():
-        with contextlib.suppress(FileNotFoundError):
+    descriptors: list[Path] = []
+    with contextlib.suppress(OSError):  # it ends just now
+        descriptors = list((process / "fd").iterdir())
+    for descriptor in descriptors:
+        with contextlib.suppress(OSError):
             if str(descriptor.readlink()) == "anon_inode:[eventpoll]":
                 polled = (process / "fdinfo" / descriptor.name).read_text()
                 for number in re.findall(r"^tfd:\s*(\d+)", polled, re.MULTILINE):

@@ -296,8 +296,9 @@ def test_what_nobody_is_subscribed_to_any_more_is_not_asked_two_days_later(
         guid = parse_feed_url(gone).guid
         async with world.keeper():
             await world.known(gone, kept)
-            await world.service.subscriptions.set_subscribed(account, [guid], False, TESTER)
-            world.clock.go_on(3 * DAY_US)
+        await world.service.subscriptions.set_subscribed(account, [guid], False, TESTER)
+        world.clock.go_on(3 * DAY_US)
+        async with world.keeper():
             await world.looks.until_looked_at(3)
             (feed,) = await world.known(gone)
             while feed.next_look < world.clock.at:

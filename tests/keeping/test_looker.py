@@ -53,13 +53,14 @@ def run(chosen: Settings, work: Callable[[Looker], Awaitable[None]]) -> None:
 def children() -> set[int]:
     """Return the processes that this one has started, and that look at feeds."""
     listed = Path(f"/proc/{os.getpid()}/task").glob("*/children")
-    pids = {int(pid) for file in listed for pid in file.read_text().split()}
-    return {pid for pid in pids if b"feedkeep.feeds.child" in _told(pid, "cmdline")}
+    pids = {int(pid) for file in listed for pid in _told(file).split()}
+    return {pid for pid in pids if b"feedkeep.feeds.child" in _told(Path(f"/proc/{pid}/cmdline"))}
 
 
-def _told(pid: int, what: str) -> bytes:
+def _told(file: Path) -> bytes:
+    """Return what the kernel tells of a process or a thread; nothing if that ends just now."""
     try:
-        return Path(f"/proc/{pid}/{what}").read_bytes()
+        return file.read_bytes()
     except OSError:
         return b""
 
@@ -204,7 +205,7 @@ def test_the_process_is_given_nothing_of_this_ones_environment_but_what_it_needs
     async def work(looker: Looker) -> None:
         await looker.look(at(host, "/a"), NOW)
         (child,) = children()
-        environment = _told(child, "environ")
+        environment = _told(Path(f"/proc/{child}/environ"))
         assert b"secret" not in environment
         assert b"HTTP_PROXY" not in environment
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from feedkeep.errors import InvalidInput
 from feedkeep.model import (
     ActionSnapshot,
     EpisodeAction,
@@ -207,3 +208,15 @@ def test_pages_are_gone_through_in_one_order_without_leaving_anything_out(
     while listed := in_order([page(podcast, len(seen)) for podcast in range(4)], limit):
         seen += [item.revision for item in listed]
     assert seen == list(range(len(podcasts)))
+
+
+def test_what_an_account_has_no_room_for_is_refused_and_changes_have_always_room() -> None:
+    first, second = action(), action(episode="https://a.example/2.mp3")
+    stored = replace(first, revision=5)
+    snapshot = ActionSnapshot({first.key: stored}, 5, NOW)
+    further = replace(first, position=20, done=1_001)
+    assert len(record(snapshot, [further], room=0).saved) == 1
+    assert len(record(snapshot, [further, second], room=1).saved) == 2
+    for room, added in ((0, 0), (9, 9)):
+        with pytest.raises(InvalidInput, match="no room for all of these"):
+            record(replace(snapshot, added=added), [further, second], room=room)

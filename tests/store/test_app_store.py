@@ -29,6 +29,7 @@ from feedkeep.model import (
     Guid,
     KnownDocument,
     Pointer,
+    Recorded,
     Snapshot,
     Stamp,
     Subscription,
@@ -348,11 +349,14 @@ def test_all_actions_of_one_upload_are_kept_in_order_and_see_those_before(
 
     async def work(store: Store) -> None:
         sent = [action(number % 700) for number in range(1_000)]
-        await store.episode_actions.record(ALICE, sent, count, max)
+        recorded = await store.episode_actions.record(ALICE, sent, count, max)
         found = await listed(store, most=2_000)
         assert [one.key for one in found] == [action(n % 700).key for n in range(300, 1_000)]
         assert [one.done for one in found] == [1] * 400 + [2] * 300
         assert await clocks(store) == (0, 1_000)
+        assert recorded == Recorded(0, 1_000, added=700)
+        assert [await store.episode_actions.count(ALICE, most) for most in (699, 701)] == [699, 700]
+        assert await store.episode_actions.count(BOB, 9) == 0
 
     run(open_store, work)
 

@@ -49,11 +49,13 @@ class ActionSnapshot(Value, frozen=True):
         known: Those of the actions asked for that are stored, by their keys.
         last_stamp: The clock of the account's actions.
         now: The wall clock, as a stamp.
+        added: How many actions this upload has added before, which were not stored.
     """
 
     known: Mapping[bytes, EpisodeAction]
     last_stamp: Stamp
     now: Stamp
+    added: int = 0
 
 
 class ActionDecision(Value, frozen=True):
@@ -69,10 +71,12 @@ class Recorded(Value, frozen=True):
     Attributes:
         began: Where it stood before.
         ended: Where it stands now.
+        added: How many actions there are more than before.
     """
 
     began: Stamp
     ended: Stamp
+    added: int = 0
 
 
 class ActionRequest(Value, frozen=True):

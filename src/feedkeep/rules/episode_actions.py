@@ -7,7 +7,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 
-from feedkeep.errors import InvalidFeedUrl
+from feedkeep.errors import InvalidFeedUrl, InvalidInput
 from feedkeep.model import (
     ActionDecision,
     ActionSnapshot,
@@ -28,6 +28,9 @@ KINDS = {"download", "play", "delete", "new", "flattr"}
 """The kinds of actions. On a reply with any other kind, mygpoclient gives up for good."""
 
 MAX_EPISODE_CHARACTERS = 8_192
+
+MAX_STORED = 500_000
+"""How many actions an account may have: ten years of ten episodes a day on three devices."""
 
 MAX_SENT_EPISODES = 50_000
 """The maximum number of episodes remembered while a reply is sent: 5 MB. Beyond it, all is sent."""
@@ -101,11 +104,17 @@ def judge(sent: SentAction) -> EpisodeAction | RefusedUrl | None:
     )
 
 
-def record(snapshot: ActionSnapshot, sent: Sequence[EpisodeAction]) -> ActionDecision:
+def record(
+    snapshot: ActionSnapshot, sent: Sequence[EpisodeAction], room: int = MAX_STORED
+) -> ActionDecision:
     """Store the latest action of each episode, device and kind, with a stamp of when it came.
 
     An action that was sent before changes nothing. Of one device, the action that is later by the
-    device's own clock counts; if that clock was wrong, the one that came later.
+    device's own clock counts; if that clock was wrong, the one that came later. One upload adds up
+    to `room` actions; what changes one that is stored already has always room.
+
+    Raises:
+        InvalidInput: There is no room for all that were sent.
     """
     stored = dict(snapshot.known)
     changed: dict[bytes, None] = {}
@@ -114,6 +123,13 @@ def record(snapshot: ActionSnapshot, sent: Sequence[EpisodeAction]) -> ActionDec
             done = second_of(snapshot.now) if action.done == _NO_TIME else action.done
             stored[action.key] = replace(action, done=done, revision=snapshot.now)
             changed[action.key] = None
+    added = sum(key not in snapshot.known for key in changed)
+    if added and snapshot.added + added > room:
+        raise InvalidInput(
+            "An account has up to {count} episode actions, and this one has no room for all of"
+            " these. Nothing of this upload is stored.",
+            count=MAX_STORED,
+        )
     return _stamped(snapshot, [stored[key] for key in changed])
 
 

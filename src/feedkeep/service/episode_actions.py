@@ -22,6 +22,7 @@ from feedkeep.rules.clock import later
 from feedkeep.rules.episode_actions import RefusedUrl, SentAction
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.service.action_pages import LISTED_AT_ONCE, ActionPages, ActionsSince
+from feedkeep.service.action_room import ActionRoom
 from feedkeep.service.progress import (
     Progress,
     Uploaded,
@@ -42,6 +43,7 @@ class EpisodeActions:
     def __init__(self, store: Store, progress: Progress) -> None:
         self._store = store
         self._progress = progress
+        self._room = ActionRoom(store)
 
     async def since(
         self, admitted: Admitted, since: Second, podcast: str = "", *, only_last: bool = False
@@ -81,7 +83,11 @@ class EpisodeActions:
         return listed.pages()
 
     async def record(self, admitted: Admitted, sent: Sequence[SentAction]) -> Uploaded:
-        """Store actions; unknown kinds are dropped, and URLs that are not valid are returned."""
+        """Store actions; unknown kinds are dropped, and URLs that are not valid are returned.
+
+        Raises:
+            InvalidInput: The account has no room for them; nothing is stored then.
+        """
         judged, turn = [], Turn()
         for action in sent:
             judged.append(episode_actions.judge(action))
@@ -93,13 +99,16 @@ class EpisodeActions:
         def after(recorded: Recorded) -> SyncProgress:
             return seconds.after_upload(progress, "", recorded.began, recorded.ended)
 
+        account_id = admitted.account.id
+        room = await self._room.left(account_id, len(valid))
         recorded = await self._store.episode_actions.record(
-            admitted.account.id,
+            account_id,
             valid,
-            episode_actions.record,
+            partial(episode_actions.record, room=room),
             until,
             lambda recorded: changed_progress(admitted, Clock.ACTIONS, after(recorded)),
         )
+        self._room.take(account_id, recorded.added)
         refused = dict.fromkeys(item.url for item in judged if isinstance(item, RefusedUrl))
         return Uploaded(next_second(after(recorded)), [(url, "") for url in refused])
 

@@ -49,6 +49,9 @@ class EpisodeActions(Protocol):
             NotAuthorized: The account is gone.
         """
 
+    async def count(self, account_id: AccountId, at_most: int) -> int:
+        """Return how many episode actions an account has, or `at_most` if it has more."""
+
     async def page(self, account_id: AccountId, request: ActionRequest) -> list[EpisodeAction]:
         """Return the episode actions that are wanted, by rising revision."""
 

@@ -63,6 +63,11 @@ SELECT {columns(ACTION, "a")} FROM feedkeep.episode_action a
 WHERE a.account_id = $1 AND a.podcast_guid = $2 AND a.revision + 0 BETWEEN $3 AND $4
 ORDER BY a.revision + 0 LIMIT $5
 """
+_COUNT = """
+SELECT count(*) FROM (
+    SELECT 1 FROM feedkeep.episode_action a WHERE a.account_id = $1 LIMIT $2
+) few
+"""
 # As text: a hundred thousand numbers are a megabyte that way, and ten as rows.
 _LAST_OF_EACH = """
 SELECT coalesce(string_agg(l.revision::text, ',' ORDER BY l.revision), '') FROM (
@@ -93,25 +98,34 @@ class PostgresEpisodeActions:
     ) -> Recorded:
         async def record(connection: asyncpg.Connection) -> Recorded:
             clock = began = await hold_clock(connection, account_id, Clock.ACTIONS)
+            added = 0
             for start in range(0, len(sent), _AT_ONCE):
                 chunk = sent[start : start + _AT_ONCE]
                 known = await _known(connection, account_id, chunk)
-                decision = decide(ActionSnapshot(known, clock, self._now()), chunk)
+                decision = decide(ActionSnapshot(known, clock, self._now(), added), chunk)
                 if decision.saved:
                     saved = zip(
                         *(ROWS.action_row(action) for action in decision.saved), strict=True
                     )
                     await connection.execute(_SAVE, account_id, *(list(column) for column in saved))
                     clock = decision.last_stamp
+                    added += sum(action.key not in known for action in decision.saved)
             ended = until(began, clock)
             if ended != began:
                 await set_clock(connection, account_id, Clock.ACTIONS, ended)
-            recorded = Recorded(began, ended)
+            recorded = Recorded(began, ended, added)
             if changed := token_progress(recorded):
                 await save_progress(connection, account_id, changed)
             return recorded
 
         return await self._runner.write(record)
+
+    async def count(self, account_id: AccountId, at_most: int) -> int:
+        rows = await self._runner.scan(
+            lambda connections: connections.fetch(_COUNT, account_id, at_most)
+        )
+        count: int = rows[0][0]
+        return count
 
     async def page(self, account_id: AccountId, request: ActionRequest) -> list[EpisodeAction]:
         async def read(connections: Connections) -> list[EpisodeAction]:

@@ -45,6 +45,7 @@ SELECT {columns(ACTION)} FROM episode_action
 WHERE account_id = ? AND podcast_guid = ? AND +revision BETWEEN ? AND ?
 ORDER BY +revision LIMIT ?
 """
+_COUNT = "SELECT count(*) FROM (SELECT 1 FROM episode_action WHERE account_id = ? LIMIT ?)"
 _LAST_OF_EACH = """
 SELECT revision FROM (
     SELECT revision, row_number() OVER (
@@ -73,25 +74,32 @@ class SqliteEpisodeActions:
     ) -> Recorded:
         def record(connection: apsw.Connection) -> Turns[Recorded]:
             clock = began = read_clock(connection, account_id, Clock.ACTIONS)
+            added = 0
             for start in range(0, len(sent), _AT_ONCE):
                 chunk = sent[start : start + _AT_ONCE]
                 known = _known(connection, account_id, chunk)
-                decision = decide(ActionSnapshot(known, clock, self._now()), chunk)
+                decision = decide(ActionSnapshot(known, clock, self._now(), added), chunk)
                 yield None
                 if decision.saved:
                     rows = [(account_id, *ROWS.action_row(action)) for action in decision.saved]
                     connection.executemany(_SAVE, rows)
                     clock = decision.last_stamp
+                    added += sum(action.key not in known for action in decision.saved)
                 yield None
             ended = until(began, clock)
             if ended != began:
                 set_clock(connection, account_id, Clock.ACTIONS, ended)
-            recorded = Recorded(began, ended)
+            recorded = Recorded(began, ended, added)
             if changed := token_progress(recorded):
                 save_progress(connection, account_id, changed)
             return recorded
 
         return await self._runner.write_in_turns(record)
+
+    async def count(self, account_id: AccountId, at_most: int) -> int:
+        return await self._runner.scan(
+            lambda connection: connection.execute(_COUNT, (account_id, at_most)).get
+        )
 
     async def page(self, account_id: AccountId, request: ActionRequest) -> list[EpisodeAction]:
         def read(connection: apsw.Connection) -> list[EpisodeAction]:
