@@ -192,6 +192,20 @@ def test_a_list_that_is_deleted_meanwhile_stops_nobody(
     run(open_store, work)
 
 
+def test_of_two_spellings_of_a_new_feed_that_by_https_is_asked(open_store: Callable) -> None:
+    by_https = [f"https://{number}.example/feed" for number in range(20)]
+    by_http = [url.replace("https", "http") for url in by_https]
+
+    async def work(world: World) -> None:
+        await world.subscribe(*by_https[::2], *by_http[1::2])
+        await world.subscribe(*by_http[::2], *by_https[1::2], name="ben")
+        await world.go_round()
+        known = await world.store.feeds.known([parse_feed_url(url).guid for url in by_https])
+        assert sorted(feed.url for feed in known.values()) == sorted(by_https)
+
+    run(open_store, work)
+
+
 def test_what_a_list_follows_to_is_looked_at_at_once(open_store: Callable) -> None:
     async def work(world: World) -> None:
         await world.subscribe(OLD)
