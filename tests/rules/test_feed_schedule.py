@@ -164,3 +164,10 @@ def test_what_nobody_wants_is_not_asked_after_two_days_and_is_once_somebody_does
 def test_what_is_put_off_as_unwanted_is_always_asked_again_by_who_wants_it(age_us: int) -> None:
     now = Stamp(READ.wanted + age_us)
     assert is_wanted(READ, now) or anew(READ, URL, Stamp(now - DAY_US // 4)) is not None
+
+
+def test_what_was_asked_by_a_clock_that_was_ahead_is_asked_again_once_it_is_right() -> None:
+    ahead = Stamp(NOW + 400 * DAY_US)
+    feed = after_look(replace(NEW_FEED, wanted=ahead), ANSWER, ahead, 0.5)
+    assert anew(feed, URL) == replace(feed, wanted=NOW, next_look=Stamp(0))
+    assert anew(replace(READ, looked=Stamp(NOW + DAY_US)), URL) is None

@@ -49,14 +49,16 @@ def is_wanted(feed: Feed, now: Stamp) -> bool:
 def wanted_anew(feed: Feed, url: str, now: Stamp) -> Feed | None:
     """Return what becomes of a known feed that somebody wants by a URL; None if it stays as it is.
 
-    One that nobody wanted for long is asked next. So is one that is asked by http, and can be asked
-    by https now: what http has found counts no more, and it is never asked by http again. That is
-    so where the URL looks personal, whose secret would be seen on the way, and where http fails.
+    One that nobody wanted for long is asked next, and so is one that was asked at a time to come,
+    by a clock that was wrong: else its next time would not come. One that is asked by http, and can
+    be asked by https now, is asked so from then on; what http has found counts no more. That is so
+    where the URL looks personal, whose secret would be seen on the way, and where http fails.
     Otherwise the first spelling stays: a stranger might name a host by https that has none.
     """
     if is_safer(url, feed.url) and (feed.failing is not None or looks_personal(url)):
         return Feed(feed.guid, url, wanted=now, next_look=Stamp(0))
-    if feed.wanted <= later(now, -_WANTED_ANEW_US):
+    is_asked_in_future = feed.looked is not None and feed.looked > later(now, DAY_US)
+    if is_asked_in_future or feed.wanted <= later(now, -_WANTED_ANEW_US):
         return replace(feed, wanted=now, next_look=Stamp(0))
     return None
 
