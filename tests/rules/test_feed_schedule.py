@@ -141,7 +141,10 @@ def anew(feed: Feed, url: str, now: Stamp = NOW) -> Feed | None:
 def test_a_secret_and_what_fails_by_http_are_asked_by_https_from_when_somebody_has_it_so(
     known: str, url: str, is_failing: bool
 ) -> None:
-    feed = replace(READ, url=known, failing=NOW if is_failing else None)
+    week_ago = Stamp(NOW - WEEK_US)
+    feed = replace(READ, url=known, failing=week_ago if is_failing else None)
+    if is_failing:  # it may have been away for an hour
+        assert anew(replace(feed, failing=Stamp(week_ago + 1)), url) is None
     assert anew(feed, url) == Feed(feed.guid, url, NOW, Stamp(0))  # what http has found is gone
     assert anew(replace(feed, url=url), known) is None  # and it never goes back
 

@@ -202,13 +202,6 @@ def restore_list(
         say(f"The list of {account.name} {told} at {moment(wanted)}; nothing is to be done.")
         return
     _show_preview(account, wanted, preview)
-    if preview.ahead_until is not None:
-        warn(
-            f"The clock of this list is ahead until {moment(preview.ahead_until)}, as it is after a"
-            f" database was restored. What was changed since then counts as later than"
-            f" {moment(wanted)}, and is taken back, too; `feedkeep history {account.name}` shows"
-            " the times to name instead."
-        )
     if not yes and not sys.stdin.isatty():
         warn("Nothing was done, since there is no terminal to ask; give --yes to do it.")
         raise typer.Exit(1)
@@ -271,6 +264,13 @@ def _show_preview(account: Account, wanted: Stamp, preview: Preview) -> None:
                 say(f"  {_one_change(feed) if feeds is others else shortened(feed.feed_url)}")
             if len(feeds) > _MAX_FEEDS_SHOWN:
                 say(f"  and {len(feeds) - _MAX_FEEDS_SHOWN:,} more")
+    if preview.ahead_until is not None:
+        warn(
+            f"The clock of this list is ahead until {moment(preview.ahead_until)}, as it is after a"
+            f" database was restored. What was changed since then counts as later than"
+            f" {moment(wanted)}, and is taken back, too; `feedkeep history {account.name}` shows"
+            " the times to name instead."
+        )
 
 
 def _what(feeds: Sequence[FeedChange]) -> str:

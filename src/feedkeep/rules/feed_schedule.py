@@ -52,10 +52,12 @@ def wanted_anew(feed: Feed, url: str, now: Stamp) -> Feed | None:
     One that nobody wanted for long is asked next, and so is one that was asked at a time to come,
     by a clock that was wrong: else its next time would not come. One that is asked by http, and can
     be asked by https now, is asked so from then on; what http has found counts no more. That is so
-    where the URL looks personal, whose secret would be seen on the way, and where http fails.
-    Otherwise the first spelling stays: a stranger might name a host by https that has none.
+    where the URL looks personal, whose secret would be seen on the way, and where http has failed
+    for a week. Otherwise the first spelling stays: a host may have no https, and a stranger may
+    name it so.
     """
-    if is_safer(url, feed.url) and (feed.failing is not None or looks_personal(url)):
+    fails_for_long = feed.failing is not None and feed.failing <= later(now, -WEEK_US)
+    if is_safer(url, feed.url) and (fails_for_long or looks_personal(url)):
         return Feed(feed.guid, url, wanted=now, next_look=Stamp(0))
     is_asked_in_future = feed.looked is not None and feed.looked > later(now, DAY_US)
     if is_asked_in_future or feed.wanted <= later(now, -_WANTED_ANEW_US):
