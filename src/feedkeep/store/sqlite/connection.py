@@ -49,8 +49,8 @@ _SETTINGS: dict[str, str | int] = {
     # are not read again for each request, and reading an entry takes a third less time. More than
     # that gained nothing.
     "cache_size": -8_192,
-    # A commit waits for the checkpoint, so they are small and frequent. With SQLite's 1,000 pages,
-    # one POST of a hundred took 13 ms at half load; with 100 pages 6.5, and as many are answered.
+    # For commands that write beside a service, which waits for their checkpoints; its own have a
+    # thread (`checkpoints`).
     "wal_autocheckpoint": 100,
 }
 

@@ -18,6 +18,7 @@ from feedkeep.model import T
 from feedkeep.recorder import Recorder
 from feedkeep.store.base import Files
 from feedkeep.store.batch import Batcher, Done, FailedBeforeCommit, Outcome, reader
+from feedkeep.store.sqlite.checkpoints import Checkpoints
 from feedkeep.store.sqlite.connection import (
     READER_PATIENCE_SECONDS,
     WRITER_PATIENCE_SECONDS,
@@ -72,6 +73,7 @@ class Runner:
             self._writer = connect(path, WRITER_PATIENCE_SECONDS)
             self._scanner = connect(path, READER_PATIENCE_SECONDS)
             self._reader = connect(path, READER_PATIENCE_SECONDS)
+            self._checkpoints = Checkpoints(path, self._writer)
         self._place = Place(path)
         self._translating = _InPlace(self._place)
         self._commits = recorder.commits if recorder else None
@@ -160,6 +162,7 @@ class Runner:
         await self._writes.close()
         await self._reads.close()
         with Translating():
+            await self._checkpoints.close()
             await asyncio.get_running_loop().run_in_executor(self._writing, self._close_writer)
             await asyncio.to_thread(self._scanning.shutdown)
             self._scanner.close()
@@ -183,6 +186,7 @@ class Runner:
         gives it back only after up to 5 milliseconds.
         """
         with self._translating:
+            await self._checkpoints.keep_short()
             await self._on_writers_thread(lambda: self._writer.execute("BEGIN IMMEDIATE"))
             try:
                 outcomes = await self._run_jobs(jobs)
@@ -191,6 +195,8 @@ class Runner:
             except BaseException:
                 roll_back(self._writer)
                 raise
+            finally:
+                self._checkpoints.begin_if_due()
         return outcomes
 
     async def _run_jobs(self, jobs: Sequence[Job[Any]]) -> Sequence[Outcome[Any]]:

@@ -1,0 +1,121 @@
+"""The write-ahead log goes into the file beside commits, and stays short while they never pause."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import threading
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from uuid import uuid4
+
+from test_sqlite import ALICE, run
+
+from feedkeep.model import Decision, Guid, Snapshot, Stamp, Subscription
+from feedkeep.rules.counts import count
+from feedkeep.store.sqlite import SqliteStore
+from feedkeep.store.sqlite.checkpoints import BEGUN_AT_PAGES, MOST_PAGES
+from feedkeep.store.sqlite.connection import connect
+
+FRAME_BYTES = 4_096 + 24
+FEEDS_AT_ONCE = 500
+
+
+def add_feeds(snapshot: Snapshot) -> Decision[None]:
+    entries = [
+        Subscription(
+            Guid(str(uuid4())),
+            f"https://a.example/{number}",
+            True,
+            Stamp(snapshot.last_stamp + number),
+        )
+        for number in range(1, FEEDS_AT_ONCE + 1)
+    ]
+    return Decision(None, entries, [], entries[-1].subscription_changed, count(entries))
+
+
+async def add(store: SqliteStore) -> None:
+    await store.entries.change(ALICE, [], add_feeds)
+
+
+def log_pages(store: SqliteStore) -> int:
+    """How many pages the log has had at most: it is not made shorter."""
+    return store._runner.files().log_bytes // FRAME_BYTES
+
+
+async def add_until(store: SqliteStore, is_enough: Callable[[], bool]) -> None:
+    while not is_enough():
+        await add(store)
+
+
+def feeds_in(path: Path) -> int:
+    with closing(connect(path, 1)) as opened:
+        found = opened.execute("SELECT count(*) FROM entry").get
+    assert isinstance(found, int)
+    return found
+
+
+def test_commits_wait_for_a_checkpoint_only_once_the_log_is_long(path: Path) -> None:
+    async def work(store: SqliteStore) -> None:
+        runner, is_over = store._runner, threading.Event()
+        held = runner._checkpoints._thread.submit(is_over.wait)
+        try:
+            await add_until(store, lambda: log_pages(store) > 2 * BEGUN_AT_PAGES)
+            assert runner._checkpoints._under_way
+            await add_until(store, lambda: log_pages(store) >= MOST_PAGES)
+            waiting = asyncio.create_task(add(store))
+            for _ in range(5):  # until it is in a batch
+                await asyncio.sleep(0)
+            # What this batch has asked of the writer's thread is done after this.
+            await asyncio.get_running_loop().run_in_executor(runner._writing, lambda: None)
+            assert not runner._writer.in_transaction
+        finally:
+            is_over.set()
+        assert held.result()
+        before = log_pages(store)
+        await waiting
+        assert log_pages(store) == before  # it began anew
+
+    run(path, work)
+
+
+def test_the_log_stays_short_while_commits_never_pause(path: Path) -> None:
+    async def work(store: SqliteStore) -> None:
+        async def add_many() -> None:
+            for _ in range(50):
+                await add(store)
+
+        await asyncio.gather(*(add_many() for _ in range(4)))
+        assert feeds_in(path) == 200 * FEEDS_AT_ONCE
+        assert log_pages(store) < 4 * MOST_PAGES  # some 40,000 pages were written
+
+    run(path, work)
+
+
+def test_what_was_committed_gets_into_the_file_without_a_stop(path: Path) -> None:
+    async def work(store: SqliteStore) -> None:
+        checkpoints = store._runner._checkpoints
+        await add_until(store, lambda: checkpoints._under_way is not None)
+        assert checkpoints._under_way
+        await checkpoints._under_way
+        committed = feeds_in(path)
+        shutil.copyfile(path, path.with_name("copy.db"))  # without its log
+        assert feeds_in(path.with_name("copy.db")) == committed > 0
+
+    run(path, work)
+
+
+def test_a_reader_that_holds_the_log_up_fails_no_commit(path: Path) -> None:
+    async def work(store: SqliteStore) -> None:
+        with closing(connect(path, 1)) as reader:
+            reader.execute("BEGIN")
+            reader.execute("SELECT count(*) FROM account").fetchall()
+            await add_until(store, lambda: log_pages(store) > 2 * MOST_PAGES)
+            reader.execute("ROLLBACK")
+        before = log_pages(store)
+        await add(store)
+        await add(store)
+        assert log_pages(store) == before  # it began anew
+
+    run(path, work)
