@@ -245,7 +245,10 @@ def _remove(
 
 def _after_adding(draft: Draft, added: Added, app: Spellings) -> Spellings:
     feed = added.subscription
-    former, guid = draft.former_urls(feed), _guid_of(added.feed_url)
+    former = draft.former_urls(feed)
+    if not former and not app.gone:  # nearly always: then its URL need not be parsed again
+        return app
+    guid = _guid_of(added.feed_url)
     if not former:
         return app.with_known([guid]) if guid in app.gone else app
     older = _urls_of_older_apps(draft, feed, former)
