@@ -66,10 +66,10 @@ def emptied_database(shared_database: str) -> Iterator[str]:
     execute(shared_database, _EMPTY_ALL_TABLES)
 
 
-ONE_ACCOUNT = pytest.param("postgres, one account a statement", marks=in_the_long_form)
+AS_IF_SPLIT = pytest.param("postgres, as on a cluster", marks=in_the_long_form)
 
 
-@pytest.fixture(params=["sqlite", "postgres", ONE_ACCOUNT])
+@pytest.fixture(params=["sqlite", "postgres", AS_IF_SPLIT])
 def open_store(request: pytest.FixtureRequest) -> OpenStore:
     """Opens a store on a database that is empty at first, as often as wanted."""
     return _opener(request)
@@ -87,8 +87,8 @@ def _opener(request: pytest.FixtureRequest) -> OpenStore:
         return _opening(lambda now: SqliteStore.open(path, now))
     own = "database" in request.fixturenames
     url: str = request.getfixturevalue("database" if own else "emptied_database")
-    one_account = request.param != "postgres"
-    return _opening(lambda now: PostgresStore.open(url, 8, now, one_account=one_account))
+    as_if_split = request.param != "postgres"
+    return _opening(lambda now: PostgresStore.open(url, 8, now, as_if_split=as_if_split))
 
 
 def _opening(open_store: Callable) -> OpenStore:

@@ -27,6 +27,18 @@ from postgres_server import (
 from feedkeep.store.tables import TABLES
 
 ACCOUNTS = 16
+# In the middle of its accounts, one half on each worker.
+SPLIT_THE_FULLEST = """
+WITH fullest AS (
+    SELECT get_shard_id_for_distribution_column('feedkeep.account', account_id) AS shard,
+           percentile_disc(0.4) WITHIN GROUP (ORDER BY worker_hash(account_id)) AS middle
+    FROM feedkeep.account GROUP BY 1 ORDER BY count(*) DESC LIMIT 1
+)
+SELECT citus_split_shard_by_split_points(
+    shard, ARRAY[middle::text],
+    (SELECT array_agg(nodeid) FROM pg_dist_node WHERE groupid > 0), 'block_writes'
+) FROM fullest
+"""
 FEEDS_OF_AN_ACCOUNT = 200
 
 
@@ -119,4 +131,26 @@ def test_a_machine_is_added_and_shards_move_under_load(
         process.stop()
         drop_database(own_cluster.coordinator, process.database)
     assert moved > 0
+    assert lost == crowd.unseen == failed == []
+
+
+def test_a_shard_is_split_under_load(
+    own_cluster: Cluster, start: Callable[..., FeedkeepProcess], figures: Callable[[str], None]
+) -> None:
+    """Requests of both halves share statements until it is noticed; none is refused for it."""
+    process = start()
+    coordinator = of_database(own_cluster.coordinator, urlsplit(process.database).path[1:])
+    crowd = Crowd(process, 4 * ACCOUNTS)
+
+    async def drill() -> list[str]:
+        async with crowd.writing():
+            await crowd.until(lambda: crowd.acknowledged > 500)
+            await asyncio.to_thread(execute, coordinator, SPLIT_THE_FULLEST)
+            had = crowd.acknowledged
+            await crowd.until(lambda: crowd.acknowledged > had + 500)
+        return await crowd.lost()
+
+    lost = asyncio.run(drill())
+    failed = [reply for reply in crowd.replies if reply.status != httpx.codes.OK]
+    figures(f"a shard is split: {crowd.told()}, {len(lost)} lost, {len(crowd.unseen)} unseen")
     assert lost == crowd.unseen == failed == []

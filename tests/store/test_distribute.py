@@ -22,6 +22,8 @@ STAND_IN = """
 CREATE TABLE public.pg_dist_partition (logicalrelid regclass, asked text);
 CREATE FUNCTION public.create_reference_table(table_name regclass) RETURNS void LANGUAGE sql AS
     $$ INSERT INTO public.pg_dist_partition VALUES ($1, 'reference') $$;
+CREATE FUNCTION public.get_shard_id_for_distribution_column(table_name regclass, value bigint)
+    RETURNS bigint LANGUAGE sql AS $$ SELECT 100 + value % 2 $$;
 CREATE FUNCTION public.truncate_local_data_after_distributing_table(function_name regclass)
     RETURNS void LANGUAGE plpgsql AS $$ BEGIN
         ASSERT $1 IN (SELECT logicalrelid FROM public.pg_dist_partition);
@@ -149,7 +151,7 @@ def test_a_sqlite_file_cannot_be_split(tmp_path: Any) -> None:
 
 
 @pytest.mark.usefixtures("citus")
-def test_once_split_a_batch_holds_one_account_and_many_run_side_by_side(
+def test_once_split_a_batch_holds_accounts_of_one_shard_and_those_of_others_run_beside_it(
     command: FeedkeepProcess, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     command.must("database", "distribute")
@@ -194,8 +196,10 @@ def test_once_split_a_batch_holds_one_account_and_many_run_side_by_side(
         await store.close()
 
     asyncio.run(go())
-    assert all(len(batch) == 1 for batch in batches)
-    assert most == len(accounts)
+    shards = [{1, 3}, {2, 4}]
+    assert all(any(batch <= shard for shard in shards) for batch in batches)
+    assert all(shard in batches for shard in shards)
+    assert most == len(shards)
 
 
 @pytest.mark.usefixtures("citus")

@@ -602,7 +602,7 @@ def test_feeds_that_another_transaction_holds_are_passed_over(
     run(open_store, work)
 
 
-@pytest.mark.parametrize("open_store", ["postgres, one account a statement"], indirect=True)
+@pytest.mark.parametrize("open_store", ["postgres, as on a cluster"], indirect=True)
 def test_where_no_lock_reaches_every_machine_others_may_be_faster_and_more_is_looked_for(
     open_store: Callable, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,7 +13,7 @@ import pytest
 import sqlglot
 from library import library
 from msgspec.structs import astuple
-from postgres_server import with_connection
+from postgres_server import execute, with_connection
 from sqlglot import exp
 
 from feedkeep import wall_clock
@@ -67,7 +67,11 @@ NOT_BY_ACCOUNT = {"account_name", "login_grant", *ON_ONE_MACHINE, *BY_FEED}
 
 PASSED_ON = re.compile("(SET|LOCK|CREATE|ALTER)\\b")
 OF_MANY = {"$1", "ANY(CAST($1 AS BIGINT[]))", "w.account_id", "t.account_id"}
-OF_ONE = {"$1"}
+OF_ONE_SHARD = {"$1", "ANY(CAST($1 AS BIGINT[]))"}
+FIND_SHARD = """
+CREATE FUNCTION public.get_shard_id_for_distribution_column(table_name regclass, value bigint)
+RETURNS bigint LANGUAGE sql AS $$ SELECT 100 + value % 2 $$
+"""
 
 
 def statements_of(
@@ -75,16 +79,16 @@ def statements_of(
     database: str,
     monkeypatch: pytest.MonkeyPatch,
     *,
-    one_account: bool,
+    is_split: bool,
 ) -> set[str]:
     """Do `work` on a store; return what was sent.
 
-    With `one_account`, the tables are split over a cluster, as far as the store can see.
+    With `is_split`, the tables are split over a cluster, as far as the store can see.
     """
     sent: set[str] = set()
 
     async def is_distributed(_: Any) -> bool:
-        return one_account
+        return is_split
 
     class Recording(connections.Connection):
         def __init__(self, *arguments: Any, **more: Any) -> None:
@@ -93,6 +97,8 @@ def statements_of(
 
     async def go() -> None:
         await (await PostgresStore.open(database, 8, wall_clock.now)).close()
+        if is_split:
+            await asyncio.to_thread(execute, database, FIND_SHARD)
         monkeypatch.setattr(connections, "Connection", Recording)
         monkeypatch.setattr(migration, "is_distributed", is_distributed)
         store = await PostgresStore.open(database, 8, wall_clock.now)
@@ -314,15 +320,15 @@ def inserts_for_account(tree: exp.Expression, allowed: set[str], tied: set[str])
     return first == "account_id" and (is_tied or value.sql(dialect="postgres") in allowed)
 
 
-@pytest.mark.parametrize("one_account", [True, False])
+@pytest.mark.parametrize("is_split", [True, False])
 def test_every_table_of_every_statement_is_tied_to_the_account(
-    database: str, monkeypatch: pytest.MonkeyPatch, one_account: bool
+    database: str, monkeypatch: pytest.MonkeyPatch, is_split: bool
 ) -> None:
-    sent = statements_of(every_request, database, monkeypatch, one_account=one_account)
+    sent = statements_of(every_request, database, monkeypatch, is_split=is_split)
     found = {statement for statement in sent if "feedkeep." in statement}
     found -= {_COUNT_OTHERS, *LOOKS, *feeds_module.LOOKS, *totals_module.LOOKS}
     assert len(found) > 40
-    allowed = OF_ONE if one_account else OF_MANY
+    allowed = OF_ONE_SHARD if is_split else OF_MANY
     assert {statement: stray for statement in found if (stray := strays(statement, allowed))} == {}
     for statement in found:
         if "w.account_id" in statement:  # then the rows of w have their accounts from $1
@@ -333,7 +339,7 @@ def test_every_table_of_every_statement_is_tied_to_the_account(
 def test_in_a_cluster_the_machine_that_has_the_account_inserts_rows_by_itself(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sent = statements_of(every_request, database, monkeypatch, one_account=True)
+    sent = statements_of(every_request, database, monkeypatch, is_split=True)
     inserts = [
         sqlglot.parse_one(statement, dialect="postgres")
         for statement in sent
@@ -345,14 +351,14 @@ def test_in_a_cluster_the_machine_that_has_the_account_inserts_rows_by_itself(
     assert len(of_rows) == 7
     for tree in of_rows:
         read = {table.name: table.alias for table in tree.expression.find_all(exp.Table)}
-        tied = {side.table for side, other in comparisons(tree) if other == "$1"}
+        tied = {side.table for side, other in comparisons(tree) if other in OF_ONE_SHARD}
         assert {read.get("account"), read.get("entry")} & tied
 
 
 def test_in_a_cluster_a_statement_that_writes_of_feeds_is_of_one_feed(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sent = statements_of(every_request, database, monkeypatch, one_account=True)
+    sent = statements_of(every_request, database, monkeypatch, is_split=True)
     about = [
         sqlglot.parse_one(statement, dialect="postgres")
         for statement in sent
@@ -374,7 +380,7 @@ def test_in_a_cluster_a_statement_that_writes_of_feeds_is_of_one_feed(
 def test_in_a_cluster_a_statement_about_attempts_is_about_nothing_that_is_split(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sent = statements_of(every_request, database, monkeypatch, one_account=True)
+    sent = statements_of(every_request, database, monkeypatch, is_split=True)
     about = [statement for statement in sent if "feedkeep.attempt" in statement]
     assert len(about) == 4
     for statement in about:
@@ -389,7 +395,7 @@ def test_a_new_password_is_written_on_the_one_machine_that_has_the_account(
         await store.accounts.set_password(ALICE, "other")
         await store.accounts.set_disabled(ALICE, True)
 
-    sent = statements_of(lock_out, database, monkeypatch, one_account=True)
+    sent = statements_of(lock_out, database, monkeypatch, is_split=True)
     writes = re.compile(r"(INSERT INTO|UPDATE|DELETE FROM) feedkeep\.(\w+)")
     assert {found[2] for statement in sent if (found := writes.search(statement))} == {
         "account",
@@ -401,7 +407,7 @@ def test_what_a_cluster_passes_on_to_its_machines_is_sent_by_itself(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Citus passes on the whole string that a command came in, with all else that is in it."""
-    sent = statements_of(everything, database, monkeypatch, one_account=True)
+    sent = statements_of(everything, database, monkeypatch, is_split=True)
     strings = [re.sub(r"\$\$.*?\$\$", "", statement, flags=re.DOTALL) for statement in sent]
     commands = [[part.strip() for part in string.split(";") if part.strip()] for string in strings]
     passed_on = [some for some in commands if any(PASSED_ON.match(command) for command in some)]
@@ -409,11 +415,11 @@ def test_what_a_cluster_passes_on_to_its_machines_is_sent_by_itself(
     assert [some for some in passed_on if len(some) > 1] == []
 
 
-@pytest.mark.parametrize("one_account", [True, False])
+@pytest.mark.parametrize("is_split", [True, False])
 def test_a_new_connection_asks_for_no_types_of_parameters(
-    database: str, monkeypatch: pytest.MonkeyPatch, one_account: bool
+    database: str, monkeypatch: pytest.MonkeyPatch, is_split: bool
 ) -> None:
-    sent = statements_of(everything, database, monkeypatch, one_account=one_account)
+    sent = statements_of(everything, database, monkeypatch, is_split=is_split)
     foreign = {statement for statement in sent if "pg_type" in statement or "jit" in statement}
     assert foreign == set()
 

@@ -94,7 +94,7 @@ def stores(path: Path, database: str, postgres: str) -> Iterator[Stores]:
             "SQLite": runner.run(SqliteStore.open(path, wall_clock.now)),
             "PostgreSQL": runner.run(PostgresStore.open(database, 8, wall_clock.now)),
             "PostgreSQL, split by account": runner.run(
-                PostgresStore.open(other, 8, wall_clock.now, one_account=True)
+                PostgresStore.open(other, 8, wall_clock.now, as_if_split=True)
             ),
         }
         yield Stores(runner, opened)

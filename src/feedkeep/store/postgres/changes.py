@@ -29,7 +29,7 @@ from feedkeep.store.base import MAX_DELETIONS, MAX_FORMER_STATES
 from feedkeep.store.batch import Done, Outcome
 from feedkeep.store.overlay import Origin, Overlay
 from feedkeep.store.postgres.rows import ROWS
-from feedkeep.store.postgres.shape import Shape
+from feedkeep.store.postgres.shape import Shape, as_columns
 from feedkeep.store.postgres.tokens import progress_row
 from feedkeep.store.tables import (
     COUNTS,
@@ -111,52 +111,46 @@ class Changes:
     """Carries out changes in a transaction, by statements of the shape that the database needs."""
 
     def __init__(self, shape: Shape, now: Now) -> None:
-        self._shape = shape
         self._now = now
-        self._write_locks(shape)
-        self._write_changes(shape)
-
-    def _write_locks(self, shape: Shape) -> None:
-        is_wanted = "= $1" if shape.is_distributed else "= ANY($1::bigint[])"
         # In id order, so that no two transactions wait for each other: that would be a deadlock. In
         # a statement of its own, so that the next one sees what the last holder has committed: the
         # snapshot of a statement is taken before it waits for a lock.
         self._lock = f"""
             SELECT a.account_id, a.last_stamp, a.known_from, a.former_count, {columns(COUNTS, "a")}
             FROM feedkeep.account a
-            WHERE a.account_id {is_wanted} ORDER BY a.account_id FOR NO KEY UPDATE
+            WHERE a.account_id = ANY($1::bigint[]) ORDER BY a.account_id FOR NO KEY UPDATE
         """
         self._lock_what_is_free = f"{self._lock} SKIP LOCKED"
+        self._write_changes(shape)
 
     def _write_changes(self, shape: Shape) -> None:
-        account, wanted = shape.account, shape.wanted
-        same = "$1" if shape.is_distributed else "t.account_id"
+        same, wanted = shape.same, shape.wanted
         # All pointers are loaded, although nobody named them: the next change of the batch may name
         # one, and is given what is loaded here, without another query.
         self._load = f"""
             WITH t AS (
                 SELECT DISTINCT e.account_id, coalesce(e.new_guid, e.guid) AS guid
                 FROM {wanted(guid="uuid")}
-                JOIN feedkeep.entry e ON e.account_id = {account} AND e.guid = w.guid
+                JOIN feedkeep.entry e ON {same("e")} AND e.guid = w.guid
             )
             SELECT s.account_id, {columns(ENTRY, "s")}
-            FROM t JOIN feedkeep.entry s ON s.account_id = {same} AND s.guid = t.guid
+            FROM t JOIN feedkeep.entry s ON {same("s", "t")} AND s.guid = t.guid
             UNION ALL
             SELECT p.account_id, {columns(ENTRY, "p")}
-            FROM t JOIN feedkeep.entry p ON p.account_id = {same} AND p.new_guid = t.guid
+            FROM t JOIN feedkeep.entry p ON {same("p", "t")} AND p.new_guid = t.guid
         """
         kept = columns(FORMER_ENTRIES.columns)
         self._keep_stored = f"""
             INSERT INTO feedkeep.former_entry (account_id, {kept})
             SELECT e.account_id, {columns(STATE, "e")}, w.ended
             FROM {wanted(guid="uuid", ended="bigint")}
-            JOIN feedkeep.entry e ON e.account_id = {account} AND e.guid = w.guid
+            JOIN feedkeep.entry e ON {same("e")} AND e.guid = w.guid
         """
         self._keep_restamped = f"""
             INSERT INTO feedkeep.former_entry (account_id, {kept})
             SELECT e.account_id, {columns(ENTRY, "w")}, {columns(ORIGIN, "e")}, w.ended
             FROM {wanted(**_RESTAMPED)}
-            JOIN feedkeep.entry e ON e.account_id = {account} AND e.guid = w.guid
+            JOIN feedkeep.entry e ON {same("e")} AND e.guid = w.guid
         """
         self._keep_made = f"""
             INSERT INTO feedkeep.former_entry (account_id, {kept}) {shape.selected(**_FORMER)}
@@ -168,7 +162,7 @@ class Changes:
         """
         self._forget = f"""
             DELETE FROM feedkeep.entry e USING {wanted(guid="uuid")}
-            WHERE e.account_id = {account} AND e.guid = w.guid
+            WHERE {same("e")} AND e.guid = w.guid
         """
         self._remember_deletion = f"""
             INSERT INTO feedkeep.deletion (account_id, {columns(DELETIONS.columns)})
@@ -176,19 +170,19 @@ class Changes:
         """
         self._forget_deletions = f"""
             DELETE FROM feedkeep.deletion d USING {wanted(max_stored="bigint")}
-            WHERE d.account_id = {account} AND d.id <= (
+            WHERE {same("d")} AND d.id <= (
                 SELECT o.id FROM feedkeep.deletion o
-                WHERE o.account_id = {account} ORDER BY o.id DESC LIMIT 1 OFFSET w.max_stored
+                WHERE {same("o")} ORDER BY o.id DESC LIMIT 1 OFFSET w.max_stored
             )
         """
         self._load_documents = f"""
             SELECT d.account_id, d.kind, d.name, d.body FROM {wanted(kind="text", name="text")}
             JOIN feedkeep.document d
-            ON d.account_id = {account} AND d.kind = w.kind AND d.name = w.name
+            ON {same("d")} AND d.kind = w.kind AND d.name = w.name
         """
         self._count_documents = f"""
             SELECT d.account_id, d.kind, count(*) FROM {wanted(kind="text")}
-            JOIN feedkeep.document d ON d.account_id = {account} AND d.kind = w.kind
+            JOIN feedkeep.document d ON {same("d")} AND d.kind = w.kind
             GROUP BY d.account_id, d.kind
         """
         self._save_documents = f"""
@@ -203,13 +197,13 @@ class Changes:
                 told_{clock.value} = w.told,
                 heard_{clock.value} = greatest(t.heard_{clock.value}, w.heard),
                 own_{clock.value} = w.own
-            FROM {progress} WHERE t.account_id = {account} AND t.id = w.id
+            FROM {progress} WHERE {same("t")} AND t.id = w.id
             """
             for clock in Clock
         }
         self._advance = f"""
             UPDATE feedkeep.account a SET {", ".join(f"{name} = w.{name}" for name in _ADVANCED)}
-            FROM {wanted(**_ADVANCED)} WHERE a.account_id = {account}
+            FROM {wanted(**_ADVANCED)} WHERE {same("a")}
         """
 
     async def make(
@@ -237,7 +231,7 @@ class Changes:
         self, connection: asyncpg.Connection, changes: Sequence[Change], lock: str
     ) -> dict[AccountId, Overlay]:
         account_ids = sorted({change.account_id for change in changes})
-        locked = await connection.fetch(lock, self._shape.accounts(account_ids))
+        locked = await connection.fetch(lock, account_ids)
         overlays = {row[0]: _overlay(*row) for row in locked}
         await self._load_named(connection, changes, overlays)
         await self._load_documents_of(connection, changes, overlays)
@@ -261,7 +255,7 @@ class Changes:
             }
         )
         for start in range(0, len(guids), _GUIDS_AT_ONCE):
-            chunk = self._shape.columns(guids[start : start + _GUIDS_AT_ONCE])
+            chunk = as_columns(guids[start : start + _GUIDS_AT_ONCE])
             for row in await connection.fetch(self._load, *chunk):
                 overlays[row[0]].load(ROWS.entry_of(row[1:]))
 
@@ -279,11 +273,11 @@ class Changes:
         }
         if not wanted:
             return
-        for row in await connection.fetch(self._load_documents, *self._shape.columns([*wanted])):
+        for row in await connection.fetch(self._load_documents, *as_columns([*wanted])):
             overlays[row[0]].documents[wanted.pop(tuple(row[:3]))] = KnownDocument(row[3])
         if wanted:  # for a new document, the limit of its kind decides
             kinds = list(dict.fromkeys((account_id, kind) for account_id, kind, _ in wanted))
-            rows = await connection.fetch(self._count_documents, *self._shape.columns(kinds))
+            rows = await connection.fetch(self._count_documents, *as_columns(kinds))
             counts = {(row[0], row[1]): row[2] for row in rows}
             for (account_id, kind, _), name in wanted.items():
                 others = counts.get((account_id, kind), 0)
@@ -351,7 +345,7 @@ class Changes:
         """Execute statements, each for all its rows."""
         for statement, rows in statements.items():
             while chunk := list(islice(rows, _ROWS_AT_ONCE)):
-                await connection.execute(statement, *self._shape.columns(chunk))
+                await connection.execute(statement, *as_columns(chunk))
 
 
 def _overlay(

@@ -37,7 +37,7 @@ from feedkeep.store.postgres.changes import (
 from feedkeep.store.postgres.connections import Connections
 from feedkeep.store.postgres.rows import ROWS
 from feedkeep.store.postgres.runner import Runner
-from feedkeep.store.postgres.shape import Shape
+from feedkeep.store.postgres.shape import Shape, as_columns
 from feedkeep.store.tables import COUNTS, ENTRY, columns
 from feedkeep.turns import LONG_LIST, beside
 
@@ -77,17 +77,11 @@ class PostgresEntries:
 
     def __init__(self, runner: Runner, now: Now) -> None:
         self._runner = runner
-        self._shape = runner.shape
         self._now = now
         self._write_reads(runner.shape)
         self._making = Changes(runner.shape, now)
-        is_distributed = runner.shape.is_distributed
-        max_connections = runner.max_connections
-        self._may_wait = asyncio.Semaphore(
-            max_connections if is_distributed else max(1, max_connections // 2)
-        )
-        change_first = self._change if is_distributed else self._change_what_is_free
-        self._changes = runner.writer(change_first, MAX_GUIDS_IN_A_BATCH, Change.weigh)
+        self._may_wait = asyncio.Semaphore(max(1, runner.max_connections // 2))
+        self._changes = runner.writer(self._change_what_is_free, MAX_GUIDS_IN_A_BATCH, Change.weigh)
         self._waiting = runner.writer(self._change, MAX_GUIDS_IN_A_BATCH, Change.weigh)
         self._viewed = runner.reader(self._read_views, MAX_VIEWS_IN_A_BATCH)
         self._listed = runner.reader(
@@ -95,12 +89,12 @@ class PostgresEntries:
         )
 
     def _write_reads(self, shape: Shape) -> None:
-        account, wanted = shape.account, shape.wanted
+        same, wanted = shape.same, shape.wanted
         self._views = f"""
             SELECT w.n, {columns(ENTRY, "e")}, {columns(ENTRY, "s")}
             FROM {wanted("WITH ORDINALITY", guid="uuid")}
-            JOIN feedkeep.entry e ON e.account_id = {account} AND e.guid = w.guid
-            LEFT JOIN feedkeep.entry s ON s.account_id = {account} AND s.guid = e.new_guid
+            JOIN feedkeep.entry e ON {same("e")} AND e.guid = w.guid
+            LEFT JOIN feedkeep.entry s ON {same("s")} AND s.guid = e.new_guid
         """
         # A list from the start has the count that is stored with the account: nothing is counted.
         page = wanted(
@@ -108,21 +102,21 @@ class PostgresEntries:
         )
         self._pages = f"""
             SELECT w.n, CASE WHEN b.is_any THEN t.total ELSE a.announced_count END, p.* FROM {page}
-            JOIN feedkeep.account a ON a.account_id = {account}
+            JOIN feedkeep.account a ON {same("a")}
             CROSS JOIN LATERAL (
                 SELECT EXISTS (
                     SELECT 1 FROM feedkeep.entry f
-                    WHERE f.account_id = {account} AND f.revision <= w.since
+                    WHERE {same("f")} AND f.revision <= w.since
                 ) AS is_any
             ) b
             CROSS JOIN LATERAL (
                 SELECT count(*) AS total FROM feedkeep.entry c
-                WHERE c.account_id = {account} AND c.revision > w.since AND b.is_any
+                WHERE {same("c")} AND c.revision > w.since AND b.is_any
             ) t
             LEFT JOIN LATERAL (
                 SELECT {_twice("e", "s")} FROM feedkeep.entry e
-                LEFT JOIN feedkeep.entry s ON s.account_id = {account} AND s.guid = e.new_guid
-                WHERE e.account_id = {account} AND e.revision > w.after
+                LEFT JOIN feedkeep.entry s ON {same("s")} AND s.guid = e.new_guid
+                WHERE {same("e")} AND e.revision > w.after
                 ORDER BY e.revision LIMIT w.max_rows OFFSET w.skipped
             ) p ON true
         """
@@ -140,16 +134,16 @@ class PostgresEntries:
         change = Change(account_id, guids, decide, documents, author, history_from)
         value: T
         try:
-            value = await self._changes.submit(change, self._runner.key(account_id))
+            value = await self._changes.submit(change, await self._runner.key(account_id))
         except Held:
             value = await self._waiting.submit(change, account_id)
         return value
 
     async def view(self, account_id: AccountId, guid: Guid) -> View | None:
-        return await self._viewed.submit((account_id, guid), self._runner.key(account_id))
+        return await self._viewed.submit((account_id, guid), await self._runner.key(account_id))
 
     async def page(self, account_id: AccountId, request: PageRequest) -> Page:
-        return await self._listed.submit((account_id, request), self._runner.key(account_id))
+        return await self._listed.submit((account_id, request), await self._runner.key(account_id))
 
     async def deletion(self, account_id: AccountId, deletion_id: int) -> Deletion | None:
         rows = await self._runner.read(
@@ -192,7 +186,7 @@ class PostgresEntries:
         self, connections: Connections, wanted: Sequence[tuple[AccountId, Guid]]
     ) -> Sequence[View | None]:
         """Return an entry with its subscription for each account and guid."""
-        rows = await connections.fetch(self._views, *self._shape.columns(wanted))
+        rows = await connections.fetch(self._views, *as_columns(wanted))
         views: list[View | None] = [None] * len(wanted)
         for row in rows:
             views[row[0] - 1] = ROWS.view_of(row[1:])
@@ -203,7 +197,7 @@ class PostgresEntries:
     ) -> Sequence[Page]:
         """Return a page for each account and request; each is of one moment."""
         ranges = [(account_id, *_range(request)) for account_id, request in wanted]
-        rows = await connections.fetch(self._pages, *self._shape.columns(ranges))
+        rows = await connections.fetch(self._pages, *as_columns(ranges))
         totals = [0] * len(wanted)
         views: list[list[View]] = [[] for _ in wanted]
         for row in rows:

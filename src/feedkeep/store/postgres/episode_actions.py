@@ -25,11 +25,10 @@ from feedkeep.store.postgres.accounts import hold_clock, set_clock
 from feedkeep.store.postgres.connections import Connections
 from feedkeep.store.postgres.rows import ROWS
 from feedkeep.store.postgres.runner import Runner
-from feedkeep.store.postgres.shape import Shape
+from feedkeep.store.postgres.shape import given_rows
 from feedkeep.store.postgres.tokens import save_progress
 from feedkeep.store.tables import ACTION, ACTIONS, columns
 
-_ONE_ACCOUNT = Shape(is_distributed=True)
 _TYPES = {
     "key": "bytea",
     "podcast_guid": "uuid",
@@ -44,13 +43,16 @@ _AT_ONCE = 250
 """How many actions are looked up, and saved, with one statement: some milliseconds' work here."""
 
 _KNOWN = f"""
-SELECT {columns(ACTION, "a")} FROM {_ONE_ACCOUNT.wanted(podcast_guid="uuid", key="bytea")}
+SELECT {columns(ACTION, "a")} FROM {given_rows({"podcast_guid": "uuid", "key": "bytea"}, 2)}
 JOIN feedkeep.episode_action a
 ON a.account_id = $1 AND a.podcast_guid = w.podcast_guid AND a.key = w.key
 """
+# It reads the account's row for the reason that `Shape.selected` tells.
 _SAVE = f"""
 INSERT INTO feedkeep.episode_action (account_id, {columns(ACTION)})
-{_ONE_ACCOUNT.selected(**{name: _TYPES.get(name, "bigint") for name in ACTION})}
+SELECT n.account_id, {columns(ACTION, "w")}
+FROM {given_rows({name: _TYPES.get(name, "bigint") for name in ACTION}, 2)}, feedkeep.account n
+WHERE n.account_id = $1
 {ACTIONS.or_update}
 """
 _PAGE = f"""

@@ -15,6 +15,7 @@ from feedkeep.store import batch
 from feedkeep.store.batch import Batcher, FailedBeforeCommit, Outcome
 from feedkeep.store.postgres.connections import CLOSE_SECONDS, Connections
 from feedkeep.store.postgres.shape import Shape
+from feedkeep.store.postgres.shards import MAX_FOUND_IN_A_BATCH, Shards, find_shards
 
 J = TypeVar("J")
 
@@ -50,6 +51,9 @@ class Runner:
         self._batchers: list[Batcher[Any, Any]] = []
         # Half of the connections stay free for look-ups by key: they must not wait for long lists.
         self._may_scan = asyncio.Semaphore(max(1, max_connections // 2))
+        self._shards = None
+        if connections.is_distributed:
+            self._shards = Shards(self.reader(find_shards, MAX_FOUND_IN_A_BATCH).submit)
 
     async def read(self, job: Read[T]) -> T:
         """Read; once more, if that failed for a reason that may have passed."""
@@ -90,9 +94,9 @@ class Runner:
         self._batchers.append(joined)
         return joined
 
-    def key(self, account_id: AccountId) -> Hashable:
-        """Return the key of a job's batch: on a cluster, a batch is of one account."""
-        return account_id if self.shape.is_distributed else None
+    async def key(self, account_id: AccountId) -> Hashable:
+        """Return the key of a job's batch: on a cluster, a batch is of accounts of one shard."""
+        return await self._shards.of(account_id) if self._shards else None
 
     async def close(self) -> None:
         """Finish what was accepted, unless PostgreSQL does not answer; close the connections."""

@@ -1,43 +1,37 @@
-"""The two shapes of a statement for many requests: for any accounts, or for one account only."""
+"""The two shapes of a statement for many requests: on one server, and on a cluster."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-
-from feedkeep.model import AccountId
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
     """How a statement names the accounts of the requests that share it.
 
-    A statement is a template with two places. `{wanted(...)}` stands for the rows that the requests
-    ask for, and `{account}` for the account of each. Its first parameter is always the accounts;
-    each of the others is an array with an element for each row.
+    A statement is a template. `{wanted(...)}` stands for rows `w`, which say what requests ask for,
+    and `{same("e")}` for the condition that a row of `e` is of the account of such a row. Each
+    parameter is an array with an element for each row; the first one has the accounts.
 
     Attributes:
-        is_distributed: Whether all rows are of one account, so that a distributed PostgreSQL finds
-            the one machine that has them: `account_id = $1`. Otherwise they may be of any, and
-            every table is joined on `w.account_id`.
+        is_distributed: Whether each table is also compared with the accounts themselves. By that, a
+            distributed PostgreSQL finds the one machine that has them, if all are of one shard.
     """
 
     is_distributed: bool
 
-    @property
-    def account(self) -> str:
-        """What `account_id` is compared with."""
-        return "$1" if self.is_distributed else "w.account_id"
+    def same(self, table: str, rows: str = "w") -> str:
+        """Return the condition that a row of `table` is of the account of one of `rows`."""
+        is_same = f"{table}.account_id = {rows}.account_id"
+        if not self.is_distributed:
+            return is_same
+        return f"{is_same} AND {table}.account_id = ANY($1::bigint[])"
 
     def wanted(self, extra: str = "", **types: str) -> str:
-        """Return the FROM item `w` whose columns are named and typed by `types`."""
-        if not self.is_distributed:
-            types = {"account_id": "bigint", **types}
-        first = 2 if self.is_distributed else 1
-        arrays = ", ".join(f"${first + i}::{kind}[]" for i, kind in enumerate(types.values()))
-        columns = ", ".join([*types, *(["n"] if extra else [])])
-        return f"unnest({arrays}) {extra} AS w ({columns})"
+        """Return the FROM item `w` with the account and the columns that `types` names."""
+        return given_rows({"account_id": "bigint", **types}, 1, extra)
 
     def selected(self, **types: str) -> str:
         """Return the SELECT of what is to be inserted: the account, and the columns of `wanted`.
@@ -49,14 +43,18 @@ class Shape:
         columns, rows = ", ".join(f"w.{name}" for name in types), self.wanted(**types)
         if not self.is_distributed:
             return f"SELECT w.account_id, {columns} FROM {rows}"
-        joined = f"feedkeep.account a, {rows} WHERE a.account_id = $1"
-        return f"SELECT a.account_id, {columns} FROM {joined}"
+        return (
+            f"SELECT a.account_id, {columns} FROM {rows}, feedkeep.account a WHERE {self.same('a')}"
+        )
 
-    def accounts(self, account_ids: Sequence[AccountId]) -> Any:
-        """Return the first parameter for rows of these accounts."""
-        return account_ids[0] if self.is_distributed else account_ids
 
-    def columns(self, rows: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """Return the parameters for rows that start with their account."""
-        account_ids, *columns = (list(column) for column in zip(*rows, strict=True))
-        return [self.accounts(account_ids), *columns]
+def given_rows(types: Mapping[str, str], first: int, extra: str = "") -> str:
+    """Return the FROM item `w` whose columns come in arrays, from the parameter `first` on."""
+    arrays = ", ".join(f"${number}::{kind}[]" for number, kind in enumerate(types.values(), first))
+    columns = ", ".join([*types, *(["n"] if extra else [])])
+    return f"unnest({arrays}) {extra} AS w ({columns})"
+
+
+def as_columns(rows: Sequence[tuple[Any, ...]]) -> list[list[Any]]:
+    """Return the parameters for rows that start with their account: an array for each column."""
+    return [list(column) for column in zip(*rows, strict=True)]

@@ -99,13 +99,13 @@ class PostgresStore:
         max_connections: int,
         now: Now,
         *,
-        one_account: bool = False,
+        as_if_split: bool = False,
         may_create: bool = True,
         recorder: Recorder | None = None,
     ) -> Self:
         """Open the database; create feedkeep's tables in it, or bring them up to date, first.
 
-        With `one_account`, each statement is of one account even if Citus splits no table.
+        With `as_if_split`, statements have the shape for a cluster even if Citus splits no table.
         `recorder` counts batches and commits, if it is given.
 
         Raises:
@@ -121,7 +121,7 @@ class PostgresStore:
             await connections.close()
             raise
         connections.is_distributed = is_distributed
-        is_split = is_distributed or one_account
+        is_split = is_distributed or as_if_split
         runner = Runner(connections, max_connections, is_distributed=is_split, recorder=recorder)
         return cls(runner, now)
 

@@ -34,6 +34,7 @@ from feedkeep.store.postgres.accounts import (
 from feedkeep.store.postgres.connections import Connections
 from feedkeep.store.postgres.rows import ROWS
 from feedkeep.store.postgres.runner import Runner
+from feedkeep.store.postgres.shape import as_columns
 from feedkeep.store.rows import new_token_row, own_uploads_column, token_of
 from feedkeep.store.tables import ENTRY, NEW_TOKEN, TOKEN, columns
 
@@ -97,25 +98,25 @@ class PostgresTokens:
 
     def __init__(self, runner: Runner) -> None:
         self._runner = runner
-        self._shape = shape = runner.shape
+        same, wanted = runner.shape.same, runner.shape.wanted
         self._find = f"""
             SELECT w.n, {ACCOUNT_COLUMNS}, {_TOKEN_COLUMNS},
                    {columns(ENTRY, "e")}, {columns(ENTRY, "s")}
-            FROM {shape.wanted("WITH ORDINALITY", hash="bytea", guid="uuid")}
-            JOIN feedkeep.token t ON t.account_id = {shape.account} AND t.hash = w.hash
-            JOIN feedkeep.account a ON a.account_id = {shape.account}
-            LEFT JOIN feedkeep.entry e ON e.account_id = {shape.account} AND e.guid = w.guid
-            LEFT JOIN feedkeep.entry s ON s.account_id = {shape.account} AND s.guid = e.new_guid
+            FROM {wanted("WITH ORDINALITY", hash="bytea", guid="uuid")}
+            JOIN feedkeep.token t ON {same("t")} AND t.hash = w.hash
+            JOIN feedkeep.account a ON {same("a")}
+            LEFT JOIN feedkeep.entry e ON {same("e")} AND e.guid = w.guid
+            LEFT JOIN feedkeep.entry s ON {same("s")} AND s.guid = e.new_guid
         """
-        wanted = shape.wanted(id="bigint")
+        used = wanted(id="bigint")
         self._lock_what_is_free = f"""
-            SELECT t.account_id, t.id FROM {wanted}
-            JOIN feedkeep.token t ON t.account_id = {shape.account} AND t.id = w.id
+            SELECT t.account_id, t.id FROM {used}
+            JOIN feedkeep.token t ON {same("t")} AND t.id = w.id
             FOR NO KEY UPDATE OF t SKIP LOCKED
         """
         self._mark = f"""
-            UPDATE feedkeep.token t SET last_used = $3 FROM {wanted}
-            WHERE t.account_id = {shape.account} AND t.id = w.id
+            UPDATE feedkeep.token t SET last_used = $3 FROM {used}
+            WHERE {same("t")} AND t.id = w.id
         """
         self._found = runner.reader(self._find_all, MAX_FOUND_IN_A_BATCH)
 
@@ -123,7 +124,7 @@ class PostgresTokens:
         self, account_id: AccountId, token_hash: bytes, guid: Guid | None = None
     ) -> Found | None:
         wanted = (account_id, token_hash, guid)
-        return await self._found.submit(wanted, self._runner.key(account_id))
+        return await self._found.submit(wanted, await self._runner.key(account_id))
 
     async def of(self, account_id: AccountId) -> list[Token]:
         rows = await self._runner.scan(
@@ -183,7 +184,7 @@ class PostgresTokens:
     async def mark_used(self, used: Sequence[tuple[AccountId, TokenId]], day: Stamp) -> None:
         batches: defaultdict[Hashable, list[tuple[AccountId, TokenId]]] = defaultdict(list)
         for one in used:
-            batches[self._runner.key(one[0])].append(one)
+            batches[await self._runner.key(one[0])].append(one)
         for rows in batches.values():
             await self._runner.write(partial(self._mark_used, rows, day))
 
@@ -194,9 +195,9 @@ class PostgresTokens:
         connection: asyncpg.Connection,
     ) -> None:
         """It waits for no lock, so that it is never in a circle of transactions that wait."""
-        rows = await connection.fetch(self._lock_what_is_free, *self._shape.columns(used))
+        rows = await connection.fetch(self._lock_what_is_free, *as_columns(used))
         if rows:
-            free = self._shape.columns([tuple(row) for row in rows])
+            free = as_columns([tuple(row) for row in rows])
             await connection.execute(self._mark, *free, day)
 
     async def extend(self, account_id: AccountId, token_id: TokenId, expires: Stamp) -> None:
@@ -219,7 +220,7 @@ class PostgresTokens:
     async def _find_all(
         self, connections: Connections, wanted: Sequence[tuple[AccountId, bytes, Guid | None]]
     ) -> Sequence[Found | None]:
-        rows = await connections.fetch(self._find, *self._shape.columns(wanted))
+        rows = await connections.fetch(self._find, *as_columns(wanted))
         found: list[Found | None] = [None] * len(wanted)
         for row in rows:
             found[row[0] - 1] = ROWS.found_of(row[1:])

@@ -1,0 +1,55 @@
+"""Which shard of a cluster has which account, so that the accounts of one can share commits."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Sequence
+
+from feedkeep.model import AccountId
+from feedkeep.store.postgres.connections import Connections
+
+REMEMBERED_SECONDS = 60.0
+"""How long an answer counts: shards move as a whole, but one that is split has fewer accounts."""
+
+MAX_REMEMBERED = 50_000
+"""Of how many accounts answers are remembered: some megabytes."""
+
+MAX_FOUND_IN_A_BATCH = 256
+
+_FIND = """
+SELECT get_shard_id_for_distribution_column('feedkeep.account', w.account_id)
+FROM unnest($1::bigint[]) WITH ORDINALITY AS w (account_id, n) ORDER BY w.n
+"""
+
+
+async def find_shards(connections: Connections, account_ids: Sequence[AccountId]) -> Sequence[int]:
+    """Ask the coordinator of a Citus cluster for the number of each account's shard.
+
+    It is computed, so that an account that does not exist has one, too.
+    """
+    return [shard for (shard,) in await connections.fetch(_FIND, account_ids)]
+
+
+class Shards:
+    """Remembers for a while in which shards accounts are.
+
+    A shard is on one machine, so a transaction within it is committed in one phase. If it was split
+    since, statements for accounts of both halves fail, and their requests are carried out one by
+    one (`store.batch`) until that is forgotten.
+    """
+
+    def __init__(self, find: Callable[[AccountId], Awaitable[int]]) -> None:
+        self._find = find
+        self._known: dict[AccountId, int] = {}
+        self._known_since = time.monotonic()
+
+    async def of(self, account_id: AccountId) -> int:
+        """Return the number of an account's shard."""
+        now = time.monotonic()
+        if now > self._known_since + REMEMBERED_SECONDS or len(self._known) >= MAX_REMEMBERED:
+            self._known.clear()
+            self._known_since = now
+        shard = self._known.get(account_id)
+        if shard is None:
+            shard = self._known[account_id] = await self._find(account_id)
+        return shard
