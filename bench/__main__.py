@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from statistics import median
 
-from bench import cases, databases, fetching, growth, metrics, pages, throughput
+from bench import cases, databases, fetching, growth, history, metrics, pages, throughput
 from bench.data import Population, write_etags
 from bench.subjects import FEEDKEEP, Subject, feedkeep, floor
 from bench.throughput import Calm, Result
@@ -40,7 +40,14 @@ def main() -> None:
         parser.error(f"there is no {', '.join(sorted(unknown))}; there are {', '.join(_DO)}")
     check_installed()
     with _folder() as folder:
-        for what in chosen.what or ("throughput", "growth", "import", "pages", "fetching"):
+        for what in chosen.what or (
+            "throughput",
+            "growth",
+            "import",
+            "pages",
+            "history",
+            "fetching",
+        ):
             _DO[what](folder, chosen.rounds, chosen.seconds)
 
 
@@ -139,6 +146,11 @@ def _fetching(folder: Path, rounds: int, seconds: float) -> None:
     _write("fetching.md", fetching.table(*fetching.measure(new_database, folder, rounds, seconds)))
 
 
+def _history(folder: Path, rounds: int, seconds: float) -> None:
+    new_database = databases.sqlite(folder)
+    _write("history.md", history.table(*history.measure(new_database, folder, rounds, seconds)))
+
+
 def _metrics(folder: Path, rounds: int, seconds: float) -> None:
     new_database = databases.sqlite(folder)
     configure_logs("info")
@@ -201,6 +213,7 @@ _DO: dict[str, Callable[[Path, int, float], None]] = {
     "growth": _growth,
     "import": _import,
     "pages": _pages,
+    "history": _history,
     "fetching": _fetching,
     "metrics": _metrics,
     "soak": _soak,

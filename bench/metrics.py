@@ -78,12 +78,13 @@ def measure(new_database: Callable[[], str], folder: Path, rounds: int, seconds:
     sample = population.write_sample(folder / "sample")
     with ExitStack() as stack:
 
-        def started(name: str, port: str | None) -> Subject:
+        def started(name: str, **settings: str) -> Subject:
             database = new_database()
             asyncio.run(population.fill(database))
-            return stack.enter_context(feedkeep(name, database, metrics_port=port))
+            return stack.enter_context(feedkeep(name, database, 1, **settings))
 
-        without, again, told = started("off", None), started("off", None), started("on", "0")
+        without, again = started("off"), started("off")
+        told = started("on", FEEDKEEP_METRICS_PORT="0")
         used: dict[Subject, list[float]] = {without: [], again: [], told: []}
         for subject in used:
             load(subject.url, GET.load, sample, GET.connections, WARM_UP_SECONDS)

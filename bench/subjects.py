@@ -123,13 +123,10 @@ def floor() -> Subject:
     return Subject("floor", [sys.executable, "-m", "bench.floor"])
 
 
-def feedkeep(
-    name: str, database: str, workers: int = 1, metrics_port: str | None = None
-) -> Subject:
-    """Return feedkeep on a database, which looks at no feeds."""
+def feedkeep(name: str, database: str, workers: int = 1, **settings: str) -> Subject:
+    """Return feedkeep on a database, which looks at no feeds; with further settings, if given."""
     command = [FEEDKEEP, "serve", "--port", "0", "--workers", str(workers)]
-    more = {} if metrics_port is None else {"FEEDKEEP_METRICS_PORT": metrics_port}
-    return Subject(name, command, FEEDKEEP_DATABASE=database, FEEDKEEP_FETCH="off", **more)
+    return Subject(name, command, FEEDKEEP_DATABASE=database, FEEDKEEP_FETCH="off", **settings)
 
 
 def fetching(name: str, database: str, port: int, *, is_paced: bool = True) -> Subject:
