@@ -22,8 +22,10 @@ from feedkeep.errors import InvalidInput, StoreUnavailable, StoreUnusable
 from feedkeep.model import (
     Account,
     AccountId,
+    ActionDecision,
     Counts,
     Decision,
+    EpisodeAction,
     Guid,
     PageRequest,
     Pointer,
@@ -500,6 +502,59 @@ def test_that_another_machine_of_a_cluster_is_away_costs_nobody_else_a_connectio
             await store.entries.change(BOB, [GUID], subscribe)
         assert await store.entries.change(ALICE, [GUID], subscribe) == 1
         assert sessions() == before
+
+    run(database, work)
+
+
+def write_nothing(database: str, table: str, times: int) -> None:
+    """Have a table take no row so often, and report no error.
+
+    An INSERT does so on a cluster whose shard is being split.
+    """
+    for statement in (
+        "CREATE SEQUENCE tries",
+        "CREATE FUNCTION write_nothing() RETURNS trigger LANGUAGE plpgsql AS"
+        f" $$ BEGIN RETURN CASE WHEN nextval('tries') > {times} THEN NEW END; END $$",
+        f"CREATE TRIGGER write_nothing BEFORE INSERT OR UPDATE ON feedkeep.{table}"
+        " FOR EACH ROW EXECUTE FUNCTION write_nothing()",
+    ):
+        execute(database, statement)
+
+
+@pytest.mark.parametrize("table", ["entry", "account"])
+def test_what_the_database_did_not_write_without_an_error_is_tried_again(
+    database: str, table: str
+) -> None:
+    async def work(store: PostgresStore) -> None:
+        write_nothing(database, table, times=1)
+        await store.entries.change(ALICE, [GUID], subscribe)
+        whole = await store.entries.whole(ALICE)
+        assert (whole.last_stamp, list(whole.entries)) == (1, [GUID])
+
+    run(database, work)
+
+
+def test_what_the_database_does_not_write_is_not_acknowledged(database: str) -> None:
+    async def work(store: PostgresStore) -> None:
+        write_nothing(database, "entry", times=100)
+        with pytest.raises(StoreUnavailable, match="wrote 0 of 1 rows"):
+            await store.entries.change(ALICE, [GUID], subscribe)
+        whole = await store.entries.whole(ALICE)
+        assert (whole.last_stamp, whole.entries) == (0, {})
+
+    run(database, work)
+
+
+def test_actions_of_episodes_that_the_database_does_not_write_are_not_acknowledged(
+    database: str,
+) -> None:
+    async def work(store: PostgresStore) -> None:
+        write_nothing(database, "episode_action", times=100)
+        action = EpisodeAction(b"\3" * 16, GUID, "https://a.example", "1.mp3", "phone", "play", 1)
+        with pytest.raises(StoreUnavailable, match="wrote 0 of 1 rows"):
+            await store.episode_actions.record(
+                ALICE, [action], lambda *_: ActionDecision([action], Stamp(1)), max
+            )
 
     run(database, work)
 

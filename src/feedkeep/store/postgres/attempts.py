@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from feedkeep.model import CountedAttempts, Stamp
 from feedkeep.store.attempt_rows import seconds_column, seconds_of
-from feedkeep.store.postgres.changes import changed_rows
+from feedkeep.store.postgres.counted import changed_rows
 from feedkeep.store.postgres.runner import Runner
 
 # It was before the statement saw any row, so that nothing is missed.

@@ -28,6 +28,7 @@ from feedkeep.model import (
 from feedkeep.store.base import MAX_DELETIONS, MAX_FORMER_STATES
 from feedkeep.store.batch import Done, Outcome
 from feedkeep.store.overlay import Origin, Overlay
+from feedkeep.store.postgres.counted import changed_rows, write_all
 from feedkeep.store.postgres.rows import ROWS
 from feedkeep.store.postgres.shape import Shape, as_columns
 from feedkeep.store.postgres.tokens import progress_row
@@ -201,6 +202,12 @@ class Changes:
             """
             for clock in Clock
         }
+        # What is to be forgotten may never have been stored, and a token may be gone.
+        self._may_find_none = {
+            self._forget,
+            self._forget_deletions,
+            *self._save_progress.values(),
+        }
         self._advance = f"""
             UPDATE feedkeep.account a SET {", ".join(f"{name} = w.{name}" for name in _ADVANCED)}
             FROM {wanted(**_ADVANCED)} WHERE {same("a")}
@@ -342,10 +349,13 @@ class Changes:
         connection: asyncpg.Connection,
         statements: Mapping[str, Iterator[tuple[Any, ...]]],
     ) -> None:
-        """Execute statements, each for all its rows."""
+        """Execute statements, each for all its rows, each of which has to be written."""
         for statement, rows in statements.items():
             while chunk := list(islice(rows, _ROWS_AT_ONCE)):
-                await connection.execute(statement, *as_columns(chunk))
+                if statement in self._may_find_none:
+                    await connection.execute(statement, *as_columns(chunk))
+                else:
+                    await write_all(connection, statement, len(chunk), *as_columns(chunk))
 
 
 def _overlay(
@@ -396,11 +406,6 @@ async def _make_room(connection: asyncpg.Connection, overlay: Overlay) -> None:
     dropped = await connection.execute(_DROP, overlay.account_id, until)
     overlay.former_count -= changed_rows(dropped)
     overlay.known_from = max(overlay.known_from, until)
-
-
-def changed_rows(status: str) -> int:
-    """Return how many rows a statement changed, by what PostgreSQL says when it is done."""
-    return int(status.rpartition(" ")[2])
 
 
 async def _decide(change: Change, overlay: Overlay, now: Stamp) -> Outcome[Any]:

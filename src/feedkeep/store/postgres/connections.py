@@ -25,6 +25,7 @@ from feedkeep.model import T
 from feedkeep.recorder import Commits
 from feedkeep.store.base import Pool
 from feedkeep.store.batch import FailedBeforeCommit
+from feedkeep.store.postgres.counted import NotAllWritten
 
 CONNECT_SECONDS = 3.0
 """How long connecting to a host may take."""
@@ -280,6 +281,8 @@ class Connections:
                 return error
             case _CommitFailed(cause=cause):
                 return _unavailable(cause)
+            case NotAllWritten():
+                return FailedBeforeCommit(_unavailable(error))
             case asyncpg.LockNotAvailableError():
                 # To repeat it would make each request of the batch wait as long again, in turn.
                 return StoreUnavailable("Another transaction holds what this one needs.")
@@ -343,7 +346,7 @@ def _is_of_the_work_alone(error: Exception) -> bool:
     """
     if isinstance(error, asyncpg.PostgresError) and not isinstance(error, _ENDS_CONNECTION):
         return "ERROR" in {error.severity_en, error.severity}
-    return isinstance(error, FeedkeepError)
+    return isinstance(error, FeedkeepError | NotAllWritten)
 
 
 async def _commit(connection: asyncpg.Connection, within_seconds: float) -> None:

@@ -23,6 +23,7 @@ from feedkeep.model import (
 from feedkeep.store.base import DecideActions
 from feedkeep.store.postgres.accounts import hold_clock, set_clock
 from feedkeep.store.postgres.connections import Connections
+from feedkeep.store.postgres.counted import write_all
 from feedkeep.store.postgres.rows import ROWS
 from feedkeep.store.postgres.runner import Runner
 from feedkeep.store.postgres.shape import given_rows
@@ -109,7 +110,9 @@ class PostgresEpisodeActions:
                     saved = zip(
                         *(ROWS.action_row(action) for action in decision.saved), strict=True
                     )
-                    await connection.execute(_SAVE, account_id, *(list(column) for column in saved))
+                    columns_saved = (list(column) for column in saved)
+                    count = len(decision.saved)
+                    await write_all(connection, _SAVE, count, account_id, *columns_saved)
                     clock = decision.last_stamp
                     added += sum(action.key not in known for action in decision.saved)
             ended = until(began, clock)

@@ -25,8 +25,8 @@ from feedkeep.store.feed_rows import (
     picture_of,
     picture_row,
 )
-from feedkeep.store.postgres.changes import changed_rows
 from feedkeep.store.postgres.connections import Connections
+from feedkeep.store.postgres.counted import changed_rows
 from feedkeep.store.postgres.rows import ROWS
 from feedkeep.store.postgres.runner import Runner
 from feedkeep.store.rows import Row

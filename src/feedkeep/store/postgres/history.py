@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import asyncpg
 
 from feedkeep.model import AccountId, Guid, HistoryPage, Stamp
-from feedkeep.store.postgres.changes import changed_rows
 from feedkeep.store.postgres.connections import Connections
+from feedkeep.store.postgres.counted import changed_rows
 from feedkeep.store.postgres.rows import ROWS
 from feedkeep.store.postgres.runner import Runner
 from feedkeep.store.tables import STATE, columns
