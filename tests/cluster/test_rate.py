@@ -12,10 +12,11 @@ import pytest
 from crowds import Crowd
 from feedkeep_process import FeedkeepProcess
 from machines import Cluster
-from postgres_server import ROLE, PostgresServer, execute
+from postgres_server import PostgresServer, execute
 
 ACCOUNTS, SECONDS = 256, 4.0
 GOAL = 0.5
+RELOAD = "SELECT pg_reload_conf()"
 
 
 def rate(crowd: Crowd) -> float:
@@ -38,9 +39,11 @@ def rate(crowd: Crowd) -> float:
 def shards(request: pytest.FixtureRequest, own_cluster: Cluster) -> Iterator[int]:
     """Into how many shards tables are split: as Citus does it by itself, and fewer."""
     shards: int = request.param
-    execute(own_cluster.coordinator, f"ALTER ROLE {ROLE} SET citus.shard_count = {shards}")
+    for statement in (f"ALTER SYSTEM SET citus.shard_count = {shards}", RELOAD):
+        execute(own_cluster.coordinator, statement)
     yield shards
-    execute(own_cluster.coordinator, f"ALTER ROLE {ROLE} RESET citus.shard_count")
+    for statement in ("ALTER SYSTEM RESET citus.shard_count", RELOAD):
+        execute(own_cluster.coordinator, statement)
 
 
 def test_how_many_writes_a_cluster_takes_beside_one_server_of_the_same_installation(
