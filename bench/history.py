@@ -82,7 +82,9 @@ def _cost(
         times, used = {}, {}
         for subject in random.sample((without, kept), 2):
             before = subject.cpu_seconds_of_threads()
-            run = load(subject.url, case.load, sample, case.connections, seconds / _SHORTER_BY)
+            run = load(
+                subject.url, case.load, sample, case.connections, max(1, seconds // _SHORTER_BY)
+            )
             used[subject] = (subject.cpu_seconds_of_threads() - before) / run.requests
             times[subject] = 1 / run.per_second
         cost.times.append(times[kept] / times[without])

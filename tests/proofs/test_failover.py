@@ -202,6 +202,7 @@ def test_the_proof_notices_a_standby_that_nobody_waits_for() -> None:
         pair = Pair(first, second, None)
         with FeedkeepProcess(first.folder, pair.url, log_level="error") as process:
             writers = Writers(process)
+            second.wait_for(first)  # else there may be no account after the failover
             second.stop()
             asyncio.run(write_over_a_failover(pair, writers, process.base_url))
             assert any("was lost" in sentence for sentence in writers.what_is_wrong())

@@ -10,6 +10,8 @@ from contextlib import closing
 from pathlib import Path
 from uuid import uuid4
 
+import apsw
+import pytest
 from test_sqlite import ALICE, run
 
 from feedkeep.model import Decision, Guid, Snapshot, Stamp, Subscription
@@ -45,8 +47,11 @@ def log_pages(store: SqliteStore) -> int:
 
 
 async def add_until(store: SqliteStore, is_enough: Callable[[], bool]) -> None:
-    while not is_enough():
+    for _ in range(500):
+        if is_enough():
+            return
         await add(store)
+    raise AssertionError("It never came to this.")
 
 
 def feeds_in(path: Path) -> int:
@@ -93,15 +98,61 @@ def test_the_log_stays_short_while_commits_never_pause(path: Path) -> None:
     run(path, work)
 
 
-def test_what_was_committed_gets_into_the_file_without_a_stop(path: Path) -> None:
+def test_what_was_committed_gets_into_the_file_again_and_again_without_a_stop(path: Path) -> None:
     async def work(store: SqliteStore) -> None:
         checkpoints = store._runner._checkpoints
-        await add_until(store, lambda: checkpoints._under_way is not None)
-        assert checkpoints._under_way
-        await checkpoints._under_way
-        committed = feeds_in(path)
-        shutil.copyfile(path, path.with_name("copy.db"))  # without its log
-        assert feeds_in(path.with_name("copy.db")) == committed > 0
+        for _ in range(3):
+            before = checkpoints._under_way
+            await add_until(store, lambda before=before: checkpoints._under_way is not before)
+            assert checkpoints._under_way
+            await checkpoints._under_way
+            committed = feeds_in(path)
+            shutil.copyfile(path, path.with_name("copy.db"))  # without its log
+            assert feeds_in(path.with_name("copy.db")) == committed > 0
+            path.with_name("copy.db").unlink()
+        assert log_pages(store) < MOST_PAGES  # so no commit has waited
+
+    run(path, work)
+
+
+def test_a_checkpoint_that_fails_fails_no_commit(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Failing:
+        """Stands for a connection on a disk that is full."""
+
+        tries = 0
+
+        def wal_checkpoint(self, **_: int) -> None:
+            self.tries += 1
+            raise apsw.FullError
+
+    async def work(store: SqliteStore) -> None:
+        failing = Failing()
+        monkeypatch.setattr(store._runner._checkpoints, "_connection", failing)
+        await add_until(store, lambda: log_pages(store) > MOST_PAGES + BEGUN_AT_PAGES)
+        assert failing.tries > 1
+        monkeypatch.undo()
+        await add(store)
+        before = log_pages(store)
+        await add(store)
+        assert log_pages(store) == before  # it began anew
+
+    run(path, work)
+
+
+def test_the_thread_of_checkpoints_runs_before_anything_is_committed(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    async def work(store: SqliteStore) -> None:
+        await add(store)  # which starts the writer's
+        monkeypatch.setattr(threading.Thread, "start", refuse)
+        await add_until(store, lambda: store._runner._checkpoints._under_way is not None)
+        monkeypatch.undo()
+        assert feeds_in(path) % FEEDS_AT_ONCE == 0
 
     run(path, work)
 

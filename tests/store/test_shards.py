@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from types import SimpleNamespace
 
 import pytest
 
@@ -25,7 +26,7 @@ class Coordinator:
 
 def test_a_shard_is_asked_for_once_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1_000.0
-    monkeypatch.setattr(shards.time, "monotonic", lambda: now)
+    monkeypatch.setattr(shards, "time", SimpleNamespace(monotonic=lambda: now))
     coordinator = Coordinator()
     known = Shards(coordinator.find)
 

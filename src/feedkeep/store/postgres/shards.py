@@ -34,8 +34,8 @@ class Shards:
     """Remembers for a while in which shards accounts are.
 
     A shard is on one machine, so a transaction within it is committed in one phase. If it was split
-    since, statements for accounts of both halves fail, and their requests are carried out one by
-    one (`store.batch`) until that is forgotten.
+    since, statements for accounts of both halves fail until that is forgotten. Requests are then
+    carried out one by one (`store.batch`); that a token was used is noted with its next use.
     """
 
     def __init__(self, find: Callable[[AccountId], Awaitable[int]]) -> None:

@@ -32,6 +32,8 @@ class Checkpoints:
         """Take over from SQLite the checkpoints of `writer`, which has the file open."""
         self._connection = connect(path, WRITER_PATIENCE_SECONDS)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="sqlite-checkpoint")
+        # It starts now: where the system refuses a thread, that must not come after a commit.
+        self._thread.submit(lambda: None).result()
         self._under_way: asyncio.Future[None] | None = None
         self._log_pages = 0
         writer.set_wal_hook(self._count)
@@ -48,13 +50,10 @@ class Checkpoints:
 
     async def keep_short(self) -> None:
         """Return at once, or move all of the log if it is too long: before a transaction begins."""
-        if self._log_pages < MOST_PAGES:
-            return
-        if self._under_way:
-            await self._under_way
-        # What was committed while that one ran is left, and it is little. Another process that
-        # reads may hold this up, as it does in SQLite: then it is tried with each transaction.
-        await self._begin()
+        # It comes after the one that is under way, and finds the little that was committed since.
+        # A process that reads may hold it up, as it does in SQLite: then each transaction tries.
+        if self._log_pages >= MOST_PAGES:
+            await self._begin()
 
     async def close(self) -> None:
         """Wait for the one that is under way, and close the connection."""

@@ -49,8 +49,8 @@ _SETTINGS: dict[str, str | int] = {
     # are not read again for each request, and reading an entry takes a third less time. More than
     # that gained nothing.
     "cache_size": -8_192,
-    # For commands that write beside a service, which waits for their checkpoints; its own have a
-    # thread (`checkpoints`).
+    # For what writes without a `Runner`'s jobs, such as filling a new file: services have a thread
+    # for it (`checkpoints`). One that waits for another's checkpoint is to wait shortly.
     "wal_autocheckpoint": 100,
 }
 
