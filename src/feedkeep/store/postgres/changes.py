@@ -28,38 +28,17 @@ from feedkeep.model import (
 from feedkeep.store.base import MAX_DELETIONS, MAX_FORMER_STATES
 from feedkeep.store.batch import Done, Outcome
 from feedkeep.store.overlay import Origin, Overlay
+from feedkeep.store.postgres.change_statements import (
+    DROP_UNTIL,
+    EVERY_ENTRY,
+    LAST_TO_GO,
+    STATES,
+    ChangeStatements,
+)
 from feedkeep.store.postgres.counted import changed_rows, write_all
 from feedkeep.store.postgres.rows import ROWS
 from feedkeep.store.postgres.shape import Shape, as_columns
 from feedkeep.store.postgres.tokens import progress_row
-from feedkeep.store.tables import (
-    COUNTS,
-    DELETIONS,
-    DOCUMENTS,
-    ENTRIES,
-    ENTRY,
-    FORMER_ENTRIES,
-    ORIGIN,
-    STATE,
-    columns,
-)
-
-_TYPES = {
-    "guid": "uuid",
-    "new_guid": "uuid",
-    "feed_url": "text",
-    "is_subscribed": "boolean",
-    "alias_url": "text",
-    "alias_moved_away": "boolean",
-    "alias_was_own": "boolean",
-    "app_url": "text",
-    "author": "text",
-}
-_ADVANCED = dict.fromkeys(("last_stamp", *COUNTS, "known_from", "former_count"), "bigint")
-_SAVED_DOCUMENT = dict.fromkeys(DOCUMENTS.columns, "text")
-_SAVED = {name: _TYPES.get(name, "bigint") for name in ENTRIES.columns}
-_FORMER = {name: _TYPES.get(name, "bigint") for name in FORMER_ENTRIES.columns}
-_RESTAMPED = {name: kind for name, kind in _FORMER.items() if name not in ORIGIN}
 
 MAX_GUIDS_IN_A_BATCH = 1_000
 _GUIDS_AT_ONCE = 1_000
@@ -70,21 +49,6 @@ _ROWS_AT_ONCE = 500
 
 _FEW_CHANGED = 100
 """Up to how many guids a change is decided on the event loop."""
-
-_EVERY_ENTRY = f"SELECT {columns(ENTRY)} FROM feedkeep.entry WHERE account_id = $1"
-STATES = f"""
-SELECT {columns(STATE, "e")}, NULL::bigint AS ended FROM feedkeep.entry e WHERE e.account_id = $1
-UNION ALL
-SELECT {columns(STATE, "f")}, f.ended FROM feedkeep.former_entry f
-WHERE f.account_id = $1 AND f.ended >= $2
-"""
-"""Reads all present states of an account's entries, and those that ended since a stamp."""
-
-_LAST_TO_GO = """
-SELECT f.ended FROM feedkeep.former_entry f WHERE f.account_id = $1
-ORDER BY f.ended LIMIT 1 OFFSET $2
-"""
-_DROP = "DELETE FROM feedkeep.former_entry f WHERE f.account_id = $1 AND f.ended <= $2"
 
 
 class Change(Value, frozen=True):
@@ -113,105 +77,7 @@ class Changes:
 
     def __init__(self, shape: Shape, now: Now) -> None:
         self._now = now
-        # In id order, so that no two transactions wait for each other: that would be a deadlock. In
-        # a statement of its own, so that the next one sees what the last holder has committed: the
-        # snapshot of a statement is taken before it waits for a lock.
-        self._lock = f"""
-            SELECT a.account_id, a.last_stamp, a.known_from, a.former_count, {columns(COUNTS, "a")}
-            FROM feedkeep.account a
-            WHERE a.account_id = ANY($1::bigint[]) ORDER BY a.account_id FOR NO KEY UPDATE
-        """
-        self._lock_what_is_free = f"{self._lock} SKIP LOCKED"
-        self._write_changes(shape)
-
-    def _write_changes(self, shape: Shape) -> None:
-        same, wanted = shape.same, shape.wanted
-        # All pointers are loaded, although nobody named them: the next change of the batch may name
-        # one, and is given what is loaded here, without another query.
-        self._load = f"""
-            WITH t AS (
-                SELECT DISTINCT e.account_id, coalesce(e.new_guid, e.guid) AS guid
-                FROM {wanted(guid="uuid")}
-                JOIN feedkeep.entry e ON {same("e")} AND e.guid = w.guid
-            )
-            SELECT s.account_id, {columns(ENTRY, "s")}
-            FROM t JOIN feedkeep.entry s ON {same("s", "t")} AND s.guid = t.guid
-            UNION ALL
-            SELECT p.account_id, {columns(ENTRY, "p")}
-            FROM t JOIN feedkeep.entry p ON {same("p", "t")} AND p.new_guid = t.guid
-        """
-        kept = columns(FORMER_ENTRIES.columns)
-        self._keep_stored = f"""
-            INSERT INTO feedkeep.former_entry (account_id, {kept})
-            SELECT e.account_id, {columns(STATE, "e")}, w.ended
-            FROM {wanted(guid="uuid", ended="bigint")}
-            JOIN feedkeep.entry e ON {same("e")} AND e.guid = w.guid
-        """
-        self._keep_restamped = f"""
-            INSERT INTO feedkeep.former_entry (account_id, {kept})
-            SELECT e.account_id, {columns(ENTRY, "w")}, {columns(ORIGIN, "e")}, w.ended
-            FROM {wanted(**_RESTAMPED)}
-            JOIN feedkeep.entry e ON {same("e")} AND e.guid = w.guid
-        """
-        self._keep_made = f"""
-            INSERT INTO feedkeep.former_entry (account_id, {kept}) {shape.selected(**_FORMER)}
-        """
-        self._save = f"""
-            INSERT INTO feedkeep.entry (account_id, {columns(ENTRIES.columns)})
-            {shape.selected(**_SAVED)}
-            {ENTRIES.or_update}
-        """
-        self._forget = f"""
-            DELETE FROM feedkeep.entry e USING {wanted(guid="uuid")}
-            WHERE {same("e")} AND e.guid = w.guid
-        """
-        self._remember_deletion = f"""
-            INSERT INTO feedkeep.deletion (account_id, {columns(DELETIONS.columns)})
-            {shape.selected(id="bigint", guid="uuid")}
-        """
-        self._forget_deletions = f"""
-            DELETE FROM feedkeep.deletion d USING {wanted(max_stored="bigint")}
-            WHERE {same("d")} AND d.id <= (
-                SELECT o.id FROM feedkeep.deletion o
-                WHERE {same("o")} ORDER BY o.id DESC LIMIT 1 OFFSET w.max_stored
-            )
-        """
-        self._load_documents = f"""
-            SELECT d.account_id, d.kind, d.name, d.body FROM {wanted(kind="text", name="text")}
-            JOIN feedkeep.document d
-            ON {same("d")} AND d.kind = w.kind AND d.name = w.name
-        """
-        self._count_documents = f"""
-            SELECT d.account_id, d.kind, count(*) FROM {wanted(kind="text")}
-            JOIN feedkeep.document d ON {same("d")} AND d.kind = w.kind
-            GROUP BY d.account_id, d.kind
-        """
-        self._save_documents = f"""
-            INSERT INTO feedkeep.document (account_id, {columns(DOCUMENTS.columns)})
-            {shape.selected(**_SAVED_DOCUMENT)}
-            {DOCUMENTS.or_update}
-        """
-        progress = wanted(id="bigint", told="bigint", heard="bigint", own="text")
-        self._save_progress = {
-            clock: f"""
-            UPDATE feedkeep.token t SET
-                told_{clock.value} = w.told,
-                heard_{clock.value} = greatest(t.heard_{clock.value}, w.heard),
-                own_{clock.value} = w.own
-            FROM {progress} WHERE {same("t")} AND t.id = w.id
-            """
-            for clock in Clock
-        }
-        # What is to be forgotten may never have been stored, and a token may be gone.
-        self._may_find_none = {
-            self._forget,
-            self._forget_deletions,
-            *self._save_progress.values(),
-        }
-        self._advance = f"""
-            UPDATE feedkeep.account a SET {", ".join(f"{name} = w.{name}" for name in _ADVANCED)}
-            FROM {wanted(**_ADVANCED)} WHERE {same("a")}
-        """
+        self._sql = ChangeStatements(shape)
 
     async def make(
         self, connection: asyncpg.Connection, changes: Sequence[Change], *, may_wait: bool
@@ -220,7 +86,7 @@ class Changes:
 
         Unless `may_wait`, accounts that are locked are skipped: their outcome is `Held`.
         """
-        lock = self._lock if may_wait else self._lock_what_is_free
+        lock = self._sql.lock if may_wait else self._sql.lock_what_is_free
         overlays = await self._load_all(connection, changes, lock)
         # SKIP LOCKED returns no row for an account that is locked, nor for one that was deleted.
         # Only a second try, which waits for the lock, tells them apart.
@@ -263,7 +129,7 @@ class Changes:
         )
         for start in range(0, len(guids), _GUIDS_AT_ONCE):
             chunk = as_columns(guids[start : start + _GUIDS_AT_ONCE])
-            for row in await connection.fetch(self._load, *chunk):
+            for row in await connection.fetch(self._sql.load, *chunk):
                 overlays[row[0]].load(ROWS.entry_of(row[1:]))
 
     async def _load_documents_of(
@@ -280,11 +146,11 @@ class Changes:
         }
         if not wanted:
             return
-        for row in await connection.fetch(self._load_documents, *as_columns([*wanted])):
+        for row in await connection.fetch(self._sql.load_documents, *as_columns([*wanted])):
             overlays[row[0]].documents[wanted.pop(tuple(row[:3]))] = KnownDocument(row[3])
         if wanted:  # for a new document, the limit of its kind decides
             kinds = list(dict.fromkeys((account_id, kind) for account_id, kind, _ in wanted))
-            rows = await connection.fetch(self._count_documents, *as_columns(kinds))
+            rows = await connection.fetch(self._sql.count_documents, *as_columns(kinds))
             counts = {(row[0], row[1]): row[2] for row in rows}
             for (account_id, kind, _), name in wanted.items():
                 others = counts.get((account_id, kind), 0)
@@ -296,25 +162,27 @@ class Changes:
         changed = [overlay for overlay in overlays if overlay.saved or overlay.forgotten]
         await self._keep_ended(connection, changed)
         statements: dict[str, Iterator[tuple[Any, ...]]] = {
-            self._save: (row for o in changed for row in _saved_rows(o)),
-            self._forget: ((o.account_id, guid) for o in changed for guid in o.forgotten),
-            self._remember_deletion: (
+            self._sql.save: (row for o in changed for row in _saved_rows(o)),
+            self._sql.forget: ((o.account_id, guid) for o in changed for guid in o.forgotten),
+            self._sql.remember_deletion: (
                 (o.account_id, *ROWS.deletion_row(deletion))
                 for o in changed
                 for deletion in o.deletions
             ),
-            self._forget_deletions: ((o.account_id, MAX_DELETIONS) for o in changed if o.deletions),
-            self._advance: (
+            self._sql.forget_deletions: (
+                (o.account_id, MAX_DELETIONS) for o in changed if o.deletions
+            ),
+            self._sql.advance: (
                 (o.account_id, o.last_stamp, *astuple(o.counts), o.known_from, o.former_count)
                 for o in changed
             ),
-            self._save_documents: (
+            self._sql.save_documents: (
                 (o.account_id, *astuple(document))
                 for o in overlays
                 for document in o.saved_documents.values()
             ),
         }
-        for clock, statement in self._save_progress.items():
+        for clock, statement in self._sql.save_progress.items():
             statements[statement] = _progress_rows(overlays, clock)
         await self._execute(connection, statements)
 
@@ -323,17 +191,17 @@ class Changes:
     ) -> None:
         """Keep the states that ended, while the entries are still stored as they were."""
         statements: dict[str, Iterator[tuple[Any, ...]]] = {
-            self._keep_stored: (
+            self._sql.keep_stored: (
                 (o.account_id, state.entry.guid, state.ended)
                 for o in overlays
                 for state in o.stored_ended
             ),
-            self._keep_restamped: (
+            self._sql.keep_restamped: (
                 (o.account_id, *ROWS.entry_row(state.entry)[:-1], state.ended)
                 for o in overlays
                 for state in o.restamped_ended
             ),
-            self._keep_made: (
+            self._sql.keep_made: (
                 (o.account_id, *ROWS.former_state_row(state))
                 for o in overlays
                 for state in o.made_and_ended
@@ -352,7 +220,7 @@ class Changes:
         """Execute statements, each for all its rows, each of which has to be written."""
         for statement, rows in statements.items():
             while chunk := list(islice(rows, _ROWS_AT_ONCE)):
-                if statement in self._may_find_none:
+                if statement in self._sql.may_find_none:
                     await connection.execute(statement, *as_columns(chunk))
                 else:
                     await write_all(connection, statement, len(chunk), *as_columns(chunk))
@@ -385,7 +253,7 @@ async def _load_whole(connection: asyncpg.Connection, change: Change, overlay: O
         rows = await connection.fetch(STATES, change.account_id, change.history_from)
         await asyncio.to_thread(_load_states, overlay, rows)
     elif change.guids is None:
-        rows = await connection.fetch(_EVERY_ENTRY, change.account_id)
+        rows = await connection.fetch(EVERY_ENTRY, change.account_id)
         await asyncio.to_thread(_load_rows, overlay, rows)
 
 
@@ -402,8 +270,8 @@ def _load_states(overlay: Overlay, rows: Sequence[asyncpg.Record]) -> None:
 async def _make_room(connection: asyncpg.Connection, overlay: Overlay) -> None:
     """Delete the states that the oldest changes ended, until there are no more than may be."""
     too_many = overlay.former_count - MAX_FORMER_STATES
-    until = await connection.fetchval(_LAST_TO_GO, overlay.account_id, too_many - 1)
-    dropped = await connection.execute(_DROP, overlay.account_id, until)
+    until = await connection.fetchval(LAST_TO_GO, overlay.account_id, too_many - 1)
+    dropped = await connection.execute(DROP_UNTIL, overlay.account_id, until)
     overlay.former_count -= changed_rows(dropped)
     overlay.known_from = max(overlay.known_from, until)
 

@@ -27,13 +27,8 @@ from feedkeep.model import (
     View,
 )
 from feedkeep.store.batch import Outcome
-from feedkeep.store.postgres.changes import (
-    MAX_GUIDS_IN_A_BATCH,
-    STATES,
-    Change,
-    Changes,
-    Held,
-)
+from feedkeep.store.postgres.change_statements import STATES
+from feedkeep.store.postgres.changes import MAX_GUIDS_IN_A_BATCH, Change, Changes, Held
 from feedkeep.store.postgres.connections import Connections
 from feedkeep.store.postgres.rows import ROWS
 from feedkeep.store.postgres.runner import Runner
