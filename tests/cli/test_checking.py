@@ -93,7 +93,20 @@ def killed(chosen: Settings, after: AccountId, until: AccountId) -> Checked:
     return check_part(chosen, after, until)
 
 
-@pytest.mark.usefixtures("_by_page")
+@pytest.fixture
+def _its_processes_end_and_no_others() -> Iterator[None]:
+    bystander = multiprocessing.get_context("spawn").Process(target=signal.pause)
+    bystander.start()
+    others = multiprocessing.active_children()
+    yield
+    left = multiprocessing.active_children()
+    bystander.kill()
+    bystander.join()
+    assert bystander in left
+    assert set(left) <= set(others)
+
+
+@pytest.mark.usefixtures("_by_page", "_its_processes_end_and_no_others")
 @pytest.mark.parametrize("url", ["sqlite"], indirect=True)
 def test_a_check_of_which_a_process_is_killed_says_how_to_go_on(
     url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -102,7 +115,6 @@ def test_a_check_of_which_a_process_is_killed_says_how_to_go_on(
     with pytest.raises(StoreUnavailable, match="was killed"):
         checked(url, processes=2)
     assert "`feedkeep check --after" in capsys.readouterr().err
-    assert not multiprocessing.active_children()
 
 
 def stuck(chosen: Settings, after: AccountId, until: AccountId) -> Checked:
@@ -112,7 +124,7 @@ def stuck(chosen: Settings, after: AccountId, until: AccountId) -> Checked:
     return check_part(chosen, after, until)
 
 
-@pytest.mark.usefixtures("_by_page")
+@pytest.mark.usefixtures("_by_page", "_its_processes_end_and_no_others")
 @pytest.mark.parametrize("url", ["sqlite"], indirect=True)
 def test_ctrl_c_ends_all_processes_of_a_check(
     url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -134,7 +146,6 @@ def test_ctrl_c_ends_all_processes_of_a_check(
     assert capsys.readouterr().err.splitlines() == [
         "feedkeep: The check is not complete: `feedkeep check --after 0` goes on."
     ]
-    assert not multiprocessing.active_children()
 
 
 @pytest.mark.parametrize("end", [StoreUnavailable("away"), asyncio.CancelledError()])

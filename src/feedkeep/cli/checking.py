@@ -111,6 +111,7 @@ async def _found(
     chosen = replace(chosen, postgres_connections=_CONNECTIONS)
     loop = asyncio.get_running_loop()
     spawn = multiprocessing.get_context("spawn")
+    others = multiprocessing.active_children()
     pool = ProcessPoolExecutor(processes, spawn, signal.signal, (signal.SIGINT, signal.SIG_IGN))
     under_way: deque[asyncio.Future[Checked]] = deque()
     try:
@@ -122,7 +123,8 @@ async def _found(
             yield await under_way.popleft()
     except BaseException as error:
         for process in multiprocessing.active_children():
-            process.terminate()
+            if process not in others:
+                process.terminate()
         await asyncio.gather(*under_way, return_exceptions=True)
         if isinstance(error, BrokenProcessPool):
             raise StoreUnavailable("A process that looked for faults was killed.") from error
