@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -36,30 +37,39 @@ def test_lists_in_the_environment_are_separated_by_commas() -> None:
 @pytest.mark.parametrize(
     ("environment", "reason"),
     [
-        ({"FEEDKEEP_PORT": "x"}, "port"),
-        ({"FEEDKEEP_PORT": "65536"}, "port"),
-        ({"FEEDKEEP_MAX_ITEMS": "0"}, "max_items"),
-        ({"FEEDKEEP_METRICS_PORT": "x"}, "metrics_port"),
+        (
+            {"FEEDKEEP_PORT": "x"},
+            'FEEDKEEP_PORT is "x", and has to be a whole number from 0 to 65535.',
+        ),
+        ({"FEEDKEEP_PORT": "65536"}, 'FEEDKEEP_PORT is "65536", and has to be '),
+        ({"FEEDKEEP_MAX_ITEMS": "0"}, "a whole number of at least 1."),
+        ({"FEEDKEEP_METRICS_PORT": "x"}, "has to be a whole number from 0 to 65535."),
         ({"FEEDKEEP_METRICS_PORT": "65535", "FEEDKEEP_WORKERS": "2"}, "metrics_port"),
-        ({"FEEDKEEP_LOG_LEVEL": "loud"}, "log_level"),
-        ({"FEEDKEEP_DRAIN_SECONDS": "-1"}, "drain_seconds"),
-        ({"FEEDKEEP_DRAIN_SECONDS": "601"}, "drain_seconds"),
-        ({"FEEDKEEP_HISTORY_DAYS": "-1"}, "history_days"),
-        ({"FEEDKEEP_HISTORY_DAYS": "36501"}, "history_days"),
+        ({"FEEDKEEP_LOG_LEVEL": "loud"}, "has to be debug, info, warning or error."),
+        ({"FEEDKEEP_REGISTRATION": "invite"}, "has to be closed, invited or open."),
+        ({"FEEDKEEP_DRAIN_SECONDS": "-1"}, "a number from 0 to 600."),
+        ({"FEEDKEEP_DRAIN_SECONDS": "601"}, "a number from 0 to 600."),
+        ({"FEEDKEEP_HISTORY_DAYS": "-1"}, "from 0 to 36500."),
+        ({"FEEDKEEP_HISTORY_DAYS": "36501"}, "from 0 to 36500."),
         ({"FEEDKEEP_MAX_IN_FLIGHT_BYTES": "4194303"}, "max_in_flight_bytes"),
-        ({"FEEDKEEP_FETCH_PORTS": "0"}, "fetch_ports"),
-        ({"FEEDKEEP_FETCH_PORTS": "3000,https"}, "fetch_ports"),
-        ({"FEEDKEEP_FETCH_CONTACT": "me (at home)"}, "fetch_contact"),
-        ({"FEEDKEEP_FETCH_CONTACT": "me\n"}, "fetch_contact"),
+        ({"FEEDKEEP_FETCH_PORTS": "0"}, 'is ["0"], and has to be a list, of which each is a whole'),
+        ({"FEEDKEEP_FETCH_PORTS": "3000,https"}, 'FEEDKEEP_FETCH_PORTS is ["3000", "https"], and'),
+        ({"FEEDKEEP_FETCH_CONTACT": "me (at home)"}, "without spaces and parentheses."),
+        ({"FEEDKEEP_FETCH_CONTACT": "me\n"}, "at most 200 letters, digits and signs"),
         ({"FEEDKEEP_FETCH_ALLOWED": "10.0.0.0/8, home"}, 'fetch_allowed has "home"'),
         ({"FEEDKEEP_FETCH_DENIED": "10.0.0.1/8"}, 'fetch_denied has "10.0.0.1/8"'),
     ],
 )
-def test_a_value_that_is_not_valid_is_told_with_its_name(
+def test_a_value_that_is_not_valid_is_told_with_its_name_and_what_it_may_be(
     environment: dict[str, str], reason: str
 ) -> None:
-    with pytest.raises(InvalidSettings, match=reason):
+    with pytest.raises(InvalidSettings, match=re.escape(reason)):
         load_settings({}, None, environment)
+
+
+def test_a_flag_that_is_not_valid_is_told_as_it_was_given() -> None:
+    with pytest.raises(InvalidSettings, match=r'^--log-level is "loud", and has to be debug,'):
+        load_settings({"log_level": "loud"}, None, {"FEEDKEEP_LOG_LEVEL": "info"})
 
 
 @pytest.mark.parametrize("end", ["", "\n", "\r\n"])
@@ -188,11 +198,24 @@ def test_the_door_is_as_the_settings_say() -> None:
     assert [policy.addresses.admits(one) for one in asked] == [True] * 3 + [False] * 3
 
 
-@pytest.mark.parametrize("text", ["colour = 5", "not toml", "port = 'x'"])
-def test_a_file_that_is_not_valid_is_told(tmp_path: Path, text: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("not toml", "{} is not valid TOML: "),
+        ("colour = 5", "colour in {} is no setting."),
+        ("registraton = 'invited'", "registraton in {} is no setting; registration is one."),
+        ("port = 'x'", 'port in {} is "x", and has to be a whole number from 0 to 65535.'),
+        ("port = true", "port in {} is true, and has to be a whole number from 0 to 65535."),
+        ("trusted_proxies = '10.0.0.7'", 'is "10.0.0.7", and has to be a list, of which each is a'),
+        ("admin_password = 12345678", "admin_password in {} has to be a text."),
+    ],
+)
+def test_a_file_that_is_not_valid_is_told_and_what_would_be(
+    tmp_path: Path, text: str, reason: str
+) -> None:
     config = tmp_path / "feedkeep.toml"
     config.write_text(text)
-    with pytest.raises(InvalidSettings):
+    with pytest.raises(InvalidSettings, match=re.escape(reason.format(config))):
         load_settings({}, config, {})
 
 

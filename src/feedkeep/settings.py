@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import ipaddress
 import os
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, get_origin, get_type_hints
 from urllib.parse import unquote, urlsplit
@@ -19,6 +19,7 @@ from feedkeep.feeds.addresses import network
 from feedkeep.model import Fetch, Registration
 from feedkeep.rules.history import HISTORY_DAYS
 from feedkeep.rules.room import MAX_SUBSCRIPTIONS
+from feedkeep.setting_faults import close_to, fault
 
 ENVIRONMENT_PREFIX = "FEEDKEEP_"
 
@@ -38,14 +39,20 @@ _PASSWORD_IN_QUERY = re.compile(r"([?&](?:ssl)?password=)[^&]*")
 
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#\s,]+")
 
-_CLOSE = 0.75
-"""How much of two names has to be the same, so that one is taken for the other misspelt."""
-
 _LAST_PORT = 65_535
 
 Port = Annotated[int, msgspec.Meta(ge=0, le=_LAST_PORT)]
 OtherPort = Annotated[int, msgspec.Meta(ge=1, le=_LAST_PORT)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
+
+
+class LogLevel(StrEnum):
+    """How much is logged."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
 
 
 class InvalidSettings(FeedkeepError):
@@ -127,7 +134,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     fetch_denied: tuple[str, ...] = ()
     fetch_ports: tuple[OtherPort, ...] = ()
     fetch_contact: Annotated[str, msgspec.Meta(pattern=_CONTACT, max_length=200)] = ""
-    log_level: Annotated[str, msgspec.Meta(pattern="^(debug|info|warning|error)$")] = "info"
+    log_level: LogLevel = LogLevel.INFO
     tls_cert: str = ""
     tls_key: str = ""
     workers: Count = 1
@@ -155,13 +162,22 @@ def load_settings(
     Raises:
         InvalidSettings: The file cannot be read, or a setting is unknown or has no valid value.
     """
-    values: dict[str, object] = _from_file(config) if config else {}
-    values |= _from_environment(environment)
-    values |= {name: value for name, value in flags.items() if value is not None}
+    given = {name: value for name, value in flags.items() if value is not None}
+    layers: Sequence[tuple[dict[str, object], Callable[[str], str]]] = (
+        (_from_file(config) if config else {}, lambda name: f"{name} in {config}"),
+        (_from_environment(environment), lambda name: ENVIRONMENT_PREFIX + name.upper()),
+        (given, lambda name: f"--{name.replace('_', '-')}"),
+    )
+    values: dict[str, object] = {}
+    places: dict[str, str] = {}
+    for layer, place in layers:
+        values |= layer
+        places |= {name: place(name) for name in layer}
     try:
         settings = msgspec.convert(values, Settings, strict=False)
     except msgspec.ValidationError as error:
-        raise InvalidSettings(f"A setting is not valid: {error}.".replace("`", "")) from error
+        told = fault(Settings, values, places)
+        raise InvalidSettings(told or f"A setting is not valid: {error}.") from error
     if (settings.metrics_port or 0) + settings.workers - 1 > _LAST_PORT:
         raise InvalidSettings(
             "A setting is not valid: with that many workers, metrics_port has to be lower, since"
@@ -181,7 +197,8 @@ def misspelt(environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     for variable in environment:
         name = variable.removeprefix(ENVIRONMENT_PREFIX)
         if variable.startswith(ENVIRONMENT_PREFIX) and name not in known:
-            for meant in difflib.get_close_matches(name, known, 1, _CLOSE):
+            meant = close_to(name, known)
+            if meant:
                 yield variable, ENVIRONMENT_PREFIX + meant
 
 

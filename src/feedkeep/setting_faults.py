@@ -1,0 +1,70 @@
+"""What is wrong with the value of a setting, and what it may be, as a sentence. Pure."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from typing import get_type_hints
+
+import msgspec
+from msgspec import inspect
+
+_CLOSE = 0.75
+"""How much of two names has to be the same, so that one is taken for the other misspelt."""
+
+
+def close_to(name: str, known: Iterable[str]) -> str | None:
+    """Return which known name was meant by one that may be misspelt, if any looks like it."""
+    return next(iter(difflib.get_close_matches(name, known, 1, _CLOSE)), None)
+
+
+def fault(settings: type, values: Mapping[str, object], places: Mapping[str, str]) -> str | None:
+    """Return what is wrong with the first value that the record `settings` does not take.
+
+    `places` says for each name where its value is, such as "FEEDKEEP_PORT". What may be a
+    secret is not shown: all texts may have any value, but those of a given form.
+    """
+    kinds = get_type_hints(settings, include_extras=True)
+    for name, value in values.items():
+        if name not in kinds:
+            meant = close_to(name, kinds)
+            return f"{places[name]} is no setting{f'; {meant} is one' if meant else ''}."
+        try:
+            msgspec.convert(value, kinds[name], strict=False)
+        except msgspec.ValidationError:
+            kind = inspect.type_info(kinds[name])
+            is_secret = isinstance(kind, inspect.StrType) and kind.pattern is None
+            shown = "" if is_secret else f"is {_shown(value)}, and "
+            return f"{places[name]} {shown}has to be {_wanted(kind)}."
+    return None
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(map(_shown, value))}]"
+    return f'"{value}"' if isinstance(value, str) else str(value).lower()
+
+
+def _wanted(kind: inspect.Type) -> str:
+    """Return what a value of this kind may be, as it follows "has to be"."""
+    match kind:
+        case inspect.UnionType(types=kinds):  # a value, or none
+            return _wanted(kinds[0])
+        case inspect.EnumType(cls=choices):
+            *others, last = (str(choice.value) for choice in choices)
+            return f"{', '.join(others)} or {last}"
+        case inspect.VarTupleType(item_type=item):
+            return f"a list, of which each is {_wanted(item)}"
+        case inspect.IntType(ge=lowest, le=highest):
+            return f"a whole number{_between(lowest, highest)}"
+        case inspect.FloatType(ge=lowest, le=highest):
+            return f"a number{_between(lowest, highest)}"
+        case inspect.StrType(max_length=int(longest)):
+            return f"at most {longest} letters, digits and signs, without spaces and parentheses"
+    return "a text"
+
+
+def _between(lowest: float | None, highest: float | None) -> str:
+    if highest is None:
+        return "" if lowest is None else f" of at least {lowest}"
+    return f" from {lowest} to {highest}"
