@@ -26,7 +26,14 @@ from feedkeep.rules.clock import after_restore
 from feedkeep.service import Service
 from feedkeep.settings import Settings, is_postgres, sqlite_path
 from feedkeep.store.base import Store
-from feedkeep.store.sqlite import SqliteStore, assert_there, copy_file, note_backup, restore_file
+from feedkeep.store.sqlite import (
+    SqliteStore,
+    assert_there,
+    assert_unused,
+    copy_file,
+    note_backup,
+    restore_file,
+)
 
 if TYPE_CHECKING:
     from feedkeep.store.postgres import PostgresStore
@@ -127,6 +134,18 @@ async def open_store(
         return await open_postgres(settings, may_create=may_create, now=now, recorder=recorder)
     path = sqlite_path(settings.database)
     return await SqliteStore.open(path, now, may_create=may_create, recorder=recorder)
+
+
+def refuse_if_in_use(settings: Settings) -> None:
+    """Return if nothing uses the SQLite file that the settings name; PostgreSQL is not asked.
+
+    Raises:
+        StoreUnusable: There is no such file, or something uses it.
+    """
+    if not is_postgres(settings.database):
+        path = sqlite_path(settings.database)
+        assert_there(path)
+        assert_unused(path)
 
 
 async def open_store_once_there(

@@ -78,7 +78,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         metrics_host: The address that metrics are served on.
         metrics_port: The port that metrics are served on, for Prometheus: of the first process that
             serves; each further one takes the next port. 0 takes free ones, empty serves none.
-        public_url: The base URL that clients use, for the links in lists; empty: as requested.
+        public_url: The base URL that clients use, for the links in lists; empty: as requested. With
+            a path, the interface and apps work, but the pages do not: they need a host name.
         max_body_bytes: The size of the largest request body that is read.
         max_in_flight_bytes: How many bytes of bodies and replies each process holds in memory at a
             time; further requests have to wait.
@@ -219,6 +220,11 @@ def own_url(settings: Settings, host: str, port: int) -> str:
 def plain_url(host: str, port: int) -> str:
     """Return the address of what listens there without encryption."""
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def is_below_a_host(settings: Settings) -> bool:
+    """Say whether clients reach the service under a path, where its pages cannot work."""
+    return urlsplit(settings.public_url).path.strip("/") != ""
 
 
 def public_base(settings: Settings) -> str:

@@ -69,6 +69,25 @@ def test_the_clocks_of_all_accounts_are_moved_where_other_means_restored_a_datab
     assert added.subscription.subscription_changed > before.last_stamp
 
 
+@pytest.mark.parametrize("offline", ["sqlite"], indirect=True)
+def test_no_clock_is_moved_while_the_service_runs_or_where_nothing_is(
+    offline: FeedkeepProcess,
+) -> None:
+    offline.start()
+    name = offline.new_account()
+    before = account(offline, name)
+    refused = offline.run("database", "restored")
+    assert refused.returncode == 1
+    assert "is in use: stop the service, and all commands that use it, first." in refused.stderr
+    assert account(offline, name) == before
+    assert offline.stop() == 0
+    nowhere = f"sqlite:///{offline.folder}/other/feedkeep.db"
+    refused = offline.run("database", "restored", "--database", nowhere)
+    assert refused.returncode == 1
+    assert "There is no database" in refused.stderr
+    assert not (offline.folder / "other").exists()
+
+
 def test_a_restored_backup_has_its_clocks_moved_and_tells_what_apps_have_to_do(
     tmp_path: Path,
 ) -> None:

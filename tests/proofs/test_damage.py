@@ -174,18 +174,39 @@ if can_mount():  # where not, tests/test_running.py has a full disk that is not 
             assert client.post("/subscriptions", json=many(20)).status_code == 200
             assert client.get("/subscriptions").json()["total"] == total + 100
 
+    def test_a_database_on_a_read_only_file_system_is_refused_and_told_what_to_do(
+        tmp_path: Path,
+    ) -> None:
+        process = FeedkeepProcess(tmp_path)
+        process.must("migrate")
+        mount = f"mount --bind {tmp_path} {tmp_path} && mount -o remount,bind,ro {tmp_path}"
+        done = subprocess.run(
+            ["unshare", "--map-root-user", "--mount", "sh", "-c",
+             f"{mount} && exec {FEEDKEEP} account list"],
+            env=process.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )  # fmt: skip
+        assert done.returncode == 1
+        assert "as the database: Read-only file system" in done.stderr
+        assert done.stderr.endswith(
+            " Copy it, with its -wal if there is one, to a folder that can be written to.\n"
+        )
+
 
 def many(number: int) -> dict[str, Any]:
     urls = [f"https://{number}.example/{one}/{'x' * 500}" for one in range(100)]
     return {"subscriptions": [{"feed_url": url} for url in urls]}
 
 
+@pytest.mark.parametrize("name", ["feedkeep.db", ".feedkeep.db.lock"])
 def test_a_file_that_cannot_be_written_is_refused_at_the_start_in_one_sentence(
-    tmp_path: Path,
+    tmp_path: Path, name: str
 ) -> None:
     process = FeedkeepProcess(tmp_path)
     process.must("migrate")
-    (tmp_path / "feedkeep.db").chmod(0o400)
+    (tmp_path / name).chmod(0o400)
     done = subprocess.run(
         [FEEDKEEP, "serve", "--port", "0"],
         env=process.environment,
@@ -195,8 +216,12 @@ def test_a_file_that_cannot_be_written_is_refused_at_the_start_in_one_sentence(
         preexec_fn=without_the_rights_of_root,
     )
     assert done.returncode == 1
-    assert done.stderr.startswith("feedkeep: Cannot use ")
-    assert done.stderr.endswith("as the database: Permission denied.\n")
+    which = "" if name == "feedkeep.db" else f" ({tmp_path / name})"
+    assert done.stderr == (
+        f"feedkeep: Cannot use {tmp_path / 'feedkeep.db'} as the database:"
+        f" Permission denied{which}. {tmp_path} and all files in it have to belong to the user who"
+        " runs this.\n"
+    )
 
 
 def without_the_rights_of_root() -> None:

@@ -24,7 +24,7 @@ from feedkeep.errors import AccountError
 from feedkeep.model import Account, NewToken
 from feedkeep.rules.credentials import apps_that_refuse
 from feedkeep.service import Service
-from feedkeep.settings import public_base, shown
+from feedkeep.settings import Settings, public_base, shown
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -193,7 +193,7 @@ def invite(
         return await service.invitations.invite(await _inviter(service, by), label)
 
     chosen = settings(database, config)
-    say(f"{public_base(chosen)}/sign-up/{with_service(chosen, make).text}")
+    _say_link(chosen, f"/sign-up/{with_service(chosen, make).text}")
 
 
 @app.command("reset-link")
@@ -206,7 +206,7 @@ def reset_link(
     """
     chosen = settings(database, config)
     made = with_service(chosen, lambda service: service.recovery.reset_link(name))
-    say(f"{public_base(chosen)}/reset/{made.text}")
+    _say_link(chosen, f"/reset/{made.text}")
 
 
 @app.command("disable")
@@ -248,6 +248,13 @@ def delete(
         typer.confirm(f"Delete {name} and its whole list for good?", abort=True)
     with_service(settings(database, config), lambda service: service.accounts.delete(name))
     say(f"Deleted {name}.")
+
+
+def _say_link(chosen: Settings, path: str) -> None:
+    base = public_base(chosen)
+    say(base + path)
+    if not chosen.public_url:
+        warn(f"If the service is not at {base}, set FEEDKEEP_PUBLIC_URL to its address.")
 
 
 async def _inviter(service: Service, name: str | None) -> Account:

@@ -12,7 +12,7 @@ import apsw
 import typer
 
 from feedkeep import __version__
-from feedkeep.assembly import back_up, back_up_into, open_postgres, restore
+from feedkeep.assembly import back_up, back_up_into, open_postgres, refuse_if_in_use, restore
 from feedkeep.cli.common import (
     ConfigOption,
     DatabaseOption,
@@ -62,12 +62,13 @@ def restored(database: DatabaseOption = None, config: ConfigOption = None) -> No
     each such restore, before the service starts.
     """
     chosen = settings(database, config)
+    refuse_if_in_use(chosen)
     with_service(chosen, lambda service: service.accounts.move_clocks())
-    _tell_what_to_do_now(chosen)
+    say(f"The clocks of all accounts of {shown(chosen.database)} are moved on.")
+    _tell_what_to_do_now()
 
 
-def _tell_what_to_do_now(chosen: Settings) -> None:
-    say(f"{shown(chosen.database)} is restored.")
+def _tell_what_to_do_now() -> None:
     for sentence in _AFTER_RESTORING:
         say(sentence.format(now=datetime.now(UTC)))
 
@@ -177,7 +178,8 @@ def restore_from(
     """
     chosen = settings(database, config)
     restore(chosen, file.absolute())
-    _tell_what_to_do_now(chosen)
+    say(f"{shown(chosen.database)} is restored.")
+    _tell_what_to_do_now()
 
 
 def version() -> None:

@@ -18,6 +18,7 @@ from feedkeep.model import T
 from feedkeep.store.migrate import migrations
 from feedkeep.store.sqlite.gone import assert_not_gone, gone, is_missing
 from feedkeep.store.sqlite.lock import lock_of, make_folder, says_made
+from feedkeep.store.sqlite.unusable import unusable
 
 APPLICATION_ID = 0x666B6565
 """Marks a SQLite file as feedkeep's: the letters "fkee"."""
@@ -210,8 +211,7 @@ def prepare(path: Path) -> int:
         _create_private(path)
         return _patiently(_bring_up_to_date, path)
     except (apsw.CantOpenError, apsw.NotADBError, apsw.ReadOnlyError, OSError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise StoreUnusable(f"Cannot use {path} as the database: {reason}.") from error
+        raise unusable(path, error) from error
     except _UNAVAILABLE as error:
         raise _as_store_error(error) from error
 

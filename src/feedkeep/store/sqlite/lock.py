@@ -18,6 +18,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from feedkeep.errors import StoreUnusable
+from feedkeep.store.sqlite.unusable import unusable
 
 _MADE = (
     b"A database of feedkeep was made beside this file. Without it, no empty one takes its place.\n"
@@ -36,6 +37,16 @@ def use(path: Path) -> int:
         StoreUnusable: The database is being restored, or its folder cannot be used.
     """
     return _locked(path, fcntl.LOCK_SH, f"{path} is being restored; try again when that is done.")
+
+
+def assert_unused(path: Path) -> None:
+    """Return if nothing uses a database at this moment.
+
+    Raises:
+        StoreUnusable: Something does, or its folder cannot be used.
+    """
+    with alone(path):
+        pass
 
 
 @contextmanager
@@ -78,7 +89,7 @@ def _locked(path: Path, kind: int, refusal: str) -> int:
         lock = lock_of(path)
         descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
-        raise StoreUnusable(f"Cannot use {path} as the database: {error.strerror}.") from error
+        raise unusable(path, error) from error
     try:
         fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
     except OSError as error:
