@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import socket
+import sys
 import threading
 import time
 from collections import Counter
@@ -245,5 +246,6 @@ def test_without_its_package_postgres_is_told_how_to_get_it(tmp_path: Path) -> N
     done = process.run("migrate")
     assert done.returncode == 1
     assert done.stderr == (
-        'feedkeep: PostgreSQL needs one more package: pip install "feedkeep[postgres]".\n'
+        f"feedkeep: PostgreSQL needs one more package: {sys.executable} -m pip install"
+        ' "feedkeep[postgres]".\n'
     )

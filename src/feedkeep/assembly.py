@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import sys
 import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -255,7 +256,8 @@ async def open_postgres(
         from feedkeep.store.postgres import PostgresStore  # noqa: PLC0415 - an optional extra
     except ModuleNotFoundError as error:
         raise StoreUnusable(
-            'PostgreSQL needs one more package: pip install "feedkeep[postgres]".'
+            f"PostgreSQL needs one more package: {sys.executable} -m pip install"
+            ' "feedkeep[postgres]".'
         ) from error
     return await PostgresStore.open(
         settings.database,

@@ -133,6 +133,27 @@ def test_an_empty_list_is_an_error_since_its_command_may_have_failed(
     assert told == "feedkeep: Standard input names no feed, so nothing was imported.\n"
 
 
+@pytest.mark.parametrize("content", [b"\x89PNG\r\n", b"<opml><body>", b'{"subscriptions": ['])
+def test_a_file_that_is_no_list_is_named_and_told_what_would_be(
+    with_account: FeedkeepProcess, content: bytes
+) -> None:
+    file = with_account.folder / "feeds.opml"
+    file.write_bytes(content)
+    told = refusal(with_account, "import", "me", str(file))
+    assert told.startswith(f"feedkeep: {file} is no list of feeds (OPML, ")
+
+
+def test_a_service_without_an_administrator_says_so_at_its_start(
+    with_account: FeedkeepProcess,
+) -> None:
+    for is_told in (True, False):
+        with_account.start()
+        told = "account admin NAME` makes one.\n" in "".join(with_account.printed)
+        assert told is is_told
+        assert with_account.stop() == 0
+        with_account.must("account", "admin", "me")
+
+
 def test_a_file_with_some_feeds_in_it_tells_what_was_refused(with_account: FeedkeepProcess) -> None:
     printed = with_account.must("import", "me", "-", stdin=f"a title\n{FEEDS}")
     assert printed.startswith("2 added, 0 already there, 1 refused.\nline 1: ")

@@ -209,6 +209,10 @@ def test_what_cannot_be_is_told_in_one_sentence(offline: FeedkeepProcess) -> Non
         (["restore-list", "nobody", "--at", "1 day ago"], 'There is no account "nobody"'),
         (["restore-list", name, "--at", "yesterday"], "Not a moment: write one such as"),
         (["restore-list", name, "--at", "1980-01-01"], "does not go back that far"),
+        (
+            ["restore-list", name, "--at", "2999-01-01T00:00:00Z"],
+            "2999-01-01T00:00:00Z has not",
+        ),
     ]:
         assert message in failure(offline.run(*arguments)), arguments
     for arguments in (

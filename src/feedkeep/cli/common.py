@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
+import shutil
 import signal
 import socket
 import sys
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -114,6 +116,15 @@ def with_service(
 def command_author(name: str) -> Author:
     """Return who changes a list by a command."""
     return Author(CredentialKind.COMMAND, name=name, request=secrets.token_hex(8))
+
+
+def program() -> str:
+    """Return how the program is called again: by its path, unless the shell finds it."""
+    found = shutil.which("feedkeep")
+    with suppress(OSError):
+        if found and Path(found).samefile(sys.argv[0]):
+            return "feedkeep"
+    return sys.argv[0]
 
 
 def say(text: str) -> None:

@@ -27,6 +27,7 @@ from feedkeep.cli.common import (
     warn,
     with_service,
 )
+from feedkeep.errors import InvalidInput
 from feedkeep.formats.feed_list import Format, read_feed_list, write_feed_list
 from feedkeep.formats.listed_feed import ListedFeed
 from feedkeep.model import Subscription
@@ -61,7 +62,13 @@ def import_feeds(
     on. Refused feeds are listed at the end, each with the reason. A file without any feed is
     refused as a whole.
     """
-    found = read_feed_list(_read(file))
+    try:
+        found = read_feed_list(_read(file))
+    except InvalidInput as error:
+        raise FileError(
+            f"{_name_of(file)} is no list of feeds (OPML, JSON as exported, or one URL a line), so"
+            f" nothing was imported. {error}"
+        ) from error
     _refuse_what_names_no_feed(file, found.feeds)
     tally = with_service(
         settings(database, config), lambda service: _import(service, name, found.feeds)
@@ -189,8 +196,11 @@ def _refuse_what_names_no_feed(file: str, feeds: Sequence[ListedFeed]) -> None:
     refused = [item for item in judged if isinstance(item, Refused)]
     if len(refused) == len(feeds):
         why = f" {feeds[0].place}: {shortened(refused[0].message)}" if feeds else ""
-        name = "Standard input" if file == "-" else file
-        raise FileError(f"{name} names no feed, so nothing was imported.{why}")
+        raise FileError(f"{_name_of(file)} names no feed, so nothing was imported.{why}")
+
+
+def _name_of(file: str) -> str:
+    return "Standard input" if file == "-" else file
 
 
 async def _import(service: Service, name: str, feeds: Sequence[ListedFeed]) -> _Tally:

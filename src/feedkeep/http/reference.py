@@ -30,6 +30,7 @@ _PAGE = """<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>feedkeep: the interface</title>
 <link rel="stylesheet" href="docs/swagger-ui.css">
+<style>@media (max-width: 40em) { .swagger-ui .opblock-tag small { display: none } }</style>
 </head>
 <body>
 <div id="swagger-ui"></div>
