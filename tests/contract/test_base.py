@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import socket
+import time
 from pathlib import Path
 from typing import Any
 
@@ -67,11 +69,60 @@ def test_a_body_that_is_too_large_is_413_also_without_its_length(api: httpx.Clie
         for _ in range(5):
             yield b" " * 1024 * 1024
 
-    try:
-        reply = api.post("/subscriptions", content=chunks())
-    except httpx.HTTPError:  # the connection may be closed before all was sent
-        reply = None
-    assert reply is None or reply.status_code == 413
+    assert api.post("/subscriptions", content=chunks()).status_code == 413
+    assert entries(api) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "size_bytes", "status"),
+    [
+        ("/subscriptions", 8_000_000, 413),
+        ("/nowhere", 4_000_000, 404),
+        ("/livez", 4_000_000, 405),
+        ("/api/2/auth/nobody/login.json", 4_000_000, 401),
+    ],
+)
+def test_a_refusal_is_seen_by_a_client_that_sends_its_whole_body_first_and_then_closes(
+    api: httpx.Client, feedkeep: FeedkeepProcess, path: str, size_bytes: int, status: int
+) -> None:
+    """urllib, by which gPodder sends, asks for the end of the connection with each request."""
+    url = httpx.URL(feedkeep.base_url)
+    authorization = "" if status == 401 else f"Authorization: {api.headers['Authorization']}\r\n"
+    head = f"POST {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{authorization}"
+    for pause_seconds in (0.0, 0.05):  # before the refusal, and after it
+        with socket.create_connection((url.host, url.port or 80), timeout=10) as connection:
+            connection.sendall(f"{head}Content-Length: {size_bytes}\r\n\r\n".encode())
+            time.sleep(pause_seconds)
+            for _ in range(size_bytes // 100_000):
+                connection.sendall(b" " * 100_000)
+            reply = b"".join(iter(lambda: connection.recv(65_536), b""))
+        assert reply.startswith(f"HTTP/1.1 {status} ".encode())
+        assert reply.count(b"HTTP/1.1") == 1
+
+
+def test_a_body_without_an_end_is_cut_after_its_refusal(feedkeep: FeedkeepProcess) -> None:
+    url = httpx.URL(feedkeep.base_url)
+    head = "POST /nowhere HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 99999999"
+    with socket.create_connection((url.host, url.port or 80), timeout=10) as connection:
+        connection.sendall(f"{head}\r\n\r\n".encode())
+        assert connection.recv(65_536).startswith(b"HTTP/1.1 404 ")
+        with pytest.raises(ConnectionError):
+            connection.sendall(b" " * 90_000_000)
+
+
+def test_what_follows_the_last_reply_of_a_connection_is_not_carried_out(
+    api: httpx.Client, feedkeep: FeedkeepProcess
+) -> None:
+    refused = b"POST /nowhere HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 9\r\n\r\n"
+    url = httpx.URL(feedkeep.base_url)
+    with socket.create_connection((url.host, url.port or 80), timeout=10) as connection:
+        connection.sendall(refused)
+        reply = connection.recv(65_536)
+        connection.sendall(b"123456789" + written(api, ADD_A))
+        with contextlib.suppress(ConnectionError):
+            reply += b"".join(iter(lambda: connection.recv(65_536), b""))
+    assert reply.startswith(b"HTTP/1.1 404 ")
+    assert reply.count(b"HTTP/1.1") == 1
     assert entries(api) == []
 
 

@@ -40,6 +40,9 @@ Without this limit, 300 connections that sent thousands of small requests ahead,
 took 2.6 GB.
 """
 
+MAX_UNREAD_BYTES = 16 * 1024 * 1024
+"""How much of a body is taken and dropped after the last reply of a connection."""
+
 _VERSIONS = {"1.0", "1.1"}
 _UPGRADE = re.compile(rb"\n([uU][pP][gG][rR][aA][dD][eE])(?=[ \t]*:)")
 
@@ -62,6 +65,8 @@ class Protocol(HttpToolsProtocol):
 
     _refusal = UNREADABLE
     _unaccounted_bytes = 0  # how many came since the last head or part of a body
+    _is_ending = False
+    _dropped_bytes = 0
 
     def __init__(self, *arguments: Any, draining: Draining, **named: Any) -> None:
         super().__init__(*arguments, **named)
@@ -96,6 +101,9 @@ class Protocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """Take bytes from the client."""
         if self.is_broken:
+            return
+        if self._is_ending:
+            self._drop(data)
             return
         self.last_seen = self.loop.time()
         if self.waiting_since is None:
@@ -142,7 +150,7 @@ class Protocol(HttpToolsProtocol):
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         async def answer(scope: Any, receive: Any, _send: Any) -> None:
-            writer = ReplyWriter(cycle, lambda: self._ends_with(cycle))
+            writer = ReplyWriter(cycle, lambda: self._ends_with(cycle), self._end)
             try:
                 await cast("ASGIApp", app)(scope, receive, writer.send)
             except ConnectionError:
@@ -163,6 +171,32 @@ class Protocol(HttpToolsProtocol):
         """
         return self._draining.has_begun and self.cycle is cycle
 
+    def _end(self) -> None:
+        """End the connection after its last reply, once the client has sent the rest of a body.
+
+        Were it closed at once, the kernel would reset it, and a client that goes on to send would
+        not see the reply (RFC 9112, section 9.6): gPodder's login is answered 401 while its upload
+        is under way. `cut_if_too_slow` limits for how long.
+        """
+        if self.is_in_head:
+            self.transport.close()
+            return
+        self._is_ending = True
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+        self.flow.resume_reading()
+
+    def _drop(self, data: bytes) -> None:
+        """Take a part of a body that nobody reads any longer, to see its end."""
+        self._dropped_bytes += len(data)
+        if self._dropped_bytes > MAX_UNREAD_BYTES:
+            reset(self.transport)
+            return
+        try:
+            self.parser.feed_data(data)
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade):
+            self.transport.close()
+
     def on_body(self, body: bytes) -> None:
         """Receive a part of the body."""
         self._unaccounted_bytes = 0
@@ -170,6 +204,8 @@ class Protocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """Start the request, unless its head is refused: for httptools, a ValueError refuses it."""
+        if self._is_ending:
+            raise ValueError("a request after the last one")
         self.is_in_head = False
         self.waiting_since = self.last_seen
         self._unaccounted_bytes = 0
@@ -203,6 +239,8 @@ class Protocol(HttpToolsProtocol):
         self.waiting_since = None
         self._unaccounted_bytes = 0
         super().on_message_complete()
+        if self._is_ending:
+            self.transport.close()
 
     def on_response_complete(self) -> None:
         """Go on to the next request, if there is one that can be read.
@@ -213,7 +251,7 @@ class Protocol(HttpToolsProtocol):
         self.last_seen = self.loop.time()
         if self.is_broken and not self.pipeline:
             self.transport.close()
-        if self.transport.is_closing():
+        if self.transport.is_closing() or self._is_ending:
             return
         self.flow.resume_reading()
         if self.pipeline:

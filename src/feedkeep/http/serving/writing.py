@@ -25,11 +25,15 @@ class ReplyWriter:
     """
 
     def __init__(
-        self, cycle: RequestResponseCycle, ends_connection: Callable[[], bool] = lambda: False
+        self,
+        cycle: RequestResponseCycle,
+        is_last_reply: Callable[[], bool],
+        end_connection: Callable[[], None],
     ) -> None:
-        """Write the reply of `cycle`; after it the connection is closed if `ends_connection`."""
+        """Write the reply of `cycle`, and end the connection after it if it `is_last_reply`."""
         self._cycle = cycle
-        self._ends_connection = ends_connection
+        self._is_last_reply = is_last_reply
+        self._end_connection = end_connection
         self._start: Mapping[str, Any] = {}
         self._is_chunked = False
 
@@ -60,7 +64,7 @@ class ReplyWriter:
             cycle.response_complete = True
             cycle.message_event.set()
             if not cycle.keep_alive:
-                cycle.transport.close()
+                self._end_connection()
             cycle.on_response()
 
     def cut_if_incomplete(self) -> None:
@@ -89,7 +93,7 @@ class ReplyWriter:
 
     def _head(self, *, is_last: bool) -> bytes:
         cycle = self._cycle
-        cycle.keep_alive = cycle.keep_alive and not self._ends_connection()
+        cycle.keep_alive = cycle.keep_alive and not self._is_last_reply()
         headers = [*cycle.default_headers, *self._start["headers"]]
         if not is_last and not any(name == b"content-length" for name, _ in headers):
             self._is_chunked = cycle.scope["http_version"] != "1.0"
