@@ -142,7 +142,7 @@ class Account:
 
     def poll(self, _: None) -> tuple[int, object]:
         changes = url_lists.url_changes(self.entries.values(), 0, UNKNOWN)
-        return 200, (sorted(changes.add), sorted(changes.remove))
+        return 200, (sorted(changes.add), sorted(changes.removed_texts))
 
     def read(self, guid: str) -> tuple[int, object]:
         entry = self.entries.get(Guid(guid))

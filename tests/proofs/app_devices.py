@@ -136,7 +136,7 @@ class Device:
         if self.kind == "upload" and self.since == 0:  # AntennaPod sends all it has the first time
             self.queued = dict.fromkeys(sorted(self.feeds), True) | self.queued
         self.feeds |= {url for url in changes.add if self.queued.get(url, True)}
-        for url in changes.remove:
+        for url in changes.removed_texts:
             if url in self.feeds and not self.queued.get(url, False):
                 self._lose(url)
         if not self.queued:

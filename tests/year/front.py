@@ -115,7 +115,7 @@ class Front:
         told = await self._service.url_lists.changes(
             await self._admitted(secret), Second(since), device
         )
-        return list(told.changes.add), list(told.changes.remove), told.timestamp
+        return list(told.changes.add), list(told.changes.removed_texts), told.timestamp
 
     async def upload(
         self, secret: str, added: Sequence[str], removed: Sequence[str], device: str

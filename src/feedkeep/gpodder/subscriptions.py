@@ -44,9 +44,9 @@ class UpdatesResource(Resource):
         since = read_since(request.query("since"))
         found = await self.service.url_lists.changes(request.admitted, since, device_of(request))
         changes, timestamp = found.changes, found.timestamp
-        request.hold(chain(changes.add, changes.remove))  # before others go on with as much
+        request.hold(chain(changes.add, changes.removed_texts))  # before others go on with as much
         cards = await self.service.known_feeds.cards(changes.add)
-        request.hold(chain(changes.add, changes.remove, _texts(cards)))
+        request.hold(chain(changes.add, changes.removed_texts, _texts(cards)))
         return JsonResponse(
             await beside(len(changes.add) > LONG_LIST, _updates, changes, timestamp, cards)
         )
@@ -127,7 +127,7 @@ def _podcasts(urls: Iterable[str], cards: Mapping[str, Card]) -> list[PodcastRep
 
 def _updates(changes: UrlChanges, timestamp: int, cards: Mapping[str, Card]) -> bytes:
     added = _podcasts(changes.add, cards)
-    return encode(UpdatesReply(added, changes.remove, changes.remove, [], timestamp))
+    return encode(UpdatesReply(added, changes.removed_texts, changes.removed_texts, [], timestamp))
 
 
 def _texts(cards: Mapping[str, Card]) -> Iterator[str]:

@@ -26,8 +26,8 @@ class Syncing(Resource):
         since = read_since(request.query("since"))
         found = await self.service.url_lists.changes(request.admitted, since, device_of(request))
         changes = found.changes
-        request.hold(chain(changes.add, changes.remove))
-        reply = ChangesReply(changes.add, changes.remove, found.timestamp)
+        request.hold(chain(changes.add, changes.removed_texts))
+        reply = ChangesReply(changes.add, changes.removed_texts, found.timestamp)
         return JsonResponse(await beside(len(changes.add) > LONG_LIST, encode, reply))
 
     async def receive_changes(self, request: AdmittedRequest) -> Response:

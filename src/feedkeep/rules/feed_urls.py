@@ -56,6 +56,25 @@ def parse_feed_url(text: str) -> FeedUrl:
     return _parse_any(text)
 
 
+def usual_spellings(url: str) -> list[str]:
+    """Return a feed URL, and the others that name the same feed and are usual.
+
+    These are with https and with http, and with and without a slash at the end of the path.
+
+    Raises:
+        InvalidFeedUrl: `url` is none.
+    """
+    guid = parse_feed_url(url).guid
+    rest = url.partition("://")[2].partition("#")[0].rstrip("/")
+    ends = ("",) if "?" in rest else ("", "/")
+    others = [f"{scheme}://{rest}{end}" for scheme in ("https", "http") for end in ends]
+    # With another scheme's port, a URL names another feed.
+    fitting = [
+        one for one in others if len(one) <= MAX_CHARACTERS and parse_feed_url(one).guid == guid
+    ]
+    return list(dict.fromkeys([url, *fitting]))
+
+
 def _parse_any(text: str) -> FeedUrl:
     """Do the same, also for a URL that is not as most are, which takes twice as long."""
     url = text.strip(_ASCII_WHITE_SPACE)

@@ -390,7 +390,7 @@ def check_pointers(draft: Draft, subscription: Subscription, gained: int = 0) ->
     if draft.pointer_count(subscription) + gained > MAX_POINTERS:
         raise InvalidInput(
             "Too many guids and URLs lead to the subscription {guid}:"
-            " there can be at most {max}. Delete it and add the feed again.",
+            " there can be at most {max}. Keep the guid and the URL that it has.",
             guid=subscription.guid,
             max=MAX_POINTERS,
         )

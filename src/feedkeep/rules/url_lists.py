@@ -24,7 +24,7 @@ from feedkeep.model import (
     replace,
 )
 from feedkeep.rules.draft import Draft
-from feedkeep.rules.feed_urls import FeedUrl, parse_feed_url
+from feedkeep.rules.feed_urls import FeedUrl, parse_feed_url, usual_spellings
 from feedkeep.rules.room import DEFAULT_LIMITS, Limits
 from feedkeep.rules.seconds import NOTHING, clock_after_upload, is_own
 from feedkeep.rules.spellings import UNKNOWN, Spellings, after_adding, has_unsubscribed, is_in_doubt
@@ -49,15 +49,19 @@ class UrlChanges(Value, frozen=True):
     Attributes:
         add: The URLs to add.
         remove: The URLs to remove.
+        removed_texts: What is sent for these: each URL in all its usual spellings. An app may have
+            a feed by another spelling than is stored, and AntennaPod removes a podcast by the exact
+            text only.
         app: What is known of the app once it was sent these.
     """
 
     add: Sequence[str]
     remove: Sequence[str]
+    removed_texts: Sequence[str]
     app: Spellings
 
 
-NO_CHANGES = UrlChanges((), (), UNKNOWN)
+NO_CHANGES = UrlChanges((), (), (), UNKNOWN)
 
 
 class Synced(Value, frozen=True):
@@ -93,9 +97,9 @@ def url_changes(
     """Return the changes for an app that result from entries, which include all former URLs.
 
     Only what was subscribed or unsubscribed at the stamp `first` or later counts. An unsubscribed
-    feed is removed by every URL that it had. An app that starts from nothing gets each feed by its
-    present URL, and no removals: what it has was added by its owner, and removing it would delete
-    their files.
+    feed is removed by every URL that it had, since nobody knows which one an app has. An app that
+    starts from nothing gets each feed by its present URL, and no removals: what it has was added by
+    its owner, and removing it would delete their files.
     """
     entries = list(entries)
     former = _former_urls(entries)
@@ -115,7 +119,9 @@ def url_changes(
         if is_from_nothing:  # also of a feed that is not subscribed to, and may be one day
             gone += aliases  # what else it has of the feed, it uploads
     after = (UNKNOWN if is_from_nothing else app).with_gone(gone).with_known(known)
-    return UrlChanges(list(add), [url for url in remove if url not in add], after)
+    left = [url for url in remove if url not in add]
+    texts = dict.fromkeys(text for url in left for text in usual_spellings(url) if text not in add)
+    return UrlChanges(list(add), left, list(texts), after)
 
 
 def _changes_of(
@@ -129,7 +135,6 @@ def _changes_of(
     """Return the URLs by which an app adds a feed, and those by which it removes it."""
     is_news = feed.status_changed >= first
     if not feed.is_subscribed:
-        # AntennaPod removes a podcast by the exact text of its URL; nobody knows which URL it has.
         urls = [feed.feed_url, *filter(None, [feed.app_url]), *(a.url for a in former.values())]
         return [], urls if is_news and not is_from_nothing else []
     url = feed.feed_url if is_from_nothing else _url_for(feed, former, first, app)
@@ -203,6 +208,19 @@ def upload(
         _tell_again(draft, guid)
     decision = draft.decision(synced)
     return replace(decision, last_stamp=max(decision.last_stamp, ended))
+
+
+def kept_as(item: Wanted | Refused, result: Added | Refused) -> tuple[str, str]:
+    """Return a URL as an app sent it, and as that URL is kept; "" if it was refused.
+
+    gPodder gives its podcast the second one. So of a feed that moved it is not the present URL:
+    nobody would know that the app has that one, and what it then removes would be no wish.
+    """
+    sent = item.sent if isinstance(item, Wanted) else item.feed_url
+    if isinstance(result, Refused):
+        return sent, ""
+    kept = result.subscription.feed_url
+    return sent, kept if _guid_of(kept) == _guid_of(result.feed_url) else result.feed_url
 
 
 def _tell_again(draft: Draft, guid: Guid) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import starmap
 
 from feedkeep.errors import InvalidInput, UnknownSubscription
 from feedkeep.model import (
@@ -25,7 +26,7 @@ from feedkeep.rules.draft import Draft
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.room import Limits
 from feedkeep.rules.spellings import UNKNOWN, Spellings
-from feedkeep.rules.subscriptions import Added, Refused, Wanted, guids_wanted, want
+from feedkeep.rules.subscriptions import guids_wanted, want
 from feedkeep.rules.url_lists import Synced, UrlChanges
 from feedkeep.service.episode_actions import EpisodeActions
 from feedkeep.service.list_changes import Changed, ListChanges
@@ -134,12 +135,10 @@ class UrlLists:
             return url_lists.upload(snapshot, items, unwanted, known, progress, self._limits)
 
         synced = await self._sync(admitted, by, list(guids), decide)
-        update_urls = [
-            *(_stored(item, result) for item, result in zip(items, synced.results, strict=True)),
-            *((url, "") for url in refused),
-        ]
+        results = zip(items, synced.results, strict=True)
+        kept = [*starmap(url_lists.kept_as, results), *((url, "") for url in refused)]
         timestamp = next_second(_after(admitted, by.device, synced))
-        return Uploaded(timestamp, [pair for pair in update_urls if pair[0] != pair[1]])
+        return Uploaded(timestamp, [(sent, url) for sent, url in kept if sent != url or not url])
 
     async def replace(self, admitted: Admitted, urls: Sequence[str], by: Author) -> int:
         """Subscribe to exactly these URLs; feeds that are subscribed already are not changed.
@@ -263,9 +262,3 @@ def _after(admitted: Admitted, device: str, synced: Synced) -> SyncProgress:
     """Return how far an app knows what changed after its upload."""
     progress = progress_of(admitted, Clock.SUBSCRIPTIONS)
     return seconds.after_upload(progress, device, synced.began, synced.ended)
-
-
-def _stored(item: Wanted | Refused, result: Added | Refused) -> tuple[str, str]:
-    """Return a URL as it was sent, and as it is stored; "" if it was refused."""
-    sent = item.sent if isinstance(item, Wanted) else item.feed_url
-    return sent, result.subscription.feed_url if isinstance(result, Added) else ""
