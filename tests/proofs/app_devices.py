@@ -45,8 +45,8 @@ class Feeds:
     doubled: set[str] = field(default_factory=set)
 
     def of(self, url: str) -> str:
-        """Return which feed a URL leads to."""
-        return next(feed for feed, urls in self.urls.items() if url in urls)
+        """Return which feed a URL leads to, in any spelling."""
+        return next(feed for feed, urls in self.urls.items() if url.rstrip("/") in urls)
 
     def moves(self, url: str, new_url: str) -> None:
         """Give the feed of a URL another one."""
@@ -61,6 +61,7 @@ class Device:
         kind: What it takes for its next `since`: the "reply"'s timestamp, that "plus one", the
             "upload"'s if there was one, or its own "clock" after an upload.
         log_in: Begins a session, or gives the token that the app has.
+        spelling: How its owner writes the end of a URL.
     """
 
     kind: str
@@ -76,6 +77,7 @@ class Device:
     queued_actions: list[SentAction] = field(default_factory=list)
     since: int = 0
     actions_since: int = 0
+    spelling: str = ""
 
     def use(self, number: int) -> None:
         """Let the owner do something with a feed."""
@@ -84,14 +86,14 @@ class Device:
         if self.chance.random() < 0.3:
             self._play(mine[0] if mine else self.world.urls[feed][-1], feed, number)
         elif not mine:
-            self._take(self.world.urls[feed][-1])
+            self._take(self.world.urls[feed][-1] + self.spelling)
         elif len(mine) > 1:
             self._clear_a_double_away(mine)
         elif self.chance.random() < 0.5:
             self._remove(mine[0])
             self.world.left.add(feed)
         else:  # the owner finds the feed once more, under the URL that it has now
-            self._take(self.world.urls[feed][-1])
+            self._take(self.world.urls[feed][-1] + self.spelling)
 
     def _play(self, url: str, feed: str, number: int) -> None:
         episode = f"https://cdn.example/{feed}/{self.chance.randrange(EPISODES)}"
@@ -110,13 +112,17 @@ class Device:
         self.queued[url] = False
 
     def _take(self, url: str) -> None:
-        if url not in self.feeds:
+        if not self._has(url):
             feed = self.world.of(url)
             self.world.taken.add(feed)
-            if url != self.world.urls[feed][0]:
+            if url.rstrip("/") != self.world.urls[feed][0]:
                 self.world.doubled.add(feed)
             self.feeds.add(url)
             self.queued[url] = True
+
+    def _has(self, url: str) -> bool:
+        """Say whether a feed is here in any spelling, as AntennaPod looks before it adds one."""
+        return url.rstrip("/") in {here.rstrip("/") for here in self.feeds}
 
     async def sync(self, losses: float) -> None:
         """Do what apps do: ask what changed, take it over, send what is queued; twice."""
@@ -135,7 +141,10 @@ class Device:
         self._maybe_lose(losses)
         if self.kind == "upload" and self.since == 0:  # AntennaPod sends all it has the first time
             self.queued = dict.fromkeys(sorted(self.feeds), True) | self.queued
-        self.feeds |= {url for url in changes.add if self.queued.get(url, True)}
+        left = {url.rstrip("/") for url, is_added in self.queued.items() if not is_added}
+        self.feeds |= {
+            url for url in changes.add if url.rstrip("/") not in left and not self._has(url)
+        }
         for url in changes.removed_texts:
             if url in self.feeds and not self.queued.get(url, False):
                 self._lose(url)
@@ -150,6 +159,12 @@ class Device:
         self._maybe_lose(losses)
         self.queued = {url: to for url, to in self.queued.items() if sent.get(url) != to}
         self.since = self._next(timestamp, uploaded.timestamp)
+        if self.kind == "reply":  # gPodder
+            self._rename(dict(uploaded.update_urls))
+
+    def _rename(self, update_urls: dict[str, str]) -> None:
+        """Give podcasts the URLs that the server says it has for them."""
+        self.feeds = {update_urls.get(url) or url for url in self.feeds}
 
     def _lose(self, url: str) -> None:
         """Delete a feed as told, with what was played of it."""

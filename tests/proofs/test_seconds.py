@@ -26,6 +26,7 @@ from feedkeep.rules.clock import later
 from feedkeep.rules.history import Undo, WhenChangedSince
 from feedkeep.rules.list_changes import is_back, is_gone
 from feedkeep.rules.login_links import login_of
+from feedkeep.rules.subscriptions import Added
 from feedkeep.rules.url_lists import UrlChanges
 from feedkeep.service import Service
 from feedkeep.service.progress import Uploaded
@@ -139,6 +140,7 @@ async def one_run(store: SqliteStore, seed: int, clock: ServerClock) -> str:
             partial(log_in, service, account, kind),
             world,
             random.Random(f"{seed} {kind}"),
+            spelling="/" if kind == "clock" else "",
         )
         for kind in KINDS
     ]
@@ -293,9 +295,8 @@ def moves(monkeypatch: pytest.MonkeyPatch) -> None:
         feeds = [e for e in entries if isinstance(e, Subscription) and e.is_subscribed]
         moved = {e.guid: e for e in feeds if e.app_url and e.revision >= first}
         old = [e.app_url for e in moved.values()] if not more["is_from_nothing"] else []
-        return replace(
-            found, add=[*found.add, *(e.feed_url for e in moved.values())], remove=[*old]
-        )
+        add = [*found.add, *(e.feed_url for e in moved.values())]
+        return replace(found, add=add, remove=[*old], removed_texts=[*old])
 
     monkeypatch.setattr(url_lists, "url_changes", changes)
 
@@ -315,6 +316,21 @@ def past_its_upload(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(seconds, "knows_all", lambda app, _: app.last_sent is not None)
 
 
+def the_present_url(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answer an app that sends the old URL of a feed with the present one."""
+
+    def kept_as(item: Any, result: Any) -> tuple[str, str]:
+        is_added = isinstance(result, Added)
+        return item.sent, result.subscription.feed_url if is_added else ""
+
+    monkeypatch.setattr(url_lists, "kept_as", kept_as)
+
+
+def one_spelling(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tell apps to remove a URL as it is stored."""
+    monkeypatch.setattr(url_lists, "usual_spellings", lambda url: [url])
+
+
 @in_the_long_form
 @pytest.mark.parametrize(
     "broken",
@@ -326,6 +342,8 @@ def past_its_upload(monkeypatch: pytest.MonkeyPatch) -> None:
         every_removal,
         what_is_its_own,
         past_its_upload,
+        the_present_url,
+        one_spelling,
     ],
 )
 def test_the_proof_catches(
