@@ -77,6 +77,11 @@ def test_an_app_that_takes_the_urls_it_is_told_unsubscribes_from_a_feed_that_mov
     assert person.subscribed() == set()
 
 
+def test_what_is_no_url_is_told_also_if_it_is_empty(person: Person) -> None:
+    told = ok(person.app().post(person.changes(), json={"add": ["", A], "remove": []}))
+    assert told["update_urls"] == [["", ""]]
+
+
 def test_an_unsubscription_reaches_a_device_that_has_the_feed_in_another_spelling(
     person: Person,
 ) -> None:

@@ -10,7 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from feedkeep.errors import InvalidFeedUrl
-from feedkeep.rules.feed_urls import PODCAST_NAMESPACE, parse_feed_url
+from feedkeep.rules.feed_urls import (
+    MAX_CHARACTERS,
+    PODCAST_NAMESPACE,
+    parse_feed_url,
+    usual_spellings,
+)
 
 
 def guid(url: str) -> str:
@@ -185,3 +190,37 @@ def test_the_short_way_for_usual_urls_decides_as_the_long_one_does(rest: str) ->
     # A scheme in capital letters is not usual, and names the same feed.
     assert found(f"https://{rest}") == found(f"HTTPS://{rest}")
     assert found(f"http://a.b{rest}") == found(f"HTTP://a.b{rest}")
+
+
+@pytest.mark.parametrize(
+    ("url", "rests"),
+    [
+        ("https://a.example/feed", ["a.example/feed", "a.example/feed/"]),
+        ("http://a.example/feed//", ["a.example/feed//", "a.example/feed", "a.example/feed/"]),
+        ("https://a.example/?id=7", ["a.example/?id=7"]),
+        ("https://me:secret@a.example/x#y", ["me:secret@a.example/x", "me:secret@a.example/x/"]),
+        ("https://a.example:8443", ["a.example:8443", "a.example:8443/"]),
+    ],
+)
+def test_a_url_has_usual_spellings(url: str, rests: list[str]) -> None:
+    found = usual_spellings(url)
+    assert found[0] == url
+    assert {*found} == {url, *(f"{s}://{rest}" for s in ("http", "https") for rest in rests)}
+    assert len({*found}) == len(found)
+
+
+@given(
+    st.sampled_from(["http://", "https://", "HTTPS://"]),
+    st.text(alphabet="aA.-:@/?#[]8\u00e9", max_size=20),
+)
+def test_usual_spellings_name_the_same_feed_and_no_other(scheme: str, rest: str) -> None:
+    try:
+        named = parse_feed_url(scheme + rest)
+    except InvalidFeedUrl:
+        return
+    assert {parse_feed_url(one).guid for one in usual_spellings(named.text)} == {named.guid}
+
+
+def test_the_longest_url_has_spellings_that_are_urls() -> None:
+    url = f"http://a.example/{'x' * (MAX_CHARACTERS - 17)}"
+    assert usual_spellings(url) == [url]  # with a slash, or with https, it would be too long

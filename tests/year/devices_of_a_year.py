@@ -54,8 +54,9 @@ class Told:
 
     timestamp: int
     add: Sequence[str] = ()
-    remove: Sequence[str] = ()
+    removed_texts: Sequence[str] = ()
     actions: Sequence[Any] = ()
+    update_urls: Sequence[tuple[str, str]] = ()
 
     @property
     def changes(self) -> Told:
@@ -96,7 +97,7 @@ class AppDoor:
     ) -> Told:
         """Upload changes; the ledger learns those that are the owner's wish."""
         wished = [url for url in removed if url not in self._device.echoes]
-        timestamp, stamp = await self._ask("upload", added, removed, author.device)
+        timestamp, stamp, kept = await self._ask("upload", added, removed, author.device)
         ledger = self._door.ledger
         left, doubtful = ledger.upload(added, wished, self._device.feeds)
         # What an app removes that was told to remove feeds, and has sent nothing since, can be an
@@ -108,7 +109,7 @@ class AppDoor:
             entries, _ = await self._door.ask("look", self._door.name, [])
             ledger.adopt(doubtful, entries)
         ledger.remember(stamp)
-        return Told(timestamp)
+        return Told(timestamp, update_urls=kept)
 
     async def since(self, _session: str, since: int) -> Told:
         """Ask what was played."""

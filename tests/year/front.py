@@ -119,12 +119,12 @@ class Front:
 
     async def upload(
         self, secret: str, added: Sequence[str], removed: Sequence[str], device: str
-    ) -> tuple[int, int]:
-        """Carry an upload out; return its second and the account's clock after it."""
+    ) -> tuple[int, int, list[tuple[str, str]]]:
+        """Carry an upload out; return its second, the clock after it, and `update_urls`."""
         admitted = await self._admitted(secret)
         by = Author(admitted.credential_kind, admitted.token and admitted.token.id, device=device)
         done = await self._service.url_lists.upload(admitted, added, removed, by)
-        return done.timestamp, await self._stamp(admitted)
+        return done.timestamp, await self._stamp(admitted), list(done.update_urls)
 
     async def actions(self, secret: str, since: int) -> tuple[list[Any], int]:
         """Return all actions since a second, and the next second."""

@@ -65,9 +65,10 @@ def usual_spellings(url: str) -> list[str]:
         InvalidFeedUrl: `url` is none.
     """
     guid = parse_feed_url(url).guid
-    rest = url.partition("://")[2].partition("#")[0].rstrip("/")
-    ends = ("",) if "?" in rest else ("", "/")
-    others = [f"{scheme}://{rest}{end}" for scheme in ("https", "http") for end in ends]
+    rest = url.partition("://")[2].partition("#")[0]
+    without = rest.rstrip("/")
+    rests = [rest, without] if "?" in rest else [rest, without, f"{without}/"]
+    others = [f"{scheme}://{one}" for scheme in ("https", "http") for one in rests]
     # With another scheme's port, a URL names another feed.
     fitting = [
         one for one in others if len(one) <= MAX_CHARACTERS and parse_feed_url(one).guid == guid

@@ -182,6 +182,7 @@ class Protocol(HttpToolsProtocol):
             self.transport.close()
             return
         self._is_ending = True
+        self.cycle.body = bytearray()
         if self.transport.can_write_eof():
             self.transport.write_eof()
         self.flow.resume_reading()
