@@ -313,7 +313,7 @@ STATES: dict[str, list[dict[str, Any]]] = {
             Note("link", {"kind": "invitation", "name": "", "link": LINK}),
         )
     ],
-    "web/link_ended.html": [{"kind": "reset"}, {"kind": "invitation"}],
+    "web/link_ended.html": [{"kind": "reset"}, {"kind": "invitation"}, {"kind": "off"}],
     "web/people.html": [
         PEOPLE,
         PEOPLE | {"registration": "closed", "invitations": []},

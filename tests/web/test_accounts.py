@@ -412,6 +412,22 @@ def test_an_invitation_makes_one_account_which_sees_nothing_of_others(tmp_path: 
         assert PageClient(process).get(other).status == 403
 
 
+def test_an_invitation_works_again_once_invitations_are_allowed_again(tmp_path: Path) -> None:
+    with FeedkeepProcess(tmp_path, trusted_proxies="127.0.0.1", registration="invited") as process:
+        chief, _ = administrator(process)
+        (link,) = chief.post("/people/invite", {}).secrets
+        text = link.rsplit("/", 1)[1]
+        process.tokens.append(text)
+        for registration, told in (
+            ("closed", "Keep the link, and ask the person"),
+            ("invited", "Make your account"),
+        ):
+            process.stop()
+            process.environment["FEEDKEEP_REGISTRATION"] = registration
+            process.start()
+            assert told in PageClient(process).get(f"/sign-up/{text}").text
+
+
 def test_a_name_that_apps_refuse_is_told_where_apps_are_connected(tmp_path: Path) -> None:
     with FeedkeepProcess(tmp_path, trusted_proxies="127.0.0.1", registration="open") as process:
         process.passwords.append(PASSWORD)

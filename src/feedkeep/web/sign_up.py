@@ -15,10 +15,12 @@ from feedkeep.http.problems import FORBIDDEN, OK
 from feedkeep.http.requests import Request
 from feedkeep.model import Account
 from feedkeep.rules.credentials import (
+    INVITATION_PREFIX,
     MAX_NAME_CHARACTERS,
     apps_that_refuse,
     check_name,
     check_password,
+    read_link,
 )
 from feedkeep.service import Service
 from feedkeep.settings import Settings
@@ -102,4 +104,8 @@ class SignUpPage(Page):
         )
 
     async def _ended(self, request: Request) -> Response:
-        return await self.show(request, "link_ended.html", FORBIDDEN, kind="invitation")
+        # It works again once the setting is back, so its owner has to keep it.
+        is_invitation = read_link(self._text(request), INVITATION_PREFIX) is not None
+        is_off = is_invitation and self.settings.registration == "closed"
+        kind = "off" if is_off else "invitation"
+        return await self.show(request, "link_ended.html", FORBIDDEN, kind=kind)
