@@ -67,6 +67,20 @@ def test_a_value_that_is_not_valid_is_told_with_its_name_and_what_it_may_be(
         load_settings({}, None, environment)
 
 
+def test_what_a_file_holds_that_the_environment_names_is_not_told(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("correct horse")
+    with pytest.raises(InvalidSettings, match=r"^FEEDKEEP_PORT_FILE has to be a whole number"):
+        load_settings({}, None, {"FEEDKEEP_PORT_FILE": str(tmp_path / "secret")})
+
+
+@pytest.mark.parametrize("variable", ["FEEDKEEP_PORT", "FEEDKEEP_LOG_LEVEL"])
+def test_a_text_that_is_not_utf_8_and_a_long_one_are_told_as_any_other(variable: str) -> None:
+    for value in ("a\udcff", "x" * 10_000):
+        with pytest.raises(InvalidSettings, match=f"^{variable} is .* has to be ") as caught:
+            load_settings({}, None, {variable: value})
+        assert len(str(caught.value)) < 300
+
+
 def test_a_flag_that_is_not_valid_is_told_as_it_was_given() -> None:
     with pytest.raises(InvalidSettings, match=r'^--log-level is "loud", and has to be debug,'):
         load_settings({"log_level": "loud"}, None, {"FEEDKEEP_LOG_LEVEL": "info"})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import get_type_hints
 
 import msgspec
@@ -12,17 +12,24 @@ from msgspec import inspect
 _CLOSE = 0.75
 """How much of two names has to be the same, so that one is taken for the other misspelt."""
 
+_MAX_SHOWN = 100
+
 
 def close_to(name: str, known: Iterable[str]) -> str | None:
     """Return which known name was meant by one that may be misspelt, if any looks like it."""
     return next(iter(difflib.get_close_matches(name, known, 1, _CLOSE)), None)
 
 
-def fault(settings: type, values: Mapping[str, object], places: Mapping[str, str]) -> str | None:
+def fault(
+    settings: type,
+    values: Mapping[str, object],
+    places: Mapping[str, str],
+    unshown: Collection[str] = (),
+) -> str | None:
     """Return what is wrong with the first value that the record `settings` does not take.
 
-    `places` says for each name where its value is, such as "FEEDKEEP_PORT". What may be a
-    secret is not shown: all texts may have any value, but those of a given form.
+    `places` says for each name where its value is, such as "FEEDKEEP_PORT". What may be a secret is
+    not shown: texts that may be any, and those that are named by `unshown`.
     """
     kinds = get_type_hints(settings, include_extras=True)
     for name, value in values.items():
@@ -31,9 +38,10 @@ def fault(settings: type, values: Mapping[str, object], places: Mapping[str, str
             return f"{places[name]} is no setting{f'; {meant} is one' if meant else ''}."
         try:
             msgspec.convert(value, kinds[name], strict=False)
-        except msgspec.ValidationError:
+        except (msgspec.ValidationError, UnicodeEncodeError):
             kind = inspect.type_info(kinds[name])
-            is_secret = isinstance(kind, inspect.StrType) and kind.pattern is None
+            is_any_text = isinstance(kind, inspect.StrType) and kind.pattern is None
+            is_secret = is_any_text or name in unshown
             shown = "" if is_secret else f"is {_shown(value)}, and "
             return f"{places[name]} {shown}has to be {_wanted(kind)}."
     return None
@@ -42,7 +50,8 @@ def fault(settings: type, values: Mapping[str, object], places: Mapping[str, str
 def _shown(value: object) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(_shown, value))}]"
-    return f'"{value}"' if isinstance(value, str) else str(value).lower()
+    text = f'"{value}"' if isinstance(value, str) else str(value).lower()
+    return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}..."
 
 
 def _wanted(kind: inspect.Type) -> str:

@@ -166,7 +166,7 @@ def load_settings(
     given = {name: value for name, value in flags.items() if value is not None}
     layers: Sequence[tuple[dict[str, object], Callable[[str], str]]] = (
         (_from_file(config) if config else {}, lambda name: f"{name} in {config}"),
-        (_from_environment(environment), lambda name: ENVIRONMENT_PREFIX + name.upper()),
+        (_from_environment(environment), lambda name: _variable(name, environment)),
         (given, lambda name: f"--{name.replace('_', '-')}"),
     )
     values: dict[str, object] = {}
@@ -176,8 +176,9 @@ def load_settings(
         places |= {name: place(name) for name in layer}
     try:
         settings = msgspec.convert(values, Settings, strict=False)
-    except msgspec.ValidationError as error:
-        told = fault(Settings, values, places)
+    except (msgspec.ValidationError, UnicodeEncodeError) as error:
+        in_files = {name for name, place in places.items() if place.endswith(IN_A_FILE)}
+        told = fault(Settings, values, places, in_files)
         raise InvalidSettings(told or f"A setting is not valid: {error}.") from error
     if (settings.metrics_port or 0) + settings.workers - 1 > _LAST_PORT:
         raise InvalidSettings(
@@ -344,6 +345,12 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, object]:
         if text := _text_of(name, environment):
             values[name] = _split(text) if _is_list(kind) else text
     return values
+
+
+def _variable(name: str, environment: Mapping[str, str]) -> str:
+    """Return the variable by which the environment has a setting."""
+    variable = ENVIRONMENT_PREFIX + name.upper()
+    return variable if environment.get(variable) else variable + IN_A_FILE
 
 
 def _text_of(name: str, environment: Mapping[str, str]) -> str:

@@ -24,6 +24,11 @@ Played = dict[tuple[str, str], int]
 """How far each device has played each episode."""
 
 
+def plain(url: str) -> str:
+    """Return what all spellings of a URL have in common."""
+    return url.partition("://")[2].rstrip("/")
+
+
 class ReplyLost(Exception):
     """What the server answered never came."""
 
@@ -46,7 +51,8 @@ class Feeds:
 
     def of(self, url: str) -> str:
         """Return which feed a URL leads to, in any spelling."""
-        return next(feed for feed, urls in self.urls.items() if url.rstrip("/") in urls)
+        named = plain(url)
+        return next(feed for feed, urls in self.urls.items() if named in map(plain, urls))
 
     def moves(self, url: str, new_url: str) -> None:
         """Give the feed of a URL another one."""
@@ -61,7 +67,7 @@ class Device:
         kind: What it takes for its next `since`: the "reply"'s timestamp, that "plus one", the
             "upload"'s if there was one, or its own "clock" after an upload.
         log_in: Begins a session, or gives the token that the app has.
-        spelling: How its owner writes the end of a URL.
+        spelling: How its owner writes a URL, where {} stands for what all spellings have.
     """
 
     kind: str
@@ -77,7 +83,7 @@ class Device:
     queued_actions: list[SentAction] = field(default_factory=list)
     since: int = 0
     actions_since: int = 0
-    spelling: str = ""
+    spelling: str = "https://{}"
 
     def use(self, number: int) -> None:
         """Let the owner do something with a feed."""
@@ -86,14 +92,14 @@ class Device:
         if self.chance.random() < 0.3:
             self._play(mine[0] if mine else self.world.urls[feed][-1], feed, number)
         elif not mine:
-            self._take(self.world.urls[feed][-1] + self.spelling)
+            self._take(self.spelling.format(plain(self.world.urls[feed][-1])))
         elif len(mine) > 1:
             self._clear_a_double_away(mine)
         elif self.chance.random() < 0.5:
             self._remove(mine[0])
             self.world.left.add(feed)
         else:  # the owner finds the feed once more, under the URL that it has now
-            self._take(self.world.urls[feed][-1] + self.spelling)
+            self._take(self.spelling.format(plain(self.world.urls[feed][-1])))
 
     def _play(self, url: str, feed: str, number: int) -> None:
         episode = f"https://cdn.example/{feed}/{self.chance.randrange(EPISODES)}"
@@ -115,14 +121,14 @@ class Device:
         if not self._has(url):
             feed = self.world.of(url)
             self.world.taken.add(feed)
-            if url.rstrip("/") != self.world.urls[feed][0]:
+            if plain(url) != plain(self.world.urls[feed][0]):
                 self.world.doubled.add(feed)
             self.feeds.add(url)
             self.queued[url] = True
 
     def _has(self, url: str) -> bool:
         """Say whether a feed is here in any spelling, as AntennaPod looks before it adds one."""
-        return url.rstrip("/") in {here.rstrip("/") for here in self.feeds}
+        return plain(url) in map(plain, self.feeds)
 
     async def sync(self, losses: float) -> None:
         """Do what apps do: ask what changed, take it over, send what is queued; twice."""
@@ -141,10 +147,8 @@ class Device:
         self._maybe_lose(losses)
         if self.kind == "upload" and self.since == 0:  # AntennaPod sends all it has the first time
             self.queued = dict.fromkeys(sorted(self.feeds), True) | self.queued
-        left = {url.rstrip("/") for url, is_added in self.queued.items() if not is_added}
-        self.feeds |= {
-            url for url in changes.add if url.rstrip("/") not in left and not self._has(url)
-        }
+        left = {plain(url) for url, is_added in self.queued.items() if not is_added}
+        self.feeds |= {url for url in changes.add if plain(url) not in left and not self._has(url)}
         for url in changes.removed_texts:
             if url in self.feeds and not self.queued.get(url, False):
                 self._lose(url)

@@ -38,6 +38,7 @@ CONTROL_RUNS = 300
 TURNS = 6
 FEEDS = "abc"
 KINDS = ["reply", "plus one", "upload", "clock"]
+SPELLINGS = ["https://{}", "https://{}", "http://{}", "https://{}/", "http://{}/"]
 
 
 class Turns:
@@ -140,7 +141,7 @@ async def one_run(store: SqliteStore, seed: int, clock: ServerClock) -> str:
             partial(log_in, service, account, kind),
             world,
             random.Random(f"{seed} {kind}"),
-            spelling="/" if kind == "clock" else "",
+            spelling=chance.choice(SPELLINGS),
         )
         for kind in KINDS
     ]

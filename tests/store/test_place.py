@@ -7,6 +7,7 @@ import fcntl
 import os
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from test_sqlite import ALICE, GUID, run
@@ -16,6 +17,7 @@ from feedkeep.errors import StoreUnavailable, StoreUnusable
 from feedkeep.model import Decision, Snapshot, Subscription
 from feedkeep.rules.counts import count
 from feedkeep.store.sqlite import SqliteStore, lock, place
+from feedkeep.store.sqlite.unusable import unusable
 
 
 def subscribe(snapshot: Snapshot) -> Decision[int]:
@@ -148,3 +150,22 @@ def test_a_place_where_nothing_can_be_locked_is_told(
     monkeypatch.setattr(fcntl, "flock", unsupported)
     with pytest.raises(StoreUnusable, match=r"Cannot lock .*Operation not supported"):
         lock.use(path)
+
+
+def test_a_file_that_may_not_be_opened_is_told_with_whose_it_has_to_be(path: Path) -> None:
+    told = str(unusable(path, PermissionError(13, "Permission denied", str(path))))
+    assert "as the database: Permission denied. " in told
+    assert told.endswith(
+        f"{path.parent} and all files in it have to belong to the user who runs this."
+    )
+
+
+def test_a_folder_on_a_read_only_file_system_is_told_with_what_to_do(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`tests/proofs/test_damage.py` has a real one, where one can be mounted."""
+    flags = os.ST_RDONLY
+    monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_flag=flags))
+    told = str(unusable(path, OSError(30, "Read-only file system", f"{path}-wal")))
+    assert f"Read-only file system ({path}-wal). " in told
+    assert "Copy it, with its -wal if there is one" in told

@@ -119,8 +119,10 @@ def url_changes(
         if is_from_nothing:  # also of a feed that is not subscribed to, and may be one day
             gone += aliases  # what else it has of the feed, it uploads
     after = (UNKNOWN if is_from_nothing else app).with_gone(gone).with_known(known)
-    left = [url for url in remove if url not in add]
-    texts = dict.fromkeys(text for url in left for text in usual_spellings(url) if text not in add)
+    # Of a feed that it is to have, no spelling is removed: AntennaPod adds none that it has so.
+    kept = {_guid_of(url) for url in add} if remove else set()
+    left = [url for url in remove if _guid_of(url) not in kept]
+    texts = dict.fromkeys(text for url in left for text in usual_spellings(url))
     return UrlChanges(list(add), left, list(texts), after)
 
 

@@ -43,6 +43,9 @@ took 2.6 GB.
 MAX_UNREAD_BYTES = 16 * 1024 * 1024
 """How much of a body is taken and dropped after the last reply of a connection."""
 
+_LINGER_SECONDS = 5.0
+"""For how long, where the client cannot be told that nothing more comes: TLS has no half-close."""
+
 _VERSIONS = {"1.0", "1.1"}
 _UPGRADE = re.compile(rb"\n([uU][pP][gG][rR][aA][dD][eE])(?=[ \t]*:)")
 
@@ -65,7 +68,7 @@ class Protocol(HttpToolsProtocol):
 
     _refusal = UNREADABLE
     _unaccounted_bytes = 0  # how many came since the last head or part of a body
-    _is_ending = False
+    _closes_at: float | None = None  # when it ends whatever comes, after its last reply
     _dropped_bytes = 0
 
     def __init__(self, *arguments: Any, draining: Draining, **named: Any) -> None:
@@ -92,8 +95,11 @@ class Protocol(HttpToolsProtocol):
         """
         if not self.is_idle():
             return
-        now = self.loop.time()
-        if self.waiting_since is not None and now - self.waiting_since > in_flight.PATIENCE_SECONDS:
+        now, waiting_since = self.loop.time(), self.waiting_since
+        if self._closes_at is not None:
+            if now > self._closes_at:
+                self.transport.close()
+        elif waiting_since is not None and now - waiting_since > in_flight.PATIENCE_SECONDS:
             reset(self.transport)
         elif now - self.last_seen > KEEP_ALIVE_SECONDS:
             self.transport.close()
@@ -102,7 +108,7 @@ class Protocol(HttpToolsProtocol):
         """Take bytes from the client."""
         if self.is_broken:
             return
-        if self._is_ending:
+        if self._closes_at is not None:
             self._drop(data)
             return
         self.last_seen = self.loop.time()
@@ -176,27 +182,30 @@ class Protocol(HttpToolsProtocol):
 
         Were it closed at once, the kernel would reset it, and a client that goes on to send would
         not see the reply (RFC 9112, section 9.6): gPodder's login is answered 401 while its upload
-        is under way. `cut_if_too_slow` limits for how long.
+        is under way.
         """
-        if self.is_in_head:
+        cycle = self.cycle
+        if self.is_in_head or self.pipeline or cycle.waiting_for_100_continue:
             self.transport.close()
             return
-        self._is_ending = True
-        self.cycle.body = bytearray()
+        cycle.body = bytearray()
+        patience_seconds = _LINGER_SECONDS
         if self.transport.can_write_eof():
             self.transport.write_eof()
+            patience_seconds = in_flight.PATIENCE_SECONDS
+        self._closes_at = self.loop.time() + patience_seconds
         self.flow.resume_reading()
 
     def _drop(self, data: bytes) -> None:
         """Take a part of a body that nobody reads any longer, to see its end."""
         self._dropped_bytes += len(data)
-        if self._dropped_bytes > MAX_UNREAD_BYTES:
-            reset(self.transport)
-            return
+        self._unaccounted_bytes += len(data)
         try:
             self.parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade):
             self.transport.close()
+        if self._dropped_bytes > MAX_UNREAD_BYTES or self._unaccounted_bytes > MAX_HEAD_BYTES:
+            reset(self.transport)
 
     def on_body(self, body: bytes) -> None:
         """Receive a part of the body."""
@@ -205,7 +214,7 @@ class Protocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """Start the request, unless its head is refused: for httptools, a ValueError refuses it."""
-        if self._is_ending:
+        if self._closes_at is not None:
             raise ValueError("a request after the last one")
         self.is_in_head = False
         self.waiting_since = self.last_seen
@@ -240,7 +249,7 @@ class Protocol(HttpToolsProtocol):
         self.waiting_since = None
         self._unaccounted_bytes = 0
         super().on_message_complete()
-        if self._is_ending:
+        if self._closes_at is not None:
             self.transport.close()
 
     def on_response_complete(self) -> None:
@@ -252,7 +261,7 @@ class Protocol(HttpToolsProtocol):
         self.last_seen = self.loop.time()
         if self.is_broken and not self.pipeline:
             self.transport.close()
-        if self.transport.is_closing() or self._is_ending:
+        if self.transport.is_closing() or self._closes_at is not None:
             return
         self.flow.resume_reading()
         if self.pipeline:
