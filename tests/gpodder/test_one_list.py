@@ -96,6 +96,21 @@ def test_an_unsubscription_reaches_a_device_that_has_the_feed_in_another_spellin
         assert spelling in ok(app.get(path, params={"since": since}))["remove"]
 
 
+def test_apps_that_are_told_of_a_move_and_of_the_way_back_end_with_the_url_of_the_start(
+    person: Person,
+) -> None:
+    add(person, A)
+    app, path = person.app(), person.changes()
+    has, since = {A}, ok(app.get(path))["timestamp"]
+    for old, new in ((A, B), (B, A), (A, B)):
+        person.process.must("move", person.name, old, new, "--tell-apps")
+        told = ok(app.get(path, params={"since": since}))
+        assert told["add"] == [new]
+        assert told["remove"] == usual_spellings(old)
+        has, since = (has | {new}) - set(told["remove"]), told["timestamp"]
+    assert has == {B}
+
+
 def test_who_begins_after_a_move_gets_the_new_url_and_clears_a_double_away(person: Person) -> None:
     add(person, A)
     move(person, A, B)

@@ -158,8 +158,9 @@ def _url_for(feed: Subscription, former: Mapping[Guid, Alias], first: Stamp, app
     was_told_to_remove = feed.app_url_until is not None and first > feed.app_url_until
     if was_told_to_remove or _guid_of(feed.feed_url) in app.known:
         return feed.feed_url
-    has = [a.url for guid, a in former.items() if guid in app.known and a.retired is None]
-    may_have = [*has, feed.app_url or feed.feed_url, *(a.url for a in former.values())]
+    left = {guid: alias.url for guid, alias in former.items() if alias.retired is None}
+    has = [url for guid, url in left.items() if guid in app.known]
+    may_have = [*has, feed.app_url or feed.feed_url, *left.values()]
     return next((url for url in may_have if _guid_of(url) not in app.gone), may_have[0])
 
 
