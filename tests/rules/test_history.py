@@ -527,3 +527,14 @@ def test_a_history_that_nobody_asked_for_is_a_defect() -> None:
     known = account(A)
     with pytest.raises(LookupError):
         history.undo(known.snapshot(), Undo(known.kept.stamps))
+
+
+def test_a_move_whose_way_back_forgot_its_pointer_is_taken_back_without_one() -> None:
+    known = account(A)
+    known.move(guid(A), B)
+    moved = known.kept.stamps[-1]
+    known.move(guid(A), A)
+    assert guid(B) not in known.entries  # nobody was ever told its guid
+    undo(known, moved, when=WhenChangedSince.OVERWRITE)
+    assert guid(B) not in known.entries
+    assert known.subscription(guid(A)).feed_url == A
