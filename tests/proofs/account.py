@@ -123,8 +123,8 @@ class Account:
         added, removed = what
         items, left = [want(url, None) for url in added], url_lists.parsed(removed)[0]
         synced = self.decide(lambda snapshot: url_lists.upload(snapshot, items, left))
-        kept = [item.subscription.feed_url for item in synced.results]
-        return 200, [[url, as_] for url, as_ in zip(added, kept, strict=True) if url != as_]
+        kept = map(url_lists.kept_as, items, synced.results)
+        return 200, [[sent, url] for sent, url in kept if sent != url]
 
     def undo(self, what: tuple[int, str]) -> tuple[int, object]:
         number, when_changed = what

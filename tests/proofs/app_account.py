@@ -88,6 +88,10 @@ def _sent(user: str, kind: str, what: Any, is_nextcloud: bool) -> tuple[str, str
     return "GET", f"/api/2/settings/{user}/{what}", None
 
 
+SCHEMES, ENDS = ("http://", "https://"), ("", "/")
+"""How apps may spell a URL, all of which are told where it is to be removed."""
+
+
 @dataclass
 class AppAccount:
     """What apps keep in one account.
@@ -112,7 +116,11 @@ class AppAccount:
                 if is_added or url in self.feeds:
                     self.feeds[url] = is_added
             case "changes", _:
-                return self._subscribed(True), self._subscribed(False)
+                left = [url.partition("://")[2] for url in self._subscribed(False)]
+                spelled = [
+                    f"{scheme}{url}{end}" for scheme in SCHEMES for url in left for end in ENDS
+                ]
+                return self._subscribed(True), sorted(spelled)
             case "urls", _:
                 return self._subscribed(True)
             case "act", (podcast, episode, device, position):
