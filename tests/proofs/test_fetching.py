@@ -187,6 +187,9 @@ def test_what_somebody_subscribes_to_is_known_within_a_minute_and_nobody_waits_f
 # Nothing to the outside
 
 
+ENOUGH_LOOKS = 10
+
+
 class Watch:
     """Looks all the time which sockets a process and those that it started have.
 
@@ -255,9 +258,9 @@ def test_with_fetch_off_the_process_opens_no_connection_and_starts_no_process(
         needed_seconds = time.monotonic() - begun
     with watched(tmp_path / "off", off) as (client, seen):
         until_then = time.monotonic() + 2 * needed_seconds
-        while time.monotonic() < until_then:
+        # On a machine with thousands of sockets, a look takes long.
+        while time.monotonic() < until_then or seen.rounds <= ENOUGH_LOOKS:
             subscribe(client, *(url_of(host, f"/{number}") for number in range(10)))
-    assert seen.rounds > 10
     assert (seen.elsewhere, seen.children) == (set(), set())
     assert host.connections == 1
 
