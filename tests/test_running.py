@@ -153,16 +153,6 @@ def test_a_variable_that_is_no_setting_is_told_at_the_start(own: FeedkeepProcess
     assert told in own.log.read_text()
 
 
-def test_a_public_url_under_which_pages_cannot_work_is_told_at_the_start(
-    own: FeedkeepProcess,
-) -> None:
-    for public_url, is_told in (("https://home.example/", False), ("https://home.example/x", True)):
-        own.stop()
-        own.environment["FEEDKEEP_PUBLIC_URL"] = public_url
-        own.start()
-        assert ("need a host name of their own" in own.log.read_text()) is is_told
-
-
 def test_it_is_live_and_ready(serving: FeedkeepProcess) -> None:
     for path in ("/livez", "/readyz"):
         assert httpx.get(serving.base_url + path).json() == {"status": "ok"}

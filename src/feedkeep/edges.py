@@ -12,7 +12,7 @@ from feedkeep.http.routing import Edge
 from feedkeep.nextcloud import nextcloud_routes
 from feedkeep.openpodcast import openpodcast_routes
 from feedkeep.service import Service
-from feedkeep.settings import Settings
+from feedkeep.settings import Settings, base_path
 from feedkeep.web import web_edge
 
 PREFIXES = ("", "/v1")
@@ -33,9 +33,9 @@ def edges(
     `first_secret` is that of the link for the first account; "" if nobody was given one. `draining`
     tells them of a stop, if there is one to tell of.
     """
-    document = openapi_document(DOCUMENTED)
+    document = openapi_document(DOCUMENTED, base_path(settings))
     interface = openpodcast_routes(service, settings, document, draining or Draining())
-    pages = Pages()
+    pages = Pages(base_path(settings))
     return [
         web_edge(service, settings, pages, first_secret),
         Edge(

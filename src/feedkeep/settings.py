@@ -37,6 +37,9 @@ _CONTACT = r"^[!-'*-~]*\Z"
 
 _PASSWORD_IN_QUERY = re.compile(r"([?&](?:ssl)?password=)[^&]*")
 
+_PATH = re.compile(r"(?:/[A-Za-z0-9._~-]+)*/?")
+"""A path that is written in one way only."""
+
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#\s,]+")
 
 _LAST_PORT = 65_535
@@ -78,8 +81,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         metrics_host: The address that metrics are served on.
         metrics_port: The port that metrics are served on, for Prometheus: of the first process that
             serves; each further one takes the next port. 0 takes free ones, empty serves none.
-        public_url: The base URL that clients use, for the links in lists; empty: as requested. With
-            a path, the interface and apps work, but the pages do not: they need a host name.
+        public_url: The base URL that clients use, for links; empty: as requested. It may have a
+            path, such as https://home.example/feedkeep, if a proxy hands on what is under that.
         max_body_bytes: The size of the largest request body that is read.
         max_in_flight_bytes: How many bytes of bodies and replies each process holds in memory at a
             time; further requests have to wait.
@@ -223,9 +226,9 @@ def plain_url(host: str, port: int) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def is_below_a_host(settings: Settings) -> bool:
-    """Say whether clients reach the service under a path, where its pages cannot work."""
-    return urlsplit(settings.public_url).path.strip("/") != ""
+def base_path(settings: Settings) -> str:
+    """Return the path that the addresses of all pages begin with: "", or such as "/feedkeep"."""
+    return urlsplit(settings.public_url).path.rstrip("/")
 
 
 def public_base(settings: Settings) -> str:
@@ -285,12 +288,13 @@ def _check_public_url(url: str) -> None:
     try:
         parts = urlsplit(url)
         is_valid = parts.scheme in {"http", "https"} and bool(parts.hostname)
+        is_valid = is_valid and _PATH.fullmatch(parts.path) is not None
     except ValueError:
         is_valid = False
     if not is_valid or parts.query or parts.fragment:
         raise InvalidSettings(
             f'A setting is not valid: public_url is "{url}", and has to be an address such as'
-            " https://feeds.example."
+            " https://feeds.example or https://home.example/feedkeep."
         )
 
 

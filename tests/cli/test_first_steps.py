@@ -170,7 +170,10 @@ def test_the_version_is_told_however_it_is_asked_for(nothing: FeedkeepProcess) -
     assert nothing.must("--version").startswith("feedkeep ")
 
 
-@pytest.mark.parametrize("url", ["feeds.example", "ftp://feeds.example", "https://", "https://["])
+@pytest.mark.parametrize("url", [
+    "feeds.example", "ftp://feeds.example", "https://", "https://[", "https://h.example/a b",
+    "https://h.example/%61", "https://h.example//a", 'https://h.example/"',
+])  # fmt: skip
 def test_a_public_url_that_is_none_is_refused_at_the_start(
     nothing: FeedkeepProcess, url: str
 ) -> None:

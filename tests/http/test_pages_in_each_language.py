@@ -292,6 +292,7 @@ STATES: dict[str, list[dict[str, Any]]] = {
             "app": kind,
             "name": name,
             "server": server,
+            "base_path": "/feedkeep",
             "refusing": apps_that_refuse("zoë+ł"),
             "problems": {"label": TOO_LONG},
         }

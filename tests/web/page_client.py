@@ -79,10 +79,18 @@ def close_all() -> None:
 class PageClient:
     """Somebody's browser; `close_all` closes it."""
 
-    def __init__(self, process: FeedkeepProcess, **headers: str) -> None:
+    def __init__(
+        self,
+        process: FeedkeepProcess,
+        base_url: str = "",
+        through: httpx.BaseTransport | None = None,
+        **headers: str,
+    ) -> None:
+        """Be at another `base_url` than the process's own if a proxy is in between."""
         self.process = process
         self.http = httpx.Client(
-            base_url=process.base_url,
+            transport=through,
+            base_url=base_url or process.base_url,
             headers={**from_elsewhere(), "Accept": "text/html", **headers},
             timeout=30,
         )

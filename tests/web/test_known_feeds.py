@@ -66,7 +66,7 @@ def test_a_feed_is_listed_by_its_title_with_its_host_and_its_picture(
     page = anna.get("/")
     host = url.split("/")[2]
     assert f"The Night Radio {host} ·" in page.text
-    assert f"<img src=/pictures/{guid(url)}?{RED.digest[:8]} loading=lazy" in page.reply.text
+    assert f'<img src="/pictures/{guid(url)}?{RED.digest[:8]}" loading=lazy' in page.reply.text
     assert "aria-hidden=true>" not in page.reply.text  # no letter in its place
 
 

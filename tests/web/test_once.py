@@ -216,26 +216,6 @@ def test_after_signing_out_nobody_reads_the_list_by_going_back(anna: Visitor) ->
     assert TITLES[0] not in anna.page.content()
 
 
-FORMS = [
-    "/feeds/add",
-    "/feeds/unsubscribe",
-    "/changes/undo",
-    "/changes/meant",
-    "/import/carry-out",
-    "/account/password",
-    "/people/invite",
-]
-
-
-@in_the_long_form
-def test_the_address_of_a_form_leads_somewhere_when_it_is_opened(anna: Visitor) -> None:
-    anna.expected |= {400, 404, 405}
-    for place in FORMS if IS_LONG else FORMS[:2]:
-        anna.open(place)
-        anna.follow("To your feeds")
-        anna.has_feeds(TITLES)
-
-
 @in_the_long_form
 def test_links_work_once(service: FeedkeepProcess, visit: Visit, name: str) -> None:
     async def promote(use: object) -> None:

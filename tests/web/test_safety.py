@@ -80,6 +80,22 @@ def test_who_is_not_signed_in_is_led_to_sign_in_and_back(
     assert stranger.post("/sign-in", data).path == "/apps"
 
 
+def test_the_address_of_a_form_that_is_opened_leads_to_the_page_with_that_form(
+    anna: PageClient,
+) -> None:
+    """A form that was refused is shown at its own address, and may be loaded anew from there."""
+    only_forms = set(pages("POST")) - set(pages("GET"))
+    led = {path: anna.get(path) for path in only_forms}
+    assert led["/feeds/add"].path == led["/sign-out"].path == "/"
+    assert led["/changes/undo"].path == "/changes"
+    of_no_feed = {path for path in only_forms if VALUES["guid"] in path}
+    for path in only_forms - of_no_feed:
+        assert led[path].status == 200, path
+        assert led[path].path == "/" or f"{path}/".startswith(f"{led[path].path}/")
+    for path in of_no_feed:
+        assert (led[path].status, led[path].path) == (404, f"/feeds/{VALUES['guid']}")
+
+
 def test_a_form_of_who_is_not_signed_in_changes_nothing_and_says_so(stranger: PageClient) -> None:
     for path in pages("POST"):
         page = stranger.post(path)

@@ -39,7 +39,6 @@ from feedkeep.settings import (
     InvalidSettings,
     Settings,
     check_workers,
-    is_below_a_host,
     local_host,
     misspelt,
     own_url,
@@ -159,11 +158,6 @@ def serve(
     configure_logs(chosen.log_level)
     for variable, meant in misspelt(os.environ):
         warn(f"{variable} is no setting, and has no effect; {meant} is one.")
-    if is_below_a_host(chosen):
-        warn(
-            "Apps work under the path of public_url, but the pages, and links to them, do not: they"
-            " need a host name of their own."
-        )
     listeners = listen(chosen)
     for_metrics = listen_for_metrics(chosen, len(listeners))
     places = [

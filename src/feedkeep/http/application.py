@@ -20,7 +20,7 @@ from feedkeep.http.requests import Request
 from feedkeep.http.routing import READING, Edge, Router, Show, Target
 from feedkeep.http.tracing import trace_id_of
 from feedkeep.recorder import Recorder
-from feedkeep.settings import Settings
+from feedkeep.settings import Settings, base_path
 
 _NO_SNIFFING = (b"x-content-type-options", b"nosniff")
 _NO_STORE = (b"cache-control", b"no-store")
@@ -37,6 +37,7 @@ class Application:
         self._trusted_proxies = frozenset(map(plain_address, settings.trusted_proxies))
         self._origins = frozenset(settings.cors_origins)
         self._public_url = settings.public_url
+        self._base_path = base_path(settings)
         self._cors = Cors(settings.cors_origins) if settings.cors_origins else None
         self._log = structlog.get_logger().bind()  # otherwise it is bound again for each line
         edges = list(edges)
@@ -46,7 +47,8 @@ class Application:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, and log one line about it, without secrets and feed URLs."""
         started_ns = time.perf_counter_ns()
-        request = Request(HTTPRequest(scope, receive, send), self._trusted_proxies)
+        http = HTTPRequest(scope, receive, send)
+        request = Request(http, self._trusted_proxies, self._base_path)
         target, response = await self._response(request)
         if request.response_headers:
             response.headers.update(request.response_headers)

@@ -48,14 +48,20 @@ _POLICY = (
 )
 
 
-def openapi_document(packages: Sequence[str]) -> dict[str, Any]:
-    """Return the OpenAPI 3.1 document, joined from these packages; the first one has its head."""
+def openapi_document(packages: Sequence[str], base_path: str = "") -> dict[str, Any]:
+    """Return the OpenAPI 3.1 document, joined from these packages; the first one has its head.
+
+    `base_path` is where clients reach this service: "", or such as "/feedkeep".
+    """
     document, *others = map(_part, packages)
     for part in others:
         document["tags"] += part["tags"]
         _add(document["paths"], part["paths"])
         for kind, components in part["components"].items():
             _add(document["components"].setdefault(kind, {}), components)
+    for part in (document, *document["paths"].values()):
+        if "servers" in part:
+            part["servers"] = [{"url": base_path + server["url"]} for server in part["servers"]]
     return document
 
 

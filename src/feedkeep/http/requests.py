@@ -33,7 +33,8 @@ class Request:
     Attributes:
         http: The request itself, as Starlette documents it.
         method: In capital letters.
-        path: The path, percent-decoded, without the query.
+        path: The path, percent-decoded, without the query, and without `base_path`.
+        base_path: The path under which clients reach this service: "", or such as "/feedkeep".
         parameters: The texts in the path for the names of the route.
         id: Its id in the log and in the response.
         address: The address of the client: of the last hop that is not a trusted proxy.
@@ -47,8 +48,11 @@ class Request:
     asker: Admitted | None = None
     _is_received = False  # all of the body
 
-    def __init__(self, http: HTTPRequest, trusted_proxies: Collection[str] = ()) -> None:
+    def __init__(
+        self, http: HTTPRequest, trusted_proxies: Collection[str] = (), base_path: str = ""
+    ) -> None:
         self.http = http
+        self.base_path = base_path
         self.method: str = http.scope["method"]
         self.path: str = http.scope["path"]
         self.id = f"{random.getrandbits(64):016x}"

@@ -188,9 +188,18 @@ class Router:
         Raises:
             NoSuchRoute: No route has its path.
         """
-        request.parameters = {}
         if request.path.startswith("//"):  # Cardo, if its address has a slash at the end
             request.path = "/" + request.path.lstrip("/")
+        target = self._target(request)
+        if target is None and request.base_path:  # some proxies leave it there
+            request.path = request.path.removeprefix(request.base_path) or "/"
+            target = self._target(request)
+        if target is None:
+            raise NoSuchRoute
+        return target
+
+    def _target(self, request: Request) -> Target | None:
+        request.parameters = {}
         if target := self._exact.get(request.path):
             return target
         first = _first_segment(request.path)
@@ -203,7 +212,7 @@ class Router:
             if match := pattern.fullmatch(request.path):
                 request.parameters = match.groupdict()
                 return target
-        raise NoSuchRoute
+        return None
 
 
 def targets(edges: Iterable[Edge]) -> Iterator[Target]:

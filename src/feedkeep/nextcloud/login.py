@@ -10,15 +10,15 @@ import hmac
 import secrets
 from urllib.parse import parse_qsl, urlencode
 
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from feedkeep.errors import NotAuthorized, Sentence, TooManyAttempts
 from feedkeep.http.doors import log_refusal
 from feedkeep.http.json_bodies import encode, read_object, text
 from feedkeep.http.pages.forms import MAX_FORM_BYTES, Form, read_form
-from feedkeep.http.pages.rendering import HEADERS, Pages, words_for
+from feedkeep.http.pages.rendering import Pages, words_for
 from feedkeep.http.pages.shown_once import Note, forget_note, read_note, write_note
-from feedkeep.http.problems import FORBIDDEN, OK, SEE_OTHER, refusal_of
+from feedkeep.http.problems import FORBIDDEN, OK, refusal_of
 from feedkeep.http.requests import Request
 from feedkeep.http.resource import Resource
 from feedkeep.http.responses import JsonResponse
@@ -106,7 +106,7 @@ class FlowResource(Resource):
         if not is_granted:
             return self._page(request, _USED, FORBIDDEN)
         place = f"{request.path}?{request.http.url.query}"
-        response = RedirectResponse(place, SEE_OTHER, HEADERS)
+        response = self._pages.leading_to(place)
         response.headers.append("set-cookie", write_note(request, Note(_GRANTED)))
         return response
 

@@ -98,6 +98,7 @@ class AppsPage(Page):
             app=kind,
             name=GUIDES[kind],
             server=self.base_url(request),
+            base_path=request.base_path,
             refusing=apps_that_refuse(request.admitted.account.name),
             **values,
         )

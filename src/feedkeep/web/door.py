@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from feedkeep.errors import NotAuthorized, NotSignedIn
 from feedkeep.http.pages.rendering import Pages
 from feedkeep.http.pages.shown_once import Note, cookie, cookie_name, write_note
-from feedkeep.http.problems import SEE_OTHER
 from feedkeep.http.refusal import Refusal
 from feedkeep.http.requests import Request
+from feedkeep.http.routing import NoSuchMethod
 from feedkeep.model import Admitted, CredentialKind
 from feedkeep.service import Service
 
-SIGN_IN = "/sign-in"
+SIGN_IN, HOME = "/sign-in", "/"
 
 _COOKIE = "feedkeep"
 _READING = {"GET", "HEAD"}
@@ -50,20 +50,23 @@ def no_session_cookie(request: Request) -> str:
 
 
 def refused(pages: Pages, error: Exception, request: Request, refusal: Refusal) -> Response:
-    """Return the page for an error; whoever wanted to read a page is led to sign in."""
+    """Return the page for an error; whoever wanted to read a page is led to where there is one."""
     if isinstance(error, NotAuthorized) and request.method in _READING:
-        return _to_sign_in(request, is_ended=not isinstance(error, NotSignedIn))
+        return _to_sign_in(pages, request, is_ended=not isinstance(error, NotSignedIn))
+    if isinstance(error, NoSuchMethod) and request.method in _READING:
+        # A form that was refused is shown at its own address, which somebody loads anew.
+        return pages.leading_to(request.path.rpartition("/")[0] or HOME)
     if isinstance(error, NotAuthorized):
         refusal = Refusal(refusal.status, refusal.text)  # no challenge: browsers would ask for it
     return pages.refusal(refusal, request)
 
 
-def _to_sign_in(request: Request, *, is_ended: bool) -> Response:
+def _to_sign_in(pages: Pages, request: Request, *, is_ended: bool) -> Response:
     """Lead to the form and from there back; whose session has ended is told so."""
     query = request.http.url.query
     wanted = f"{request.path}?{query}" if query else request.path
-    back = f"?next={quote(wanted)}" if wanted != "/" else ""
-    response = RedirectResponse(SIGN_IN + back, SEE_OTHER)
+    back = f"?next={quote(wanted)}" if wanted != HOME else ""
+    response = pages.leading_to(SIGN_IN + back)
     if is_ended:
         response.headers.append("set-cookie", write_note(request, Note("signed-out")))
         response.headers.append("set-cookie", no_session_cookie(request))

@@ -19,10 +19,10 @@ from feedkeep.model import Stamp
 from feedkeep.rules import many
 from feedkeep.rules.subscriptions import Refused, want
 from feedkeep.turns import LONG_LIST, beside
+from feedkeep.web.door import HOME
 from feedkeep.web.resource import Page, stamps_text, status_of
 from feedkeep.web.rows import Order, Show, listing, live
 
-HOME = "/"
 MAX_LINES = 500
 """How many feeds may be typed into the form; a longer list is imported."""
 
@@ -33,6 +33,10 @@ class FeedsPage(Page):
     async def get(self, request: AdmittedRequest) -> Response:
         """Show the list of feeds."""
         return await self._list(request)
+
+    async def above_forms(self, request: AdmittedRequest) -> Response:
+        """Lead from what the addresses of the forms begin with to the list."""
+        return self.leading_to(request, HOME)
 
     async def changed(self, request: AdmittedRequest) -> Response:
         """Say whether the list has changed since the page that asks was made."""

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
-from feedkeep.http.pages.rendering import HEADERS
+from feedkeep.http.pages.rendering import Pages
 from feedkeep.http.pages.shown_once import cookie, cookie_name
-from feedkeep.http.problems import SEE_OTHER
 from feedkeep.http.requests import Request
 
 _SECONDS = 3_600
@@ -30,10 +29,10 @@ class Link:
     cookie: str
     place: str
 
-    def open(self, request: Request) -> Response:
+    def open(self, pages: Pages, request: Request) -> Response:
         """Answer to the link itself."""
         text = request.parameters["link"][:_MAX_CHARACTERS]
-        response = RedirectResponse(self.place, SEE_OTHER, HEADERS)
+        response = pages.leading_to(self.place)
         # The quoted text cannot break out of the header: it is one segment of a path.
         safe = "".join(
             letter for letter in text if letter.isascii() and (letter.isalnum() or letter in "_-")

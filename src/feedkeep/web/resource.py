@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from feedkeep.errors import AccountError, NotAuthorized, Sentence, TooManyAttempts
 from feedkeep.http.doors import log_refusal
 from feedkeep.http.pages.forms import Form
 from feedkeep.http.pages.languages import Words
-from feedkeep.http.pages.rendering import HEADERS, Pages, words_for
+from feedkeep.http.pages.rendering import Pages, words_for
 from feedkeep.http.pages.shown_once import Note, forget_note, read_note, write_note
-from feedkeep.http.problems import BAD_REQUEST, FORBIDDEN, OK, SEE_OTHER, refusal_of
+from feedkeep.http.problems import BAD_REQUEST, FORBIDDEN, OK, refusal_of
 from feedkeep.http.requests import AdmittedRequest, Request
 from feedkeep.model import (
     AccountId,
@@ -83,7 +83,7 @@ class Page:
         session: NewToken | None = None,
     ) -> Response:
         """Lead on to a page after a form was carried out, so that to reload it repeats nothing."""
-        response = RedirectResponse(place, SEE_OTHER, HEADERS)
+        response = self.pages.leading_to(place)
         if note:
             response.headers.append("set-cookie", write_note(request, note))
         return self.signed_in(request, response, session)

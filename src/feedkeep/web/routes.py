@@ -55,6 +55,7 @@ def _routes(
         PublicRoute("/reset", get=reset.get, post=reset.post),
         PublicRoute("/reset/{link}", get=reset.open),
         Route("/", get=feeds.get),
+        Route("/feeds", get=feeds.above_forms),
         Route("/feeds/changed", get=feeds.changed),
         Route("/feeds/add", post=feeds.add),
         Route("/feeds/unsubscribe", post=feeds.unsubscribe),

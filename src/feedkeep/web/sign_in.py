@@ -13,11 +13,9 @@ from feedkeep.http.pages.shown_once import Note
 from feedkeep.http.problems import FORBIDDEN, OK
 from feedkeep.http.requests import AdmittedRequest, Request
 from feedkeep.model import CredentialKind
-from feedkeep.web.door import SIGN_IN, no_session_cookie
+from feedkeep.web.door import HOME, SIGN_IN, no_session_cookie
 from feedkeep.web.links import Link
 from feedkeep.web.resource import Page, headers_of, label_of, status_of
-
-HOME = "/"
 
 
 class SignInPage(Page):
@@ -102,7 +100,7 @@ class ResetPage(Page):
 
     async def open(self, request: Request) -> Response:
         """Take the link out of the address, so that it ends in no log and no history."""
-        return self.link.open(request)
+        return self.link.open(self.pages, request)
 
     async def get(self, request: Request) -> Response:
         """Show the form for a new password, unless the link is used or too old."""

@@ -42,7 +42,7 @@ class SignUpPage(Page):
 
     async def open(self, request: Request) -> Response:
         """Take the link out of the address, so that it ends in no log and no history."""
-        return self.link.open(request)
+        return self.link.open(self.pages, request)
 
     async def get(self, request: Request) -> Response:
         """Show the form for a new account to who may sign up."""

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, PrefixLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from feedkeep.errors import Sentence
 from feedkeep.http.pages.languages import UTC_NAME, Words, chosen_language, read_all
 from feedkeep.http.pages.static import StaticFiles
-from feedkeep.http.problems import OK
+from feedkeep.http.problems import OK, SEE_OTHER
 from feedkeep.http.refusal import Refusal
 from feedkeep.http.requests import Request
 
@@ -28,15 +29,21 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
 }
 
+# A place on this service, as templates have it. What people typed has no such quotes: they are
+# escaped.
+_PLACE = re.compile(r'( (?:href|src|action|formaction)=")/(?!/)')
+
 
 class Pages:
-    """Makes pages.
+    """Makes pages, whose templates have all places on this service from its root.
 
     Attributes:
         static: The files that all pages use.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, base_path: str = "") -> None:
+        """Take the path under which browsers reach this service: "", or such as "/feedkeep"."""
+        self._base_path = base_path
         read_all()
         self.static = StaticFiles()
         self._environment = Environment(
@@ -66,11 +73,16 @@ class Pages:
     def render(self, template: str, words: Words, **values: Any) -> str:
         """Return a page as text; `template` is the name of its room and of its file."""
         defaults = {"words": words, "account": None, "theme": "", "note": None, "place": ""}
-        return self._environment.get_template(template).render(defaults | values)
+        page = self._environment.get_template(template).render(defaults | values)
+        return _PLACE.sub(rf"\1{self._base_path}/", page) if self._base_path else page
 
     def response(self, template: str, words: Words, status: int = OK, **values: Any) -> Response:
         """Return a page as a response."""
         return HTMLResponse(self.render(template, words, **values), status, HEADERS)
+
+    def leading_to(self, place: str) -> Response:
+        """Return a response that leads a browser to another page of this service."""
+        return RedirectResponse(self._base_path + place, SEE_OTHER, HEADERS)
 
     def refusal(self, refusal: Refusal, request: Request) -> Response:
         """Return the page for an error; it leads on."""

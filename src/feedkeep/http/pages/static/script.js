@@ -106,10 +106,11 @@ const EVERY_MS = 5000;
 async function follow() {
   const list = one("[data-stamp]");
   if (!list || document.hidden || all("#feeds input:checked").length) return;
-  const reply = await fetch(`/feeds/changed?since=${list.dataset.stamp}`);
+  const home = one(".brand").pathname;  // with the path under which this service is reached
+  const reply = await fetch(`${home}feeds/changed?since=${list.dataset.stamp}`);
   if (reply.status !== 200 || !(await reply.json()).changed) return;
   // The answer to a form has an address that cannot be read.
-  const page = await fetch(location.pathname === "/" ? location.href : "/");
+  const page = await fetch(location.pathname === home ? location.href : home);
   if (!page.ok || page.redirected) return;
   const parsed = new DOMParser().parseFromString(await page.text(), "text/html");
   const fresh = one("[data-stamp]", parsed);

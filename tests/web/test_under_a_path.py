@@ -1,0 +1,170 @@
+"""The pages where clients reach the service under a path of another site."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html import unescape
+from pathlib import Path
+
+import httpx
+import pytest
+from feedkeep_process import FeedkeepProcess
+from forms import IS_LONG
+from known_feeds import know, picture, png
+from page_client import PASSWORD, PageClient, Shown, administrator
+from playwright.sync_api import expect
+from visitor import Visit
+
+FEED = "https://of-a-path.example/feed"
+PATH = "/home/feedkeep"
+_PLACES = re.compile(r'(?:href|src|action|formaction)="([^"]*)"')
+_WITHOUT_QUOTES = re.compile(r"=/\w")
+
+
+@pytest.fixture(scope="module")
+def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FeedkeepProcess]:
+    folder = tmp_path_factory.mktemp("path")
+    process = FeedkeepProcess(
+        folder,
+        public_url=f"https://site.example{PATH}/",
+        trusted_proxies="127.0.0.1",
+        registration="invited",
+    )
+    with process, process.used_often():
+        yield process
+
+
+class Proxy(httpx.BaseTransport):
+    """Hands on what is under the path, and nothing else; it takes the path off, or leaves it."""
+
+    def __init__(self, address: str, *, takes_path_off: bool) -> None:
+        self._transport = httpx.HTTPTransport()
+        self._address = httpx.URL(address)
+        self._takes_path_off = takes_path_off
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        path = request.url.raw_path.decode()
+        if not path.startswith(f"{PATH}/"):
+            return httpx.Response(410, text=f"This is not feedkeep's: {path}")
+        if self._takes_path_off:
+            path = path.removeprefix(PATH)
+        url = self._address.copy_with(raw_path=path.encode())
+        handed_on = httpx.Request(
+            request.method, url, headers=request.headers, stream=request.stream
+        )
+        return self._transport.handle_request(handed_on)
+
+    def close(self) -> None:
+        self._transport.close()
+
+
+@pytest.fixture(params=[True, False], ids=["taken off", "left there"])
+def chief(request: pytest.FixtureRequest, process: FeedkeepProcess) -> PageClient:
+    """The browser of an administrator, behind a proxy that is reached by HTTPS."""
+    name = process.new_account(PASSWORD)
+    process.use(lambda service: service.accounts.set_admin(name, True))
+    proxy = Proxy(process.base_url, takes_path_off=request.param)
+    secure = {"X-Forwarded-Proto": "https"}
+    client = PageClient(process, f"https://site.example{PATH}", proxy, **secure)
+    assert client.sign_in(name).path == f"{PATH}/"
+    return client
+
+
+def places(page: Shown) -> set[str]:
+    """Return all places that a page names, as it is or for a form."""
+    return {unescape(place).partition("#")[0] for place in _PLACES.findall(page.reply.text)}
+
+
+def test_every_place_on_every_page_is_under_the_path(chief: PageClient) -> None:
+    shown = "https://of-a-path.example/shown"
+    know(chief.process, shown, "A show", shown=picture(png(180, 60, 40)))
+    urls = f"{FEED}\n{shown}"
+    assert chief.post("/feeds/add", {"urls": urls}).status == 200
+    assert chief.post("/feeds/unsubscribe", {"url": FEED}).status == 200
+    seen: set[str] = set()
+    todo = {f"{PATH}/"}
+    while todo:
+        place = todo.pop()
+        seen.add(place.partition("?")[0])
+        shown = chief.get(f"https://site.example{place}")
+        assert shown.status == 200, f"{place}: {shown.reply.text}"
+        if "html" not in shown.reply.headers["content-type"] or place.endswith("/docs"):
+            continue
+        assert not _WITHOUT_QUOTES.search(shown.reply.text), place
+        found = {name for name in places(shown) if name.startswith("/")}
+        assert all(name.startswith(f"{PATH}/") for name in found), (place, found)
+        todo |= {name for name in found if name.partition("?")[0] not in seen}
+    for place in ("/static/", "/feeds/", "/pictures/", "/apps/connect/kasts", "/people/of/"):
+        assert any(name.startswith(PATH + place) for name in seen), place
+    assert chief.get("/docs/swagger-ui.css").status == 200
+    servers = chief.get("/openapi.json").reply.json()["servers"]
+    assert [server["url"] for server in servers] == [f"{PATH}/", f"{PATH}/v1"]
+
+
+def test_cookies_are_for_the_path_and_nothing_else(chief: PageClient) -> None:
+    assert {cookie.path for cookie in chief.http.cookies.jar} == {PATH}
+    assert all(cookie.name.startswith("__Secure-") for cookie in chief.http.cookies.jar)
+    ended = chief.bare_post("/sign-out")
+    assert ended.headers["location"] == f"{PATH}/sign-in"
+    assert "Max-Age=0" in ended.headers["set-cookie"]
+    assert [cookie.name for cookie in chief.http.cookies.jar] == ["__Secure-feedkeep_note"]
+
+
+def test_whoever_has_to_sign_in_is_led_back_to_the_page(chief: PageClient) -> None:
+    name = chief.process.new_account(PASSWORD)
+    chief.http.cookies.clear()
+    page = chief.get("/apps/connect/kasts?x=1")
+    assert (page.path, page.values("next")) == (f"{PATH}/sign-in", ["/apps/connect/kasts?x=1"])
+    typed = {"name": name, "password": PASSWORD, "next": page.values("next")[0]}
+    assert chief.post("/sign-in", typed).path == f"{PATH}/apps/connect/kasts"
+
+
+def test_links_and_apps_have_the_path(chief: PageClient) -> None:
+    [link] = chief.post("/people/invite", {"password": PASSWORD}).secrets
+    assert link.startswith(f"https://site.example{PATH}/sign-up/")
+    assert chief.get(link).path == f"{PATH}/sign-up"
+    page = chief.get("/apps/connect/antennapod")
+    assert f"https://site.example{PATH}" in page.secrets
+    assert f"leave out the path {PATH} here" in page.text
+    name = chief.process.new_account(PASSWORD)
+    login = f"/api/2/auth/{name}/login.json"
+    assert chief.bare_post(login, auth=(name, PASSWORD)).status_code == 200
+    begun = chief.bare_post("/index.php/login/v2").json()
+    assert begun["login"].startswith(f"https://site.example{PATH}/index.php/login/v2/")
+    assert chief.get(begun["login"]).status == 200
+
+
+def test_without_a_path_antennapod_needs_no_advice_about_one(tmp_path: Path) -> None:
+    with FeedkeepProcess(tmp_path, public_url="https://site.example") as process:
+        client, _ = administrator(process)
+        page = client.get("/apps/connect/antennapod")
+        assert "https://site.example" in page.secrets
+        assert "leave out the path" not in page.text
+
+
+@pytest.mark.parametrize("has_script", [True, False] if IS_LONG else [True])
+def test_a_person_uses_the_list_under_a_path(
+    process: FeedkeepProcess, visit: Visit, has_script: bool
+) -> None:
+    name = process.new_account(PASSWORD)
+    laptop, phone = visit(process, has_script=has_script), visit(process)
+    for visitor in (laptop, phone):
+        if visitor.has_script:
+            visitor.holds_the_clock()
+        visitor.open(f"{PATH}/")
+        visitor.fill_in({"Name": name, "Password": PASSWORD})
+        visitor.press("Sign in")
+    laptop.add("https://a.example/feed", "https://b.example/feed")
+    laptop.has_feeds(["a.example/feed", "b.example/feed"])
+    phone.page.clock.run_for(6_000)  # the script asks what is new
+    phone.has_feeds(["a.example/feed", "b.example/feed"])
+    laptop.choose("a.example/feed")
+    laptop.press("Unsubscribe from the chosen ones")
+    laptop.press("Undo")
+    laptop.has_feeds(["a.example/feed", "b.example/feed"])
+    laptop.follow("Account")
+    laptop.page.get_by_label(laptop.say("Language")).select_option("de")
+    laptop.press("Save")
+    expect(laptop.page.locator("html")).to_have_attribute("lang", "de")
+    assert laptop.page.url == f"{process.base_url}{PATH}/account"
