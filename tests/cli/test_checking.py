@@ -6,6 +6,7 @@ import asyncio
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -106,6 +107,12 @@ def _its_processes_end_and_no_others() -> Iterator[None]:
     assert set(left) <= set(others)
 
 
+@pytest.fixture(autouse=True)
+def _called(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The program is called by a path that no shell looks at, which is told from then on."""
+    monkeypatch.setattr(sys, "argv", ["/srv/feedkeep"])
+
+
 @pytest.mark.usefixtures("_by_page", "_its_processes_end_and_no_others")
 @pytest.mark.parametrize("url", ["sqlite"], indirect=True)
 def test_a_check_of_which_a_process_is_killed_says_how_to_go_on(
@@ -114,7 +121,7 @@ def test_a_check_of_which_a_process_is_killed_says_how_to_go_on(
     monkeypatch.setattr(checking, "check_part", killed)
     with pytest.raises(StoreUnavailable, match="was killed"):
         checked(url, processes=2)
-    assert "`feedkeep check --after" in capsys.readouterr().err
+    assert "`/srv/feedkeep check --after" in capsys.readouterr().err
 
 
 def stuck(chosen: Settings, after: AccountId, until: AccountId) -> Checked:
@@ -144,7 +151,7 @@ def test_ctrl_c_ends_all_processes_of_a_check(
     finally:
         signal.signal(signal.SIGINT, before)
     assert capsys.readouterr().err.splitlines() == [
-        "feedkeep: The check is not complete: `feedkeep check --after 0` goes on."
+        "feedkeep: The check is not complete: `/srv/feedkeep check --after 0` goes on."
     ]
 
 
@@ -169,7 +176,7 @@ def test_a_check_that_does_not_end_says_how_to_go_on(
             checked(url, processes=2, after=2)
     assert capsys.readouterr().err.splitlines() == [
         "feedkeep: account anna: is broken",
-        "feedkeep: The check is not complete: `feedkeep check --after 7` goes on.",
+        "feedkeep: The check is not complete: `/srv/feedkeep check --after 7` goes on.",
     ]
     checked(url, processes=2, after=7)
     assert capsys.readouterr() == (f"{url} is whole after account 7.\n", "")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from feedkeep_process import FeedkeepProcess
+from feedkeep_process import FEEDKEEP, FeedkeepProcess
 from test_cli import failure, talk
 
 from feedkeep.service import Service
@@ -32,6 +32,11 @@ def with_feeds(process: FeedkeepProcess) -> str:
     name = process.new_account()
     process.must("import", name, "-", stdin=FEEDS)
     return name
+
+
+def as_on_the_path(told: str) -> str:
+    """Return what a command told as if the shell had found it by its name alone."""
+    return told.replace(f"`{FEEDKEEP} ", "`feedkeep ")
 
 
 def wipe(process: FeedkeepProcess, name: str) -> None:
@@ -70,11 +75,25 @@ def test_the_history_is_a_table_in_words(feedkeep: FeedkeepProcess, name: str) -
     assert end.startswith("The list is known from ")
 
 
+def test_the_feeds_of_a_change_are_named_where_that_is_asked_for(
+    feedkeep: FeedkeepProcess, name: str
+) -> None:
+    wipe(feedkeep, name)
+    feedkeep.must("move", name, "https://a.example/feed", "https://d.example/feed")
+    shown = feedkeep.must("history", name, "--feeds")
+    told = [line[line.index("- ") :] for line in shown.splitlines() if line.startswith(" ")]
+    assert [line.rstrip() for line in told] == [
+        *(f"- unsubscribed {url}" for url in FEEDS.split()),
+        *(f"- added {url}" for url in FEEDS.split()),
+    ]
+    assert "moved https://a.example/feed" in shown
+
+
 def test_the_history_is_shown_page_by_page(feedkeep: FeedkeepProcess, name: str) -> None:
     wipe(feedkeep, name)
     last, first = stamps(feedkeep, name)
-    shown = feedkeep.must("history", name, "--limit", "1")
-    assert f"There is more: feedkeep history {name} --before {last}\n" in shown
+    shown = as_on_the_path(feedkeep.must("history", name, "--limit", "1"))
+    assert f"There is more: `feedkeep history {name} --before {last}`\n" in shown
     assert first not in shown
     older = feedkeep.must("history", name, "--before", last)
     assert (first in older, last in older) == (True, False)
@@ -85,10 +104,10 @@ def test_a_wiped_list_is_back_after_one_command_and_that_can_be_taken_back(
 ) -> None:
     wipe(feedkeep, name)
     assert urls(feedkeep, name) == []
-    told = feedkeep.must("undo", name, stamps(feedkeep, name)[0])
+    told = as_on_the_path(feedkeep.must("undo", name, stamps(feedkeep, name)[0]))
     newest = stamps(feedkeep, name)[0]
     assert told == (
-        f"Done: subscribed to 3 feeds again.\nTo take this back: feedkeep undo {name} {newest}\n"
+        f"Done: subscribed to 3 feeds again.\nTo take this back: `feedkeep undo {name} {newest}`\n"
     )
     assert urls(feedkeep, name) == FEEDS.split()
     assert "Done: unsubscribed 3 feeds." in feedkeep.must("undo", name, newest)
@@ -119,7 +138,7 @@ def test_feeds_that_were_changed_again_are_asked_about(
 def test_a_change_that_there_is_not_is_told_in_one_sentence(
     feedkeep: FeedkeepProcess, name: str
 ) -> None:
-    told = failure(feedkeep.run("undo", name, "1"))
+    told = as_on_the_path(failure(feedkeep.run("undo", name, "1")))
     assert told == (
         f"The history of {name} has no change 1; `feedkeep history {name}` shows those that it has."
     )

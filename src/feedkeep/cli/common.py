@@ -118,7 +118,7 @@ def command_author(name: str) -> Author:
     return Author(CredentialKind.COMMAND, name=name, request=secrets.token_hex(8))
 
 
-def program() -> str:
+def _program() -> str:
     """Return how the program is called again: by its path, unless the shell finds it."""
     found = shutil.which("feedkeep")
     with suppress(OSError):
@@ -128,13 +128,17 @@ def program() -> str:
 
 
 def say(text: str) -> None:
-    """Print a line on standard output."""
-    typer.echo(printable(text))
+    """Print a line on standard output; commands in it are told as they can be called."""
+    typer.echo(printable(_as_called(text)))
 
 
 def warn(text: str) -> None:
-    """Print a message on standard error."""
-    typer.echo(f"feedkeep: {printable(text)}", err=True)
+    """Print a message on standard error; commands in it are told as they can be called."""
+    typer.echo(f"feedkeep: {printable(_as_called(text))}", err=True)
+
+
+def _as_called(text: str) -> str:
+    return text.replace("`feedkeep ", f"`{_program()} ") if "`feedkeep " in text else text
 
 
 def printable(text: str) -> str:

@@ -90,6 +90,9 @@ def show_history(
             show_default=False,
         ),
     ] = None,
+    feeds: Annotated[
+        bool, typer.Option("--feeds", help="Name each feed, where a change has several.")
+    ] = False,
     database: DatabaseOption = None,
     config: ConfigOption = None,
 ) -> None:
@@ -107,19 +110,17 @@ def show_history(
     if not days:
         say("No history is kept here, since history_days is 0.")
         return
-    rows = [
-        [
-            str(change.stamp),
-            moment(change.stamp),
-            _who(listed.author_of(change)),
-            _what(change.feeds),
-        ]
-        for change in listed.changes
-    ]
+    rows = []
+    for change in listed.changes:
+        who = _who(listed.author_of(change))
+        rows.append([str(change.stamp), moment(change.stamp), who, _what(change.feeds)])
+        if feeds and len(change.feeds) > 1:
+            rows += [["", "", "", f"- {_one_change(feed)}"] for feed in change.feeds]
     if rows:
         show_table(["stamp", "when", "who", "what"], rows)
     if listed.has_more:
-        say(f"There is more: feedkeep history {name} --before {listed.changes[-1].stamp}")
+        before = listed.changes[-1].stamp
+        say(f"There is more: `feedkeep history {name} --before {before}`")
     else:
         since = moment(listed.known_from)
         say(f"The list is known from {since} on; nothing before that can be brought back.")
@@ -246,7 +247,7 @@ def _tell(name: str, done: BroughtBack, what: str) -> None:
     if done.left:
         say(f"{_feeds(done.left)} changed again since then; that is left alone.")
     if done.stamp:
-        say(f"To take this back: feedkeep undo {name} {done.stamp}")
+        say(f"To take this back: `feedkeep undo {name} {done.stamp}`")
 
 
 def _feeds(count: int) -> str:

@@ -19,7 +19,6 @@ from feedkeep.cli.common import (
     DatabaseOption,
     end_at_a_signal,
     metrics_url,
-    program,
     say,
     settings,
     warn,
@@ -237,7 +236,7 @@ async def _introduce(
         elif has_accounts:
             say(f"Your feeds: {addresses.base}")
             if not await service.accounts.administrators():
-                say(f"No account is an administrator: `{program()} account admin NAME` makes one.")
+                say("No account is an administrator: `feedkeep account admin NAME` makes one.")
         say(f"Database:  {shown(chosen.database)}")
         if addresses.metrics:
             say(f"Metrics:   {', '.join(addresses.metrics)}")
@@ -251,7 +250,7 @@ async def _introduce(
             say("Try it, in another terminal:")
         else:
             say(f"For an app of your own, make a token at {addresses.base}/apps or with")
-            say(f"`{program()} token create NAME`, and put it into this line:")
+            say("`feedkeep token create NAME`, and put it into this line:")
         body = json.dumps({"subscriptions": [{"feed_url": EXAMPLE_FEED}]})
         say(f"curl -H 'Authorization: Bearer {token}' -d '{body}' {addresses.base}/subscriptions")
 
