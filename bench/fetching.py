@@ -22,8 +22,7 @@ from bench.wrk import Run, load
 from feedkeep import wall_clock
 from feedkeep.assembly import open_store
 from feedkeep.model import FeedContent, replace
-from feedkeep.rules.clock import later
-from feedkeep.rules.credentials import DAY_US
+from feedkeep.rules.clock import DAY_US, later
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.settings import Settings
 

@@ -16,8 +16,7 @@ from feedkeep.edges import edges
 from feedkeep.http.application import Application
 from feedkeep.http.problems import OK
 from feedkeep.model import Author, CredentialKind, FeedContent, replace
-from feedkeep.rules.clock import later
-from feedkeep.rules.credentials import DAY_US
+from feedkeep.rules.clock import DAY_US, later
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.subscriptions import want
 from feedkeep.settings import Settings

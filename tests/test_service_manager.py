@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import socket
@@ -18,6 +19,9 @@ import trustme
 from feedkeep_process import FEEDKEEP, DidNotStart, FeedkeepProcess
 from forms import in_the_long_form
 from postgres_server import PostgresServer
+
+from feedkeep.errors import StoreUnavailable
+from feedkeep.notify import ALIVE, READY, Signs
 
 INTERVAL_SECONDS = 0.25
 WATCHDOG_USEC = str(int(2 * INTERVAL_SECONDS * 1_000_000))
@@ -65,6 +69,23 @@ class Manager:
         finally:
             self.socket.settimeout(30)
         return False
+
+
+def test_an_unexpected_error_of_one_look_does_not_end_the_signs_of_a_service_that_is_well() -> None:
+    async def work() -> None:
+        heard: asyncio.Queue[str] = asyncio.Queue()
+        errors: list[Exception] = [RuntimeError("unexpected"), StoreUnavailable("It is locked.")]
+
+        async def assert_ready() -> None:
+            if errors:
+                raise errors.pop()
+
+        signs = Signs(heard.put_nowait, 0.001, assert_ready)
+        signs.begin()
+        assert [await heard.get(), await heard.get()] == [READY, ALIVE]
+        signs.end()
+
+    asyncio.run(work())
 
 
 @pytest.fixture

@@ -6,6 +6,21 @@ square of the length.
 
 from __future__ import annotations
 
+import codecs
+
+SHOWN_BY_BEGINNING = {
+    # The longer marks first: UTF-32's begins with UTF-16's.
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+    # Without a mark, the first "<" shows it.
+    b"<\0": "utf-16-le",
+    b"\0<": "utf-16-be",
+}
+"""The codecs that the first bytes of a document show, whatever it declares; the first counts."""
+
 _LABELS = {
     "utf-8": "utf-8 utf8 unicode-1-1-utf-8 unicode11utf8 unicode20utf8 x-unicode20utf8",
     # A declaration that can be read as single bytes is not in one of these, whatever it says: .NET

@@ -19,6 +19,7 @@ FeedkeepError
 │   └── StoreMisconfigured  it is there, and lets nobody in as it is set up
 ├── StoreUnusable           the store cannot be used as it is, and waiting does not help
 └── AccountError            an account or token command that cannot be carried out
+    └── NameTaken           there is an account with that name
 """
 
 from __future__ import annotations

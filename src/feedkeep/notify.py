@@ -10,8 +10,6 @@ from collections.abc import Awaitable, Callable
 
 import structlog
 
-from feedkeep.errors import FeedkeepError
-
 READY = "READY=1"
 ALIVE = "WATCHDOG=1"
 STOPPING = "STOPPING=1"
@@ -88,8 +86,8 @@ class Signs:
             try:
                 async with asyncio.timeout(seconds / 2):  # so that a late answer is still in time
                     await self._assert_ready()
-            except (FeedkeepError, TimeoutError) as error:
-                reason = str(error) or "it takes too long"
+            except Exception as error:  # noqa: BLE001 - whatever it is, the next one may pass
+                reason = "it takes too long" if isinstance(error, TimeoutError) else repr(error)
                 _log.error("the watchdog is not told that the service is alive", reason=reason)
             else:
                 self._tell(ALIVE)

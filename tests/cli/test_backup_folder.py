@@ -13,7 +13,7 @@ from feedkeep.assembly import back_up_into
 from feedkeep.backups import backup_name, backups_in
 from feedkeep.errors import StoreUnusable
 from feedkeep.model import Stamp
-from feedkeep.rules.credentials import DAY_US
+from feedkeep.rules.clock import DAY_US
 from feedkeep.settings import Settings
 
 OTHERS = (

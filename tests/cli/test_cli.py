@@ -184,7 +184,7 @@ def test_a_label_cannot_command_the_terminal(offline: FeedkeepProcess) -> None:
     offline.must("account", "create", "me")
     offline.must("token", "create", "me", "--label", "Zoë's\u3000\x1b]0;pwn\x07\n\u202ephone")
     listed = offline.must("token", "list", "me")
-    assert "Zoë's \ufffd]0;pwn\ufffd \ufffdphone" in listed
+    assert "Zoë's]0;pwnphone" in listed
     assert all(line.isprintable() for line in listed.splitlines())
 
 

@@ -51,6 +51,26 @@ def test_what_the_resolver_says_is_told(monkeypatch: pytest.MonkeyPatch) -> None
     assert raised.value.errno == socket.EAI_AGAIN
 
 
+def test_where_the_system_has_no_thread_to_give_a_name_is_looked_up_later(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(names, "_AT_ONCE", 1)
+
+    def no_thread(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    async def ask() -> None:
+        system = SystemNames()
+        with monkeypatch.context() as patch:
+            patch.setattr(threading.Thread, "start", no_thread)
+            with pytest.raises(socket.gaierror) as raised:
+                await system.look_up("localhost")
+        assert raised.value.errno == socket.EAI_AGAIN
+        assert "127.0.0.1" in await system.look_up("localhost")
+
+    asyncio.run(ask())
+
+
 def test_a_door_looks_up_names_as_the_machine_does() -> None:
     async def ask() -> None:
         async with Door(DoorPolicy()) as door:

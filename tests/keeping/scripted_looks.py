@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from feedkeep.model import Feed, FeedContent, Looked, Stamp
-from feedkeep.rules.credentials import DAY_US
+from feedkeep.rules.clock import DAY_US
 
 
 class Clock:

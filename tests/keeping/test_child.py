@@ -6,7 +6,7 @@ import asyncio
 import os
 import resource
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 
 import msgspec
@@ -15,7 +15,7 @@ from web_of_hosts import Host, Request, WebOfHosts, reply
 
 from feedkeep.feeds.child import MAX_MEMORY_BYTES
 from feedkeep.feeds.frames import Errand, Report, read_frame, write_frame
-from feedkeep.model import Feed, Stamp
+from feedkeep.model import Failure, Feed, Stamp
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.settings import Settings
 
@@ -35,14 +35,31 @@ def errand(number: int, host: Host, path: str) -> bytes:
     return write_frame(Errand(number, Feed(parse_feed_url(url).guid, url, NOW, NOW), NOW))
 
 
+_AS_LOOKER_STARTS_IT = ("-m", "feedkeep.feeds.child")
+_WITH_A_FAULT = """
+from feedkeep.feeds import child, looking
+
+look = looking.Looking.look
+
+async def look_or_fail(self, feed, now):
+    if feed.url.endswith("/fault"):
+        raise LookupError("a fault that nobody knows of")
+    return await look(self, feed, now)
+
+looking.Looking.look = look_or_fail
+child.main()
+"""
+
+
 @asynccontextmanager
-async def started(host: Host) -> AsyncIterator[asyncio.subprocess.Process]:
+async def started(
+    host: Host, program: Sequence[str] = _AS_LOOKER_STARTS_IT
+) -> AsyncIterator[asyncio.subprocess.Process]:
     """Start it as `Looker` does, but with all of this environment; its end is waited for."""
     chosen = Settings(fetch_allowed=("127.0.0.0/8",), fetch_ports=(host.port,))
     process = await asyncio.create_subprocess_exec(
         sys.executable,
-        "-m",
-        "feedkeep.feeds.child",
+        *program,
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         env={**os.environ, "FEEDKEEP_LOOKS_WITH": msgspec.json.encode(chosen).decode()},
@@ -82,6 +99,25 @@ def test_each_errand_is_reported_by_its_number_in_bounded_memory(web: WebOfHosts
             bounds = resource.prlimit(process.pid, resource.RLIMIT_AS)
             assert bounds == (MAX_MEMORY_BYTES, MAX_MEMORY_BYTES)
             assert os.getpriority(os.PRIO_PROCESS, process.pid) >= 10
+
+    asyncio.run(go())
+
+
+def test_a_look_that_fails_in_a_way_that_nobody_knows_of_is_reported_and_the_others_go_on(
+    web: WebOfHosts,
+) -> None:
+    host = web.host("show.example")
+    host.answers["/"] = reply(FEED)
+
+    async def go() -> None:
+        async with started(host, ("-c", _WITH_A_FAULT)) as process:
+            assert process.stdin is not None
+            process.stdin.write(errand(1, host, "/fault"))
+            looked = (await reported(process)).looked
+            assert (looked.failure, looked.content) == (Failure.CRASHED, None)
+            assert "nobody knows of" in looked.reason
+            process.stdin.write(errand(2, host, "/"))
+            assert (await reported(process)).looked.content is not None
 
     asyncio.run(go())
 

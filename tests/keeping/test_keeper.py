@@ -24,7 +24,7 @@ from feedkeep.model import (
     Stamp,
 )
 from feedkeep.recorder import Recorder
-from feedkeep.rules.credentials import DAY_US
+from feedkeep.rules.clock import DAY_US
 from feedkeep.rules.feed_schedule import MINUTE_US, WEEK_US
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.subscriptions import want

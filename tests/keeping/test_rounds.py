@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import pytest
 from authors import TESTER
 from scripted_looks import Clock
 
+from feedkeep.feeds import rounds
 from feedkeep.feeds.rounds import Rounds
 from feedkeep.model import (
     AccountId,
@@ -24,7 +26,7 @@ from feedkeep.model import (
     Stamp,
     replace,
 )
-from feedkeep.rules.credentials import DAY_US
+from feedkeep.rules.clock import DAY_US
 from feedkeep.rules.episode_actions import SentAction
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.history import Undo
@@ -35,6 +37,33 @@ from feedkeep.store.base import Store
 OLD, NEW, OTHER = (f"https://{name}.example/feed" for name in ("old", "new", "other"))
 GUIDS = {url: parse_feed_url(url).guid for url in (OLD, NEW, OTHER)}
 TOKEN = CredentialKind.TOKEN
+
+
+@pytest.mark.parametrize("first", [1, 2**62, 2**63 - 1])
+def test_a_round_comes_to_each_account_once_wherever_it_begins(
+    open_store: Callable, monkeypatch: pytest.MonkeyPatch, first: int
+) -> None:
+    for name in ("_SECONDS_BETWEEN_STEPS", "_SECONDS_BETWEEN_ROUNDS"):
+        monkeypatch.setattr(rounds, name, 0.0)
+    monkeypatch.setattr(rounds, "_SUBSCRIPTIONS_IN_A_STEP", 1)
+    monkeypatch.setattr(rounds.secrets, "randbits", lambda _: first)
+
+    async def work(world: World) -> None:
+        accounts = [await world.subscribe(OLD, name=f"user{number}") for number in range(5)]
+        feeds, seen = world.store.feeds, []
+        ask = feeds.subscribed
+
+        async def subscribed(after: AccountId, count: int) -> tuple[Any, Any]:
+            last, listed = await ask(after, count)
+            seen.extend(account_id for account_id, _ in listed)
+            return last, listed
+
+        monkeypatch.setattr(feeds, "subscribed", subscribed)
+        await world.rounds.go_round()
+        assert sorted(set(seen)) == sorted(accounts)
+        assert len(seen) <= len(accounts) + 1  # the step that begins before the end goes past it
+
+    run(open_store, work)
 
 
 class World:

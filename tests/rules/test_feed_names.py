@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from feedkeep.model import Failure, Feed, FeedContent, Guid, Sighting, Stamp, Subscription, replace
-from feedkeep.rules.credentials import DAY_US
+from feedkeep.rules.clock import DAY_US
 from feedkeep.rules.feed_names import (
     MAX_COPIES,
     MAX_SHORT_DESCRIPTION,

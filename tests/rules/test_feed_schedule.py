@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from feedkeep.model import Failure, Feed, FeedContent, Looked, Picture, Stamp, replace
-from feedkeep.rules.credentials import DAY_US
+from feedkeep.rules.clock import DAY_US
 from feedkeep.rules.feed_schedule import (
     HOUR_US,
     MONTH_US,
@@ -172,5 +172,7 @@ def test_what_is_put_off_as_unwanted_is_always_asked_again_by_who_wants_it(age_u
 def test_what_was_asked_by_a_clock_that_was_ahead_is_asked_again_once_it_is_right() -> None:
     ahead = Stamp(NOW + 400 * DAY_US)
     feed = after_look(replace(NEW_FEED, wanted=ahead), ANSWER, ahead, 0.5)
-    assert anew(feed, URL) == replace(feed, wanted=NOW, next_look=Stamp(0))
+    asked = anew(feed, URL)
+    assert asked == replace(feed, wanted=NOW, next_look=Stamp(0))
+    assert after_look(asked, ANSWER, NOW, 0.5).next_look == NOW + DAY_US
     assert anew(replace(READ, looked=Stamp(NOW + DAY_US)), URL) is None

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from feedkeep.model import Stamp
-from feedkeep.rules.backups import day_of, superseded, week_of
-from feedkeep.rules.credentials import DAY_US
+from feedkeep.rules.backups import day_number, superseded, week_of
+from feedkeep.rules.clock import DAY_US
 from feedkeep.stamps import read_stamp
 
 HOUR_US = DAY_US // 24
@@ -27,9 +27,9 @@ def kept(made: set[Stamp], keep_daily: int, keep_weekly: int) -> set[Stamp]:
 def test_the_last_of_each_of_the_newest_days_and_weeks_stays_and_nothing_else(
     made: set[Stamp], keep_daily: int, keep_weekly: int
 ) -> None:
-    newest_days = sorted({day_of(stamp) for stamp in made})[-keep_daily:]
+    newest_days = sorted({day_number(stamp) for stamp in made})[-keep_daily:]
     newest_weeks = sorted({week_of(stamp) for stamp in made})[-keep_weekly:] if keep_weekly else []
-    wanted = {max(one for one in made if day_of(one) == day) for day in newest_days}
+    wanted = {max(one for one in made if day_number(one) == day) for day in newest_days}
     wanted |= {max(one for one in made if week_of(one) == week) for week in newest_weeks}
     assert kept(made, keep_daily, keep_weekly) == wanted
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from feedkeep.model import Elsewhere, Failure, Feed, FeedContent, Guid, Looked, Stamp, replace
-from feedkeep.rules.credentials import DAY_US, day_of
+from feedkeep.rules.clock import DAY_US, day_of
 from feedkeep.rules.feed_schedule import HOUR_US, after_look
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.moves import AT_LEAST_US, DAYS, is_dead, is_same_feed, may_move, proved_move

@@ -10,7 +10,8 @@ from running import DAY, HOME, PASSWORD, Clock, run
 from feedkeep.errors import AccountError, InvalidInput, NotAuthorized
 from feedkeep.model import Account, Admitted, CredentialKind, Preferences, Scope, Stamp
 from feedkeep.rules.apps import MAX_ENDED_TOKENS, MAX_TOKENS, AppKind
-from feedkeep.rules.credentials import day_of, read_session, read_token
+from feedkeep.rules.clock import day_of
+from feedkeep.rules.credentials import read_session, read_token
 from feedkeep.rules.login_links import login_of
 from feedkeep.service import Service
 from feedkeep.service.apps import MAX_SHOWN

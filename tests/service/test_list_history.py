@@ -99,8 +99,9 @@ def test_without_a_history_all_of_it_is_forgotten_and_nothing_can_be_brought_bac
     run(open_store, work)
 
 
-def test_forgetting_goes_on_when_the_store_is_there_again(
-    open_store: Callable, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("error", [StoreUnavailable("It is locked."), RuntimeError("unexpected")])
+def test_forgetting_goes_on_after_whatever_happened(
+    open_store: Callable, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     monkeypatch.setattr(forgetting, "_SECONDS_AFTER_A_FAILURE", 0.0)
     monkeypatch.setattr(SteadyClock, "is_believed", lambda _: True)
@@ -111,7 +112,7 @@ def test_forgetting_goes_on_when_the_store_is_there_again(
 
         async def away(*_: object, **__: object) -> NoReturn:
             monkeypatch.setattr(store.history, "forget", here)
-            raise StoreUnavailable("The database is locked.")
+            raise error
 
         async def here(*arguments: Any, **more: Any) -> AccountId | None:
             is_back.set()

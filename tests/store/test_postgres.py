@@ -765,7 +765,8 @@ def test_a_pool_whose_connections_are_all_in_use_is_unavailable(
         async with store._runner.connections.reading():
             with monkeypatch.context() as patched:
                 patched.setattr(connections, "CONNECT_SECONDS", 0.1)
-                assert await answers(store.entries.view(ALICE, GUID)) == [StoreUnavailable]
+                asked = answers(store.entries.view(ALICE, GUID), store.size())
+                assert await asked == [StoreUnavailable] * 2
         assert await store.entries.view(ALICE, GUID) is None
 
     run(database, work, max_connections=1)

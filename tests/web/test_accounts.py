@@ -234,6 +234,14 @@ def test_everything_of_an_account_is_one_file(anna: PageClient) -> None:
     everything = anna.http.get("/account/download").json()
     assert len(everything["episode_actions"]) == 2
     assert everything["devices"][0]["caption"] == "Phone"
+    ended = [state for state in everything["history"] if state["ended"]]
+    assert [state["entry"]["feed_url"] for state in ended] == ["https://a.example/feed"]
+    assert ended[0]["author"]["kind"] == "browser"
+    anna.post("/account/preferences", {"theme": "dark"})
+    with_theme = anna.http.get("/account/download").json()["documents"]
+    assert {one["kind"] for one in with_theme} == {"preferences"}
+    assert with_theme[0]["body"]["theme"] == "dark"
+    assert {one["purpose"] for one in everything["secrets"]} == {"pages", "apps"}
     assert "hash" not in reply.text
 
 

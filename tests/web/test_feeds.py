@@ -86,6 +86,13 @@ def test_five_feeds_are_unsubscribed_at_once_and_taken_back(anna: PageClient) ->
     assert "nothing left to take back" in undo(anna, page).note
 
 
+def test_of_several_feeds_no_wrong_one_is_named(anna: PageClient) -> None:
+    add(anna, 2)
+    anna.post("/feeds/unsubscribe", {"feed": [guid(0)]})
+    page = anna.post("/feeds/unsubscribe", {"feed": [guid(0), guid(1)]})
+    assert "Unsubscribed from 1 feed." in page.note
+
+
 def test_adding_is_taken_back_and_leaves_nothing_among_the_unsubscribed(anna: PageClient) -> None:
     page = anna.post("/feeds/add", {"urls": url(1)})
     assert "Added 1.example/feed." in page.note

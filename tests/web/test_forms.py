@@ -8,6 +8,7 @@ from page_client import PageClient, signed_in
 
 FORM = "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data; boundary=x"
+PART = b'--x\r\nContent-Disposition: form-data; name="urls"\r\n\r\n%b\r\n--x--\r\n'
 
 
 @pytest.fixture
@@ -23,6 +24,9 @@ def anna(feedkeep: FeedkeepProcess) -> PageClient:
         (MULTIPART, b"no part of a form"),
         (MULTIPART, b"--x\r\n\r\n--x--"),
         ("multipart/form-data", b"--x"),
+        (f"{MULTIPART}; charset=unicode_escape", PART % rb"https://a.example/\ud800"),
+        (f"{MULTIPART}; Charset=punycode", PART % b"https://a.example/-a"),
+        (f"{MULTIPART}; charset=undefined", PART % b"https://a.example"),
         (FORM, b"&".join(b"a=1" for _ in range(50))),
     ],
 )
@@ -33,6 +37,13 @@ def test_what_is_no_form_is_refused_and_changes_nothing(
     assert page.status == 400
     assert "That did not work" in page.text
     assert anna.get("/").values("feed") == []
+
+
+def test_a_form_in_parts_is_read_as_utf_8(anna: PageClient) -> None:
+    body = PART % "https://a.example/ü".encode()
+    page = anna.post("/feeds/add", content=body, headers={"Content-Type": MULTIPART})
+    assert page.status == 200
+    assert anna.get("/export/urls").reply.text.strip() == "https://a.example/ü"
 
 
 def test_a_form_without_anything_in_it_is_one_in_which_nothing_was_typed(anna: PageClient) -> None:

@@ -387,6 +387,20 @@ def test_a_wipe_is_shown_on_top_and_brought_back_with_one_click(
     assert "Bring them back" not in done.text
 
 
+def test_what_somebody_does_while_a_list_is_wiped_keeps_no_feed_from_coming_back(
+    anna: PageClient, phone: Phone
+) -> None:
+    add(anna, *URLS)
+    phone.has(*URLS[6:])
+    add(anna, "https://new.example/feed", "https://another.example/feed")
+    phone.has(URLS[0])
+    wiped = anna.get("/")
+    assert wiped.values("stamps")[0].count(",") == 1
+    fields = {name: wiped.values(name)[0] for name in ("stamps", "when", "gone", "back")}
+    assert "feeds are back." in anna.post("/changes/undo", fields).note
+    assert listed(anna) >= set(GUIDS)
+
+
 def test_a_wipe_that_was_meant_is_asked_about_no_more_but_the_next_one_is(
     anna: PageClient, phone: Phone
 ) -> None:

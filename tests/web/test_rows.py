@@ -8,9 +8,10 @@ import pytest
 
 from feedkeep.formats.listed_feed import ListedFeed
 from feedkeep.model import Counts, Failure, Guid, Pointer, Snapshot, Stamp, Subscription
-from feedkeep.rules.credentials import DAY_US
+from feedkeep.rules.clock import DAY_US
 from feedkeep.rules.feed_names import Headline
 from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.rules.subscriptions import add, want
 from feedkeep.web.imports import preview_of
 from feedkeep.web.rows import ROWS_ON_A_PAGE, Listing, Order, Row, Show, listing, row_of
 
@@ -157,7 +158,8 @@ def test_a_preview_tells_new_known_and_refused_apart_and_counts_a_feed_once() ->
         ("https://y.example", "no guid"),
     ]
     feeds = [ListedFeed(n, url, guid) for n, (url, guid) in enumerate(sent)]
-    preview = preview_of(whole, feeds)
+    items = [want(url, guid) for url, guid in sent]
+    preview = preview_of(feeds, add(whole, items).outcome)
     assert [feed.feed_url for feed in preview.new] == [
         "https://gone.example", "https://new.example",
     ]  # fmt: skip

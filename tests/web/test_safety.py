@@ -185,6 +185,16 @@ def test_the_cookie_of_a_session_is_the_service_s_own_and_of_https_only_where_th
     assert secure.headers["Set-Cookie"].endswith("; HttpOnly; SameSite=Lax; Secure")
 
 
+def test_a_session_of_a_browser_that_is_refused_is_logged_as_a_browser_s(
+    process: FeedkeepProcess,
+) -> None:
+    client = PageClient(process)
+    client.http.cookies["feedkeep"] = "fp_unknown"
+    refused = client.http.get("/account")
+    line = process.wait_for_line(refused.headers["x-request-id"])
+    assert (line["event"], line["credential"]) == ("login refused", "browser")
+
+
 def test_a_browser_s_session_opens_nothing_but_pages(anna: PageClient) -> None:
     session = anna.http.cookies["feedkeep"]
     anna.process.tokens.append(session)

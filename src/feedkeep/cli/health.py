@@ -12,7 +12,7 @@ import typer
 
 from feedkeep.cli.common import ConfigOption, say, settings
 from feedkeep.errors import FeedkeepError
-from feedkeep.feeds.addresses import AddressRule, network
+from feedkeep.feeds.addresses import EVERYWHERE, AddressRule
 from feedkeep.feeds.door_policy import DoorPolicy
 from feedkeep.feeds.failures import DoorError
 from feedkeep.settings import InvalidSettings, Settings, local_host, own_url
@@ -21,7 +21,6 @@ WHOLE_SECONDS = 10.0
 """How long the question may take. A service whose database is locked says so in less."""
 
 _MAX_BYTES = 64 * 1024
-_EVERYWHERE = AddressRule((network("0.0.0.0/0"), network("::/0")))
 _READY, _UNAVAILABLE = 200, 503
 
 UrlOption = Annotated[
@@ -46,7 +45,7 @@ def health(url: UrlOption = None, config: ConfigOption = None) -> None:
     ten seconds at most.
     """
     policy = DoorPolicy(
-        addresses=_EVERYWHERE,
+        addresses=AddressRule(EVERYWHERE),
         max_bytes=_MAX_BYTES,
         max_header_bytes=_MAX_BYTES,
         connect_seconds=WHOLE_SECONDS,

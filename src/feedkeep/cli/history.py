@@ -28,7 +28,7 @@ from feedkeep.formats.moments import read_moment
 from feedkeep.model import Account, AccountId, Author, CredentialKind, Stamp
 from feedkeep.rules.clock import later
 from feedkeep.rules.history import BroughtBack, Undo, WhenChangedSince
-from feedkeep.rules.list_changes import FeedChange, What, is_back, is_gone
+from feedkeep.rules.list_changes import FeedChange, What, in_kinds
 from feedkeep.service import Service
 from feedkeep.service.history import NEWEST, ListedChanges, Preview
 
@@ -256,16 +256,16 @@ def _feeds(count: int) -> str:
 
 def _show_preview(account: Account, wanted: Stamp, preview: Preview) -> None:
     say(f"To bring the list of {account.name} back to what it was at {moment(wanted)}:")
-    others = [feed for feed in preview.feeds if not is_back(feed) and not is_gone(feed)]
+    kinds = in_kinds(preview.feeds)
     for title, feeds in (
-        ("Coming back", list(filter(is_back, preview.feeds))),
-        ("Going", list(filter(is_gone, preview.feeds))),
-        ("Changing", others),
+        ("Coming back", kinds.back),
+        ("Going", kinds.gone),
+        ("Changing", kinds.others),
     ):
         if feeds:
             say(f"{title}: {len(feeds):,}")
             for feed in feeds[:_MAX_FEEDS_SHOWN]:
-                say(f"  {_one_change(feed) if feeds is others else shortened(feed.feed_url)}")
+                say(f"  {_one_change(feed) if feeds is kinds.others else shortened(feed.feed_url)}")
             if len(feeds) > _MAX_FEEDS_SHOWN:
                 say(f"  and {len(feeds) - _MAX_FEEDS_SHOWN:,} more")
     if preview.ahead_until is not None:

@@ -50,6 +50,9 @@ GLOBAL_UNICAST = IPv6Network("2000::/3")
 NAT64 = IPv6Network("64:ff9b::/96")
 """How machines without IPv4 reach it: the last 32 bits are the IPv4 address that is asked."""
 
+EVERYWHERE = (IPv4Network("0.0.0.0/0"), IPv6Network("::/0"))
+"""All addresses, for what the owner of this machine has named by themselves."""
+
 _MAPPED = IPv6Network("::ffff:0:0/96")
 _IPV4_BITS = 2**32 - 1
 

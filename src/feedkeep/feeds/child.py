@@ -17,6 +17,7 @@ from feedkeep.feeds.door import Door
 from feedkeep.feeds.door_policy import policy_of
 from feedkeep.feeds.frames import Errand, Report, read_frame, write_frame
 from feedkeep.feeds.looking import Looking
+from feedkeep.model import Failure, Looked
 from feedkeep.settings import Settings
 
 MAX_MEMORY_BYTES = 1024 * 1024 * 1024
@@ -36,7 +37,10 @@ async def run(chosen: Settings) -> None:
         looking = Looking(door)
 
         async def carry_out(errand: Errand) -> None:
-            looked = await looking.look(errand.feed, errand.now)
+            try:
+                looked = await looking.look(errand.feed, errand.now)
+            except Exception as error:  # noqa: BLE001 - or all other looks would be lost with it
+                looked = Looked(failure=Failure.CRASHED, reason=repr(error))
             transport.write(write_frame(Report(errand.number, looked)))
 
         while (frame := await read_frame(reader)) is not None:

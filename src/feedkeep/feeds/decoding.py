@@ -9,7 +9,7 @@ import codecs
 import re
 from collections.abc import Iterator
 
-from feedkeep.encodings import codec_of
+from feedkeep.encodings import SHOWN_BY_BEGINNING, codec_of
 
 _HEAD_BYTES = 1_024
 _PIECE_BYTES = 65_536
@@ -18,17 +18,6 @@ _PIECE_BYTES = 65_536
 _DECLARED = re.compile(rb"""<\?xml[^>]{0,200}?encoding\s{0,9}=\s{0,9}["']([\w.:-]{1,40})["']""")
 _CHARSET = re.compile(r"""charset\s{0,9}=\s{0,9}["']?([\w.:-]{1,40})""", re.IGNORECASE)
 
-# The longer marks first: UTF-32's begins with UTF-16's.
-_SHOWN_BY_BEGINNING = {
-    codecs.BOM_UTF32_LE: "utf-32",
-    codecs.BOM_UTF32_BE: "utf-32",
-    codecs.BOM_UTF8: "utf-8-sig",
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
-    # Without a mark, the first "<" shows it.
-    b"<\0": "utf-16-le",
-    b"\0<": "utf-16-be",
-}
 _SEVEN_BITS = {"iso2022_jp"}
 _AS_BROWSERS_READ_IT = {"latin-1": "cp1252", "utf-8-sig": "utf-8"}
 _CP1252_OF_STRAY_BYTES = {
@@ -44,7 +33,7 @@ def utf8(document: bytes, content_type: str) -> bytes:
     or the header Content-Type, declares and that all of it can be read in. Where UTF-8 is declared
     and has stray bytes, these are Windows-1252, as in feeds that were put together from parts.
     """
-    shown = next((c for mark, c in _SHOWN_BY_BEGINNING.items() if document.startswith(mark)), None)
+    shown = next((c for mark, c in SHOWN_BY_BEGINNING.items() if document.startswith(mark)), None)
     if shown == "utf-8-sig":
         document, shown = document.removeprefix(codecs.BOM_UTF8), None
     if shown is not None:

@@ -46,7 +46,11 @@ class SystemNames:
             with suppress(RuntimeError):  # the loop has ended meanwhile
                 loop.call_soon_threadsafe(self._free.release)
 
-        threading.Thread(target=ask, daemon=True).start()
+        try:
+            threading.Thread(target=ask, daemon=True).start()
+        except RuntimeError as error:  # the system has no thread to give
+            self._free.release()
+            raise socket.gaierror(socket.EAI_AGAIN, str(error)) from error
         return await asyncio.wrap_future(found)
 
 

@@ -13,15 +13,13 @@ from feedkeep.feeds.json_feeds import read_json_feed
 from feedkeep.feeds.plain_text import plain_text
 from feedkeep.feeds.xml_feeds import read_xml_feed
 from feedkeep.model import FeedContent
+from feedkeep.rules.feed_names import MAX_DESCRIPTION, MAX_LANGUAGE, MAX_TITLE
 from feedkeep.rules.feed_urls import MAX_CHARACTERS as MAX_FEED_URL
 from feedkeep.rules.guids import guid_or_none
 
 MAX_BYTES = 8 * 1024 * 1024
-MAX_TITLE = 200
-MAX_DESCRIPTION = 2_000
 MAX_URL = 2_000
-MAX_LANGUAGE = 35
-"""The maximum of each, in characters where it is not said; RFC 5646 has the last one."""
+"""The most characters of an address."""
 
 _NO_WHITE_SPACE_OR_CONTROLS = re.compile(r"[^\s\x00-\x20\x7f-\x9f\ud800-\udfff]+")
 _MARKS = re.compile(r"""["<>\\^`{|}]""")

@@ -67,17 +67,21 @@ class Rounds:
     async def go_round(self) -> None:
         """Go through all lists, in steps beside other work, and then wait for a while."""
         # Several processes that start together begin at different accounts.
-        for start in (secrets.randbits(63), 0):
-            after: AccountId | None = AccountId(start)
-            while after is not None:
-                after = await self.step(after)
-                await asyncio.sleep(_SECONDS_BETWEEN_STEPS)
+        first = AccountId(secrets.randbits(63))
+        await self._go_through(first, AccountId(2**63))
+        await self._go_through(AccountId(0), first)
         before = later(self._now(), -FORGOTTEN_US)
         forgotten = _FORGOTTEN_IN_A_STEP
         while forgotten == _FORGOTTEN_IN_A_STEP:
             forgotten = await self._store.feeds.forget(before, _FORGOTTEN_IN_A_STEP)
             await asyncio.sleep(_SECONDS_BETWEEN_STEPS)
         await asyncio.sleep(_SECONDS_BETWEEN_ROUNDS)
+
+    async def _go_through(self, first: AccountId, last: AccountId) -> None:
+        after: AccountId | None = first
+        while after is not None and after < last:
+            after = await self.step(after)
+            await asyncio.sleep(_SECONDS_BETWEEN_STEPS)
 
     async def step(self, after: AccountId) -> AccountId | None:
         """Go through the lists of the next accounts; return the last one, None after all."""

@@ -7,14 +7,13 @@ for a title.
 
 from __future__ import annotations
 
-import codecs
 import html
 import re
 from collections.abc import Iterable, Sequence
 from xml.parsers import expat
 from xml.sax.saxutils import quoteattr
 
-from feedkeep.encodings import codec_of
+from feedkeep.encodings import SHOWN_BY_BEGINNING, codec_of
 from feedkeep.errors import InvalidInput, Sentence
 from feedkeep.formats.listed_feed import FeedList, ListedFeed
 
@@ -35,18 +34,6 @@ _BARE_AMPERSAND = re.compile(f"&(?!{_NAME};)")
 # Bounded, so that many quotes that never end do not take quadratic time.
 _XML_URL = re.compile(r"""\bxmlurl\s{0,9}=\s{0,9}(["'])(.{0,9000}?)\1""", re.IGNORECASE | re.DOTALL)
 _NOT_IN_XML = re.compile("[\ufffe\uffff]")
-
-# The longer marks first: UTF-32's begins with UTF-16's.
-_BYTE_ORDER_MARKS = {
-    codecs.BOM_UTF32_LE: "utf-32",
-    codecs.BOM_UTF32_BE: "utf-32",
-    codecs.BOM_UTF8: "utf-8-sig",
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
-    # Without a mark, the first "<" shows it.
-    b"<\0": "utf-16-le",
-    b"\0<": "utf-16-be",
-}
 
 
 def read(data: bytes) -> FeedList:
@@ -165,7 +152,7 @@ def _refuse_declarations(_name: str, _system: str | None, _public: str | None, o
 
 
 def _decoded(data: bytes) -> str:
-    marks = (codec for mark, codec in _BYTE_ORDER_MARKS.items() if data.startswith(mark))
+    marks = (codec for mark, codec in SHOWN_BY_BEGINNING.items() if data.startswith(mark))
     codec = next(marks, None) or _declared(data[:_HEAD_BYTES])
     try:
         # XML allows no white space before its declaration; that is no reason to refuse a list.

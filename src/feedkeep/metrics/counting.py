@@ -13,7 +13,6 @@ from typing import Self
 
 import structlog
 
-from feedkeep.errors import StoreUnavailable
 from feedkeep.model import AccountId, FeedHealth, Guid, Now, Purpose
 from feedkeep.store.base import Store
 
@@ -93,6 +92,6 @@ class Counting:
         while True:
             try:
                 self.last = await self.count()
-            except StoreUnavailable as error:
-                _log.warning("what is stored cannot be counted for now", reason=str(error))
+            except Exception as error:  # noqa: BLE001 - whatever it is, it goes on later
+                _log.warning("what is stored cannot be counted for now", reason=repr(error))
             await asyncio.sleep(SECONDS_BETWEEN_ROUNDS)

@@ -56,8 +56,8 @@ class Token(Value, frozen=True):
         created: When it was created.
         expires: When it stops working; None if never.
         revoked: When it was revoked; None if it was not.
-        is_session: Whether it is a session, whose text is a cookie; otherwise it is a token that
-            was created by a command or fetched by a login of Nextcloud.
+        is_session: Whether it is a session, whose text is a cookie; otherwise it is what its
+            purpose says: a token, an invitation, a link or a code.
         is_shared: Whether all clients that send the same password or token, and no cookie, share
             this session. A client that sends its cookie back is given a session of its own.
         of_token: The number of the token that was sent in place of a password when this session

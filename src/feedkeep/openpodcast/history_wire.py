@@ -9,7 +9,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from feedkeep.model import Author, Stamp
 from feedkeep.rules.history import BroughtBack, WhenChangedSince
-from feedkeep.rules.list_changes import FeedChange, ListChange, is_back, is_gone
+from feedkeep.rules.list_changes import FeedChange, ListChange, in_kinds
 from feedkeep.service.history import ListedChanges, Preview
 from feedkeep.stamps import write_stamp
 
@@ -121,17 +121,15 @@ def brought_back_reply(done: BroughtBack) -> BroughtBackReply:
 
 def preview_reply(at: Stamp, preview: Preview) -> PreviewReply:
     """Return what restoring would do."""
-    back = [feed for feed in preview.feeds if is_back(feed)]
-    gone = [feed for feed in preview.feeds if is_gone(feed)]
-    others = [feed for feed in preview.feeds if not is_back(feed) and not is_gone(feed)]
+    kinds = in_kinds(preview.feeds)
     return PreviewReply(
         write_stamp(at),
-        _first_feeds(back),
-        len(back),
-        _first_feeds(gone),
-        len(gone),
-        _first_feeds(others),
-        len(others),
+        _first_feeds(kinds.back),
+        len(kinds.back),
+        _first_feeds(kinds.gone),
+        len(kinds.gone),
+        _first_feeds(kinds.others),
+        len(kinds.others),
     )
 
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Self
 from urllib.parse import quote
 
-from feedkeep.feeds.addresses import AddressRule, network
+from feedkeep.feeds.addresses import EVERYWHERE, AddressRule
 from feedkeep.feeds.door import Answer, Door
 from feedkeep.feeds.door_policy import DoorPolicy
 from feedkeep.feeds.failures import DoorError, Refused
@@ -24,7 +24,6 @@ _SILENT_SECONDS = 120.0  # a long history takes gpodder.net a minute
 _WHOLE_SECONDS = 600.0
 _PAUSES_SECONDS = (1.0, 5.0, 15.0)
 _LOGIN_BYTES = 1024 * 1024
-_EVERYWHERE = (network("0.0.0.0/0"), network("::/0"))
 _SUCCESS = range(200, 300)
 _UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND, _TOO_MANY, _FAULT = 401, 403, 404, 429, 500
 
@@ -56,7 +55,7 @@ class Asker:
         rule = policy.addresses
         own = replace(
             policy,
-            addresses=AddressRule(_EVERYWHERE, rule.denied) if allow_private else rule,
+            addresses=AddressRule(EVERYWHERE, rule.denied) if allow_private else rule,
             ports=policy.ports | {self._server.port},
             silent_seconds=_SILENT_SECONDS,
             whole_seconds=_WHOLE_SECONDS,

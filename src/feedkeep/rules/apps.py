@@ -102,6 +102,7 @@ def connect(tokens: Iterable[Token], new: Token, now: Stamp) -> TokenDecision:
         )
     ended.sort(key=_ended, reverse=True)
     gone = {one.id for one in ended[MAX_ENDED_TOKENS:]}
+    # Without an operator, since no test can tell the number of a token from its text.
     gone |= {one.id for one in known if not gone.isdisjoint({one.of_token})}
     return TokenDecision([new], sorted(gone))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from feedkeep.model import Stamp
-from feedkeep.rules.credentials import DAY_US
+from feedkeep.rules.clock import DAY_US
 
 _THURSDAY = 3
 """The day of 1970-01-01, counted from a Monday."""
@@ -21,19 +21,19 @@ def superseded(
     `newest` is the one that has just been made: it stays, also where the clock was set back.
     """
     kept = {newest}
-    kept |= _last_of_each(made, day_of, keep_daily)
+    kept |= _last_of_each(made, day_number, keep_daily)
     kept |= _last_of_each(made, week_of, keep_weekly)
     return set(made) - kept
 
 
-def day_of(stamp: Stamp) -> int:
+def day_number(stamp: Stamp) -> int:
     """Return the day that a moment is in, counted from the epoch."""
     return stamp // DAY_US
 
 
 def week_of(stamp: Stamp) -> int:
     """Return the week that a moment is in, counted from that of the epoch."""
-    return (day_of(stamp) + _THURSDAY) // 7
+    return (day_number(stamp) + _THURSDAY) // 7
 
 
 def _last_of_each(

@@ -283,9 +283,11 @@ class _Work:
         if is_same_state(now, wanted) and guid not in self.stamped:
             return
         stamp = self.draft.tick()
-        is_told = source is None or self._was_told_of_move(source, was)
-        if is_told or source is None:  # apps that know only URLs hear of it as of a new feed
+        is_moved_back = source is not None and self._was_told_of_move(source, was)
+        if source is None:  # apps that know only URLs hear of it as of a new feed
             wanted = replace(wanted, status_changed=stamp)
+        elif is_moved_back:  # so they do here, and are told to remove its other URL
+            wanted = replace(wanted, status_changed=stamp, app_url=None, app_url_until=None)
         else:
             # Apps know it by what joins it: from then on they need not be told of it.
             known = source if source.is_subscribed else self.joining.get(guid, source)
@@ -293,8 +295,6 @@ class _Work:
                 wanted, is_subscribed=known.is_subscribed, status_changed=known.status_changed
             )
             wanted = with_status(wanted, status.is_subscribed, stamp)
-        if is_told and source is not None:
-            wanted = replace(wanted, app_url=None, app_url_until=None)
         feed = self.draft.put(
             replace(
                 wanted,
@@ -303,7 +303,7 @@ class _Work:
                 deleted=self._deleted(now, status, stamp),
             )
         )
-        if is_told and source is not None:
+        if source is not None and is_moved_back:
             self._retire(source, feed, stamp)
 
     def _retire(self, source: Subscription, feed: Subscription, stamp: Stamp) -> None:

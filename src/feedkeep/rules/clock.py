@@ -1,11 +1,13 @@
-"""The next stamp of an account (contract, section 4). Pure."""
+"""Moments and days, and the next stamp of an account (contract, section 4). Pure."""
 
 from __future__ import annotations
 
 from feedkeep.model import Stamp
 from feedkeep.rules.seconds import is_settled
 
-RESTORED_AHEAD_US = 86_400_000_000
+DAY_US = 86_400_000_000
+
+RESTORED_AHEAD_US = DAY_US
 """A day: the error of a wall clock that shows another time zone, or that was set by hand."""
 
 _SKEW_US = 60_000_000
@@ -15,6 +17,11 @@ _SKEW_US = 60_000_000
 def later(stamp: Stamp, us: int) -> Stamp:
     """Return the stamp `us` microseconds after another, or before it if `us` is negative."""
     return Stamp(stamp + us)
+
+
+def day_of(stamp: Stamp) -> Stamp:
+    """Return the beginning of the UTC day of a stamp."""
+    return later(stamp, -(stamp % DAY_US))
 
 
 def next_stamp(last: Stamp, now: Stamp) -> Stamp:

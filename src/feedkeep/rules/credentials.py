@@ -26,7 +26,7 @@ from feedkeep.model import (
     Value,
     replace,
 )
-from feedkeep.rules.clock import later
+from feedkeep.rules.clock import DAY_US, later
 
 TOKEN_PREFIX = "fk_"  # noqa: S105 - what all tokens start with
 SESSION_PREFIX = "fs_"
@@ -60,8 +60,6 @@ _SECRET = re.compile(r"f[kspir]_[A-Za-z0-9_-]{44}")
 _RECOVERY_CODE = re.compile(f"[{RECOVERY_LETTERS}]{{{RECOVERY_CHARACTERS}}}")
 _RECOVERY_GROUP = 4
 _MAX_TYPED_CHARACTERS = 64
-
-DAY_US = 86_400_000_000
 
 
 class TokenCredential(Value, frozen=True):
@@ -307,11 +305,6 @@ def admits(account: Account, token: Token, now: Stamp, purpose: Purpose = Purpos
     """Say whether a secret of an account lets its bearer in for a purpose at the moment `now`."""
     # Judged anew with each request, so that revoking takes effect with the next one.
     return token.purpose is purpose and is_alive(token, now) and not account.is_disabled
-
-
-def day_of(stamp: Stamp) -> Stamp:
-    """Return the beginning of the UTC day of a stamp."""
-    return later(stamp, -(stamp % DAY_US))
 
 
 def end_if_used(session: Token, now: Stamp, days: int) -> Stamp | None:

@@ -7,6 +7,8 @@ former URLs lead to it.
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from feedkeep.entry_index import EntryIndex
 from feedkeep.model import (
     Alias,
@@ -26,6 +28,8 @@ from feedkeep.rules.counts import counted
 from feedkeep.rules.entry_states import is_same_state
 from feedkeep.rules.feed_urls import FeedUrl, parse_feed_url
 from feedkeep.rules.room import DEFAULT_LIMITS, Limits
+
+E = TypeVar("E", bound=Entry)
 
 
 class Draft:
@@ -62,7 +66,9 @@ class Draft:
 
         The caller sees to it that all entries together are right in the end.
         """
-        self._put_or_forget(guid, entry)
+        old = self._index.set(guid, entry)
+        self._before.setdefault(guid, old)
+        self.counts = counted(self.counts, old, entry)
 
     def pointer_count(self, subscription: Subscription) -> int:
         """Return how many pointers lead to the subscription."""
@@ -93,10 +99,10 @@ class Draft:
         """Let no stamp from now on be as early as `stamp`."""
         self._last_stamp = max(self._last_stamp, stamp)
 
-    def put(self, subscription: Subscription) -> Subscription:
-        """Let `subscription` be what its guid names from now on."""
-        self._put(subscription)
-        return subscription
+    def put(self, entry: E) -> E:
+        """Let `entry` be what its guid names from now on."""
+        self.set(entry.guid, entry)
+        return entry
 
     def create(self, guid: Guid, url: FeedUrl) -> Subscription:
         """Add a subscription that is subscribed, and let its URL lead to it."""
@@ -120,14 +126,14 @@ class Draft:
             # Some protocols know feeds by URL only, so the text of a former URL is kept even where
             # the guid derived from it is the present one, and has no pointer.
             assert entry.guid == subscription.guid, "the guid is another subscription's own"
-            self._put(replace(entry, alias=alias))
+            self.put(replace(entry, alias=alias))
             return
         # Devices were told where this pointer led, and have to learn where it leads now.
         stamp = entry.guid_changed if entry else None
         if entry and stamp is not None and entry.new_guid != subscription.guid:
             self._take_over(entry)
             stamp = self.tick()
-        self._put(Pointer(guid, subscription.guid, stamp, alias))
+        self.put(Pointer(guid, subscription.guid, stamp, alias))
 
     def rename(self, subscription: Subscription, guid: Guid) -> Subscription:
         """Give the subscription another present guid; the old one becomes an announced pointer.
@@ -138,7 +144,7 @@ class Draft:
             return subscription
         # An alias stays with the guid that is derived from its URL, whichever guid is present.
         own = self._index.get(guid)
-        self._put(Pointer(subscription.guid, guid, self.tick(), subscription.alias))
+        self.put(Pointer(subscription.guid, guid, self.tick(), subscription.alias))
         renamed = self.put(replace(subscription, guid=guid, alias=own.alias if own else None))
         self._redirect(subscription.guid, guid)
         return renamed
@@ -156,7 +162,7 @@ class Draft:
             self._disown_alias(guid)
         self._disown_alias(other.guid)
         absorbed = self._index[other.guid]
-        self._put(Pointer(other.guid, subscription.guid, self.tick(), absorbed.alias))
+        self.put(Pointer(other.guid, subscription.guid, self.tick(), absorbed.alias))
         self._redirect(other.guid, subscription.guid)
         url = parse_feed_url(other.feed_url)
         merged = self.put(_with_status_of_both(subscription, other))
@@ -184,7 +190,7 @@ class Draft:
         self.lead(url.guid, moved, alias=None)
         # Devices know a guid that was announced, so it stays even if the move is undone.
         if is_undo and self._is_unannounced(old.guid):
-            self._put_or_forget(old.guid, None)
+            self.set(old.guid, None)
         else:
             left = Alias(old.text, moved_away=True, was_own=was_own)
             self.lead(old.guid, self._present(moved), left)
@@ -193,7 +199,7 @@ class Draft:
     def retire_urls(self, subscription: Subscription, stamp: Stamp) -> Subscription:
         """Note that from `stamp` on, apps are told to remove all former URLs."""
         for guid, alias in self.former_urls(subscription).items():
-            self._put(replace(self._index[guid], alias=replace(alias, retired=stamp)))
+            self.put(replace(self._index[guid], alias=replace(alias, retired=stamp)))
         return self._present(subscription)
 
     def decision(self, outcome: T, deletion: Deletion | None = None) -> Decision[T]:
@@ -241,14 +247,14 @@ class Draft:
     def _disown_alias(self, guid: Guid) -> None:
         entry = self._index[guid]
         if entry.alias:
-            self._put(replace(entry, alias=replace(entry.alias, moved_away=False, was_own=True)))
+            self.put(replace(entry, alias=replace(entry.alias, moved_away=False, was_own=True)))
 
     def _redirect(self, old: Guid, new: Guid) -> None:
         """Let all pointers to `old` lead straight to `new`; this does not change their stamps."""
         for guid in self._index.pointers_to(old):
             pointer = self._index[guid]
             assert isinstance(pointer, Pointer)
-            self._put(replace(pointer, new_guid=new))
+            self.put(replace(pointer, new_guid=new))
 
     def _take_over(self, taken: Entry | None) -> None:
         """Stamp the pointers that a device may follow through `taken` to their subscription.
@@ -262,15 +268,7 @@ class Draft:
             pointer = self._index[guid]
             assert isinstance(pointer, Pointer)
             if pointer.guid_changed is not None and pointer.guid_changed < taken.guid_changed:
-                self._put(replace(pointer, guid_changed=self.tick()))
-
-    def _put(self, entry: Entry) -> None:
-        self._put_or_forget(entry.guid, entry)
-
-    def _put_or_forget(self, guid: Guid, entry: Entry | None) -> None:
-        old = self._index.set(guid, entry)
-        self._before.setdefault(guid, old)
-        self.counts = counted(self.counts, old, entry)
+                self.put(replace(pointer, guid_changed=self.tick()))
 
 
 def moved_to(subscription: Subscription, feed_url: str) -> Subscription:

@@ -9,8 +9,7 @@ from urllib.parse import urlsplit
 
 from feedkeep.errors import Sentence
 from feedkeep.model import Failure, Feed, FeedContent, Guid, Stamp, Subscription, Value
-from feedkeep.rules.clock import later
-from feedkeep.rules.credentials import DAY_US
+from feedkeep.rules.clock import DAY_US, later
 from feedkeep.rules.feed_urls import FeedUrl, parse_feed_url
 from feedkeep.rules.kept_apart import Pair
 from feedkeep.rules.moves import may_move
@@ -19,6 +18,8 @@ from feedkeep.rules.personal_urls import looks_personal
 MAX_TITLE = 200
 MAX_DESCRIPTION = 2_000
 MAX_LANGUAGE = 35
+"""The most characters of each; RFC 5646, section 4.4.1, has that of a language."""
+
 MAX_SHORT_DESCRIPTION = 300
 """How many characters of a description lists have, in which there may be thousands of them."""
 

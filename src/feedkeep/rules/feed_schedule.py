@@ -5,8 +5,7 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 from feedkeep.model import Failure, Feed, FeedContent, Looked, Stamp, replace
-from feedkeep.rules.clock import later
-from feedkeep.rules.credentials import DAY_US
+from feedkeep.rules.clock import DAY_US, later
 from feedkeep.rules.moves import SAY_DEAD, is_same_feed, sighting_after
 from feedkeep.rules.personal_urls import looks_personal
 
@@ -154,8 +153,9 @@ def _next_look(feed: Feed, looked: Looked, now: Stamp, chance: float) -> Stamp:
         us = min(_FIRST_RETRY_US * 2 ** min(feed.failures - 1, 10), WEEK_US)
     else:
         # A move that is under way is looked at each day, so that it can be proved.
-        calm_days = 0 if feed.sighting else (now - (feed.changed or now)) // _CALM_US
-        us = min((1 + calm_days) * DAY_US, WEEK_US)
+        # A change that lies in the future was noted by a clock that was wrong, and counts as new.
+        calm_us = 0 if feed.sighting else max(0, now - (feed.changed or now))
+        us = min((1 + calm_us // _CALM_US) * DAY_US, WEEK_US)
     us = max(us, min(looked.retry_after_seconds * SECOND_US, MONTH_US))
     # Somewhat earlier or later, so that not all are asked at once.
     return later(now, int(us * (0.9 + 0.2 * chance)))

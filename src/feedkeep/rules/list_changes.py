@@ -194,6 +194,22 @@ def is_back(change: FeedChange) -> bool:
     return change.what in {What.SUBSCRIBED, What.ADDED}
 
 
+class Sorted(Value, frozen=True):
+    """What a restored list would look like: what comes back, what goes, and what changes else."""
+
+    back: Sequence[FeedChange]
+    gone: Sequence[FeedChange]
+    others: Sequence[FeedChange]
+
+
+def in_kinds(feeds: Iterable[FeedChange]) -> Sorted:
+    """Return changes of feeds by what they mean to the owner of the list, in the same order."""
+    kinds: tuple[list[FeedChange], ...] = ([], [], [])
+    for feed in feeds:
+        kinds[0 if is_back(feed) else 1 if is_gone(feed) else 2].append(feed)
+    return Sorted(*kinds)
+
+
 def net_gain(feeds: Iterable[FeedChange]) -> int:
     """Return by how many feeds a list grew, roughly: merged feeds count as one."""
     return sum(is_back(change) - is_gone(change) for change in feeds)

@@ -11,8 +11,7 @@ from urllib.parse import urlsplit
 
 from feedkeep.errors import FeedkeepError
 from feedkeep.model import Failure, Feed, FeedContent, Looked, Sighting, Stamp, replace
-from feedkeep.rules.clock import later
-from feedkeep.rules.credentials import DAY_US, day_of
+from feedkeep.rules.clock import DAY_US, day_of, later
 from feedkeep.rules.feed_urls import FeedUrl, parse_feed_url
 
 DAYS = 3

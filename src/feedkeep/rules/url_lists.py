@@ -222,8 +222,8 @@ def kept_as(item: Wanted | Refused, result: Added | Refused) -> tuple[str, str]:
     sent = item.sent if isinstance(item, Wanted) else item.feed_url
     if isinstance(result, Refused):
         return sent, ""
-    kept = result.subscription.feed_url
-    return sent, kept if _guid_of(kept) == _guid_of(result.feed_url) else result.feed_url
+    kept, asked = result.subscription.feed_url, result.feed_url
+    return sent, kept if kept == asked or _guid_of(kept) == _guid_of(asked) else asked
 
 
 def _tell_again(draft: Draft, guid: Guid) -> None:

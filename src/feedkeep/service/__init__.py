@@ -33,6 +33,7 @@ from feedkeep.service.last_uses import LastUses
 from feedkeep.service.list_changes import ListChanges
 from feedkeep.service.logins import Logins
 from feedkeep.service.migrations import Migrations
+from feedkeep.service.own_data import OwnData
 from feedkeep.service.page_sessions import PageSessions
 from feedkeep.service.preferences import AccountPreferences
 from feedkeep.service.progress import Progress
@@ -93,6 +94,7 @@ class Service:
         recovery: Lets those set a new password who forgot theirs.
         page_sessions: Begins and ends the sessions of browsers.
         apps: Lists, connects and disconnects the apps of an account.
+        own_data: Everything that is stored of an account.
         preferences: How people want to see the pages.
         tokens: Lists, creates and revokes tokens and sessions, for commands.
         subscriptions: The list by guids, for the interface and the command line.
@@ -153,6 +155,7 @@ class Service:
         self.followed_moves = FollowedMoves(changes, actions, limits)
         self.kept_apart = KeptApart(store)
         self.devices = Devices(store)
+        self.own_data = OwnData(store, self.devices, actions)
         self.logins = Logins(store, last_uses, now)
         self.migrations = Migrations(store)
 

@@ -9,10 +9,8 @@ import time
 
 import structlog
 
-from feedkeep.errors import StoreUnavailable
 from feedkeep.model import AccountId, Now
-from feedkeep.rules.clock import later
-from feedkeep.rules.credentials import DAY_US, day_of
+from feedkeep.rules.clock import DAY_US, day_of, later
 from feedkeep.service.steady_clock import SteadyClock
 from feedkeep.store.base import Store
 
@@ -69,7 +67,7 @@ class Forgetting:
                 after = await self.step(after or AccountId(0))
                 if after is None:
                     seconds = _SECONDS_BETWEEN_ROUNDS
-            except StoreUnavailable as error:
-                _log.warning("nothing could be forgotten for now", reason=str(error))
+            except Exception as error:  # noqa: BLE001 - whatever it is, it goes on later
+                _log.warning("nothing could be forgotten for now", reason=repr(error))
                 seconds = _SECONDS_AFTER_A_FAILURE
             await asyncio.sleep(seconds)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import structlog
 
@@ -24,11 +24,10 @@ from feedkeep.model import (
     replace,
 )
 from feedkeep.rules import history
-from feedkeep.rules.clock import is_before_its_time, later
-from feedkeep.rules.credentials import DAY_US
+from feedkeep.rules.clock import DAY_US, is_before_its_time, later
 from feedkeep.rules.draft import Draft
 from feedkeep.rules.history import BroughtBack, Undo
-from feedkeep.rules.list_changes import FeedChange, ListChange, changes_on, differences
+from feedkeep.rules.list_changes import FeedChange, ListChange, changes_on, differences, is_gone
 from feedkeep.rules.room import Limits
 from feedkeep.rules.wipes import Wipe, wipes
 from feedkeep.service.authors import read_author
@@ -167,6 +166,16 @@ class ListHistory:
             if wipe.stamps[0] > since:
                 return wipe, listed.author_of(wipe)
         return None
+
+    async def gone_by(self, account_id: AccountId, stamps: Collection[Stamp]) -> list[Guid]:
+        """Return the guids of the feeds that a wipe removed; its changes may have added some, too.
+
+        Between two of its changes there may be others, by whoever uses the list meanwhile.
+        """
+        before = later(max(stamps, default=Stamp(0)), 1)
+        listed = await self.page(account_id, before, _LOOKED_AT_FOR_WIPES)
+        changes = [change for change in listed.changes if change.stamp in stamps]
+        return [feed.guid for change in changes for feed in change.feeds if is_gone(feed)]
 
     async def undo(self, account_id: AccountId, wanted: Undo, by: Author) -> BroughtBack:
         """Take changes back, in one step or not at all; the result can be undone as well.

@@ -19,8 +19,8 @@ from feedkeep.model import (
     TokenId,
 )
 from feedkeep.rules import account_links, credentials
-from feedkeep.rules.clock import later
-from feedkeep.rules.credentials import DAY_US, INVITATION_PREFIX, as_label
+from feedkeep.rules.clock import DAY_US, later
+from feedkeep.rules.credentials import INVITATION_PREFIX, as_label
 from feedkeep.security.throttle import Throttle
 from feedkeep.security.tokens import new_token
 from feedkeep.service.accounts import Accounts

@@ -8,7 +8,7 @@ from itertools import islice
 import structlog
 
 from feedkeep.model import AccountId, Stamp, Token, TokenId
-from feedkeep.rules.credentials import DAY_US, day_of
+from feedkeep.rules.clock import DAY_US, day_of
 from feedkeep.store.base import Store
 
 MAX_WAITING = 4_096

@@ -19,8 +19,8 @@ from feedkeep.model import (
     Value,
 )
 from feedkeep.rules import credentials, login_links
-from feedkeep.rules.clock import later
-from feedkeep.rules.credentials import DAY_US, SESSION_PREFIX, as_label, day_of
+from feedkeep.rules.clock import DAY_US, day_of, later
+from feedkeep.rules.credentials import SESSION_PREFIX, as_label
 from feedkeep.security.sessions import SharedSession, SharedSessions
 from feedkeep.security.tokens import new_token
 from feedkeep.service.last_uses import LastUses

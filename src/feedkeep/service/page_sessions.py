@@ -16,14 +16,8 @@ from feedkeep.model import (
     replace,
 )
 from feedkeep.rules import credentials
-from feedkeep.rules.clock import later
-from feedkeep.rules.credentials import (
-    BROWSER_PREFIX,
-    DAY_US,
-    PasswordCredential,
-    as_label,
-    day_of,
-)
+from feedkeep.rules.clock import DAY_US, day_of, later
+from feedkeep.rules.credentials import BROWSER_PREFIX, PasswordCredential, as_label
 from feedkeep.security.tokens import new_token
 from feedkeep.service.authentication import Authentication
 from feedkeep.service.logins import MAX_SESSIONS, MAX_SESSIONS_OF_AN_APP

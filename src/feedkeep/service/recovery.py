@@ -19,8 +19,8 @@ from feedkeep.model import (
     TokenDecision,
 )
 from feedkeep.rules import account_links, credentials
-from feedkeep.rules.clock import later
-from feedkeep.rules.credentials import DAY_US, RESET_PREFIX
+from feedkeep.rules.clock import DAY_US, later
+from feedkeep.rules.credentials import RESET_PREFIX
 from feedkeep.security.passwords import Passwords
 from feedkeep.security.throttle import Throttle
 from feedkeep.security.tokens import new_recovery_code, new_token

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import structlog
 
 from feedkeep.model import Now
-from feedkeep.rules.credentials import DAY_US
+from feedkeep.rules.clock import DAY_US
 
 AFTER_START_SECONDS = 3_600.0
 """How long a process that starts does not believe it: a machine may set its clock only then."""

@@ -47,6 +47,15 @@ class Subscriptions:
             by,
         )
 
+    async def preview_add(
+        self, account_id: AccountId, items: Sequence[Wanted | Refused]
+    ) -> list[Added | Refused]:
+        """Return what `add` would answer now; nothing is changed."""
+        whole = await self._store.entries.whole(account_id)
+        is_long = len(items) + len(whole.entries) > LONG_LIST
+        decision = await beside(is_long, subscriptions.add, whole, items, self._limits)
+        return decision.outcome
+
     def read(self, admitted: Admitted, guid: str) -> View:
         """Return the entry of `guid`, which `Authentication.admit` has looked up already.
 

@@ -136,7 +136,8 @@ class UrlLists:
 
         synced = await self._sync(admitted, by, list(guids), decide)
         results = zip(items, synced.results, strict=True)
-        kept = [*starmap(url_lists.kept_as, results), *((url, "") for url in refused)]
+        kept = await beside(is_long, list, starmap(url_lists.kept_as, results))
+        kept += [(url, "") for url in refused]
         timestamp = next_second(_after(admitted, by.device, synced))
         return Uploaded(timestamp, [(sent, url) for sent, url in kept if sent != url or not url])
 

@@ -15,9 +15,10 @@ from feedkeep.http.pages.shown_once import Note
 from feedkeep.http.problems import OK
 from feedkeep.http.requests import AdmittedRequest
 from feedkeep.http.responses import streamed
-from feedkeep.model import Pointer, Preferences, Subscription
+from feedkeep.model import Preferences
 from feedkeep.rules.credentials import assert_typed
 from feedkeep.stamps import write_stamp
+from feedkeep.turns import Turn
 from feedkeep.web.door import SIGN_IN, no_session_cookie
 from feedkeep.web.resource import Page, headers_of, label_of, not_confirmed, status_of
 
@@ -99,32 +100,24 @@ class AccountPage(Page):
         return response
 
     async def download(self, request: AdmittedRequest) -> Response:
-        """Answer with everything that is stored of the account, as JSON."""
+        """Answer with everything that is stored of the account, but for secrets, as JSON."""
         response = await streamed(self._everything(request), is_head=request.method == "HEAD")
         response.headers["Content-Disposition"] = 'attachment; filename="feedkeep.json"'
         return response
 
     async def _everything(self, request: AdmittedRequest) -> AsyncGenerator[bytes, None]:
-        account = request.admitted.account
-        whole = await self.service.subscriptions.whole(account.id)
+        account, turn = request.admitted.account, Turn()
         yield b'{"account":' + encode(account.name)
         yield b',\n"made":' + encode(write_stamp(account.created))
-        for name, kind in (("feeds", Subscription), ("former_guids", Pointer)):
-            yield b',\n"' + name.encode() + b'":['
+        for name, values in (await self.service.own_data.parts(account.id)).items():
+            yield f',\n"{name}":['.encode()
             separator = b"\n"
-            for entry in whole.entries.values():
-                if isinstance(entry, kind):
-                    yield separator + encode(entry)
-                    separator = b",\n"
-            yield b"]"
-        yield b',\n"devices":' + encode(await self.service.devices.all(account.id))
-        yield b',\n"episode_actions":['
-        separator = b"\n"
-        async for page in await self.service.episode_actions.all(account.id):
-            for action in page:
-                yield separator + encode(action)
+            async for value in values:
+                yield separator + encode(value)
                 separator = b",\n"
-        yield b"]}\n"
+                await turn.end_if_long()
+            yield b"]"
+        yield b"}\n"
 
     async def _refused(
         self,

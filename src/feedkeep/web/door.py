@@ -11,14 +11,13 @@ from feedkeep.http.pages.rendering import Pages
 from feedkeep.http.pages.shown_once import Note, cookie, cookie_name, write_note
 from feedkeep.http.refusal import Refusal
 from feedkeep.http.requests import Request
-from feedkeep.http.routing import NoSuchMethod
+from feedkeep.http.routing import READING, NoSuchMethod
 from feedkeep.model import Admitted, CredentialKind
 from feedkeep.service import Service
 
 SIGN_IN, HOME = "/sign-in", "/"
 
 _COOKIE = "feedkeep"
-_READING = {"GET", "HEAD"}
 _DAY_SECONDS = 86_400
 # The longest that browsers keep a cookie; the service says when a session ends.
 _COOKIE_SECONDS = 400 * _DAY_SECONDS
@@ -35,7 +34,7 @@ class PageDoor:
         text = request.cookie(cookie_name(request, _COOKIE))
         if not text:
             raise NotSignedIn
-        request.credential_kind = CredentialKind.SESSION
+        request.credential_kind = CredentialKind.BROWSER
         return await self._service.page_sessions.admit(text)
 
 
@@ -51,9 +50,9 @@ def no_session_cookie(request: Request) -> str:
 
 def refused(pages: Pages, error: Exception, request: Request, refusal: Refusal) -> Response:
     """Return the page for an error; whoever wanted to read a page is led to where there is one."""
-    if isinstance(error, NotAuthorized) and request.method in _READING:
+    if isinstance(error, NotAuthorized) and request.method in READING:
         return _to_sign_in(pages, request, is_ended=not isinstance(error, NotSignedIn))
-    if isinstance(error, NoSuchMethod) and request.method in _READING:
+    if isinstance(error, NoSuchMethod) and request.method in READING:
         # A form that was refused is shown at its own address, which somebody loads anew.
         return pages.leading_to(request.path.rpartition("/")[0] or HOME)
     if isinstance(error, NotAuthorized):

@@ -101,7 +101,7 @@ class FeedsPage(Page):
             problems = {"list": error.sentence}
             return await self._list(request, status=status_of(error), problems=problems)
         names = []
-        if changed.outcome == 1:
+        if changed.outcome == len(guids) == 1:  # of several, it need not be the first that changed
             view = await self.service.subscriptions.view(account_id, guids[0])
             names = [view.subscription.feed_url] if view else []
         kind = "subscribed" if is_subscribed else "unsubscribed"

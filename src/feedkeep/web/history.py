@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from starlette.responses import Response
@@ -10,20 +10,18 @@ from starlette.responses import Response
 from feedkeep.errors import ChangedSince, InvalidInput, Sentence, UnknownChange
 from feedkeep.http.pages.forms import Form, read_form, read_number
 from feedkeep.http.pages.shown_once import Note
-from feedkeep.http.problems import BAD_REQUEST, OK
+from feedkeep.http.problems import BAD_REQUEST, CONFLICT, OK
 from feedkeep.http.requests import AdmittedRequest
-from feedkeep.model import AccountId, Guid, Stamp, replace
-from feedkeep.rules.clock import later
-from feedkeep.rules.credentials import DAY_US
+from feedkeep.model import AccountId, Stamp, replace
+from feedkeep.rules.clock import DAY_US, later
 from feedkeep.rules.guids import guid_or_none
 from feedkeep.rules.history import BroughtBack, Undo, WhenChangedSince
-from feedkeep.rules.list_changes import is_back, is_gone
+from feedkeep.rules.list_changes import in_kinds, is_back
 from feedkeep.service.history import NEWEST
 from feedkeep.web.changes import FEEDS_OF_A_CHANGE, change_of, lines_of, shown_urls, urls_of
 from feedkeep.web.resource import Page, stamps_text
 
 PLACE = "/changes"
-CONFLICT = 409
 
 _AHEAD_US = 366 * DAY_US
 _MAX_STAMPS = 500
@@ -43,7 +41,8 @@ class HistoryPage(Page):
         account_id, wanted = request.admitted.account.id, _wanted(form)
         is_gone_only, back = form.text("gone") == "1", form.text("back")
         if is_gone_only:
-            wanted = replace(wanted, guids=await self._gone(account_id, wanted.stamps))
+            gone = await self.service.history.gone_by(account_id, wanted.stamps)
+            wanted = replace(wanted, guids=gone)
         try:
             done = await self.service.history.undo(account_id, wanted, request.author())
             if done.left and done.stamp is None:  # nothing was done, but something can be
@@ -184,17 +183,16 @@ class HistoryPage(Page):
             return await self._restore(
                 request, BAD_REQUEST, moment=moment, problems={"moment": error.sentence}
             )
-        back = [feed for feed in preview.feeds if is_back(feed)]
-        gone = [feed for feed in preview.feeds if is_gone(feed)]
-        others = [feed for feed in preview.feeds if not is_back(feed) and not is_gone(feed)]
-        shown = [feeds[:FEEDS_OF_A_CHANGE] for feeds in (back, gone, others)]
+        kinds = in_kinds(preview.feeds)
+        all_kinds = (kinds.back, kinds.gone, kinds.others)
+        shown = [feeds[:FEEDS_OF_A_CHANGE] for feeds in all_kinds]
         titles = await self.titles(set().union(*map(urls_of, shown)))
         return await self._restore(
             request,
             moment=moment,
             keeps_added=keeps_added,
             ahead_until=preview.ahead_until,
-            counts=[len(back), len(gone), len(others)],
+            counts=[*map(len, all_kinds)],
             back=[change_of(feed, titles) for feed in shown[0]],
             gone=[change_of(feed, titles) for feed in shown[1]],
             others=[change_of(feed, titles) for feed in shown[2]],
@@ -216,13 +214,6 @@ class HistoryPage(Page):
             now=self.service.now(),
             **({"moment": None, "counts": None, "ahead_until": None} | values),
         )
-
-    async def _gone(self, account_id: AccountId, stamps: Collection[Stamp]) -> list[Guid]:
-        """Return the guids of the feeds that changes removed; they may have added some, too."""
-        before = later(max(stamps, default=Stamp(0)), 1)
-        listed = await self.service.history.page(account_id, before, len(stamps))
-        changes = [change for change in listed.changes if change.stamp in set(stamps)]
-        return [feed.guid for change in changes for feed in change.feeds if is_gone(feed)]
 
     async def _note(self, account_id: AccountId, done: BroughtBack) -> Note:
         """Return what the next page says of what was taken back."""

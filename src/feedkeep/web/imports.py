@@ -7,7 +7,6 @@ from typing import Any
 
 from starlette.responses import Response
 
-from feedkeep.entry_index import EntryIndex
 from feedkeep.errors import InvalidInput, Sentence
 from feedkeep.formats.feed_list import Format, read_feed_list, write_feed_list
 from feedkeep.formats.listed_feed import FeedList, ListedFeed
@@ -15,7 +14,7 @@ from feedkeep.http.pages.forms import Form, read_form
 from feedkeep.http.pages.shown_once import Note
 from feedkeep.http.problems import OK
 from feedkeep.http.requests import AdmittedRequest, BodyTooLarge
-from feedkeep.model import Snapshot, Stamp, Value
+from feedkeep.model import Stamp, Value
 from feedkeep.rules import many
 from feedkeep.rules.subscriptions import Added, Refused, Wanted, want
 from feedkeep.turns import LONG_BYTES, LONG_LIST, beside
@@ -51,22 +50,17 @@ class Preview(Value, frozen=True):
     warning: Sentence | None = None
 
 
-def preview_of(snapshot: Snapshot, feeds: Sequence[ListedFeed]) -> Preview:
-    """Return what adding feeds to a whole account would do. Pure."""
-    index = EntryIndex(snapshot.entries)
+def preview_of(feeds: Sequence[ListedFeed], results: Sequence[Added | Refused]) -> Preview:
+    """Return what adding feeds would do, of which each has the result that it would have. Pure."""
     new, known, refused, seen = [], [], [], set()
-    for feed in feeds:
-        item = want(feed.feed_url, feed.guid)
-        if isinstance(item, Refused):
-            refused.append((feed.place, feed.feed_url[:200], item.reason))
-            continue
-        found = (index.find(item.guid) if item.guid else None) or index.find(item.url.guid)
-        guid = found.guid if found else item.guid or item.url.guid
-        if guid in seen or (found and found.is_subscribed):
+    for feed, result in zip(feeds, results, strict=True):
+        if isinstance(result, Refused):
+            refused.append((feed.place, feed.feed_url[:200], result.reason))
+        elif result.was_subscribed or result.subscription.guid in seen:
             known.append(feed)
         else:
             new.append(feed)
-        seen.add(guid)
+            seen.add(result.subscription.guid)
     return Preview(new, known, refused)
 
 
@@ -83,13 +77,11 @@ class ImportPage(Page):
         try:
             form = await self._read(request)
             found = await _sent_list(form)
-            snapshot = await self.service.subscriptions.whole(request.admitted.account.id)
-            preview = await beside(
-                len(found.feeds) + len(snapshot.entries) > LONG_LIST,
-                preview_of,
-                snapshot,
-                found.feeds,
-            )
+            is_long = len(found.feeds) > LONG_LIST
+            items = await beside(is_long, _items, found.feeds)
+            account_id = request.admitted.account.id
+            results = await self.service.subscriptions.preview_add(account_id, items)
+            preview = await beside(is_long, preview_of, found.feeds, results)
         except (InvalidInput, BodyTooLarge) as error:
             return await self._form(
                 request, status_of(error), typed=form, problems={"file": error.sentence}
@@ -97,7 +89,7 @@ class ImportPage(Page):
         response = await self.show(
             request,
             "import_preview.html",
-            is_long=len(found.feeds) > LONG_LIST,
+            is_long=is_long,
             preview=preview,
             warning=found.warning,
             list="\n".join(_line(feed) for feed in preview.new),
@@ -191,6 +183,10 @@ async def _sent_list(form: Form) -> FeedList:
     if not found.feeds:
         raise InvalidInput("There is no feed in this list.")
     return found
+
+
+def _items(feeds: Sequence[ListedFeed]) -> list[Wanted | Refused]:
+    return [want(feed.feed_url, feed.guid) for feed in feeds]
 
 
 def _line(feed: ListedFeed) -> str:

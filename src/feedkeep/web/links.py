@@ -33,7 +33,7 @@ class Link:
         """Answer to the link itself."""
         text = request.parameters["link"][:_MAX_CHARACTERS]
         response = pages.leading_to(self.place)
-        # The quoted text cannot break out of the header: it is one segment of a path.
+        # Only what our own links are made of may stand in a header.
         safe = "".join(
             letter for letter in text if letter.isascii() and (letter.isalnum() or letter in "_-")
         )

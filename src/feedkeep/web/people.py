@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from typing import Any
 
 from starlette.responses import Response
@@ -66,8 +65,7 @@ class PeoplePage(Page):
         if number is None:
             raise NoSuchRoute
         account = await self._named(form.text("by"))
-        with suppress(AccountError):  # it was used or ended meanwhile, or this was sent twice
-            await self.service.invitations.revoke(account.id, TokenId(number))
+        await self.service.invitations.revoke(account.id, TokenId(number))
         return self.leading_to(request, PLACE, Note("withdrawn"))
 
     async def reset_link(self, request: AdmittedRequest) -> Response:

@@ -16,6 +16,7 @@ from babel.support import NullTranslations, Translations
 
 from feedkeep.errors import Sentence
 from feedkeep.model import Stamp
+from feedkeep.rules.clock import DAY_US
 
 LANGUAGES: Mapping[str, str] = {
     "en": "English",
@@ -37,7 +38,6 @@ _ACCEPTED = re.compile(
 _LOCAL = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(?::[0-9]{2})?")
 _MINUTE_SECONDS = 60
 _MICROSECONDS = 1_000_000
-_DAY_US = 86_400 * _MICROSECONDS
 _KILO = 1_000
 _SIZES = ("digital-kilobyte", "digital-megabyte", "digital-gigabyte")
 
@@ -120,7 +120,7 @@ class Words:
         offset = _utc(stamp).astimezone(self._zone).utcoffset()
         assert offset is not None
         offset_us = int(offset.total_seconds()) * _MICROSECONDS
-        return _day(self.language, (stamp + offset_us) // _DAY_US)
+        return _day(self.language, (stamp + offset_us) // DAY_US)
 
     def moment(self, stamp: Stamp) -> str:
         """Return day, hour and minute of a stamp in this time zone."""
@@ -159,7 +159,7 @@ class Words:
         The stamp is the beginning of a day in UTC, which in other time zones is on two days; so
         it is the only zone in which the answer is right.
         """
-        used, today = stamp // _DAY_US, now // _DAY_US
+        used, today = stamp // DAY_US, now // DAY_US
         if used >= today:
             return self.gettext("today")
         return self.gettext("yesterday") if used == today - 1 else _day(self.language, used)

@@ -133,7 +133,7 @@ class PostgresStore:
             raise StoreUnavailable("PostgreSQL does not answer.") from error
 
     async def size(self) -> StoreSize:
-        [(size_bytes,)] = await self._runner.connections.fetch(_SIZE)
+        [(size_bytes,)] = await self._runner.read(lambda connections: connections.fetch(_SIZE))
         return StoreSize(_KIND, size_bytes)
 
     def state(self) -> StoreState:

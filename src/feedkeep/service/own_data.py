@@ -1,0 +1,122 @@
+"""Everything that is stored of an account, for its owner to take along."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable
+
+import msgspec
+
+from feedkeep.model import (
+    AccountId,
+    Author,
+    DocumentKind,
+    Entry,
+    EntryState,
+    Pointer,
+    Purpose,
+    Scope,
+    Stamp,
+    Subscription,
+    Token,
+    Value,
+)
+from feedkeep.service.authors import read_author
+from feedkeep.service.devices import Devices
+from feedkeep.service.episode_actions import EpisodeActions
+from feedkeep.store.base import Store
+
+_ALL_STATES = Stamp(0)
+
+
+class OwnState(Value, frozen=True):
+    """An entry as it was for a time: since which change, until which, and who made the first."""
+
+    entry: Entry
+    began: Stamp | None
+    ended: Stamp | None
+    author: Author | None
+
+
+class OwnSecret(Value, frozen=True):
+    """A token, a session, a link or a code, without what could be used in its place."""
+
+    label: str
+    purpose: Purpose
+    is_session: bool
+    scope: Scope
+    created: Stamp
+    expires: Stamp | None
+    revoked: Stamp | None
+    last_used: Stamp | None
+
+
+class OwnDocument(Value, frozen=True):
+    """What apps and pages have stored: settings, preferences, and what is known of the apps."""
+
+    kind: DocumentKind
+    name: str
+    body: msgspec.Raw
+
+
+class OwnData:
+    """Reads it part by part. Of an account, only the list and its history are held as a whole."""
+
+    def __init__(self, store: Store, devices: Devices, actions: EpisodeActions) -> None:
+        self._store = store
+        self._devices = devices
+        self._actions = actions
+
+    async def parts(self, account_id: AccountId) -> dict[str, AsyncIterator[object]]:
+        """Return all parts, each under its name; they are read in this order, as they are taken.
+
+        Raises:
+            NotAuthorized: The account is gone.
+        """
+        whole = await self._store.entries.whole(account_id, _ALL_STATES)
+        entries, states = whole.entries.values(), whole.history.states if whole.history else ()
+        return {
+            "feeds": _each(entry for entry in entries if isinstance(entry, Subscription)),
+            "former_guids": _each(entry for entry in entries if isinstance(entry, Pointer)),
+            "history": _each(map(_own_state, states)),
+            "devices": _each(await self._devices.all(account_id)),
+            "episode_actions": self._played(account_id),
+            "documents": self._documents(account_id),
+            "secrets": self._secrets(account_id),
+        }
+
+    async def _played(self, account_id: AccountId) -> AsyncIterator[object]:
+        async for page in await self._actions.all(account_id):
+            for action in page:
+                yield action
+
+    async def _documents(self, account_id: AccountId) -> AsyncIterator[object]:
+        for kind in DocumentKind:
+            if kind is not DocumentKind.DEVICE:  # they are a part of their own
+                for document in await self._store.documents.of(account_id, kind):
+                    yield OwnDocument(kind, document.name, msgspec.Raw(document.body.encode()))
+
+    async def _secrets(self, account_id: AccountId) -> AsyncIterator[object]:
+        for token in await self._store.tokens.of(account_id):
+            yield _own_secret(token)
+
+
+async def _each(values: Iterable[object]) -> AsyncIterator[object]:
+    for value in values:
+        yield value
+
+
+def _own_state(state: EntryState) -> OwnState:
+    return OwnState(state.entry, state.began, state.ended, read_author(state.author))
+
+
+def _own_secret(token: Token) -> OwnSecret:
+    return OwnSecret(
+        token.label,
+        token.purpose,
+        token.is_session,
+        token.scope,
+        token.created,
+        token.expires,
+        token.revoked,
+        token.last_used,
+    )

@@ -1,0 +1,50 @@
+"""Counting what is stored, beside all other work."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from feedkeep import wall_clock
+from feedkeep.assembly import open_service
+from feedkeep.errors import StoreUnavailable
+from feedkeep.metrics import counting
+from feedkeep.metrics.counting import Counting
+from feedkeep.settings import Settings
+
+
+@pytest.mark.parametrize("error", [StoreUnavailable("It is locked."), RuntimeError("unexpected")])
+def test_counting_goes_on_after_whatever_happened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    for name in ("SECONDS_BETWEEN_STEPS", "SECONDS_BETWEEN_ROUNDS"):
+        monkeypatch.setattr(counting, name, 0.0)
+
+    async def work() -> None:
+        async with open_service(Settings(database=f"sqlite:///{tmp_path}/x.db")) as service:
+            await service.accounts.create("anna", None)
+            totals = service.store.totals
+            ask, is_back = totals.of_accounts, asyncio.Event()
+
+            async def away(*_: object) -> None:
+                monkeypatch.setattr(totals, "of_accounts", here)
+                raise error
+
+            async def here(*arguments: Any) -> Any:
+                if count.last:  # this is the round after the first whole one
+                    is_back.set()
+                return await ask(*arguments)
+
+            monkeypatch.setattr(totals, "of_accounts", away)
+            async with Counting(service.store, wall_clock.now) as count:
+                await is_back.wait()
+            assert count.last is not None
+            assert count.last.accounts == 1
+
+    with capture_logs() as logs:
+        asyncio.run(work())
+    assert [line["reason"] for line in logs if line["log_level"] == "warning"] == [repr(error)]
