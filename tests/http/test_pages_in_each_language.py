@@ -146,7 +146,6 @@ CHANGED_SINCE: dict[str, Any] = {
     "count": 1,
     "others": 1,
     "stamps": "1",
-    "is_gone_only": True,
     "guids": [FEED.guid],
     "back": "/",
     "now": NOW,

@@ -73,6 +73,41 @@ def test_a_wiped_list_comes_back_in_one_step_and_each_feed_with_a_new_stamp() ->
     }
 
 
+def test_what_was_the_last_to_remove_a_feed_brings_it_back_and_nothing_else_changes() -> None:
+    known = account(*URLS)
+    first = leave(known, *URLS[:8])
+    known.add(*((url, None) for url in URLS[:6]))
+    second = leave(known, *URLS[:4])
+    known.move(guid(URLS[0]), "https://moved.example")
+    known.delete(guid(URLS[1]))
+    snapshot = known.snapshot_with_history()
+    done = known.keep(history.bring_back_removed(snapshot, [first, second]))
+    assert done.feeds == 5  # its owner has deleted the second one, which no app had removed last
+    assert subscribed(known) == {"https://moved.example", *URLS[2:]}
+    again = known.keep(history.bring_back_removed(known.snapshot_with_history(), [first, second]))
+    assert told(again) == (None, 0, 0)
+
+
+def test_feeds_that_were_deleted_by_what_is_brought_back_are_there_again() -> None:
+    known = account(A, B)
+    known.delete(guid(A))
+    stamp = known.kept.stamps[-1]
+    known.add((C, None))
+    done = known.keep(history.bring_back_removed(known.snapshot_with_history(), [stamp]))
+    assert done.podcasts == {guid(A)}
+    assert subscribed(known) == {A, B, C}
+
+
+def test_a_list_without_room_brings_nothing_back_that_was_removed() -> None:
+    known = account(A, B)
+    gone = leave(known, A)
+    known.add((C, None))
+    before = dict(known.entries)
+    with pytest.raises(InvalidInput, match="maximum"):
+        history.bring_back_removed(known.snapshot_with_history(), [gone], limits=Limits(2, 10))
+    assert known.entries == before
+
+
 def test_what_was_changed_again_is_told_and_comes_back_only_if_that_is_chosen() -> None:
     known = account(A, B)
     gone = leave(known, A, B)

@@ -153,6 +153,19 @@ def test_a_list_that_an_app_brought_along_and_wiped_at_once_is_wiped() -> None:
     assert [len(wipe.feeds) for wipe in found(known)] == [11]
 
 
+def test_what_a_browser_takes_back_that_it_has_just_added_is_no_wipe() -> None:
+    browser = Author(CredentialKind.BROWSER, TokenId(1))
+    items = [want(url, None) for url in URLS]
+    for by, later_us, count in ((browser, 0, 0), (browser, 2 * WINDOW_US, 11), (PHONE, 0, 11)):
+        known = account("https://one.example")
+        known.keep(subscriptions.add(known.snapshot(), items), "adds")
+        known.now += later_us
+        leave_as(known, "leaves", URLS[1:])
+        authors = {"adds": browser, "leaves": by}
+        found = wipes(changes(known), authors, known.entries, known.counts.subscribed)
+        assert [len(wipe.feeds) for wipe in found] == ([count] if count else [])
+
+
 def test_a_wipe_that_is_taken_back_is_none() -> None:
     known = account(*URLS)
     leave_as(known, "phone", URLS)

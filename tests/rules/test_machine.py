@@ -14,6 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from kept_states import KeptStates
 from reference import Account, derive
 
+from feedkeep.entry_index import led_to
 from feedkeep.errors import ChangedSince, InvalidInput, UnknownSubscription
 from feedkeep.model import (
     Counts,
@@ -42,6 +43,17 @@ URLS = st.sampled_from(URL_TEXTS)
 GUIDS = st.sampled_from(GUID_TEXTS)
 KNOWN = st.sampled_from(GUID_TEXTS + [derive(url) for url in URL_TEXTS])
 CLOCK = st.integers(0, 50)
+
+
+def is_on(entry: Entry | None) -> bool:
+    return isinstance(entry, Subscription) and entry.is_subscribed
+
+
+def is_removed(was: Entry, became: Entry | None) -> bool:
+    if is_on(was):
+        return not is_on(became)
+    feeds = isinstance(was, Subscription) and isinstance(became, Subscription)
+    return feeds and was.deleted is None and became.deleted is not None
 
 
 class Rules(RuleBasedStateMachine):
@@ -138,6 +150,38 @@ class Rules(RuleBasedStateMachine):
         stamps = self.kept.stamps[start : start + count]
         if stamps:
             self.undo(now, Undo(stamps, None, choice))
+
+    @rule(back=st.integers(1, 8), count=st.integers(1, 4), now=CLOCK)
+    def bring_back_what_some_changes_removed(self, back: int, count: int, now: int) -> None:
+        """What one of them was the last to remove is back, and all else is as it was."""
+        start = max(0, len(self.kept.stamps) - back)
+        stamps = self.kept.stamps[start : start + count]
+        if not stamps:
+            return
+        before = dict(self.entries)
+        removed_by = {
+            guid: stamp
+            for stamp, was, became in zip(
+                self.kept.stamps, self.lists[:-1], self.lists[1:], strict=True
+            )
+            for guid, entry in was.items()
+            if is_removed(entry, became.get(guid))
+        }
+        done = self.bring_back(
+            now,
+            stamps[0],
+            lambda whole: history.bring_back_removed(whole, stamps, limits=self.limits),
+        )
+        if done is None:
+            return
+        wanted = {guid for guid, stamp in removed_by.items() if stamp in stamps}
+        assert all(self.is_subscribed(guid) for guid in wanted)
+        feeds = {g: e for g, e in before.items() if isinstance(e, Subscription)}
+        assert all(self.is_subscribed(guid) for guid, feed in feeds.items() if feed.is_subscribed)
+        led = {led_to(before[guid]) for guid in wanted if guid in before}
+        if not any(feeds[guid].deleted for guid in led):
+            on = {g for g, e in self.entries.items() if is_on(e)}
+            assert on == led | {guid for guid, feed in feeds.items() if feed.is_subscribed}
 
     @rule(now=CLOCK)
     def undo_the_last_change_and_that_again(self, now: int) -> None:

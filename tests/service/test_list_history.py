@@ -220,6 +220,17 @@ def test_a_wipe_by_one_app_within_ten_minutes_is_logged_once(open_store: Callabl
     run(open_store, work)
 
 
+def test_what_a_person_leaves_in_a_browser_is_no_wipe_for_the_log(open_store: Callable) -> None:
+    async def work(service: Service, _: Store, __: Clock) -> None:
+        account = await filled(service)
+        by = replace(TESTER, kind=CredentialKind.BROWSER)
+        with capture_logs() as logs:
+            await leave(service, account, *range(12), by=by)
+        assert warnings(logs) == []
+
+    run(open_store, work)
+
+
 def test_what_an_app_left_longer_ago_counts_no_more(open_store: Callable) -> None:
     async def work(service: Service, _: Store, clock: Clock) -> None:
         account = await filled(service)

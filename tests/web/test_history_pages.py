@@ -73,6 +73,11 @@ def lines(page: Shown) -> list[str]:
     return [re.sub(r" · (just now|\d+ \w+ ago)$", "", plain(one)) for one in found]
 
 
+def rescue(anna: PageClient, wiped: Shown) -> Shown:
+    """Press "Bring them back"."""
+    return anna.post("/changes/rescue", {n: wiped.values(n)[0] for n in ("stamps", "back")})
+
+
 def take_back(anna: PageClient, page: Shown, number: int = 0, **more: str) -> Shown:
     stamps = page.values("stamps")[number]
     back = page.values("back")[number]
@@ -146,16 +151,6 @@ def test_what_was_changed_since_is_told_and_left_or_taken_back_as_the_person_cho
     assert listed(anna) == set(rest)
     take_back(anna, done)
     assert listed(anna) == {GUIDS[2]}
-
-
-def test_one_click_that_could_do_nothing_asks_instead(anna: PageClient) -> None:
-    add(anna, *URLS[:2])
-    unsubscribed = unsubscribe(anna, 0)
-    anna.post("/feeds/subscribe", {"only": GUIDS[0]})
-    unsubscribe(anna, 0)
-    asked = take_back(anna, unsubscribed, when="leave", gone="1")
-    assert asked.status == 409
-    assert "Changed again since" in asked.text
 
 
 def test_a_feed_that_alone_was_changed_since_is_asked_about_without_talk_of_others(
@@ -377,10 +372,8 @@ def test_a_wipe_is_shown_on_top_and_brought_back_with_one_click(
     for path in ("/", "/changes"):
         page = anna.get(path)
         assert "AntennaPod on Pixel removed 11 feeds, just now" in page.text
-        assert page.values("when") == ["leave"]
     wiped = anna.get("/")
-    fields = {name: wiped.values(name)[0] for name in ("stamps", "when", "gone", "back")}
-    done = anna.post("/changes/undo", fields)
+    done = rescue(anna, wiped)
     assert "11 feeds are back." in done.note
     assert len(listed(anna)) == 13  # what the app has added stays
     assert listed(anna) > set(GUIDS)
@@ -396,9 +389,45 @@ def test_what_somebody_does_while_a_list_is_wiped_keeps_no_feed_from_coming_back
     phone.has(URLS[0])
     wiped = anna.get("/")
     assert wiped.values("stamps")[0].count(",") == 1
-    fields = {name: wiped.values(name)[0] for name in ("stamps", "when", "gone", "back")}
-    assert "feeds are back." in anna.post("/changes/undo", fields).note
-    assert listed(anna) >= set(GUIDS)
+    assert "13 feeds are back." in rescue(anna, wiped).note
+    assert len(listed(anna)) == 14
+
+
+def test_an_app_that_wipes_the_list_once_more_loses_to_the_same_click(
+    anna: PageClient, phone: Phone
+) -> None:
+    add(anna, *URLS)
+    for _ in range(3):
+        phone.has()
+        wiped = anna.get("/")
+        assert "removed 12 feeds" in wiped.text
+        done = rescue(anna, wiped)
+        assert "12 feeds are back." in done.note
+        assert listed(anna) == set(GUIDS)
+        assert "Bring them back" not in done.text
+
+
+def test_what_one_takes_back_in_a_browser_that_one_has_just_added_is_no_wipe(
+    anna: PageClient, phone: Phone
+) -> None:
+    added = add(anna, *URLS)
+    undone = take_back(anna, added)
+    assert "12 feeds are as they were" in undone.note
+    assert "Bring them back" not in undone.text
+    add(anna, *URLS)
+    phone.has()
+    assert "removed 12 feeds" in anna.get("/").text
+
+
+def test_after_what_was_meant_only_what_is_removed_since_counts(
+    anna: PageClient, phone: Phone
+) -> None:
+    phone.has(*URLS, "https://one-more.example", "https://another.example")
+    asked = unsubscribe(anna, *range(8))
+    assert "You removed 8 feeds" in asked.text
+    newest = asked.values("stamps")[0]
+    assert "Bring them back" not in anna.post("/changes/meant", {"stamps": newest}).text
+    assert "Bring them back" not in unsubscribe(anna, 8).text
 
 
 def test_a_wipe_that_was_meant_is_asked_about_no_more_but_the_next_one_is(
@@ -430,11 +459,8 @@ def test_what_an_app_removes_one_by_one_is_a_wipe_and_what_was_subscribed_again_
     anna.post("/feeds/subscribe", {"only": GUIDS[0]})
     anna.post(f"/feeds/{GUIDS[0]}/delete")
     wiped = anna.get("/")
-    fields = {name: wiped.values(name)[0] for name in ("stamps", "when", "gone", "back")}
-    assert fields["stamps"].count(",") == 10
-    done = anna.post("/changes/undo", fields)
-    assert "10 feeds are back." in done.note
-    assert "1 feed was changed again since, and stays as it is." in done.note
+    assert wiped.values("stamps")[0].count(",") == 10
+    assert "10 feeds are back." in rescue(anna, wiped).note
     assert listed(anna) == set(GUIDS[1:])
 
 

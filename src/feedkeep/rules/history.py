@@ -23,6 +23,7 @@ from feedkeep.rules.clock import later
 from feedkeep.rules.draft import Draft
 from feedkeep.rules.entry_states import is_same_state, states_at
 from feedkeep.rules.room import DEFAULT_LIMITS, Limits, check_room
+from feedkeep.rules.subscriptions import set_status
 
 HISTORY_DAYS = 90
 """For how many days former states are kept, where no setting says otherwise."""
@@ -114,6 +115,37 @@ def undo(
     return _brought_back(draft, left)
 
 
+def bring_back_removed(
+    snapshot: Snapshot,
+    stamps: Collection[Stamp],
+    held: Collection[Guid] = (),
+    limits: Limits = DEFAULT_LIMITS,
+) -> Decision[BroughtBack]:
+    """Subscribe again to what changes of a whole account removed, and change nothing else.
+
+    A feed comes back if one of these changes was the last to remove it. So all is back that an app
+    has wiped, for the first time or once more, whatever else was done to the list meanwhile. The
+    snapshot has its history from the first of these changes on; `held` is as in `undo`.
+
+    Raises:
+        InvalidInput: The list has no room.
+    """
+    history, draft = _history_of(snapshot), Draft(snapshot, limits)
+    for stamp, guids in _removed(history, frozenset(stamps)):
+        deleted = []
+        for guid in guids:
+            found = draft.find(guid)
+            if found is None or found.deleted is not None:
+                deleted.append(guid)
+            elif not found.is_subscribed:
+                set_status(draft, found, True)
+        if deleted:
+            past = _past(history, later(stamp, -1), held)
+            bring_back(draft, past, scope_of(draft, past, deleted), keeps_added=True)
+    check_room(snapshot.counts, draft.counts, limits)
+    return _brought_back(draft, 0)
+
+
 def restore(
     snapshot: Snapshot,
     moment: Stamp,
@@ -161,6 +193,31 @@ def _past(history: History, moment: Stamp, held: Collection[Guid]) -> Past:
     # A guid may have had other lives before that moment.
     later_states = [s for s in history.states if s.ended is None or s.ended > moment]
     return Past(entries, EntryIndex(entries), later_states, held)
+
+
+def _removed(history: History, stamps: Collection[Stamp]) -> list[tuple[Stamp, list[Guid]]]:
+    """Return what each of some changes was the last to remove, the last change first."""
+    began = {(state.entry.guid, state.began): state.entry for state in history.states}
+    last: dict[Guid, Stamp] = {}
+    for state in history.states:
+        guid, ended = state.entry.guid, state.ended
+        if ended is not None and _is_removed(state.entry, began.get((guid, ended))):
+            last[guid] = max(ended, last.get(guid, ended))
+    removed: defaultdict[Stamp, list[Guid]] = defaultdict(list)
+    for guid, stamp in sorted(last.items()):
+        if stamp in stamps:
+            removed[stamp].append(guid)
+    return sorted(removed.items(), reverse=True)
+
+
+def _is_removed(was: Entry, became: Entry | None) -> bool:
+    """Say whether a change unsubscribed a feed, or deleted it."""
+    feed = became if isinstance(became, Subscription) else None
+    if not isinstance(was, Subscription):
+        return False
+    if was.is_subscribed:
+        return feed is None or not feed.is_subscribed
+    return was.deleted is None and feed is not None and feed.deleted is not None
 
 
 def _touched(history: History, wanted: Undo) -> set[Guid]:

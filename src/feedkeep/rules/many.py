@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from feedkeep.model import Decision, Guid, Snapshot, Subscription, replace
+from feedkeep.model import Decision, Guid, Snapshot, Subscription
 from feedkeep.rules.draft import Draft
 from feedkeep.rules.room import DEFAULT_LIMITS, Limits, check_room
-from feedkeep.rules.subscriptions import Added, Refused, with_status
+from feedkeep.rules.subscriptions import Added, Refused, set_status
 
 
 def set_subscribed(
@@ -28,9 +28,7 @@ def set_subscribed(
     for guid in dict.fromkeys(guids):
         found = draft.find(guid)
         if found and found.deleted is None and found.is_subscribed != is_subscribed:
-            stamp = draft.tick()
-            new = with_status(found, is_subscribed, stamp)
-            draft.put(replace(new, subscription_changed=stamp))
+            set_status(draft, found, is_subscribed)
             changed += 1
     check_room(snapshot.counts, draft.counts, limits)
     return draft.decision(changed)

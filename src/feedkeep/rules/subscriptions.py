@@ -242,6 +242,13 @@ def with_status(subscription: Subscription, is_subscribed: bool, stamp: Stamp) -
     return changed
 
 
+def set_status(draft: Draft, subscription: Subscription, is_subscribed: bool) -> None:
+    """Subscribe to a feed of the list that has the other status, or unsubscribe from it."""
+    stamp = draft.tick()
+    changed = with_status(subscription, is_subscribed, stamp)
+    draft.put(replace(changed, subscription_changed=stamp))
+
+
 def subscribed(snapshot: Snapshot) -> list[Subscription]:
     """Return the subscriptions of a whole account that are subscribed, oldest change first."""
     found = [

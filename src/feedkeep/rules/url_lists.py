@@ -34,9 +34,9 @@ from feedkeep.rules.subscriptions import (
     Update,
     Wanted,
     add_items,
+    set_status,
     update,
     want,
-    with_status,
 )
 
 LOCAL = "antennapod_local:"
@@ -254,8 +254,7 @@ def _remove(
         if app.may_echo(feed.status_changed):
             echoed[feed.guid] = None
         else:
-            stamp = draft.tick()
-            draft.put(replace(with_status(feed, False, stamp), subscription_changed=stamp))
+            set_status(draft, feed, False)
     elif can_change and is_merged and is_in_doubt(url.guid, present, former, app):
         # Told to add another URL of it, the app has one that can be removed without any doubt.
         echoed[feed.guid] = None

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from feedkeep.model import Author, Entry, Guid, Stamp, Subscription, Value
-from feedkeep.rules.list_changes import FeedChange, ListChange, is_gone, net_gain
+from feedkeep.model import Author, CredentialKind, Entry, Guid, Stamp, Subscription, Value
+from feedkeep.rules.list_changes import FeedChange, ListChange, What, is_gone, net_gain
 
 WINDOW_US = 600_000_000
 """How long it may take an app: ten minutes."""
@@ -50,30 +50,53 @@ def wipes(
 ) -> list[Wipe]:
     """Return the wipes among the newest changes of a list, newest first.
 
-    A wipe of which half was brought back already is none. `authors` has what is stored of each
-    author, read; `subscribed` is how many feeds the list has now.
+    A wipe of which half was brought back already is none, and so is what a person takes back in a
+    browser that they have just added there. `authors` has what is stored of each author, read;
+    `subscribed` is how many feeds the list has now.
     """
     found: list[Wipe] = []
     seen: set[Stamp] = set()
     sizes = _sizes_before(changes, subscribed)
+    gone_by = [_gone_by(changes[number:], authors) for number in range(len(changes))]
+    removed = {f.guid: c.stamp for c in reversed(changes) for f in c.feeds if is_gone(f)}
     for newest in range(len(changes)):
         change = changes[newest]
-        if change.stamp in seen or not any(map(is_gone, change.feeds)):
+        if change.stamp in seen or not gone_by[newest]:
             continue
         app = _who(authors, change)
         window = [
-            (size, other)
-            for size, other in zip(sizes[newest:], changes[newest:], strict=True)
-            if other.stamp > change.stamp - WINDOW_US and _who(authors, other) == app
+            number
+            for number in range(newest, len(changes))
+            if changes[number].stamp > change.stamp - WINDOW_US
+            and _who(authors, changes[number]) == app
         ]
-        gone = {f.guid: f for _, other in window for f in other.feeds if is_gone(f)}
-        if is_wipe(max(size for size, _ in window), len(gone)):
-            stamps = [other.stamp for _, other in window if any(map(is_gone, other.feeds))]
+        gone = {feed.guid: feed for number in window for feed in gone_by[number]}
+        if is_wipe(max(sizes[number] for number in window), len(gone)):
+            stamps = [changes[number].stamp for number in window if gone_by[number]]
             seen |= set(stamps)
-            still = [f for guid, f in gone.items() if not _is_subscribed(entries.get(guid))]
+            still = [
+                feed
+                for guid, feed in gone.items()
+                if removed[guid] in stamps and not _is_subscribed(entries.get(guid))
+            ]
             if 2 * len(still) > len(gone):
                 found.append(Wipe(stamps, change.author, still))
     return found
+
+
+def _gone_by(changes: Sequence[ListChange], authors: Mapping[str, Author]) -> list[FeedChange]:
+    """Return what the first of some changes removed, the others being before it."""
+    change = changes[0]
+    author = authors.get(change.author)
+    just_added: set[Guid] = set()
+    if author and author.kind is CredentialKind.BROWSER:
+        for other in changes[1:]:
+            is_theirs = other.stamp > change.stamp - WINDOW_US and (
+                _who(authors, other) == who(author)
+            )
+            if is_theirs:
+                just_added |= {feed.guid for feed in other.feeds if feed.what is What.ADDED}
+    return [feed for feed in change.feeds if is_gone(feed) and feed.guid not in just_added]
 
 
 def _sizes_before(changes: Iterable[ListChange], subscribed: int) -> list[int]:

@@ -27,7 +27,7 @@ from feedkeep.rules import history
 from feedkeep.rules.clock import DAY_US, is_before_its_time, later
 from feedkeep.rules.draft import Draft
 from feedkeep.rules.history import BroughtBack, Undo
-from feedkeep.rules.list_changes import FeedChange, ListChange, changes_on, differences, is_gone
+from feedkeep.rules.list_changes import FeedChange, ListChange, changes_on, differences
 from feedkeep.rules.room import Limits
 from feedkeep.rules.wipes import Wipe, wipes
 from feedkeep.service.authors import read_author
@@ -150,8 +150,8 @@ class ListHistory:
     ) -> tuple[Wipe, Author | None] | None:
         """Return the newest wipe of the last 30 days that still hurts, and who made it.
 
-        `whole` is the list as it is. Only a wipe after a stamp counts. The history is not even
-        asked if only a small part of the list is missing since: that is so for nearly every list.
+        `whole` is the list as it is. Only what was changed after a stamp counts. The history is not
+        even asked if only a small part of the list is missing since, as of nearly every list.
         """
         since = max(after, later(self._now(), -_ASKED_ABOUT_DAYS * DAY_US))
         gone = _gone_since(whole, since)
@@ -160,22 +160,11 @@ class ListHistory:
             return None
         found = await self._store.history.page(account_id, NEWEST, _LOOKED_AT_FOR_WIPES)
         known_from = max(found.known_from, self._horizon())
-        stamps = [stamp for stamp in found.stamps if stamp > known_from]
+        stamps = [stamp for stamp in found.stamps if stamp > max(known_from, since)]
         listed = await _listed(replace(found, stamps=stamps), whole, has_more=False)
-        for wipe in wipes(listed.changes, listed.authors, whole.entries, whole.counts.subscribed):
-            if wipe.stamps[0] > since:
-                return wipe, listed.author_of(wipe)
-        return None
-
-    async def gone_by(self, account_id: AccountId, stamps: Collection[Stamp]) -> list[Guid]:
-        """Return the guids of the feeds that a wipe removed; its changes may have added some, too.
-
-        Between two of its changes there may be others, by whoever uses the list meanwhile.
-        """
-        before = later(max(stamps, default=Stamp(0)), 1)
-        listed = await self.page(account_id, before, _LOOKED_AT_FOR_WIPES)
-        changes = [change for change in listed.changes if change.stamp in stamps]
-        return [feed.guid for change in changes for feed in change.feeds if is_gone(feed)]
+        subscribed = whole.counts.subscribed
+        found_wipes = wipes(listed.changes, listed.authors, whole.entries, subscribed)
+        return (found_wipes[0], listed.author_of(found_wipes[0])) if found_wipes else None
 
     async def undo(self, account_id: AccountId, wanted: Undo, by: Author) -> BroughtBack:
         """Take changes back, in one step or not at all; the result can be undone as well.
@@ -186,6 +175,22 @@ class ListHistory:
             InvalidInput: The history does not go back that far, or the list has no room.
         """
         return await self._bring_back(account_id, self._undoing(wanted), _first(wanted), by)
+
+    async def bring_back_removed(
+        self, account_id: AccountId, stamps: Collection[Stamp], by: Author
+    ) -> BroughtBack:
+        """Subscribe again to what changes were the last to remove, in one step or not at all.
+
+        Raises:
+            InvalidInput: The list has no room.
+        """
+
+        def decide(snapshot: Snapshot) -> Decision[BroughtBack]:
+            return history.bring_back_removed(
+                self._within(snapshot), stamps, _held(snapshot), self._limits
+            )
+
+        return await self._bring_back(account_id, decide, min(stamps, default=NEWEST), by)
 
     async def preview_undo(self, account_id: AccountId, wanted: Undo) -> Preview:
         """Return what `undo` would do; raises what it raises."""

@@ -11,6 +11,7 @@ import structlog
 from feedkeep.model import (
     AccountId,
     Author,
+    CredentialKind,
     Decision,
     DocumentName,
     Guid,
@@ -91,6 +92,8 @@ class ListChanges:
 
     def _note(self, account_id: AccountId, by: Author, subscribed: int, unsubscribed: int) -> None:
         """Log it if an app has wiped a list: with this request, or with those before it."""
+        if by.kind is CredentialKind.BROWSER:
+            return  # a person, who sees on the page what they do
         key, now = (account_id, who(by)), self._now()
         began, at_first, so_far = self._tallies.pop(key, (now, subscribed, 0))
         if now - began > WINDOW_US:

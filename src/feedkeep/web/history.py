@@ -39,22 +39,29 @@ class HistoryPage(Page):
         """Take changes back; if feeds were changed again since, ask what to do about them."""
         form = await read_form(request, max_fields=_MAX_FIELDS)
         account_id, wanted = request.admitted.account.id, _wanted(form)
-        is_gone_only, back = form.text("gone") == "1", form.text("back")
-        if is_gone_only:
-            gone = await self.service.history.gone_by(account_id, wanted.stamps)
-            wanted = replace(wanted, guids=gone)
+        back = form.text("back")
         try:
             done = await self.service.history.undo(account_id, wanted, request.author())
-            if done.left and done.stamp is None:  # nothing was done, but something can be
-                asking = replace(wanted, when_changed=WhenChangedSince.ASK)
-                await self.service.history.preview_undo(account_id, asking)
         except ChangedSince as error:
-            return await self._ask(request, wanted, error, back, is_gone_only=is_gone_only)
+            return await self._ask(request, wanted, error, back)
         except UnknownChange:
             return self.leading_to(request, PLACE, Note("unknown-change"))
         except InvalidInput as error:
             return await self._history(request, BAD_REQUEST, problems={"undo": error.sentence})
         place = await self._local(account_id, back)
+        return self.leading_to(request, place, await self._note(account_id, done))
+
+    async def rescue(self, request: AdmittedRequest) -> Response:
+        """Bring back what a wipe removed."""
+        form = await read_form(request)
+        account_id = request.admitted.account.id
+        try:
+            done = await self.service.history.bring_back_removed(
+                account_id, _stamps(form.text("stamps")), request.author()
+            )
+        except InvalidInput as error:
+            return await self._history(request, BAD_REQUEST, problems={"undo": error.sentence})
+        place = await self._local(account_id, form.text("back"))
         return self.leading_to(request, place, await self._note(account_id, done))
 
     async def leave_wiped(self, request: AdmittedRequest) -> Response:
@@ -135,13 +142,7 @@ class HistoryPage(Page):
         )
 
     async def _ask(
-        self,
-        request: AdmittedRequest,
-        wanted: Undo,
-        error: ChangedSince,
-        back: str,
-        *,
-        is_gone_only: bool,
+        self, request: AdmittedRequest, wanted: Undo, error: ChangedSince, back: str
     ) -> Response:
         """Show what changed since, and let the person choose."""
         account_id = request.admitted.account.id
@@ -165,8 +166,7 @@ class HistoryPage(Page):
             count=error.feeds,
             others=len({feed.guid for feed in others.feeds}),
             stamps=stamps_text(wanted.stamps),
-            is_gone_only=is_gone_only,
-            guids=() if is_gone_only else wanted.guids or (),
+            guids=wanted.guids or (),
             back=await self._local(account_id, back),
             now=self.service.now(),
         )

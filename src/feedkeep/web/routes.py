@@ -68,6 +68,7 @@ def _routes(
         Route("/pictures/{guid}", get=PicturePage(*known).get),
         Route("/changes", get=history.get),
         Route("/changes/undo", post=history.undo),
+        Route("/changes/rescue", post=history.rescue),
         Route("/changes/meant", post=history.leave_wiped),
         Route("/changes/restore", get=history.choose, post=history.restore),
         Route("/import", get=imports.get, post=imports.preview),
