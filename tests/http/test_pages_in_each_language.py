@@ -24,6 +24,7 @@ from feedkeep.model import (
     Counts,
     CredentialKind,
     Failure,
+    Fetch,
     Guid,
     Person,
     Preferences,
@@ -105,6 +106,7 @@ FEEDS: dict[str, Any] = {
     "is_subscribed": True,
     "order": "title",
     "query": "",
+    "view": [("order", "title")],
     "stamp": NOW,
     "subscribed_count": 1_234,
     "unsubscribed_count": 1,
@@ -200,10 +202,11 @@ PEOPLE: dict[str, Any] = {
     "registration": "invited",
     "now": NOW,
     "health": Health("1.2.3", "1", 12_345_678, True, None, 1_234),
+    "fetch": Fetch.PUBLIC,
 }
 IMPORT: dict[str, Any] = {"max_bytes": 1_048_576, "count": 1_234}
 PREVIEW: dict[str, Any] = {
-    "preview": Preview([LISTED], [LISTED], [(LISTED.place, "x", TOO_LONG)]),
+    "preview": Preview([LISTED], [LISTED], 1, [(LISTED.place, "x", TOO_LONG)]),
     "warning": TOO_LONG,
     "list": LISTED.feed_url,
     "shown": 1,
@@ -302,7 +305,7 @@ STATES: dict[str, list[dict[str, Any]]] = {
     "web/import_preview.html": [
         PREVIEW,
         PREVIEW | {"shown": 0, "warning": None},
-        PREVIEW | {"preview": Preview([], [], [])},
+        PREVIEW | {"preview": Preview([], [], 2, [])},
     ],
     "web/link.html": [
         {"note": note}
@@ -319,8 +322,8 @@ STATES: dict[str, list[dict[str, Any]]] = {
         PEOPLE | {"registration": "closed", "invitations": []},
         PEOPLE | {"health": Health("1.2.3", "1", 12_345_678, True, NOW, 1_234)},
         PEOPLE | {"health": Health("1.2.3", "1", 12_345_678, False, None, 1_234)},
-        PEOPLE | {"has_more": False, "is_part": False},
-        PEOPLE | {"people": [], "has_more": False, "beginning": "zo"},
+        PEOPLE | {"has_more": False, "is_part": False, "fetch": Fetch.OFF},
+        PEOPLE | {"people": [], "has_more": False, "beginning": "zo", "fetch": Fetch.ALL},
     ],
     "web/person.html": [
         {"person": person, "is_fresh": False, "problems": {"action": TOO_LONG}}

@@ -172,13 +172,25 @@ def test_trouble_is_told_when_it_lasts_for_a_day_or_three_looks(
 ) -> None:
     since = Stamp(NOW - ago)
     found = trouble_of(
-        headline(A, failing=since, failures=failures, failure=Failure.GONE), NOW
+        headline(A, title="Radio", failing=since, failures=failures, failure=Failure.GONE), NOW
     )  # fmt: skip
     assert (found is not None) is is_told
     if found:
         assert (found.since, str(found.why)) == (
             since, "Its server answers that it is gone for good.",
         )  # fmt: skip
+
+
+@pytest.mark.parametrize("failure", Failure)
+def test_of_a_feed_that_was_never_read_it_is_told_at_once_that_its_address_has_none(
+    failure: Failure,
+) -> None:
+    is_sure = failure in {
+        Failure.NOT_A_FEED, Failure.NOT_FOUND, Failure.GONE, Failure.NO_SUCH_HOST
+    }  # fmt: skip
+    never_read = headline(A, failing=NOW, failures=1, failure=failure)
+    assert (trouble_of(never_read, NOW) is not None) is is_sure
+    assert trouble_of(replace(never_read, title="Radio"), NOW) is None
 
 
 def test_a_feed_that_can_be_read_and_one_that_is_not_known_have_no_trouble() -> None:

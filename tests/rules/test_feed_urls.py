@@ -13,6 +13,7 @@ from feedkeep.errors import InvalidFeedUrl
 from feedkeep.rules.feed_urls import (
     MAX_CHARACTERS,
     PODCAST_NAMESPACE,
+    as_typed,
     parse_feed_url,
     usual_spellings,
 )
@@ -224,3 +225,30 @@ def test_usual_spellings_name_the_same_feed_and_no_other(scheme: str, rest: str)
 def test_the_longest_url_has_spellings_that_are_urls() -> None:
     url = f"http://a.example/{'x' * (MAX_CHARACTERS - 17)}"
     assert usual_spellings(url) == [url]  # with a slash, or with https, it would be too long
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("podnews.net/rss", "https://podnews.net/rss"),
+        (" a.example:8080/feed?x=1#y ", "https://a.example:8080/feed?x=1#y"),
+        ("bücher.example", "https://bücher.example"),
+        ("feed:https://a.example/feed", "https://a.example/feed"),
+        ("feed:http://a.example/feed", "http://a.example/feed"),
+        ("feed://a.example/feed", "https://a.example/feed"),
+        ("PCAST://a.example/feed", "https://a.example/feed"),
+        ("itpc://a.example/feed", "https://a.example/feed"),
+        ("podcast://a.example/feed", "https://a.example/feed"),
+        ("http://a.example/feed", "http://a.example/feed"),
+        ("ftp://a.example/feed", "ftp://a.example/feed"),
+        ("anna@a.example", "anna@a.example"),
+        ("no address", "no address"),
+        ("feedkeep", "feedkeep"),
+        ("a.example/two words", "https://a.example/two words"),
+        ("", ""),
+    ],
+)
+def test_what_a_person_types_is_taken_for_the_address_that_they_mean(
+    typed: str, meant: str
+) -> None:
+    assert as_typed(typed) == meant

@@ -46,12 +46,35 @@ def test_an_empty_list_says_what_to_do(anna: PageClient) -> None:
 def test_of_several_lines_each_is_added_or_says_why_not_and_what_was_refused_can_be_corrected(
     anna: PageClient,
 ) -> None:
-    page = anna.post("/feeds/add", {"urls": f"{url(1)}\r\nfeeds.example/b\r\n\r\n{url(2)}"})
+    page = anna.post("/feeds/add", {"urls": f"{url(1)}\r\nfeeds\r\n\r\n{url(2)}"})
     assert page.status == 400
     assert "Added 2 feeds." in page.note
-    assert page.problem("urls").startswith("feeds.example/b No protocol present")
-    assert ">feeds.example/b</textarea>" in page.reply.text
+    assert page.problem("urls").startswith("feeds No protocol present")
+    assert ">feeds</textarea>" in page.reply.text
     assert listed(anna) == {guid(1), guid(2)}
+
+
+def test_what_a_list_or_a_browser_shows_of_an_address_can_be_typed(anna: PageClient) -> None:
+    add(anna, 3)
+    page = anna.post("/feeds/add", {"urls": "0.example/feed\r\nfeed://new.example/feed"})
+    assert "Added 1 feed" in page.note
+    assert "https://new.example/feed" in anna.get("/export/urls").reply.text.split()
+    assert anna.post(f"/feeds/{guid(0)}/merge", {"other_url": "1.example/feed"}).status == 200
+    assert anna.post(f"/feeds/{guid(0)}/move", {"new_url": "moved.example/feed"}).status == 200
+    assert "https://moved.example/feed" in anna.get("/export/urls").reply.text.split()
+
+
+def test_who_unsubscribes_goes_on_where_they_were(anna: PageClient) -> None:
+    add(anna, 3)
+    shown = anna.get("/?order=added&q=example&page=1&x=1")
+    names = ("order", "q", "page")
+    view = {name: shown.values(name)[-1] for name in names}
+    assert view == {"order": "added", "q": "example", "page": "1"}
+    done = anna.post("/feeds/unsubscribe", {"only": guid(0), **view})
+    assert str(done.reply.url).endswith("/?order=added&q=example&page=1")
+    odd = anna.post("/feeds/unsubscribe", {"only": guid(1), "q": "ü&=\r\nx" + "y" * 999})
+    assert odd.status == 200
+    assert len(str(odd.reply.url)) < 500
 
 
 @pytest.mark.parametrize("typed", ["", "  \r\n ", "# only a comment"])
@@ -193,7 +216,7 @@ def test_a_feed_moves_and_its_former_address_is_shown(anna: PageClient) -> None:
 @pytest.mark.parametrize(
     ("form", "field", "typed", "told"),
     [
-        ("move", "new_url", "new.example", "No protocol present"),
+        ("move", "new_url", "new", "No protocol present"),
         ("move", "new_url", url(1), "belongs to another feed in your list"),
         ("merge", "other_url", "x", "No protocol present"),
         ("merge", "other_url", "https://unknown.example", "no other feed"),

@@ -24,10 +24,11 @@ BOMB = (
     + b"]><opml><body><outline text='&a9;' xmlUrl='https://a.example/'/></body></opml>"
 )
 REFUSED = {
-    "a picture": (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(range(128, 256)), "not UTF-8"),
+    "a picture": (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(range(128, 256)), "not a list of feeds"),
     "words": (b"Dear reader,\n\nthis is a letter.\n", "cannot be added"),
-    "nothing": (b"", "Choose a file"),
-    "white space": (b" \r\n\t\n", "Choose a file"),
+    "nothing": (b"", "This file is empty"),
+    "white space": (b" \r\n\t\n", "This file is empty"),
+    "music": (b"ID3\x04\0\0\0\0\0\0" * 99, "not a list of feeds"),
     "JSON of something else": (b'{"name": "me"}', "JSON cannot be read"),
     "a web page": (b"<!doctype html><title>x</title><p>Hello", "broken"),
     "a bomb": (BOMB, "declar"),

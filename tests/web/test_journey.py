@@ -26,11 +26,12 @@ ANNA, BEN = "anna", "ben"
 PASSWORD, NEW, NEWER = "correct horse battery", "another good phrase", "yet another phrase"
 TYPED = ["https://podnews.example/rss", "https://atp.example/rss"]
 ANTENNAPOD = {"User-Agent": "AntennaPod/3.9.0"}
-NO_PROTOCOL = "feeds.example.org/nothing"
+WRONG = "ftp://feeds.example.org/nothing"
+RIGHT = "https://feeds.example.org/nothing"
 LIST = Path(__file__).with_name("programming.opml")
 LISTED = [feed.feed_url for feed in read_feed_list(LIST.read_bytes()).feeds]
 FROM_LIST = [url for url in LISTED if url.startswith("http") and url not in TYPED]
-ALL = sorted([*TYPED, f"https://{NO_PROTOCOL}", *FROM_LIST], key=lambda url: title_of(url).lower())
+ALL = sorted([*TYPED, RIGHT, *FROM_LIST], key=lambda url: title_of(url).lower())
 
 # Of two stores, with and without a script, two widths and two languages, each meets each once.
 COMBINATIONS = [
@@ -92,15 +93,15 @@ class Journey:
     def add_three(self) -> None:
         anna = self.anna
         anna.expected.add(400)
-        anna.add(TYPED[0], NO_PROTOCOL, TYPED[1])
+        anna.add(TYPED[0], WRONG, TYPED[1])
         with pytest.raises(InvalidFeedUrl) as refused:
-            parse_feed_url(NO_PROTOCOL)
+            parse_feed_url(WRONG)
         anna.reads_sentence(refused.value.sentence)
         anna.sees_many("Added %(number)s feed.", "Added %(number)s feeds.", 2)
-        expect(anna.field("Add a feed")).to_have_value(NO_PROTOCOL)
-        anna.add(f"https://{NO_PROTOCOL}")
-        anna.sees("Added %(name)s.", name=NO_PROTOCOL)
-        anna.has_feeds(sorted(title_of(url) for url in [*TYPED, f"https://{NO_PROTOCOL}"]))
+        expect(anna.field("Add a feed")).to_have_value(WRONG)
+        anna.add(RIGHT)
+        anna.sees("Added %(name)s.", name=title_of(RIGHT))
+        anna.has_feeds(sorted(title_of(url) for url in [*TYPED, RIGHT]))
 
     def bring_a_list(self) -> None:
         anna = self.anna

@@ -120,6 +120,48 @@ def test_a_list_that_is_open_in_two_windows_is_the_same_in_both(
     phone.sees("No feed has these words in its title.")
 
 
+def test_one_address_is_added_by_enter_and_what_is_typed_outlives_going_back(
+    service: FeedkeepProcess, visit: Visit
+) -> None:
+    anna = visit(service)
+    anna.is_let_in(service.new_account(PASSWORD), PASSWORD)
+    for name in ("a", "b", "c"):
+        anna.type("Add a feed", f"{name}.example/feed")
+        anna.page.keyboard.press("Enter")
+        anna.sees("Added %(name)s.", name=f"{name}.example/feed")
+    anna.field("Search in these feeds").fill("b.ex")
+    expect(anna.feed("a.example/feed")).to_be_hidden()
+    anna.feed("b.example/feed").click()
+    anna.sees_heading("b.example/feed")
+    anna.page.go_back()
+    expect(anna.field("Search in these feeds")).to_have_value("b.ex")
+    expect(anna.feed("a.example/feed")).to_be_hidden()
+    anna.choose("b.example/feed")
+    expect(anna.page.locator("[data-count]")).to_have_text("1")
+
+
+@in_the_long_form
+def test_a_list_of_several_pages_is_searched_as_a_whole_and_stays_in_place(
+    service: FeedkeepProcess, visit: Visit
+) -> None:
+    anna = visit(service)
+    name = service.new_account(PASSWORD)
+    last = "https://zebra.example/feed"
+    anna.is_let_in(name, PASSWORD, *(f"https://{n:03}.example/feed" for n in range(420)))
+    anna.is_let_in(name, PASSWORD, *(f"https://{n}.example/feed" for n in range(420, 820)), last)
+    anna.field("Search in these feeds").fill("zebra")
+    anna.page.keyboard.press("Enter")
+    anna.has_feeds(["zebra.example/feed"])
+    anna.field("Search in these feeds").fill("819")
+    anna.press("Show")
+    anna.has_feeds(["819.example/feed"])
+    anna.open("/?order=added&page=1")
+    row = anna.page.locator("#feeds > li").nth(300)
+    row.get_by_role("button").click()
+    anna.page.wait_for_url("**/?order=added&page=1")
+    assert anna.page.evaluate("scrollY") > 5_000
+
+
 @in_the_long_form
 def test_a_list_with_a_line_that_was_refused_follows_the_other_devices_too(
     service: FeedkeepProcess, visit: Visit

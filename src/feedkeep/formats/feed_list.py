@@ -54,6 +54,11 @@ def read_feed_list(data: bytes) -> FeedList:
         return FeedList(_read_json(data))
     if start.startswith(b"<"):
         return opml.read(data)
+    if b"\0" in data[:_ENOUGH_BYTES] and not data.startswith(_WIDE_BYTE_ORDER_MARKS):
+        raise InvalidInput(
+            "This is not a list of feeds. Choose the file that your app exported: mostly, its name"
+            " ends in .opml."
+        )
     return FeedList(read_urls(data))
 
 

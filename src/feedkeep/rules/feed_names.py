@@ -26,6 +26,8 @@ MAX_SHORT_DESCRIPTION = 300
 FAILURES_SHOWN = 3
 """After how many looks that failed in a row it is shown, also within a day."""
 
+_NO_FEED = {Failure.NOT_A_FEED, Failure.NOT_FOUND, Failure.GONE, Failure.NO_SUCH_HOST}
+
 MAX_COPIES = 3
 """How many feeds of a list may share a `podcast:guid`; if more do, it was copied around."""
 
@@ -199,11 +201,15 @@ def headline_of(feed: Feed) -> Headline:
 
 
 def trouble_of(known: Headline | None, now: Stamp) -> Trouble | None:
-    """Return that a feed cannot be read, if that lasts: for a day, or for some looks in a row."""
+    """Return that a feed cannot be read, if that lasts: for a day, or for some looks in a row.
+
+    What was never read, and is surely no feed, is told at once: its address may be a wrong one.
+    """
     if known is None or known.failing is None:
         return None
+    is_wrong = not known.title and known.failure in _NO_FEED
     lasts = known.failures >= FAILURES_SHOWN or now > later(known.failing, DAY_US)
-    if not lasts:
+    if not lasts and not is_wrong:
         return None
     return Trouble(known.failing, WHY[known.failure or Failure.BROKEN_ANSWER])
 

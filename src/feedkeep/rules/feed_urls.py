@@ -25,6 +25,8 @@ _USUAL = re.compile(r"https?://([a-z0-9.-]+(?:[/?][!\"$-~]*)?)")
 _ASCII_WHITE_SPACE = " \t\n\r\f\v"
 _FORBIDDEN = re.compile(r"[\s\x00-\x1f\x7f-\x9f]")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+_MADE_UP_SCHEME = re.compile(r"(?:feed|itpc|pcast|podcast):(?://)?", re.IGNORECASE)
+_WITHOUT_SCHEME = re.compile(r"[\w-]+(?:\.[\w-]+)+(?::[0-9]+)?(?:[/?].*)?")
 _AUTHORITY_END = re.compile(r"[/?#]")
 _HOST_AND_PORT = re.compile(r"(\[[^\[\]]*\]|[^\[\]:]*)(?::(.*))?")
 _PORT = re.compile(r"0*([0-9]{1,5})")
@@ -54,6 +56,18 @@ def parse_feed_url(text: str) -> FeedUrl:
     if (usual := _USUAL.fullmatch(text)) and len(text) <= MAX_CHARACTERS:
         return FeedUrl(text, derived_guid(_NAMESPACE_BYTES, usual[1].rstrip("/")))
     return _parse_any(text)
+
+
+def as_typed(text: str) -> str:
+    """Return the feed URL that a person means who typed, copied or pasted a text; else the text.
+
+    Browsers hide the protocol, and so do our own lists. Buttons to subscribe have made-up ones.
+    """
+    text = text.strip()
+    if made_up := _MADE_UP_SCHEME.match(text):
+        rest = text[made_up.end() :]
+        return rest if _SCHEME.match(rest) else f"https://{rest}"
+    return f"https://{text}" if _WITHOUT_SCHEME.fullmatch(text) else text
 
 
 def usual_spellings(url: str) -> list[str]:

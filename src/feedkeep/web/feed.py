@@ -13,7 +13,7 @@ from feedkeep.http.problems import BAD_REQUEST, OK
 from feedkeep.http.requests import AdmittedRequest
 from feedkeep.model import Guid, Pointer, Snapshot, Stamp, Subscription, View
 from feedkeep.rules.feed_names import headline_of
-from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.rules.feed_urls import as_typed, parse_feed_url
 from feedkeep.turns import LONG_LIST, beside
 from feedkeep.web.about import about, twins
 from feedkeep.web.changes import lines_of, shown_urls
@@ -49,7 +49,7 @@ class FeedPage(Page):
             moved = await self.service.url_lists.move(
                 account_id,
                 found.feed_url,
-                form.text("new_url"),
+                as_typed(form.text("new_url")),
                 request.author(),
                 is_told_to_apps=form.text("tell_apps") == "1",
             )
@@ -66,7 +66,7 @@ class FeedPage(Page):
         account_id = request.admitted.account.id
         try:
             merged = await self.service.subscriptions.merge(
-                account_id, found.guid, form.text("other_url"), request.author()
+                account_id, found.guid, as_typed(form.text("other_url")), request.author()
             )
         except InvalidInput as error:
             return await self._refused(request, found, form, "other_url", error.sentence)

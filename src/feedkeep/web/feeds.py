@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
+from urllib.parse import urlencode
 
 from starlette.responses import Response
 
@@ -17,6 +18,7 @@ from feedkeep.http.requests import AdmittedRequest
 from feedkeep.http.responses import JsonResponse
 from feedkeep.model import Stamp
 from feedkeep.rules import many
+from feedkeep.rules.feed_urls import as_typed
 from feedkeep.rules.subscriptions import Refused, want
 from feedkeep.turns import LONG_LIST, beside
 from feedkeep.web.door import HOME
@@ -25,6 +27,8 @@ from feedkeep.web.rows import Order, Show, listing, live
 
 MAX_LINES = 500
 """How many feeds may be typed into the form; a longer list is imported."""
+
+_MAX_WORDS_CHARACTERS = 200
 
 
 class FeedsPage(Page):
@@ -54,7 +58,8 @@ class FeedsPage(Page):
             return await self._list(
                 request, status=BAD_REQUEST, typed=form, problems={"urls": [("", problem)]}
             )
-        lines = [feed.feed_url for feed in read_urls(typed.encode(errors="replace"))]
+        feeds = read_urls(typed.encode(errors="replace"))
+        lines = [as_typed(feed.feed_url) for feed in feeds]
         items = [want(line, None) for line in lines]
         changed = await self.service.subscriptions.add(
             request.admitted.account.id, items, request.author()
@@ -88,8 +93,7 @@ class FeedsPage(Page):
         fields = 2 * self.settings.max_subscriptions
         form = await read_form(request, self.settings.max_body_bytes, fields)
         guids = form.several("only") or form.several("feed")
-        shown = form.text("show")
-        back = f"{HOME}?show={shown}" if shown in set(Show) - {Show.SUBSCRIBED} else HOME
+        back = _place(form.text)
         if not guids:
             return self.leading_to(request, back, Note("nothing-chosen"))
         account_id = request.admitted.account.id
@@ -124,7 +128,7 @@ class FeedsPage(Page):
                 apart=apart,
                 show=show,
                 order=Order(order) if order in set(Order) else Order.TITLE,
-                words=request.query("q")[:200],
+                words=request.query("q")[:_MAX_WORDS_CHARACTERS],
                 page=read_number(request.query("page")) or 0,
             ),
         )
@@ -136,9 +140,10 @@ class FeedsPage(Page):
             is_long=is_long,
             listing=listed,
             shown=show,
+            view=_view(request.query),
             is_subscribed=show != Show.UNSUBSCRIBED,
             order=order,
-            query=request.query("q")[:200],
+            query=request.query("q")[:_MAX_WORDS_CHARACTERS],
             stamp=snapshot.last_stamp,
             subscribed_count=snapshot.counts.subscribed,
             unsubscribed_count=unsubscribed,
@@ -159,6 +164,24 @@ class FeedsPage(Page):
                 "name": await self.name(urls[0]) if len(urls) == 1 else "",
             },
         )
+
+
+def _view(value_of: Callable[[str], str]) -> list[tuple[str, str]]:
+    """Return what of a list is shown and how, as an address or a form says it."""
+    show, order, page = (value_of(name) for name in ("show", "order", "page"))
+    view = {
+        "show": show if show in set(Show) else "",
+        "order": order if order in set(Order) else "",
+        "q": value_of("q")[:_MAX_WORDS_CHARACTERS],
+        "page": page if read_number(page) else "",
+    }
+    return [(name, value) for name, value in view.items() if value]
+
+
+def _place(value_of: Callable[[str], str]) -> str:
+    """Return where the same part of the list is shown again."""
+    view = _view(value_of)
+    return f"{HOME}?{urlencode(view)}" if view else HOME
 
 
 def _stamp(text: str) -> Stamp:

@@ -39,29 +39,33 @@ class Preview(Value, frozen=True):
 
     Attributes:
         new: Feeds that would be subscribed to.
-        known: Feeds that are subscribed to already, or that are in the list twice.
+        known: Feeds that are subscribed to already.
+        twice: How many lines name a feed that another line of the list has named already.
         refused: Feeds that cannot be added: where each stands, its text, and why.
         warning: What a person should know about how the file was read.
     """
 
     new: Sequence[ListedFeed]
     known: Sequence[ListedFeed]
+    twice: int
     refused: Sequence[tuple[Sentence, str, Sentence]]
     warning: Sentence | None = None
 
 
 def preview_of(feeds: Sequence[ListedFeed], results: Sequence[Added | Refused]) -> Preview:
     """Return what adding feeds would do, of which each has the result that it would have. Pure."""
-    new, known, refused, seen = [], [], [], set()
+    new, known, refused, seen, twice = [], [], [], set(), 0
     for feed, result in zip(feeds, results, strict=True):
         if isinstance(result, Refused):
             refused.append((feed.place, feed.feed_url[:200], result.reason))
-        elif result.was_subscribed or result.subscription.guid in seen:
+        elif result.subscription.guid in seen:
+            twice += 1
+        elif result.was_subscribed:
             known.append(feed)
         else:
             new.append(feed)
             seen.add(result.subscription.guid)
-    return Preview(new, known, refused)
+    return Preview(new, known, twice, refused)
 
 
 class ImportPage(Page):
@@ -177,6 +181,8 @@ async def _sent_list(form: Form) -> FeedList:
         InvalidInput: There is none, or it cannot be read.
     """
     data = form.files.get("file") or form.text("text").encode(errors="replace")
+    if "file" in form.files and not data.strip():
+        raise InvalidInput("This file is empty. Choose the one that your app exported.")
     if not data.strip():
         raise InvalidInput("Choose a file, or paste a list.")
     found = await beside(len(data) > LONG_BYTES, read_feed_list, data)

@@ -173,6 +173,7 @@ class PeoplePage(Page):
             registration=self.settings.registration,
             now=self.service.now(),
             health=await self.service.health(),
+            fetch=self.settings.fetch,
             **values,
         )
 

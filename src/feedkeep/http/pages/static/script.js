@@ -40,9 +40,29 @@ document.addEventListener("submit", (event) => {
   if (button?.dataset.busy) setTimeout(setBusy, 0, button, true);
 });
 
-// Whoever goes back finds the page as they left it: busy.
+// Whoever goes back finds the page as they left it: busy, and with what was typed and chosen.
 addEventListener("pageshow", () => {
   all("[data-busy]").forEach((button) => setBusy(button, false));
+  filter();
+  count();
+});
+
+// One address needs no button.
+document.addEventListener("keydown", (event) => {
+  const { target } = event;
+  if (event.key !== "Enter" || event.shiftKey || event.isComposing || !target.matches("#urls")) return;
+  if (target.value.includes("\n")) return;
+  event.preventDefault();
+  target.form.requestSubmit();
+});
+
+// A long list stays where it is when a form of one of its rows was sent.
+const isList = one("#feeds") !== null;
+const sentFrom = sessionStorage.getItem("scrolled");
+sessionStorage.removeItem("scrolled");
+if (isList && sentFrom) scrollTo(0, Number(sentFrom));
+document.addEventListener("submit", (event) => {
+  if (event.target.contains(one("#feeds"))) sessionStorage.setItem("scrolled", scrollY);
 });
 
 // Choices that need no button; the next page has the focus where it was.
@@ -61,6 +81,9 @@ document.addEventListener("change", (event) => {
   }
   if (event.target.matches("input[type=checkbox]")) count();
   if (event.target.matches("[data-max]")) refuseTooLarge(event.target);
+  if (event.target.matches("[data-shows]")) {
+    one(event.target.dataset.shows).type = event.target.checked ? "text" : "password";
+  }
 });
 
 // A file that would be refused is not even sent: it is taken out of the form again.
@@ -115,11 +138,11 @@ async function follow() {
   const parsed = new DOMParser().parseFromString(await page.text(), "text/html");
   const fresh = one("[data-stamp]", parsed);
   const focused = document.activeElement?.id;
-  const typed = one("[data-filter]")?.value;
+  const typed = one("#q")?.value;
   if (!fresh) return;
   list.replaceWith(fresh);
   one("#wiped")?.replaceWith(one("#wiped", parsed));
-  if (one("[data-filter]")) one("[data-filter]").value = typed ?? "";
+  if (one("#q")) one("#q").value = typed ?? "";
   dress();
   filter();
   count();
