@@ -157,6 +157,15 @@ class FeedkeepProcess:
         self.process.send_signal(number)
         return self.wait()
 
+    def ports(self) -> set[int]:
+        """Return where the process listens (proc(5))."""
+        rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+        listening = {f"socket:[{row[9]}]": row[1] for row in rows if row[3] == "0A"}
+        files = Path(f"/proc/{self.process.pid}/fd").iterdir()
+        targets = [str(file.readlink()) for file in files if file.is_symlink()]
+        found = [listening[target] for target in targets if target in listening]
+        return {int(address.partition(":")[2], 16) for address in found}
+
     def workers(self) -> list[int]:
         """Return the processes that serve, if there are several; not what Python starts beside."""
         children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")

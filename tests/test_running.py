@@ -279,6 +279,14 @@ def test_a_log_that_cannot_be_written_fails_no_request(serving: FeedkeepProcess)
         assert client.get("/subscriptions").json()["total"] == 1
 
 
+def test_polls_of_balancers_are_logged_only_where_they_find_something(tmp_path: Path) -> None:
+    with FeedkeepProcess(tmp_path, log_level="info") as process:
+        for path in ("/livez", "/readyz", "/v1/readyz", "/nothing"):
+            httpx.get(process.base_url + path)
+    lines = [line for line in log_lines(process) if line["event"] == "request"]
+    assert [line["status"] for line in lines] == [404]
+
+
 def test_a_quieter_log_level_leaves_requests_out(tmp_path: Path) -> None:
     with FeedkeepProcess(tmp_path, log_level="warning") as process:
         httpx.get(f"{process.base_url}/livez")

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 import trustme
 from feedkeep_process import FeedkeepProcess
@@ -60,6 +61,11 @@ def test_who_starts_while_the_database_is_away_waits_for_it_and_then_serves(
     process = FeedkeepProcess(tmp_path, server.url, workers=workers)
     with Starting(managed(process, str(tmp_path / "notify"))):
         assert manager.is_silent_for(0.5)  # it is not ready yet
+        [port] = process.ports()
+        for path, status in (("/livez", 200), ("/readyz", 503), ("/subscriptions", 503)):
+            reply = httpx.get(f"http://127.0.0.1:{port}{path}")
+            assert reply.status_code == status, path
+        assert (reply.json()["code"], reply.headers["retry-after"]) == ("503", "5")
         server.start()
     manager.wait_for("READY=1")
     process.wait_until_ready()

@@ -6,10 +6,15 @@ import asyncio
 import socket
 import sys
 import time
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import (
+    AbstractAsyncContextManager,
+    AsyncExitStack,
+    asynccontextmanager,
+    nullcontext,
+)
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import structlog
 
@@ -45,6 +50,9 @@ RETRY_SECONDS = 0.5
 TELL_SECONDS = 5.0
 """How often the log tells that a database is still away."""
 
+Meanwhile: TypeAlias = Callable[[], AbstractAsyncContextManager[None]]
+"""Gives the context in which a database that is away is waited for."""
+
 _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
@@ -54,16 +62,19 @@ async def open_service(
     *,
     may_create: bool = True,
     waits: bool = False,
+    meanwhile: Meanwhile = nullcontext,
     now: Now = wall_clock.now,
     recorder: Recorder | None = None,
 ) -> AsyncIterator[Service]:
     """Open the database that the settings name, bring it up to date, and give a service on it.
 
-    A PostgreSQL that is away is waited for if this `waits`. `recorder` counts what they do, if it
-    is given. Raises as `open_store` does.
+    A PostgreSQL that is away is waited for if this `waits`, within the context that `meanwhile`
+    gives. `recorder` counts what they do, if it is given. Raises as `open_store` does.
     """
-    opening = open_store_once_there if waits and is_postgres(settings.database) else open_store
-    store = await opening(settings, may_create=may_create, now=now, recorder=recorder)
+    if waits and is_postgres(settings.database):
+        store = await open_store_once_there(settings, meanwhile, now=now, recorder=recorder)
+    else:
+        store = await open_store(settings, may_create=may_create, now=now, recorder=recorder)
     service = Service(
         store,
         now,
@@ -151,8 +162,8 @@ def refuse_if_in_use(settings: Settings) -> None:
 
 async def open_store_once_there(
     settings: Settings,
+    meanwhile: Meanwhile,
     *,
-    may_create: bool = True,
     now: Now = wall_clock.now,
     recorder: Recorder | None = None,
 ) -> Store:
@@ -161,16 +172,23 @@ async def open_store_once_there(
     Raises as `open_store` does, for what waiting does not mend: a wrong password among them.
     """
     told_at = -TELL_SECONDS
-    while True:
-        try:
-            return await open_store(settings, may_create=may_create, now=now, recorder=recorder)
-        except StoreMisconfigured:
-            raise
-        except StoreUnavailable as error:
-            if time.monotonic() - told_at >= TELL_SECONDS:
-                told_at = time.monotonic()
-                _log.warning("waiting for the database", reason=str(error))
-            await asyncio.sleep(RETRY_SECONDS)
+    async with AsyncExitStack() as waiting:
+        while True:
+            try:
+                store = await open_store(settings, now=now, recorder=recorder)
+            except StoreMisconfigured:
+                raise
+            except StoreUnavailable as error:
+                if told_at < 0:
+                    await waiting.enter_async_context(meanwhile())
+                if time.monotonic() - told_at >= TELL_SECONDS:
+                    told_at = time.monotonic()
+                    _log.warning("waiting for the database", reason=str(error))
+                await asyncio.sleep(RETRY_SECONDS)
+            else:
+                if told_at > 0:
+                    _log.info("the database is there")
+                return store
 
 
 def back_up(

@@ -83,7 +83,7 @@ class Commits:
 
     Attributes:
         done: How many seconds those took that are durable.
-        failed: How many failed.
+        failed: How many transactions failed, before their commit or in it.
     """
 
     def __init__(self) -> None:
@@ -91,14 +91,19 @@ class Commits:
         self.failed = 0
 
     @contextmanager
-    def count(self) -> Iterator[None]:
-        """Count the commit that is made within this context."""
-        began = time.perf_counter()
+    def counted(self, *kinds: type[BaseException]) -> Iterator[None]:
+        """Count a transaction as failed that ends within this context by an error of these."""
         try:
             yield
-        except BaseException:
+        except kinds:
             self.failed += 1
             raise
+
+    @contextmanager
+    def timed(self) -> Iterator[None]:
+        """Count the commit that is made within this context, if it is made."""
+        began = time.perf_counter()
+        yield
         self.done.add(time.perf_counter() - began)
 
 

@@ -157,6 +157,7 @@ def test_prometheus_itself_takes_them_and_each_alert_fires_when_it_should(
 def case(series: Mapping[str, str], at: str, firing: set[str]) -> dict:
     """Return a test in promtool's words: which alerts fire after these series."""
     expected = [{"labels": f'{{alertname="{alert}"}}', "value": 1} for alert in sorted(firing)]
+    series = {f"up{{{PROCESS}}}": "1x500"} | dict(series)
     return {
         "interval": "1m",
         "input_series": [{"series": name, "values": values} for name, values in series.items()],
@@ -180,6 +181,13 @@ SECONDS = "feedkeep_http_request_duration_seconds_bucket"
 COMMITS = "feedkeep_store_commit_duration_seconds_bucket"
 FIRES: dict[str, tuple[dict[str, str], str]] = {
     "FeedkeepDown": ({f"up{{{PROCESS}}}": "0x10"}, "5m"),
+    "FeedkeepNotReady": (
+        {
+            f'feedkeep_http_requests_total{{route="/readyz",status="503",{PROCESS}}}': "0+60x20",
+            f'feedkeep_http_requests_total{{route="/livez",status="200",{PROCESS}}}': "0+60x20",
+        },
+        "10m",
+    ),
     "FeedkeepRestarts": ({f"process_start_time_seconds{{{PROCESS}}}": "1+1x70"}, "60m"),
     "FeedkeepErrors": (
         {

@@ -27,7 +27,7 @@ def test_without_the_setting_nothing_is_told_and_nothing_else_listens(tmp_path: 
     with FeedkeepProcess(tmp_path) as process:
         assert [line for line in process.printed if "etrics" in line] == []
         assert httpx.get(f"{process.base_url}/metrics").status_code == 404
-        assert len(listening_ports(process.process.pid)) == 1
+        assert len(process.ports()) == 1
 
 
 def test_requests_are_counted_by_route_method_and_status(of_sqlite: Scrape) -> None:
@@ -165,15 +165,6 @@ def test_strangers_who_hold_all_connections_keep_nobody_out_and_no_stop_up(
     assert told.stop() == 0
     for one in held:
         one.close()
-
-
-def listening_ports(pid: int) -> set[str]:
-    """Return where a process listens (proc(5))."""
-    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
-    listening = {f"socket:[{row[9]}]": row[1] for row in rows if row[3] == "0A"}
-    files = Path(f"/proc/{pid}/fd").iterdir()
-    targets = [str(file.readlink()) for file in files if file.is_symlink()]
-    return {listening[target] for target in targets if target in listening}
 
 
 def test_a_process_that_only_looks_tells_of_its_looks(tmp_path: Path, postgres: str) -> None:

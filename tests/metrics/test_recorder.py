@@ -71,10 +71,11 @@ def test_a_batch_is_counted_with_its_jobs_and_the_wait_of_the_first(
 
 def test_a_commit_counts_as_done_or_as_failed() -> None:
     commits = Commits()
-    with commits.count():
+    with commits.counted(OSError), commits.timed():
         pass
-    with pytest.raises(asyncio.CancelledError), commits.count():
-        raise asyncio.CancelledError
+    for error in (OSError, KeyError):  # the second one is a refusal, and none of the store
+        with pytest.raises(error), commits.counted(OSError), commits.timed():
+            raise error
     assert (commits.done.count, commits.failed) == (1, 1)
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import re
 import signal
 import socket
 import time
+import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import asyncpg
@@ -35,7 +38,10 @@ from feedkeep.model import (
     Subscription,
     Token,
 )
+from feedkeep.recorder import Recorder
+from feedkeep.rules import subscriptions
 from feedkeep.rules.counts import count
+from feedkeep.rules.subscriptions import want
 from feedkeep.store.postgres import PostgresStore, connections, migration, runner
 from feedkeep.store.postgres import store as store_module
 
@@ -46,11 +52,11 @@ NOWHERE = Guid("00000000-0000-4000-8000-000000000009")
 Work = Callable[[PostgresStore], Awaitable[None]]
 
 
-def run(url: str, work: Work, max_connections: int = 8) -> None:
+def run(url: str, work: Work, max_connections: int = 8, recorder: Recorder | None = None) -> None:
     """Run `work` on a store with two accounts."""
 
     async def go() -> None:
-        store = await PostgresStore.open(url, max_connections, wall_clock.now)
+        store = await PostgresStore.open(url, max_connections, wall_clock.now, recorder=recorder)
         try:
             if not await store.accounts.are_there():
                 await store.accounts.create(Account(ALICE, "alice", None, False, 0), "alice")
@@ -322,12 +328,81 @@ def test_the_database_itself_refuses_rows_that_no_rule_would_write(database: str
         "postgresql://alice:hunter2#1@host/name",
         "postgresql://alice:hunter2[@host/name",
         "postgresql://alice:hunter2\uff1f@host/name",
+        "postgresql://alice:hunter2@127.0.0.1:99999/name",
     ],
 )
 def test_what_is_no_url_of_a_database_is_told_without_its_password(url: str) -> None:
     with pytest.raises(StoreUnusable, match="not the URL of a PostgreSQL database") as failure:
         asyncio.run(opened(url))
     assert "hunter2" not in str(failure.value)
+
+
+def test_a_parameter_that_postgres_does_not_know_is_told(postgres: str) -> None:
+    for parameter in ("foo=bar", "connect_timeout=3"):
+        with pytest.raises(StoreUnusable, match="no parameters that PostgreSQL does not know"):
+            asyncio.run(opened(f"{postgres}?{parameter}"))
+
+
+def test_a_file_without_the_certificates_that_it_should_have_is_told_and_not_waited_for(
+    postgres: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    none = tmp_path / "none.crt"
+    none.write_text("no certificate")
+    url = f"{postgres}?sslmode=verify-full"
+    for path, told in ((none, "it has none"), (tmp_path / "gone.crt", "No such file")):
+        with pytest.raises(StoreUnusable, match=f"{re.escape(str(path))}: {told}"):
+            asyncio.run(opened(f"{url}&sslrootcert={path}"))
+        monkeypatch.setenv("PGSSLROOTCERT", str(path))
+        with pytest.raises(StoreUnusable, match=told):
+            asyncio.run(opened(url))
+        monkeypatch.delenv("PGSSLROOTCERT")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with pytest.raises(StoreUnusable, match="name a file that has it by &sslrootcert=FILE"):
+        asyncio.run(opened(url))
+
+
+@pytest.mark.parametrize(("parameter", "name"), [("", "feedkeep"), ("application_name=x", "x")])
+def test_postgres_lists_its_connections_by_the_name_of_the_program(
+    database: str, parameter: str, name: str
+) -> None:
+    async def work(store: PostgresStore) -> None:
+        async with store._runner.connections.reading() as connection:
+            assert await connection.fetchval("SHOW application_name") == name
+
+    run(f"{database}?{parameter}", work)
+
+
+def test_what_postgres_says_of_a_row_that_it_refuses_has_no_url_in_it(database: str) -> None:
+    asyncio.run(opened(database))
+    execute(database, "ALTER TABLE feedkeep.entry ADD CHECK (feed_url NOT LIKE '%private%')")
+
+    def private(snapshot: Snapshot) -> Decision[None]:
+        return subscriptions.add(snapshot, [want("https://private.example/feed", None)])
+
+    async def work(store: PostgresStore) -> None:
+        with pytest.raises(asyncpg.CheckViolationError) as raised:
+            await store.entries.change(ALICE, [GUID], private)
+        told = "".join(traceback.format_exception(raised.value))
+        assert "violates check constraint" in told
+        assert "private.example" not in told
+
+    run(database, work)
+
+
+def test_a_transaction_that_fails_is_counted_whatever_it_failed_by(database: str) -> None:
+    recorder = Recorder()
+
+    async def work(store: PostgresStore) -> None:
+        await store.entries.change(ALICE, [GUID], subscribe)
+        assert recorder.commits.failed == 0
+        before = recorder.commits.done.count
+        execute(database, "ALTER TABLE feedkeep.entry ADD CHECK (false) NOT VALID")
+        with pytest.raises(asyncpg.CheckViolationError):
+            await store.entries.change(ALICE, [GUID], subscribe)
+        assert recorder.commits.failed >= 1
+        assert recorder.commits.done.count == before
+
+    run(database, work, recorder=recorder)
 
 
 def test_a_database_that_is_not_there_is_told(postgres: str) -> None:

@@ -14,7 +14,11 @@ from feedkeep.settings import Settings
 
 SourceArgument = Annotated[str, typer.Argument(metavar="FROM-URL", help="The database to copy.")]
 TargetArgument = Annotated[
-    str, typer.Argument(metavar="TO-URL", help="An empty database; it is created if it can be.")
+    str,
+    typer.Argument(
+        metavar="TO-URL",
+        help="An empty database. A SQLite file is created; make one of PostgreSQL by createdb.",
+    ),
 ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import socket
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Annotated
@@ -13,7 +14,7 @@ import typer
 import uvloop
 
 from feedkeep import __version__
-from feedkeep.assembly import keeper, open_service, telling_metrics
+from feedkeep.assembly import Meanwhile, keeper, open_service, telling_metrics
 from feedkeep.cli.common import (
     ConfigOption,
     DatabaseOption,
@@ -27,8 +28,15 @@ from feedkeep.edges import edges
 from feedkeep.errors import NotAuthorized
 from feedkeep.http.application import Application
 from feedkeep.http.draining import Draining
-from feedkeep.http.serving import Sockets, listen, listen_for_metrics, run
+from feedkeep.http.serving import (
+    Sockets,
+    listen,
+    listen_for_metrics,
+    run,
+    serving_until_ready,
+)
 from feedkeep.http.serving.workers import Workers
+from feedkeep.http.waiting import WaitingApplication
 from feedkeep.logs import configure_logs
 from feedkeep.model import Value, replace
 from feedkeep.notify import Signs, notify, watchdog_seconds
@@ -170,7 +178,8 @@ def serve(
         metrics=[metrics_url(metrics) for metrics in for_metrics if metrics],
     )
     first_secret = secrets.token_urlsafe(24)
-    uvloop.run(_introduce(chosen, addresses, setup, first_secret))
+    meanwhile = _answering(chosen, listeners)
+    uvloop.run(_introduce(chosen, addresses, setup, first_secret, meanwhile))
     chosen = replace(chosen, admin_name="", admin_password="")  # done with
     serving = partial(_serve, first_secret)
     if chosen.workers > 1:
@@ -187,7 +196,9 @@ async def _serve(
     alive_each_seconds: float | None,
 ) -> None:
     recorder = Recorder() if sockets.metrics else None
-    async with open_service(chosen, waits=True, recorder=recorder) as service:
+    meanwhile = _answering(chosen, [sockets.clients])
+    opening = open_service(chosen, waits=True, meanwhile=meanwhile, recorder=recorder)
+    async with opening as service:
         service.forgetting.start()
         await service.shared_attempts.start()
         telling = telling_metrics(
@@ -215,8 +226,17 @@ class _Addresses(Value, frozen=True):
     metrics: Sequence[str]
 
 
+def _answering(chosen: Settings, listeners: Sequence[socket.socket]) -> Meanwhile:
+    """Return what answers clients while the database is waited for."""
+    return partial(serving_until_ready, WaitingApplication(), listeners, chosen)
+
+
 async def _introduce(
-    chosen: Settings, addresses: _Addresses, setup: str | None, first_secret: str
+    chosen: Settings,
+    addresses: _Addresses,
+    setup: str | None,
+    first_secret: str,
+    meanwhile: Meanwhile,
 ) -> None:
     """Print where the service is and, if there is no account yet, how to begin.
 
@@ -225,7 +245,7 @@ async def _introduce(
     A token of the setup is shown this once. The link for the first account lives in this process
     only: each start has another one, and none works once there is an account.
     """
-    async with open_service(chosen, waits=True) as service:
+    async with open_service(chosen, waits=True, meanwhile=meanwhile) as service:
         say(f"feedkeep {__version__}")
         if chosen.admin_name:
             await _make_first(service, chosen.admin_name, chosen.admin_password)

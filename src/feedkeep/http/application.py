@@ -63,7 +63,10 @@ class Application:
         duration_ns = time.perf_counter_ns() - started_ns
         traceparent = request.header("traceparent")
         trace_id = trace_id_of(traceparent) if traceparent else ""
-        self._log.info(
+        is_quiet = (
+            target is not None and target.route.is_polled and response.status_code == problems.OK
+        )
+        (self._log.debug if is_quiet else self._log.info)(
             "request",
             request_id=request.id,
             method=request.method,

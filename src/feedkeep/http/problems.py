@@ -62,6 +62,10 @@ STOPPING = Refusal(
     503, "The service is unavailable.", "It is stopping; try again.", {"Retry-After": "5"}
 )
 
+WAITING = Refusal(
+    503, "The service is unavailable.", "Its database is away; try again.", {"Retry-After": "5"}
+)
+
 _NOT_FOUND = Refusal(404, "The resource was not found.")
 _FIXED = {
     NotAuthorized: Refusal(401, "The user is not authorized.", "", {"WWW-Authenticate": CHALLENGE}),

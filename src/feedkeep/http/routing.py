@@ -43,6 +43,7 @@ class AnyRoute(Generic[R]):
         allow: The methods as the Allow header lists them.
         changes_nothing: Whether no method changes anything that belongs to the account, so that a
             credential is enough that may only read.
+        is_polled: Whether balancers ask it each second, so that the log has only what is wrong.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class AnyRoute(Generic[R]):
         patch: Handler[R] | None = None,
         delete: Handler[R] | None = None,
         changes_nothing: bool = False,
+        is_polled: bool = False,
     ) -> None:
         named = {
             "GET": get,
@@ -66,6 +68,7 @@ class AnyRoute(Generic[R]):
         }
         self.path = path
         self.changes_nothing = changes_nothing
+        self.is_polled = is_polled
         self.methods: dict[str, Handler[R]] = {
             method: handler for method, handler in named.items() if handler is not None
         }

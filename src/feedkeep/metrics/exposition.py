@@ -123,7 +123,8 @@ class _Told(Collector):
         yield took
         yield CounterMetricFamily(
             "feedkeep_store_failed_commits",
-            "Commits that failed; their requests were refused, or done again.",
+            "Transactions that failed, before their commit or in it; their requests were refused,"
+            " or done again.",
             self._recorder.commits.failed,
         )
 

@@ -6,6 +6,14 @@ from feedkeep.http.serving.listening import (
     listen_for_metrics,
     run,
     serving_metrics,
+    serving_until_ready,
 )
 
-__all__ = ["Sockets", "listen", "listen_for_metrics", "run", "serving_metrics"]
+__all__ = [
+    "Sockets",
+    "listen",
+    "listen_for_metrics",
+    "run",
+    "serving_metrics",
+    "serving_until_ready",
+]

@@ -11,7 +11,7 @@ import resource
 import signal
 import socket
 import ssl
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from functools import partial
 from types import FrameType
 from typing import Any, NamedTuple, cast
@@ -60,8 +60,8 @@ _ALLOCATIONS_UNTIL_COLLECTED = 50_000
 METRICS_CONNECTIONS = 8
 """How many connections the port of metrics has; for a further one, one of these is closed."""
 
-_METRICS_GRACE_SECONDS = 1
-"""How long a reply there may still take when the service has stopped."""
+_GRACE_SECONDS = 1
+"""How long a reply of a server beside the service may still take when it has stopped."""
 
 _METRICS_BYTES = 16 * 1024 * 1024
 """How many bytes of replies may be in progress at the port of metrics."""
@@ -134,7 +134,7 @@ def listen_for_metrics(settings: Settings, processes: int) -> list[socket.socket
     with contextlib.ExitStack() as opened:
         for number in range(processes):
             port = first + number if first else 0
-            with _telling(settings.metrics_host, port):
+            with _telling(settings.metrics_host, port, "metrics_port (FEEDKEEP_METRICS_PORT)"):
                 family, address = _resolved(settings.metrics_host, port)
                 listener = opened.enter_context(_bound(family, address, is_shared=False))
                 listener.listen(BACKLOG)
@@ -144,13 +144,14 @@ def listen_for_metrics(settings: Settings, processes: int) -> list[socket.socket
 
 
 @contextlib.contextmanager
-def _telling(host: str, port: int) -> Iterator[None]:
-    """Say of an error in this context where nobody can listen."""
+def _telling(host: str, port: int, named_by: str = "--port") -> Iterator[None]:
+    """Say of an error in this context where nobody can listen, and what names another port."""
     try:
         yield
     except (OSError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or "that is not a valid address"
-        other = "; --port names another" if getattr(error, "errno", 0) == errno.EADDRINUSE else ""
+        is_used = getattr(error, "errno", 0) == errno.EADDRINUSE
+        other = f"; {named_by} names another" if is_used else ""
         raise CannotListen(f"Cannot listen on {host} port {port}: {reason}{other}.") from error
 
 
@@ -227,8 +228,28 @@ async def run(
 async def serving_metrics(app: ASGIApp, listener: socket.socket) -> AsyncIterator[None]:
     """Serve metrics within this context, with the limits that clients have, but less of all."""
     in_flight = InFlight(app, _METRICS_BYTES)
-    server = _SideServer(in_flight, listener, None, None, METRICS_CONNECTIONS)
-    server.config.timeout_graceful_shutdown = _METRICS_GRACE_SECONDS
+    async with _beside(
+        _SideServer(in_flight, listener, None, None, METRICS_CONNECTIONS), in_flight
+    ):
+        yield
+
+
+@contextlib.asynccontextmanager
+async def serving_until_ready(
+    app: ASGIApp, listeners: Sequence[socket.socket], settings: Settings
+) -> AsyncIterator[None]:
+    """Serve within this context at sockets that stay open: the service itself takes them over."""
+    async with contextlib.AsyncExitStack() as serving:
+        for listener in listeners:
+            in_flight = InFlight(app, settings.max_in_flight_bytes)
+            server = _SideServer(in_flight, listener.dup(), _tls(settings))
+            await serving.enter_async_context(_beside(server, in_flight))
+        yield
+
+
+@contextlib.asynccontextmanager
+async def _beside(server: _SideServer, in_flight: InFlight) -> AsyncIterator[None]:
+    server.config.timeout_graceful_shutdown = _GRACE_SECONDS
     sweeping = asyncio.create_task(_sweep(server, in_flight))
     serving = asyncio.create_task(server.serve(sockets=[]))
     try:

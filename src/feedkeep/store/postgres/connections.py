@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import secrets
 import ssl
 import sys
@@ -99,6 +100,9 @@ _MISCONFIGURED = (
     ssl.SSLCertVerificationError,
 )
 
+# After these, what a transaction was to do is not done; after others of ours it was refused.
+_FAILED = (FailedBeforeCommit, StoreUnavailable)
+
 # After these errors a connection is of no use, although it may still be open.
 _ENDS_CONNECTION = (
     asyncpg.ReadOnlySQLTransactionError,
@@ -124,8 +128,21 @@ _ARRAYS = [
 
 _NO_URL = (
     "That is not the URL of a PostgreSQL database: give postgresql://user:password@host:port/name,"
-    " with special characters of the password percent-encoded."
+    " with special characters of the password percent-encoded, and no parameters that PostgreSQL"
+    " does not know."
 )
+_NO_CERTIFICATE = (
+    "To check PostgreSQL's certificate takes the one of its authority: name a file that has it by"
+    " &sslrootcert=FILE in the URL, or put it at ~/.postgresql/root.crt."
+)
+
+_REASONS = {
+    TimeoutError: "it did not answer in time. A commit waits for a synchronous standby, if it is"
+    " set up to have one",
+    asyncpg.TargetServerAttributeNotMatched: "none of its hosts takes writes: each is a standby, or"
+    " has default_transaction_read_only on",
+}
+"""What is said instead of errors that do not say it."""
 
 _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -166,6 +183,7 @@ class Connections:
             StoreUnusable: It is not a valid URL.
         """
         self._hosts = _split_by_host(url)
+        _check_certificate(url)
         self._max_connections = max_connections
         self._commits = commits
         self._keeps_statements = True
@@ -228,11 +246,12 @@ class Connections:
             FailedBeforeCommit: It failed and changed nothing; it can be repeated.
         """
         begin = _BEGIN_EVERYWHERE if self.is_distributed else _BEGIN + _DURABLE
-        async with self._borrowed() as connection:
-            await connection.execute(begin)
-            value = await work(connection)
-            with self._commits.count() if self._commits else contextlib.nullcontext():
-                await _commit(connection, commit_seconds)
+        with self._commits.counted(*_FAILED) if self._commits else contextlib.nullcontext():
+            async with self._borrowed() as connection:
+                await connection.execute(begin)
+                value = await work(connection)
+                with self._commits.timed() if self._commits else contextlib.nullcontext():
+                    await _commit(connection, commit_seconds)
         return value
 
     @asynccontextmanager
@@ -258,8 +277,12 @@ class Connections:
             return pool, await pool.acquire(timeout=CONNECT_SECONDS * len(self._hosts))
         except ssl.SSLCertVerificationError as error:  # which is a ValueError, too
             raise _unavailable(error) from error
-        except ValueError:  # asyncpg could not parse the URL; its error may show the password
-            raise StoreUnusable(_NO_URL) from None
+        except (ValueError, OverflowError, asyncpg.UndefinedObjectError) as error:
+            # asyncpg could not parse the URL, and its error may show the password; or PostgreSQL
+            # does not know a parameter of it.
+            raise StoreUnusable(
+                _NO_CERTIFICATE if "root certificate" in str(error) else _NO_URL
+            ) from None
         except _UNAVAILABLE as error:
             if pool is not self._pool:  # it was replaced while we waited
                 return await self._acquire()
@@ -269,6 +292,8 @@ class Connections:
         self, error: Exception, pool: asyncpg.Pool, connection: asyncpg.Connection
     ) -> Exception:
         """Return what to raise after an error; close connections that cannot be used again."""
+        if isinstance(error, asyncpg.PostgresError):
+            error.detail = None  # it may be a whole row, with private URLs, and the log has errors
         if not (_is_of_the_work_alone(error) and await _roll_back(connection)):
             _give_up(connection)
             # What ended this connection, or made it read-only, most likely did so to all of them.
@@ -318,7 +343,10 @@ class Connections:
         for host in self._hosts:
             try:
                 connection = await asyncpg.connect(
-                    host, target_session_attrs=_wanted_session(host), **options
+                    host,
+                    target_session_attrs=_wanted_session(host),
+                    server_settings=_named(host),
+                    **options,
                 )
             except _UNAVAILABLE as error:
                 failure = failure or error
@@ -380,7 +408,7 @@ def _give_up(connection: asyncpg.Connection) -> None:
 
 
 def _unavailable(error: Exception) -> StoreUnavailable:
-    reason = str(error) or type(error).__name__
+    reason = _REASONS.get(type(error), "") or str(error) or type(error).__name__
     kind = StoreMisconfigured if isinstance(error, _MISCONFIGURED) else StoreUnavailable
     return kind(f"The PostgreSQL database cannot be used now: {reason}")
 
@@ -393,6 +421,24 @@ def _split_by_host(url: str) -> list[str]:
         raise StoreUnusable(_NO_URL) from None
     user, at, hosts = parts.netloc.rpartition("@")
     return [urlunsplit(parts._replace(netloc=f"{user}{at}{host}")) for host in hosts.split(",")]
+
+
+def _named(url: str) -> dict[str, str]:
+    """Return the name by which PostgreSQL lists a connection, unless its operator chose another."""
+    is_chosen = "PGAPPNAME" in os.environ or "application_name" in parse_qs(urlsplit(url).query)
+    return {} if is_chosen else {"application_name": "feedkeep"}
+
+
+def _check_certificate(url: str) -> None:
+    """Refuse a file with certificates that cannot be used: to wait does not mend it."""
+    named = parse_qs(urlsplit(url).query).get("sslrootcert")
+    path = named[-1] if named else os.environ.get("PGSSLROOTCERT")
+    if path:
+        try:
+            ssl.create_default_context(cafile=path)
+        except OSError as error:
+            reason = "it has none" if isinstance(error, ssl.SSLError) else error.strerror
+            raise StoreUnusable(f"Cannot read certificates from {path}: {reason}.") from error
 
 
 def _wanted_session(url: str) -> str | None:

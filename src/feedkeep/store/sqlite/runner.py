@@ -185,12 +185,13 @@ class Runner:
         between them run here: in the thread, each would release Python's lock, and a busy process
         gives it back only after up to 5 milliseconds.
         """
-        with self._translating:
+        counted = self._commits.counted(BaseException) if self._commits else nullcontext()
+        with counted, self._translating:
             await self._checkpoints.keep_short()
             await self._on_writers_thread(lambda: self._writer.execute("BEGIN IMMEDIATE"))
             try:
                 outcomes = await self._run_jobs(jobs)
-                with self._commits.count() if self._commits else nullcontext():
+                with self._commits.timed() if self._commits else nullcontext():
                     await self._on_writers_thread(self._commit)
             except BaseException:
                 roll_back(self._writer)
