@@ -442,7 +442,9 @@ def test_a_name_that_apps_refuse_is_told_where_apps_are_connected(tmp_path: Path
         process.new_account(PASSWORD)
         zoe = PageClient(process)
         assert "Make an account" in zoe.get("/sign-in").text
-        page = zoe.post("/sign-up", {"name": "zoë@home", "password": PASSWORD})
+        typed = {"name": "zoë@home", "password": PASSWORD, "time_zone": "Europe/Berlin"}
+        page = zoe.post("/sign-up", typed)
+        assert "<option selected>Europe/Berlin" in zoe.get("/account").reply.text
         assert "cannot log in with your name" in page.note
         assert "takes no @" in zoe.get("/apps/connect/antennapod").text
 

@@ -425,6 +425,18 @@ def test_notes_and_the_history_call_feeds_by_their_titles(anna: PageClient, url:
     assert "Deleted The Night Radio." in page.note
 
 
+def test_a_web_page_in_the_list_becomes_the_feed_that_it_names(anna: PageClient, url: str) -> None:
+    named = url.replace("known", "named")
+    know(anna.process, url, fields={**failing(Failure.NOT_A_FEED), "failures": 1, "offered": named})
+    add(anna, url)
+    page = anna.get(f"/feeds/{guid(url)}")
+    assert f"There is a web page at this address. It names this feed: {named}" in page.text
+    fields = fields_of_form(page.reply.text, f"/feeds/{guid(url)}/move")
+    assert fields["tell_apps"] == "1"
+    anna.post(f"/feeds/{guid(url)}/move", fields)
+    assert anna.get("/export/urls").reply.text.split() == [named]
+
+
 def test_a_wipe_names_what_is_gone(feedkeep: FeedkeepProcess, url: str) -> None:
     anna, name = signed_in(feedkeep)
     urls = [f"{url}/{number}" for number in range(12)]

@@ -14,6 +14,7 @@ from feedkeep.feeds.failures import DoorError
 from feedkeep.feeds.pictures import MAX_BYTES as MAX_PICTURE_BYTES
 from feedkeep.feeds.pictures import shrink
 from feedkeep.feeds.reading import read_feed
+from feedkeep.feeds.web_pages import feed_of_page
 from feedkeep.model import (
     Elsewhere,
     Failure,
@@ -67,7 +68,11 @@ class Looking:
             try:
                 content = await _read(answer)
             except NotAFeed as error:
-                return replace(looked, failure=Failure.NOT_A_FEED, reason=str(error))
+                page = (answer.body, answer.content_type, answer.url)
+                offered = await asyncio.to_thread(feed_of_page, *page)
+                return replace(
+                    looked, failure=Failure.NOT_A_FEED, reason=str(error), offered=offered
+                )
         elsewhere = await self._elsewhere(feed, content, answer, looked)
         looked = replace(looked, content=content, elsewhere=elsewhere)
         shown = content or feed.content

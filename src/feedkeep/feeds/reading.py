@@ -57,18 +57,18 @@ def _content(found: Found) -> FeedContent:
     return FeedContent(
         title=plain_text(found.text(Field.TITLE), MAX_TITLE),
         description=plain_text(found.text(Field.DESCRIPTION), MAX_DESCRIPTION),
-        site_url=_web_url(found.text(Field.SITE_URL), MAX_URL),
-        picture_url=_web_url(found.text(Field.PICTURE_URL), MAX_URL),
+        site_url=absolute_url(found.text(Field.SITE_URL), MAX_URL),
+        picture_url=absolute_url(found.text(Field.PICTURE_URL), MAX_URL),
         language=language if is_language else "",
         author=plain_text(found.text(Field.AUTHOR), MAX_TITLE),
         podcast_guid=guid_or_none(found.text(Field.PODCAST_GUID)) or "",
         is_locked=found.text(Field.LOCKED).lower() in _LOCKED,
-        new_feed_url=_web_url(found.text(Field.NEW_FEED_URL), MAX_FEED_URL),
+        new_feed_url=absolute_url(found.text(Field.NEW_FEED_URL), MAX_FEED_URL),
         items=tuple(map(_short_hash, found.newest_items())),
     )
 
 
-def _web_url(text: str, limit: int) -> str:
+def absolute_url(text: str, limit: int) -> str:
     """Return an absolute URL of http or https as it is, with its spaces escaped; else ""."""
     url = _MARKS.sub(lambda mark: f"%{ord(mark[0]):02X}", text.replace(" ", "%20"))
     if len(url) > limit or not _NO_WHITE_SPACE_OR_CONTROLS.fullmatch(url):

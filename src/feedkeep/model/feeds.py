@@ -135,6 +135,7 @@ class Looked(Value, frozen=True):
         retry_after_seconds: For how long it asks to be left alone.
         picture: Its picture, if there is a new one.
         picture_tried: Where a picture was looked for; "" if none was.
+        offered: The feed that the web page there names as its own; "" if it is none, or names none.
     """
 
     content: FeedContent | None = None
@@ -148,6 +149,7 @@ class Looked(Value, frozen=True):
     retry_after_seconds: int = 0
     picture: Picture | None = None
     picture_tried: str = ""
+    offered: str = ""
 
 
 class Sighting(Value, frozen=True):
@@ -190,6 +192,7 @@ class Feed(Value, frozen=True):
         picture: The digest of its picture; "" if there is none.
         picture_url: Where a picture was last looked for.
         picture_looked: When that was.
+        offered: The feed that a web page at this URL names as its own; "" if it does not.
     """
 
     guid: Guid
@@ -212,3 +215,4 @@ class Feed(Value, frozen=True):
     picture: str = ""
     picture_url: str = ""
     picture_looked: Stamp | None = None
+    offered: str = ""

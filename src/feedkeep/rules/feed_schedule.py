@@ -123,6 +123,7 @@ def _after_failure(feed: Feed, looked: Looked, now: Stamp) -> Feed:
         failing=feed.failing or now,
         failure=failure,
         reason=looked.reason,
+        offered=looked.offered or (feed.offered if failure in _UNSEEN else ""),
         failures=feed.failures + 1,
         dead=dead,
     )
@@ -139,6 +140,7 @@ def _after_answer(feed: Feed, looked: Looked, now: Stamp) -> Feed:
         failing=None,
         failure=None,
         reason="",
+        offered="",
         failures=0,
         dead=None,
         etag=looked.etag,

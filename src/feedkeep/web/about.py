@@ -53,6 +53,7 @@ class About(Value, frozen=True):
         picture_looked: When that was.
         trouble: That it cannot be read.
         moved_to: The URL where it says that it is now; "" if it says nothing of that.
+        offered: The feed that the web page at its address names; "" if there is none.
     """
 
     description: str = ""
@@ -66,6 +67,7 @@ class About(Value, frozen=True):
     picture_looked: Stamp | None = None
     trouble: Trouble | None = None
     moved_to: str = ""
+    offered: str = ""
 
 
 class Twin(Value, frozen=True):
@@ -104,6 +106,7 @@ def about(subscription: Subscription, feed: Feed | None, fetch: Fetch, now: Stam
         picture_looked=feed.picture_looked,
         trouble=trouble_of(headline_of(feed), now) if subscription.is_subscribed else None,
         moved_to=moved.text if moved else "",
+        offered=web_url(feed.offered) if feed.content is None else "",
     )
 
 

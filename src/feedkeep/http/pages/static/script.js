@@ -12,6 +12,11 @@ const dress = () => {
 };
 dress();
 
+// A new person reads times as their clock shows them.
+all("[data-time-zone]").forEach((field) => {
+  field.value = Intl.DateTimeFormat().resolvedOptions().timeZone ?? "";
+});
+
 // Copying what is shown once.
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-copy]");
