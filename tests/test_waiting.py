@@ -58,11 +58,13 @@ def test_who_starts_while_the_database_is_away_waits_for_it_and_then_serves(
     tmp_path: Path, server: PostgresServer, manager: Manager, workers: str
 ) -> None:
     server.stop()
-    process = FeedkeepProcess(tmp_path, server.url, workers=workers)
+    public_url = "https://site.example/home"
+    process = FeedkeepProcess(tmp_path, server.url, workers=workers, public_url=public_url)
     with Starting(managed(process, str(tmp_path / "notify"))):
         assert manager.is_silent_for(0.5)  # it is not ready yet
         [port] = process.ports()
-        for path, status in (("/livez", 200), ("/readyz", 503), ("/subscriptions", 503)):
+        places = (("/livez", 200), ("/home/livez", 200), ("/readyz", 503), ("/subscriptions", 503))
+        for path, status in places:
             reply = httpx.get(f"http://127.0.0.1:{port}{path}")
             assert reply.status_code == status, path
         assert (reply.json()["code"], reply.headers["retry-after"]) == ("503", "5")

@@ -90,14 +90,9 @@ class Commits:
         self.done = Distribution(COMMIT_SECONDS)
         self.failed = 0
 
-    @contextmanager
-    def counted(self, *kinds: type[BaseException]) -> Iterator[None]:
-        """Count a transaction as failed that ends within this context by an error of these."""
-        try:
-            yield
-        except kinds:
-            self.failed += 1
-            raise
+    def fail(self) -> None:
+        """Count a transaction that failed for good: it is not tried again."""
+        self.failed += 1
 
     @contextmanager
     def timed(self) -> Iterator[None]:

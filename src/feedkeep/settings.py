@@ -37,6 +37,15 @@ _CONTACT = r"^[!-'*-~]*\Z"
 
 _PASSWORD_IN_QUERY = re.compile(r"([?&](?:ssl)?password=)[^&]*")
 
+_OWN = """
+account api apps changes clientconfig.json deletions docs export feeds history import index.php
+livez openapi.json people pictures readyz recover reset restore search.json search.opml search.txt
+sign-in sign-out sign-up static subscriptions suggestions toplist toplist.json toplist.opml
+toplist.txt v1
+"""
+OWN_PLACES = frozenset(_OWN.split())
+"""What paths of the service begin with: a proxy may leave the path of `public_url` before them."""
+
 _PATH = re.compile(r"(?:/[A-Za-z0-9._~-]+)*/?")
 """A path that is written in one way only."""
 
@@ -295,6 +304,11 @@ def _check_public_url(url: str) -> None:
         raise InvalidSettings(
             f'A setting is not valid: public_url is "{url}", and has to be an address such as'
             " https://feeds.example or https://home.example/feedkeep."
+        )
+    if (first := parts.path.split("/")[1:2]) and first[0] in OWN_PLACES:
+        raise InvalidSettings(
+            f'A setting is not valid: public_url is "{url}", and what the service has of its own'
+            f" begins with /{first[0]}: choose another path, such as /feedkeep."
         )
 
 

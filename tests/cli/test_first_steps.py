@@ -170,6 +170,14 @@ def test_the_version_is_told_however_it_is_asked_for(nothing: FeedkeepProcess) -
     assert nothing.must("--version").startswith("feedkeep ")
 
 
+@pytest.mark.parametrize("path", ["/feeds", "/v1/", "/subscriptions/x"])
+def test_a_path_that_the_service_has_itself_is_refused_at_the_start(
+    nothing: FeedkeepProcess, path: str
+) -> None:
+    nothing.environment["FEEDKEEP_PUBLIC_URL"] = f"https://home.example{path}"
+    assert "choose another path, such as /feedkeep" in refusal(nothing, "serve", "--port", "0")
+
+
 @pytest.mark.parametrize("url", [
     "feeds.example", "ftp://feeds.example", "https://", "https://[", "https://h.example/a b",
     "https://h.example/%61", "https://h.example//a", 'https://h.example/"',

@@ -10,7 +10,8 @@ from starlette.requests import Request as HTTPRequest
 from starlette.responses import Response
 
 from feedkeep.http.requests import Request
-from feedkeep.http.routing import Edge, PublicRoute, Router
+from feedkeep.http.routing import Edge, PublicRoute, Router, own_path
+from feedkeep.settings import OWN_PLACES
 
 
 async def answer(_request: Request) -> Response:
@@ -23,6 +24,28 @@ def test_of_two_routes_with_one_path_the_first_one_counts(path: str) -> None:
     first, second = (Edge([PublicRoute(path, get=answer)], door, 400) for _ in range(2))
     asked = {"type": "http", "method": "GET", "path": path.replace("{name}", "x"), "headers": ()}
     assert Router([first, second]).find(Request(HTTPRequest(asked))).edge is first
+
+
+def test_no_path_of_a_proxy_can_be_taken_for_one_of_the_service() -> None:
+    firsts = {target.path.split("/")[1] for target in [*all_pages(), *all_routes()]} - {""}
+    named = {first for first in firsts if "{" not in first}
+    named |= {f"{name}.{end}" for name in ("search", "toplist") for end in ("json", "opml", "txt")}
+    assert named == OWN_PLACES
+    assert {first.partition(".{")[0] for first in firsts if "{" in first} == {"search", "toplist"}
+
+
+@pytest.mark.parametrize(
+    ("path", "own"),
+    [
+        ("/home/keep", "/"), ("/home/keep/", "/"), ("/home/keep/apps", "/apps"),
+        ("/home/keep//apps", "/apps"), ("//home/keep//apps", "/apps"), ("//apps", "/apps"),
+        ("/apps", "/apps"), ("/", "/"), ("/home/keeper", "/home/keeper"), ("/home", "/home"),
+        ("/home/keepapps", "/home/keepapps"),
+    ],
+)  # fmt: skip
+def test_the_path_of_a_proxy_is_taken_off_where_it_was_left(path: str, own: str) -> None:
+    assert own_path(path, "/home/keep") == own
+    assert own_path(own, "") == own
 
 
 def test_no_page_hides_what_is_no_page() -> None:

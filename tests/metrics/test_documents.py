@@ -204,7 +204,7 @@ FIRES: dict[str, tuple[dict[str, str], str]] = {
         },
         "40m",
     ),
-    "FeedkeepCommitsFail": ({"feedkeep_store_failed_commits_total": "0x5 1x20"}, "12m"),
+    "FeedkeepCommitsFail": ({"feedkeep_store_failed_commits_total": "0x5 10x20"}, "12m"),
     "FeedkeepCommitsSlow": (
         {
             f'{COMMITS}{{le="0.25"}}': "0+10x60",

@@ -98,6 +98,22 @@ def test_feeds_that_were_deleted_by_what_is_brought_back_are_there_again() -> No
     assert subscribed(known) == {A, B, C}
 
 
+def test_what_was_unsubscribed_and_then_deleted_comes_back_as_it_was_and_stays_so() -> None:
+    known = account(A, B, C)
+    on_purpose = leave(known, C)
+    stamps = [leave(known, A, B)]
+    for url in (A, C):
+        known.delete(guid(url))
+        stamps.append(known.kept.stamps[-1])
+    for count in (3, 0):
+        snapshot = known.snapshot_with_history()
+        done = known.keep(history.bring_back_removed(snapshot, stamps))
+        assert done.feeds == count
+        assert subscribed(known) == {A, B}
+        assert known.subscription(guid(C)).deleted is None
+    assert on_purpose not in stamps
+
+
 def test_a_list_without_room_brings_nothing_back_that_was_removed() -> None:
     known = account(A, B)
     gone = leave(known, A)

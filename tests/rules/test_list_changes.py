@@ -153,6 +153,15 @@ def test_a_list_that_an_app_brought_along_and_wiped_at_once_is_wiped() -> None:
     assert [len(wipe.feeds) for wipe in found(known)] == [11]
 
 
+def test_a_feed_that_is_unsubscribed_and_then_deleted_has_gone_once() -> None:
+    known = account(*URLS)
+    for url in URLS:
+        leave_as(known, "phone", [url])
+        known.keep(subscriptions.delete(known.snapshot(), guid(url)), "phone")
+    (wipe,) = found(known)
+    assert len(wipe.feeds) == 12
+
+
 def test_what_a_browser_takes_back_that_it_has_just_added_is_no_wipe() -> None:
     browser = Author(CredentialKind.BROWSER, TokenId(1))
     items = [want(url, None) for url in URLS]

@@ -14,7 +14,6 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from kept_states import KeptStates
 from reference import Account, derive
 
-from feedkeep.entry_index import led_to
 from feedkeep.errors import ChangedSince, InvalidInput, UnknownSubscription
 from feedkeep.model import (
     Counts,
@@ -45,15 +44,11 @@ KNOWN = st.sampled_from(GUID_TEXTS + [derive(url) for url in URL_TEXTS])
 CLOCK = st.integers(0, 50)
 
 
-def is_on(entry: Entry | None) -> bool:
-    return isinstance(entry, Subscription) and entry.is_subscribed
-
-
-def is_removed(was: Entry, became: Entry | None) -> bool:
-    if is_on(was):
-        return not is_on(became)
-    feeds = isinstance(was, Subscription) and isinstance(became, Subscription)
-    return feeds and was.deleted is None and became.deleted is not None
+def standing(entry: Entry | None) -> int:
+    """Return how much a feed is in the list: 0 is deleted, 1 unsubscribed, 2 subscribed."""
+    if not isinstance(entry, Subscription) or entry.deleted is not None:
+        return 0
+    return 1 + entry.is_subscribed
 
 
 class Rules(RuleBasedStateMachine):
@@ -159,13 +154,10 @@ class Rules(RuleBasedStateMachine):
         if not stamps:
             return
         before = dict(self.entries)
-        removed_by = {
-            guid: stamp
-            for stamp, was, became in zip(
-                self.kept.stamps, self.lists[:-1], self.lists[1:], strict=True
-            )
-            for guid, entry in was.items()
-            if is_removed(entry, became.get(guid))
+        wanted = {
+            guid: was
+            for guid, entry in before.items()
+            if isinstance(entry, Subscription) and (was := self.before_removal(guid, set(stamps)))
         }
         done = self.bring_back(
             now,
@@ -174,14 +166,35 @@ class Rules(RuleBasedStateMachine):
         )
         if done is None:
             return
-        wanted = {guid for guid, stamp in removed_by.items() if stamp in stamps}
-        assert all(self.is_subscribed(guid) for guid in wanted)
+        for guid, was in wanted.items():
+            target = self.entries[self.target(guid)]
+            assert isinstance(target, Subscription)
+            assert standing(target) >= standing(was)
         feeds = {g: e for g, e in before.items() if isinstance(e, Subscription)}
         assert all(self.is_subscribed(guid) for guid, feed in feeds.items() if feed.is_subscribed)
-        led = {led_to(before[guid]) for guid in wanted if guid in before}
-        if not any(feeds[guid].deleted for guid in led):
-            on = {g for g, e in self.entries.items() if is_on(e)}
-            assert on == led | {guid for guid, feed in feeds.items() if feed.is_subscribed}
+        if not any(feeds[guid].deleted for guid in wanted):
+            on = {g for g, e in self.entries.items() if standing(e) == 2}
+            back = {guid for guid, was in wanted.items() if was.is_subscribed}
+            assert on == back | {guid for guid, feed in feeds.items() if feed.is_subscribed}
+        again = self.bring_back(
+            now,
+            stamps[0],
+            lambda whole: history.bring_back_removed(whole, stamps, limits=self.limits),
+        )
+        assert again is None or again.stamp is None
+
+    def before_removal(self, guid: Guid, stamps: set[Stamp]) -> Subscription | None:
+        """Return what a feed was before these changes removed it, if they were the last to."""
+        found = None
+        for number in range(len(self.kept.stamps) - 1, -1, -1):
+            was, became = (self.lists[number + after].get(guid) for after in (0, 1))
+            if not isinstance(was, Subscription) or standing(was) < standing(became):
+                break
+            if standing(was) > standing(became):
+                if self.kept.stamps[number] not in stamps:
+                    break
+                found = was
+        return found
 
     @rule(now=CLOCK)
     def undo_the_last_change_and_that_again(self, now: int) -> None:

@@ -338,8 +338,8 @@ def test_what_is_no_url_of_a_database_is_told_without_its_password(url: str) -> 
 
 
 def test_a_parameter_that_postgres_does_not_know_is_told(postgres: str) -> None:
-    for parameter in ("foo=bar", "connect_timeout=3"):
-        with pytest.raises(StoreUnusable, match="no parameters that PostgreSQL does not know"):
+    for parameter in ("foo=bar", "connect_timeout=3", "statement_timeout=abc"):
+        with pytest.raises(StoreUnusable, match="no parameters but those"):
             asyncio.run(opened(f"{postgres}?{parameter}"))
 
 
@@ -356,6 +356,7 @@ def test_a_file_without_the_certificates_that_it_should_have_is_told_and_not_wai
         with pytest.raises(StoreUnusable, match=told):
             asyncio.run(opened(url))
         monkeypatch.delenv("PGSSLROOTCERT")
+    asyncio.run(opened(f"{postgres}?sslmode=disable&sslrootcert={none}"))  # it is not used
     monkeypatch.setenv("HOME", str(tmp_path))
     with pytest.raises(StoreUnusable, match="name a file that has it by &sslrootcert=FILE"):
         asyncio.run(opened(url))
@@ -363,13 +364,17 @@ def test_a_file_without_the_certificates_that_it_should_have_is_told_and_not_wai
 
 @pytest.mark.parametrize(("parameter", "name"), [("", "feedkeep"), ("application_name=x", "x")])
 def test_postgres_lists_its_connections_by_the_name_of_the_program(
-    database: str, parameter: str, name: str
+    database: str, parameter: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def work(store: PostgresStore) -> None:
         async with store._runner.connections.reading() as connection:
             assert await connection.fetchval("SHOW application_name") == name
 
     run(f"{database}?{parameter}", work)
+    if not parameter:
+        monkeypatch.setenv("PGAPPNAME", "mine")
+        name = "mine"
+        run(database, work)
 
 
 def test_what_postgres_says_of_a_row_that_it_refuses_has_no_url_in_it(database: str) -> None:
@@ -396,10 +401,12 @@ def test_a_transaction_that_fails_is_counted_whatever_it_failed_by(database: str
         await store.entries.change(ALICE, [GUID], subscribe)
         assert recorder.commits.failed == 0
         before = recorder.commits.done.count
+        await store._runner.connections._pool.expire_connections()
+        execute(database, "DEALLOCATE ALL")
         execute(database, "ALTER TABLE feedkeep.entry ADD CHECK (false) NOT VALID")
         with pytest.raises(asyncpg.CheckViolationError):
             await store.entries.change(ALICE, [GUID], subscribe)
-        assert recorder.commits.failed >= 1
+        assert recorder.commits.failed == 1  # it was tried twice, and failed for good once
         assert recorder.commits.done.count == before
 
     run(database, work, recorder=recorder)

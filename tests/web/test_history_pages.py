@@ -393,6 +393,22 @@ def test_what_somebody_does_while_a_list_is_wiped_keeps_no_feed_from_coming_back
     assert len(listed(anna)) == 14
 
 
+def test_a_wiped_list_that_has_no_room_any_more_says_so(tmp_path: Path) -> None:
+    process = FeedkeepProcess(tmp_path, max_subscriptions="12", trusted_proxies="127.0.0.1")
+    with process:
+        anna, name = signed_in(process)
+        phone = Phone(process, name)
+        add(anna, *URLS)
+        phone.has()
+        wiped = anna.get("/")
+        add(anna, "https://new.example/feed")
+        page = rescue(anna, wiped)
+        phone.http.close()
+        assert page.status == 400
+        assert "maximum" in page.text
+        assert len(listed(anna)) == 1
+
+
 def test_an_app_that_wipes_the_list_once_more_loses_to_the_same_click(
     anna: PageClient, phone: Phone
 ) -> None:

@@ -160,6 +160,7 @@ def test_a_list_of_several_pages_is_searched_as_a_whole_and_stays_in_place(
     row.get_by_role("button").click()
     anna.page.wait_for_url("**/?order=added&page=1")
     assert anna.page.evaluate("scrollY") > 5_000
+    expect(anna.button("Undo")).to_be_in_viewport()
 
 
 @in_the_long_form

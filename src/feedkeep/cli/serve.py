@@ -45,6 +45,7 @@ from feedkeep.service import Service
 from feedkeep.settings import (
     InvalidSettings,
     Settings,
+    base_path,
     check_workers,
     local_host,
     misspelt,
@@ -228,7 +229,7 @@ class _Addresses(Value, frozen=True):
 
 def _answering(chosen: Settings, listeners: Sequence[socket.socket]) -> Meanwhile:
     """Return what answers clients while the database is waited for."""
-    return partial(serving_until_ready, WaitingApplication(), listeners, chosen)
+    return partial(serving_until_ready, WaitingApplication(base_path(chosen)), listeners, chosen)
 
 
 async def _introduce(

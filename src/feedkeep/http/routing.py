@@ -191,17 +191,7 @@ class Router:
         Raises:
             NoSuchRoute: No route has its path.
         """
-        if request.path.startswith("//"):  # Cardo, if its address has a slash at the end
-            request.path = "/" + request.path.lstrip("/")
-        target = self._target(request)
-        if target is None and request.base_path:  # some proxies leave it there
-            request.path = request.path.removeprefix(request.base_path) or "/"
-            target = self._target(request)
-        if target is None:
-            raise NoSuchRoute
-        return target
-
-    def _target(self, request: Request) -> Target | None:
+        request.path = own_path(request.path, request.base_path)
         request.parameters = {}
         if target := self._exact.get(request.path):
             return target
@@ -215,7 +205,7 @@ class Router:
             if match := pattern.fullmatch(request.path):
                 request.parameters = match.groupdict()
                 return target
-        return None
+        raise NoSuchRoute
 
 
 def targets(edges: Iterable[Edge]) -> Iterator[Target]:
@@ -224,6 +214,15 @@ def targets(edges: Iterable[Edge]) -> Iterator[Target]:
         for prefix in edge.prefixes:
             for route in edge.routes:
                 yield Target(prefix + route.path, route, edge)
+
+
+def own_path(path: str, base_path: str) -> str:
+    """Return a path from the service's own root, where a proxy has left the path of public_url."""
+    if path.startswith("//"):  # Cardo, if its address has a slash at the end
+        path = f"/{path.lstrip('/')}"
+    if base_path and f"{path}/".startswith(f"{base_path}/"):
+        path = f"/{path.removeprefix(base_path).lstrip('/')}"
+    return path
 
 
 def _first_segment(path: str) -> str:

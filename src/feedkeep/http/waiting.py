@@ -6,6 +6,7 @@ from starlette.types import Receive, Scope, Send
 
 from feedkeep.http.problems import WAITING
 from feedkeep.http.responses import JsonResponse
+from feedkeep.http.routing import own_path
 
 _LIVE = ("/livez", "/v1/livez")
 
@@ -13,9 +14,13 @@ _LIVE = ("/livez", "/v1/livez")
 class WaitingApplication:
     """The ASGI application of a process that is alive and not ready: apps come again later."""
 
+    def __init__(self, base_path: str) -> None:
+        """Take the path under which clients reach this service: "", or such as "/feedkeep"."""
+        self._base_path = base_path
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request; none is logged, since the log tells what is waited for."""
-        is_live = scope["path"] in _LIVE
+        is_live = own_path(scope["path"], self._base_path) in _LIVE
         response = JsonResponse(b'{"status":"ok"}') if is_live else WAITING.response()
         response.headers["Cache-Control"] = "no-store"
         response.headers["Connection"] = "close"  # the next request may find the service

@@ -123,8 +123,7 @@ class _Told(Collector):
         yield took
         yield CounterMetricFamily(
             "feedkeep_store_failed_commits",
-            "Transactions that failed, before their commit or in it; their requests were refused,"
-            " or done again.",
+            "Transactions that failed for good; their requests were refused.",
             self._recorder.commits.failed,
         )
 

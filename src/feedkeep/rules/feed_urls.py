@@ -26,7 +26,12 @@ _ASCII_WHITE_SPACE = " \t\n\r\f\v"
 _FORBIDDEN = re.compile(r"[\s\x00-\x1f\x7f-\x9f]")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _MADE_UP_SCHEME = re.compile(r"(?:feed|itpc|pcast|podcast):(?://)?", re.IGNORECASE)
-_WITHOUT_SCHEME = re.compile(r"[\w-]+(?:\.[\w-]+)+(?::[0-9]+)?(?:[/?].*)?")
+# A name with a dot whose end has a letter, or four numbers. What has only such an end, such as
+# "feeds.opml", is taken for a name, too: there is no list of all ends.
+_WITHOUT_SCHEME = re.compile(
+    r"(?://)?(?:(?:[\w-]+\.)+[^\W\d_][\w-]+\.?|(?:[0-9]{1,3}\.){3}[0-9]{1,3}|localhost)"
+    r"(?::[0-9]+)?(?:[/?].*)?"
+)
 _AUTHORITY_END = re.compile(r"[/?#]")
 _HOST_AND_PORT = re.compile(r"(\[[^\[\]]*\]|[^\[\]:]*)(?::(.*))?")
 _PORT = re.compile(r"0*([0-9]{1,5})")
@@ -65,9 +70,8 @@ def as_typed(text: str) -> str:
     """
     text = text.strip()
     if made_up := _MADE_UP_SCHEME.match(text):
-        rest = text[made_up.end() :]
-        return rest if _SCHEME.match(rest) else f"https://{rest}"
-    return f"https://{text}" if _WITHOUT_SCHEME.fullmatch(text) else text
+        text = text[made_up.end() :]
+    return f"https://{text.removeprefix('//')}" if _WITHOUT_SCHEME.fullmatch(text) else text
 
 
 def usual_spellings(url: str) -> list[str]:

@@ -121,27 +121,26 @@ def bring_back_removed(
     held: Collection[Guid] = (),
     limits: Limits = DEFAULT_LIMITS,
 ) -> Decision[BroughtBack]:
-    """Subscribe again to what changes of a whole account removed, and change nothing else.
+    """Bring back what changes of a whole account removed, and change nothing else.
 
-    A feed comes back if one of these changes was the last to remove it. So all is back that an app
-    has wiped, for the first time or once more, whatever else was done to the list meanwhile. The
-    snapshot has its history from the first of these changes on; `held` is as in `undo`.
+    A feed comes back if these changes were the last to remove it, and is what it was before the
+    first of them that did. So all is back that an app has wiped, for the first time or once more,
+    whatever else was done to the list meanwhile. The snapshot has its history from the first of
+    these changes on; `held` is as in `undo`.
 
     Raises:
         InvalidInput: The list has no room.
     """
     history, draft = _history_of(snapshot), Draft(snapshot, limits)
-    for stamp, guids in _removed(history, frozenset(stamps)):
-        deleted = []
-        for guid in guids:
-            found = draft.find(guid)
-            if found is None or found.deleted is not None:
-                deleted.append(guid)
-            elif not found.is_subscribed:
-                set_status(draft, found, True)
-        if deleted:
-            past = _past(history, later(stamp, -1), held)
-            bring_back(draft, past, scope_of(draft, past, deleted), keeps_added=True)
+    deleted: defaultdict[Stamp, list[Guid]] = defaultdict(list)
+    for feed, was, stamp in _removed(history, frozenset(stamps)):
+        if feed.deleted is not None:
+            deleted[stamp].append(feed.guid)
+        elif was.is_subscribed:
+            set_status(draft, feed, True)
+    for stamp, guids in sorted(deleted.items(), reverse=True):
+        past = _past(history, later(stamp, -1), held)
+        bring_back(draft, past, scope_of(draft, past, guids), keeps_added=True)
     check_room(snapshot.counts, draft.counts, limits)
     return _brought_back(draft, 0)
 
@@ -195,29 +194,39 @@ def _past(history: History, moment: Stamp, held: Collection[Guid]) -> Past:
     return Past(entries, EntryIndex(entries), later_states, held)
 
 
-def _removed(history: History, stamps: Collection[Stamp]) -> list[tuple[Stamp, list[Guid]]]:
-    """Return what each of some changes was the last to remove, the last change first."""
-    began = {(state.entry.guid, state.began): state.entry for state in history.states}
-    last: dict[Guid, Stamp] = {}
-    for state in history.states:
-        guid, ended = state.entry.guid, state.ended
-        if ended is not None and _is_removed(state.entry, began.get((guid, ended))):
-            last[guid] = max(ended, last.get(guid, ended))
-    removed: defaultdict[Stamp, list[Guid]] = defaultdict(list)
-    for guid, stamp in sorted(last.items()):
-        if stamp in stamps:
-            removed[stamp].append(guid)
-    return sorted(removed.items(), reverse=True)
+def _removed(
+    history: History, stamps: Collection[Stamp]
+) -> list[tuple[Subscription, Subscription, Stamp]]:
+    """Return the feeds that changes were the last to remove: each as it is and as it was before.
+
+    With each comes the stamp of the first of these changes that took it from there.
+    """
+    before = {(state.entry.guid, state.ended): state for state in history.states if state.ended}
+    removed = []
+    for present in history.states:
+        feed = present.entry
+        if present.ended is not None or not isinstance(feed, Subscription):
+            continue
+        was, first, here = feed, None, present
+        while here.began and (earlier := before.get((feed.guid, here.began))):
+            entry = earlier.entry
+            if not isinstance(entry, Subscription) or _standing(entry) < _standing(here.entry):
+                break  # it came, or came back
+            if _standing(entry) > _standing(here.entry):
+                if here.began not in stamps:
+                    break
+                was, first = entry, here.began
+            here = earlier
+        if first is not None:
+            removed.append((feed, was, first))
+    return sorted(removed, key=lambda one: one[0].guid)
 
 
-def _is_removed(was: Entry, became: Entry | None) -> bool:
-    """Say whether a change unsubscribed a feed, or deleted it."""
-    feed = became if isinstance(became, Subscription) else None
-    if not isinstance(was, Subscription):
-        return False
-    if was.is_subscribed:
-        return feed is None or not feed.is_subscribed
-    return was.deleted is None and feed is not None and feed.deleted is not None
+def _standing(entry: Entry) -> tuple[bool, bool]:
+    """Return how much a feed is in the list: deleted, unsubscribed and subscribed rise."""
+    if not isinstance(entry, Subscription):
+        return False, False
+    return entry.deleted is None, entry.is_subscribed
 
 
 def _touched(history: History, wanted: Undo) -> set[Guid]:

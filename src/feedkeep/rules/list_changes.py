@@ -208,8 +208,3 @@ def in_kinds(feeds: Iterable[FeedChange]) -> Sorted:
     for feed in feeds:
         kinds[0 if is_back(feed) else 1 if is_gone(feed) else 2].append(feed)
     return Sorted(*kinds)
-
-
-def net_gain(feeds: Iterable[FeedChange]) -> int:
-    """Return by how many feeds a list grew, roughly: merged feeds count as one."""
-    return sum(is_back(change) - is_gone(change) for change in feeds)

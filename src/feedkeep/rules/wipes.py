@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from feedkeep.model import Author, CredentialKind, Entry, Guid, Stamp, Subscription, Value
-from feedkeep.rules.list_changes import FeedChange, ListChange, What, is_gone, net_gain
+from feedkeep.rules.list_changes import FeedChange, ListChange, is_back, is_gone
 
 WINDOW_US = 600_000_000
 """How long it may take an app: ten minutes."""
@@ -95,15 +95,25 @@ def _gone_by(changes: Sequence[ListChange], authors: Mapping[str, Author]) -> li
                 _who(authors, other) == who(author)
             )
             if is_theirs:
-                just_added |= {feed.guid for feed in other.feeds if feed.what is What.ADDED}
+                just_added |= {feed.guid for feed in other.feeds if is_back(feed)}
     return [feed for feed in change.feeds if is_gone(feed) and feed.guid not in just_added]
 
 
-def _sizes_before(changes: Iterable[ListChange], subscribed: int) -> list[int]:
-    """Return how many feeds the list had before each change, newest first."""
+def _sizes_before(changes: Sequence[ListChange], subscribed: int) -> list[int]:
+    """Return how many feeds the list had before each change, newest first, as far as they tell.
+
+    Merged feeds count as one, and a feed that was unsubscribed and then deleted has gone once.
+    """
+    gone: set[Guid] = set()
+    gains = []
+    for change in reversed(changes):
+        back = {feed.guid for feed in change.feeds if is_back(feed)}
+        left = {feed.guid for feed in change.feeds if is_gone(feed)} - gone
+        gone = (gone | left) - back
+        gains.append(len(back) - len(left))
     sizes = []
-    for change in changes:
-        subscribed -= net_gain(change.feeds)
+    for gain in reversed(gains):
+        subscribed -= gain
         sizes.append(subscribed)
     return sizes
 

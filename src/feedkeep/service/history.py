@@ -163,7 +163,10 @@ class ListHistory:
         stamps = [stamp for stamp in found.stamps if stamp > max(known_from, since)]
         listed = await _listed(replace(found, stamps=stamps), whole, has_more=False)
         subscribed = whole.counts.subscribed
-        found_wipes = wipes(listed.changes, listed.authors, whole.entries, subscribed)
+        is_long = sum(len(change.feeds) for change in listed.changes) > LONG_LIST
+        found_wipes = await beside(
+            is_long, wipes, listed.changes, listed.authors, whole.entries, subscribed
+        )
         return (found_wipes[0], listed.author_of(found_wipes[0])) if found_wipes else None
 
     async def undo(self, account_id: AccountId, wanted: Undo, by: Author) -> BroughtBack:
@@ -184,13 +187,14 @@ class ListHistory:
         Raises:
             InvalidInput: The list has no room.
         """
+        some = sorted(stamps, reverse=True)[:_LOOKED_AT_FOR_WIPES]
 
         def decide(snapshot: Snapshot) -> Decision[BroughtBack]:
             return history.bring_back_removed(
-                self._within(snapshot), stamps, _held(snapshot), self._limits
+                self._within(snapshot), some, _held(snapshot), self._limits
             )
 
-        return await self._bring_back(account_id, decide, min(stamps, default=NEWEST), by)
+        return await self._bring_back(account_id, decide, min(some, default=NEWEST), by)
 
     async def preview_undo(self, account_id: AccountId, wanted: Undo) -> Preview:
         """Return what `undo` would do; raises what it raises."""

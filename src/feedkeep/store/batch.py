@@ -37,6 +37,10 @@ class FailedBeforeCommit(Exception):
         self.cause = cause
 
 
+def note_nothing() -> None:
+    """Do nothing when a transaction has failed for good: nobody counts that."""
+
+
 class Batcher(Generic[Job, T]):
     """Runs jobs in batches, one batch at a time for each key, and gives each caller its outcome."""
 
@@ -46,14 +50,17 @@ class Batcher(Generic[Job, T]):
         max_weight: int,
         weigh: Callable[[Job], int] | None = None,
         batches: Batches | None = None,
+        note_failure: Callable[[], None] = note_nothing,
     ) -> None:
         """Take `run`, which runs jobs in one transaction and returns an outcome for each.
 
         `run` raises `FailedBeforeCommit` if the transaction failed for a reason that may have
         passed, or that may be the fault of one job: each job is then run once more, alone. Any
         other exception fails all jobs. A batch is one job, or several whose weights are at most
-        `max_weight` together; without `weigh`, each weighs 1. `batches` counts them, if given.
+        `max_weight` together; without `weigh`, each weighs 1. `batches` counts them, if given, and
+        `note_failure` is called for each transaction that failed for good.
         """
+        self._note_failure = note_failure
         self._run = run
         self._max_weight = max_weight
         self._weigh = weigh
@@ -124,6 +131,7 @@ class Batcher(Generic[Job, T]):
         except Exception as error:  # noqa: BLE001 - every caller has to get an answer
             # The commit may have been carried out although its answer never came. To run the jobs
             # again could do them twice; only their clients can decide whether to send them again.
+            self._note_failure()
             return [error] * len(jobs)
 
     async def _one_by_one(self, jobs: Sequence[Job]) -> Sequence[Outcome[T]]:
@@ -132,8 +140,10 @@ class Batcher(Generic[Job, T]):
             try:
                 outcomes.extend(await self._run([job]))
             except FailedBeforeCommit as failure:
+                self._note_failure()
                 outcomes.append(failure.cause)
             except Exception as error:  # noqa: BLE001 - and so has every one of these
+                self._note_failure()
                 # The store is away for all of them: it helps nobody if each waits in turn.
                 outcomes.extend([error] * (len(jobs) - len(outcomes)))
                 break

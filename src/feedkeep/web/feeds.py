@@ -103,7 +103,7 @@ class FeedsPage(Page):
             )
         except InvalidInput as error:
             problems = {"list": error.sentence}
-            return await self._list(request, status=status_of(error), problems=problems)
+            return await self._part(request, form.text, status_of(error), problems=problems)
         names = []
         if changed.outcome == len(guids) == 1:  # of several, it need not be the first that changed
             view = await self.service.subscriptions.view(account_id, guids[0])
@@ -113,9 +113,15 @@ class FeedsPage(Page):
         return self.leading_to(request, back, note)
 
     async def _list(self, request: AdmittedRequest, status: int = OK, **values: Any) -> Response:
+        return await self._part(request, request.query, status, **values)
+
+    async def _part(
+        self, request: AdmittedRequest, asked: Callable[[str], str], status: int, **values: Any
+    ) -> Response:
+        """Show the part of the list that `asked` tells, by the names of an address or a form."""
         snapshot = await self.service.subscriptions.whole(request.admitted.account.id)
         is_long = len(snapshot.entries) > LONG_LIST
-        shown, order, now = request.query("show"), request.query("order"), self.service.now()
+        shown, order, now = asked("show"), asked("order"), self.service.now()
         show = Show(shown) if shown in set(Show) else Show.SUBSCRIBED
         known = await self.service.known_feeds.headlines(feed.feed_url for feed in live(snapshot))
         apart = await self.service.kept_apart.of(request.admitted.account.id)
@@ -128,8 +134,8 @@ class FeedsPage(Page):
                 apart=apart,
                 show=show,
                 order=Order(order) if order in set(Order) else Order.TITLE,
-                words=request.query("q")[:_MAX_WORDS_CHARACTERS],
-                page=read_number(request.query("page")) or 0,
+                words=asked("q")[:_MAX_WORDS_CHARACTERS],
+                page=read_number(asked("page")) or 0,
             ),
         )
         unsubscribed = await beside(is_long, many.count_unsubscribed, snapshot)
@@ -140,10 +146,10 @@ class FeedsPage(Page):
             is_long=is_long,
             listing=listed,
             shown=show,
-            view=_view(request.query),
+            view=_view(asked),
             is_subscribed=show != Show.UNSUBSCRIBED,
             order=order,
-            query=request.query("q")[:_MAX_WORDS_CHARACTERS],
+            query=asked("q")[:_MAX_WORDS_CHARACTERS],
             stamp=snapshot.last_stamp,
             subscribed_count=snapshot.counts.subscribed,
             unsubscribed_count=unsubscribed,

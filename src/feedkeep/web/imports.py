@@ -14,8 +14,9 @@ from feedkeep.http.pages.forms import Form, read_form
 from feedkeep.http.pages.shown_once import Note
 from feedkeep.http.problems import OK
 from feedkeep.http.requests import AdmittedRequest, BodyTooLarge
-from feedkeep.model import Stamp, Value
+from feedkeep.model import Guid, Stamp, Value
 from feedkeep.rules import many
+from feedkeep.rules.feed_urls import as_typed
 from feedkeep.rules.subscriptions import Added, Refused, Wanted, want
 from feedkeep.turns import LONG_BYTES, LONG_LIST, beside
 from feedkeep.web.resource import Page, stamps_text, status_of
@@ -54,16 +55,19 @@ class Preview(Value, frozen=True):
 
 def preview_of(feeds: Sequence[ListedFeed], results: Sequence[Added | Refused]) -> Preview:
     """Return what adding feeds would do, of which each has the result that it would have. Pure."""
-    new, known, refused, seen, twice = [], [], [], set(), 0
+    new: list[ListedFeed] = []
+    known: list[ListedFeed] = []
+    refused: list[tuple[Sentence, str, Sentence]] = []
+    seen: set[Guid] = set()
+    twice = 0
     for feed, result in zip(feeds, results, strict=True):
         if isinstance(result, Refused):
             refused.append((feed.place, feed.feed_url[:200], result.reason))
         elif result.subscription.guid in seen:
             twice += 1
-        elif result.was_subscribed:
-            known.append(feed)
         else:
-            new.append(feed)
+            kind = known if result.was_subscribed else new
+            kind.append(feed)
             seen.add(result.subscription.guid)
     return Preview(new, known, twice, refused)
 
@@ -180,7 +184,8 @@ async def _sent_list(form: Form) -> FeedList:
     Raises:
         InvalidInput: There is none, or it cannot be read.
     """
-    data = form.files.get("file") or form.text("text").encode(errors="replace")
+    pasted = "\n".join(map(as_typed, form.text("text").splitlines()))
+    data = form.files.get("file") or pasted.encode(errors="replace")
     if "file" in form.files and not data.strip():
         raise InvalidInput("This file is empty. Choose the one that your app exported.")
     if not data.strip():

@@ -100,8 +100,8 @@ _MISCONFIGURED = (
     ssl.SSLCertVerificationError,
 )
 
-# After these, what a transaction was to do is not done; after others of ours it was refused.
-_FAILED = (FailedBeforeCommit, StoreUnavailable)
+# A parameter of the URL is none of PostgreSQL's, or has a value that it does not take.
+_OF_A_PARAMETER = (asyncpg.UndefinedObjectError, asyncpg.InvalidParameterValueError)
 
 # After these errors a connection is of no use, although it may still be open.
 _ENDS_CONNECTION = (
@@ -128,8 +128,8 @@ _ARRAYS = [
 
 _NO_URL = (
     "That is not the URL of a PostgreSQL database: give postgresql://user:password@host:port/name,"
-    " with special characters of the password percent-encoded, and no parameters that PostgreSQL"
-    " does not know."
+    " with special characters of the password percent-encoded, and with no parameters but those of"
+    " TLS and PostgreSQL's own settings."
 )
 _NO_CERTIFICATE = (
     "To check PostgreSQL's certificate takes the one of its authority: name a file that has it by"
@@ -246,12 +246,11 @@ class Connections:
             FailedBeforeCommit: It failed and changed nothing; it can be repeated.
         """
         begin = _BEGIN_EVERYWHERE if self.is_distributed else _BEGIN + _DURABLE
-        with self._commits.counted(*_FAILED) if self._commits else contextlib.nullcontext():
-            async with self._borrowed() as connection:
-                await connection.execute(begin)
-                value = await work(connection)
-                with self._commits.timed() if self._commits else contextlib.nullcontext():
-                    await _commit(connection, commit_seconds)
+        async with self._borrowed() as connection:
+            await connection.execute(begin)
+            value = await work(connection)
+            with self._commits.timed() if self._commits else contextlib.nullcontext():
+                await _commit(connection, commit_seconds)
         return value
 
     @asynccontextmanager
@@ -277,7 +276,7 @@ class Connections:
             return pool, await pool.acquire(timeout=CONNECT_SECONDS * len(self._hosts))
         except ssl.SSLCertVerificationError as error:  # which is a ValueError, too
             raise _unavailable(error) from error
-        except (ValueError, OverflowError, asyncpg.UndefinedObjectError) as error:
+        except (ValueError, OverflowError, *_OF_A_PARAMETER) as error:
             # asyncpg could not parse the URL, and its error may show the password; or PostgreSQL
             # does not know a parameter of it.
             raise StoreUnusable(
@@ -424,16 +423,18 @@ def _split_by_host(url: str) -> list[str]:
 
 
 def _named(url: str) -> dict[str, str]:
-    """Return the name by which PostgreSQL lists a connection, unless its operator chose another."""
-    is_chosen = "PGAPPNAME" in os.environ or "application_name" in parse_qs(urlsplit(url).query)
-    return {} if is_chosen else {"application_name": "feedkeep"}
+    """Return the name by which PostgreSQL lists a connection, unless the URL has one."""
+    if "application_name" in parse_qs(urlsplit(url).query):
+        return {}
+    return {"application_name": os.environ.get("PGAPPNAME") or "feedkeep"}
 
 
 def _check_certificate(url: str) -> None:
     """Refuse a file with certificates that cannot be used: to wait does not mend it."""
-    named = parse_qs(urlsplit(url).query).get("sslrootcert")
-    path = named[-1] if named else os.environ.get("PGSSLROOTCERT")
-    if path:
+    query = parse_qs(urlsplit(url).query)
+    mode = query.get("sslmode", [os.environ.get("PGSSLMODE", "")])[-1]
+    path = query.get("sslrootcert", [os.environ.get("PGSSLROOTCERT", "")])[-1]
+    if path and mode in {"require", "verify-ca", "verify-full"}:
         try:
             ssl.create_default_context(cafile=path)
         except OSError as error:

@@ -9,10 +9,11 @@ from typing import Any, TypeAlias, TypeVar
 
 import asyncpg
 
+from feedkeep.errors import StoreUnavailable
 from feedkeep.model import AccountId, T
 from feedkeep.recorder import Recorder
 from feedkeep.store import batch
-from feedkeep.store.batch import Batcher, FailedBeforeCommit, Outcome
+from feedkeep.store.batch import Batcher, FailedBeforeCommit, Outcome, note_nothing
 from feedkeep.store.postgres.connections import CLOSE_SECONDS, Connections
 from feedkeep.store.postgres.shape import Shape
 from feedkeep.store.postgres.shards import MAX_FOUND_IN_A_BATCH, Shards, find_shards
@@ -48,6 +49,7 @@ class Runner:
         self.connections = connections
         self.max_connections = max_connections
         self._recorder = recorder
+        self._note_failure = recorder.commits.fail if recorder else note_nothing
         self._batchers: list[Batcher[Any, Any]] = []
         # Half of the connections stay free for look-ups by key: they must not wait for long lists.
         self._may_scan = asyncio.Semaphore(max(1, max_connections // 2))
@@ -66,7 +68,11 @@ class Runner:
 
     async def write(self, job: Write[T]) -> T:
         """Run a job in a transaction, once more if it changed nothing; return its value."""
-        return await repeated(lambda: self.connections.transact(job))
+        try:
+            return await repeated(lambda: self.connections.transact(job))
+        except StoreUnavailable:
+            self._note_failure()
+            raise
 
     def reader(
         self,
@@ -90,7 +96,7 @@ class Runner:
     ) -> Batcher[J, Any]:
         """Return a batcher for concurrent writes of one kind, which is closed with the runner."""
         batches = self._recorder.writes if self._recorder else None
-        joined: Batcher[J, Any] = Batcher(run, max_weight, weigh, batches)
+        joined: Batcher[J, Any] = Batcher(run, max_weight, weigh, batches, self._note_failure)
         self._batchers.append(joined)
         return joined
 

@@ -17,7 +17,7 @@ from feedkeep.errors import FeedkeepError, StoreDamaged, StoreUnavailable
 from feedkeep.model import T
 from feedkeep.recorder import Recorder
 from feedkeep.store.base import Files
-from feedkeep.store.batch import Batcher, Done, FailedBeforeCommit, Outcome, reader
+from feedkeep.store.batch import Batcher, Done, FailedBeforeCommit, Outcome, note_nothing, reader
 from feedkeep.store.sqlite.checkpoints import Checkpoints
 from feedkeep.store.sqlite.connection import (
     READER_PATIENCE_SECONDS,
@@ -81,7 +81,10 @@ class Runner:
             self._read_batch, MAX_JOBS_IN_A_BATCH, batches=recorder.reads if recorder else None
         )
         self._writes: Batcher[Job[Any], Any] = Batcher(
-            self._run_batch, MAX_JOBS_IN_A_BATCH, batches=recorder.writes if recorder else None
+            self._run_batch,
+            MAX_JOBS_IN_A_BATCH,
+            batches=recorder.writes if recorder else None,
+            note_failure=recorder.commits.fail if recorder else note_nothing,
         )
 
     def write(self, job: Job[T]) -> Awaitable[T]:
@@ -185,8 +188,7 @@ class Runner:
         between them run here: in the thread, each would release Python's lock, and a busy process
         gives it back only after up to 5 milliseconds.
         """
-        counted = self._commits.counted(BaseException) if self._commits else nullcontext()
-        with counted, self._translating:
+        with self._translating:
             await self._checkpoints.keep_short()
             await self._on_writers_thread(lambda: self._writer.execute("BEGIN IMMEDIATE"))
             try:

@@ -65,7 +65,7 @@ document.addEventListener("keydown", (event) => {
 const isList = one("#feeds") !== null;
 const sentFrom = sessionStorage.getItem("scrolled");
 sessionStorage.removeItem("scrolled");
-if (isList && sentFrom) scrollTo(0, Number(sentFrom));
+if (isList && sentFrom && !one(".problem")) scrollTo(0, Number(sentFrom));
 document.addEventListener("submit", (event) => {
   if (event.target.contains(one("#feeds"))) sessionStorage.setItem("scrolled", scrollY);
 });
