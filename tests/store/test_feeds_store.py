@@ -87,6 +87,7 @@ ALL_OF_IT = Feed(
     picture="1f",
     picture_url="https://picture.example",
     picture_looked=Stamp(NOW - 6),
+    offered="https://offered.example",
 )
 
 
