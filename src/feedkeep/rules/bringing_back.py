@@ -161,11 +161,11 @@ class _Work:
     def _staying(self, present: Mapping[Guid, Subscription]) -> dict[Guid, Subscription]:
         staying: dict[Guid, Subscription] = {}
         for guid, group in self.groups.items():
-            if all(_standing(self.back[g]) < _standing(present[guid]) for g in group):
+            if all(standing(self.back[g]) < standing(present[guid]) for g in group):
                 staying[guid if guid in group else group[0]] = present[guid]
         for guid, feed in self.joining.items():
             was = self.back.get(guid)
-            if was and _standing(staying.get(guid, was)) < _standing(feed):
+            if was and standing(staying.get(guid, was)) < standing(feed):
                 staying[guid] = feed
         return staying
 
@@ -334,7 +334,7 @@ class _Work:
         return since or stamp
 
 
-def _standing(feed: Subscription) -> tuple[bool, bool]:
+def standing(feed: Subscription) -> tuple[bool, bool]:
     """Return how much a feed is in the list: deleted, unsubscribed and subscribed rise."""
     return feed.deleted is None, feed.is_subscribed
 

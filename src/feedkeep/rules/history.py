@@ -18,7 +18,7 @@ from feedkeep.model import (
     Subscription,
     Value,
 )
-from feedkeep.rules.bringing_back import Past, bring_back, scope_of
+from feedkeep.rules.bringing_back import Past, bring_back, scope_of, standing
 from feedkeep.rules.clock import later
 from feedkeep.rules.draft import Draft
 from feedkeep.rules.entry_states import is_same_state, states_at
@@ -207,26 +207,19 @@ def _removed(
         feed = present.entry
         if present.ended is not None or not isinstance(feed, Subscription):
             continue
-        was, first, here = feed, None, present
-        while here.began and (earlier := before.get((feed.guid, here.began))):
+        was, first, here, began = feed, None, feed, present.began
+        while began and (earlier := before.get((feed.guid, began))):
             entry = earlier.entry
-            if not isinstance(entry, Subscription) or _standing(entry) < _standing(here.entry):
+            if not isinstance(entry, Subscription) or standing(entry) < standing(here):
                 break  # it came, or came back
-            if _standing(entry) > _standing(here.entry):
-                if here.began not in stamps:
+            if standing(entry) > standing(here):
+                if began not in stamps:
                     break
-                was, first = entry, here.began
-            here = earlier
+                was, first = entry, began
+            here, began = entry, earlier.began
         if first is not None:
             removed.append((feed, was, first))
     return sorted(removed, key=lambda one: one[0].guid)
-
-
-def _standing(entry: Entry) -> tuple[bool, bool]:
-    """Return how much a feed is in the list: deleted, unsubscribed and subscribed rise."""
-    if not isinstance(entry, Subscription):
-        return False, False
-    return entry.deleted is None, entry.is_subscribed
 
 
 def _touched(history: History, wanted: Undo) -> set[Guid]:
