@@ -11,12 +11,11 @@ from feedkeep.service.documents import short_name
 
 
 def test_a_device_of_which_nothing_is_said_is_one(person: Person) -> None:
-    with person.app() as app:
-        assert (
-            app.post(f"/api/2/devices/{person.name}/tablet.json", content=b" ").status_code == 200
-        )
-        [listed] = ok(app.get(f"/api/2/devices/{person.name}.json"))
-    assert (listed["id"], listed["caption"]) == ("tablet", "")
+    app = person.app()
+    sent = app.post(f"/api/2/devices/{person.name}/tablet.json", content=b" ")
+    assert sent.status_code == 200
+    [listed] = ok(app.get(f"/api/2/devices/{person.name}.json"))
+    assert (listed["id"], listed["caption"]) == ("tablet", "tablet")
 
 
 def test_all_devices_share_one_list_and_nothing_can_part_them(person: Person) -> None:
