@@ -252,6 +252,7 @@ def test_the_longest_url_has_spellings_that_are_urls() -> None:
         ("a.example./feed", "https://a.example./feed"),
         ("a.example/two words", "https://a.example/two words"),
         ("", ""),
+        ("a." * 5_000 + "example", "a." * 5_000 + "example"),  # no address is that long
     ],
 )
 def test_what_a_person_types_is_taken_for_the_address_that_they_mean(

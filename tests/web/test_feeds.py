@@ -64,6 +64,11 @@ def test_what_a_list_or_a_browser_shows_of_an_address_can_be_typed(anna: PageCli
     assert "https://moved.example/feed" in anna.get("/export/urls").reply.text.split()
 
 
+def test_what_is_pasted_into_an_import_is_read_as_what_is_typed(anna: PageClient) -> None:
+    preview = anna.post("/import", {"text": "pasted.example/rss\nfeed:https://pasted.example/two"})
+    assert "https://pasted.example/rss\nhttps://pasted.example/two" in preview.reply.text
+
+
 def test_who_unsubscribes_goes_on_where_they_were(anna: PageClient) -> None:
     add(anna, 3)
     shown = anna.get("/?order=added&q=example&page=1&x=1")

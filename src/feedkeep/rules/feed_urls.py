@@ -69,6 +69,8 @@ def as_typed(text: str) -> str:
     Browsers hide the protocol, and so do our own lists. Buttons to subscribe have made-up ones.
     """
     text = text.strip()
+    if len(text) > MAX_CHARACTERS:
+        return text
     if made_up := _MADE_UP_SCHEME.match(text):
         text = text[made_up.end() :]
     return f"https://{text.removeprefix('//')}" if _WITHOUT_SCHEME.fullmatch(text) else text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from starlette.responses import Response
@@ -184,16 +185,24 @@ async def _sent_list(form: Form) -> FeedList:
     Raises:
         InvalidInput: There is none, or it cannot be read.
     """
-    pasted = "\n".join(map(as_typed, form.text("text").splitlines()))
-    data = form.files.get("file") or pasted.encode(errors="replace")
+    file = form.files.get("file")
+    data = file or form.text("text").encode(errors="replace")
     if "file" in form.files and not data.strip():
         raise InvalidInput("This file is empty. Choose the one that your app exported.")
     if not data.strip():
         raise InvalidInput("Choose a file, or paste a list.")
-    found = await beside(len(data) > LONG_BYTES, read_feed_list, data)
+    read = read_feed_list if file else _read_pasted
+    found = await beside(len(data) > LONG_BYTES, read, data)
     if not found.feeds:
         raise InvalidInput("There is no feed in this list.")
     return found
+
+
+def _read_pasted(data: bytes) -> FeedList:
+    """Return a list as `read_feed_list` does, of which a person may have typed the addresses."""
+    found = read_feed_list(data)
+    feeds = [replace(feed, feed_url=as_typed(feed.feed_url)) for feed in found.feeds]
+    return FeedList(feeds, found.warning)
 
 
 def _items(feeds: Sequence[ListedFeed]) -> list[Wanted | Refused]:
