@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import secrets
 import ssl
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
-from urllib.parse import parse_qs, urlsplit, urlunsplit
 
 import asyncpg
 import structlog
@@ -27,6 +25,14 @@ from feedkeep.recorder import Commits
 from feedkeep.store.base import Pool
 from feedkeep.store.batch import FailedBeforeCommit
 from feedkeep.store.postgres.counted import NotAllWritten
+from feedkeep.store.postgres.urls import (
+    NO_CERTIFICATE,
+    NO_URL,
+    check_certificate,
+    own_name,
+    split_by_host,
+    wanted_session,
+)
 
 CONNECT_SECONDS = 3.0
 """How long connecting to a host may take."""
@@ -126,16 +132,6 @@ _ARRAYS = [
     )
 ]
 
-_NO_URL = (
-    "That is not the URL of a PostgreSQL database: give postgresql://user:password@host:port/name,"
-    " with special characters of the password percent-encoded, and with no parameters but those of"
-    " TLS and PostgreSQL's own settings."
-)
-_NO_CERTIFICATE = (
-    "To check PostgreSQL's certificate takes the one of its authority: name a file that has it by"
-    " &sslrootcert=FILE in the URL, or put it at ~/.postgresql/root.crt."
-)
-
 _REASONS = {
     TimeoutError: "it did not answer in time. A commit waits for a synchronous standby, if it is"
     " set up to have one",
@@ -182,8 +178,8 @@ class Connections:
         Raises:
             StoreUnusable: It is not a valid URL.
         """
-        self._hosts = _split_by_host(url)
-        _check_certificate(url)
+        self._hosts = split_by_host(url)
+        check_certificate(url)
         self._max_connections = max_connections
         self._commits = commits
         self._keeps_statements = True
@@ -280,7 +276,7 @@ class Connections:
             # asyncpg could not parse the URL, and its error may show the password; or PostgreSQL
             # does not know a parameter of it.
             raise StoreUnusable(
-                _NO_CERTIFICATE if "root certificate" in str(error) else _NO_URL
+                NO_CERTIFICATE if "root certificate" in str(error) else NO_URL
             ) from None
         except _UNAVAILABLE as error:
             if pool is not self._pool:  # it was replaced while we waited
@@ -343,8 +339,8 @@ class Connections:
             try:
                 connection = await asyncpg.connect(
                     host,
-                    target_session_attrs=_wanted_session(host),
-                    server_settings=_named(host),
+                    target_session_attrs=wanted_session(host),
+                    server_settings=own_name(host),
                     **options,
                 )
             except _UNAVAILABLE as error:
@@ -410,38 +406,3 @@ def _unavailable(error: Exception) -> StoreUnavailable:
     reason = _REASONS.get(type(error), "") or str(error) or type(error).__name__
     kind = StoreMisconfigured if isinstance(error, _MISCONFIGURED) else StoreUnavailable
     return kind(f"The PostgreSQL database cannot be used now: {reason}")
-
-
-def _split_by_host(url: str) -> list[str]:
-    """Return a URL for each of the hosts that a URL names."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        raise StoreUnusable(_NO_URL) from None
-    user, at, hosts = parts.netloc.rpartition("@")
-    return [urlunsplit(parts._replace(netloc=f"{user}{at}{host}")) for host in hosts.split(",")]
-
-
-def _named(url: str) -> dict[str, str]:
-    """Return the name by which PostgreSQL lists a connection, unless the URL has one."""
-    if "application_name" in parse_qs(urlsplit(url).query):
-        return {}
-    return {"application_name": os.environ.get("PGAPPNAME") or "feedkeep"}
-
-
-def _check_certificate(url: str) -> None:
-    """Refuse a file with certificates that cannot be used: to wait does not mend it."""
-    query = parse_qs(urlsplit(url).query)
-    mode = query.get("sslmode", [os.environ.get("PGSSLMODE", "")])[-1]
-    path = query.get("sslrootcert", [os.environ.get("PGSSLROOTCERT", "")])[-1]
-    if path and mode in {"require", "verify-ca", "verify-full"}:
-        try:
-            ssl.create_default_context(cafile=path)
-        except OSError as error:
-            reason = "it has none" if isinstance(error, ssl.SSLError) else error.strerror
-            raise StoreUnusable(f"Cannot read certificates from {path}: {reason}.") from error
-
-
-def _wanted_session(url: str) -> str | None:
-    """Return which kind of host is wanted: one that takes writes, unless the URL says otherwise."""
-    return None if "target_session_attrs" in parse_qs(urlsplit(url).query) else "read-write"
