@@ -144,7 +144,7 @@ def test_one_address_is_added_by_enter_and_what_is_typed_outlives_going_back(
 def test_a_list_of_several_pages_is_searched_as_a_whole_and_stays_in_place(
     service: FeedkeepProcess, visit: Visit
 ) -> None:
-    anna = visit(service)
+    anna = visit(service, width=320)
     name = service.new_account(PASSWORD)
     last = "https://zebra.example/feed"
     anna.is_let_in(name, PASSWORD, *(f"https://{n:03}.example/feed" for n in range(420)))
@@ -161,6 +161,8 @@ def test_a_list_of_several_pages_is_searched_as_a_whole_and_stays_in_place(
     anna.page.wait_for_url("**/?order=added&page=1")
     assert anna.page.evaluate("scrollY") > 5_000
     expect(anna.button("Undo")).to_be_in_viewport()
+    anna.button("Undo").click(timeout=5_000)  # nothing lies over it
+    anna.sees_many("%(number)s feed is back.", "%(number)s feeds are back.", 1)
 
 
 @in_the_long_form
