@@ -64,6 +64,18 @@ def test_a_feed_that_moved_is_told_to_nobody_who_has_it(person: Person) -> None:
     assert told["update_urls"] == [[f" {A}", A]]
 
 
+def test_an_app_that_took_https_over_from_a_redirect_is_not_sent_back_to_http(
+    person: Person,
+) -> None:
+    add(person, HTTP_A)
+    gpodder, path = person.app(), person.changes("desk")
+    told = ok(gpodder.post(path, json={"add": [f"{A}/"], "remove": [HTTP_A]}))
+    assert told["update_urls"] == []
+    assert ok(gpodder.get(f"/subscriptions/{person.name}/desk.json")) == [HTTP_A]
+    ok(gpodder.post(path, json={"add": [], "remove": [f"{A}/"]}))
+    assert person.subscribed() == set()
+
+
 def test_an_app_that_takes_the_urls_it_is_told_unsubscribes_from_a_feed_that_moved(
     person: Person,
 ) -> None:

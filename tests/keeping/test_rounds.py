@@ -221,6 +221,15 @@ def test_a_list_that_is_deleted_meanwhile_stops_nobody(
     run(open_store, work)
 
 
+def test_a_url_that_python_cannot_split_stops_no_round(open_store: Callable) -> None:
+    async def work(world: World) -> None:
+        await world.subscribe("https://\u2100.example/feed", OLD)
+        await world.go_round()
+        assert (await world.known(OLD)).url == OLD
+
+    run(open_store, work)
+
+
 def test_of_two_spellings_of_a_new_feed_that_by_https_is_asked(open_store: Callable) -> None:
     by_https = [f"https://{number}.example/feed" for number in range(20)]
     by_http = [url.replace("https", "http") for url in by_https]

@@ -672,6 +672,24 @@ def test_replacing_a_list_changes_only_what_differs() -> None:
     assert [url.text for url in removed] == [C]
 
 
+@pytest.mark.parametrize(
+    ("stored", "sent", "told"),
+    [
+        ("http://a.example", "https://a.example", "https://a.example"),
+        ("http://a.example", " https://A.example/ ", "https://A.example/"),
+        ("https://a.example", "http://a.example", "https://a.example"),
+        ("http://a.example/feed/", "http://a.example/feed", "http://a.example/feed/"),
+        ("https://a.example/feed/", "https://a.example/feed", "https://a.example/feed/"),
+    ],
+)
+def test_an_app_is_told_the_stored_spelling_but_never_http_for_https(
+    stored: str, sent: str, told: str
+) -> None:
+    account, item = account_with(stored), want(sent, None)
+    synced = account.decide(lambda snapshot: url_lists.upload(snapshot, [item], []))
+    assert url_lists.kept_as(item, synced.results[0]) == (sent, told)
+
+
 def test_a_whole_list_needs_a_valid_url_unless_it_is_empty() -> None:
     assert [url.text for url in whole_list([A, "nonsense"]).urls] == [A]
     assert whole_list([]).urls == []

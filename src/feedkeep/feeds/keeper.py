@@ -12,7 +12,6 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, Protocol, Self
-from urllib.parse import urlsplit
 
 import structlog
 
@@ -22,6 +21,7 @@ from feedkeep.model import Feed, Fetch, Guid, Looked, Now, Stamp, replace
 from feedkeep.recorder import Recorder
 from feedkeep.rules.clock import later
 from feedkeep.rules.feed_schedule import MINUTE_US, SECOND_US, WEEK_US, after_look, is_wanted
+from feedkeep.rules.feed_urls import host_of
 from feedkeep.rules.personal_urls import may_look_at
 from feedkeep.store.base import Store
 
@@ -140,7 +140,7 @@ class Keeper:
         if not may_look_at(feed.url, self._fetch) or not is_wanted(feed, self._now()):
             await self._put_off(feed, until, WEEK_US)
             return
-        host = urlsplit(feed.url).hostname or ""
+        host = host_of(feed.url)
         waiting = self._waiting.setdefault(host, deque())
         if len(waiting) >= _OF_A_HOST:
             await self._put_off(feed, until, (1 + secrets.randbelow(5)) * MINUTE_US)

@@ -12,8 +12,8 @@ import structlog
 from feedkeep.errors import NotAuthorized
 from feedkeep.model import AccountId, Feed, Fetch, Guid, Now, Subscription, replace
 from feedkeep.rules.clock import later
-from feedkeep.rules.feed_schedule import FORGOTTEN_US, is_safer, wanted_anew
-from feedkeep.rules.feed_urls import FeedUrl, parse_feed_url
+from feedkeep.rules.feed_schedule import FORGOTTEN_US, wanted_anew
+from feedkeep.rules.feed_urls import FeedUrl, is_safer, parse_feed_url
 from feedkeep.rules.moves import is_dead, proved_move
 from feedkeep.rules.personal_urls import may_look_at
 from feedkeep.service.followed_moves import FollowedMoves

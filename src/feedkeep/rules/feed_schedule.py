@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
-
 from feedkeep.model import Failure, Feed, FeedContent, Looked, Stamp, replace
 from feedkeep.rules.clock import DAY_US, later
+from feedkeep.rules.feed_urls import is_safer
 from feedkeep.rules.moves import SAY_DEAD, is_same_feed, sighting_after
 from feedkeep.rules.personal_urls import looks_personal
 
@@ -62,11 +61,6 @@ def wanted_anew(feed: Feed, url: str, now: Stamp) -> Feed | None:
     if is_asked_in_future or feed.wanted <= later(now, -_WANTED_ANEW_US):
         return replace(feed, wanted=now, next_look=Stamp(0))
     return None
-
-
-def is_safer(url: str, other: str) -> bool:
-    """Say whether a spelling of a URL is by https, and another one is not."""
-    return urlsplit(url).scheme == "https" and urlsplit(other).scheme != "https"
 
 
 def after_look(feed: Feed, looked: Looked, now: Stamp, chance: float) -> Feed:

@@ -76,6 +76,33 @@ def as_typed(text: str) -> str:
     return f"https://{text.removeprefix('//')}" if _WITHOUT_SCHEME.fullmatch(text) else text
 
 
+def authority_of(url: str) -> str:
+    """Return user info, host and port of a feed URL as they are written.
+
+    Python refuses to split some URLs that are feed URLs, such as one with "\u2100" in its host.
+    """
+    start = url.find("://") + len("://")
+    end = match.start() if (match := _AUTHORITY_END.search(url, start)) else len(url)
+    return url[start:end]
+
+
+def host_of(url: str) -> str:
+    """Return the host of a feed URL in lower case, an IPv6 address with its brackets."""
+    location = authority_of(url).rpartition("@")[2]
+    match = _HOST_AND_PORT.fullmatch(location)
+    return match[1].lower() if match else ""
+
+
+def is_https(url: str) -> bool:
+    """Say whether a feed URL is asked by https."""
+    return url[: len("https:")].lower() == "https:"
+
+
+def is_safer(url: str, other: str) -> bool:
+    """Say whether a feed URL is asked by https, and another one is not."""
+    return is_https(url) and not is_https(other)
+
+
 def usual_spellings(url: str) -> list[str]:
     """Return a feed URL, and the others that name the same feed and are usual.
 
@@ -106,9 +133,9 @@ def _parse_any(text: str) -> FeedUrl:
     if _FORBIDDEN.search(url):
         raise InvalidFeedUrl("White space or a control character inside the URL: remove it.")
     scheme = _scheme(url)
-    start = len(scheme) + len("://")
-    end = match.start() if (match := _AUTHORITY_END.search(url, start)) else len(url)
-    user_info, at, location = url[start:end].rpartition("@")
+    authority = authority_of(url)
+    end = len(scheme) + len("://") + len(authority)
+    user_info, at, location = authority.rpartition("@")
     if "[" in user_info or "]" in user_info:
         raise InvalidFeedUrl("Malformed brackets: they belong around an IPv6 address only.")
     host, port = _host_and_port(location, scheme.lower())

@@ -7,12 +7,10 @@ whole lists. So a move is carried out only when the feed was seen, on three days
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
-
 from feedkeep.errors import FeedkeepError
 from feedkeep.model import Failure, Feed, FeedContent, Looked, Sighting, Stamp, replace
 from feedkeep.rules.clock import DAY_US, day_of, later
-from feedkeep.rules.feed_urls import FeedUrl, parse_feed_url
+from feedkeep.rules.feed_urls import FeedUrl, authority_of, is_safer, parse_feed_url
 
 DAYS = 3
 """On how many days a move has to be seen."""
@@ -69,9 +67,8 @@ def may_move(old: str, new: str) -> bool:
         from_url, to_url = parse_feed_url(old), parse_feed_url(new)
     except FeedkeepError:
         return False
-    before, after = urlsplit(from_url.text), urlsplit(to_url.text)
-    loses_user = before.username is not None and after.username is None
-    loses_cover = before.scheme.lower() == "https" and after.scheme.lower() != "https"
+    loses_user = "@" in authority_of(from_url.text) and "@" not in authority_of(to_url.text)
+    loses_cover = is_safer(from_url.text, to_url.text)
     return from_url.guid != to_url.guid and not loses_user and not loses_cover
 
 

@@ -24,7 +24,7 @@ from feedkeep.model import (
     replace,
 )
 from feedkeep.rules.draft import Draft
-from feedkeep.rules.feed_urls import FeedUrl, parse_feed_url, usual_spellings
+from feedkeep.rules.feed_urls import FeedUrl, is_safer, parse_feed_url, usual_spellings
 from feedkeep.rules.room import DEFAULT_LIMITS, Limits
 from feedkeep.rules.seconds import NOTHING, clock_after_upload, is_own
 from feedkeep.rules.spellings import UNKNOWN, Spellings, after_adding, has_unsubscribed, is_in_doubt
@@ -217,13 +217,16 @@ def kept_as(item: Wanted | Refused, result: Added | Refused) -> tuple[str, str]:
     """Return a URL as an app sent it, and as that URL is kept; "" if it was refused.
 
     gPodder gives its podcast the second one. So of a feed that moved it is not the present URL:
-    nobody would know that the app has that one, and what it then removes would be no wish.
+    nobody would know that the app has that one, and what it then removes would be no wish. Nor is
+    it http for https: gPodder takes https over from a redirect, and must not be told to go back.
     """
     sent = item.sent if isinstance(item, Wanted) else item.feed_url
     if isinstance(result, Refused):
         return sent, ""
     kept, asked = result.subscription.feed_url, result.feed_url
-    return sent, kept if kept == asked or _guid_of(kept) == _guid_of(asked) else asked
+    if kept == asked or is_safer(asked, kept) or _guid_of(kept) != _guid_of(asked):
+        return sent, asked
+    return sent, kept
 
 
 def _tell_again(draft: Draft, guid: Guid) -> None:
