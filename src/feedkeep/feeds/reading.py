@@ -6,8 +6,8 @@ import hashlib
 import re
 from urllib.parse import urlsplit
 
+from feedkeep.decoding import utf8
 from feedkeep.errors import NotAFeed
-from feedkeep.feeds.decoding import utf8
 from feedkeep.feeds.found import Field, Found
 from feedkeep.feeds.json_feeds import read_json_feed
 from feedkeep.feeds.plain_text import plain_text

@@ -6,7 +6,7 @@ import html
 import re
 from urllib.parse import urljoin
 
-from feedkeep.feeds.decoding import utf8
+from feedkeep.decoding import utf8
 from feedkeep.feeds.reading import absolute_url
 from feedkeep.rules.feed_urls import MAX_CHARACTERS
 
