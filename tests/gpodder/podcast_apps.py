@@ -17,7 +17,7 @@ class AntennaPod:
     def __init__(self, person: Person, device: str = "phone_1") -> None:
         self.person = person
         self.device = device
-        self.client = person.client()
+        self.client = person.client(**{"User-Agent": "AntennaPod/3.8.0"})
         self.podcasts: set[str] = set()
         self.since = 0
         self.actions_since = 0
@@ -62,6 +62,10 @@ class AntennaPod:
         if url in self.podcasts:
             self.podcasts.remove(url)
             self.removed.append(url)
+
+    def force_full_synchronization(self) -> None:
+        """Forget what was told, as the button of that name does; what is to be sent stays."""
+        self.since = self.actions_since = 0
 
     def sync(self) -> None:
         """Log in; then the list, then the actions: first what came, then what there is to tell."""
@@ -112,7 +116,8 @@ class Kasts:
     def __init__(self, person: Person, device: str = "desktop-1") -> None:
         self.person = person
         self.device = device
-        self.client = person.client(Authorization=person.basic)
+        user_agent = "Mozilla/5.0 (X11; Linux x86_64) Kasts/24.02"
+        self.client = person.client(**{"Authorization": person.basic, "User-Agent": user_agent})
         self.since = 0
         self.actions_since = 0
 
@@ -138,6 +143,14 @@ class Kasts:
         found: dict[str, Any] = self.ask("GET", self.person.changes(self.device), since=self.since)
         self.since = next_since(found)
         return found
+
+    def sync_all_devices(self) -> None:
+        """Let each device of the account have what all of them have, as that switch does."""
+        devices = [str(device["id"]) for device in self.log_in()]
+        paths = [self.person.changes(device) for device in devices]
+        union = {url for path in paths for url in self.ask("GET", path, since=0)["add"]}
+        for path in paths:
+            self.ask("POST", path, {"add": sorted(union), "remove": []})
 
     def upload(self, add: list[str], remove: list[str]) -> dict[str, Any]:
         body = {"add": add, "remove": remove}

@@ -9,7 +9,7 @@ from feedkeep.model import Author, CredentialKind, Pointer, Stamp, Subscription,
 from feedkeep.rules import many, subscriptions
 from feedkeep.rules.list_changes import FeedChange, ListChange, What, changes_on, differences
 from feedkeep.rules.subscriptions import Update, want
-from feedkeep.rules.wipes import WINDOW_US, Wipe, is_wipe, who, wipes
+from feedkeep.rules.wipes import WINDOW_US, Wipe, is_wipe, wipes
 
 PHONE = Author(CredentialKind.SESSION, TokenId(3), "AntennaPod/3.4", "phone")
 
@@ -78,18 +78,6 @@ def test_more_than_half_of_ten_feeds_or_more_is_a_wipe() -> None:
     assert is_wipe(10, 6)
     assert not is_wipe(10, 5)
     assert not is_wipe(9, 9)
-
-
-def test_an_app_is_known_by_its_device_or_else_by_its_token() -> None:
-    other_session = Author(CredentialKind.SESSION, TokenId(4), "AntennaPod/3.4", "phone")
-    assert who(PHONE) == who(other_session)
-    assert who(PHONE) != who(Author(CredentialKind.SESSION, TokenId(3), "AntennaPod/3.4", "tablet"))
-    assert who(Author(CredentialKind.TOKEN, TokenId(3))) != who(
-        Author(CredentialKind.TOKEN, TokenId(4))
-    )
-    assert who(Author(CredentialKind.PASSWORD, None, "a")) != who(
-        Author(CredentialKind.PASSWORD, None, "b")
-    )
 
 
 def found(known: Account) -> list[Wipe]:

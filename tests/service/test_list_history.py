@@ -25,7 +25,9 @@ from feedkeep.store.base import Store
 URLS = [f"https://{number}.example/feed" for number in range(12)]
 MOVED = "https://moved.example/feed"
 TOKEN = CredentialKind.TOKEN
-PHONE, TABLET = replace(TESTER, device="phone"), replace(TESTER, device="tablet")
+PHONE, TABLET = (
+    replace(TESTER, kind=CredentialKind.SESSION, device=device) for device in ("phone", "tablet")
+)
 
 
 async def filled(service: Service, name: str = "alice") -> Account:
@@ -322,6 +324,7 @@ def test_an_app_that_missed_a_removal_is_told_all_addresses_again_after_a_move_w
             return await lists.changes(Admitted(now, TOKEN), since, "phone")
 
         told = await poll(Second(0))
+        await lists.changes(Admitted(account, TOKEN), Second(0), "tablet")
         await lists.upload(Admitted(account, TOKEN), [], [MOVED], TABLET)
         assert MOVED in (await poll(told.timestamp)).changes.remove  # a reply that is lost
         overwrite = replace(back, when_changed=WhenChangedSince.OVERWRITE)

@@ -87,7 +87,7 @@ class SessionDoor:
         _set_cookie(request, text)
         # Without the session, nothing is stored of what was sent: what one client of a shared
         # session was sent says nothing about the others.
-        return replace(admitted, token=None)
+        return replace(admitted, token=None, user_agent=label)
 
     async def _authenticate(self, request: Request, other: Admitted | None) -> Admitted:
         try:

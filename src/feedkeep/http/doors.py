@@ -11,7 +11,7 @@ import structlog
 from feedkeep.errors import NotAuthorized, TooManyAttempts
 from feedkeep.http.requests import Request
 from feedkeep.http.routing import READING
-from feedkeep.model import Admitted
+from feedkeep.model import Admitted, replace
 from feedkeep.rules.credentials import Credential, read_basic, read_token
 from feedkeep.service import Service
 
@@ -32,7 +32,10 @@ class HeaderDoor:
         credential = credential_of(request)
         request.credential_kind = credential.kind
         guid = request.parameters.get("guid") if request.method in READING else None
-        return await self._service.authentication.admit(credential, request.address, guid)
+        admitted = await self._service.authentication.admit(credential, request.address, guid)
+        if admitted.token is None:  # what it calls itself tells it from others with the password
+            admitted = replace(admitted, user_agent=request.header("user-agent"))
+        return admitted
 
 
 def credential_of(request: Request) -> Credential:

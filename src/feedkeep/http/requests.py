@@ -178,14 +178,15 @@ class AdmittedRequest(Request):
 
     def author(self, device: str = "") -> Author:
         """Return who changes a list with this request, on a device if it names one."""
-        token = self.admitted.token
-        return Author(
-            self.admitted.credential_kind,
-            token.id if token else None,
-            token.label if token else self.header("user-agent"),
-            device,
-            self.id,
-        )
+        admitted, token = self.admitted, self.admitted.token
+        kind, number, name = admitted.credential_kind, admitted.sign_in, admitted.user_agent
+        if token is not None:
+            name = token.label
+            if number is None:
+                number = token.id
+            elif token.is_session:  # the next session of this app has another number
+                kind = CredentialKind.TOKEN
+        return Author(kind, number, name or self.header("user-agent"), device, self.id)
 
 
 def _joined(headers: Iterable[tuple[bytes, bytes]]) -> dict[bytes, bytes]:

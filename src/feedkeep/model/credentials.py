@@ -174,8 +174,8 @@ class Author(Value, frozen=True):
     """Who changed a list, and with which request.
 
     Attributes:
-        kind: The kind of credential that let them in.
-        token_id: The number of their token or session; None if it was neither.
+        kind: The kind of credential that let them in; of a session that a token began, `TOKEN`.
+        token_id: The number of that token, or of the session; None for a password.
         name: What their token or session was called then, or what the app calls itself.
         device: The id of the device that an app named; "" if it named none.
         request: The id of the request, as the log has it; of a command, one of its own.
@@ -203,6 +203,9 @@ class Admitted(Value, frozen=True):
         view: The entry that was looked up together with the credential; None if it does not exist.
         token: The token or session that was sent; None for a password and for a shared session.
         scope: What the credential may do.
+        sign_in: The number of the token that was sent, or that began the session; None if that was
+            the account's password.
+        user_agent: What the client calls itself, where there is no token that is called so.
     """
 
     account: Account
@@ -210,6 +213,8 @@ class Admitted(Value, frozen=True):
     view: View | NotLookedUp | None = NotLookedUp.NOBODY_LOOKED
     token: Token | None = None
     scope: Scope = Scope.WRITE
+    sign_in: TokenId | None = None
+    user_agent: str = ""
 
     @property
     def is_read_only(self) -> bool:

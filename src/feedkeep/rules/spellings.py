@@ -32,6 +32,9 @@ class Spellings(Value, frozen=True):
         removals_told: The account's clock when the app was last told to remove feeds, of any kind;
             None once it has sent something, or has been told of other changes twice.
         is_told_more: Whether it has been told of other changes since then.
+        began: The account's clock when the first of this was stored of an app that had a past
+            already: what it had of feeds that moved before is not known. None if it started from
+            nothing.
     """
 
     known: frozenset[Guid] = frozenset()
@@ -39,6 +42,7 @@ class Spellings(Value, frozen=True):
     is_full: bool = False
     removals_told: Stamp | None = None
     is_told_more: bool = False
+    began: Stamp | None = None
 
     def with_known(self, guids: Collection[Guid]) -> Spellings:
         """Return the same, except that the app has these URLs."""
@@ -47,6 +51,14 @@ class Spellings(Value, frozen=True):
     def with_gone(self, guids: Collection[Guid]) -> Spellings:
         """Return the same, except that the app does not have these URLs."""
         return replace(self, known=self.known.difference(guids), gone=self.gone.union(guids))
+
+    def anew(self) -> Spellings:
+        """Return what is known of the app once it asks for everything, as if it had nothing.
+
+        "Force full synchronization" makes AntennaPod forget what it was told, but not what it has
+        still to send: so what it was told to remove may be an echo until its next upload.
+        """
+        return Spellings(removals_told=self.removals_told, is_told_more=self.is_told_more)
 
     def after_poll(self, clock: Stamp, *, tells_removals: bool) -> Spellings:
         """Return what is known of the app once it was told what changed up to `clock`."""
@@ -61,6 +73,15 @@ class Spellings(Value, frozen=True):
     def after_upload(self) -> Spellings:
         """Return what is known of the app once it has sent what it had to send."""
         return replace(self, removals_told=None, is_told_more=False)
+
+    def may_predate(self, changed: Stamp, feed_guids: Collection[Guid]) -> bool:
+        """Say whether the app may have any URL of a feed that was last changed at a stamp.
+
+        `feed_guids` are the derived guids of all the feed's URLs.
+        """
+        if self.began is None or changed > self.began:
+            return False
+        return self.known.isdisjoint(feed_guids) and self.gone.isdisjoint(feed_guids)
 
     def may_echo(self, subscribed: Stamp) -> bool:
         """Say whether a removal by the app may be what it was told to remove itself.
@@ -82,9 +103,17 @@ class Spellings(Value, frozen=True):
 UNKNOWN = Spellings()
 """Nothing is known of the app, or no feed of the account moved."""
 
+NO_RECORD = Spellings(began=Stamp(2**63 - 1))
+"""Nothing was ever stored of the app: it may have any URL of each feed that moved."""
+
 
 def has_unsubscribed(
-    removed: Guid, present: Guid, former: Mapping[Guid, Alias], app: Spellings, *, is_merged: bool
+    removed: Guid,
+    present: Guid,
+    former: Mapping[Guid, Alias],
+    app: Spellings,
+    *,
+    may_have_both: bool,
 ) -> bool:
     """Say whether an app that removes a URL of a feed has unsubscribed from the feed.
 
@@ -95,13 +124,14 @@ def has_unsubscribed(
         present: The derived guid of the feed's present URL.
         former: The feed's former URLs, by their derived guids.
         app: What is known of the app.
-        is_merged: Whether one of the former URLs may have been a feed of its own.
+        may_have_both: Whether the app may have the feed by several URLs, although that is not
+            known: one of them was a feed of its own, or the app may be older than what is known.
     """
     others = {present, *former} - {removed} - app.gone
     if app.known & others:
         return False  # it still has the feed by another URL, and removes a duplicate
-    if is_merged and others:
-        return False  # it may have both feeds, and remove a duplicate
+    if may_have_both and others:
+        return False  # it may remove a duplicate
     # AntennaPod follows a redirect and renames the feed by itself, without an upload. So it can
     # remove the present URL although it was never sent that.
     if removed == present or removed in app.known:
@@ -114,7 +144,7 @@ def has_unsubscribed(
 
 
 def is_in_doubt(removed: Guid, present: Guid, former: Mapping[Guid, Alias], app: Spellings) -> bool:
-    """Say whether nobody knows if an app has another URL of a merged feed than the one it removes.
+    """Say whether nobody knows if an app has another URL of a feed than the one that it removes.
 
     Takes what `has_unsubscribed` takes.
     """
@@ -144,6 +174,8 @@ def merged(stored: Spellings, before: Spellings, after: Spellings) -> Spellings:
     polled = stored
     if (before.removals_told, before.is_told_more) != (after.removals_told, after.is_told_more):
         polled = replace(stored, removals_told=after.removals_told, is_told_more=after.is_told_more)
+    if before.began != after.began:
+        polled = replace(polled, began=after.began)
     known = stored.known - (before.known - after.known)
     gone = stored.gone - (before.gone - after.gone)
     changed = replace(polled, known=known, gone=gone)

@@ -118,7 +118,7 @@ def url_changes(
             known += [guid for url in added if (guid := _guid_of(url)) in app.gone or aliases]
         if is_from_nothing:  # also of a feed that is not subscribed to, and may be one day
             gone += aliases  # what else it has of the feed, it uploads
-    after = (UNKNOWN if is_from_nothing else app).with_gone(gone).with_known(known)
+    after = (app.anew() if is_from_nothing else app).with_gone(gone).with_known(known)
     # Of a feed that it is to have, no spelling is removed: AntennaPod adds none that it has so.
     kept = {_guid_of(url) for url in add} if remove else set()
     left = [url for url in remove if _guid_of(url) not in kept]
@@ -250,15 +250,17 @@ def _remove(
     feed = draft.find(url.guid)
     if feed is None:
         return app
-    former = draft.former_urls(feed)
+    former, present = draft.former_urls(feed), _guid_of(feed.feed_url)
     can_change = feed.is_subscribed and feed.guid not in wanted
-    present, is_merged = _guid_of(feed.feed_url), bool(draft.merged_urls(feed))
-    if can_change and has_unsubscribed(url.guid, present, former, app, is_merged=is_merged):
+    may_have_both = bool(draft.merged_urls(feed)) or app.may_predate(
+        feed.subscription_changed, {present, *former}
+    )
+    if can_change and has_unsubscribed(url.guid, present, former, app, may_have_both=may_have_both):
         if app.may_echo(feed.status_changed):
             echoed[feed.guid] = None
         else:
             set_status(draft, feed, False)
-    elif can_change and is_merged and is_in_doubt(url.guid, present, former, app):
+    elif can_change and may_have_both and is_in_doubt(url.guid, present, former, app):
         # Told to add another URL of it, the app has one that can be removed without any doubt.
         echoed[feed.guid] = None
     # Whatever it meant, the app no longer has this URL. A feed that never moved has only one, so

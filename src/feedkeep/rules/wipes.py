@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from feedkeep.model import Author, CredentialKind, Entry, Guid, Stamp, Subscription, Value
+from feedkeep.rules.app_identity import author_key
 from feedkeep.rules.list_changes import FeedChange, ListChange, is_back, is_gone
 
 WINDOW_US = 600_000_000
@@ -30,16 +31,6 @@ class Wipe(Value, frozen=True):
 def is_wipe(subscribed: int, unsubscribed: int) -> bool:
     """Say whether it is a wipe if so many of a list's feeds were unsubscribed."""
     return subscribed >= _MIN_FEEDS and 2 * unsubscribed > subscribed
-
-
-def who(author: Author) -> str:
-    """Return what is the same for all changes of one app.
-
-    AntennaPod begins a session with each sync: its device tells that it is the same app.
-    """
-    if author.device:
-        return f"device {author.device}"
-    return f"{author.kind} {author.token_id if author.token_id is not None else author.name}"
 
 
 def wipes(
@@ -92,7 +83,7 @@ def _gone_by(changes: Sequence[ListChange], authors: Mapping[str, Author]) -> li
     if author and author.kind is CredentialKind.BROWSER:
         for other in changes[1:]:
             is_theirs = other.stamp > change.stamp - WINDOW_US and (
-                _who(authors, other) == who(author)
+                _who(authors, other) == author_key(author)
             )
             if is_theirs:
                 just_added |= {feed.guid for feed in other.feeds if is_back(feed)}
@@ -120,7 +111,7 @@ def _sizes_before(changes: Sequence[ListChange], subscribed: int) -> list[int]:
 
 def _who(authors: Mapping[str, Author], change: ListChange) -> str:
     author = authors.get(change.author)
-    return who(author) if author else f"unknown {change.stamp}"
+    return author_key(author) if author else f"unknown {change.stamp}"
 
 
 def _is_subscribed(entry: Entry | None) -> bool:

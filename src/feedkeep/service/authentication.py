@@ -83,7 +83,8 @@ class Authentication:
             raise NotAuthorized
         self._last_uses.note(account.id, token, now)
         view = NotLookedUp.NOBODY_LOOKED if wanted is None else found.view
-        return Admitted(account, credential.kind, view, token, token.scope)
+        sign_in = token.of_token if token.is_session else token.id
+        return Admitted(account, credential.kind, view, token, token.scope, sign_in)
 
     async def _authenticate_password(self, credential: PasswordCredential, address: str) -> Account:
         counted_key = credentials.name_key(credential.name)

@@ -22,7 +22,8 @@ from feedkeep.model import (
     T_co,
     Value,
 )
-from feedkeep.rules.wipes import WINDOW_US, is_wipe, who
+from feedkeep.rules.app_identity import author_key
+from feedkeep.rules.wipes import WINDOW_US, is_wipe
 from feedkeep.service.authors import write_author
 from feedkeep.service.known_feeds import NewFeeds
 from feedkeep.store.base import Store
@@ -94,7 +95,7 @@ class ListChanges:
         """Log it if an app has wiped a list: with this request, or with those before it."""
         if by.kind is CredentialKind.BROWSER:
             return  # a person, who sees on the page what they do
-        key, now = (account_id, who(by)), self._now()
+        key, now = (account_id, author_key(by)), self._now()
         began, at_first, so_far = self._tallies.pop(key, (now, subscribed, 0))
         if now - began > WINDOW_US:
             began, at_first, so_far = now, subscribed, 0

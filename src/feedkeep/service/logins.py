@@ -124,8 +124,9 @@ class Logins:
             return None
         self._last_uses.note(session.account_id, found.token, now)
         await self.extend_session(session.account_id, found.token)
-        kind, scope = session.credential_kind, found.token.scope
-        return FoundSession(session.text, Admitted(found.account, kind, scope=scope))
+        kind, token = session.credential_kind, found.token
+        admitted = Admitted(found.account, kind, scope=token.scope, sign_in=token.of_token)
+        return FoundSession(session.text, admitted)
 
     async def share_session(self, header: str, label: str, admitted: Admitted) -> str:
         """Return the text of the session to share for an accepted header; begin it if needed.

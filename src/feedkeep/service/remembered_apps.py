@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from feedkeep.model import Admitted, Document, DocumentKind, DocumentName, KnownDocument
+from feedkeep.model import Document, DocumentKind, DocumentName, KnownDocument, Stamp, replace
 from feedkeep.rules import devices, spellings
-from feedkeep.rules.spellings import UNKNOWN, Spellings
+from feedkeep.rules.app_identity import App
+from feedkeep.rules.spellings import NO_RECORD, UNKNOWN, Spellings
 from feedkeep.service.documents import as_json
 
 _SPELLINGS = msgspec.json.Decoder(Spellings)
@@ -21,36 +22,49 @@ class RememberedApp:
     stored: that is no reason to refuse what it uploads.
 
     Attributes:
-        spellings: The name of the document with the URLs that it has for feeds that moved.
+        spellings: The names of the documents that can have the URLs that it has for feeds that
+            moved. The second is of all apps that name its device, as it was stored until 0.1: it
+            is read until there is the first.
         names: The names of all its documents.
     """
 
-    def __init__(self, admitted: Admitted, device: str) -> None:
-        """Take who sent the request, and the device that the request names; "" if it names none."""
-        self._device = device
-        self.spellings = DocumentName(DocumentKind.SPELLINGS, _name_of(admitted, device))
-        self.names = [self.spellings]
-        if device:
-            self.names.append(DocumentName(DocumentKind.DEVICE, device))
+    def __init__(self, app: App) -> None:
+        self._device = app.device
+        own = DocumentName(DocumentKind.SPELLINGS, app.key)
+        self.spellings: Sequence[DocumentName] = (own, replace(own, name=_former_name(app)))
+        self.names = [*self.spellings]
+        if app.device:
+            self.names.append(DocumentName(DocumentKind.DEVICE, app.device))
 
     def known(self, documents: Mapping[DocumentName, KnownDocument]) -> Spellings:
         """Return the URLs that the app has for feeds that moved."""
-        return read_spellings(documents[self.spellings].body)
+        known = read_spellings(*(documents[name].body for name in self.spellings))
+        if known == NO_RECORD and not _has_room(documents[self.spellings[0]]):
+            return UNKNOWN  # else what it removes would be in doubt for ever
+        return known
 
     def noted(
-        self, documents: Mapping[DocumentName, KnownDocument], after: Spellings
+        self, documents: Mapping[DocumentName, KnownDocument], after: Spellings, now: Stamp
     ) -> list[Document]:
-        """Return the document to save, if any, when `after` is what the app has."""
-        if after == self.known(documents) or not _has_room(documents[self.spellings]):
+        """Return the document to save, if any, when `after` is what the app has.
+
+        `now` is the account's clock: if this is the first that is stored of it, what it had before
+        is not known.
+        """
+        own = documents[self.spellings[0]]
+        is_stored = own.body is not None and after == read_spellings(own.body)
+        if is_stored or not _has_room(own):
             return []
-        return [Document(self.spellings.kind, self.spellings.name, as_json(after))]
+        began = now if after.began == NO_RECORD.began else after.began
+        name = self.spellings[0]
+        return [Document(name.kind, name.name, as_json(replace(after, began=began)))]
 
     def learned(
-        self, documents: Mapping[DocumentName, KnownDocument], after: Spellings
+        self, documents: Mapping[DocumentName, KnownDocument], after: Spellings, now: Stamp
     ) -> list[Document]:
         """Return the documents to save, when `after` is what the app has after an upload."""
         before = self.known(documents)
-        learned = self.noted(documents, spellings.merged(before, before, after))
+        learned = self.noted(documents, spellings.merged(before, before, after), now)
         if self._device:
             name = self.names[-1]
             known = documents[name]
@@ -60,19 +74,16 @@ class RememberedApp:
         return learned
 
 
-def read_spellings(body: str | None) -> Spellings:
-    """Return what a document with spellings says; without one, nothing is known."""
-    return _SPELLINGS.decode(body) if body else UNKNOWN
+def read_spellings(*bodies: str | None) -> Spellings:
+    """Return what the first document with spellings says that exists."""
+    body = next(filter(None, bodies), None)
+    return _SPELLINGS.decode(body) if body else NO_RECORD
 
 
-def _name_of(admitted: Admitted, device: str) -> str:
-    """Return what identifies an app: its device, or else the token that it has.
-
-    A session does not identify it, since AntennaPod begins one with each sync.
-    """
-    if device:
-        return f"device {device}"
-    return f"token {admitted.token.id}" if admitted.token and not admitted.token.is_session else ""
+def _former_name(app: App) -> str:
+    if app.device:
+        return f"device {app.device}"
+    return "" if app.sign_in is None else f"token {app.sign_in}"
 
 
 def _has_room(known: KnownDocument) -> bool:

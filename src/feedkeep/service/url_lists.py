@@ -22,10 +22,11 @@ from feedkeep.model import (
     replace,
 )
 from feedkeep.rules import devices, seconds, spellings, url_lists
+from feedkeep.rules.app_identity import app_of
 from feedkeep.rules.draft import Draft
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.room import Limits
-from feedkeep.rules.spellings import UNKNOWN, Spellings
+from feedkeep.rules.spellings import NO_RECORD, UNKNOWN, Spellings
 from feedkeep.rules.subscriptions import guids_wanted, want
 from feedkeep.rules.url_lists import Synced, UrlChanges
 from feedkeep.service.episode_actions import EpisodeActions
@@ -87,24 +88,24 @@ class UrlLists:
     async def _changes(
         self, admitted: Admitted, since: Second, first: Second, device: str, clock: Stamp
     ) -> UrlChanges:
+        app = RememberedApp(app_of(admitted, device))
         while True:
-            known, changes = await self._look(admitted, since, first, device)
-            after = changes.app.after_poll(clock, tells_removals=bool(changes.remove))
-            if await self._learn(admitted, device, known, after):
+            known, changes = await self._look(admitted, app, since, first, device)
+            after = changes.app
+            if not _is_from_nothing(admitted, since):
+                after = after.after_poll(clock, tells_removals=bool(changes.remove))
+            if await self._learn(admitted.account.id, app, known, after):
                 return replace(changes, app=after)
 
     async def _look(
-        self, admitted: Admitted, since: Second, first: Second, device: str
+        self, admitted: Admitted, app: RememberedApp, since: Second, first: Second, device: str
     ) -> tuple[Spellings, UrlChanges]:
         """Return what is known of an app, and what to tell it."""
         progress = progress_of(admitted, Clock.SUBSCRIPTIONS)
         stamp = seconds.first_stamp(first)
         entries = await self._store.entries.changed(admitted.account.id, stamp)
-        known = await self._spellings(admitted, device) if entries else UNKNOWN
-        # An app that starts from nothing has only feeds that its owner has added on that phone.
-        # Told to remove them, AntennaPod and Kasts would delete their files. An app that asks since
-        # 0 again, after it has received a reply, may have feeds that were removed since.
-        is_from_nothing = since == seconds.FROM_NOTHING and progress.acknowledged is None
+        known = await self._spellings(admitted.account.id, app) if entries else UNKNOWN
+        is_from_nothing = _is_from_nothing(admitted, since)
 
         def judge() -> UrlChanges:
             listed = entries
@@ -171,7 +172,7 @@ class UrlLists:
         device = by.device
         if device:
             devices.check_id(device)
-        app = RememberedApp(admitted, device)
+        app = RememberedApp(app_of(admitted, device))
         progress = progress_of(admitted, Clock.SUBSCRIPTIONS)
 
         def decide_all(snapshot: Snapshot) -> Decision[Synced]:
@@ -179,7 +180,7 @@ class UrlLists:
             synced = decision.outcome
             return replace(
                 decision,
-                documents=app.learned(snapshot.documents, synced.app),
+                documents=app.learned(snapshot.documents, synced.app, decision.last_stamp),
                 token_progress=changed_progress(
                     admitted, Clock.SUBSCRIPTIONS, _after(admitted, device, synced)
                 ),
@@ -190,14 +191,15 @@ class UrlLists:
         )
         return changed.outcome
 
-    async def _spellings(self, admitted: Admitted, device: str) -> Spellings:
+    async def _spellings(self, account_id: AccountId, app: RememberedApp) -> Spellings:
         """Return the URLs that an app has for feeds that moved."""
-        name = RememberedApp(admitted, device).spellings
-        body = await self._store.documents.body(admitted.account.id, name.kind, name.name)
-        return read_spellings(body)
+        for name in app.spellings:
+            if body := await self._store.documents.body(account_id, name.kind, name.name):
+                return read_spellings(body)
+        return NO_RECORD
 
     async def _learn(
-        self, admitted: Admitted, device: str, before: Spellings, after: Spellings
+        self, account_id: AccountId, app: RememberedApp, before: Spellings, after: Spellings
     ) -> bool:
         """Store what a reply changes about an app, and keep what its other requests have changed.
 
@@ -205,24 +207,23 @@ class UrlLists:
         nothing, if one of the URLs that the app is to have leads nowhere any longer, since
         somebody has taken back a move meanwhile: the app could never unsubscribe from it.
         """
-        app = RememberedApp(admitted, device)
         told = after.known - before.known
 
         def decide(snapshot: Snapshot) -> Decision[bool]:
             leads = told <= snapshot.entries.keys()
             learned: list[Document] = []
             if leads:
-                stored = app.known(snapshot.documents)
-                learned = app.noted(snapshot.documents, spellings.merged(stored, before, after))
+                documents, now = snapshot.documents, snapshot.last_stamp
+                learned = app.noted(
+                    documents, spellings.merged(app.known(documents), before, after), now
+                )
             return replace(Draft(snapshot).decision(leads), documents=learned)
 
-        if after == before:
+        if after == before and before != NO_RECORD:
             return True
         # Two requests of one app can run at the same time: `merged` keeps what the other one has
         # stored by then.
-        return await self._store.entries.change(
-            admitted.account.id, list(told), decide, [app.spellings]
-        )
+        return await self._store.entries.change(account_id, list(told), decide, app.spellings)
 
     async def move(
         self,
@@ -257,6 +258,17 @@ class UrlLists:
         if is_told_to_apps:
             await self._actions.tell_anew(account_id, changed.outcome)
         return changed
+
+
+def _is_from_nothing(admitted: Admitted, since: Second) -> bool:
+    """Say whether an app that asks since a second has nothing yet.
+
+    Then it has only feeds that its owner has added on that phone. Told to remove them, AntennaPod
+    and Kasts would delete their files. An app that asks since 0 again, after it has received a
+    reply, may have feeds that were removed since.
+    """
+    progress = progress_of(admitted, Clock.SUBSCRIPTIONS)
+    return since == seconds.FROM_NOTHING and progress.acknowledged is None
 
 
 def _after(admitted: Admitted, device: str, synced: Synced) -> SyncProgress:

@@ -1,0 +1,134 @@
+"""Apps that ask for the devices of other apps, and change nothing that is known of those.
+
+Kasts ("sync all devices"), CPod and cliamp ask for each device of the account since 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import httpx
+import pytest
+from people import A, B, Person, move, ok
+from podcast_apps import AntennaPod, Kasts
+
+from feedkeep.rules.feed_urls import parse_feed_url
+
+
+@pytest.fixture
+def phone(person: Person) -> AntennaPod:
+    """Return a phone that has synced, and knows it."""
+    phone = AntennaPod(person)
+    phone.set_up()
+    phone.add(A)
+    phone.sync()
+    phone.sync()
+    return phone
+
+
+def as_kasts(person: Person) -> None:
+    kasts = Kasts(person)
+    kasts.describe()
+    kasts.sync_all_devices()
+
+
+def as_cliamp(person: Person) -> None:
+    cliamp = person.client(**{"Authorization": person.basic, "User-Agent": "cliamp-gpodder/0.3"})
+    for device in ok(cliamp.get(f"/api/2/devices/{person.name}.json")):
+        ok(cliamp.get(person.changes(device["id"]), params={"since": 0}))
+
+
+def as_nobody(_: Person) -> None:
+    """Ask for nothing."""
+
+
+each_way = pytest.mark.parametrize("ask_for_all_devices", [as_kasts, as_cliamp, as_nobody])
+Asks = Callable[[Person], None]
+
+
+def set_subscribed(person: Person, url: str, is_subscribed: bool) -> httpx.Response:
+    path = f"/subscriptions/{parse_feed_url(url).guid}"
+    return person.interface().patch(path, json={"is_subscribed": is_subscribed})
+
+
+@each_way
+def test_a_real_removal_of_a_feed_that_moved_unsubscribes(
+    person: Person, phone: AntennaPod, ask_for_all_devices: Asks
+) -> None:
+    move(person, A, B)
+    phone.sync()
+    ask_for_all_devices(person)
+    phone.sync()
+    phone.remove(A)
+    phone.sync()
+    assert person.subscribed() == set()
+
+
+@each_way
+def test_removing_a_duplicate_unsubscribes_nobody(
+    person: Person, phone: AntennaPod, ask_for_all_devices: Asks
+) -> None:
+    move(person, A, B)
+    phone.sync()
+    phone.add(B)
+    phone.sync()
+    ask_for_all_devices(person)
+    phone.remove(B)
+    phone.sync()
+    phone.sync()
+    assert person.subscribed() == {B}
+    assert phone.podcasts == {A}
+
+
+@each_way
+@pytest.mark.parametrize("is_forced", [False, True])
+def test_the_echo_of_a_removal_leaves_a_feed_that_was_brought_back(
+    person: Person, phone: AntennaPod, ask_for_all_devices: Asks, *, is_forced: bool
+) -> None:
+    set_subscribed(person, A, False)
+    phone.sync()
+    assert phone.removed == [A]  # it takes that for its owner's wish, and sends it next time
+    set_subscribed(person, A, True)
+    ask_for_all_devices(person)
+    if is_forced:
+        phone.force_full_synchronization()
+    phone.sync()
+    phone.sync()
+    assert person.subscribed() == {A}
+    assert phone.podcasts == {A}
+
+
+def test_what_an_owner_removes_after_a_full_synchronization_is_removed(
+    person: Person, phone: AntennaPod
+) -> None:
+    phone.force_full_synchronization()
+    phone.sync()
+    phone.remove(A)
+    phone.sync()
+    assert person.subscribed() == set()
+
+
+def test_an_app_of_which_nothing_is_known_removes_a_feed_that_moved_on_the_second_try(
+    person: Person, phone: AntennaPod
+) -> None:
+    """It may have the feed by both URLs: in doubt the feed stays, and the app is told so."""
+    move(person, A, B)
+    phone.sync()
+    person.secret = person.process.new_token(person.name)  # an app password of its own from now on
+    phone.remove(A)
+    phone.sync()
+    assert person.subscribed() == {B}
+    phone.sync()
+    assert phone.podcasts == {A}
+    phone.remove(A)
+    phone.sync()
+    assert person.subscribed() == set()
+
+
+def test_an_app_of_which_nothing_is_known_removes_a_feed_that_never_moved(
+    person: Person, phone: AntennaPod
+) -> None:
+    person.secret = person.process.new_token(person.name)
+    phone.remove(A)
+    phone.sync()
+    assert person.subscribed() == set()
