@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from people import EPISODE, HTTP_A, LAST_32_BIT_SECOND, A, B, C, Person, ok, play
-from podcast_apps import AntennaPod, Kasts
+from podcast_apps import AntennaPod, Kasts, next_since
 
 
 def test_its_login_is_the_list_of_devices(person: Person) -> None:
@@ -30,7 +30,8 @@ def test_all_its_requests_in_their_order_work(person: Person) -> None:
     desk.actions("true")
     told = desk.ask("POST", person.episodes, [play(A, EPISODE, 5, device="desktop-1")])
     assert type(told["timestamp"]) is int
-    assert [action["position"] for action in desk.actions("false")] == [5]
+    assert desk.actions("false") == []  # its own
+    assert [one["position"] for one in Kasts(person, "phone").actions("false")] == [5]
 
 
 def test_one_more_than_the_second_it_was_told_loses_nothing(person: Person) -> None:
@@ -166,3 +167,57 @@ def test_what_it_removed_is_removed_everywhere(person: Person) -> None:
     api = person.interface()
     listed = ok(api.get("/subscriptions"))["subscriptions"]
     assert {entry["feed_url"]: entry["is_subscribed"] for entry in listed} == {A: True, B: False}
+
+
+def test_after_an_upload_it_is_sent_only_what_others_have_done(person: Person) -> None:
+    """It keeps no cookies: so what it was sent is stored with its password, while that is its own.
+
+    Otherwise each sync after an upload would bring everything once more.
+    """
+    desk, phone = Kasts(person), AntennaPod(person)
+    phone.sync()
+    desk.changes()
+    desk.upload([A, B], [])
+    assert desk.changes()["add"] == []
+    desk.actions("false")
+    actions = [play(A, f"{EPISODE}?{number}", 5, device="desktop-1") for number in range(9)]
+    desk.actions_since = next_since(desk.ask("POST", person.episodes, actions))
+    assert desk.actions("false") == []
+    phone.add(C)
+    phone.actions = [play(A, EPISODE, 7, device="phone_1")]
+    phone.sync()
+    assert desk.changes()["add"] == [C]
+    assert [action["position"] for action in desk.actions("false")] == [7]
+
+
+def test_a_second_device_with_the_same_password_ends_that_for_good(person: Person) -> None:
+    """What one of two was sent says nothing of the other: each is sent rather too much."""
+    desk, laptop = Kasts(person), Kasts(person, "laptop-1")
+    desk.changes()
+    desk.upload([A], [])
+    laptop.changes()
+    desk.upload([B], [])
+    assert laptop.upload([C], [])["timestamp"] == 1
+    assert desk.upload([C], [])["timestamp"] == 1
+    assert sorted(desk.changes()["add"]) == [A, B, C]
+
+
+def test_a_second_device_inside_of_actions_ends_that_too(person: Person) -> None:
+    desk = Kasts(person)
+    desk.changes()
+    desk.actions("false")
+    two = [play(A, f"{EPISODE}?{name}", 5, device=name) for name in ("desktop-1", "laptop-1")]
+    assert desk.ask("POST", person.episodes, two)["timestamp"] == 1
+    assert len(desk.actions("false")) == 2
+
+
+def test_one_that_is_installed_anew_is_told_to_remove_nothing(person: Person) -> None:
+    desk = Kasts(person)
+    desk.changes()
+    desk.upload([A, B], [])
+    desk.upload([], [A])
+    desk.changes()
+    desk.changes()
+    new = Kasts(person)
+    told = new.changes()
+    assert (told["add"], told["remove"]) == ([B], [])

@@ -6,7 +6,7 @@ As `test_store.py`, method by method.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 import pytest
 from test_store import ALICE, BOB, G1, G2, G3, A, B, account, add, delete, run, update
@@ -271,6 +271,33 @@ def test_a_rule_about_actions_is_given_those_that_it_asked_for_and_the_clocks(
         assert seen[0].last_stamp == 3
         assert seen[0].now > 10**15
         assert await clocks(store) == (0, 3)  # nothing was saved, so it stands still
+
+    run(open_store, work)
+
+
+def test_what_an_upload_of_actions_shows_of_its_app_is_saved_with_them(
+    open_store: Callable,
+) -> None:
+    name = DocumentName(DocumentKind.COOKIELESS, "app")
+
+    async def work(store: Store) -> None:
+        seen: list[KnownDocument] = []
+
+        def learn(
+            recorded: Recorded, documents: Mapping[DocumentName, KnownDocument]
+        ) -> Document | None:
+            seen.append(documents[name])
+            return Document(name.kind, name.name, f"{recorded.ended}") if len(seen) < 3 else None
+
+        def decide(snapshot: ActionSnapshot, some: Sequence[EpisodeAction]) -> ActionDecision:
+            stamp = snapshot.last_stamp + 1
+            return ActionDecision([replace(one, revision=stamp) for one in some], stamp)
+
+        for number in range(3):
+            sent = [action(number)]
+            await store.episode_actions.record(ALICE, sent, decide, max, learn, [name])
+        assert seen == [KnownDocument(None, 0), KnownDocument("1"), KnownDocument("2")]
+        assert await store.documents.body(ALICE, name.kind, name.name) == "2"
 
     run(open_store, work)
 

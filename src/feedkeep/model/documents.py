@@ -17,6 +17,7 @@ class DocumentKind(StrEnum):
         DEVICE: A device of an app, by its id.
         SETTINGS: What apps store under a scope.
         SPELLINGS: The URLs that an app has for feeds that moved.
+        COOKIELESS: How far an app knows what changed that sends a password with each request.
         MIGRATION: How far everything was copied from another server.
         PREFERENCES: How a person wants to see the pages.
         MOVES: The moves of feeds that feedkeep carried out by itself.
@@ -26,6 +27,7 @@ class DocumentKind(StrEnum):
     DEVICE = "device"
     SETTINGS = "settings"
     SPELLINGS = "spellings"
+    COOKIELESS = "cookieless"
     MIGRATION = "migration"
     PREFERENCES = "preferences"
     MOVES = "moves"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Collection, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from functools import partial
 
 from feedkeep.model import (
@@ -10,12 +10,16 @@ from feedkeep.model import (
     ActionRequest,
     Admitted,
     Clock,
+    Document,
+    DocumentName,
     EpisodeAction,
     Guid,
+    KnownDocument,
     Recorded,
     Second,
     Stamp,
     SyncProgress,
+    TokenProgress,
 )
 from feedkeep.rules import episode_actions, seconds
 from feedkeep.rules.clock import later
@@ -23,13 +27,7 @@ from feedkeep.rules.episode_actions import RefusedUrl, SentAction
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.service.action_pages import LISTED_AT_ONCE, ActionPages, ActionsSince
 from feedkeep.service.action_room import ActionRoom
-from feedkeep.service.progress import (
-    Progress,
-    Uploaded,
-    changed_progress,
-    next_second,
-    progress_of,
-)
+from feedkeep.service.progress import Progress, Uploaded, next_second
 from feedkeep.store.base import Store
 from feedkeep.turns import Turn
 
@@ -59,20 +57,19 @@ class EpisodeActions:
         clock = await self._progress.settle(
             admitted, Clock.ACTIONS, admitted.account.last_action_stamp
         )
-        progress = progress_of(admitted, Clock.ACTIONS)
+        app = await self._progress.of(admitted, Clock.ACTIONS, since=since)
         second = seconds.second_of(clock)
-        first = seconds.first_second(since, second, progress)
+        first = seconds.first_second(since, second, app.known)
         stamp = seconds.first_stamp(first)
         wanted = ActionRequest(stamp, _podcast_guid(podcast), LISTED_AT_ONCE, clock)
         is_everything = first <= seconds.EVERYTHING
-        choose = list if is_everything else episode_actions.WithoutOwn(progress, since)
+        choose = list if is_everything else episode_actions.WithoutOwn(app.known, since)
         listed = ActionPages(self._store, admitted.account.id, wanted, choose)
         if first < second:
             await listed.begin(only_last=only_last)
         if not podcast:  # otherwise it was not sent all changes
-            await self._progress.save(
-                admitted, Clock.ACTIONS, seconds.after_reply(since, second, progress)
-            )
+            after = seconds.after_reply(since, second, app.known)
+            await self._progress.save(admitted.account.id, app, after)
         return ActionsSince(listed.pages(), second)
 
     async def all(self, account_id: AccountId) -> AsyncGenerator[Sequence[EpisodeAction], None]:
@@ -93,11 +90,17 @@ class EpisodeActions:
             judged.append(episode_actions.judge(action))
             await turn.end_if_long()
         valid = [action for action in judged if isinstance(action, EpisodeAction)]
-        progress = progress_of(admitted, Clock.ACTIONS)
-        until = partial(seconds.clock_after_upload, progress)
+        named = {action.device for action in valid}
+        app = await self._progress.of(admitted, Clock.ACTIONS, named)
+        until = partial(seconds.clock_after_upload, app.known)
 
         def after(recorded: Recorded) -> SyncProgress:
-            return seconds.after_upload(progress, "", recorded.began, recorded.ended)
+            return seconds.after_upload(app.known, "", recorded.began, recorded.ended)
+
+        def learn(
+            recorded: Recorded, documents: Mapping[DocumentName, KnownDocument]
+        ) -> TokenProgress | Document | None:
+            return app.to_store(after(recorded), documents)
 
         account_id = admitted.account.id
         room = await self._room.left(account_id, len(valid))
@@ -106,7 +109,8 @@ class EpisodeActions:
             valid,
             partial(episode_actions.record, room=room),
             until,
-            lambda recorded: changed_progress(admitted, Clock.ACTIONS, after(recorded)),
+            learn,
+            app.documents,
         )
         self._room.take(account_id, recorded.added)
         refused = dict.fromkeys(item.url for item in judged if isinstance(item, RefusedUrl))

@@ -2,11 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
-from feedkeep.model import Admitted, Clock, Second, Stamp, SyncProgress, TokenProgress, Value
-from feedkeep.rules import seconds
+import msgspec
+
+from feedkeep.model import (
+    AccountId,
+    Admitted,
+    Clock,
+    CredentialKind,
+    Decision,
+    Document,
+    DocumentKind,
+    DocumentName,
+    KnownDocument,
+    Second,
+    Snapshot,
+    Stamp,
+    SyncProgress,
+    T,
+    Token,
+    TokenProgress,
+    Value,
+    replace,
+)
+from feedkeep.rules import cookieless, devices, seconds
+from feedkeep.rules.app_identity import app_of
+from feedkeep.rules.cookieless import CookielessApp
+from feedkeep.rules.draft import Draft
+from feedkeep.service.documents import as_json
 from feedkeep.store.base import Store
+
+_BY_PASSWORD = {CredentialKind.PASSWORD, CredentialKind.TOKEN}
+_COOKIELESS = msgspec.json.Decoder(CookielessApp)
 
 
 class Uploaded(Value, frozen=True):
@@ -23,11 +51,80 @@ class Uploaded(Value, frozen=True):
     update_urls: Sequence[tuple[str, str]]
 
 
+class AppProgress(Value, frozen=True):
+    """How far the app that sends a request knows what changed, and where that is stored.
+
+    Of a session or token, it is stored there. Of a password that is sent with each request, it is
+    in a document, as long as that can be one app's. Of anybody else nothing is known.
+
+    Attributes:
+        clock: What may have changed.
+        known: How far it knows what changed.
+        token: The session or token.
+        document: The name of the document, if there is one.
+        body: The document's body when the request came.
+        named: The devices that the request names.
+    """
+
+    clock: Clock
+    known: SyncProgress
+    token: Token | None = None
+    document: DocumentName | None = None
+    body: str | None = None
+    named: Collection[str] = ()
+
+    @property
+    def documents(self) -> Sequence[DocumentName]:
+        """The names of the documents that `to_store` has to be given."""
+        return () if self.document is None else (self.document,)
+
+    def to_store(
+        self, after: SyncProgress, documents: Mapping[DocumentName, KnownDocument]
+    ) -> TokenProgress | Document | None:
+        """Return what to store once the app knows what changed up to there; None if it is stored.
+
+        `documents` are as they are in the commit: another request can have named another device.
+        """
+        if self.token is not None:
+            is_stored = after == self.known
+            return None if is_stored else TokenProgress(self.token.id, self.clock, after)
+        if self.document is None:
+            return None
+        stored = documents[self.document]
+        app = cookieless.after_naming(_read(stored.body), self.named)
+        body = as_json(cookieless.with_progress(app, self.clock, after))
+        if body == stored.body or not devices.has_room(stored.others):
+            return None
+        return Document(self.document.kind, self.document.name, body)
+
+
 class Progress:
-    """Stores how far an app knows what changed, with the token or session that it sends."""
+    """Knows how far each app knows what changed, and stores it."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
+
+    async def of(
+        self,
+        admitted: Admitted,
+        clock: Clock,
+        named: Collection[str] = (),
+        since: Second | None = None,
+    ) -> AppProgress:
+        """Return how far an app knows what changed, whose request names these devices.
+
+        `since` is what it asks for, if it asks.
+        """
+        token = admitted.token
+        if token is not None:
+            return AppProgress(clock, _of_token(token, clock), token)
+        if admitted.credential_kind not in _BY_PASSWORD:
+            return AppProgress(clock, seconds.NOTHING)
+        name = DocumentName(DocumentKind.COOKIELESS, app_of(admitted, "").key)
+        body = await self._store.documents.body(admitted.account.id, name.kind, name.name)
+        app = cookieless.after_naming(_read(body), named)
+        known = cookieless.progress_of(app, clock, since)
+        return AppProgress(clock, known, None, name, body, named)
 
     async def settle(self, admitted: Admitted, clock: Clock, now: Stamp) -> Stamp:
         """Return a stamp of an account's clock before which nothing more will come."""
@@ -36,17 +133,31 @@ class Progress:
             return now
         return await self._store.accounts.advance(admitted.account.id, clock, seconds.settled)
 
-    async def save(self, admitted: Admitted, clock: Clock, progress: SyncProgress) -> None:
+    async def save(self, account_id: AccountId, app: AppProgress, after: SyncProgress) -> None:
         """Store how far an app knows what changed, if that is not stored already."""
-        if changed := changed_progress(admitted, clock, progress):
-            await self._store.tokens.save_progress(admitted.account.id, changed)
+        changed = app.to_store(after, {name: KnownDocument(app.body) for name in app.documents})
+        if isinstance(changed, TokenProgress):
+            await self._store.tokens.save_progress(account_id, changed)
+        elif changed is not None:
+
+            def decide(snapshot: Snapshot) -> Decision[None]:
+                return with_stored(
+                    Draft(snapshot).decision(None), app.to_store(after, snapshot.documents)
+                )
+
+            await self._store.entries.change(account_id, (), decide, app.documents)
 
 
-def progress_of(admitted: Admitted, clock: Clock) -> SyncProgress:
-    """Return how far an app knows what changed; nothing is known without a token or session."""
-    token = admitted.token
-    if token is None:
-        return SyncProgress()
+def with_stored(decision: Decision[T], changed: TokenProgress | Document | None) -> Decision[T]:
+    """Return a decision that stores how far an app knows what changed, too."""
+    if isinstance(changed, TokenProgress):
+        return replace(decision, token_progress=changed)
+    return (
+        decision if changed is None else replace(decision, documents=[*decision.documents, changed])
+    )
+
+
+def _of_token(token: Token, clock: Clock) -> SyncProgress:
     # A token may be pasted into several apps. A session, and a token of a Nextcloud login, are each
     # given to one app only, so that what is known of them is known of that app.
     is_alone = token.is_granted or token.is_session
@@ -57,13 +168,8 @@ def progress_of(admitted: Admitted, clock: Clock) -> SyncProgress:
     return SyncProgress(*known, is_alone)
 
 
-def changed_progress(
-    admitted: Admitted, clock: Clock, progress: SyncProgress
-) -> TokenProgress | None:
-    """Return what is to be stored of an app; None if that is stored already."""
-    if admitted.token is None or progress == progress_of(admitted, clock):
-        return None
-    return TokenProgress(admitted.token.id, clock, progress)
+def _read(body: str | None) -> CookielessApp:
+    return _COOKIELESS.decode(body) if body else CookielessApp()
 
 
 def next_second(progress: SyncProgress) -> Second:

@@ -31,7 +31,7 @@ from feedkeep.rules.subscriptions import guids_wanted, want
 from feedkeep.rules.url_lists import Synced, UrlChanges
 from feedkeep.service.episode_actions import EpisodeActions
 from feedkeep.service.list_changes import Changed, ListChanges
-from feedkeep.service.progress import Progress, Uploaded, changed_progress, next_second, progress_of
+from feedkeep.service.progress import AppProgress, Progress, Uploaded, next_second, with_stored
 from feedkeep.service.remembered_apps import RememberedApp, read_spellings
 from feedkeep.store.base import Store
 from feedkeep.turns import LONG_LIST, beside
@@ -47,6 +47,33 @@ class ChangesSince(Value, frozen=True):
 
     changes: UrlChanges
     timestamp: Second
+
+
+class _Asked(Value, frozen=True):
+    """What an app asks for.
+
+    Attributes:
+        admitted: Who asks.
+        device: The device that it names; "" if it names none.
+        progress: How far it knows what changed.
+        since: The second that it asks since.
+        first: The second since which it has to be sent all changes.
+    """
+
+    admitted: Admitted
+    device: str
+    progress: SyncProgress
+    since: Second
+    first: Second
+
+    @property
+    def is_from_nothing(self) -> bool:
+        """Whether it has nothing yet, but feeds that its owner has added on that phone.
+
+        Told to remove those, AntennaPod and Kasts would delete their files. An app that asks since
+        0 again, after it has received a reply, may have feeds that were removed since.
+        """
+        return self.since == seconds.FROM_NOTHING and self.progress.acknowledged is None
 
 
 class UrlLists:
@@ -74,46 +101,43 @@ class UrlLists:
         clock = await self._progress.settle(
             admitted, Clock.SUBSCRIPTIONS, admitted.account.last_stamp
         )
-        progress = progress_of(admitted, Clock.SUBSCRIPTIONS)
+        app = await self._progress.of(admitted, Clock.SUBSCRIPTIONS, (device,), since)
         second = seconds.second_of(clock)
-        first = seconds.first_second(since, second, progress)
+        first = seconds.first_second(since, second, app.known)
         changes = url_lists.NO_CHANGES
         if first < second:
-            changes = await self._changes(admitted, since, first, device, clock)
-        await self._progress.save(
-            admitted, Clock.SUBSCRIPTIONS, seconds.after_reply(since, second, progress)
-        )
+            asked = _Asked(admitted, device, app.known, since, first)
+            changes = await self._changes(asked, clock)
+        after = seconds.after_reply(since, second, app.known)
+        await self._progress.save(admitted.account.id, app, after)
         return ChangesSince(changes, second)
 
-    async def _changes(
-        self, admitted: Admitted, since: Second, first: Second, device: str, clock: Stamp
-    ) -> UrlChanges:
-        app = RememberedApp(app_of(admitted, device))
+    async def _changes(self, asked: _Asked, clock: Stamp) -> UrlChanges:
+        app = RememberedApp(app_of(asked.admitted, asked.device))
         while True:
-            known, changes = await self._look(admitted, app, since, first, device)
+            known, changes = await self._look(asked, app)
             after = changes.app
-            if not _is_from_nothing(admitted, since):
+            if not asked.is_from_nothing:
                 after = after.after_poll(clock, tells_removals=bool(changes.remove))
-            if await self._learn(admitted.account.id, app, known, after):
+            if await self._learn(asked.admitted.account.id, app, known, after):
                 return replace(changes, app=after)
 
-    async def _look(
-        self, admitted: Admitted, app: RememberedApp, since: Second, first: Second, device: str
-    ) -> tuple[Spellings, UrlChanges]:
+    async def _look(self, asked: _Asked, app: RememberedApp) -> tuple[Spellings, UrlChanges]:
         """Return what is known of an app, and what to tell it."""
-        progress = progress_of(admitted, Clock.SUBSCRIPTIONS)
+        account_id, first = asked.admitted.account.id, asked.first
         stamp = seconds.first_stamp(first)
-        entries = await self._store.entries.changed(admitted.account.id, stamp)
-        known = await self._spellings(admitted.account.id, app) if entries else UNKNOWN
-        is_from_nothing = _is_from_nothing(admitted, since)
+        entries = await self._store.entries.changed(account_id, stamp)
+        known = await self._spellings(account_id, app) if entries else UNKNOWN
 
         def judge() -> UrlChanges:
             listed = entries
             # gPodder would offer to add again what its owner has just removed. An app that is sent
             # everything has forgotten its own uploads, and needs them.
             if first > seconds.EVERYTHING:
-                listed = url_lists.without_own(entries, progress, device, since)
-            return url_lists.url_changes(listed, stamp, known, is_from_nothing=is_from_nothing)
+                listed = url_lists.without_own(entries, asked.progress, asked.device, asked.since)
+            return url_lists.url_changes(
+                listed, stamp, known, is_from_nothing=asked.is_from_nothing
+            )
 
         return known, await beside(len(entries) > LONG_LIST, judge)
 
@@ -135,11 +159,12 @@ class UrlLists:
         ) -> Decision[Synced]:
             return url_lists.upload(snapshot, items, unwanted, known, progress, self._limits)
 
-        synced = await self._sync(admitted, by, list(guids), decide)
+        progress = await self._progress_of(admitted, by)
+        synced = await self._sync(admitted, by, list(guids), decide, progress)
         results = zip(items, synced.results, strict=True)
         kept = await beside(is_long, list, starmap(url_lists.kept_as, results))
         kept += [(url, "") for url in refused]
-        timestamp = next_second(_after(admitted, by.device, synced))
+        timestamp = next_second(_after(progress, by.device, synced))
         return Uploaded(timestamp, [(sent, url) for sent, url in kept if sent != url or not url])
 
     async def replace(self, admitted: Admitted, urls: Sequence[str], by: Author) -> int:
@@ -158,7 +183,8 @@ class UrlLists:
         ) -> Decision[Synced]:
             return url_lists.replace_list(snapshot, wanted, known, progress, self._limits)
 
-        await self._sync(admitted, by, None, decide)
+        progress = await self._progress_of(admitted, by)
+        await self._sync(admitted, by, None, decide, progress)
         return wanted.refused_count
 
     async def _sync(
@@ -167,29 +193,27 @@ class UrlLists:
         by: Author,
         guids: Sequence[Guid] | None,
         decide: Callable[[Snapshot, Spellings, SyncProgress], Decision[Synced]],
+        progress: AppProgress,
     ) -> Synced:
         """Carry out an upload, and store what it shows about the app, in one commit."""
         device = by.device
         if device:
             devices.check_id(device)
         app = RememberedApp(app_of(admitted, device))
-        progress = progress_of(admitted, Clock.SUBSCRIPTIONS)
 
         def decide_all(snapshot: Snapshot) -> Decision[Synced]:
-            decision = decide(snapshot, app.known(snapshot.documents), progress)
+            decision = decide(snapshot, app.known(snapshot.documents), progress.known)
             synced = decision.outcome
-            return replace(
-                decision,
-                documents=app.learned(snapshot.documents, synced.app, decision.last_stamp),
-                token_progress=changed_progress(
-                    admitted, Clock.SUBSCRIPTIONS, _after(admitted, device, synced)
-                ),
-            )
+            learned = app.learned(snapshot.documents, synced.app, decision.last_stamp)
+            stored = progress.to_store(_after(progress, device, synced), snapshot.documents)
+            return with_stored(replace(decision, documents=learned), stored)
 
-        changed = await self._list_changes.make(
-            admitted.account.id, guids, decide_all, by, app.names
-        )
+        names = [*app.names, *progress.documents]
+        changed = await self._list_changes.make(admitted.account.id, guids, decide_all, by, names)
         return changed.outcome
+
+    async def _progress_of(self, admitted: Admitted, by: Author) -> AppProgress:
+        return await self._progress.of(admitted, Clock.SUBSCRIPTIONS, (by.device,))
 
     async def _spellings(self, account_id: AccountId, app: RememberedApp) -> Spellings:
         """Return the URLs that an app has for feeds that moved."""
@@ -260,18 +284,6 @@ class UrlLists:
         return changed
 
 
-def _is_from_nothing(admitted: Admitted, since: Second) -> bool:
-    """Say whether an app that asks since a second has nothing yet.
-
-    Then it has only feeds that its owner has added on that phone. Told to remove them, AntennaPod
-    and Kasts would delete their files. An app that asks since 0 again, after it has received a
-    reply, may have feeds that were removed since.
-    """
-    progress = progress_of(admitted, Clock.SUBSCRIPTIONS)
-    return since == seconds.FROM_NOTHING and progress.acknowledged is None
-
-
-def _after(admitted: Admitted, device: str, synced: Synced) -> SyncProgress:
+def _after(app: AppProgress, device: str, synced: Synced) -> SyncProgress:
     """Return how far an app knows what changed after its upload."""
-    progress = progress_of(admitted, Clock.SUBSCRIPTIONS)
-    return seconds.after_upload(progress, device, synced.began, synced.ended)
+    return seconds.after_upload(app.known, device, synced.began, synced.ended)

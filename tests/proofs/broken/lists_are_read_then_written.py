@@ -22,7 +22,8 @@ async def replace(lists: UrlLists, admitted: Admitted, urls: Sequence[str], by: 
         items = [want(url.text, None) for url in added]
         return url_lists.upload(snapshot, items, left)
 
-    await lists._sync(admitted, by, None, decide)
+    progress = await lists._progress_of(admitted, by)
+    await lists._sync(admitted, by, None, decide, progress)
     return 0
 
 

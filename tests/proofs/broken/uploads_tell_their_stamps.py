@@ -14,6 +14,7 @@ from feedkeep.model import Admitted, Author, Decision, Guid, Snapshot, SyncProgr
 from feedkeep.rules.spellings import Spellings
 from feedkeep.rules.url_lists import Synced
 from feedkeep.service import history
+from feedkeep.service.progress import AppProgress
 from feedkeep.service.url_lists import UrlLists
 
 STAMPS = Path(os.environ["RAN_FIRST"]).with_name("stamps")
@@ -26,8 +27,9 @@ async def sync_and_tell(
     by: Author,
     guids: Sequence[Guid] | None,
     decide: Callable[[Snapshot, Spellings, SyncProgress], Decision[Synced]],
+    progress: AppProgress,
 ) -> Synced:
-    synced = await sync(lists, admitted, by, guids, decide)
+    synced = await sync(lists, admitted, by, guids, decide, progress)
     with STAMPS.open("a") as told:
         told.write(f"{by.device} {synced.began} {synced.ended}\n")
     return synced

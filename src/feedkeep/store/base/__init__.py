@@ -11,7 +11,14 @@ from feedkeep.store.base.attempts import Attempts
 from feedkeep.store.base.credentials import DecideTokens, Logins, Tokens
 from feedkeep.store.base.entries import MAX_DELETIONS, MAX_FORMER_STATES, Entries, ListHistory
 from feedkeep.store.base.feeds import Feeds
-from feedkeep.store.base.for_apps import DecideActions, DecideDocument, Documents, EpisodeActions
+from feedkeep.store.base.for_apps import (
+    DecideActions,
+    DecideDocument,
+    Documents,
+    EpisodeActions,
+    Learn,
+    learn_nothing,
+)
 from feedkeep.store.base.totals import SomeAccounts, SomeFeeds, Totals
 from feedkeep.store.base.whole import Files, Pool, Store, StoreSize, StoreState
 
@@ -32,6 +39,7 @@ __all__ = [
     "EpisodeActions",
     "Feeds",
     "Files",
+    "Learn",
     "ListHistory",
     "Logins",
     "Pool",
@@ -43,4 +51,5 @@ __all__ = [
     "Tokens",
     "Totals",
     "anything_goes",
+    "learn_nothing",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, TypeAlias
 
 from feedkeep.model import (
@@ -12,7 +12,9 @@ from feedkeep.model import (
     ActionSnapshot,
     Document,
     DocumentKind,
+    DocumentName,
     EpisodeAction,
+    KnownDocument,
     Recorded,
     Stamp,
     TokenProgress,
@@ -26,6 +28,16 @@ DecideDocument: TypeAlias = Callable[[str | None, int], str]
 """Returns a document's new body; is given the old one, or None and how many others there are."""
 
 
+Learn: TypeAlias = Callable[
+    [Recorded, Mapping[DocumentName, KnownDocument]], TokenProgress | Document | None
+]
+"""Returns what is to be stored of the app that sent actions; is given what became of them."""
+
+
+def learn_nothing(_: Recorded, __: Mapping[DocumentName, KnownDocument]) -> None:
+    """Store nothing of the app: a `Learn`."""
+
+
 class EpisodeActions(Protocol):
     """The episode actions of all accounts."""
 
@@ -35,15 +47,17 @@ class EpisodeActions(Protocol):
         sent: Sequence[EpisodeAction],
         decide: DecideActions,
         until: Callable[[Stamp, Stamp], Stamp],
-        token_progress: Callable[[Recorded], TokenProgress | None] = lambda _: None,
+        learn: Learn = learn_nothing,
+        documents: Sequence[DocumentName] = (),
     ) -> Recorded:
         """Save what `decide` makes of the actions `sent`, in one commit, however many they are.
 
         They are taken in order, in chunks: `decide` is given the stored actions with the same keys,
         and those that were sent; it sees what was decided about the chunks before. In the end the
         clock of actions is set to what `until` returns. It is given where the clock stood before,
-        and where the last decision moved it. What `token_progress` then returns is stored with the
-        token of the app that sent them. All else is as in `Entries.change`.
+        and where the last decision moved it. What `learn` then returns of the app that sent
+        them is stored, too; it is given the `documents` as they are. All else is as in
+        `Entries.change`.
 
         Raises:
             NotAuthorized: The account is gone.

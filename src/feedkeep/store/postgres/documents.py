@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncpg
+from msgspec.structs import astuple
 
-from feedkeep.model import AccountId, Clock, Document, DocumentKind
+from feedkeep.model import AccountId, Clock, Document, DocumentKind, DocumentName, KnownDocument
 from feedkeep.store.base import DecideDocument
 from feedkeep.store.postgres.accounts import hold_clock
 from feedkeep.store.postgres.runner import Runner
@@ -50,13 +51,27 @@ class PostgresDocuments:
     ) -> str:
         async def change(connection: asyncpg.Connection) -> str:
             await hold_clock(connection, account_id, Clock.SUBSCRIPTIONS)
-            found = await connection.fetchval(_BODY, account_id, kind, name)
-            others = 0
-            if found is None:
-                others = await connection.fetchval(_COUNT, account_id, kind)
-            body = decide(found, others)
-            if body != found:
-                await connection.execute(_SAVE, account_id, kind, name, body)
+            known = await known_document(connection, account_id, DocumentName(kind, name))
+            body = decide(known.body, known.others)
+            if body != known.body:
+                await save_document(connection, account_id, Document(kind, name, body))
             return body
 
         return await self._runner.write(change)
+
+
+async def known_document(
+    connection: asyncpg.Connection, account_id: AccountId, name: DocumentName
+) -> KnownDocument:
+    """Return a document as it is, or how many others there are."""
+    body = await connection.fetchval(_BODY, account_id, name.kind, name.name)
+    if body is not None:
+        return KnownDocument(body)
+    return KnownDocument(None, await connection.fetchval(_COUNT, account_id, name.kind))
+
+
+async def save_document(
+    connection: asyncpg.Connection, account_id: AccountId, document: Document
+) -> None:
+    """Save a document that is new or changed."""
+    await connection.execute(_SAVE, account_id, *astuple(document))

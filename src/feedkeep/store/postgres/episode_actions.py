@@ -14,16 +14,18 @@ from feedkeep.model import (
     ActionRequest,
     ActionSnapshot,
     Clock,
+    DocumentName,
     EpisodeAction,
     Now,
     Recorded,
     Stamp,
     TokenProgress,
 )
-from feedkeep.store.base import DecideActions
+from feedkeep.store.base import DecideActions, Learn, learn_nothing
 from feedkeep.store.postgres.accounts import hold_clock, set_clock
 from feedkeep.store.postgres.connections import Connections
 from feedkeep.store.postgres.counted import write_all
+from feedkeep.store.postgres.documents import known_document, save_document
 from feedkeep.store.postgres.rows import ROWS
 from feedkeep.store.postgres.runner import Runner
 from feedkeep.store.postgres.shape import given_rows
@@ -97,7 +99,8 @@ class PostgresEpisodeActions:
         sent: Sequence[EpisodeAction],
         decide: DecideActions,
         until: Callable[[Stamp, Stamp], Stamp],
-        token_progress: Callable[[Recorded], TokenProgress | None] = lambda _: None,
+        learn: Learn = learn_nothing,
+        documents: Sequence[DocumentName] = (),
     ) -> Recorded:
         async def record(connection: asyncpg.Connection) -> Recorded:
             clock = began = await hold_clock(connection, account_id, Clock.ACTIONS)
@@ -119,8 +122,14 @@ class PostgresEpisodeActions:
             if ended != began:
                 await set_clock(connection, account_id, Clock.ACTIONS, ended)
             recorded = Recorded(began, ended, added)
-            if changed := token_progress(recorded):
-                await save_progress(connection, account_id, changed)
+            known_documents = {
+                name: await known_document(connection, account_id, name) for name in documents
+            }
+            learned = learn(recorded, known_documents)
+            if isinstance(learned, TokenProgress):
+                await save_progress(connection, account_id, learned)
+            elif learned is not None:
+                await save_document(connection, account_id, learned)
             return recorded
 
         return await self._runner.write(record)

@@ -13,14 +13,16 @@ from feedkeep.model import (
     ActionRequest,
     ActionSnapshot,
     Clock,
+    DocumentName,
     EpisodeAction,
     Now,
     Recorded,
     Stamp,
     TokenProgress,
 )
-from feedkeep.store.base import DecideActions
+from feedkeep.store.base import DecideActions, Learn, learn_nothing
 from feedkeep.store.sqlite.accounts import read_clock, set_clock
+from feedkeep.store.sqlite.documents import known_document, save_document
 from feedkeep.store.sqlite.rows import ROWS, insert_into, to_bytes
 from feedkeep.store.sqlite.runner import Runner
 from feedkeep.store.sqlite.tokens import save_progress
@@ -70,7 +72,8 @@ class SqliteEpisodeActions:
         sent: Sequence[EpisodeAction],
         decide: DecideActions,
         until: Callable[[Stamp, Stamp], Stamp],
-        token_progress: Callable[[Recorded], TokenProgress | None] = lambda _: None,
+        learn: Learn = learn_nothing,
+        documents: Sequence[DocumentName] = (),
     ) -> Recorded:
         def record(connection: apsw.Connection) -> Turns[Recorded]:
             clock = began = read_clock(connection, account_id, Clock.ACTIONS)
@@ -90,8 +93,14 @@ class SqliteEpisodeActions:
             if ended != began:
                 set_clock(connection, account_id, Clock.ACTIONS, ended)
             recorded = Recorded(began, ended, added)
-            if changed := token_progress(recorded):
-                save_progress(connection, account_id, changed)
+            known_documents = {
+                name: known_document(connection, account_id, name) for name in documents
+            }
+            learned = learn(recorded, known_documents)
+            if isinstance(learned, TokenProgress):
+                save_progress(connection, account_id, learned)
+            elif learned is not None:
+                save_document(connection, account_id, learned)
             return recorded
 
         return await self._runner.write_in_turns(record)

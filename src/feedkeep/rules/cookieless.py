@@ -1,0 +1,62 @@
+"""What is known of an app that sends name and password with each request, and no cookie. Pure.
+
+Kasts, GlassCast and cliamp do. A session belongs to one client, so that what the client was sent is
+known of it; such a sign-in may be that of several. It counts as one app's for as long as all its
+requests name one device, also inside of episode actions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from feedkeep.model import Clock, Second, SyncProgress, Value, replace
+from feedkeep.rules.seconds import FROM_NOTHING, NOTHING
+
+
+class CookielessApp(Value, frozen=True):
+    """What is known of a product that is signed in so.
+
+    Attributes:
+        device: The one device that its requests named; "" before the first of these.
+        is_several: Whether they named a second one, so that nothing is known for ever.
+        subscriptions: How far it knows what changed in the list.
+        actions: How far it knows what changed of episode actions.
+    """
+
+    device: str = ""
+    is_several: bool = False
+    subscriptions: SyncProgress = NOTHING
+    actions: SyncProgress = NOTHING
+
+
+def after_naming(app: CookielessApp, devices: Collection[str]) -> CookielessApp:
+    """Return what is known after a request that names devices; "" names none."""
+    named = {device for device in devices if device}
+    if app.is_several or named <= {app.device}:
+        return app
+    if len(named) > 1 or app.device:
+        return CookielessApp(is_several=True)
+    return replace(app, device=next(iter(named)))
+
+
+def progress_of(app: CookielessApp, clock: Clock, since: Second | None = None) -> SyncProgress:
+    """Return how far the app knows what changed.
+
+    `since` is what it asks for, if it asks. An app that asks for everything can be installed anew:
+    what it was sent before says nothing about it then.
+    """
+    if app.is_several or not app.device:
+        return NOTHING
+    if since == FROM_NOTHING:
+        return replace(NOTHING, is_alone=True)
+    known = app.subscriptions if clock is Clock.SUBSCRIPTIONS else app.actions
+    return replace(known, is_alone=True)
+
+
+def with_progress(app: CookielessApp, clock: Clock, progress: SyncProgress) -> CookielessApp:
+    """Return what is known of the app once it knows what changed up to there."""
+    if app.is_several or not app.device:
+        return app
+    if clock is Clock.SUBSCRIPTIONS:
+        return replace(app, subscriptions=progress)
+    return replace(app, actions=progress)

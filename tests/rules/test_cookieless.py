@@ -1,0 +1,48 @@
+"""What is known of an app that sends a password with each request."""
+
+from __future__ import annotations
+
+import pytest
+
+from feedkeep.model import Clock, Second, SyncProgress
+from feedkeep.rules.cookieless import CookielessApp, after_naming, progress_of, with_progress
+from feedkeep.rules.seconds import NOTHING
+
+TOLD = SyncProgress(Second(9), Second(8), is_alone=True)
+DESK = CookielessApp("desk")
+
+
+@pytest.mark.parametrize(
+    ("app", "devices", "after"),
+    [
+        (CookielessApp(), ["desk"], DESK),
+        (DESK, ["desk", ""], DESK),
+        (DESK, [], DESK),
+        (DESK, ["phone"], CookielessApp(is_several=True)),
+        (CookielessApp(), ["desk", "phone"], CookielessApp(is_several=True)),
+        (CookielessApp(is_several=True), ["desk"], CookielessApp(is_several=True)),
+    ],
+)
+def test_a_second_device_ends_that_it_is_one_app(
+    app: CookielessApp, devices: list[str], after: CookielessApp
+) -> None:
+    assert after_naming(app, devices) == after
+
+
+@pytest.mark.parametrize("clock", Clock)
+def test_of_one_app_is_known_how_far_it_knows_what_changed(clock: Clock) -> None:
+    told = with_progress(DESK, clock, TOLD)
+    assert progress_of(told, clock) == progress_of(told, clock, Second(9)) == TOLD
+    other = next(one for one in Clock if one is not clock)
+    assert progress_of(told, other) == SyncProgress(is_alone=True)
+
+
+def test_who_asks_for_everything_begins_anew() -> None:
+    told = with_progress(DESK, Clock.ACTIONS, TOLD)
+    assert progress_of(told, Clock.ACTIONS, Second(0)) == SyncProgress(is_alone=True)
+
+
+@pytest.mark.parametrize("app", [CookielessApp(), CookielessApp("desk", is_several=True)])
+def test_of_several_apps_or_of_none_that_is_named_nothing_is_known(app: CookielessApp) -> None:
+    assert with_progress(app, Clock.ACTIONS, TOLD) == app
+    assert progress_of(app, Clock.ACTIONS) == NOTHING
