@@ -31,7 +31,7 @@ def play(number: int) -> dict[str, Any]:
         "action": "play",
         "timestamp": "2026-01-01T12:00:00",
         "started": 0,
-        "position": number,
+        "position": 1 + number,
         "total": 3_600,
     }
 

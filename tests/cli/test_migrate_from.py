@@ -40,7 +40,8 @@ def action(number: int) -> dict[str, Any]:
         "device": "phone",
         "action": "play",
         "timestamp": "2026-01-01T12:00:00",
-        "position": number,
+        "position": 1 + number,
+        "total": 3_600,
     }
 
 

@@ -26,7 +26,7 @@ PASSWORD = "a good passphrase"
 URLS = [f"https://a.example/{number}" for number in range(1_000)]
 LINES = "".join(f"{url}\n" for url in URLS)
 OUTLINES = "".join(f'<outline xmlUrl="{url}"/>' for url in URLS)
-ACTION = {"podcast": URLS[0], "episode": URLS[0], "action": "play"}
+ACTION = {"podcast": URLS[0], "episode": URLS[0], "action": "delete"}
 
 
 def run(path: Path, work: Callable[[httpx.AsyncClient], Awaitable[None]]) -> None:

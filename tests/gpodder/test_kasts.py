@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from people import EPISODE, HTTP_A, LAST_32_BIT_SECOND, A, B, C, Person, ok, play
+import pytest
+from people import EPISODE, HTTP_A, LAST_32_BIT_SECOND, A, B, C, Person, log_in, ok, play
 from podcast_apps import AntennaPod, Kasts, next_since
 
 
@@ -47,10 +48,10 @@ def test_one_more_than_the_second_it_was_told_loses_nothing(person: Person) -> N
 def test_one_more_than_the_second_of_the_actions_loses_nothing(person: Person) -> None:
     desk, phone = Kasts(person), Kasts(person, "phone")
     seen: list[int] = []
-    for number in range(20):
+    for number in range(1, 21):
         desk.ask("POST", person.episodes, [play(A, EPISODE, number, timestamp="2026-01-01T00:00")])
         seen += [action["position"] for action in phone.actions("false")]
-    assert seen == list(range(20))
+    assert seen == list(range(1, 21))
     assert phone.actions("false") == []
 
 
@@ -83,19 +84,49 @@ def test_timestamps_are_whole_seconds_of_32_bits(person: Person) -> None:
         assert 0 <= reply["timestamp"] < LAST_32_BIT_SECOND
 
 
-def test_aggregated_tells_the_last_action_of_each_episode_only(person: Person) -> None:
+def test_aggregated_tells_the_last_action_of_each_kind_with_an_episode_only(
+    person: Person,
+) -> None:
+    """Kasts reads `play` alone, and AntennaPod deletes what was played to its end."""
     desk = Kasts(person)
     sent = [
         {"podcast": A, "episode": EPISODE, "action": "download", "device": "desktop-1"},
         play(A, EPISODE, 10, device="desktop-1"),
         play(A, EPISODE, 30, device="phone"),
         play(B, EPISODE, 50, device="phone"),
+        {"podcast": A, "episode": EPISODE, "action": "delete", "device": "phone"},
     ]
     desk.ask("POST", person.episodes, sent)
     told = desk.ask("GET", person.episodes, since=0, aggregated="true")["actions"]
-    assert [(action["podcast"], action["position"]) for action in told] == [(A, 30), (B, 50)]
+    assert [(action["podcast"], action["action"], action.get("position")) for action in told] == [
+        (A, "download", None),
+        (A, "play", 30),
+        (B, "play", 50),
+        (A, "delete", None),
+    ]
     told = desk.ask("GET", person.episodes, since=0, aggregated="false")["actions"]
-    assert len(told) == 4
+    assert len(told) == 5
+
+
+@pytest.mark.parametrize(
+    "numbers", [{}, {"started": -1, "position": -1, "total": -1}, {"started": 0, "position": 0}]
+)
+def test_a_play_that_does_not_say_how_far_changes_nothing(
+    person: Person, numbers: dict[str, int]
+) -> None:
+    """gPodder sends one as soon as playback starts: a phone would go back to the start."""
+    desk, phone = Kasts(person), log_in(person)
+    desk.ask("POST", person.episodes, [play(A, EPISODE, 2400, device="desktop-1")])
+    told = ok(phone.get(person.episodes))
+    assert [action["position"] for action in told["actions"]] == [2400]
+    begun = {"podcast": A, "episode": EPISODE, "action": "play", "device": "desktop-1", **numbers}
+    desk.ask("POST", person.episodes, [begun, {**begun, "device": "other"}])
+    assert ok(phone.get(person.episodes, params={"since": told["timestamp"]}))["actions"] == []
+    everything = desk.ask("GET", person.episodes, since=0)["actions"]
+    assert [action["position"] for action in everything] == [2400]
+    desk.ask("POST", person.episodes, [play(A, EPISODE, 2500, device="desktop-1", started=None)])
+    (action,) = ok(phone.get(person.episodes, params={"since": told["timestamp"]}))["actions"]
+    assert (action["started"], action["position"], action["total"]) == (0, 2500, 3600)
 
 
 def test_actions_are_told_in_lower_case_with_numbers_at_play_alone(person: Person) -> None:

@@ -25,7 +25,7 @@ def random_request(chance: random.Random) -> Asked:
     kind, text = chance.choice(KINDS), f"{chance.random()}"
     with_what: dict[str, Any] = {
         "change": (chance.choice(DEVICES), chance.choice(FEEDS), chance.random() < 0.6),
-        "act": (*map(chance.choice, (FEEDS, EPISODES, DEVICES)), chance.randrange(10**6)),
+        "act": (*map(chance.choice, (FEEDS, EPISODES, DEVICES)), chance.randrange(1, 10**6)),
         "describe": (chance.choice(DEVICES), text),
         "set": (chance.choice(SCOPES), text),
         "settings": chance.choice(SCOPES),
@@ -72,7 +72,7 @@ def _sent(user: str, kind: str, what: Any, is_nextcloud: bool) -> tuple[str, str
         case "act", (podcast, episode, device, position):
             action = {
                 "podcast": podcast, "episode": episode, "device": device, "action": "play",
-                "position": position,
+                "position": position, "total": 10**6,
             }  # fmt: skip
             ours = f"/api/2/episodes/{user}.json"
             return "POST", f"{nextcloud}/episode_action/create" if is_nextcloud else ours, [action]

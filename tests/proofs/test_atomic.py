@@ -201,7 +201,7 @@ async def record(service: Service, name: str) -> object:
 
 
 def played(episode: str, done: int) -> SentAction:
-    return SentAction(A, episode, "phone", "play", done, position=done)
+    return SentAction(A, episode, "phone", "play", done, 0, done, 9)
 
 
 async def describe(service: Service, name: str) -> None:

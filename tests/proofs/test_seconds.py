@@ -147,7 +147,7 @@ async def one_run(store: SqliteStore, seed: int, clock: ServerClock) -> str:
     ]
     for turn in range(TURNS):
         for device in devices:
-            for number in range(chance.randrange(3)):
+            for number in range(1, 1 + chance.randrange(3)):
                 device.use(1_000 * turn + number)
         busy = chance.sample(devices, chance.randrange(1, len(devices) + 1))
         jobs = [device.sync(losses=0.15) for device in busy]

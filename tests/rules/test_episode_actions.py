@@ -26,6 +26,7 @@ from feedkeep.rules.episode_actions import (
     judge,
     record,
     spelled,
+    told,
 )
 
 NOW = 1_700_000_000_000_000
@@ -65,14 +66,36 @@ def test_only_playing_has_positions() -> None:
     assert (stored.started, stored.position, stored.total) == (None, None, None)
 
 
-def test_numbers_that_make_no_sense_are_dropped() -> None:
-    stored = action(started=-1, position=9, total=2**60)
+@pytest.mark.parametrize("total", [2**60, 0, -1])
+def test_numbers_that_make_no_sense_are_dropped(total: int) -> None:
+    stored = action(started=-1, position=9, total=total)
     assert (stored.started, stored.position, stored.total) == (None, 9, None)
 
 
-def test_a_start_without_a_position_is_dropped() -> None:
-    stored = action(position=None)
-    assert (stored.started, stored.position, stored.total) == (None, None, None)
+@pytest.mark.parametrize("position", [None, 0, -1, 2**60])
+def test_a_play_that_does_not_say_how_far_is_ignored(position: int | None) -> None:
+    """gPodder sends one as soon as playback starts, and AntennaPod one with -1 in all numbers."""
+    assert judge(replace(PLAYED, position=position)) is None
+    broken = replace(PLAYED, position=position, podcast="no url")
+    assert judge(broken) == RefusedUrl("no url"), "what is no URL is reported all the same"
+    assert action(kind="download", position=position).position is None
+
+
+def test_a_play_is_told_with_its_start_and_only_if_its_length_is_known() -> None:
+    """AntennaPod would go back to the start of the episode."""
+    whole, unknown = action(started=None), action(total=None)
+    before = replace(whole, position=None), replace(whole, position=0), replace(whole, total=0)
+    others = [action(kind=kind) for kind in ("download", "delete", "new", "flattr")]
+    assert told([whole, unknown, *before, *others]) == [replace(whole, started=0), *others]
+    assert told([action(started=5)]) == [action(started=5)]
+
+
+def test_a_length_stays_known_when_a_play_comes_without_one() -> None:
+    stored = Stored()
+    stored.record(action(total=60))
+    without = action(done=1_001, position=20, total=None)
+    assert [(one.position, one.total) for one in stored.record(without)] == [(20, 60)]
+    assert stored.record(without) == [], "it was sent before"
 
 
 def test_the_feeds_guid_of_an_episode_is_stored_if_it_can_be() -> None:

@@ -23,7 +23,7 @@ def test_what_was_played_last_is_last_whichever_url_of_the_feed_it_was_played_un
 ) -> None:
     async def work(service: Service, store: Store, clock: Clock) -> None:
         bob = Admitted(await service.accounts.create("Bob", PASSWORD), "test")
-        for position, url in enumerate(urls):
+        for position, url in enumerate(urls, 1):
             played = SentAction(url, "https://cdn.example/1", "phone", "play", 1, 0, position, 9)
             await service.episode_actions.record(bob, [played])
         more = [f"https://{number}.example" for number in range(others)]
@@ -31,6 +31,6 @@ def test_what_was_played_last_is_last_whichever_url_of_the_feed_it_was_played_un
         told = await service.episode_actions.since(bob, Second(1))
         await service.episode_actions.tell_anew(bob.account.id, podcasts)
         anew = await service.episode_actions.since(bob, told.timestamp)
-        assert [a.position async for page in anew.pages for a in page] == [0, 1]
+        assert [a.position async for page in anew.pages for a in page] == [1, 2]
 
     run(open_store, work)

@@ -194,7 +194,8 @@ def action(number: int, podcast: int = 0, **more: object) -> EpisodeAction:
     """Return an action whose key is a number's, of one of the podcasts."""
     key = number.to_bytes(16, "big")
     url = (A, B)[podcast]
-    made = EpisodeAction(key, PODCASTS[podcast], url, f"{url}/{number}.mp3", "phone", "play", 5)
+    played = ("phone", "play", 5, 0, 10, 60)
+    made = EpisodeAction(key, PODCASTS[podcast], url, f"{url}/{number}.mp3", *played)
     return replace(made, **more)
 
 
@@ -328,7 +329,7 @@ def test_a_rule_about_actions_that_refuses_changes_nothing(open_store: Callable)
     run(open_store, work)
 
 
-def test_actions_are_listed_up_to_a_stamp_and_the_last_of_each_episode_by_when_it_was_done(
+def test_actions_are_listed_up_to_a_stamp_and_the_last_of_each_kind_by_when_it_was_done(
     open_store: Callable,
 ) -> None:
     async def work(store: Store) -> None:
@@ -341,6 +342,9 @@ def test_actions_are_listed_up_to_a_stamp_and_the_last_of_each_episode_by_when_i
             action(4, 1, episode=same),  # 4: of another podcast
             action(5, done=5),  # 5
             action(6, episode=f"{A}/5.mp3", done=5),  # 6: done in the same second, and came later
+            action(8, episode=same, kind="delete", done=20),  # 7: another kind hides no play
+            action(9, episode=same, done=30, position=None),  # 8: not told, so it hides none
+            action(10, episode=same, done=30, total=None),  # 9: neither
         )
         await record(store, action(7, episode=same, done=99), to=BOB)
 
@@ -351,10 +355,10 @@ def test_actions_are_listed_up_to_a_stamp_and_the_last_of_each_episode_by_when_i
                 )
             )
 
-        assert await last(0, 99) == [2, 4, 6]
-        assert await last(0, 99, PODCASTS[0]) == [2, 6]
+        assert await last(0, 99) == [2, 4, 6, 7]
+        assert await last(0, 99, PODCASTS[0]) == [2, 6, 7]
         assert await last(3, 5) == [3, 4, 5]
-        assert await last(7, 99) == []
+        assert await last(8, 99) == []
         up_to = await store.episode_actions.page(ALICE, ActionRequest(2, None, 99, 4))
         assert [one.revision for one in up_to] == [2, 3, 4]
         up_to = await store.episode_actions.page(ALICE, ActionRequest(2, PODCASTS[0], 99, 4))

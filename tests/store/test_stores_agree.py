@@ -266,6 +266,7 @@ ACTIONS = st.builds(
     kind=st.sampled_from(["play", "new"]),
     done=st.none() | st.integers(0, 9),
     position=st.none() | st.integers(0, 3),
+    total=st.none() | st.integers(0, 3),
 )
 NAMES = st.sampled_from(["a", "B", "é", "\U0001f3a7"])
 

@@ -27,6 +27,9 @@ from feedkeep.rules.seconds import first_stamp, is_own, second_of
 KINDS = {"download", "play", "delete", "new", "flattr"}
 """The kinds of actions. On a reply with any other kind, mygpoclient gives up for good."""
 
+PLAY = "play"
+"""The kind of the actions that say how far an episode was played."""
+
 MAX_EPISODE_CHARACTERS = 8_192
 
 MAX_STORED = 500_000
@@ -68,10 +71,10 @@ class RefusedUrl(Value, frozen=True):
 
 
 def judge(sent: SentAction) -> EpisodeAction | RefusedUrl | None:
-    """Return the action to store, or the URL that is not valid, or None for an unknown kind.
+    """Return the action to store, or the URL that is not valid, or None for one to ignore.
 
-    White space around URLs is removed. Numbers that make no sense are dropped, and so is the
-    position where playing began, if the one where it ended is missing.
+    That is an action of an unknown kind, or one that says that an episode was played, but not how
+    far. White space around URLs is removed, and numbers that make no sense are dropped.
     """
     kind = sent.kind.strip().lower()
     if kind not in KINDS:
@@ -87,10 +90,14 @@ def judge(sent: SentAction) -> EpisodeAction | RefusedUrl | None:
     guid = sent.episode_guid or None
     if guid and (len(guid) > _MAX_GUID_CHARACTERS or "\0" in guid):
         guid = None
-    # mygpoclient gives up for good on a reply with a start but no position.
-    numbers = (_number(sent.started), _number(sent.position), _number(sent.total))
-    if kind != "play" or numbers[1] is None:
-        numbers = (None, None, None)
+    numbers: tuple[int | None, int | None, int | None] = (None, None, None)
+    if kind == PLAY:
+        position = _number(sent.position, least=1)
+        # gPodder sends one as soon as playback starts, and AntennaPod one with -1 in every number.
+        # AntennaPod goes back to the start of an episode on any `play` whose position is not > 0.
+        if position is None:
+            return None
+        numbers = (_number(sent.started), position, _number(sent.total, least=1))
     return EpisodeAction(
         _key(podcast.guid, episode, device, kind),
         podcast.guid,
@@ -119,7 +126,10 @@ def record(
     stored = dict(snapshot.known)
     changed: dict[bytes, None] = {}
     for action in sent:
-        if _is_news(action, stored.get(action.key)):
+        known = stored.get(action.key)
+        if known is not None and action.total is None:
+            action = replace(action, total=known.total)  # noqa: PLW2901
+        if _is_news(action, known):
             done = second_of(snapshot.now) if action.done == _NO_TIME else action.done
             stored[action.key] = replace(action, done=done, revision=snapshot.now)
             changed[action.key] = None
@@ -199,6 +209,28 @@ class WithoutOwn:
         return episode in self._sent or len(self._sent) == MAX_SENT_EPISODES
 
 
+def can_be_told(action: EpisodeAction) -> bool:
+    """Say whether every app reads an action as it is meant.
+
+    AntennaPod takes the numbers of a `play` only if its position and its total are greater than 0,
+    and otherwise goes back to the start. Kasts marks an episode as played whose position is its
+    total, so a total is never made up.
+    """
+    return action.kind != PLAY or bool(action.position and action.total)
+
+
+def told(actions: Iterable[EpisodeAction]) -> list[EpisodeAction]:
+    """Return those of some actions that apps are told, as they are told.
+
+    AntennaPod takes the numbers of a `play` only if it has the position where playing began, too.
+    """
+    return [
+        replace(action, started=0) if action.kind == PLAY and action.started is None else action
+        for action in actions
+        if can_be_told(action)
+    ]
+
+
 def spelled(actions: Iterable[EpisodeAction], feed_urls: Mapping[Guid, str]) -> list[EpisodeAction]:
     """Return actions with the present feed URLs of their podcasts.
 
@@ -227,5 +259,5 @@ def _key(podcast_guid: Guid, episode: str, device: str, kind: str) -> bytes:
     return hashlib.sha256(text.encode()).digest()[:16]
 
 
-def _number(value: int | None) -> int | None:
-    return value if value is not None and 0 <= value <= _MAX_NUMBER else None
+def _number(value: int | None, least: int = 0) -> int | None:
+    return value if value is not None and least <= value <= _MAX_NUMBER else None

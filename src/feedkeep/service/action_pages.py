@@ -54,8 +54,8 @@ class ActionPages:
     async def begin(self, *, only_last: bool) -> None:
         """Read the first page, so that a store that is away is noticed before the reply begins.
 
-        With `only_last`, only the last action of each episode is wanted. They are found once, and
-        their revisions are kept in memory.
+        With `only_last`, only the last action of each kind with each episode is wanted. They are
+        found once, and their revisions are kept in memory.
         """
         self._first = await self._store.episode_actions.page(self._account_id, self._wanted)
         if only_last:

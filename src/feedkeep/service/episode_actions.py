@@ -49,7 +49,8 @@ class EpisodeActions:
         """Return all actions received since a second, and the second to ask since next.
 
         If `podcast` is not empty, only actions of that podcast; always those of all devices, since
-        a device is only a label. With `only_last`, only the last action of each episode.
+        a device is only a label. With `only_last`, only the last action of each kind with each
+        episode: Kasts reads no other kind than `play`.
 
         Raises:
             InvalidInput: `podcast` is not a feed URL.
@@ -63,8 +64,13 @@ class EpisodeActions:
         stamp = seconds.first_stamp(first)
         wanted = ActionRequest(stamp, _podcast_guid(podcast), LISTED_AT_ONCE, clock)
         is_everything = first <= seconds.EVERYTHING
-        choose = list if is_everything else episode_actions.WithoutOwn(app.known, since)
-        listed = ActionPages(self._store, admitted.account.id, wanted, choose)
+        foreign = list if is_everything else episode_actions.WithoutOwn(app.known, since)
+        listed = ActionPages(
+            self._store,
+            admitted.account.id,
+            wanted,
+            lambda page: foreign(episode_actions.told(page)),
+        )
         if first < second:
             await listed.begin(only_last=only_last)
         if not podcast:  # otherwise it was not sent all changes

@@ -70,9 +70,10 @@ class EpisodeActions(Protocol):
         """Return the episode actions that are wanted, by rising revision."""
 
     async def last_of_each(self, account_id: AccountId, request: ActionRequest) -> Sequence[Stamp]:
-        """Return the revision of the last action of each episode, by rising revision.
+        """Return the revision of the last action of each kind with each episode, as they rise.
 
-        The last action is the one that was done last. The limit of the request does not apply:
+        The last action is the one that was done last, of those that can be told
+        (`rules.episode_actions.can_be_told`). The limit of the request does not apply:
         revisions are numbers, which take eight bytes each.
         """
 

@@ -77,11 +77,12 @@ SELECT count(*) FROM (
 _LAST_OF_EACH = """
 SELECT coalesce(string_agg(l.revision::text, ',' ORDER BY l.revision), '') FROM (
     SELECT a.revision, row_number() OVER (
-        PARTITION BY a.podcast_guid, a.episode ORDER BY a.done DESC, a.revision DESC
+        PARTITION BY a.podcast_guid, a.episode, a.kind ORDER BY a.done DESC, a.revision DESC
     ) AS n
     FROM feedkeep.episode_action a
     WHERE a.account_id = $1 AND a.revision BETWEEN $2 AND $3
     AND ($4::uuid IS NULL OR a.podcast_guid = $4)
+    AND (a.kind <> 'play' OR a.position > 0 AND a.total > 0)
 ) l WHERE l.n = 1
 """
 

@@ -51,10 +51,11 @@ _COUNT = "SELECT count(*) FROM (SELECT 1 FROM episode_action WHERE account_id = 
 _LAST_OF_EACH = """
 SELECT revision FROM (
     SELECT revision, row_number() OVER (
-        PARTITION BY podcast_guid, episode ORDER BY done DESC, revision DESC
+        PARTITION BY podcast_guid, episode, kind ORDER BY done DESC, revision DESC
     ) AS n
     FROM episode_action
     WHERE account_id = ?1 AND revision BETWEEN ?2 AND ?3 AND ifnull(podcast_guid = ?4, TRUE)
+    AND (kind <> 'play' OR position > 0 AND total > 0)
 ) WHERE n = 1 ORDER BY revision
 """
 
