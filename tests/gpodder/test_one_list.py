@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from people import HTTP_A, A, B, Person, add, move, ok, play
+from people import EPISODE, HTTP_A, A, B, Person, add, move, ok, play
 
 from feedkeep.rules.feed_urls import parse_feed_url, usual_spellings
 
@@ -62,6 +62,27 @@ def test_a_feed_that_moved_is_told_to_nobody_who_has_it(person: Person) -> None:
     assert ok(app.get(f"/subscriptions/{person.name}/phone.json")) == [B]
     told = ok(app.post(person.changes(), json={"add": [f" {A}"], "remove": []}))
     assert told["update_urls"] == [[f" {A}", A]]
+
+
+def test_links_to_subscribe_are_understood_from_apps_and_never_in_the_interface(
+    person: Person,
+) -> None:
+    link = A.replace("https:", "feed:")
+    told = ok(person.app().post(person.changes(), json={"add": [link, "feeds.opml"], "remove": []}))
+    assert told["update_urls"] == [[link, A], ["feeds.opml", ""]]
+    ok(person.app().post(f"/api/2/episodes/{person.name}.json", json=[play(link, EPISODE, 7)]))
+    for asked in (A, link):
+        path = f"/api/2/episodes/{person.name}.json"
+        actions = ok(person.app().get(path, params={"podcast": asked}))["actions"]
+        assert [action["podcast"] for action in actions] == [A]
+    ok(person.app().post(person.changes(), json={"add": [], "remove": [link]}))
+    assert person.subscribed() == set()
+    items = {"subscriptions": [{"feed_url": link}, {"feed_url": f"http://{A}"}]}
+    refused = ok(person.interface().post("/subscriptions", json=items))["failure"]
+    assert [item["message"].split(":")[0] for item in refused] == [
+        'Unsupported protocol "feed"',
+        "Two protocols present",
+    ]
 
 
 def test_an_app_that_took_https_over_from_a_redirect_is_not_sent_back_to_http(

@@ -13,8 +13,10 @@ from feedkeep.errors import InvalidFeedUrl
 from feedkeep.rules.feed_urls import (
     MAX_CHARACTERS,
     PODCAST_NAMESPACE,
+    as_linked,
     as_typed,
     parse_feed_url,
+    parse_new_feed_url,
     usual_spellings,
 )
 
@@ -259,3 +261,38 @@ def test_what_a_person_types_is_taken_for_the_address_that_they_mean(
     typed: str, meant: str
 ) -> None:
     assert as_typed(typed) == meant
+
+
+@pytest.mark.parametrize("scheme", ["feed", "itpc", "pcast", "podcast", "antennapod-subscribe"])
+def test_a_link_to_subscribe_is_understood_with_each_of_its_protocols(scheme: str) -> None:
+    for begin in (f"{scheme}:", f"{scheme.upper()}://"):
+        for as_meant in (as_linked, as_typed):
+            assert as_meant(f" {begin}a.example/feed\n") == "https://a.example/feed"
+            assert as_meant(f"{begin}http://a.example/feed") == "http://a.example/feed"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["feeds.opml", "a.example/feed", "//a.example/feed", " https://a.example/feed ",
+     "http://https://a.example/feed", "feeds:a.example/feed", "feed", "", f"feed:{'a.' * 5_000}a"],
+)  # fmt: skip
+def test_what_is_no_link_to_subscribe_stays_as_it_is(text: str) -> None:
+    assert as_linked(text) == text
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["http://https://a.example/x", " https://HTTP:/a.example ", "HTTP://feed://a.example",
+     as_typed("feed://http://https://a.example/x")],
+)  # fmt: skip
+def test_a_second_protocol_is_refused_for_what_is_new_only(url: str) -> None:
+    with pytest.raises(InvalidFeedUrl, match="Two protocols present"):
+        parse_new_feed_url(url)
+    assert parse_feed_url(url).guid  # lists from before have some
+
+
+@pytest.mark.parametrize(
+    "url", ["https://http/feed", "http://https:8080//x", "https://a.example:/feed", "http://feed"]
+)
+def test_a_host_may_be_called_like_a_protocol(url: str) -> None:
+    assert parse_new_feed_url(url) == parse_feed_url(url)

@@ -10,8 +10,16 @@ from feedkeep.model import Guid, OwnUpload, Snapshot, Stamp, SyncProgress
 from feedkeep.rules import url_lists
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.spellings import UNKNOWN, Spellings
-from feedkeep.rules.subscriptions import Added, Update, update, want
-from feedkeep.rules.url_lists import UrlChanges, to_replace, url_changes, whole_list, without_own
+from feedkeep.rules.subscriptions import Added, Update, Wanted, add, update, want
+from feedkeep.rules.url_lists import (
+    UrlChanges,
+    to_add,
+    to_remove,
+    to_replace,
+    url_changes,
+    whole_list,
+    without_own,
+)
 
 A, B, C, D = (f"https://{letter}.example" for letter in "abcd")
 
@@ -52,8 +60,8 @@ class App:
 
     def send(self, added: list[str], removed: list[str]) -> list[str]:
         """Upload changes; return the stored URL of each that was added, or why it was refused."""
-        items = [want(url, None) for url in added]
-        urls = [parse_feed_url(url) for url in removed]
+        items = [to_add(url) for url in added]
+        urls, _ = to_remove(removed)
         synced = self.account.decide(
             lambda snapshot: url_lists.upload(snapshot, items, urls, self.spellings)
         )
@@ -701,6 +709,37 @@ def test_a_refused_url_in_a_whole_list_may_have_meant_any_feed_so_nothing_is_uns
     account = account_with(A, B)
     App(account).put(C, "b.example")
     assert subscribed(account) == [A, B, C]
+
+
+@pytest.mark.parametrize("text", ["feeds.opml", "//b.example/feed", "http://https://b.example"])
+def test_a_text_without_its_one_protocol_in_a_whole_list_is_not_understood(text: str) -> None:
+    account = account_with(A, B)
+    App(account).put(A, text)
+    assert subscribed(account) == [A, B]
+    with pytest.raises(InvalidInput, match="nothing was changed"):
+        whole_list([text])
+
+
+def test_an_app_may_name_a_feed_by_a_link_to_subscribe_in_every_upload() -> None:
+    account = account_with(A, B)
+    App(account).put(f"feed:{A}", C.replace("https:", "pcast:"))
+    assert subscribed(account) == [A, C]
+    assert sync(account, [], [f"itpc://{A}", "feeds.opml"]) == []
+    assert subscribed(account) == [C]
+    item = to_add(f"antennapod-subscribe://{B}")
+    synced = account.decide(lambda snapshot: url_lists.upload(snapshot, [item], []))
+    assert url_lists.kept_as(item, synced.results[0]) == (f"antennapod-subscribe://{B}", B)
+    assert subscribed(account) == [B, C]
+
+
+def test_a_url_that_no_list_takes_any_more_can_still_be_removed() -> None:
+    account, odd = account_with(A), "http://https://b.example"
+    known = parse_feed_url(odd)
+    account.decide(lambda snapshot: add(snapshot, [Wanted(odd, known, None)]))
+    assert sync(account, [odd], []) == ["Two protocols present: remove the first one."]
+    assert changes(account) == ([odd, A], [])
+    sync(account, [], [odd])
+    assert subscribed(account) == [A]
 
 
 def test_a_folder_on_the_phone_in_a_whole_list_is_not_a_feed() -> None:

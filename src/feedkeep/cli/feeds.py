@@ -32,6 +32,7 @@ from feedkeep.formats.feed_list import Format, read_feed_list, write_feed_list
 from feedkeep.formats.listed_feed import ListedFeed
 from feedkeep.model import Subscription
 from feedkeep.rules.feed_names import Headline, trouble_of
+from feedkeep.rules.feed_urls import as_linked
 from feedkeep.rules.subscriptions import Added, Refused, want
 from feedkeep.service import Service
 
@@ -170,7 +171,11 @@ def move_feed(
     async def move(service: Service) -> None:
         account = await service.accounts.named(name)
         await service.url_lists.move(
-            account.id, old_url, new_url, command_author("move"), is_told_to_apps=tell_apps
+            account.id,
+            as_linked(old_url),
+            as_linked(new_url),
+            command_author("move"),
+            is_told_to_apps=tell_apps,
         )
 
     with_service(settings(database, config), move)

@@ -28,7 +28,8 @@ from feedkeep.feeds.door_policy import policy_of
 from feedkeep.http.sync_json import sent_actions
 from feedkeep.model import Account, Admitted, CredentialKind, T, replace
 from feedkeep.remote.errors import RemoteError
-from feedkeep.rules.subscriptions import Added, Refused, want
+from feedkeep.rules.subscriptions import Added, Refused
+from feedkeep.rules.url_lists import to_add
 from feedkeep.service import Service
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ async def _subscriptions(
     author = command_author("migrate-from")
     results: list[Added | Refused] = []
     for start in range(0, len(new_there), FEEDS_AT_ONCE):
-        items = [want(feed, None) for feed in new_there[start : start + FEEDS_AT_ONCE]]
+        items = [to_add(feed) for feed in new_there[start : start + FEEDS_AT_ONCE]]
         results += (await service.subscriptions.add(account.id, items, author)).outcome
     refused = {result.feed_url for result in results if isinstance(result, Refused)}
     here = [feed for feed in feeds if feed not in refused]

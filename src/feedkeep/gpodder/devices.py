@@ -10,7 +10,7 @@ from feedkeep.http.json_bodies import encode, text, texts
 from feedkeep.http.requests import AdmittedRequest
 from feedkeep.http.resource import Resource, done
 from feedkeep.http.responses import JsonResponse
-from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.rules.feed_urls import as_linked, parse_feed_url
 
 
 class DevicesResource(Resource):
@@ -91,7 +91,7 @@ def _scope(request: AdmittedRequest) -> str:
         return scope
     if scope == "device":
         return f"{scope} {_named(request, 'device')}"
-    podcast = parse_feed_url(_named(request, "podcast")).guid
+    podcast = parse_feed_url(as_linked(_named(request, "podcast"))).guid
     episode = _named(request, "episode") if scope == "episode" else ""
     return f"{scope} {podcast} {episode}"
 

@@ -21,7 +21,7 @@ from feedkeep.model import (
 )
 from feedkeep.rules.clock import next_stamp
 from feedkeep.rules.devices import is_device_id
-from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.rules.feed_urls import as_linked, parse_feed_url
 from feedkeep.rules.seconds import first_stamp, is_own, second_of
 
 KINDS = {"download", "play", "delete", "new", "flattr"}
@@ -80,7 +80,7 @@ def judge(sent: SentAction) -> EpisodeAction | RefusedUrl | None:
     if kind not in KINDS:
         return None
     try:
-        podcast = parse_feed_url(sent.podcast)
+        podcast = parse_feed_url(as_linked(sent.podcast))
     except InvalidFeedUrl:
         return RefusedUrl(sent.podcast)
     episode = sent.episode.strip()

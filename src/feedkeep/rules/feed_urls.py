@@ -25,7 +25,10 @@ _USUAL = re.compile(r"https?://([a-z0-9.-]+(?:[/?][!\"$-~]*)?)")
 _ASCII_WHITE_SPACE = " \t\n\r\f\v"
 _FORBIDDEN = re.compile(r"[\s\x00-\x1f\x7f-\x9f]")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
-_MADE_UP_SCHEME = re.compile(r"(?:feed|itpc|pcast|podcast):(?://)?", re.IGNORECASE)
+_SECOND_SCHEME = re.compile(r"[A-Za-z]+://[A-Za-z][A-Za-z0-9+-]*:/")
+_SUBSCRIBE_LINK = re.compile(
+    r"(?:feed|itpc|pcast|podcast|antennapod-subscribe):(?://)?", re.IGNORECASE
+)
 # A name with a dot whose end has a letter, or four numbers. What has only such an end, such as
 # "feeds.opml", is taken for a name, too: there is no list of all ends.
 _WITHOUT_SCHEME = re.compile(
@@ -63,16 +66,43 @@ def parse_feed_url(text: str) -> FeedUrl:
     return _parse_any(text)
 
 
+def parse_new_feed_url(text: str) -> FeedUrl:
+    """Accept `text` as the URL of a feed that is added, or that a feed gets.
+
+    A second protocol, as in `http://https://host/feed`, is a mistake of the app or person: by its
+    letters, `https` is the host. Lists from before may have such a URL, so that only what is new
+    is refused, and `parse_feed_url` still reads it.
+
+    Raises:
+        InvalidFeedUrl: With a message that starts with the reason.
+    """
+    url = parse_feed_url(text)
+    if _SECOND_SCHEME.match(url.text):
+        raise InvalidFeedUrl("Two protocols present: remove the first one.")
+    return url
+
+
+def as_linked(text: str) -> str:
+    """Return the feed URL that a link to subscribe has behind its protocol; else the text.
+
+    Such links have a protocol that opens a podcast app, instead of `https:` or before it.
+    """
+    stripped = text.strip()
+    if len(stripped) > MAX_CHARACTERS or not (link := _SUBSCRIBE_LINK.match(stripped)):
+        return text
+    return _with_scheme(stripped[link.end() :])
+
+
 def as_typed(text: str) -> str:
     """Return the feed URL that a person means who typed, copied or pasted a text; else the text.
 
-    Browsers hide the protocol, and so do our own lists. Buttons to subscribe have made-up ones.
+    Browsers hide the protocol, and so do our own lists.
     """
-    text = text.strip()
-    if len(text) > MAX_CHARACTERS:
-        return text
-    if made_up := _MADE_UP_SCHEME.match(text):
-        text = text[made_up.end() :]
+    text = as_linked(text).strip()
+    return text if len(text) > MAX_CHARACTERS else _with_scheme(text)
+
+
+def _with_scheme(text: str) -> str:
     return f"https://{text.removeprefix('//')}" if _WITHOUT_SCHEME.fullmatch(text) else text
 
 

@@ -10,7 +10,13 @@ from __future__ import annotations
 from feedkeep.errors import FeedkeepError
 from feedkeep.model import Failure, Feed, FeedContent, Looked, Sighting, Stamp, replace
 from feedkeep.rules.clock import DAY_US, day_of, later
-from feedkeep.rules.feed_urls import FeedUrl, authority_of, is_safer, parse_feed_url
+from feedkeep.rules.feed_urls import (
+    FeedUrl,
+    authority_of,
+    is_safer,
+    parse_feed_url,
+    parse_new_feed_url,
+)
 
 DAYS = 3
 """On how many days a move has to be seen."""
@@ -64,7 +70,7 @@ def may_move(old: str, new: str) -> bool:
     from https to http; and not to where the same guid is derived from, since that is no move.
     """
     try:
-        from_url, to_url = parse_feed_url(old), parse_feed_url(new)
+        from_url, to_url = parse_feed_url(old), parse_new_feed_url(new)
     except FeedkeepError:
         return False
     loses_user = "@" in authority_of(from_url.text) and "@" not in authority_of(to_url.text)

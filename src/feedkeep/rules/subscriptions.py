@@ -28,7 +28,7 @@ from feedkeep.model import (
     replace,
 )
 from feedkeep.rules.draft import Draft
-from feedkeep.rules.feed_urls import FeedUrl, parse_feed_url
+from feedkeep.rules.feed_urls import FeedUrl, parse_feed_url, parse_new_feed_url
 from feedkeep.rules.guids import parse_guid
 from feedkeep.rules.room import DEFAULT_LIMITS, Limits, check_room, has_room_for_one
 
@@ -111,7 +111,7 @@ class Updated(Value, frozen=True):
 def want(feed_url: str, guid: str | None) -> Wanted | Refused:
     """Return an item to add; refuse it if its URL or its guid is not valid."""
     try:
-        url = parse_feed_url(feed_url)
+        url = parse_new_feed_url(feed_url)
         return Wanted(feed_url, url, None if guid is None else parse_guid(guid))
     except InvalidInput as reason:
         return Refused(feed_url, reason.sentence)

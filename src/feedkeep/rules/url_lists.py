@@ -24,7 +24,7 @@ from feedkeep.model import (
     replace,
 )
 from feedkeep.rules.draft import Draft
-from feedkeep.rules.feed_urls import FeedUrl, is_safer, parse_feed_url, usual_spellings
+from feedkeep.rules.feed_urls import FeedUrl, as_linked, is_safer, parse_feed_url, usual_spellings
 from feedkeep.rules.room import DEFAULT_LIMITS, Limits
 from feedkeep.rules.seconds import NOTHING, clock_after_upload, is_own
 from feedkeep.rules.spellings import UNKNOWN, Spellings, after_adding, has_unsubscribed, is_in_doubt
@@ -315,12 +315,25 @@ def move(
     return decision.telling(guids)
 
 
-def parsed(urls: Iterable[str]) -> tuple[list[FeedUrl], list[str]]:
-    """Return the valid feed URLs, and the texts that are not valid."""
+def to_add(url: str) -> Wanted | Refused:
+    """Return a feed to add as an app names it: by its URL, or by a link to subscribe.
+
+    A text without a protocol is not understood, since it may be anything: in a whole list,
+    `feeds.opml` must not count as a feed, or all others would be unsubscribed.
+    """
+    item = want(as_linked(url), None)
+    return replace(item, sent=url) if isinstance(item, Wanted) else replace(item, feed_url=url)
+
+
+def to_remove(urls: Iterable[str]) -> tuple[list[FeedUrl], list[str]]:
+    """Return the feed URLs that texts of an app name, as in `to_add`, and the texts that name none.
+
+    What no list takes any more can be removed from lists that have it.
+    """
     accepted, refused = [], []
     for url in urls:
         try:
-            accepted.append(parse_feed_url(url))
+            accepted.append(parse_feed_url(as_linked(url)))
         except InvalidFeedUrl:
             refused.append(url)
     return accepted, refused
@@ -345,7 +358,9 @@ def whole_list(urls: Iterable[str]) -> WholeList:
         InvalidInput: It is not empty, but has no valid URL. Such a list would unsubscribe the
             account from everything.
     """
-    accepted, refused = parsed(urls)
+    items = [to_add(url) for url in urls]
+    accepted = [item.url for item in items if isinstance(item, Wanted)]
+    refused = [item.feed_url for item in items if isinstance(item, Refused)]
     if refused and not accepted:
         raise InvalidInput(
             "No valid feed URL was sent, so nothing was changed. To unsubscribe from all feeds,"

@@ -24,7 +24,7 @@ from feedkeep.model import (
 from feedkeep.rules import episode_actions, seconds
 from feedkeep.rules.clock import later
 from feedkeep.rules.episode_actions import RefusedUrl, SentAction
-from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.rules.feed_urls import as_linked, parse_feed_url
 from feedkeep.service.action_pages import LISTED_AT_ONCE, ActionPages, ActionsSince
 from feedkeep.service.action_room import ActionRoom
 from feedkeep.service.progress import Progress, Uploaded, next_second
@@ -154,4 +154,4 @@ class EpisodeActions:
 
 
 def _podcast_guid(podcast: str) -> Guid | None:
-    return parse_feed_url(podcast).guid if podcast else None
+    return parse_feed_url(as_linked(podcast)).guid if podcast else None

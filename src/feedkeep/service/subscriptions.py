@@ -19,7 +19,7 @@ from feedkeep.model import (
     View,
 )
 from feedkeep.rules import many, subscriptions
-from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.rules.feed_urls import parse_feed_url, parse_new_feed_url
 from feedkeep.rules.guids import guid_or_none, parse_guid
 from feedkeep.rules.room import Limits
 from feedkeep.rules.subscriptions import Added, Refused, Update, Updated, Wanted
@@ -85,7 +85,7 @@ class Subscriptions:
         """
         present = parse_guid(guid)
         wanted = Update(
-            None if new_feed_url is None else parse_feed_url(new_feed_url),
+            None if new_feed_url is None else parse_new_feed_url(new_feed_url),
             None if new_guid is None else parse_guid(new_guid),
             is_subscribed,
         )

@@ -24,10 +24,10 @@ from feedkeep.model import (
 from feedkeep.rules import devices, seconds, spellings, url_lists
 from feedkeep.rules.app_identity import app_of
 from feedkeep.rules.draft import Draft
-from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.rules.feed_urls import parse_feed_url, parse_new_feed_url
 from feedkeep.rules.room import Limits
 from feedkeep.rules.spellings import NO_RECORD, UNKNOWN, Spellings
-from feedkeep.rules.subscriptions import guids_wanted, want
+from feedkeep.rules.subscriptions import guids_wanted
 from feedkeep.rules.url_lists import Synced, UrlChanges
 from feedkeep.service.episode_actions import EpisodeActions
 from feedkeep.service.list_changes import Changed, ListChanges
@@ -150,8 +150,8 @@ class UrlLists:
             InvalidInput: The device's id is not valid.
         """
         is_long = len(added) + len(removed) > LONG_LIST
-        items = await beside(is_long, lambda: [want(url, None) for url in added])
-        unwanted, refused = await beside(is_long, url_lists.parsed, removed)
+        items = await beside(is_long, lambda: [url_lists.to_add(url) for url in added])
+        unwanted, refused = await beside(is_long, url_lists.to_remove, removed)
         guids = dict.fromkeys([*guids_wanted(items), *(url.guid for url in unwanted)])
 
         def decide(
@@ -267,7 +267,7 @@ class UrlLists:
             InvalidInput: One of the URLs is not valid, the new one belongs to another subscription,
                 or the account has no feed with the old one.
         """
-        old, new = parse_feed_url(old_url), parse_feed_url(new_url)
+        old, new = parse_feed_url(old_url), parse_new_feed_url(new_url)
         try:
             changed = await self._list_changes.make(
                 account_id,
