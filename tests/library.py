@@ -47,10 +47,11 @@ def _records(kind: int, number: int, account_id: AccountId, entries: int) -> Ite
     kept = [entry for family in families for entry in _family(family)]
     if kind == 0:
         clocks = 10**15 + 10 * entries, 10**15 + 3, number % 5 == 0
+        lost = number, 10**15 + number, 10**15 + 10 * number
         counts = count(kept)
         told = (f"Zoë{number}", f"$argon2id${number}", number % 7 == 0, 5)
         kept = 10**15 + number, FORMER_STATES_IN_A_FAMILY * len(families)
-        yield Owner(Account(account_id, *told, *clocks, counts), f"zoë{number}", 7, *kept)
+        yield Owner(Account(account_id, *told, *clocks, *lost, counts), f"zoë{number}", 7, *kept)
     elif kind == 1:
         yield from _tokens(number)
     elif kind == 2:

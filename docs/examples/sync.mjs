@@ -27,7 +27,8 @@ class Refused extends Error {
 /** Say why nothing more can be done. What is not sent is in the file, and is sent next time. */
 class GivenUp extends Error {}
 
-/** Send a request until there is a reply; all of them can be sent again. */
+/** Send a request until there is a reply, and return it with the list's epoch if it has one.
+ *  All requests can be sent again. */
 async function ask(method, url, body) {
   for (let attempt = 0; attempt < TRIES; attempt += 1) {
     let wait = Math.min(2 ** attempt, LONGEST_WAIT_SECONDS);
@@ -38,7 +39,7 @@ async function ask(method, url, body) {
         body: body && JSON.stringify(body),
         signal: AbortSignal.timeout(30_000),
       });
-      if (reply.ok) return await reply.json();
+      if (reply.ok) return [await reply.json(), reply.headers.get("Feedkeep-Epoch")];
       if (!PASSES.includes(reply.status)) throw new Refused(reply.status, await reply.text());
       wait = pause(reply.headers.get("Retry-After") ?? "", wait);
     } catch (error) {
@@ -60,10 +61,10 @@ function pause(told, otherwise) {
   return Number.isNaN(date) ? otherwise : Math.max((date - Date.now()) / 1000, 0);
 }
 
-/** Return what this device knows: the list by guid, what is not sent yet, and `since`. */
+/** Return what this device knows: the list by guid, what is not sent yet, `since` and the epoch. */
 function load(file) {
   if (existsSync(file)) return JSON.parse(readFileSync(file, "utf-8"));
-  return { since: null, feeds: {}, unsent: [] };
+  return { since: null, epoch: null, feeds: {}, unsent: [] };
 }
 
 /** Write all of it in one step: a crash leaves the old file or the new one. */
@@ -76,10 +77,11 @@ function save(file, device) {
 }
 
 /** Send what the owner did. A reply that was lost is no harm: this is then sent again. */
-async function send(base, change) {
+async function send(base, change, feeds) {
   if (change.do === "add") {
-    const body = { subscriptions: [{ feed_url: change.feed_url }] };
-    for (const failure of (await ask("POST", `${base}/subscriptions`, body)).failure) {
+    const { feed_url, guid } = change;
+    const [added] = await ask("POST", `${base}/subscriptions`, { subscriptions: [{ feed_url, guid }] });
+    for (const failure of added.failure) {
       console.error(`${failure.feed_url}: ${failure.message}`);
     }
     return;
@@ -90,6 +92,7 @@ async function send(base, change) {
     else await ask("DELETE", entry);
   } catch (error) {
     if (!GONE.includes(error.status)) throw error; // gone already is as good as done
+    delete feeds[change.guid];
   }
 }
 
@@ -109,7 +112,7 @@ async function sync(base, file) {
   const device = load(file);
   while (device.unsent.length) {
     try {
-      await send(base, device.unsent[0]);
+      await send(base, device.unsent[0], device.feeds);
     } catch (error) {
       if (!(error instanceof Refused) || [NOT_LET_IN, ONLY_READS].includes(error.status)) throw error;
       console.error(`Not done: ${error.message}`); // and never will be: go on
@@ -117,18 +120,44 @@ async function sync(base, file) {
     device.unsent.shift();
     save(file, device);
   }
+  let [entries, epoch] = await changes(base, device.since);
+  const isAnother = epoch && device.epoch && epoch !== device.epoch;
+  if (isAnother) { // an older state of the service's database was restored
+    [entries, epoch] = await changes(base, null);
+    device.unsent = whatIsNowhere(device.feeds, entries);
+    device.since = null;
+    device.feeds = {};
+  }
+  for (const entry of entries) {
+    apply(device.feeds, entry);
+    const changed = stamp(entry);
+    if (!device.since || changed > device.since) device.since = changed;
+  }
+  device.epoch = epoch;
+  save(file, device);
+  if (isAnother) await sync(base, file);
+}
+
+/** Return the entries that changed after a stamp, or all, and the epoch of the last page. */
+async function changes(base, since) {
   let url = `${base}/subscriptions?per_page=1000`;
-  if (device.since) url += `&since=${encodeURIComponent(device.since)}`;
+  if (since) url += `&since=${encodeURIComponent(since)}`;
+  const entries = [];
+  let page, epoch;
   while (url) {
-    const page = await ask("GET", url);
-    for (const entry of page.subscriptions) {
-      apply(device.feeds, entry);
-      const changed = stamp(entry);
-      if (!device.since || changed > device.since) device.since = changed;
-    }
+    [page, epoch] = await ask("GET", url);
+    entries.push(...page.subscriptions);
     url = page.next;
   }
-  save(file, device);
+  return [entries, epoch];
+}
+
+/** Return what to add: the feeds of this device that are in the whole list in no form. */
+function whatIsNowhere(feeds, entries) {
+  const listed = new Set(entries.flatMap((entry) => [entry.guid, entry.feed_url]));
+  return Object.entries(feeds)
+    .filter(([guid, feed]) => feed.is_subscribed && !listed.has(guid) && !listed.has(feed.feed_url))
+    .map(([guid, feed]) => ({ do: "add", feed_url: feed.feed_url, guid }));
 }
 
 const [file, what, which] = process.argv.slice(2);

@@ -34,8 +34,11 @@ class Refused(Exception):
         self.status = status
 
 
-def ask(method: str, url: str, body: object = None) -> Any:
-    """Send a request until there is a reply; all of them can be sent again."""
+def ask(method: str, url: str, body: object = None) -> tuple[Any, str | None]:
+    """Send a request until there is a reply, and return it with the list's epoch if it has one.
+
+    All requests can be sent again.
+    """
     headers = {"Authorization": f"Bearer {os.environ['FEEDKEEP_TOKEN']}"}
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(url, data, headers, method=method)
@@ -43,7 +46,7 @@ def ask(method: str, url: str, body: object = None) -> Any:
         wait = min(2.0**attempt, LONGEST_WAIT_SECONDS)
         try:
             with urllib.request.urlopen(request, timeout=30) as reply:
-                return json.load(reply)
+                return json.load(reply), reply.headers.get("Feedkeep-Epoch")
         except urllib.error.HTTPError as error:
             if error.code not in PASSES:
                 raise Refused(error.code, error.read().decode(errors="replace")) from error
@@ -66,11 +69,11 @@ def pause(told: str, otherwise: float) -> float:
 
 
 def load(file: Path) -> dict[str, Any]:
-    """Return what this device knows: the list by guid, what is not sent yet, and `since`."""
+    """Return what this device knows: the list by guid, what is unsent, `since` and the epoch."""
     if file.exists():
         known: dict[str, Any] = json.loads(file.read_text("utf-8"))
         return known
-    return {"since": None, "feeds": {}, "unsent": []}
+    return {"since": None, "epoch": None, "feeds": {}, "unsent": []}
 
 
 def save(file: Path, device: dict[str, Any]) -> None:
@@ -83,11 +86,12 @@ def save(file: Path, device: dict[str, Any]) -> None:
     new.replace(file)
 
 
-def send(base: str, change: dict[str, str]) -> None:
+def send(base: str, change: dict[str, str], feeds: dict[str, Any]) -> None:
     """Send what the owner did. A reply that was lost is no harm: this is then sent again."""
     if change["do"] == "add":
-        body = {"subscriptions": [{"feed_url": change["feed_url"]}]}
-        for failure in ask("POST", f"{base}/subscriptions", body)["failure"]:
+        item = {name: change[name] for name in ("feed_url", "guid") if name in change}
+        added, _ = ask("POST", f"{base}/subscriptions", {"subscriptions": [item]})
+        for failure in added["failure"]:
             print(f"{failure['feed_url']}: {failure['message']}", file=sys.stderr)
         return
     entry = f"{base}/subscriptions/{quote(change['guid'], safe='')}"
@@ -99,6 +103,7 @@ def send(base: str, change: dict[str, str]) -> None:
     except Refused as refused:
         if refused.status not in GONE:  # gone already is as good as done
             raise
+        feeds.pop(change["guid"], None)
 
 
 def apply(feeds: dict[str, Any], entry: dict[str, Any]) -> None:
@@ -123,23 +128,50 @@ def sync(base: str, file: Path) -> None:
     device = load(file)
     while device["unsent"]:
         try:
-            send(base, device["unsent"][0])
+            send(base, device["unsent"][0], device["feeds"])
         except Refused as refused:
             if refused.status in {NOT_LET_IN, ONLY_READS}:
                 raise
             print(f"Not done: {refused}", file=sys.stderr)  # and never will be: go on
         del device["unsent"][0]
         save(file, device)
-    url = f"{base}/subscriptions?per_page=1000"
-    if device["since"]:
-        url += f"&since={quote(device['since'], safe='')}"
-    while url:
-        page = ask("GET", url)
-        for entry in page["subscriptions"]:
-            apply(device["feeds"], entry)
-            device["since"] = max(device["since"] or "", stamp(entry))
-        url = page.get("next")
+    entries, epoch = changes(base, device["since"])
+    is_another = epoch is not None and device.get("epoch") not in {None, epoch}
+    if is_another:  # an older state of the service's database was restored
+        entries, epoch = changes(base, None)
+        device["unsent"] = what_is_nowhere(device["feeds"], entries)
+        device["since"], device["feeds"] = None, {}
+    for entry in entries:
+        apply(device["feeds"], entry)
+        device["since"] = max(device["since"] or "", stamp(entry))
+    device["epoch"] = epoch
     save(file, device)
+    if is_another:
+        sync(base, file)
+
+
+def changes(base: str, since: str | None) -> tuple[list[dict[str, Any]], str | None]:
+    """Return the entries that changed after a stamp, or all, and the epoch of the last page."""
+    url = f"{base}/subscriptions?per_page=1000"
+    if since:
+        url += f"&since={quote(since, safe='')}"
+    entries: list[dict[str, Any]] = []
+    epoch = None
+    while url:
+        page, epoch = ask("GET", url)
+        entries += page["subscriptions"]
+        url = page.get("next")
+    return entries, epoch
+
+
+def what_is_nowhere(feeds: dict[str, Any], entries: list[dict[str, Any]]) -> list[dict[str, str]]:
+    """Return what to add: the feeds of this device that are in the whole list in no form."""
+    listed = {entry[name] for entry in entries for name in ("guid", "feed_url")}
+    return [
+        {"do": "add", "feed_url": feed["feed_url"], "guid": guid}
+        for guid, feed in feeds.items()
+        if feed["is_subscribed"] and guid not in listed and feed["feed_url"] not in listed
+    ]
 
 
 def main() -> None:

@@ -28,7 +28,8 @@ from feedkeep.http.serving import serving_metrics
 from feedkeep.model import Now
 from feedkeep.recorder import Recorder
 from feedkeep.rules.backups import superseded
-from feedkeep.rules.clock import after_restore
+from feedkeep.rules.restores import restored
+from feedkeep.security.tokens import new_epoch
 from feedkeep.service import Service
 from feedkeep.settings import Settings, is_postgres, sqlite_path
 from feedkeep.store.base import Store
@@ -244,7 +245,7 @@ def back_up_into(
 
 
 def restore(settings: Settings, source: Path, now: Now = wall_clock.now) -> None:
-    """Copy a backup to where the settings name a database, and move its clocks on.
+    """Copy a backup to where the settings name a database, and note that in each account.
 
     Raises as `back_up` does.
 
@@ -252,8 +253,8 @@ def restore(settings: Settings, source: Path, now: Now = wall_clock.now) -> None
         StoreUnusable: Also if the database exists or is in use.
     """
     target = _sqlite_file(settings, "pg_restore fills it")
-    restored = now()
-    restore_file(source, target, lambda last: after_restore(last, restored))
+    moment, epoch = now(), new_epoch()
+    restore_file(source, target, lambda account, newest: restored(account, newest, moment, epoch))
 
 
 def _sqlite_file(settings: Settings, otherwise: str) -> Path:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from authors import TESTER
@@ -67,6 +68,46 @@ def test_the_clocks_of_all_accounts_are_moved_where_other_means_restored_a_datab
     [added] = changed.outcome
     assert isinstance(added, Added)
     assert added.subscription.subscription_changed > before.last_stamp
+
+
+def test_whoever_followed_a_lost_state_gets_the_whole_list_and_another_epoch(
+    offline: FeedkeepProcess,
+) -> None:
+    offline.start()
+    anna, empty = (offline.client(offline.new_account()) for _ in range(2))
+    for url in ("https://a.example", "https://b.example"):
+        anna.post("/subscriptions", json={"subscriptions": [{"feed_url": url}]})
+    before, none = anna.get("/subscriptions"), empty.get("/subscriptions")
+    followed = anna.get("/subscriptions", params={"per_page": 1}).json()["next"]
+    known = {"If-None-Match": none.headers["etag"]}
+    same = empty.get("/subscriptions", headers=known)
+    assert same.status_code == 304
+    assert same.headers["feedkeep-epoch"] == none.headers["feedkeep-epoch"]
+    assert offline.stop() == 0
+    offline.must("database", "restored")
+    offline.start()
+    anna.base_url = empty.base_url = offline.base_url
+    assert empty.get("/subscriptions", headers=known).status_code == 200
+
+    first, second = before.json()["subscriptions"]
+    since = second["subscription_changed"]
+    after = anna.get("/subscriptions", params={"since": since})
+    assert after.headers["feedkeep-epoch"] != before.headers["feedkeep-epoch"]
+    (newest,) = after.json()["subscriptions"]
+    assert newest == second | {"subscription_changed": newest["subscription_changed"]}
+    lost = f"{since[:-7]}999999Z"  # in the same second, after the backup
+    beyond = "2999-12-31T00:00:00Z"
+    for stamp in (lost, beyond):
+        whole = anna.get("/subscriptions", params={"since": stamp}).json()
+        assert (whole["total"], whole["subscriptions"]) == (2, [first, newest])
+    anew = anna.get(f"/subscriptions?{urlsplit(followed).query}").json()
+    assert anew["subscriptions"] == [first]
+    again = anna.get("/subscriptions", params={"since": lost, "per_page": 1}).json()
+    assert again["subscriptions"] == [first]
+    assert anna.get(again["next"]).json()["subscriptions"] == [newest]
+    gone_on = {"since": newest["subscription_changed"]}
+    assert anna.get("/subscriptions", params=gone_on).json()["subscriptions"] == []
+    assert offline.stop() == 0
 
 
 @pytest.mark.parametrize("offline", ["sqlite"], indirect=True)

@@ -257,6 +257,7 @@ def test_a_configured_origin_may_call_and_another_may_not(tmp_path: Path) -> Non
         refused = httpx.get(url, headers={"Origin": "https://app.example"})
         assert refused.status_code == 401
         assert refused.headers["Access-Control-Allow-Origin"] == "https://app.example"
+        assert "Feedkeep-Epoch" in refused.headers["Access-Control-Expose-Headers"]
 
 
 def test_with_a_wildcard_every_origin_may_call_and_caches_are_told_of_origins(

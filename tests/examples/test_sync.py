@@ -143,6 +143,39 @@ def test_a_device_that_was_away_through_thousands_of_changes_has_the_list(
     assert len(one.feeds()) == 2_499
 
 
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: Path(program[1]).name)
+def test_after_a_restore_a_device_has_the_list_and_brings_back_what_was_lost(
+    program: list[str], tmp_path: Path
+) -> None:
+    process = FeedkeepProcess(tmp_path)
+    process.start()
+    urls = [f"https://kept.example/{number}" for number in range(4)]
+    with process.client(process.new_account()) as account:
+        token = account.headers["Authorization"].removeprefix("Bearer ")
+        device = Device(program, tmp_path / "list", process.base_url, token)
+        for url in urls[:2]:
+            device.must("add", url)
+        device.must()
+        process.must("backup", str(tmp_path / "backup"))
+        for url in urls[2:]:
+            device.must("add", url)
+        device.must("delete", guid_of(device, urls[0]))
+        device.must()
+        assert process.stop() == 0
+        (tmp_path / "feedkeep.db").unlink()
+        process.must("restore", str(tmp_path / "backup"))
+        process.start()
+        device.environment["FEEDKEEP_URL"] = process.base_url
+        account.base_url = process.base_url
+        device.must("delete", guid_of(device, urls[2]))  # of which the service knows nothing
+        device.must("add", f"{urls[2]}/other")
+        device.must()
+        found = sorted(feed["feed_url"] for feed in device.feeds().values())
+        assert found == [urls[0], urls[1], f"{urls[2]}/other", urls[3]]
+        assert device.feeds() == listed(account)
+    assert process.stop() == 0
+
+
 def test_a_token_that_is_not_valid_ends_it_with_a_sentence_and_the_list_is_kept(
     devices: tuple[Device, Device],
 ) -> None:

@@ -4,6 +4,10 @@ Devices of every kind sync, a backup is made, they sync on, and the backup is re
 whose clock may be behind. Then they sync on from where they were, with whatever they were told by
 the service that was lost. What is changed from then on, all of them get. And once each of them
 starts anew, nothing is lost that is on any of them.
+
+Two clients of the interface follow the list. One knows stamps alone, and has to end with each entry
+as it is. The other one adds and deletes feeds, and looks at the list's epoch: it has to end with
+exactly the list, and nothing that was on it may be lost.
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -18,12 +23,14 @@ from typing import Any
 
 import pytest
 from app_devices import AppOfToday, Feeds
+from authors import TESTER
 from forms import IS_FULL, IS_LONG, in_the_long_form
 
-from feedkeep import assembly
 from feedkeep.assembly import back_up, open_service, restore
+from feedkeep.errors import UnknownSubscription
 from feedkeep.model import Account, Admitted, Entry, PageRequest, Subscription, View
-from feedkeep.rules import seconds
+from feedkeep.rules import restores, seconds
+from feedkeep.rules.subscriptions import want
 from feedkeep.service import Service
 from feedkeep.settings import Settings
 
@@ -73,6 +80,60 @@ class ListClient:
             self.since = max(self.since, view.entry.revision)
 
 
+@dataclass
+class Follower(ListClient):
+    """A client that does what docs/apps.md says, also when the epoch of the list changes.
+
+    Attributes:
+        queue: The URLs to add and the guids to delete that are not sent yet.
+        epoch: That of the list that it has.
+        had: The URLs that it was subscribed to when the epoch last changed.
+    """
+
+    queue: list[tuple[str, str]] = field(default_factory=list)
+    epoch: str = ""
+    had: set[str] = field(default_factory=set)
+
+    def use(self, chance: random.Random) -> None:
+        """Let the owner add or delete a feed."""
+        mine = {url: guid for guid, url in self._subscribed().items()}
+        url = f"https://{chance.choice(FEEDS)}.example"
+        self.queue.append(("delete", mine[url]) if url in mine else ("add", url))
+
+    async def sync(self, service: Service) -> None:
+        account = await service.accounts.named(NAME)
+        for do, what in self.queue:
+            if do == "add":
+                await service.subscriptions.add(account.id, [want(what, None)], TESTER)
+            else:
+                with suppress(UnknownSubscription):
+                    await service.subscriptions.delete(account.id, what, TESTER)
+                self.entries.pop(what, None)
+        self.queue = []
+        account = await service.accounts.named(NAME)
+        if self.epoch not in {"", restores.epoch_of(account)}:
+            await self._start_anew(service, account)
+        self.epoch = restores.epoch_of(account)
+        await super().sync(service)
+
+    async def _start_anew(self, service: Service, account: Account) -> None:
+        mine = self._subscribed()
+        self.had, self.entries, self.since = set(mine.values()), {}, -1
+        await super().sync(service)
+        listed = {view.subscription.feed_url for view in self.entries.values()}
+        nowhere = [
+            want(url, guid)
+            for guid, url in mine.items()
+            if guid not in self.entries and url not in listed
+        ]
+        await service.subscriptions.add(account.id, nowhere, TESTER)
+
+    def _subscribed(self) -> dict[str, str]:
+        """Return the URLs of the feeds that it is subscribed to, by guid."""
+        feeds = [v.entry for v in self.entries.values() if isinstance(v.entry, Subscription)]
+        return {feed.guid: feed.feed_url for feed in feeds if feed.is_subscribed}
+
+
 class Household:
     """An account's devices, and the service that they use."""
 
@@ -84,6 +145,7 @@ class Household:
         self.world = Feeds({feed: [f"https://{feed}.example"] for feed in FEEDS})
         self.devices: list[AppOfToday] = []
         self.client = ListClient()
+        self.follower = Follower()
         self.seconds = count(1)  # of the devices' own clocks, which only go on
 
     async def live(self) -> str:
@@ -131,21 +193,35 @@ class Household:
             await asyncio.gather(*(device.sync(losses=0.1) for device in busy))
             if self.chance.random() < 0.5:
                 await self.client.sync(service)
+            if self.chance.random() < 0.5:
+                self.follower.use(self.chance)
+            if self.chance.random() < 0.5:
+                await self.follower.sync(service)
 
     async def _sync_all(self, service: Service) -> None:
         for device in self.devices * 3:  # what one still has to send, the others have to be told
             await device.sync(losses=0)
+        await self.follower.sync(service)
+        await self.follower.sync(service)  # what it has just sent, it is told
+        for device in self.devices:
+            await device.sync(losses=0)
         await self.client.sync(service)
+        await self.follower.sync(service)
 
     async def _missed(self, service: Service, restored: Account) -> str:
         """Compare what was changed since the restore with what each device has."""
         account = await service.accounts.named(NAME)
+        whole = await service.subscriptions.page(account, PageRequest(-1, None, 1, 1_000))
+        for view in whole.views:
+            if self.client.entries.get(view.entry.guid) != view:
+                return f"the list: {self.client.entries.get(view.entry.guid)} instead of {view}"
+        if self.follower.entries != {view.entry.guid: view for view in whole.views}:
+            return f"the follower: {self.follower.entries} instead of {whole.views}"
+        if lost := self.follower.had - {view.subscription.feed_url for view in whole.views}:
+            return f"the follower had {lost}"
         page = await service.subscriptions.page(
             account, PageRequest(restored.last_stamp, None, 1, 1_000)
         )
-        for view in page.views:
-            if self.client.entries.get(view.entry.guid) != view:
-                return f"the list: {self.client.entries.get(view.entry.guid)} instead of {view}"
         changed = _begun_or_left([view.entry for view in page.views], restored.last_stamp)
         actions = await _positions(service, account, restored.last_action_stamp)
         for device in self.devices:
@@ -208,10 +284,26 @@ def clocks_at_the_wall_clock(last: int, now: int) -> int:
     return max(last, now)
 
 
+def every_since_is_trusted(_account: Account, asked: PageRequest) -> PageRequest:
+    return asked
+
+
+def one_epoch_for_ever(_account: Account) -> str:
+    return "the only one"
+
+
 @in_the_long_form
-@pytest.mark.parametrize("broken", [clocks_as_in_the_backup, clocks_at_the_wall_clock])
+@pytest.mark.parametrize(
+    ("what", "broken"),
+    [
+        ("after_restore", clocks_as_in_the_backup),
+        ("after_restore", clocks_at_the_wall_clock),
+        ("page_to_read", every_since_is_trusted),
+        ("epoch_of", one_epoch_for_ever),
+    ],
+)
 def test_the_proof_catches(
-    broken: Callable[[int, int], int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    what: str, broken: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(assembly, "after_restore", broken)
+    monkeypatch.setattr(restores, what, broken)
     assert differences(tmp_path, CONTROL_RUNS) != []

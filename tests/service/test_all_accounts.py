@@ -91,10 +91,12 @@ def test_after_a_restore_the_clocks_of_more_accounts_than_a_page_has_move_on(
 ) -> None:
     async def work(service: Service, store: Store, clock: Clock) -> None:
         await create(store, PAGE + 1)
-        await service.accounts.move_clocks()
+        await service.accounts.note_restored()
         moved = after_restore(clock.at, clock.at)
         async for page in service.accounts.by_id():
             assert {(one.last_stamp, one.last_action_stamp) for one in page} == {(moved, moved)}
+            assert {(one.lost_after, one.lost_until) for one in page} == {(0, moved)}
+            assert 0 not in {one.epoch for one in page}
 
     run(open_store, work)
 

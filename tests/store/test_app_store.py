@@ -14,6 +14,7 @@ from whole_store import all_accounts
 
 from feedkeep.errors import InvalidInput, NotAuthorized
 from feedkeep.model import (
+    Account,
     AccountId,
     ActionDecision,
     ActionRequest,
@@ -24,12 +25,14 @@ from feedkeep.model import (
     Document,
     DocumentKind,
     DocumentName,
+    Entry,
     EpisodeAction,
     Grant,
     Guid,
     KnownDocument,
     Pointer,
     Recorded,
+    Restored,
     Snapshot,
     Stamp,
     Subscription,
@@ -39,6 +42,9 @@ from feedkeep.model import (
     replace,
 )
 from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.rules.history_invariants import history_violations
+from feedkeep.rules.invariants import violations
+from feedkeep.rules.restores import stamped_anew
 from feedkeep.rules.subscriptions import Update
 from feedkeep.store.base import Store
 
@@ -113,6 +119,39 @@ def test_each_clock_of_an_account_is_set_by_itself_and_the_next_change_comes_aft
         assert added.revision == far + 1
         assert await record(store, action(1)) == [far + 11]
         assert await store.accounts.advance(ALICE, Clock.ACTIONS, lambda last: last) == far + 11
+
+    run(open_store, work)
+
+
+def test_a_restore_is_noted_in_an_account_and_stamps_its_newest_entry_alone_anew(
+    open_store: Callable,
+) -> None:
+    at = Stamp(10**17)
+
+    async def work(store: Store) -> None:
+        await add(store, (A, G1), (B, G2))
+        await update(store, G1, Update(new_guid=G3))
+        given: list[tuple[Account, Entry | None]] = []
+
+        def decide(known: Account, newest: Entry | None) -> Restored:
+            given.append((known, newest))
+            clocks = {"last_stamp": at, "last_action_stamp": at + 1}
+            lost = {"epoch": 2**63 - 1, "lost_after": known.last_stamp, "lost_until": at - 1}
+            return Restored(replace(known, **clocks, **lost), newest and stamped_anew(newest, at))
+
+        before = (await store.entries.whole(ALICE)).entries
+        for account_id in (ALICE, BOB, AccountId(99)):
+            await store.accounts.note_restored(account_id, decide)
+        (alice, newest), (bob, none) = given
+        assert (alice.id, newest, bob.id, none) == (ALICE, before[G3], BOB, None)
+        whole = await store.entries.whole(ALICE, Stamp(0))
+        assert whole.entries == before | {G3: replace(before[G3], subscription_changed=at)}
+        assert list(violations(whole)) + list(history_violations(whole)) == []
+        assert await store.accounts.find("alice") == decide(alice, None).account
+        await store.accounts.note_restored(
+            ALICE, lambda known, _: Restored(known, Pointer(G1, G3, at + 5))
+        )
+        assert (await store.entries.whole(ALICE)).entries[G1] == Pointer(G1, G3, at + 5)
 
     run(open_store, work)
 

@@ -19,7 +19,18 @@ from library import library
 
 from feedkeep import wall_clock
 from feedkeep.errors import StoreDamaged, StoreUnavailable, StoreUnusable
-from feedkeep.model import AccountId, Decision, Guid, Snapshot, Stamp, Subscription
+from feedkeep.model import (
+    Account,
+    AccountId,
+    Decision,
+    Entry,
+    Guid,
+    Restored,
+    Snapshot,
+    Stamp,
+    Subscription,
+    replace,
+)
 from feedkeep.rules.counts import counted
 from feedkeep.store.sqlite import SqliteStore, backup, connection, copy_file, restore_file
 from feedkeep.store.sqlite.connection import (
@@ -294,8 +305,13 @@ def test_what_nothing_of_ours_was_ever_in_is_not_restored(
         with closing(apsw.Connection(str(path))) as opened:
             opened.pragma("user_version", 1 if made == "a marked one" else 0)
     with pytest.raises(StoreUnusable, match=r"is empty|another program"):
-        restore_file(path, tmp_path / "copy.db", lambda last: last)
+        restore_file(path, tmp_path / "copy.db", Restored)
     assert files(tmp_path) == ["feedkeep.db"]
+
+
+def moved_on(account: Account, newest: Entry | None) -> Restored:
+    clocks = Stamp(account.last_stamp + 5), Stamp(account.last_action_stamp + 5)
+    return Restored(replace(account, last_stamp=clocks[0], last_action_stamp=clocks[1]), newest)
 
 
 def clocks(path: Path) -> list[tuple[int, int]]:
@@ -307,9 +323,9 @@ def test_a_restored_file_has_everything_and_clocks_that_were_moved(
     path: Path, tmp_path: Path
 ) -> None:
     fill(path)
-    restore_file(path, tmp_path / "copy.db", lambda last: last + 5)
+    restore_file(path, tmp_path / "copy.db", moved_on)
     assert clocks(tmp_path / "copy.db") == [(one + 5, two + 5) for one, two in clocks(path)]
-    restore_file(path, tmp_path / "same.db", lambda last: last)
+    restore_file(path, tmp_path / "same.db", Restored)
     assert contents(tmp_path / "same.db") == contents(path)
 
 
@@ -325,7 +341,7 @@ def test_a_backup_of_an_older_program_is_restored_with_both_clocks(
             "INSERT INTO account (id, name, name_key, created, last_stamp)"
             " VALUES (1, 'a', 'a', 0, 9)"
         )
-    restore_file(path, tmp_path / "copy.db", lambda last: last + 5)
+    restore_file(path, tmp_path / "copy.db", moved_on)
     assert clocks(tmp_path / "copy.db") == [(14, 5)]
 
 

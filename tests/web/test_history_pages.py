@@ -334,13 +334,12 @@ def test_a_moment_that_is_none_or_not_known_is_told_beside_the_field(
 def test_a_moment_since_the_database_was_restored_is_said_to_be_unsure(
     feedkeep: FeedkeepProcess, anna_and_name: tuple[PageClient, str]
 ) -> None:
-    anna, name = anna_and_name
+    anna, _ = anna_and_name
     add(anna, URLS[0])
     before = feedkeep.use(moment_of_now)
 
     async def restored(service: Service) -> None:
-        account = await service.accounts.named(name)
-        await service.accounts._move_clocks_of(account.id, service.now())
+        await service.accounts.note_restored()
 
     feedkeep.use(restored)
     add(anna, URLS[1])

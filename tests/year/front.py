@@ -256,7 +256,7 @@ class Front:
 
     async def move_clocks(self) -> None:
         """Do what `feedkeep database restored` does."""
-        await self._service.accounts.move_clocks()
+        await self._service.accounts.note_restored()
 
     # What is looked at
 

@@ -63,7 +63,7 @@ def restored(database: DatabaseOption = None, config: ConfigOption = None) -> No
     """
     chosen = settings(database, config)
     refuse_if_in_use(chosen)
-    with_service(chosen, lambda service: service.accounts.move_clocks())
+    with_service(chosen, lambda service: service.accounts.note_restored())
     say(f"The clocks of all accounts of {shown(chosen.database)} are moved on.")
     _tell_what_to_do_now()
 

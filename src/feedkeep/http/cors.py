@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from feedkeep.http.requests import Request
 
-_EXPOSED = "ETag, Retry-After, X-Request-Id"
+_EXPOSED = "ETag, Feedkeep-Epoch, Retry-After, X-Request-Id"
 _KEPT_FOR_A_DAY = "86400"
 
 

@@ -20,7 +20,7 @@ from feedkeep.model.credentials import (
     TokenDecision,
     TokensChanged,
 )
-from feedkeep.model.decisions import Decision, Deletion, Snapshot
+from feedkeep.model.decisions import Decision, Deletion, Restored, Snapshot
 from feedkeep.model.documents import Document, DocumentKind, DocumentName, KnownDocument
 from feedkeep.model.entries import (
     Alias,
@@ -117,6 +117,7 @@ __all__ = [
     "Recorded",
     "Records",
     "Registration",
+    "Restored",
     "Scope",
     "Second",
     "Sighting",

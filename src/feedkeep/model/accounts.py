@@ -24,6 +24,10 @@ class Account(Value, frozen=True):
         last_stamp: Its clock.
         last_action_stamp: The clock of its episode actions.
         is_admin: Whether it is an administrator, who looks after all accounts.
+        epoch: A random number that each restore of the database replaces; 0 before the first one.
+        lost_after: Its clock in the oldest backup that was restored. Changes with later stamps, up
+            to `lost_until`, may have been lost.
+        lost_until: The latest stand to which a restore moved its clock; 0 before the first one.
         counts: How much is in its list.
     """
 
@@ -35,6 +39,9 @@ class Account(Value, frozen=True):
     last_stamp: Stamp = Stamp(0)
     last_action_stamp: Stamp = Stamp(0)
     is_admin: bool = False
+    epoch: int = 0
+    lost_after: Stamp = Stamp(0)
+    lost_until: Stamp = Stamp(0)
     counts: Counts = Counts()
 
     hidden: ClassVar[frozenset[str]] = frozenset({"password_hash"})

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Generic
 
+from feedkeep.model.accounts import Account
 from feedkeep.model.documents import Document, DocumentName, KnownDocument
 from feedkeep.model.entries import Counts, Entry
 from feedkeep.model.history import History
@@ -46,6 +47,18 @@ class Snapshot(Value, frozen=True):
     counts: Counts
     documents: Mapping[DocumentName, KnownDocument] = {}
     history: History | None = None
+
+
+class Restored(Value, frozen=True):
+    """What a restore of the database changes of an account.
+
+    Attributes:
+        account: The account with its new clocks and epoch, and what may have been lost.
+        newest: The entry with the greatest revision, stamped anew; None if the list has none.
+    """
+
+    account: Account
+    newest: Entry | None
 
 
 class Decision(Value, Generic[T_co], frozen=True):

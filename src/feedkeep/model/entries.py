@@ -142,9 +142,12 @@ class PageRequest(Value, frozen=True):
             following `next`; None to count `page` pages off from `since`.
         page: The page's number, from 1.
         per_page: How many entries a page holds at most.
+        epoch: The epoch of the list in which the page before was read, when the page is reached by
+            following `next`.
     """
 
     since: Stamp
     after: Stamp | None
     page: int
     per_page: int
+    epoch: str | None = None

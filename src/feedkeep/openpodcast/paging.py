@@ -9,13 +9,12 @@ from starlette.datastructures import QueryParams
 
 from feedkeep.errors import InvalidInput
 from feedkeep.model import Page, PageRequest, Stamp, T
+from feedkeep.rules.restores import BEGINNING
 from feedkeep.stamps import read_stamp, write_stamp
 
 MAX_PAGE = 10**9
 MAX_PER_PAGE = 1_000
 DEFAULT_PER_PAGE = 50
-BEGINNING = Stamp(-1)
-"""Before every stamp: a list without `since` starts after it."""
 END = Stamp(253_402_300_799_999_999)
 """The last moment of the year 9999."""
 MAX_EXACT = 2**53 - 1
@@ -27,8 +26,8 @@ _WHOLE_NUMBER = re.compile(r"[0-9]{1,18}")
 def page_request(query: QueryParams) -> PageRequest:
     """Return which page a query asks for.
 
-    Only `next` links have `after`. A page that is counted from `since` would skip an entry whenever
-    one before it changes, and so moves to the end.
+    Only `next` links have `after` and `epoch`. A page that is counted from `since` would skip an
+    entry whenever one before it changes, and so moves to the end.
 
     Raises:
         InvalidInput: A value is empty, given twice, or out of its range.
@@ -38,6 +37,7 @@ def page_request(query: QueryParams) -> PageRequest:
         after=one_value(query, "after", read_moment, None),
         page=one_value(query, "page", lambda text: whole_number(text, MAX_PAGE), 1),
         per_page=per_page(query),
+        epoch=one_value(query, "epoch", str, None),
     )
 
 
@@ -57,11 +57,12 @@ def history_page(query: QueryParams) -> tuple[Stamp | None, int]:
     return one_value(query, "before", read_change, None), per_page(query)
 
 
-def next_url(base: str, asked: PageRequest, page: Page) -> str | None:
+def next_url(base: str, asked: PageRequest, page: Page, epoch: str) -> str | None:
     """Return the link to the entries that follow the page, or None on the last one."""
     if not page.has_more:
         return None
-    return f"{base}?{_query(asked, asked.page + 1, page.views[-1].entry.revision)}"
+    query = _query(asked, asked.page + 1, page.views[-1].entry.revision)
+    return f"{base}?{query}&epoch={epoch}"
 
 
 def previous_url(base: str, asked: PageRequest) -> str | None:

@@ -11,6 +11,7 @@ from feedkeep.http.json_bodies import decode, encode
 from feedkeep.http.requests import AdmittedRequest, Request
 from feedkeep.http.responses import JsonResponse
 from feedkeep.openpodcast import paging, wire
+from feedkeep.rules import restores
 from feedkeep.rules.subscriptions import Refused, Wanted
 from feedkeep.service import Service
 from feedkeep.settings import Settings
@@ -31,16 +32,18 @@ class SubscriptionsResource:
     async def get(self, request: AdmittedRequest) -> Response:
         """List what changed after a stamp."""
         asked = paging.page_request(request.http.query_params)
-        page = await self._service.subscriptions.page(request.admitted.account, asked)
+        account = request.admitted.account
+        epoch = restores.epoch_of(account)
+        page = await self._service.subscriptions.page(account, asked)
         base = (self._public_url or request.base_url) + request.path
         reply = wire.page_reply(
             page,
             asked.page,
             asked.per_page,
-            paging.next_url(base, asked, page),
+            paging.next_url(base, asked, page, epoch),
             paging.previous_url(base, asked),
         )
-        return _response_unless_known(request, encode(reply))
+        return _response_unless_known(request, encode(reply), epoch)
 
     async def post(self, request: AdmittedRequest) -> Response:
         """Add feeds."""
@@ -120,13 +123,18 @@ class DeletionResource:
         return JsonResponse(encode(wire.deletion_reply(deletion)))
 
 
-def _response_unless_known(request: Request, body: bytes) -> Response:
-    """Answer with the body and its ETag, or with 304 if the client has exactly this body."""
-    etag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
+def _response_unless_known(request: Request, body: bytes, epoch: str = "") -> Response:
+    """Answer with the body and its ETag, or with 304 if the client has exactly this body.
+
+    The ETag covers the epoch, too, if the reply has one.
+    """
+    etag = f'"{hashlib.sha256(body + epoch.encode()).hexdigest()[:32]}"'
     known = request.header("if-none-match")
     if known and (known.strip() == "*" or etag in known):
         response = Response(status_code=304)
     else:
         response = JsonResponse(body)
     response.raw_headers += ((b"etag", etag.encode()), *_KEPT_BY_ITS_OWNER)
+    if epoch:
+        response.raw_headers.append((b"feedkeep-epoch", epoch.encode()))
     return response

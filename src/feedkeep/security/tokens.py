@@ -28,6 +28,11 @@ def new_recovery_code() -> str:
     )
 
 
+def new_epoch() -> int:
+    """Return a random number of 63 bits, by which the state after one restore is known."""
+    return secrets.randbits(63)
+
+
 def new_account_id() -> AccountId:
     """Return a random id of 63 bits: accounts spread over machines, and cannot be counted."""
     return AccountId(secrets.randbelow(MAX_ACCOUNT_ID) + 1)

@@ -7,12 +7,12 @@ from collections.abc import AsyncIterator, Sequence
 from typing import ClassVar
 
 from feedkeep.errors import AccountError, NameTaken, NotAuthorized
-from feedkeep.model import Account, AccountId, Clock, Now, Person, Stamp, Value, replace
+from feedkeep.model import Account, AccountId, Entry, Now, Person, Restored, Value, replace
 from feedkeep.rules import credentials
 from feedkeep.rules.administrators import check_not_last
-from feedkeep.rules.clock import after_restore
+from feedkeep.rules.restores import restored
 from feedkeep.security.passwords import Passwords, check_hash
-from feedkeep.security.tokens import new_account_id
+from feedkeep.security.tokens import new_account_id, new_epoch
 from feedkeep.store.base import Store, anything_goes
 
 PAGE = 256
@@ -194,16 +194,16 @@ class Accounts:
         account = await self.named(name)
         await self._store.accounts.delete(account.id, check_not_last)
 
-    async def move_clocks(self) -> None:
-        """Move all clocks past every stamp that clients may have been given since the backup."""
-        now = self._now()
-        async for page in self.by_id():
-            await asyncio.gather(*(self._move_clocks_of(account.id, now) for account in page))
+    async def note_restored(self) -> None:
+        """Note in each account that an older state of the database was restored."""
+        now, epoch = self._now(), new_epoch()
 
-    async def _move_clocks_of(self, account_id: AccountId, now: Stamp) -> None:
-        for clock in Clock:
-            await self._store.accounts.advance(
-                account_id, clock, lambda last: after_restore(last, now)
+        def decide(account: Account, newest: Entry | None) -> Restored:
+            return restored(account, newest, now, epoch)
+
+        async for page in self.by_id():
+            await asyncio.gather(
+                *(self._store.accounts.note_restored(account.id, decide) for account in page)
             )
 
     async def _hash(self, password: str) -> str:

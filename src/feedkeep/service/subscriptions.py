@@ -18,7 +18,7 @@ from feedkeep.model import (
     Subscription,
     View,
 )
-from feedkeep.rules import many, subscriptions
+from feedkeep.rules import many, restores, subscriptions
 from feedkeep.rules.feed_urls import parse_feed_url, parse_new_feed_url
 from feedkeep.rules.guids import guid_or_none, parse_guid
 from feedkeep.rules.room import Limits
@@ -164,12 +164,13 @@ class Subscriptions:
     async def page(self, account: Account, request: PageRequest) -> Page:
         """Return one page of the entries that changed after a stamp.
 
-        If the account's clock, which was read with the credential, shows that nothing changed since
-        then, the store is not asked again.
+        What was read with the credential says whether a restore has lost what the client knows. If
+        it shows that nothing changed since the stamp, the store is not asked again.
         """
-        if request.since >= account.last_stamp:
+        wanted = restores.page_to_read(account, request)
+        if wanted.since == account.last_stamp:
             return Page(0, (), has_more=False)
-        return await self._store.entries.page(account.id, request)
+        return await self._store.entries.page(account.id, wanted)
 
     async def view(self, account_id: AccountId, guid: str) -> View | None:
         """Return the entry of a guid with the subscription that it leads to, if there is one."""

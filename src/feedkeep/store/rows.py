@@ -34,7 +34,7 @@ from feedkeep.model import (
     Token,
     View,
 )
-from feedkeep.store.tables import ACCOUNT, ENTRY, NEW_TOKEN, TOKEN
+from feedkeep.store.tables import ACCOUNT, ENTRY, NEW_TOKEN, RESTORED, TOKEN
 
 Row: TypeAlias = Sequence[Any]
 
@@ -58,6 +58,9 @@ def account_of(row: Row) -> Account:
         last_stamp,
         last_action_stamp,
         is_admin,
+        epoch,
+        lost_after,
+        lost_until,
         subscribed,
         announced,
         entries,
@@ -71,6 +74,9 @@ def account_of(row: Row) -> Account:
         last_stamp,
         last_action_stamp,
         bool(is_admin),
+        epoch,
+        lost_after,
+        lost_until,
         Counts(subscribed, announced, entries),
     )
 
@@ -155,6 +161,17 @@ def token_row(token: Token) -> Row:
     """Return the `TOKEN` columns of a token."""
     *others, own_subscriptions, own_actions = astuple(token)
     return (*others, own_uploads_column(own_subscriptions), own_uploads_column(own_actions))
+
+
+def restored_row(account: Account) -> Row:
+    """Return the `RESTORED` columns of an account."""
+    return [getattr(account, name) for name in RESTORED]
+
+
+def stamped_row(entry: Entry) -> Row:
+    """Return the `STAMPED` columns of an entry."""
+    changed = entry.subscription_changed if isinstance(entry, Subscription) else None
+    return (changed, entry.guid_changed, entry.revision)
 
 
 class Rows:

@@ -17,6 +17,9 @@ COUNTS = ("subscribed_count", "announced_count", "entry_count")
 ACCOUNT = (*Account.__struct_fields__[1:-1], *COUNTS)
 """The columns of an account, except its id."""
 
+RESTORED = ("last_stamp", "last_action_stamp", "epoch", "lost_after", "lost_until")
+"""The columns of an account that a restore of the database changes."""
+
 TOKEN = Token.__struct_fields__
 NEW_TOKEN = TOKEN[: TOKEN.index("told_subscriptions")]
 """The columns of a new token, whose app has not been sent anything yet."""
@@ -41,6 +44,9 @@ ENTRY = (
 
 The others are the account's id; the revision, which follows from these; and `ORIGIN`.
 """
+
+STAMPED = ("subscription_changed", "guid_changed", "revision")
+"""The columns of an entry that stamping it anew changes."""
 
 ORIGIN = ("began", "author")
 """The columns of an entry that say which change brought it to its present state, and whose."""

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Protocol, TypeAlias
 
-from feedkeep.model import Account, AccountId, Clock, Person, Stamp, Token
+from feedkeep.model import Account, AccountId, Clock, Entry, Person, Restored, Stamp, Token
 
 CheckChange: TypeAlias = Callable[[Account, int], None]
 """Raises an error if an account must stay as it is.
 
 It is given the account, and how many other administrators are not disabled.
 """
+
+DecideRestored: TypeAlias = Callable[[Account, Entry | None], Restored]
+"""Returns what a restore makes of an account and of the entry with the greatest revision."""
 
 
 def anything_goes(_account: Account, _others: int) -> None:
@@ -114,3 +117,6 @@ class Accounts(Protocol):
         Raises:
             NotAuthorized: The account is gone.
         """
+
+    async def note_restored(self, account_id: AccountId, decide: DecideRestored) -> None:
+        """Store what `decide` returns for an account; do nothing if the account is gone."""

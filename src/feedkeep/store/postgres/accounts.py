@@ -9,11 +9,12 @@ import asyncpg
 
 from feedkeep.errors import NameTaken, NotAuthorized
 from feedkeep.model import Account, AccountId, Clock, Person, Stamp, Token
-from feedkeep.store.base import CheckChange, anything_goes
+from feedkeep.store.base import CheckChange, DecideRestored, anything_goes
 from feedkeep.store.postgres.connections import Connections
+from feedkeep.store.postgres.rows import ROWS
 from feedkeep.store.postgres.runner import Runner
-from feedkeep.store.rows import account_of, key_range, token_of
-from feedkeep.store.tables import ACCOUNT, TOKEN, columns
+from feedkeep.store.rows import account_of, key_range, restored_row, stamped_row, token_of
+from feedkeep.store.tables import ACCOUNT, ENTRY, RESTORED, STAMPED, TOKEN, columns
 
 ACCOUNT_COLUMNS = f"a.account_id, {columns(ACCOUNT, 'a')}"
 
@@ -83,6 +84,18 @@ _HOLD = f"{_WITH_ID} FOR NO KEY UPDATE"
 _HOLD_IF_LET_IN = f"""
 {_WITH_ID} AND a.password_hash IS NOT DISTINCT FROM $2 AND NOT a.is_disabled
 FOR NO KEY UPDATE
+"""
+_NEWEST_ENTRY = f"""
+SELECT {columns(ENTRY, "e")} FROM feedkeep.entry e
+WHERE e.account_id = $1 AND e.revision IS NOT NULL ORDER BY e.revision DESC LIMIT 1
+"""
+_SET_RESTORED = f"""
+UPDATE feedkeep.account a SET {", ".join(f"{name} = ${n}" for n, name in enumerate(RESTORED, 2))}
+WHERE a.account_id = $1
+"""
+_STAMP_ANEW = f"""
+UPDATE feedkeep.entry e SET {", ".join(f"{name} = ${n}" for n, name in enumerate(STAMPED, 3))}
+WHERE e.account_id = $1 AND e.guid = $2
 """
 _CLOCKS = {Clock.SUBSCRIPTIONS: "last_stamp", Clock.ACTIONS: "last_action_stamp"}
 
@@ -216,6 +229,20 @@ class PostgresAccounts:
             return stamp
 
         return await self._runner.write(advance)
+
+    async def note_restored(self, account_id: AccountId, decide: DecideRestored) -> None:
+        async def note(connection: asyncpg.Connection) -> None:
+            account = await hold(connection, account_id)
+            if account is None:
+                return
+            row = await connection.fetchrow(_NEWEST_ENTRY, account_id)
+            restored = decide(account, ROWS.entry_of(row) if row else None)
+            await connection.execute(_SET_RESTORED, account_id, *restored_row(restored.account))
+            if restored.newest is not None:
+                key = (account_id, restored.newest.guid)
+                await connection.execute(_STAMP_ANEW, *key, *stamped_row(restored.newest))
+
+        await self._runner.write(note)
 
 
 async def hold(connection: asyncpg.Connection, account_id: AccountId) -> Account | None:

@@ -8,10 +8,11 @@ import apsw
 
 from feedkeep.errors import NameTaken, NotAuthorized
 from feedkeep.model import Account, AccountId, Clock, Person, Stamp, Token
-from feedkeep.store.base import CheckChange, anything_goes
-from feedkeep.store.rows import account_of, key_range, token_of
+from feedkeep.store.base import CheckChange, DecideRestored, anything_goes
+from feedkeep.store.rows import account_of, key_range, restored_row, stamped_row, token_of
+from feedkeep.store.sqlite.rows import ROWS, to_bytes
 from feedkeep.store.sqlite.runner import Runner
-from feedkeep.store.tables import ACCOUNT, TOKEN, columns
+from feedkeep.store.tables import ACCOUNT, ENTRY, RESTORED, STAMPED, TOKEN, columns
 
 ACCOUNT_COLUMNS = f"a.id, {columns(ACCOUNT, 'a')}"
 
@@ -47,6 +48,14 @@ _WITH_HASH = f"SELECT {columns(TOKEN)} FROM token WHERE account_id = ? AND hash 
 _FORGET_TOKEN = "DELETE FROM token WHERE account_id = ? AND id = ?"
 _END_GRANTS = "DELETE FROM login_grant WHERE account_id = ? AND fetched IS NULL"
 _DELETE = "DELETE FROM account WHERE id = ?"  # its rows in other tables go with it
+_NEWEST_ENTRY = f"""
+SELECT {columns(ENTRY)} FROM entry WHERE account_id = ? AND revision IS NOT NULL
+ORDER BY revision DESC LIMIT 1
+"""
+_SET_RESTORED = f"UPDATE account SET {', '.join(f'{name} = ?' for name in RESTORED)} WHERE id = ?"
+_STAMP_ANEW = f"""
+UPDATE entry SET {", ".join(f"{name} = ?" for name in STAMPED)} WHERE account_id = ? AND guid = ?
+"""
 _CLOCKS = {Clock.SUBSCRIPTIONS: "last_stamp", Clock.ACTIONS: "last_action_stamp"}
 
 
@@ -175,6 +184,24 @@ class SqliteAccounts:
             return stamp
 
         return await self._runner.write(advance)
+
+    async def note_restored(self, account_id: AccountId, decide: DecideRestored) -> None:
+        await self._runner.write(lambda connection: note_restored(connection, account_id, decide))
+
+
+def note_restored(
+    connection: apsw.Connection, account_id: AccountId, decide: DecideRestored
+) -> None:
+    """Store what a restore makes of an account, if it is there."""
+    account = with_id(connection, account_id)
+    if account is None:
+        return
+    row = connection.execute(_NEWEST_ENTRY, (account_id,)).get
+    restored = decide(account, ROWS.entry_of(row) if row else None)
+    connection.execute(_SET_RESTORED, (*restored_row(restored.account), account_id))
+    if restored.newest is not None:
+        key = (account_id, to_bytes(restored.newest.guid))
+        connection.execute(_STAMP_ANEW, (*stamped_row(restored.newest), *key))
 
 
 def with_id(connection: apsw.Connection, account_id: AccountId) -> Account | None:

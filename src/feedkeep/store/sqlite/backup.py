@@ -14,6 +14,8 @@ import apsw
 
 from feedkeep.errors import StoreUnavailable, StoreUnusable
 from feedkeep.model import Stamp
+from feedkeep.store.base import DecideRestored
+from feedkeep.store.sqlite.accounts import note_restored
 from feedkeep.store.sqlite.connection import (
     READER_PATIENCE_SECONDS,
     Translating,
@@ -27,8 +29,8 @@ from feedkeep.store.sqlite.connection import (
 from feedkeep.store.sqlite.lock import alone, note_made
 
 
-def restore_file(source: Path, target: Path, moved: Callable[[Stamp], Stamp]) -> None:
-    """Copy a backup to the database `target`, with each account's clocks set to `moved` of them.
+def restore_file(source: Path, target: Path, decide: DecideRestored) -> None:
+    """Copy a backup to the database `target`, and store what `decide` returns for each account.
 
     Raises as `copy_file` does.
 
@@ -36,7 +38,7 @@ def restore_file(source: Path, target: Path, moved: Callable[[Stamp], Stamp]) ->
         StoreUnusable: Also if `target` is in use, even if its file is not there any more.
     """
     with alone(target) as lock:
-        copy_file(source, target, finish=lambda partial: _move_clocks(partial, moved))
+        copy_file(source, target, finish=lambda partial: _note_restored(partial, decide))
         note_made(lock)
 
 
@@ -145,17 +147,13 @@ def _check(partial: Path) -> None:
         raise StoreUnusable(f"The database is damaged, and was not copied: {found[0]}.")
 
 
-def _move_clocks(partial: Path, moved: Callable[[Stamp], Stamp]) -> None:
+def _note_restored(partial: Path, decide: DecideRestored) -> None:
     prepare(partial)  # a backup of an older feedkeep may lack a clock
     with closing(connect(partial, READER_PATIENCE_SECONDS)) as copy:
-        rows: list[tuple[Any, ...]] = copy.execute(
-            "SELECT last_stamp, last_action_stamp, id FROM account"
-        ).fetchall()
+        accounts: list[tuple[Any, ...]] = copy.execute("SELECT id FROM account").fetchall()
         copy.execute("BEGIN")
-        copy.executemany(
-            "UPDATE account SET last_stamp = ?, last_action_stamp = ? WHERE id = ?",
-            [(moved(last), moved(last_action), number) for last, last_action, number in rows],
-        )
+        for (account_id,) in accounts:
+            note_restored(copy, account_id, decide)
         copy.execute("COMMIT")
 
 

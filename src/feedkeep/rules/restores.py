@@ -1,0 +1,67 @@
+"""What a restore of the database means for those who follow a list (contract, section 6). Pure."""
+
+from __future__ import annotations
+
+from feedkeep.model import Account, Entry, PageRequest, Pointer, Restored, Stamp, replace
+from feedkeep.rules.clock import after_restore, next_stamp
+
+BEGINNING = Stamp(-1)
+"""Before every stamp: the list since then is the whole list."""
+
+
+def restored(account: Account, newest: Entry | None, now: Stamp, epoch: int) -> Restored:
+    """Return what a restore makes of an account as the backup has it, at the wall clock `now`.
+
+    `newest` is the entry with the greatest revision. It alone is stamped anew, past the stamps that
+    may have been lost: a client that reads the whole list then goes on from there. What apps that
+    know only URLs are told goes by other stamps, which stay.
+    """
+    moved = after_restore(account.last_stamp, now)
+    clock = moved if newest is None else next_stamp(moved, now)
+    was_restored = account.lost_until > 0
+    return Restored(
+        replace(
+            account,
+            last_stamp=clock,
+            last_action_stamp=after_restore(account.last_action_stamp, now),
+            epoch=epoch,
+            lost_after=min(account.lost_after, account.last_stamp)
+            if was_restored
+            else account.last_stamp,
+            lost_until=max(account.lost_until, moved),
+        ),
+        None if newest is None else stamped_anew(newest, clock),
+    )
+
+
+def stamped_anew(entry: Entry, stamp: Stamp) -> Entry:
+    """Return an entry with a greater revision, and otherwise as it was."""
+    if isinstance(entry, Pointer):
+        return replace(entry, guid_changed=stamp)
+    return replace(entry, subscription_changed=stamp)
+
+
+def epoch_of(account: Account) -> str:
+    """Return the id of the list's epoch: another one after a restore, or for another account."""
+    return f"{account.id:x}-{account.epoch:x}"
+
+
+def may_follow_lost_changes(account: Account, since: Stamp) -> bool:
+    """Say whether a stamp may come from a state of the list that a restore has lost.
+
+    A stamp beyond the clock does so for certain: the database is an older one, and nobody said so.
+    """
+    return account.lost_after < since <= account.lost_until or since > account.last_stamp
+
+
+def page_to_read(account: Account, asked: PageRequest) -> PageRequest:
+    """Return which page of the list answers a request.
+
+    After a lost state there is only the whole list. A page that is reached by `next` goes on from
+    the one before it, unless that was read in another epoch: then it is the first one, again.
+    """
+    if asked.epoch is not None and asked.epoch != epoch_of(account):
+        return replace(asked, since=BEGINNING, after=None, page=1)
+    if may_follow_lost_changes(account, asked.since):
+        return replace(asked, since=BEGINNING)
+    return asked
