@@ -7,13 +7,13 @@ feed twice, by an old URL and by a new one.
 from __future__ import annotations
 
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from authors import TESTER
 
 from feedkeep.errors import NotAuthorized
-from feedkeep.model import Admitted, replace
+from feedkeep.model import Admitted, CredentialKind, replace
 from feedkeep.rules.credentials import read_session, read_token
 from feedkeep.rules.episode_actions import SentAction
 from feedkeep.service import Service
@@ -68,6 +68,9 @@ class Device:
             "upload"'s if there was one, or its own "clock" after an upload.
         log_in: Begins a session, or gives the token that the app has.
         spelling: How its owner writes a URL, where {} stands for what all spellings have.
+        account: The account whose password it sends with each request, without a session, as Kasts
+            does; "" if it begins sessions.
+        others: The other devices that it asks and uploads for, too: Kasts' "sync all devices".
     """
 
     kind: str
@@ -84,6 +87,8 @@ class Device:
     since: int = 0
     actions_since: int = 0
     spelling: str = "https://{}"
+    account: str = ""
+    others: Sequence[str] = ()
 
     def use(self, number: int) -> None:
         """Let the owner do something with a feed."""
@@ -132,20 +137,38 @@ class Device:
 
     async def sync(self, losses: float) -> None:
         """Do what apps do: ask what changed, take it over, send what is queued; twice."""
-        if self.kind == "upload" or not self.session:  # AntennaPod logs in anew each time
+        is_in = bool(self.session or self.account)
+        if self.kind == "upload" or not is_in:  # AntennaPod logs in anew each time
             self.session = await self.log_in()
         try:
+            if self.others:
+                await self._sync_all_devices(losses)
             await self._sync_feeds(losses)
             await self._sync_actions(losses)
         except ReplyLost:
             return
+
+    async def _sync_all_devices(self, losses: float) -> None:
+        """Give each device what all of them have: ask for each since 0, and upload for each."""
+        lists, names = self.service.url_lists, [*self.others, self.name]
+        union: set[str] = set()
+        for name in names:
+            told = await lists.changes(await self._enter(), 0, name)
+            union |= set(told.changes.add)
+        self._maybe_lose(losses)
+        for url in sorted(union):
+            self._take(url)
+        for name in names:
+            author = replace(TESTER, device=name)
+            await lists.upload(await self._enter(), sorted(union), [], author)
 
     async def _sync_feeds(self, losses: float) -> None:
         lists, device = self.service.url_lists, "" if self.kind == "clock" else self.name
         told = await lists.changes(await self._enter(), self.since, device)
         changes, timestamp = told.changes, told.timestamp
         self._maybe_lose(losses)
-        if self.kind == "upload" and self.since == 0:  # AntennaPod sends all it has the first time
+        # AntennaPod and Kasts send all they have the first time.
+        if (self.kind == "upload" or self.account) and self.since == 0:
             self.queued = dict.fromkeys(sorted(self.feeds), True) | self.queued
         left = {plain(url) for url, is_added in self.queued.items() if not is_added}
         self.feeds |= {url for url in changes.add if plain(url) not in left and not self._has(url)}
@@ -215,7 +238,10 @@ class Device:
             raise ReplyLost
 
     async def _enter(self) -> Admitted:
-        """Show the session or token, as each request does."""
+        """Show the session or token, or the password, as each request does."""
+        if self.account:
+            account = await self.service.accounts.named(self.account)
+            return Admitted(account, CredentialKind.PASSWORD, user_agent="Kasts")
         credential = read_session(self.session) or read_token(self.session)
         assert credential is not None
         return await self.service.authentication.admit(credential, "127.0.0.1")

@@ -18,10 +18,20 @@ import pytest
 from app_devices import Device, Feeds
 from authors import TESTER
 from forms import IS_FULL, IS_LONG, in_the_long_form
+from postgres_server import drop_database, new_database
 
 from feedkeep.errors import InvalidInput
-from feedkeep.model import Account, AccountId, Admitted, Entry, Subscription, replace
-from feedkeep.rules import seconds, url_lists
+from feedkeep.model import (
+    Account,
+    AccountId,
+    Admitted,
+    CredentialKind,
+    Entry,
+    Subscription,
+    replace,
+)
+from feedkeep.rules import cookieless, seconds, url_lists
+from feedkeep.rules.app_identity import App
 from feedkeep.rules.clock import later
 from feedkeep.rules.history import Undo, WhenChangedSince
 from feedkeep.rules.list_changes import is_back, is_gone
@@ -31,9 +41,12 @@ from feedkeep.rules.url_lists import UrlChanges
 from feedkeep.service import Service
 from feedkeep.service.progress import Uploaded
 from feedkeep.service.url_lists import UrlLists
+from feedkeep.store.base import Store
+from feedkeep.store.postgres import PostgresStore
 from feedkeep.store.sqlite import SqliteStore
 
 RUNS = 10_000 if IS_FULL else 60 if IS_LONG else 15
+RUNS_ON_POSTGRES = 500 if IS_FULL else 10
 CONTROL_RUNS = 300
 TURNS = 6
 FEEDS = "abc"
@@ -101,7 +114,7 @@ class InterleavedTopic:
 class Interleaved:
     """A store whose every part does."""
 
-    def __init__(self, store: SqliteStore, turns: Turns) -> None:
+    def __init__(self, store: Store, turns: Turns) -> None:
         self._store = store
         self._turns = turns
 
@@ -125,7 +138,7 @@ class ServerClock:
         return self._us
 
 
-async def one_run(store: SqliteStore, seed: int, clock: ServerClock) -> str:
+async def one_run(store: Store, seed: int, clock: ServerClock) -> str:
     """Return how a device differs from the account at the end; "" if none does."""
     chance = random.Random(seed)
     clock.begin(chance)
@@ -145,6 +158,13 @@ async def one_run(store: SqliteStore, seed: int, clock: ServerClock) -> str:
         )
         for kind in KINDS
     ]
+    kasts = devices[KINDS.index("plus one")]
+    if chance.random() < 0.7:
+        kasts.account = account.name
+        if chance.random() < 0.5:
+            kasts.others = [device.name for device in devices if device is not kasts]
+        if chance.random() < 0.3:  # another device with the same app and the same password
+            devices[KINDS.index("reply")].account = account.name
     for turn in range(TURNS):
         for device in devices:
             for number in range(1, 1 + chance.randrange(3)):
@@ -155,6 +175,8 @@ async def one_run(store: SqliteStore, seed: int, clock: ServerClock) -> str:
             jobs.append(move_a_feed(service, account.id, world, f"{seed}-{turn}", chance))
         if chance.random() < 0.2:
             jobs.append(bring_back(service, account.id, world, chance))
+        if chance.random() < 0.3:
+            jobs.append(ask_for_all(service, account.name, devices))
         await asyncio.gather(*jobs)
         if chance.random() < 0.2:
             back = await bring_back(service, account.id, world, chance)
@@ -166,6 +188,14 @@ async def one_run(store: SqliteStore, seed: int, clock: ServerClock) -> str:
     for device in devices * 3:  # what one still has to send, the others have to be told
         await device.sync(losses=0)
     return await difference(service, account.name, world, devices)
+
+
+async def ask_for_all(service: Service, name: str, devices: Sequence[Device]) -> None:
+    """Ask since 0 for each device, as cliamp does with the account's password."""
+    for device in devices:
+        account = await service.accounts.named(name)
+        cliamp = Admitted(account, CredentialKind.PASSWORD, user_agent="cliamp")
+        await service.url_lists.changes(cliamp, seconds.FROM_NOTHING, device.name)
 
 
 async def log_in(service: Service, account: Account, kind: str) -> str:
@@ -243,25 +273,35 @@ async def difference(service: Service, name: str, world: Feeds, devices: list[De
 
 
 def differences(path: Path, runs: range) -> list[str]:
-    """Return what differs at the end of each run, until there are three."""
+    """Return what differs at the end of the first run at which anything does."""
+    return asyncio.run(differences_in(partial(SqliteStore.open, path), runs))
 
-    async def go() -> list[str]:
-        found: list[str] = []
-        clock = ServerClock()
-        clock.begin(random.Random(0))
-        store = await SqliteStore.open(path, clock)
+
+async def differences_in(open_store: Callable[..., Awaitable[Store]], runs: range) -> list[str]:
+    clock = ServerClock()
+    clock.begin(random.Random(0))
+    store = await open_store(now=clock)
+    try:
         for seed in runs:
-            found += filter(None, [await one_run(store, seed, clock)])
-            if found:
-                break
+            if found := await one_run(store, seed, clock):
+                return [f"run {seed}: {found}"]
+    finally:
         await store.close()
-        return found
-
-    return asyncio.run(go())
+    return []
 
 
 def test_devices_of_every_kind_end_with_the_same_list(tmp_path: Path) -> None:
     assert differences(tmp_path / "feedkeep.db", range(RUNS)) == []
+
+
+@in_the_long_form
+def test_devices_of_every_kind_end_with_the_same_list_on_postgres(postgres: str) -> None:
+    database = new_database(postgres)
+    opened = partial(PostgresStore.open, database, 4)
+    try:
+        assert asyncio.run(differences_in(opened, range(RUNS_ON_POSTGRES))) == []
+    finally:
+        drop_database(postgres, database)
 
 
 def naive_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -327,6 +367,16 @@ def the_present_url(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(url_lists, "kept_as", kept_as)
 
 
+def one_record_for_each_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take every app that names a device for the same one."""
+    monkeypatch.setattr(App, "key", property(lambda app: f"app {app.device}"))
+
+
+def every_password(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take all that send the account's password with each request for the same app."""
+    monkeypatch.setattr(cookieless, "after_naming", lambda app, _: replace(app, device="any"))
+
+
 def one_spelling(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tell apps to remove a URL as it is stored."""
     monkeypatch.setattr(url_lists, "usual_spellings", lambda url: [url])
@@ -345,6 +395,8 @@ def one_spelling(monkeypatch: pytest.MonkeyPatch) -> None:
         past_its_upload,
         the_present_url,
         one_spelling,
+        one_record_for_each_device,
+        every_password,
     ],
 )
 def test_the_proof_catches(
