@@ -161,6 +161,24 @@ def test_import_tells_what_became_of_each_line(feedkeep: FeedkeepProcess, tmp_pa
         assert client.get("/subscriptions").json()["total"] == 2
 
 
+def test_import_says_what_was_not_understood_and_lists_no_more_of_it_than_can_be_read(
+    feedkeep: FeedkeepProcess, tmp_path: Path
+) -> None:
+    name, file = feedkeep.new_account(), tmp_path / "feeds.opml"
+    unknown = '<outline type="rss"/>'
+    outlines = '<outline url="feed:https://a.example"/><outline xmlUrl="b.example"/>'
+    file.write_text(f"```\n<outlines>{outlines}{unknown * 120}</outlines>")
+    done = feedkeep.run("import", name, str(file))
+    assert done.stderr.splitlines() == [
+        "feedkeep: This is no part of the list: ```",
+        "feedkeep: Addresses without a protocol were taken for https: 1,"
+        " such as https://b.example.",
+    ]
+    told = done.stdout.splitlines()
+    assert told[0] == "2 added, 0 already there, 120 refused."
+    assert told[1:] == ["line 2: No feed address was found here."] * 100 + ["And 20 more."]
+
+
 def test_import_counts_what_it_subscribes_again_as_added(feedkeep: FeedkeepProcess) -> None:
     name = feedkeep.new_account()
     feedkeep.must("import", name, "-", stdin="https://a.example\nhttps://b.example\n")

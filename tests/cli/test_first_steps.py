@@ -133,7 +133,7 @@ def test_an_empty_list_is_an_error_since_its_command_may_have_failed(
     assert told == "feedkeep: Standard input names no feed, so nothing was imported.\n"
 
 
-@pytest.mark.parametrize("content", [b"\x89PNG\r\n", b"<opml><body>", b'{"subscriptions": ['])
+@pytest.mark.parametrize("content", [b"\x89PNG\r\n\0", b"<opml><body>", b'{"subscriptions": ['])
 def test_a_file_that_is_no_list_is_named_and_told_what_would_be(
     with_account: FeedkeepProcess, content: bytes
 ) -> None:

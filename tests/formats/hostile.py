@@ -13,7 +13,7 @@ from pathlib import Path
 from forms import IS_LONG
 
 from feedkeep.errors import InvalidInput
-from feedkeep.formats.feed_list import read_feed_list
+from feedkeep.formats.feed_list import decoded_exactly, read_feed_list
 from feedkeep.formats.opml import read_whole
 
 SIZE_BYTES = 4 * 1024 * 1024
@@ -80,6 +80,17 @@ SHAPES: dict[str, Callable[[], bytes]] = {
     "JSON items": lambda: full_of(b'{"feed_url":""},', b'{"subscriptions":[', b'{"feed_url":""}]}'),
     "JSON that never ends": lambda: full_of(b'{"a":', b"", b""),
     "JSON numbers": lambda: full_of(b"1.2345678901234567e-300,", b'{"x":[', b"0]}"),
+    "JSON texts": lambda: full_of(b'"",', b"[", b'""]'),
+    "JSON objects": lambda: full_of(b"{},", b"[", b"{}]"),
+    "words": lambda: full_of(b"feed:x ", b"", b""),
+    "words in lines": lambda: full_of(b"feed:x y\n", b"", b""),
+    "brackets": lambda: full_of(b"<x.y>", b"", b""),
+    "addresses without protocols": lambda: full_of(b"a.bc/\n", b"", b""),
+    "long addresses without protocols": lambda: full_of(b"a." * 4_000 + b"!\n", b"", b""),
+    "salvaged without quotes": lambda: in_tags(b"url=", b"<outline "),
+    "salvaged with many ends": lambda: in_tags(b"url='x y=", b"<outline "),
+    "salvaged with white space": lambda: in_tags(b"url='" + b" " * 8_990 + b"'", b"<outline "),
+    "comments that never end": lambda: full_of(b"<!--", b"<opml><outline url='a'/>", b""),
     "URLs": lambda: full_of(b"a\n", b"", b""),
 }
 
@@ -90,6 +101,9 @@ if not IS_LONG:  # others are as hard in the same way
         *("the same attributes", "comments", "instructions", "salvaged", "salvaged with spaces"),
         *("iso-2022-jp", "wide letters", "lines", "zeros", "JSON numbers", "JSON arrays"),
         *("salvaged with references", "salvaged of two kinds", "text", "attributes", "spaces"),
+        *("JSON texts", "JSON objects", "words", "words in lines", "brackets"),
+        *("long addresses without protocols", "salvaged with many ends"),
+        *("comments that never end", "salvaged without quotes"),
         *("long attributes", "outlines", "a declaration", "UTF-32", "JSON that never ends"),
     ):
         del SHAPES[like_another]
@@ -97,7 +111,7 @@ if not IS_LONG:  # others are as hard in the same way
 
 def read(data: bytes) -> None:
     assert len(data) <= SIZE_BYTES + 16
-    for reader in (read_feed_list, read_whole):
+    for reader in (read_feed_list, lambda data: read_whole(decoded_exactly(data))):
         try:
             reader(data)
         except InvalidInput as refusal:

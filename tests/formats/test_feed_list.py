@@ -6,13 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedkeep.errors import InvalidInput
+from feedkeep.errors import InvalidInput, Sentence
 from feedkeep.formats import opml
-from feedkeep.formats.feed_list import Format, read_feed_list, write_feed_list
+from feedkeep.formats.feed_list import (
+    MAX_ITEMS,
+    Format,
+    decoded_exactly,
+    read_feed_list,
+    write_feed_list,
+)
 from feedkeep.formats.listed_feed import ListedFeed
 from feedkeep.model import FeedContent, Guid, Subscription, replace
 from feedkeep.rules.feed_names import Card, card_of
 from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.rules.subscriptions import Refused
 
 NESTED = """<?xml version="1.0" encoding="{encoding}"?>
 <opml version="{version}">
@@ -31,6 +38,7 @@ FEEDS = [
     ListedFeed(6, "https://a.example/ünï?x=1&y=2", None),
     ListedFeed(7, "https://b.example", None),
     ListedFeed(9, "https://c.example", "some guid"),
+    ListedFeed(10, "", None),
 ]
 
 
@@ -48,6 +56,30 @@ def test_opml_of_any_version_is_read_from_all_its_folders(version: str) -> None:
 def test_opml_is_read_in_any_encoding_that_it_declares(encoding: str) -> None:
     text = NESTED.format(version="2.0", encoding=encoding)
     assert read_feed_list(text.encode(encoding)).feeds == FEEDS
+
+
+MIXED = """<opml><body><outline text="Füße" xmlUrl="https://a.example"/>
+<outline xmlUrl="https://b.example"/></body></opml>"""
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        MIXED.encode("latin-1"),
+        f'<?xml version="1.0" encoding="UTF-8"?>{MIXED}'.encode("cp1252"),
+        f'<?xml version="1.0" encoding="klingon"?>{MIXED}'.encode(),
+        f'<?xml version="1.0" encoding="utf8mb4"?>{MIXED}'.encode(),
+        f"\ufeff\ufeff\n{MIXED}".encode(),
+        f"{MIXED}<!-- ü".encode()[:-1],
+        "# Füße\nhttps://a.example\nhttps://b.example".encode("latin-1"),
+        '["https://a.example", {"url": "https://b.example", "title": "Füße"}]'.encode("latin-1"),
+    ],
+)
+def test_a_wrong_byte_or_an_encoding_that_nobody_knows_costs_no_feed(data: bytes) -> None:
+    assert [feed.feed_url for feed in read_feed_list(data).feeds] == [
+        "https://a.example",
+        "https://b.example",
+    ]
 
 
 @pytest.mark.parametrize("encoding", ["shift_jis", "euc-jp", "gb18030", "big5", "koi8-r"])
@@ -108,14 +140,13 @@ def test_folders_may_be_nested_deep() -> None:
     ("data", "reason"),
     [
         (b"<opml><body>", "The XML is broken at line 1"),
-        (b"<opml>\n<outline xmlUrl=x/></opml>", "The XML is broken at line 2"),
         (b"<html><body></body></html>", "its first element is <html>, not <opml>"),
-        (b'<?xml version="1.0" encoding="klingon"?><opml/>', 'encoding "klingon"'),
-        (b'<?xml version="1.0" encoding="hex"?><opml/>', 'encoding "hex"'),
-        (b'<?xml version="1.0" encoding="utf-7"?><opml>+2AA-</opml>', 'encoding "utf-7"'),
-        ("<opml>ü</opml>".encode("latin-1"), 'encoding "utf-8"'),
+        (b"<html><head><title>x</title></head></html>", "its first element is <html>"),
+        (b"\n\n<opml><outline></opml>", "The XML is broken at line 3"),
+        (b"<opml><!-- <outline xmlUrl='https://a.example'/> --><body>", "The XML is broken"),
+        (b"<meta content='0; url=https://a.example' type='rss'><br>", "The XML is broken"),
         (b"<", "The XML is broken"),
-        (b'<!doctype html><a b xmlUrl="https://a.example">', "The XML is broken"),
+        (b'<!doctype html><a b href="https://a.example">', "The XML is broken"),
     ],
 )
 def test_broken_opml_is_refused_with_a_reason(data: bytes, reason: str) -> None:
@@ -133,9 +164,72 @@ def test_text_has_one_url_a_line_with_blank_lines_and_comments(encoding: str) ->
     ]
 
 
-def test_text_that_is_not_utf_8_is_refused() -> None:
+def test_a_whole_list_of_an_app_is_read_exactly_or_not_at_all() -> None:
+    assert decoded_exactly("https://ü.example".encode("utf-16")) == "https://ü.example"
     with pytest.raises(InvalidInput, match="The text is not UTF-8"):
-        read_feed_list("https://ü.example".encode("latin-1"))
+        decoded_exactly("https://ü.example".encode("latin-1"))
+
+
+def test_lines_may_have_what_newsboat_podget_and_mails_put_around_an_address() -> None:
+    text = """https://a.example/1 "~A title" tag
+https://a.example/2 A Category
+https://a.example/3, Title
+<https://a.example/4>
+"https://a.example/5"
+https://a.example/6 feed:https://a.example/7
+"query:unread:unread = \\"yes\\""
+no address at all
+"""
+    found = read_feed_list(text.encode())
+    assert found.feeds == [
+        *(ListedFeed(min(n, 6), f"https://a.example/{n}", None) for n in range(1, 8)),
+        ListedFeed(7, '"query:unread:unread = \\"yes\\""', None),
+        ListedFeed(8, "no address at all", None),
+    ]
+    assert [str(note) for note in found.notes] == [
+        "What follows the address in a line was not used: 3 times, such as"
+        ' "~A title" tag, A Category, Title.'
+    ]
+
+
+@pytest.mark.parametrize("first", ["<https://a.example>", "<a.example/feed>", "<feed:a.example>"])
+def test_a_text_that_begins_with_a_bracket_is_no_xml(first: str) -> None:
+    listed = read_feed_list(f"{first}\nhttps://b.example\n".encode()).feeds
+    assert [feed.feed_url for feed in listed] == [
+        "https://a.example/feed" if "/feed" in first else "https://a.example",
+        "https://b.example",
+    ]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "{}\n{}\n",
+        '["{}", "{}"]',
+        '[{{"url": "{}"}}, {{"feed": "{}"}}]',
+        '{{"subscriptions": [{{"feed_url": "{}"}}, "{}"]}}',
+        "<opml><outline xmlUrl='{}'/><outline type='rss' URL=' {}&#10;'/></opml>",
+        "<opml><outline xmlUrl={} /><outline xmlUrl='{}'/>",
+    ],
+)
+def test_addresses_in_files_are_taken_as_people_mean_them(written: str) -> None:
+    links = written.format("feed:https://a.example", "ITPC://b.example")
+    assert [feed.feed_url for feed in read_feed_list(links.encode()).feeds] == [
+        "https://a.example",
+        "https://b.example",
+    ]
+    found = read_feed_list(written.format("a.example/x", "//b.example").encode())
+    assert [feed.feed_url for feed in found.feeds] == ["https://a.example/x", "https://b.example"]
+    assert str(found.notes[-1]) == (
+        "Addresses without a protocol were taken for https: 2,"
+        " such as https://a.example/x, https://b.example."
+    )
+
+
+def test_a_file_lists_no_more_than_is_read_in_time() -> None:
+    for data in (b"feed:x " * (MAX_ITEMS + 1), b"[" + b"{}," * MAX_ITEMS + b"{}]"):
+        with pytest.raises(InvalidInput, match="more than 400,000"):
+            read_feed_list(data)
 
 
 def test_an_empty_file_lists_nothing() -> None:
@@ -151,11 +245,26 @@ def test_json_is_the_body_of_a_post() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "data", [b"{", b"{}", b'{"subscriptions": [1]}', b'{"x": "\xff"}', b'{"x": ' + b"[" * 100_000]
-)
-def test_json_of_another_shape_is_refused(data: bytes) -> None:
+def test_an_item_of_json_that_names_no_feed_costs_no_other() -> None:
+    data = (
+        b'[ null, "https://a.example", {"title": "x"}, [], {"url": "https://b.example", "guid": 7}]'
+    )
+    assert [feed.feed_url for feed in read_feed_list(data).feeds] == [
+        "", "https://a.example", "", "", "https://b.example",
+    ]  # fmt: skip
+    refused = read_feed_list(data).feeds[0].wanted()
+    assert refused == Refused("", Sentence("No feed address was found here."))
+
+
+@pytest.mark.parametrize("data", [b"{", b'{"x": "\xff', b'{"x": ' + b"[" * 100_000, b'["a",'])
+def test_json_that_is_broken_is_refused(data: bytes) -> None:
     with pytest.raises(InvalidInput, match="The JSON cannot be read"):
+        read_feed_list(data)
+
+
+@pytest.mark.parametrize("data", [b"{}", b'{"subscriptions": 1}', b'{"x": "\xff"}'])
+def test_json_of_another_shape_is_refused(data: bytes) -> None:
+    with pytest.raises(InvalidInput, match="The JSON has no list of feeds"):
         read_feed_list(data)
 
 
@@ -213,7 +322,7 @@ def test_what_a_feed_does_not_say_is_in_no_attribute() -> None:
 def test_whatever_a_feed_calls_itself_the_list_can_be_read_back(text: str) -> None:
     card = card_of(FeedContent(text, text, f"https://a.example/{text}", "", "", text))
     written = write_feed_list([subscription(A)], Format.OPML, {A: card})
-    assert [feed.feed_url for feed in opml.read_whole(written)] == [A]
+    assert [feed.feed_url for feed in opml.read_whole(written.decode())] == [A]
 
 
 @pytest.mark.parametrize("kind", [Format.JSON, Format.URLS])
@@ -228,31 +337,116 @@ def test_a_url_that_xml_does_not_allow_is_refused() -> None:
     assert len(read_feed_list(write_feed_list(odd, Format.JSON, {})).feeds) == 1
 
 
-def test_from_xml_that_real_apps_break_every_feed_is_read_with_a_warning() -> None:
+OUTLINES = """<outline type="rss" url="https://a.example"/>
+<outline xmlUrl="https://b.example" url="https://x.example"/>"""
+
+
+@pytest.mark.parametrize(
+    ("written", "first_line", "note"),
+    [
+        ("<opml><body>{}</body></opml>", 1, ""),
+        ("<outlines>\n{}</outlines>", 2, ""),
+        ('<o:opml xmlns:o="x">{}</o:opml>', 1, ""),
+        ("<OPML>{}</OPML>", 1, ""),
+        ("{}", 1, "The XML is broken at line 2: junk after document element."),
+        ("<html><opml>{}</opml></html>", 1, "This is no part of the list: <html>"),
+        ("```xml\n<opml>{}</opml>\n```\n", 2, "This is no part of the list: ```xml"),
+        ("<br />\n<b>Warning</b>: x\n<opml>{}</opml>", 3,
+         "This is no part of the list: <br /> <b>Warning</b>: x"),
+        ('?xml version="1.0"?>\n\n<opml>{}</opml>', 3,
+         'This is no part of the list: ?xml version="1.0"?>'),
+    ],
+)  # fmt: skip
+def test_outlines_are_read_whatever_stands_around_them(
+    written: str, first_line: int, note: str
+) -> None:
+    prefix = "o:" if "<o:" in written else ""
+    outlines = OUTLINES.replace("<outline", f"<{prefix}outline")
+    found = read_feed_list(written.format(f"{outlines}<!-- {outlines} -->").encode())
+    assert found.feeds == [
+        ListedFeed(first_line, "https://a.example", None),
+        ListedFeed(first_line + 1, "https://b.example", None),
+    ]
+    assert [str(one)[: len(note)] for one in found.notes][:1] == ([note] if note else [])
+
+
+def test_web_bookmarks_with_feeds_are_read() -> None:
+    data = """<!DOCTYPE NETSCAPE-Bookmark-file-1><DL><p>
+<DT><A FEEDURL="https://a.example" HREF="https://x.example">A</A>
+<DT><A FEEDURL="https://b.example" HREF="https://x.example">B</A></DL>"""
+    assert read_feed_list(data.encode()).feeds == [
+        ListedFeed(2, "https://a.example", None),
+        ListedFeed(3, "https://b.example", None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("attributes", "url"),
+    [
+        ('xmlUrl="" url="https://a.example"', "https://a.example"),
+        ('feedUrl="https://a.example"', "https://a.example"),
+        ('type="link" URL="https://a.example"', "https://a.example"),
+        ('type="audio" xmlUrl="https://a.example"', "https://a.example"),
+        ('type="audio" url="https://a.example/1.mp3"', ""),
+        ('type="include" url="https://a.example/other.opml"', ""),
+        ('type="rss" text="A"', ""),
+        ('xmlUrl=" "', ""),
+        ('htmlUrl="https://a.example"', ""),
+        ('text="A folder"', None),
+    ],
+)
+def test_an_outline_has_the_address_of_a_feed_or_says_that_it_has_none(
+    attributes: str, url: str | None
+) -> None:
+    for end in ("</opml>", ""):  # and in a file that is broken
+        found = read_feed_list(f"<opml>\n<outline {attributes}/><outline url='b'/>{end}".encode())
+        assert found.feeds[:-1] == ([] if url is None else [ListedFeed(2, url, None)])
+        assert bool(found.notes) is not bool(end)
+
+
+def test_from_xml_that_real_apps_break_every_feed_is_read_with_a_note() -> None:
     data = """<?xml version='1.0' encoding='UTF-8' ?>
 <opml version="1.0"><body>
 <outline description="By <a href="https://x.example">us</a>." xmlUrl="https://a.example/?x=1&y=2" />
 <outline description=""'A' that is." - The &lt;B" xmlUrl='https://b.example/?x=1&amp;&#121;=2'/>
-<outline text="C" XMLURL = "https://c.example"/>
+<outline text="C" XMLURL = "https://c.example" podcast:guid="some guid"/>
+<!-- <outline xmlUrl="https://x.example"/>
+--><outline xmlUrl=https://d.example/feed /><outline xmlUrl=https://e.example/>
+<outline xmlUrl="https://f.example/feed htmlUrl="https://x.example/"/>
+<outline type=”rss” xmlUrl=”https://g.example”/>
+<outline xmlUrl="https://i.example/my feed"/><outline text="<3" xmlUrl="https://j.example/>
+<!-- never ends <outline xmlUrl="https://k.example"/>
 </body></opml>"""
     found = read_feed_list(data.encode())
     assert found.feeds == [
         ListedFeed(3, "https://a.example/?x=1&y=2", None),
         ListedFeed(4, "https://b.example/?x=1&y=2", None),
-        ListedFeed(5, "https://c.example", None),
+        ListedFeed(5, "https://c.example", "some guid"),
+        ListedFeed(7, "https://d.example/feed", None),
+        ListedFeed(7, "https://e.example", None),
+        ListedFeed(8, "https://f.example/feed", None),
+        ListedFeed(9, "https://g.example", None),
+        ListedFeed(10, "https://i.example/my feed", None),
+        ListedFeed(10, "https://j.example", None),
+        ListedFeed(11, "https://k.example", None),
     ]
-    assert str(found.warning).startswith("The XML is broken at line 3")
+    assert [str(note) for note in found.notes] == [
+        "The XML is broken at line 3: not well-formed (invalid token)."
+        " Every address found in it was used."
+    ]
 
 
-def test_a_file_that_was_cut_off_gives_what_it_has_with_a_warning() -> None:
-    found = read_feed_list(b'<opml><body><outline xmlUrl="https://a.example"/><outline xmlUrl="htt')
+@pytest.mark.parametrize("cut", ["", "xmlUr", "xmlUrl=", 'xmlUrl="', 'xmlUrl="https://b.exam'])
+def test_of_a_file_that_was_cut_off_no_address_is_taken_that_may_go_on(cut: str) -> None:
+    data = f'<opml><body><outline xmlUrl="https://a.example"/><outline {cut}'
+    found = read_feed_list(data.encode())
     assert [feed.feed_url for feed in found.feeds] == ["https://a.example"]
-    assert "broken" in str(found.warning)
+    assert "broken" in str(found.notes)
 
 
-def test_a_file_that_is_read_whole_has_no_warning() -> None:
+def test_a_file_that_is_read_whole_has_no_note() -> None:
     found = read_feed_list(NESTED.format(version="2.0", encoding="utf-8").encode())
-    assert found.warning is None
+    assert list(found.notes) == []
 
 
 def test_a_feed_tells_where_it_stands_in_its_file() -> None:

@@ -59,7 +59,10 @@ def test_a_list_that_was_got_can_be_put_back(person: Person, other: Person, endi
         ("opml", b'<opml><body><outline type="rss" url="https://b.example"/></body></opml>'),
         ("txt", b""),
         ("opml", b'<opml><body><outline xmlUrl="https://b.example"/>'),
+        ("opml", "<opml><outline xmlUrl='https://ü.example'/></opml>".encode("latin-1")),
+        ("opml", b"<br/><opml><body><outline xmlUrl='https://b.example'/></body></opml>"),
         ("txt", b"\xff"),
+        ("txt", b"b.example\n//b.example/feed\nhttp://https://b.example\nhttps://b.example tag"),
         ("txt", b"<html>Bad Gateway</html>"),
     ],
 )
@@ -70,6 +73,27 @@ def test_what_is_no_list_is_refused_and_unsubscribes_nobody(
     reply = person.app().put(f"/subscriptions/{person.name}/phone.{ending}", content=body)
     assert person.subscribed() == {A}
     assert reply.status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("ending", "body"),
+    [
+        ("txt", "{}\nfeeds.opml"),
+        (
+            "opml",
+            "<opml><outline xmlUrl='{}'/><outline type='rss' url='https://c.example'/></opml>",
+        ),
+        ("opml", "<opml><outline xmlUrl='{}'/><outline text='A' type='rss'/></opml>"),
+    ],
+)
+def test_a_list_with_what_may_have_meant_a_feed_unsubscribes_from_none(
+    person: Person, ending: str, body: str
+) -> None:
+    add(person, A)
+    link = body.format(B.replace("https:", "feed:"))
+    reply = person.app().put(f"/subscriptions/{person.name}/phone.{ending}", content=link.encode())
+    assert reply.status_code == 200
+    assert person.subscribed() == {A, B}
 
 
 @pytest.mark.parametrize("field", ["feed", "url"])

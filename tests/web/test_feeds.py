@@ -67,6 +67,7 @@ def test_what_a_list_or_a_browser_shows_of_an_address_can_be_typed(anna: PageCli
 def test_what_is_pasted_into_an_import_is_read_as_what_is_typed(anna: PageClient) -> None:
     preview = anna.post("/import", {"text": "pasted.example/rss\nfeed:https://pasted.example/two"})
     assert "https://pasted.example/rss\nhttps://pasted.example/two" in preview.reply.text
+    assert "taken for https: 1, such as https://pasted.example/rss." in preview.text
 
 
 def test_who_unsubscribes_goes_on_where_they_were(anna: PageClient) -> None:

@@ -29,10 +29,10 @@ REFUSED = {
     "nothing": (b"", "This file is empty"),
     "white space": (b" \r\n\t\n", "This file is empty"),
     "music": (b"ID3\x04\0\0\0\0\0\0" * 99, "not a list of feeds"),
-    "JSON of something else": (b'{"name": "me"}', "JSON cannot be read"),
+    "JSON of something else": (b'{"name": "me"}', "JSON has no list"),
+    "broken JSON": (b'{"name": ', "JSON cannot be read"),
     "a web page": (b"<!doctype html><title>x</title><p>Hello", "broken"),
     "a bomb": (BOMB, "declar"),
-    "Latin-1 without saying so": ("Überschrift\n".encode("latin-1"), "not UTF-8"),
 }
 READ = {
     "UTF-16": "<opml><body><outline text='Ü' xmlUrl='https://ü.example/ö'/></body></opml>".encode(
@@ -41,6 +41,7 @@ READ = {
     "Latin-1": "<?xml version='1.0' encoding='ISO-8859-1'?><opml><body><outline text='Ü' xmlUrl='https://a.example/ü'/></body></opml>".encode(
         "latin-1"
     ),
+    "Latin-1 without saying so": "# Überschrift\nhttps://a.example/\n".encode("latin-1"),
     "broken in places": b"<opml><body><outline text='Q & A <b>' xmlUrl='https://a.example/'></body>",
 }
 

@@ -33,8 +33,11 @@ from feedkeep.formats.listed_feed import ListedFeed
 from feedkeep.model import Subscription
 from feedkeep.rules.feed_names import Headline, trouble_of
 from feedkeep.rules.feed_urls import as_linked
-from feedkeep.rules.subscriptions import Added, Refused, want
+from feedkeep.rules.subscriptions import Added, Refused
 from feedkeep.service import Service
+
+_SHOWN = 100
+"""How many refused feeds an import lists; the others are counted."""
 
 
 @dataclass
@@ -43,7 +46,7 @@ class _Tally:
 
     added: int = 0
     already_there: int = 0
-    refused: list[str] = field(default_factory=list)
+    refused: list[tuple[ListedFeed, str]] = field(default_factory=list)
 
 
 def import_feeds(
@@ -51,7 +54,7 @@ def import_feeds(
     file: Annotated[
         str,
         typer.Argument(
-            metavar="FILE", help="OPML, JSON as exported, or one URL a line; - for standard input."
+            metavar="FILE", help="OPML, JSON, or one address a line; - for standard input."
         ),
     ],
     database: DatabaseOption = None,
@@ -60,25 +63,28 @@ def import_feeds(
     """Add the feeds of a file to an account's list.
 
     A feed that the account has already keeps its guid and its URL, and is subscribed to from now
-    on. Refused feeds are listed at the end, each with the reason. A file without any feed is
-    refused as a whole.
+    on. The first 100 feeds that are refused are listed at the end, each with the reason. A file
+    without any feed is refused as a whole.
     """
     try:
         found = read_feed_list(_read(file))
     except InvalidInput as error:
         raise FileError(
-            f"{_name_of(file)} is no list of feeds (OPML, JSON as exported, or one URL a line), so"
-            f" nothing was imported. {error}"
+            f"{_name_of(file)} is no list of feeds (OPML, JSON, or one address a line), so nothing"
+            f" was imported. {error}"
         ) from error
     _refuse_what_names_no_feed(file, found.feeds)
     tally = with_service(
         settings(database, config), lambda service: _import(service, name, found.feeds)
     )
-    if found.warning:
-        warn(str(found.warning))
+    for note in found.notes:
+        warn(str(note))
     say(f"{tally.added} added, {tally.already_there} already there, {len(tally.refused)} refused.")
-    for line in tally.refused:
-        say(line)
+    for feed, why in tally.refused[:_SHOWN]:
+        url = f" ({shortened(feed.feed_url)})" if feed.feed_url else ""
+        say(f"{feed.place}: {shortened(why)}{url}")
+    if len(tally.refused) > _SHOWN:
+        say(f"And {len(tally.refused) - _SHOWN} more.")
 
 
 def export_feeds(
@@ -197,7 +203,7 @@ def _refuse_what_names_no_feed(file: str, feeds: Sequence[ListedFeed]) -> None:
     Raises:
         FileError: The file has no items, or none of them is accepted as a feed.
     """
-    judged = [want(feed.feed_url, feed.guid) for feed in feeds]
+    judged = [feed.wanted() for feed in feeds]
     refused = [item for item in judged if isinstance(item, Refused)]
     if len(refused) == len(feeds):
         why = f" {feeds[0].place}: {shortened(refused[0].message)}" if feeds else ""
@@ -215,12 +221,11 @@ async def _import(service: Service, name: str, feeds: Sequence[ListedFeed]) -> _
         task = progress.add_task("Importing", total=len(feeds))
         for start in range(0, len(feeds), FEEDS_AT_ONCE):
             chunk = feeds[start : start + FEEDS_AT_ONCE]
-            items = [want(feed.feed_url, feed.guid) for feed in chunk]
+            items = [feed.wanted() for feed in chunk]
             added = await service.subscriptions.add(account.id, items, author)
             for feed, result in zip(chunk, added.outcome, strict=True):
                 if not isinstance(result, Added):
-                    url = shortened(feed.feed_url)
-                    tally.refused.append(f"{feed.place}: {shortened(result.message)} ({url})")
+                    tally.refused.append((feed, result.message))
                 elif result.was_subscribed:
                     tally.already_there += 1
                 else:

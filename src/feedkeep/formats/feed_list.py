@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
-import codecs
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from enum import StrEnum
 
 import msgspec
 
-from feedkeep.errors import InvalidInput
+from feedkeep.decoding import utf8
+from feedkeep.encodings import SHOWN_BY_BEGINNING
+from feedkeep.errors import InvalidInput, Sentence
 from feedkeep.formats import opml
 from feedkeep.formats.listed_feed import FeedList, ListedFeed
 from feedkeep.model import Subscription
 from feedkeep.rules.feed_names import Card
-from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.rules.feed_urls import as_linked, as_typed, parse_feed_url
 
 MAX_LINES = 400_000
 """The maximum number of lines of a text; no list of feeds has nearly as many."""
 
-_ENOUGH_BYTES = 1_024
-_BYTE_ORDER_MARKS = b"\xef\xbb\xbf\xff\xfe"
-_WIDE_BYTE_ORDER_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+MAX_ITEMS = 400_000
+"""The maximum number of items of a list in JSON, and of addresses in a text."""
+
+_ENOUGH_CHARACTERS = 1_024
+_EXAMPLES = 3
+_MAX_EXAMPLE_CHARACTERS = 80
+_URL_FIELDS = ("feed_url", "url", "feed")
+_JSON = re.compile(r"\{|\[\s*[\[\]{\"n]")
+_BRACKETED = re.compile(r"<(?![?!/])[^\s<>]*(?:\.|:/)[^\s<>]*>")
+_ENCLOSED = re.compile(r"""<([^\s<>]+)>|"([^\s"]+)\"""")
+_ADDRESS = re.compile(
+    r"(?:https?://|(?:feed|itpc|pcast|podcast|antennapod-subscribe):)\S", re.IGNORECASE
+)
 
 
 class Format(StrEnum):
@@ -45,21 +58,44 @@ class _JsonList(msgspec.Struct):
 def read_feed_list(data: bytes) -> FeedList:
     """Return the feeds that a file lists, in its order; their URLs and guids are not checked.
 
+    It may be in any encoding that browsers know, whatever it declares, and have wrong bytes.
+    Addresses are taken as a person means them: also links to subscribe, and without a protocol.
+
     Raises:
         InvalidInput: It has another format, is broken, or is hostile.
     """
-    # UTF-16 has a zero byte beside each ASCII character.
-    start = data[:_ENOUGH_BYTES].replace(b"\0", b"").lstrip(_BYTE_ORDER_MARKS + b" \t\r\n")
-    if start.startswith(b"{"):
-        return FeedList(_read_json(data))
-    if start.startswith(b"<"):
-        return opml.read(data)
-    if b"\0" in data[:_ENOUGH_BYTES] and not data.startswith(_WIDE_BYTE_ORDER_MARKS):
+    # Only what was cut off within its last character is not UTF-8 then.
+    text = utf8(data, "").decode(errors="ignore").lstrip("\ufeff")
+    start = text.lstrip()
+    if _JSON.match(start):
+        found = FeedList(_read_json(start))
+    elif opml.is_opml(text) or (start.startswith("<") and not _BRACKETED.match(start)):
+        found = opml.read(text)
+    elif "\0" in text[:_ENOUGH_CHARACTERS]:
         raise InvalidInput(
             "This is not a list of feeds. Choose the file that your app exported: mostly, its name"
             " ends in .opml."
         )
-    return FeedList(read_urls(data))
+    else:
+        found = _read_text(text)
+    return _as_meant(found)
+
+
+def decoded_exactly(data: bytes) -> str:
+    """Return a text in UTF-8, or in an encoding that its first bytes show.
+
+    Raises:
+        InvalidInput: It is in another encoding, or has a wrong byte.
+    """
+    codecs = (codec for mark, codec in SHOWN_BY_BEGINNING.items() if data.startswith(mark))
+    try:
+        return data.decode(next(codecs, "utf-8"))
+    except UnicodeDecodeError as error:
+        raise InvalidInput(
+            "The text is not UTF-8: {reason} at byte {place}.",
+            reason=error.reason,
+            place=error.start,
+        ) from error
 
 
 def write_feed_list(
@@ -96,37 +132,101 @@ def _is_derived(subscription: Subscription) -> bool:
     return parse_feed_url(subscription.feed_url).guid == subscription.guid
 
 
-def _read_json(data: bytes) -> list[ListedFeed]:
+def _read_json(text: str) -> list[ListedFeed]:
+    """Return the feeds of our own exports, or of an array of addresses or of objects with one."""
     try:
-        listed = msgspec.json.decode(data.decode("utf-8-sig"), type=_JsonList)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        reason = str(error).replace("`", "")
-        raise InvalidInput("The JSON cannot be read: {reason}.", reason=reason) from error
-    return [
-        ListedFeed(number, feed.feed_url, feed.guid, is_item=True)
-        for number, feed in enumerate(listed.subscriptions, 1)
-    ]
+        found = msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise InvalidInput("The JSON cannot be read: {reason}.", reason=str(error)) from error
+    items = found.get("subscriptions") if isinstance(found, dict) else found
+    if not isinstance(items, list):
+        raise InvalidInput("The JSON has no list of feeds.")
+    if len(items) > MAX_ITEMS:
+        raise InvalidInput("The JSON lists more than {max} items.", max=MAX_ITEMS)
+    return [_json_feed(number, item) for number, item in enumerate(items, 1)]
 
 
-def read_urls(data: bytes) -> list[ListedFeed]:
+def _json_feed(number: int, item: object) -> ListedFeed:
+    fields = item if isinstance(item, dict) else {"url": item}
+    urls = [url for name in _URL_FIELDS if isinstance(url := fields.get(name), str)]
+    guid = fields.get("guid")
+    return ListedFeed(
+        number, urls[0] if urls else "", guid if isinstance(guid, str) else None, is_item=True
+    )
+
+
+def read_urls(text: str) -> list[ListedFeed]:
     """Return the feeds of a text with one URL a line; lines that start with # are comments.
 
     Raises:
-        InvalidInput: It is neither UTF-8 nor UTF-16 with a byte order mark, or has too many lines.
+        InvalidInput: It has too many lines.
     """
-    encoding = "utf-16" if data.startswith(_WIDE_BYTE_ORDER_MARKS) else "utf-8-sig"
-    try:
-        lines = data.decode(encoding).splitlines()
-    except UnicodeDecodeError as error:
-        raise InvalidInput(
-            "The text is not UTF-8: {reason} at byte {place}.",
-            reason=error.reason,
-            place=error.start,
-        ) from error
+    return [ListedFeed(number, line, None) for number, line in _lines(text)]
+
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the lines that may name a feed, with their numbers."""
+    lines = text.splitlines()
     if len(lines) > MAX_LINES:
         raise InvalidInput("The text has more than {max} lines.", max=MAX_LINES)
-    return [
-        ListedFeed(number, line.strip(), None)
-        for number, line in enumerate(lines, 1)
-        if line.strip() and not line.lstrip().startswith("#")
+    for number, line in enumerate(lines, 1):
+        stripped = line.strip()
+        if stripped and not stripped.startswith("#"):
+            yield number, stripped
+
+
+def _read_text(text: str) -> FeedList:
+    """Return the feeds of a text with one on each line, as newsboat and podget have them, too.
+
+    There, tags, a title or a category follow the address.
+    """
+    feeds: list[ListedFeed] = []
+    not_used: list[str] = []
+    for number, line in _lines(text):
+        words = [_without_enclosure(word) for word in line.split()]
+        is_address = [_ADDRESS.match(word) is not None for word in words]
+        if all(is_address) or len(words) == 1:
+            feeds += [ListedFeed(number, word, None) for word in words]
+            if len(feeds) > MAX_ITEMS:
+                raise InvalidInput("The text lists more than {max} addresses.", max=MAX_ITEMS)
+        elif is_address[0]:
+            feeds.append(ListedFeed(number, words[0].rstrip(",;"), None))
+            not_used.append(line.partition(" ")[2])
+        else:
+            feeds.append(ListedFeed(number, line, None))
+    if not not_used:
+        return FeedList(feeds)
+    note = Sentence(
+        "What follows the address in a line was not used: {count} times, such as {examples}.",
+        _counted(not_used),
+    )
+    return FeedList(feeds, [note])
+
+
+def _without_enclosure(word: str) -> str:
+    enclosed = _ENCLOSED.fullmatch(word)
+    return enclosed[1] or enclosed[2] if enclosed else word
+
+
+def _as_meant(found: FeedList) -> FeedList:
+    """Return a list with the addresses that are meant, as `as_typed` takes them."""
+    feeds = [replace(feed, feed_url=as_typed(feed.feed_url)) for feed in found.feeds]
+    listed = [feed.feed_url for feed in found.feeds]
+    guessed = [
+        feed.feed_url
+        for feed, text in zip(feeds, listed, strict=True)
+        if feed.feed_url != text.strip() and as_linked(text) == text
     ]
+    if not guessed:
+        return FeedList(feeds, found.notes)
+    note = Sentence(
+        "Addresses without a protocol were taken for https: {count}, such as {examples}.",
+        _counted(guessed),
+    )
+    return FeedList(feeds, [*found.notes, note])
+
+
+def _counted(texts: Sequence[str]) -> dict[str, int | str]:
+    """Return how many texts there are, and the first of them."""
+    examples = [text.strip()[:_MAX_EXAMPLE_CHARACTERS] for text in texts[:_EXAMPLES]]
+    return {"count": len(texts), "examples": ", ".join(examples)}

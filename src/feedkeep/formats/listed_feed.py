@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from feedkeep.errors import Sentence
 from feedkeep.rules.feed_names import Card
+from feedkeep.rules.subscriptions import Refused, Wanted, want
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +16,7 @@ class ListedFeed:
 
     Attributes:
         number: The number of its line, or of its item in JSON, from 1; 0 if it is from no file.
-        feed_url: The text of its URL.
+        feed_url: The text of its URL; "" if there is something, but no address of a feed.
         guid: The text of its guid, if there is one.
         is_item: Whether items are counted and not lines.
         card: What is known of it, for files that are written.
@@ -35,6 +36,12 @@ class ListedFeed:
             Sentence("item {number}", values) if self.is_item else Sentence("line {number}", values)
         )
 
+    def wanted(self) -> Wanted | Refused:
+        """Return it as an item to add."""
+        if not self.feed_url:
+            return Refused("", Sentence("No feed address was found here."))
+        return want(self.feed_url, self.guid)
+
 
 @dataclass(frozen=True, slots=True)
 class FeedList:
@@ -42,8 +49,8 @@ class FeedList:
 
     Attributes:
         feeds: What the file lists.
-        warning: What a person should know about how it was read; None if all went well.
+        notes: What a person should know about how it was read; none if nothing was left out.
     """
 
     feeds: Sequence[ListedFeed]
-    warning: Sentence | None = None
+    notes: Sequence[Sentence] = ()

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from xml.parsers import expat
 from xml.sax.saxutils import quoteattr
 
-from feedkeep.encodings import SHOWN_BY_BEGINNING, codec_of
 from feedkeep.errors import InvalidInput, Sentence
 from feedkeep.formats.listed_feed import FeedList, ListedFeed
 
@@ -25,48 +24,72 @@ MAX_BARE_AMPERSANDS = 100_000
 A tag with all its attributes is read in one step, and the process does nothing else meanwhile.
 """
 
-_HEAD_BYTES = 1_024
 _NAMESPACE = "https://podcastindex.org/namespace/1.0"
-_DECLARED = re.compile(rb"""<\?xml[^>]*?encoding\s*=\s*["']([A-Za-z][A-Za-z0-9._-]*)["']""")
+_MAX_SHOWN_CHARACTERS = 60
+_MAX_PASSED_OVER = 1_000
 _NAME = "(?:amp|lt|gt|quot|apos|#[0-9]+|#x[0-9A-Fa-f]+)"
 _REFERENCE = re.compile(f"&{_NAME};")
 _BARE_AMPERSAND = re.compile(f"&(?!{_NAME};)")
+_PREFIX = r"(?:[\w.-]{1,40}:)?"
+_OPML = re.compile(rf"<{_PREFIX}(?:opml|outline)[\s/>]", re.IGNORECASE)
+_BEGINNING = re.compile(rf"<(?:\?xml\s|!doctype\s+opml\b|{_PREFIX}opml[\s>])", re.IGNORECASE)
+_OUTLINE = re.compile(rf"{_PREFIX}outline[\s/>]", re.IGNORECASE)
+_ADDRESSES = ("xmlurl", "feedurl", "rssurl", "url")
+"""The attributes that have the address of a feed, the usual one first."""
+_NO_FEED_BY_URL = {"include", "audio"}
+"""The types of outlines whose attribute `url` leads to another list, or to music."""
+_OF_FEEDS = {"rss", "atom"}
 # Bounded, so that many quotes that never end do not take quadratic time.
-_XML_URL = re.compile(r"""\bxmlurl\s{0,9}=\s{0,9}(["'])(.{0,9000}?)\1""", re.IGNORECASE | re.DOTALL)
+_ATTRIBUTE = re.compile(
+    rf"""(?<![\w:.-])(podcast:guid|type|htmlurl|{"|".join(_ADDRESSES)})\s{{0,9}}=\s{{0,9}}"""
+    r"""(?:"([^"]{0,9000})"|'([^']{0,9000})'|["'\u201c-\u201f]?([^\s"'>\u201c-\u201f]{1,9000}))""",
+    re.IGNORECASE,
+)
+_NEXT_ATTRIBUTE = re.compile(r"[\w:]{0,40}=")
 _NOT_IN_XML = re.compile("[\ufffe\uffff]")
 
 
-def read(data: bytes) -> FeedList:
+def is_opml(text: str) -> bool:
+    """Say whether a text has an element of OPML anywhere."""
+    return _OPML.search(text) is not None
+
+
+def read(text: str) -> FeedList:
     """Return the feeds of an OPML file, from all levels of its outline.
 
-    Any encoding that browsers know is accepted, and so are ampersands that were not escaped. A file
-    that declares entities or attributes is refused: only hostile files do. From a file that is
-    broken in another way, as some apps write them, every feed that can be found is returned.
+    Its root may have any name, and what stands before its first tag, or after its last one, is
+    passed over. Ampersands need not be escaped. A file that declares entities or attributes is
+    refused: only hostile files do. From a file that is broken in another way, as some apps write
+    them, every feed that can be found is returned. An outline that seems to be of a feed, but has
+    no address, is returned without one.
 
     Raises:
         InvalidInput: It is not well-formed XML, is not OPML, declares something, or is too large.
     """
-    text = _escaped(_decoded(data))
+    text = _escaped(text)
+    begin, end = _beginning(text), text.rfind(">") + 1
+    end = len(text) if "<" in text[end:] else end  # it was cut off there
+    notes = _passed_over(text[:begin], text[end:])
     try:
-        return FeedList(_parsed(text))
+        return FeedList(_parsed(text[begin:end], 1 + text.count("\n", 0, begin)), notes)
     except BrokenXml as broken:
-        feeds = _salvaged(text) if "<opml" in text.lower() else []
+        feeds = list(_salvaged(text))
         if not feeds:
             raise
-        # "The XML is broken at line 3: ... Every xmlUrl ..." in one sentence, for translations.
-        return FeedList(
-            feeds,
-            Sentence(
-                "The XML is broken at line {line}: {reason}. Every xmlUrl found in it was used,"
-                " without guids.",
-                broken.sentence.values,
-            ),
+        note = Sentence(
+            "The XML is broken at line {line}: {reason}. Every address found in it was used.",
+            broken.sentence.values,
         )
+        return FeedList(feeds, [*notes, note])
 
 
-def read_whole(data: bytes) -> Sequence[ListedFeed]:
-    """Return the feeds of an OPML file, if all of it can be read; raises as `read` does."""
-    return _parsed(_escaped(_decoded(data)))
+def read_whole(text: str) -> Sequence[ListedFeed]:
+    """Return the feeds of an OPML file, if all of it can be read; raises as `read` does.
+
+    Other attributes than `xmlUrl` may have the address of something else, so that an outline with
+    one of these is returned without an address.
+    """
+    return _parsed(_escaped(text.lstrip()), 1, _ADDRESSES[:1])
 
 
 class BrokenXml(InvalidInput):
@@ -91,54 +114,132 @@ def write(feeds: Iterable[ListedFeed]) -> bytes:
     return "".join(f"{line}\n" for line in lines).encode()
 
 
-def _parsed(text: str) -> list[ListedFeed]:
-    reader = _Reader()
+def _beginning(text: str) -> int:
+    """Return where the XML begins: before it, there can be a warning of PHP, or a code fence."""
+    first, found = text.find("<"), _BEGINNING.search(text)
+    if found is None or _OPML.search(text, 0, found.start()):
+        return max(first, 0)
+    return found.start()
+
+
+def _passed_over(*texts: str) -> list[Sentence]:
+    """Return what a person should know of the texts around the XML."""
+    shown = [" ".join(text[:_MAX_PASSED_OVER].split()) for text in texts]
+    return [
+        Sentence("This is no part of the list: {text}", {"text": text[:_MAX_SHOWN_CHARACTERS]})
+        for text in shown
+        if text
+    ]
+
+
+def _parsed(text: str, first_line: int, addresses: Sequence[str] = _ADDRESSES) -> list[ListedFeed]:
+    reader = _Reader(first_line, addresses)
     try:
         reader.parser.Parse(text.encode(), True)
     except expat.ExpatError as error:
         reason = expat.ErrorString(error.code)
+        line = first_line - 1 + error.lineno
         raise BrokenXml(
-            "The XML is broken at line {line}: {reason}.", line=error.lineno, reason=reason
+            "The XML is broken at line {line}: {reason}.", line=line, reason=reason
         ) from error
+    if not reader.feeds and _local(reader.root) != "opml":
+        name = reader.root[:_MAX_SHOWN_CHARACTERS]
+        raise InvalidInput(
+            "This is not OPML: its first element is <{name}>, not <opml>.", name=name
+        )
     return reader.feeds
 
 
 class _Reader:
     """Collects the feeds of the outlines that a parser meets."""
 
-    def __init__(self) -> None:
+    def __init__(self, first_line: int, addresses: Sequence[str]) -> None:
         self.feeds: list[ListedFeed] = []
-        self._is_opml = False
-        # The text is decoded here, since expat knows few encodings; this overrides its declaration.
+        self.root = ""
+        self._first_line = first_line
+        self._addresses = addresses
+        # The text is decoded already, since expat knows few encodings; this overrides its
+        # declaration.
         self.parser = expat.ParserCreate("utf-8")
         self.parser.StartElementHandler = self._start
         self.parser.StartDoctypeDeclHandler = _refuse_declarations
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
-        if not self._is_opml and name.lower() != "opml":
-            raise InvalidInput(
-                "This is not OPML: its first element is <{name}>, not <opml>.", name=name
-            )
-        self._is_opml = True
-        # Apps spell the attribute xmlUrl, xmlurl and xmlURL.
-        known = {key.lower(): value for key, value in attributes.items()}
-        feed_url = known.get("xmlurl")
-        if name.lower() == "outline" and feed_url is not None:
-            line = self.parser.CurrentLineNumber
-            self.feeds.append(ListedFeed(line, feed_url, known.get("podcast:guid")))
+        self.root = self.root or name
+        if _local(name) == "outline":
+            # Apps spell the attribute xmlUrl, xmlurl and xmlURL.
+            known = {key.lower(): value for key, value in attributes.items()}
+            line = self._first_line - 1 + self.parser.CurrentLineNumber
+            self.feeds += _feeds_of(known, line, self._addresses)
 
 
-def _salvaged(text: str) -> list[ListedFeed]:
-    """Return the values of all `xmlUrl` attributes, wherever they are.
+def _local(name: str) -> str:
+    """Return the name of an element in lower case, without its prefix."""
+    return name.rpartition(":")[2].lower()
 
-    Real exports have unescaped markup and quotes in their descriptions, which no parser reads.
+
+def _feeds_of(
+    attributes: Mapping[str, str], line: int, addresses: Sequence[str] = _ADDRESSES
+) -> list[ListedFeed]:
+    """Return the feed of an outline with these attributes; none of a folder."""
+    kind = attributes.get("type", "").strip().lower()
+    names = [name for name in addresses if name != "url" or kind not in _NO_FEED_BY_URL]
+    urls = [attributes[name] for name in names if attributes.get(name, "").strip()]
+    if urls:
+        return [ListedFeed(line, urls[0], attributes.get("podcast:guid"))]
+    is_of_feed = kind in _OF_FEEDS or any(name.endswith("url") for name in attributes)
+    return [ListedFeed(line, "", None)] if is_of_feed else []
+
+
+def _salvaged(text: str) -> Iterator[ListedFeed]:
+    """Yield what all outlines list, wherever they are, but for those in comments.
+
+    Real exports have unescaped markup and quotes in their descriptions, which no parser reads. So
+    what belongs to an outline may stand behind another tag.
     """
-    feeds, line, last = [], 1, 0
-    for match in _XML_URL.finditer(text):
-        line, last = line + text.count("\n", last, match.start()), match.start()
-        url = _REFERENCE.sub(lambda reference: html.unescape(reference[0]), match[2])
-        feeds.append(ListedFeed(line, url, None))
-    return feeds
+    pieces = text.split("<")
+    last_end = max((n for n, piece in enumerate(pieces) if "-->" in piece), default=-1)
+    known: dict[str, str] = {}
+    line = start = 1
+    is_comment = has_begun = False
+    for number, piece in enumerate(pieces):
+        seen = piece
+        # A comment that never ends hides nothing.
+        is_comment = is_comment or (number <= last_end and piece.startswith("!--"))
+        if is_comment:
+            _, ended, seen = piece.partition("-->")
+            is_comment = not ended
+        elif _OUTLINE.match(piece):
+            yield from _feeds_of(known, start)
+            known, start, has_begun = {}, line, True
+        for name, value in _attributes(seen):
+            # Elsewhere, as in bookmarks, only these are about feeds.
+            if not has_begun and name not in _ADDRESSES[:-1]:
+                continue
+            if name in _ADDRESSES and known.get(name):
+                yield from _feeds_of(known, start)
+                known = {}
+            if not known and not has_begun:
+                start = line
+            known[name] = known.get(name) or value
+        line += piece.count("\n")
+    yield from _feeds_of(known, start)
+
+
+def _attributes(piece: str) -> Iterator[tuple[str, str]]:
+    """Yield the attributes that tell of a feed, as far as their ends can be seen."""
+    for match in _ATTRIBUTE.finditer(piece) if "=" in piece else ():
+        value = match[2] or match[3] or match[4] or ""
+        if match[4] and match.end() == len(piece):
+            continue  # it was cut off
+        if match[4] and piece.startswith(">", match.end()):
+            value = value.removesuffix("/")
+        # Without its quote at the end, a value goes on to the next one.
+        words = value.split()
+        if len(words) > 1 and _NEXT_ATTRIBUTE.fullmatch(words[-1]):
+            value = words[0]
+        unescaped = _REFERENCE.sub(lambda reference: html.unescape(reference[0]), value)
+        yield match[1].lower(), unescaped.strip()
 
 
 def _refuse_declarations(_name: str, _system: str | None, _public: str | None, own: bool) -> None:
@@ -149,34 +250,6 @@ def _refuse_declarations(_name: str, _system: str | None, _public: str | None, o
             "The XML declares entities or attributes of its own, which no feed list needs;"
             " it was not read."
         )
-
-
-def _decoded(data: bytes) -> str:
-    marks = (codec for mark, codec in SHOWN_BY_BEGINNING.items() if data.startswith(mark))
-    codec = next(marks, None) or _declared(data[:_HEAD_BYTES])
-    try:
-        # XML allows no white space before its declaration; that is no reason to refuse a list.
-        return data.decode(codec).lstrip()
-    except UnicodeError as error:
-        raise InvalidInput(
-            'The XML is not in the encoding "{encoding}": {reason}.',
-            encoding=codec,
-            reason=str(error),
-        ) from error
-
-
-def _declared(head: bytes) -> str:
-    """Return the codec for what the first bytes of a file declare."""
-    declared = _DECLARED.match(head.lstrip())
-    if declared is None:
-        return "utf-8"
-    codec = codec_of(label := declared[1].decode())
-    if codec is None:
-        raise InvalidInput(
-            'The XML is in the encoding "{encoding}", which is not supported; use UTF-8.',
-            encoding=label,
-        )
-    return codec
 
 
 def _escaped(text: str) -> str:

@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from feedkeep.errors import InvalidInput
 from feedkeep.formats import opml
-from feedkeep.formats.feed_list import Format, read_urls, write_feed_list
+from feedkeep.formats.feed_list import Format, decoded_exactly, read_urls, write_feed_list
 from feedkeep.gpodder.wire import PodcastReply, UpdatesReply, podcast_reply
 from feedkeep.http.json_bodies import LIST, decode, encode, text
 from feedkeep.http.requests import AdmittedRequest, Request
@@ -145,7 +145,8 @@ def _read(body: bytes, kind: str) -> list[str]:
     if kind == "json":
         items = decode(LIST, body)
         return [_url_of(item) if isinstance(item, dict) else text(item) for item in items]
-    feeds = opml.read_whole(body) if kind == "opml" else read_urls(body)
+    text_of_list = decoded_exactly(body)
+    feeds = opml.read_whole(text_of_list) if kind == "opml" else read_urls(text_of_list)
     if not feeds:
         raise InvalidInput("No feed URL was sent, so nothing was changed.")
     return [feed.feed_url for feed in feeds]

@@ -58,7 +58,7 @@ class FeedsPage(Page):
             return await self._list(
                 request, status=BAD_REQUEST, typed=form, problems={"urls": [("", problem)]}
             )
-        feeds = read_urls(typed.encode(errors="replace"))
+        feeds = read_urls(typed)
         lines = [as_typed(feed.feed_url) for feed in feeds]
         items = [want(line, None) for line in lines]
         changed = await self.service.subscriptions.add(

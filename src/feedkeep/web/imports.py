@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from starlette.responses import Response
@@ -17,7 +16,6 @@ from feedkeep.http.problems import OK
 from feedkeep.http.requests import AdmittedRequest, BodyTooLarge
 from feedkeep.model import Guid, Stamp, Value
 from feedkeep.rules import many
-from feedkeep.rules.feed_urls import as_typed
 from feedkeep.rules.subscriptions import Added, Refused, Wanted, want
 from feedkeep.turns import LONG_BYTES, LONG_LIST, beside
 from feedkeep.web.resource import Page, stamps_text, status_of
@@ -44,14 +42,12 @@ class Preview(Value, frozen=True):
         known: Feeds that are subscribed to already.
         twice: How many lines name a feed that another line of the list has named already.
         refused: Feeds that cannot be added: where each stands, its text, and why.
-        warning: What a person should know about how the file was read.
     """
 
     new: Sequence[ListedFeed]
     known: Sequence[ListedFeed]
     twice: int
     refused: Sequence[tuple[Sentence, str, Sentence]]
-    warning: Sentence | None = None
 
 
 def preview_of(feeds: Sequence[ListedFeed], results: Sequence[Added | Refused]) -> Preview:
@@ -100,7 +96,7 @@ class ImportPage(Page):
             "import_preview.html",
             is_long=is_long,
             preview=preview,
-            warning=found.warning,
+            notes=found.notes,
             list="\n".join(_line(feed) for feed in preview.new),
             shown=SHOWN,
         )
@@ -191,22 +187,14 @@ async def _sent_list(form: Form) -> FeedList:
         raise InvalidInput("This file is empty. Choose the one that your app exported.")
     if not data.strip():
         raise InvalidInput("Choose a file, or paste a list.")
-    read = read_feed_list if file else _read_pasted
-    found = await beside(len(data) > LONG_BYTES, read, data)
+    found = await beside(len(data) > LONG_BYTES, read_feed_list, data)
     if not found.feeds:
         raise InvalidInput("There is no feed in this list.")
     return found
 
 
-def _read_pasted(data: bytes) -> FeedList:
-    """Return a list as `read_feed_list` does, of which a person may have typed the addresses."""
-    found = read_feed_list(data)
-    feeds = [replace(feed, feed_url=as_typed(feed.feed_url)) for feed in found.feeds]
-    return FeedList(feeds, found.warning)
-
-
 def _items(feeds: Sequence[ListedFeed]) -> list[Wanted | Refused]:
-    return [want(feed.feed_url, feed.guid) for feed in feeds]
+    return [feed.wanted() for feed in feeds]
 
 
 def _line(feed: ListedFeed) -> str:
