@@ -97,7 +97,7 @@ def _action(number: int) -> EpisodeAction:
     told = ("", "new", 0) if number % 2 else all_told
     revision = 10**15 + number
     action = EpisodeAction(key, _derived(podcast), podcast, episode, *told)
-    return replace(action, revision=revision)
+    return replace(action, revision=revision, received=None if number % 3 else revision - 1)
 
 
 def _family(number: int) -> Iterator[Entry]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -127,6 +128,44 @@ def test_a_play_that_does_not_say_how_far_changes_nothing(
     desk.ask("POST", person.episodes, [play(A, EPISODE, 2500, device="desktop-1", started=None)])
     (action,) = ok(phone.get(person.episodes, params={"since": told["timestamp"]}))["actions"]
     assert (action["started"], action["position"], action["total"]) == (0, 2500, 3600)
+
+
+def test_two_guids_with_one_url_are_two_episodes_and_one_guid_with_two_urls_is_one(
+    person: Person,
+) -> None:
+    desk = Kasts(person)
+    sent = [
+        play(A, EPISODE, 10, guid="a", device="phone"),
+        play(A, EPISODE, 20, guid="b", device="phone"),
+        play(A, f"{EPISODE}?1", 30, guid="c", device="phone", timestamp="2026-01-01T00:00:00"),
+        play(A, f"{EPISODE}?1", 40, guid="c", device="tablet", timestamp="2026-01-01T00:00:01"),
+    ]
+    desk.ask("POST", person.episodes, sent)
+    moved = play(A, f"{EPISODE}?2", 50, guid="c", device="phone", timestamp="2026-01-02T00:00:00")
+    desk.ask("POST", person.episodes, [moved])
+    told = desk.ask("GET", person.episodes, since=0)["actions"]
+    assert [(one["guid"], one["episode"], one["position"]) for one in told] == [
+        ("c", f"{EPISODE}?2", 40),
+        ("a", EPISODE, 10),
+        ("b", EPISODE, 20),
+        ("c", f"{EPISODE}?2", 50),
+    ]
+    told = desk.ask("GET", person.episodes, since=0, aggregated="true")["actions"]
+    assert [one["position"] for one in told] == [10, 20, 50]
+
+
+def test_a_device_whose_clock_is_ahead_wins_nothing(person: Person) -> None:
+    desk = Kasts(person)
+    ahead, now = (datetime.now(UTC) + timedelta(days=days) for days in (1, 0))
+    sent = play(A, EPISODE, 10, device="phone", timestamp=f"{ahead:%Y-%m-%dT%H:%M:%S}")
+    desk.ask("POST", person.episodes, [sent])
+    (told,) = desk.actions("false")
+    came = datetime.fromisoformat(told["timestamp"]).replace(tzinfo=UTC)
+    assert abs(came - now) < timedelta(minutes=5)
+    later = f"{came + timedelta(seconds=1):%Y-%m-%dT%H:%M:%S}"
+    desk.ask("POST", person.episodes, [play(A, EPISODE, 20, device="desk", timestamp=later)])
+    told = desk.ask("GET", person.episodes, since=0, aggregated="true")["actions"]
+    assert [(one["device"], one["position"]) for one in told] == [("desk", 20)]
 
 
 def test_actions_are_told_in_lower_case_with_numbers_at_play_alone(person: Person) -> None:

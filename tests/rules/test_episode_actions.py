@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 from itertools import pairwise
 
 import pytest
@@ -22,14 +23,22 @@ from feedkeep.rules.episode_actions import (
     SentAction,
     WithoutOwn,
     among,
+    grouped,
     in_order,
     judge,
     record,
+    rekeyed,
+    sought,
     spelled,
+    stamped_anew,
     told,
+    told_second,
 )
+from feedkeep.store.base import DecideActions
 
 NOW = 1_700_000_000_000_000
+NOW_SECOND = NOW // 1_000_000
+HOUR = 3_600_000_000
 PLAYED = SentAction(
     "https://a.example", "https://a.example/1.mp3", "phone", "play", 1_000, 0, 9, 60
 )
@@ -41,6 +50,11 @@ def action(**changed: object) -> EpisodeAction:
     return judged
 
 
+def ahead(seconds: int, revision: int = 0, **changed: object) -> EpisodeAction:
+    """Return an action of a device whose clock is ahead of the server's."""
+    return replace(action(done=NOW_SECOND + seconds, **changed), revision=Stamp(revision))
+
+
 class Stored:
     """The actions of an account."""
 
@@ -49,10 +63,38 @@ class Stored:
         self.last_stamp = 0
 
     def record(self, *sent: EpisodeAction, now: int = NOW) -> list[EpisodeAction]:
-        decision = record(ActionSnapshot(dict(self.actions), self.last_stamp, now), sent)
+        return self.take(record, grouped(sent), now)
+
+    def take(
+        self, rule: DecideActions, sent: list[EpisodeAction], now: int = NOW
+    ) -> list[EpisodeAction]:
+        """Let a rule decide, as a store does; return what apps are told then."""
+        beginnings = [(a.podcast_guid, first) for a in sent for first in sought(a)]
+        known = {
+            one.key: one
+            for one in self.actions.values()
+            if any(
+                guid == one.podcast_guid and one.key.startswith(first) for guid, first in beginnings
+            )
+        }
+        before = self.last_stamp
+        decision = rule(ActionSnapshot(known, before, now), sent)
+        for one in decision.removed:
+            del self.actions[one.key]
         self.actions |= {item.key: item for item in decision.saved}
         self.last_stamp = decision.last_stamp
-        return list(decision.saved)
+        assert len({one.revision for one in self.actions.values()}) == len(self.actions)
+        news = [one for one in decision.saved if one.revision > before]
+        return sorted(news, key=lambda one: one.revision)
+
+    def put_former(self, *former: EpisodeAction) -> None:
+        """Store actions as the version before did."""
+        for one in former:
+            named = (one.podcast_guid, one.episode, one.device, one.kind)
+            key = hashlib.sha256("\0".join(named).encode()).digest()[:16]
+            self.last_stamp = max(self.last_stamp + 1, one.revision)
+            stored = replace(one, key=key, revision=self.last_stamp, received=None)
+            self.actions[key] = stored
 
 
 def test_an_action_is_stored_as_it_was_sent() -> None:
@@ -83,11 +125,16 @@ def test_a_play_that_does_not_say_how_far_is_ignored(position: int | None) -> No
 
 def test_a_play_is_told_with_its_start_and_only_if_its_length_is_known() -> None:
     """AntennaPod would go back to the start of the episode."""
-    whole, unknown = action(started=None), action(total=None)
+    received = Stamp(NOW)
+    whole = replace(action(started=None), received=received)
+    unknown = replace(action(total=None), received=received)
     before = replace(whole, position=None), replace(whole, position=0), replace(whole, total=0)
-    others = [action(kind=kind) for kind in ("download", "delete", "new", "flattr")]
+    others = [
+        replace(action(kind=kind), received=received)
+        for kind in ("download", "delete", "new", "flattr")
+    ]
     assert told([whole, unknown, *before, *others]) == [replace(whole, started=0), *others]
-    assert told([action(started=5)]) == [action(started=5)]
+    assert told([replace(whole, started=5)]) == [replace(whole, started=5)]
 
 
 def test_a_length_stays_known_when_a_play_comes_without_one() -> None:
@@ -160,8 +207,183 @@ def test_an_older_action_that_comes_late_does_not_replace_a_newer_one() -> None:
 
 def test_actions_count_again_once_a_clock_that_was_ahead_is_right() -> None:
     stored = Stored()
-    stored.record(action(done=NOW // 1_000_000 + 86_400, position=50))
-    assert [item.position for item in stored.record(action(done=2_000, position=60))] == [60]
+    stored.record(ahead(86_400, position=50))
+    assert stored.record(ahead(0, position=40)) == [], "it was done before that one came"
+    assert stored.record(ahead(-60, position=40), now=NOW + HOUR) == []
+    assert stored.record(ahead(7_200, position=40), now=NOW + HOUR) == [], "it is ahead, too"
+    later = stored.record(ahead(60, position=60), now=NOW + HOUR)
+    assert [item.position for item in later] == [60]
+
+
+def test_a_clock_that_is_ahead_wins_nothing() -> None:
+    """Others are told the time of receipt, which new stamps do not move."""
+    stored = Stored()
+    (first,) = stored.record(ahead(86_400, device="tablet"))
+    (second,) = stored.record(ahead(5), now=NOW + 10_000_000)
+    assert [item.done for item in told([first, second])] == [NOW_SECOND, NOW_SECOND + 5]
+    for now in (NOW + HOUR, NOW + 2 * HOUR):
+        anew = stored.take(stamped_anew, [first, second], now)
+        assert [item.done for item in told(anew)] == [NOW_SECOND, NOW_SECOND + 5]
+        assert [item.revision > now for item in anew] == [False, True]
+
+
+def test_a_server_whose_clock_is_behind_its_own_stamps_makes_nothing_older() -> None:
+    stored = Stored()
+    stored.last_stamp = NOW
+    (first,) = stored.record(ahead(-1), now=NOW - HOUR)
+    assert [item.done for item in told([first])] == [NOW_SECOND - 1]
+
+
+@pytest.mark.parametrize("later", [0, HOUR, 2 * 86_400_000_000])
+@pytest.mark.parametrize("seconds", [-60, 86_400])
+def test_an_upload_that_is_repeated_later_is_no_news(later: int, seconds: int) -> None:
+    stored = Stored()
+    upload = [ahead(seconds + number, position=1 + number) for number in range(3)]
+    assert [item.position for item in stored.record(*upload)] == [3]
+    before = dict(stored.actions), stored.last_stamp
+    assert stored.record(*upload, now=NOW + later) == []
+    assert (stored.actions, stored.last_stamp) == before
+    further = ahead(100_000, position=9)
+    assert [item.position for item in stored.record(*upload, further, now=NOW + later)] == [9]
+
+
+@given(st.lists(st.tuples(st.integers(-90_000, 90_000), st.integers(1, 3)), max_size=5),
+       st.integers(0, 200_000_000_000))  # fmt: skip
+def test_no_upload_of_a_device_is_news_twice(played: list[tuple[int, int]], later: int) -> None:
+    stored = Stored()
+    upload = [
+        ahead(seconds, episode=f"https://a.example/{episode}")
+        for seconds, episode in sorted(played)
+    ]
+    stored.record(*upload)
+    assert stored.record(*upload, now=NOW + later) == []
+
+
+def test_of_what_was_uploaded_together_the_last_one_done_has_the_last_stamp() -> None:
+    """Told the same time, apps take the last one that they are told."""
+    stored = Stored()
+    sent = [ahead(900, device="a"), ahead(700, device="b"), action(done=None), ahead(800)]
+    news = stored.record(*sent[:2], sent[3])
+    assert [item.device for item in news] == ["b", "phone", "a"]
+    assert len({item.done for item in told(news)}) == 1
+    assert grouped(sent) == [sent[1], sent[0], sent[2], sent[3]], "what has one key is together"
+
+
+def test_two_guids_with_one_url_are_two_episodes() -> None:
+    stored = Stored()
+    stored.record(*(action(episode_guid=guid, position=9) for guid in "AB"), action(position=5))
+    assert {(item.episode_guid, item.position) for item in stored.actions.values()} == {
+        ("A", 9),
+        ("B", 9),
+        (None, 5),
+    }
+    assert len({item.key for item in stored.actions.values()}) == 3
+
+
+def test_a_guid_whose_url_changes_is_one_episode_with_its_last_url() -> None:
+    old, new = ("https://a.example/1.mp3?updated=1", "https://a.example/1.mp3?updated=2")
+    stored = Stored()
+    stored.record(action(episode=old, episode_guid="G", device="tablet"))
+    stored.record(action(episode=old, episode_guid="G", done=2_000, position=10))
+    news = stored.record(action(episode=new, episode_guid="G", done=3_000, position=30))
+    assert [(item.device, item.position) for item in news] == [("phone", 30)]
+    everything = [(item.device, item.episode, item.position) for item in stored.actions.values()]
+    assert sorted(everything) == [("phone", new, 30), ("tablet", new, 9)]
+    assert stored.record(action(episode=new, episode_guid="G", done=3_000, position=30)) == []
+    late = stored.record(action(episode=old, episode_guid="G", done=1_500, device="laptop"))
+    assert [item.episode for item in late] == [new], "it was offline, and knows the old one"
+
+
+@pytest.mark.parametrize(
+    ("guids", "is_first"),
+    [
+        ((None, None), True),
+        ((None, None), False),
+        (("G", "G"), True),
+        (("G", "G"), False),
+        ((None, "G"), True),
+    ],
+)
+def test_a_play_without_a_length_is_told_as_soon_as_another_app_sends_it(
+    guids: tuple[str | None, str | None], is_first: bool
+) -> None:
+    unknown = action(device="desk", total=None, position=20, episode_guid=guids[0])
+    lengths = [action(device=f"{total}", total=total, episode_guid=guids[1]) for total in (50, 60)]
+    stored = Stored()
+    told_of = told(stored.record(unknown)) if is_first else []
+    assert told_of == []
+    told_of += told(stored.record(*lengths))
+    if not is_first:
+        told_of += told(stored.record(unknown))
+    assert [(one.position, one.total) for one in told_of if one.device == "desk"] == [(20, 60)]
+    before = dict(stored.actions)
+    assert stored.record(unknown, *lengths) == []
+    assert stored.actions == before
+    assert stored.record(action(device="desk", episode="https://a.example/2.mp3", total=None)) != []
+    assert (
+        told([stored.actions[action(device="desk", episode="https://a.example/2.mp3").key]]) == []
+    )
+
+
+def test_what_a_version_before_stored_is_replaced_and_gets_its_present_key() -> None:
+    stored = Stored()
+    was = action(episode_guid="G", episode="https://a.example/1.mp3?old", position=5)
+    stored.put_former(was, action(device="tablet", episode_guid="G"))
+    assert stored.record(replace(was, position=5)) == [], "it was sent before"
+    news = stored.record(action(episode_guid="G", done=1_001, position=7))
+    assert [item.position for item in news] == [7]
+    assert {(item.position, item.received) for item in stored.actions.values()} == {
+        (7, NOW),
+        (9, None),
+    }
+
+
+def test_what_is_rekeyed_is_told_as_before_and_as_what_it_is() -> None:
+    stored = Stored()
+    urls = [f"https://a.example/1.mp3?{number}" for number in range(3)]
+    stored.put_former(
+        ahead(100, episode=urls[0], episode_guid="G", revision=NOW),
+        ahead(100, episode=urls[1], episode_guid="G", device="tablet", revision=NOW + 1),
+        ahead(-50, episode=urls[2], episode_guid="G", position=3, revision=NOW + 2),
+        ahead(1_000 - NOW_SECOND, device="desk", total=None, episode_guid="G", revision=NOW + 3),
+    )
+    was = [told_second(item) for item in stored.actions.values()]
+    assert was == [NOW_SECOND, NOW_SECOND, NOW_SECOND - 50, 1_000]
+    former = list(stored.actions.values())
+    news = stored.take(rekeyed, former)
+    assert [(item.device, item.total) for item in news] == [("desk", 60)], "told to nobody before"
+    assert sorted((item.device, item.position, told_second(item), item.episode)
+                  for item in stored.actions.values()) == [
+        ("desk", 9, 1_000, urls[1]),
+        ("phone", 9, NOW_SECOND, urls[1]),
+        ("tablet", 9, NOW_SECOND, urls[1]),
+    ]  # fmt: skip
+    before = dict(stored.actions)
+    assert stored.take(rekeyed, former) == [], "as after a crash"
+    assert stored.actions == before
+
+
+def test_a_play_without_a_position_from_before_counts_for_nothing() -> None:
+    """Its time is later than that of the play that it has replaced."""
+    stored = Stored()
+    stored.put_former(replace(action(done=5_000), started=None, position=None, total=None))
+    assert [item.position for item in stored.record(action(done=4_000))] == [9]
+    stored.put_former(replace(action(device="desk"), position=None))
+    assert stored.take(rekeyed, list(stored.actions.values())) == []
+    assert [item.device for item in stored.actions.values()] == ["phone"]
+
+
+def test_new_stamps_leave_what_a_version_before_stored_where_it_was() -> None:
+    stored = Stored()
+    stored.put_former(
+        ahead(500, revision=NOW), ahead(1_000 - NOW_SECOND, device="tablet", revision=NOW + 1)
+    )
+    anew = stored.take(stamped_anew, list(stored.actions.values()), NOW + HOUR)
+    assert [(item.device, item.done) for item in told(anew)] == [
+        ("phone", NOW_SECOND),
+        ("tablet", 1_000),
+    ]
+    assert list(stored.actions) == [item.key for item in anew]
 
 
 def test_the_last_of_several_in_a_batch_counts() -> None:
@@ -235,7 +457,7 @@ def test_pages_are_gone_through_in_one_order_without_leaving_anything_out(
 
 def test_what_an_account_has_no_room_for_is_refused_and_changes_have_always_room() -> None:
     first, second = action(), action(episode="https://a.example/2.mp3")
-    stored = replace(first, revision=5)
+    stored = replace(first, revision=5, received=5)
     snapshot = ActionSnapshot({first.key: stored}, 5, NOW)
     further = replace(first, position=20, done=1_001)
     assert len(record(snapshot, [further], room=0).saved) == 1

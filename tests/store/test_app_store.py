@@ -17,6 +17,7 @@ from feedkeep.model import (
     Account,
     AccountId,
     ActionDecision,
+    ActionPlace,
     ActionRequest,
     ActionSnapshot,
     Alias,
@@ -46,7 +47,7 @@ from feedkeep.rules.history_invariants import history_violations
 from feedkeep.rules.invariants import violations
 from feedkeep.rules.restores import stamped_anew
 from feedkeep.rules.subscriptions import Update
-from feedkeep.store.base import Store
+from feedkeep.store.base import MAX_OF_A_BEGINNING, Store
 
 PODCASTS = [parse_feed_url(url).guid for url in (A, B)]
 
@@ -235,7 +236,7 @@ def action(number: int, podcast: int = 0, **more: object) -> EpisodeAction:
     url = (A, B)[podcast]
     played = ("phone", "play", 5, 0, 10, 60)
     made = EpisodeAction(key, PODCASTS[podcast], url, f"{url}/{number}.mp3", *played)
-    return replace(made, **more)
+    return replace(made, **{"received": 10**10, **more})
 
 
 async def record(store: Store, *actions: EpisodeAction, to: AccountId = ALICE) -> Sequence[Stamp]:
@@ -402,6 +403,101 @@ def test_actions_are_listed_up_to_a_stamp_and_the_last_of_each_kind_by_when_it_w
         assert [one.revision for one in up_to] == [2, 3, 4]
         up_to = await store.episode_actions.page(ALICE, ActionRequest(2, PODCASTS[0], 99, 4))
         assert [one.revision for one in up_to] == [2, 3]
+
+    run(open_store, work)
+
+
+def test_the_last_of_each_goes_by_guids_and_by_the_time_that_apps_are_told(
+    open_store: Callable,
+) -> None:
+    async def work(store: Store) -> None:
+        one, two, three = (f"{A}/{name}.mp3" for name in ("one", "two", "three"))
+        await record(
+            store,
+            action(1, episode=one, episode_guid="G", done=500),  # 1
+            action(2, episode=two, episode_guid="G", done=600),  # 2: its URL has changed
+            action(3, episode=one, done=550),  # 3: with the only guid that has this URL
+            action(4, episode=three, episode_guid="H", done=500),  # 4
+            action(5, episode=three, episode_guid="I", done=501),  # 5: another episode
+            action(6, episode=three, done=502),  # 6: it may be either of them
+            action(7, 1, episode=one, done=10**9, received=700 * 10**6),  # 7: a clock ahead
+            action(8, 1, episode=one, done=699, received=None),  # 8: from before, for its stamp
+            action(9, 1, episode=one, done=699, received=10**10),  # 9
+        )
+
+        async def last(first: int, to: int) -> list[Stamp]:
+            request = ActionRequest(first, None, 1, to)
+            return list(await store.episode_actions.last_of_each(ALICE, request))
+
+        assert await last(0, 99) == [2, 4, 5, 6, 7]
+        assert await last(0, 6) == [2, 4, 5, 6]
+        assert await last(3, 4) == [3, 4]
+        assert await last(8, 9) == [9]
+
+    run(open_store, work)
+
+
+def test_a_rule_about_actions_is_given_what_it_seeks_and_can_remove_it(
+    open_store: Callable,
+) -> None:
+    def keyed(*numbers: int) -> bytes:
+        return bytes(numbers) + bytes(16 - len(numbers))
+
+    async def work(store: Store) -> None:
+        keys = [(1, 1), (1, 1, 5), (1, 2), (2,)]
+        await record(store, *(action(1, key=keyed(*key)) for key in keys))
+        await record(store, action(1, 1, key=keyed(1, 1, 6)), action(9))
+        known: list[bytes] = []
+
+        def decide(snapshot: ActionSnapshot, _: Sequence[EpisodeAction]) -> ActionDecision:
+            known.extend(snapshot.known)
+            removed = [snapshot.known[keyed(1, 1)], snapshot.known[keyed(2)]]
+            again = replace(snapshot.known[keyed(2)], key=keyed(3))  # with the same revision
+            return ActionDecision([again], snapshot.last_stamp, removed)
+
+        done = await store.episode_actions.record(
+            ALICE, [action(1)], decide, max, sought=lambda _: [bytes((1, 1)), keyed(2), keyed(4)]
+        )
+        assert sorted(known) == [keyed(1, 1), keyed(1, 1, 5), keyed(2)]
+        assert (done.began, done.ended, done.added) == (6, 6, -1)
+        left = [(one.key, one.revision) for one in await listed(store, podcast=PODCASTS[0])]
+        assert left == [(keyed(1, 1, 5), 2), (keyed(1, 2), 3), (keyed(3), 4), (action(9).key, 6)]
+
+    run(open_store, work)
+
+
+def test_of_a_beginning_a_rule_is_given_so_many_actions_and_no_more(open_store: Callable) -> None:
+    async def work(store: Store) -> None:
+        await record(store, *(action(number) for number in range(MAX_OF_A_BEGINNING + 5)))
+        counts: list[int] = []
+
+        def count(snapshot: ActionSnapshot, _: Sequence[EpisodeAction]) -> ActionDecision:
+            counts.append(len(snapshot.known))
+            return ActionDecision([], snapshot.last_stamp)
+
+        await store.episode_actions.record(
+            ALICE, [action(1)], count, max, sought=lambda _: [bytes(10)]
+        )
+        assert counts == [MAX_OF_A_BEGINNING]
+
+    run(open_store, work)
+
+
+def test_the_actions_of_all_accounts_are_gone_through_in_parts(open_store: Callable) -> None:
+    async def work(store: Store) -> None:
+        assert await store.episode_actions.from_place(None, 9) == []
+        await record(store, *(action(number, number % 2) for number in range(5)))
+        await record(store, action(1), action(7, 1), to=BOB)
+        found: list[tuple[ActionPlace, EpisodeAction]] = []
+        while some := await store.episode_actions.from_place(found[-1][0] if found else None, 2):
+            assert len(some) <= 2
+            found += some
+        stored = [(ALICE, one) for one in await listed(store)]
+        stored += [(BOB, action(1)), (BOB, action(7, 1))]
+        assert [(place.account_id, place.podcast_guid, place.key) for place, _ in found] == sorted(
+            (owner, one.podcast_guid, one.key) for owner, one in stored
+        )
+        assert all((one.podcast_guid, one.key) == (p.podcast_guid, p.key) for p, one in found)
 
     run(open_store, work)
 

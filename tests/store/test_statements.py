@@ -49,6 +49,7 @@ from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.subscriptions import Update, guids_wanted, want
 from feedkeep.store.postgres import PostgresStore, connections, migration
 from feedkeep.store.postgres import changes as changes_module
+from feedkeep.store.postgres import episode_actions as actions_module
 from feedkeep.store.postgres import feeds as feeds_module
 from feedkeep.store.postgres import totals as totals_module
 from feedkeep.store.postgres.accounts import _COUNT_OTHERS  # sent when one ceases to be admin
@@ -266,6 +267,9 @@ async def every_request_of_apps(store: PostgresStore) -> None:
     await store.entries.changed(ALICE, 0)
     assert await store.episode_actions.count(ALICE, 9) == 0
     await store.episode_actions.record(ALICE, [action], lambda *_: ActionDecision([action], 1), max)
+    moved = ActionDecision([replace(action, key=b"\4" * 16)], 1, [action])
+    await store.episode_actions.record(ALICE, [action], lambda *_: moved, max)
+    await store.episode_actions.from_place(None, 9)
     for podcast_guid in (None, guid):
         await store.episode_actions.page(ALICE, ActionRequest(0, podcast_guid, 1))
         await store.episode_actions.last_of_each(ALICE, ActionRequest(0, podcast_guid, 1))
@@ -326,7 +330,13 @@ def test_every_table_of_every_statement_is_tied_to_the_account(
 ) -> None:
     sent = statements_of(every_request, database, monkeypatch, is_split=is_split)
     found = {statement for statement in sent if "feedkeep." in statement}
-    found -= {_COUNT_OTHERS, *LOOKS, *feeds_module.LOOKS, *totals_module.LOOKS}
+    found -= {
+        _COUNT_OTHERS,
+        *LOOKS,
+        *actions_module.LOOKS,
+        *feeds_module.LOOKS,
+        *totals_module.LOOKS,
+    }
     assert len(found) > 40
     allowed = OF_ONE_SHARD if is_split else OF_MANY
     assert {statement: stray for statement in found if (stray := strays(statement, allowed))} == {}

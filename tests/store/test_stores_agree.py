@@ -267,6 +267,7 @@ ACTIONS = st.builds(
     done=st.none() | st.integers(0, 9),
     position=st.none() | st.integers(0, 3),
     total=st.none() | st.integers(0, 3),
+    episode_guid=st.sampled_from([None, "A", "B"]),
 )
 NAMES = st.sampled_from(["a", "B", "é", "\U0001f3a7"])
 
@@ -299,12 +300,19 @@ class EveryAppStore(RuleBasedStateMachine):
         def decide(snapshot: ActionSnapshot, some: Sequence[EpisodeAction]) -> ActionDecision:
             return episode_actions.record(replace(snapshot, now=now), some)
 
-        known = {one.key: self.known[one.key] for one in actions if one.key in self.known}
+        seek = [(one.podcast_guid, key) for one in actions for key in episode_actions.sought(one)]
+        known = {
+            one.key: one
+            for one in self.known.values()
+            if any(one.podcast_guid == guid and one.key.startswith(key) for guid, key in seek)
+        }
         decision = decide(ActionSnapshot(known, self.last_stamp, now), actions)
         self.known |= {one.key: one for one in decision.saved}
         self.last_stamp = decision.last_stamp if decision.saved else self.last_stamp
         self.on_each(
-            lambda store: store.episode_actions.record(self.account_id, actions, decide, max)
+            lambda store: store.episode_actions.record(
+                self.account_id, actions, decide, max, sought=episode_actions.sought
+            )
         )
 
     @rule(clock=st.sampled_from(Clock), step=st.integers(0, 9))

@@ -34,6 +34,7 @@ from feedkeep.model.entries import (
 )
 from feedkeep.model.episode_actions import (
     ActionDecision,
+    ActionPlace,
     ActionRequest,
     ActionSnapshot,
     EpisodeAction,
@@ -71,6 +72,7 @@ __all__ = [
     "Account",
     "AccountId",
     "ActionDecision",
+    "ActionPlace",
     "ActionRequest",
     "ActionSnapshot",
     "Admitted",

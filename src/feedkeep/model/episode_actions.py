@@ -7,17 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from feedkeep.model.values import Guid, Stamp, Value
+from feedkeep.model.values import AccountId, Guid, Stamp, Value
 
 
 class EpisodeAction(Value, frozen=True):
     """The latest action of one kind with an episode on a device.
 
     Attributes:
-        key: 16 bytes that identify it in its account: a hash of podcast, episode, device and kind.
+        key: 16 bytes that identify it in its account: ten for podcast and episode, which is known
+            by its guid, or by its URL if none was sent, and six for device and kind.
         podcast_guid: The derived guid of the podcast's URL.
         podcast: The podcast's feed URL, as it was sent.
-        episode: The URL of the episode's file.
+        episode: The URL of the episode's file, as it was sent last.
         device: The id of the device; "" if none was sent.
         kind: What was done, such as "play".
         done: When, by the device's own clock, in seconds since 1970.
@@ -25,7 +26,9 @@ class EpisodeAction(Value, frozen=True):
         position: The position in seconds at which playing ended; None if it was not sent.
         total: The episode's length in seconds; None if it was not sent.
         episode_guid: The guid that the feed gives the episode; None if it was not sent.
-        revision: The stamp of when the server received it.
+        revision: The stamp under which it is sent to apps; it can get a new one.
+        received: The server's clock when it was received; None for an action that was stored by a
+            version before, whose key is of another kind.
     """
 
     key: bytes
@@ -40,13 +43,23 @@ class EpisodeAction(Value, frozen=True):
     total: int | None = None
     episode_guid: str | None = None
     revision: Stamp = Stamp(0)
+    received: Stamp | None = None
+
+
+class ActionPlace(Value, frozen=True):
+    """Where an action is in the order of all actions of all accounts."""
+
+    account_id: AccountId
+    podcast_guid: Guid
+    key: bytes
 
 
 class ActionSnapshot(Value, frozen=True):
     """What a rule about episode actions is given.
 
     Attributes:
-        known: Those of the actions asked for that are stored, by their keys.
+        known: Those of the actions asked for that are stored, by their keys; and others that the
+            rule asked for.
         last_stamp: The clock of the account's actions.
         now: The wall clock, as a stamp.
         added: How many actions this upload has added before, which were not stored.
@@ -59,10 +72,17 @@ class ActionSnapshot(Value, frozen=True):
 
 
 class ActionDecision(Value, frozen=True):
-    """The actions to save, which are new or changed, and the clock of actions after that."""
+    """What becomes of the actions of an account.
+
+    Attributes:
+        saved: The actions to save, which are new or changed.
+        last_stamp: The clock of actions after that.
+        removed: Stored actions that are removed before.
+    """
 
     saved: Sequence[EpisodeAction]
     last_stamp: Stamp
+    removed: Sequence[EpisodeAction] = ()
 
 
 class Recorded(Value, frozen=True):

@@ -22,7 +22,7 @@ from feedkeep.model import (
 from feedkeep.rules.clock import next_stamp
 from feedkeep.rules.devices import is_device_id
 from feedkeep.rules.feed_urls import as_linked, parse_feed_url
-from feedkeep.rules.seconds import first_stamp, is_own, second_of
+from feedkeep.rules.seconds import is_own, second_of
 
 KINDS = {"download", "play", "delete", "new", "flattr"}
 """The kinds of actions. On a reply with any other kind, mygpoclient gives up for good."""
@@ -38,6 +38,8 @@ MAX_STORED = 500_000
 MAX_SENT_EPISODES = 50_000
 """The maximum number of episodes remembered while a reply is sent: 5 MB. Beyond it, all is sent."""
 
+_KEY_BYTES = 16
+_EPISODE_BYTES = 10
 _MAX_GUID_CHARACTERS = 1_024
 _NO_TIME = -1  # the `done` of an action that was sent without a time
 _MAX_NUMBER = 2**53 - 1
@@ -98,8 +100,8 @@ def judge(sent: SentAction) -> EpisodeAction | RefusedUrl | None:
         if position is None:
             return None
         numbers = (_number(sent.started), position, _number(sent.total, least=1))
-    return EpisodeAction(
-        _key(podcast.guid, episode, device, kind),
+    action = EpisodeAction(
+        b"",
         podcast.guid,
         podcast.text,
         episode,
@@ -109,6 +111,39 @@ def judge(sent: SentAction) -> EpisodeAction | RefusedUrl | None:
         *numbers,
         guid,
     )
+    return replace(action, key=_key_of(action))
+
+
+def grouped(sent: Sequence[EpisodeAction]) -> list[EpisodeAction]:
+    """Return what an upload has in the order of storing it.
+
+    What has one key is together, as it was sent. Keys are in the order of their last time: apps
+    take the last one for the present state where several were done at the same time.
+    """
+    groups: dict[bytes, list[EpisodeAction]] = {}
+    for action in sent:
+        groups.setdefault(action.key, []).append(action)
+    ordered = sorted(groups.values(), key=lambda group: max(map(_done_or_now, group)))
+    return [action for group in ordered for action in group]
+
+
+def _done_or_now(action: EpisodeAction) -> int:
+    return _MAX_NUMBER if action.done == _NO_TIME else action.done
+
+
+def sought(action: EpisodeAction) -> list[bytes]:
+    """Return the keys, and the beginnings of keys, of the stored actions that matter for one.
+
+    That is the action itself, all others of its episode, and those that name its file alone.
+    """
+    of_file = _episode_key(action.podcast_guid, action.episode, None)
+    return [*former_or_present(action), _key_of(action)[:_EPISODE_BYTES], of_file]
+
+
+def former_or_present(action: EpisodeAction) -> list[bytes]:
+    """Return the keys under which an action can be stored: the present one, and the former one."""
+    keys = [action.key, _key_of(action), _former_key(action)]
+    return list(dict.fromkeys(keys))
 
 
 def record(
@@ -117,30 +152,32 @@ def record(
     """Store the latest action of each episode, device and kind, with a stamp of when it came.
 
     An action that was sent before changes nothing. Of one device, the action that is later by the
-    device's own clock counts; if that clock was wrong, the one that came later. One upload adds up
-    to `room` actions; what changes one that is stored already has always room.
+    device's own clock counts; if that clock was ahead, the one that was done after it came. One
+    upload adds up to `room` actions; what changes one that is stored already has always room.
 
     Raises:
         InvalidInput: There is no room for all that were sent.
     """
-    stored = dict(snapshot.known)
-    changed: dict[bytes, None] = {}
+    draft = _Draft(snapshot)
+    groups: dict[bytes, list[EpisodeAction]] = {}
     for action in sent:
-        known = stored.get(action.key)
-        if known is not None and action.total is None:
-            action = replace(action, total=known.total)  # noqa: PLW2901
-        if _is_news(action, known):
-            done = second_of(snapshot.now) if action.done == _NO_TIME else action.done
-            stored[action.key] = replace(action, done=done, revision=snapshot.now)
-            changed[action.key] = None
-    added = sum(key not in snapshot.known for key in changed)
-    if added and snapshot.added + added > room:
+        groups.setdefault(action.key, []).append(action)
+    for key, group in groups.items():
+        draft.take(key, group)
+    decision = draft.decision()
+    added = sum(one.key not in snapshot.known for one in decision.saved) - len(decision.removed)
+    if added > 0 and snapshot.added + added > room:
         raise InvalidInput(
             "An account has up to {count} episode actions, and this one has no room for all of"
             " these. Nothing of this upload is stored.",
             count=MAX_STORED,
         )
-    return _stamped(snapshot, [stored[key] for key in changed])
+    return decision
+
+
+def rekeyed(snapshot: ActionSnapshot, _: Sequence[EpisodeAction]) -> ActionDecision:
+    """Store actions from before under the keys that they have now; apps are told nothing."""
+    return _Draft(snapshot).decision()
 
 
 def stamped_anew(snapshot: ActionSnapshot, _: Sequence[EpisodeAction]) -> ActionDecision:
@@ -148,7 +185,113 @@ def stamped_anew(snapshot: ActionSnapshot, _: Sequence[EpisodeAction]) -> Action
 
     AntennaPod loses a feed's play states when it is told that the feed moved.
     """
-    return _stamped(snapshot, sorted(snapshot.known.values(), key=lambda action: action.revision))
+    draft = _Draft(snapshot)
+    for action in sorted(draft.rows.values(), key=lambda action: action.revision):
+        draft.changed[action.key] = action.revision
+    return draft.decision()
+
+
+def told_second(action: EpisodeAction) -> int:
+    """Return when an action was done, as apps are told.
+
+    A device whose clock is ahead would otherwise win against all others for as long.
+    """
+    received = action.revision if action.received is None else action.received
+    return min(action.done, second_of(received))
+
+
+class _Draft:
+    """Stored actions while a rule changes them; those from before get their present keys first.
+
+    Attributes:
+        rows: The actions as they are to be, by their keys.
+        changed: The keys of those that are news to apps, and what orders them.
+    """
+
+    def __init__(self, snapshot: ActionSnapshot) -> None:
+        self._snapshot = snapshot
+        # The server's own clock can be behind, too, until it is set after a start.
+        self._received = max(snapshot.now, snapshot.last_stamp)
+        self._now = second_of(self._received)
+        self._removed: list[EpisodeAction] = []
+        self.changed: dict[bytes, int] = {}
+        known = snapshot.known.values()
+        self.rows = {one.key: one for one in known if one.received is not None}
+        for action in known:
+            if action.received is None:
+                self._rekey(action)
+
+    def _rekey(self, former: EpisodeAction) -> None:
+        self._removed.append(former)
+        if former.kind == PLAY and not former.position:
+            return
+        action = replace(former, key=_key_of(former), received=former.revision)
+        other = self.rows.get(action.key)
+        if other is None or _order(other) < _order(action):
+            self.rows[action.key] = action
+
+    def take(self, key: bytes, group: Sequence[EpisodeAction]) -> None:
+        """Take in what an upload has of one key, in the order in which it was sent."""
+        stored = self.rows.get(key)
+        # Apps repeat an upload when its reply was lost. What they sent before the action that is
+        # stored was stored before it, too, whatever their clock said then.
+        again = [number for number, one in enumerate(group, 1) if stored and _is_same(one, stored)]
+        for action in group[max(again, default=0) :]:
+            stored = self.rows.get(key)
+            if not self._is_news(action, stored):
+                continue
+            done = self._now if action.done == _NO_TIME else action.done
+            total = action.total or (stored.total if stored else None)
+            self.rows[key] = replace(action, done=done, total=total, received=self._received)
+            self.changed[key] = done
+
+    def _is_news(self, action: EpisodeAction, stored: EpisodeAction | None) -> bool:
+        if stored is None:
+            return True
+        if _NO_TIME < action.done < stored.done:
+            # Otherwise a device whose clock was a day ahead is ignored for a day after it was
+            # corrected. What is ahead even now was sent by the clock that is wrong.
+            return told_second(stored) < action.done <= self._now
+        return not _is_same(action, stored)
+
+    def decision(self) -> ActionDecision:
+        """Return what is to be saved, with new stamps for what is news."""
+        self._agree()
+        clock, saved = self._snapshot.last_stamp, []
+        for key in sorted(self.changed, key=self.changed.__getitem__):
+            clock = next_stamp(clock, self._snapshot.now)
+            self.rows[key] = replace(self.rows[key], revision=clock)
+        for key, action in self.rows.items():
+            if action != self._snapshot.known.get(key):
+                saved.append(action)
+        return ActionDecision(saved, clock, self._removed)
+
+    def _agree(self) -> None:
+        """Let the actions of an episode agree on its file, and know how long it is."""
+        episodes: dict[bytes, list[EpisodeAction]] = {}
+        totals: dict[tuple[Guid, str], int] = {}
+        for action in self.rows.values():
+            episodes.setdefault(action.key[:_EPISODE_BYTES], []).append(action)
+        for actions in episodes.values():
+            # AntennaPod compares the actions of one file, and would apply the older one last.
+            last = max(actions, key=self._order)
+            total = max(action.total or 0 for action in actions)
+            for action in actions:
+                self.rows[action.key] = replace(action, episode=last.episode)
+                file = action.podcast_guid, action.episode
+                totals[file] = max(total, totals.get(file, 0))
+            file = last.podcast_guid, last.episode
+            totals[file] = max(total, totals.get(file, 0))
+        for key, action in self.rows.items():
+            total = totals[action.podcast_guid, action.episode]
+            if action.kind == PLAY and not action.total and total:
+                # It was told to nobody until now.
+                self.rows[key] = replace(action, total=total)
+                self.changed.setdefault(key, action.done)
+
+    def _order(self, action: EpisodeAction) -> tuple[int, bool, int]:
+        is_changed = action.key in self.changed
+        return told_second(action), is_changed, action.done if is_changed else action.revision
 
 
 def in_order(pages: Iterable[Sequence[EpisodeAction]], limit: int) -> list[EpisodeAction]:
@@ -159,15 +302,6 @@ def in_order(pages: Iterable[Sequence[EpisodeAction]], limit: int) -> list[Episo
     ends = [page[-1].revision for page in pages if len(page) == limit]
     listed = sorted((action for page in pages for action in page), key=lambda a: a.revision)
     return [action for action in listed if action.revision <= min(ends)] if ends else listed
-
-
-def _stamped(snapshot: ActionSnapshot, actions: Iterable[EpisodeAction]) -> ActionDecision:
-    clock = snapshot.last_stamp
-    saved = []
-    for action in actions:
-        clock = next_stamp(clock, snapshot.now)
-        saved.append(replace(action, revision=clock))
-    return ActionDecision(saved, clock)
 
 
 def among(actions: Iterable[EpisodeAction], revisions: Sequence[Stamp]) -> list[EpisodeAction]:
@@ -201,12 +335,13 @@ class WithoutOwn:
     def _is_sent(self, action: EpisodeAction) -> bool:
         if action.revision > self._last_own:
             return True
-        episode = hash(action.episode)
+        # By both: an app may send the URL alone, and the URL of an episode can change.
+        names = {hash(action.episode), hash(action.episode_guid or action.episode)}
         if not is_own(self._progress, "", self._since, action.revision):
             if len(self._sent) < MAX_SENT_EPISODES:
-                self._sent.add(episode)
+                self._sent |= names
             return True
-        return episode in self._sent or len(self._sent) == MAX_SENT_EPISODES
+        return not names.isdisjoint(self._sent) or len(self._sent) >= MAX_SENT_EPISODES
 
 
 def can_be_told(action: EpisodeAction) -> bool:
@@ -225,7 +360,11 @@ def told(actions: Iterable[EpisodeAction]) -> list[EpisodeAction]:
     AntennaPod takes the numbers of a `play` only if it has the position where playing began, too.
     """
     return [
-        replace(action, started=0) if action.kind == PLAY and action.started is None else action
+        replace(
+            action,
+            done=told_second(action),
+            started=action.started or 0 if action.kind == PLAY else None,
+        )
         for action in actions
         if can_be_told(action)
     ]
@@ -242,21 +381,44 @@ def spelled(actions: Iterable[EpisodeAction], feed_urls: Mapping[Guid, str]) -> 
     ]
 
 
-def _is_news(action: EpisodeAction, stored: EpisodeAction | None) -> bool:
-    if stored is None:
-        return True
-    # Otherwise a device whose clock was a day ahead is ignored for a day after it was corrected.
-    was_clock_right = first_stamp(Second(stored.done)) <= stored.revision
-    if _NO_TIME < action.done < stored.done and was_clock_right:
-        return False
-    # Apps repeat an upload when its reply was lost; only what differs is news to the others.
-    done = stored.done if action.done == _NO_TIME else action.done
-    return replace(action, done=done, revision=stored.revision, podcast=stored.podcast) != stored
+def _is_same(action: EpisodeAction, stored: EpisodeAction) -> bool:
+    """Say whether an action is stored already: sent once more, it is no news to the others."""
+    as_stored = replace(
+        action,
+        done=stored.done if action.done == _NO_TIME else action.done,
+        podcast=stored.podcast,
+        episode=stored.episode,
+        total=stored.total if action.total is None else action.total,
+        received=stored.received,
+        revision=stored.revision,
+    )
+    return as_stored == stored
 
 
-def _key(podcast_guid: Guid, episode: str, device: str, kind: str) -> bytes:
-    text = "\0".join((podcast_guid, episode, device, kind))
-    return hashlib.sha256(text.encode()).digest()[:16]
+def _order(action: EpisodeAction) -> tuple[int, Stamp]:
+    return told_second(action), action.revision
+
+
+def _key_of(action: EpisodeAction) -> bytes:
+    """Return the key of an action: what begins it identifies the episode."""
+    episode = _episode_key(action.podcast_guid, action.episode, action.episode_guid)
+    return episode + _hash(action.device, action.kind)[: _KEY_BYTES - _EPISODE_BYTES]
+
+
+def _episode_key(podcast_guid: Guid, episode: str, episode_guid: str | None) -> bytes:
+    # A feed can have two episodes with one file, and give the file of an episode another URL.
+    named = ("", episode) if episode_guid is None else (episode_guid,)
+    return _hash(podcast_guid, *named)[:_EPISODE_BYTES]
+
+
+def _former_key(action: EpisodeAction) -> bytes:
+    """Return the key that an action had before episodes were told apart by their guids."""
+    named = (action.podcast_guid, action.episode, action.device, action.kind)
+    return _hash(*named)[:_KEY_BYTES]
+
+
+def _hash(*texts: str) -> bytes:
+    return hashlib.sha256("\0".join(texts).encode()).digest()
 
 
 def _number(value: int | None, least: int = 0) -> int | None:

@@ -38,6 +38,7 @@ from feedkeep.service.page_sessions import PageSessions
 from feedkeep.service.preferences import AccountPreferences
 from feedkeep.service.progress import Progress
 from feedkeep.service.recovery import Recovery
+from feedkeep.service.rekeying import Rekeying
 from feedkeep.service.shared_attempts import SharedAttempts
 from feedkeep.service.subscriptions import Subscriptions
 from feedkeep.service.tokens import Tokens
@@ -100,6 +101,7 @@ class Service:
         subscriptions: The list by guids, for the interface and the command line.
         history: What changed in the list, and how it comes back.
         forgetting: Forgets what of that is older than is promised.
+        rekeying: Brings episode actions from before up to date.
         url_lists: The list by URLs, as podcast apps sync it.
         episode_actions: What was played, and how far.
         known_feeds: What is known of feeds.
@@ -148,6 +150,7 @@ class Service:
         self.tokens = Tokens(store, self.accounts, now)
         self.subscriptions = Subscriptions(store, changes, limits)
         self.forgetting = Forgetting(store, now, history_days)
+        self.rekeying = Rekeying(store)
         self.episode_actions = actions = EpisodeActions(store, progress)
         self.history = ListHistory(store, changes, actions, limits, now, history_days)
         self.url_lists = UrlLists(store, changes, actions, limits, progress)
@@ -162,6 +165,7 @@ class Service:
     async def close(self) -> None:
         """Finish what was accepted, and close the store."""
         await self.forgetting.close()
+        await self.rekeying.close()
         await self._last_uses.close()
         await self.shared_attempts.close()
         await self.store.close()

@@ -29,7 +29,7 @@ from feedkeep.service.action_pages import LISTED_AT_ONCE, ActionPages, ActionsSi
 from feedkeep.service.action_room import ActionRoom
 from feedkeep.service.progress import Progress, Uploaded, next_second
 from feedkeep.store.base import Store
-from feedkeep.turns import Turn
+from feedkeep.turns import LONG_LIST, Turn, beside
 
 _STAMPED_AT_ONCE = 1_000
 _FEW_PODCASTS = 10
@@ -96,6 +96,7 @@ class EpisodeActions:
             judged.append(episode_actions.judge(action))
             await turn.end_if_long()
         valid = [action for action in judged if isinstance(action, EpisodeAction)]
+        valid = await beside(len(valid) > LONG_LIST, episode_actions.grouped, valid)
         named = {action.device for action in valid}
         app = await self._progress.of(admitted, Clock.ACTIONS, named)
         until = partial(seconds.clock_after_upload, app.known)
@@ -117,6 +118,7 @@ class EpisodeActions:
             until,
             learn,
             app.documents,
+            episode_actions.sought,
         )
         self._room.take(account_id, recorded.added)
         refused = dict.fromkeys(item.url for item in judged if isinstance(item, RefusedUrl))
@@ -148,7 +150,11 @@ class EpisodeActions:
             wanted = [action for action in listed if action.podcast_guid in podcasts]
             if wanted:
                 await self._store.episode_actions.record(
-                    account_id, wanted, episode_actions.stamped_anew, max
+                    account_id,
+                    wanted,
+                    episode_actions.stamped_anew,
+                    max,
+                    sought=episode_actions.former_or_present,
                 )
             first = later(listed[-1].revision, 1)
 

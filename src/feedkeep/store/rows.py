@@ -15,6 +15,8 @@ from msgspec.structs import astuple
 from feedkeep.errors import NotAuthorized
 from feedkeep.model import (
     Account,
+    AccountId,
+    ActionPlace,
     Alias,
     Counts,
     Deletion,
@@ -172,6 +174,11 @@ def stamped_row(entry: Entry) -> Row:
     """Return the `STAMPED` columns of an entry."""
     changed = entry.subscription_changed if isinstance(entry, Subscription) else None
     return (changed, entry.guid_changed, entry.revision)
+
+
+def placed(account_id: AccountId, action: EpisodeAction) -> tuple[ActionPlace, EpisodeAction]:
+    """Return an action of an account with its place."""
+    return ActionPlace(account_id, action.podcast_guid, action.key), action
 
 
 class Rows:

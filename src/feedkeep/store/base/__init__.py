@@ -12,11 +12,14 @@ from feedkeep.store.base.credentials import DecideTokens, Logins, Tokens
 from feedkeep.store.base.entries import MAX_DELETIONS, MAX_FORMER_STATES, Entries, ListHistory
 from feedkeep.store.base.feeds import Feeds
 from feedkeep.store.base.for_apps import (
+    MAX_OF_A_BEGINNING,
     DecideActions,
     DecideDocument,
     Documents,
     EpisodeActions,
     Learn,
+    Sought,
+    itself,
     learn_nothing,
 )
 from feedkeep.store.base.totals import SomeAccounts, SomeFeeds, Totals
@@ -25,6 +28,7 @@ from feedkeep.store.base.whole import Files, Pool, Store, StoreSize, StoreState
 __all__ = [
     "MAX_DELETIONS",
     "MAX_FORMER_STATES",
+    "MAX_OF_A_BEGINNING",
     "RECORDS_AT_ONCE",
     "Accounts",
     "Archive",
@@ -46,11 +50,13 @@ __all__ = [
     "Pool",
     "SomeAccounts",
     "SomeFeeds",
+    "Sought",
     "Store",
     "StoreSize",
     "StoreState",
     "Tokens",
     "Totals",
     "anything_goes",
+    "itself",
     "learn_nothing",
 ]

@@ -8,6 +8,7 @@ from typing import Protocol, TypeAlias
 from feedkeep.model import (
     AccountId,
     ActionDecision,
+    ActionPlace,
     ActionRequest,
     ActionSnapshot,
     Document,
@@ -22,6 +23,18 @@ from feedkeep.model import (
 
 DecideActions: TypeAlias = Callable[[ActionSnapshot, Sequence[EpisodeAction]], ActionDecision]
 """A rule about episode actions: decides what is saved of a chunk of those that were sent."""
+
+
+Sought: TypeAlias = Callable[[EpisodeAction], Sequence[bytes]]
+"""Returns the keys, and the beginnings of keys, of the stored actions that a rule needs for one."""
+
+MAX_OF_A_BEGINNING = 100
+"""How many stored actions a rule is given for each beginning of a key, at most."""
+
+
+def itself(action: EpisodeAction) -> Sequence[bytes]:
+    """Seek the action with the same key alone: a `Sought`."""
+    return [action.key]
 
 
 DecideDocument: TypeAlias = Callable[[str | None, int], str]
@@ -49,13 +62,15 @@ class EpisodeActions(Protocol):
         until: Callable[[Stamp, Stamp], Stamp],
         learn: Learn = learn_nothing,
         documents: Sequence[DocumentName] = (),
+        sought: Sought = itself,
     ) -> Recorded:
         """Save what `decide` makes of the actions `sent`, in one commit, however many they are.
 
-        They are taken in order, in chunks: `decide` is given the stored actions with the same keys,
-        and those that were sent; it sees what was decided about the chunks before. In the end the
-        clock of actions is set to what `until` returns. It is given where the clock stood before,
-        and where the last decision moved it. What `learn` then returns of the app that sent
+        They are taken in order, in chunks: `decide` is given the stored actions that are `sought`
+        for those that were sent, of the same podcasts, and those that were sent; it sees what was
+        decided about the chunks before. What it removes is removed before the rest is saved. In the
+        end the clock of actions is set to what `until` returns. It is given where the clock stood
+        before, and where the last decision moved it. What `learn` then returns of the app that sent
         them is stored, too; it is given the `documents` as they are. All else is as in
         `Entries.change`.
 
@@ -69,11 +84,18 @@ class EpisodeActions(Protocol):
     async def page(self, account_id: AccountId, request: ActionRequest) -> list[EpisodeAction]:
         """Return the episode actions that are wanted, by rising revision."""
 
+    async def from_place(
+        self, after: ActionPlace | None, limit: int
+    ) -> Sequence[tuple[ActionPlace, EpisodeAction]]:
+        """Return the next actions of all accounts after a place, or the first ones, with theirs."""
+
     async def last_of_each(self, account_id: AccountId, request: ActionRequest) -> Sequence[Stamp]:
         """Return the revision of the last action of each kind with each episode, as they rise.
 
         The last action is the one that was done last, of those that can be told
-        (`rules.episode_actions.can_be_told`). The limit of the request does not apply:
+        (`rules.episode_actions.can_be_told`, `told_second`). An episode is known by its guid; one
+        that was sent by its URL alone is the one with the only guid that is wanted here and has
+        this URL, or else another one. The limit of the request does not apply:
         revisions are numbers, which take eight bytes each.
         """
 

@@ -11,6 +11,7 @@ import asyncpg
 
 from feedkeep.model import (
     AccountId,
+    ActionPlace,
     ActionRequest,
     ActionSnapshot,
     Clock,
@@ -21,7 +22,14 @@ from feedkeep.model import (
     Stamp,
     TokenProgress,
 )
-from feedkeep.store.base import DecideActions, Learn, learn_nothing
+from feedkeep.store.base import (
+    MAX_OF_A_BEGINNING,
+    DecideActions,
+    Learn,
+    Sought,
+    itself,
+    learn_nothing,
+)
 from feedkeep.store.postgres.accounts import hold_clock, set_clock
 from feedkeep.store.postgres.connections import Connections
 from feedkeep.store.postgres.counted import write_all
@@ -30,6 +38,7 @@ from feedkeep.store.postgres.rows import ROWS
 from feedkeep.store.postgres.runner import Runner
 from feedkeep.store.postgres.shape import given_rows
 from feedkeep.store.postgres.tokens import save_progress
+from feedkeep.store.rows import placed
 from feedkeep.store.tables import ACTION, ACTIONS, columns
 
 _TYPES = {
@@ -45,11 +54,28 @@ _TYPES = {
 _AT_ONCE = 250
 """How many actions are looked up, and saved, with one statement: some milliseconds' work here."""
 
+_LAST_KEY = b"\xff" * 16
+_KEYS = {"podcast_guid": "uuid", "first": "bytea", "last": "bytea"}
 _KNOWN = f"""
-SELECT {columns(ACTION, "a")} FROM {given_rows({"podcast_guid": "uuid", "key": "bytea"}, 2)}
-JOIN feedkeep.episode_action a
-ON a.account_id = $1 AND a.podcast_guid = w.podcast_guid AND a.key = w.key
+SELECT {columns(ACTION, "k")} FROM {given_rows(_KEYS, 2)} CROSS JOIN LATERAL (
+    SELECT {columns(ACTION, "a")} FROM feedkeep.episode_action a
+    WHERE a.account_id = $1 AND a.podcast_guid = w.podcast_guid AND a.key BETWEEN w.first AND w.last
+    LIMIT {MAX_OF_A_BEGINNING}
+) k
 """
+_REMOVE = f"""
+DELETE FROM feedkeep.episode_action a
+USING {given_rows({"podcast_guid": "uuid", "key": "bytea"}, 2)}
+WHERE a.account_id = $1 AND a.podcast_guid = w.podcast_guid AND a.key = w.key
+"""
+_FROM_PLACE = f"""
+SELECT a.account_id, {columns(ACTION, "a")} FROM feedkeep.episode_action a
+WHERE (a.account_id, a.podcast_guid, a.key) > ($1, $2, $3)
+ORDER BY a.account_id, a.podcast_guid, a.key LIMIT $4
+"""
+LOOKS = (_FROM_PLACE,)
+"""The statement that is about many accounts."""
+
 # It reads the account's row for the reason that `Shape.selected` tells.
 _SAVE = f"""
 INSERT INTO feedkeep.episode_action (account_id, {columns(ACTION)})
@@ -75,16 +101,30 @@ SELECT count(*) FROM (
 """
 # As text: a hundred thousand numbers are a megabyte that way, and ten as rows.
 _LAST_OF_EACH = """
-SELECT coalesce(string_agg(l.revision::text, ',' ORDER BY l.revision), '') FROM (
-    SELECT a.revision, row_number() OVER (
-        PARTITION BY a.podcast_guid, a.episode, a.kind ORDER BY a.done DESC, a.revision DESC
-    ) AS n
+WITH told AS (
+    SELECT a.revision, a.podcast_guid, a.episode, a.kind, a.episode_guid,
+        min(a.episode_guid) OVER file AS least, max(a.episode_guid) OVER file AS greatest,
+        least(a.done, coalesce(a.received, a.revision) / 1000000) AS done
     FROM feedkeep.episode_action a
     WHERE a.account_id = $1 AND a.revision BETWEEN $2 AND $3
     AND ($4::uuid IS NULL OR a.podcast_guid = $4)
     AND (a.kind <> 'play' OR a.position > 0 AND a.total > 0)
+    WINDOW file AS (PARTITION BY a.podcast_guid, a.episode)
+), named AS (
+    SELECT t.revision, t.podcast_guid, t.episode, t.kind, t.done,
+        coalesce(t.episode_guid, CASE WHEN t.least = t.greatest THEN t.least END) AS guid
+    FROM told t
+)
+SELECT coalesce(string_agg(l.revision::text, ',' ORDER BY l.revision), '') FROM (
+    SELECT m.revision, row_number() OVER (
+        PARTITION BY m.podcast_guid, m.kind, m.guid, CASE WHEN m.guid IS NULL THEN m.episode END
+        ORDER BY m.done DESC, m.revision DESC
+    ) AS n
+    FROM named m
 ) l WHERE l.n = 1
 """
+
+_FIRST_PLACE = (0, "00000000-0000-0000-0000-000000000000", b"")
 
 
 class PostgresEpisodeActions:
@@ -102,14 +142,20 @@ class PostgresEpisodeActions:
         until: Callable[[Stamp, Stamp], Stamp],
         learn: Learn = learn_nothing,
         documents: Sequence[DocumentName] = (),
+        sought: Sought = itself,
     ) -> Recorded:
         async def record(connection: asyncpg.Connection) -> Recorded:
             clock = began = await hold_clock(connection, account_id, Clock.ACTIONS)
             added = 0
             for start in range(0, len(sent), _AT_ONCE):
                 chunk = sent[start : start + _AT_ONCE]
-                known = await _known(connection, account_id, chunk)
+                known = await _known(connection, account_id, chunk, sought)
                 decision = decide(ActionSnapshot(known, clock, self._now(), added), chunk)
+                if decision.removed:
+                    guids = [action.podcast_guid for action in decision.removed]
+                    keys = [action.key for action in decision.removed]
+                    await write_all(connection, _REMOVE, len(keys), account_id, guids, keys)
+                    added -= len(keys)
                 if decision.saved:
                     saved = zip(
                         *(ROWS.action_row(action) for action in decision.saved), strict=True
@@ -152,6 +198,15 @@ class PostgresEpisodeActions:
 
         return await self._runner.scan(read)
 
+    async def from_place(
+        self, after: ActionPlace | None, limit: int
+    ) -> Sequence[tuple[ActionPlace, EpisodeAction]]:
+        place = (after.account_id, after.podcast_guid, after.key) if after else _FIRST_PLACE
+        rows = await self._runner.scan(
+            lambda connections: connections.fetch(_FROM_PLACE, *place, limit)
+        )
+        return [placed(AccountId(row[0]), ROWS.action_of(row[1:])) for row in rows]
+
     async def last_of_each(self, account_id: AccountId, request: ActionRequest) -> Sequence[Stamp]:
         async def read(connections: Connections) -> Sequence[Stamp]:
             wanted = (account_id, request.first, request.last, request.podcast_guid)
@@ -163,8 +218,13 @@ class PostgresEpisodeActions:
 
 
 async def _known(
-    connection: asyncpg.Connection, account_id: AccountId, chunk: Sequence[EpisodeAction]
+    connection: asyncpg.Connection,
+    account_id: AccountId,
+    chunk: Sequence[EpisodeAction],
+    sought: Sought,
 ) -> dict[bytes, EpisodeAction]:
-    keys = {action.key: action.podcast_guid for action in chunk}
-    rows = await connection.fetch(_KNOWN, account_id, list(keys.values()), list(keys))
+    wanted = {(action.podcast_guid, first) for action in chunk for first in sought(action)}
+    guids, firsts = [guid for guid, _ in wanted], [first for _, first in wanted]
+    lasts = [first + _LAST_KEY[len(first) :] for first in firsts]
+    rows = await connection.fetch(_KNOWN, account_id, guids, firsts, lasts)
     return {row[0]: ROWS.action_of(row) for row in rows}

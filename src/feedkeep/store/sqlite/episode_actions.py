@@ -10,6 +10,7 @@ import apsw
 
 from feedkeep.model import (
     AccountId,
+    ActionPlace,
     ActionRequest,
     ActionSnapshot,
     Clock,
@@ -20,7 +21,15 @@ from feedkeep.model import (
     Stamp,
     TokenProgress,
 )
-from feedkeep.store.base import DecideActions, Learn, learn_nothing
+from feedkeep.store.base import (
+    MAX_OF_A_BEGINNING,
+    DecideActions,
+    Learn,
+    Sought,
+    itself,
+    learn_nothing,
+)
+from feedkeep.store.rows import placed
 from feedkeep.store.sqlite.accounts import read_clock, set_clock
 from feedkeep.store.sqlite.documents import known_document, save_document
 from feedkeep.store.sqlite.rows import ROWS, insert_into, to_bytes
@@ -29,12 +38,20 @@ from feedkeep.store.sqlite.tokens import save_progress
 from feedkeep.store.tables import ACTION, ACTIONS, columns
 from feedkeep.turns import Turns
 
-_AT_ONCE = 20
+_AT_ONCE = 10
 """How many actions are looked up, or saved, until others have their turn: within a millisecond."""
 
+_LAST_KEY = b"\xff" * 16
 _KNOWN = f"""
 SELECT {columns(ACTION)} FROM episode_action
-WHERE account_id = ? AND podcast_guid = ? AND key = ?
+WHERE account_id = ? AND podcast_guid = ? AND key BETWEEN ? AND ?
+LIMIT {MAX_OF_A_BEGINNING}
+"""
+_REMOVE = "DELETE FROM episode_action WHERE account_id = ? AND podcast_guid = ? AND key = ?"
+_FROM_PLACE = f"""
+SELECT account_id, {columns(ACTION)} FROM episode_action
+WHERE (account_id, podcast_guid, key) > (?, ?, ?)
+ORDER BY account_id, podcast_guid, key LIMIT ?
 """
 _SAVE = f"{insert_into(ACTIONS)} {ACTIONS.or_update}"
 _PAGE = f"""
@@ -49,13 +66,25 @@ ORDER BY +revision LIMIT ?
 """
 _COUNT = "SELECT count(*) FROM (SELECT 1 FROM episode_action WHERE account_id = ? LIMIT ?)"
 _LAST_OF_EACH = """
-SELECT revision FROM (
-    SELECT revision, row_number() OVER (
-        PARTITION BY podcast_guid, episode, kind ORDER BY done DESC, revision DESC
-    ) AS n
+WITH told AS (
+    SELECT revision, podcast_guid, episode, kind, episode_guid,
+        min(episode_guid) OVER file AS least, max(episode_guid) OVER file AS greatest,
+        min(done, ifnull(received, revision) / 1000000) AS done
     FROM episode_action
     WHERE account_id = ?1 AND revision BETWEEN ?2 AND ?3 AND ifnull(podcast_guid = ?4, TRUE)
     AND (kind <> 'play' OR position > 0 AND total > 0)
+    WINDOW file AS (PARTITION BY podcast_guid, episode)
+), named AS (
+    SELECT revision, podcast_guid, episode, kind, done,
+        ifnull(episode_guid, iif(least = greatest, least, NULL)) AS guid
+    FROM told
+)
+SELECT revision FROM (
+    SELECT revision, row_number() OVER (
+        PARTITION BY podcast_guid, kind, guid, iif(guid IS NULL, episode, NULL)
+        ORDER BY done DESC, revision DESC
+    ) AS n
+    FROM named
 ) WHERE n = 1 ORDER BY revision
 """
 
@@ -75,15 +104,23 @@ class SqliteEpisodeActions:
         until: Callable[[Stamp, Stamp], Stamp],
         learn: Learn = learn_nothing,
         documents: Sequence[DocumentName] = (),
+        sought: Sought = itself,
     ) -> Recorded:
         def record(connection: apsw.Connection) -> Turns[Recorded]:
             clock = began = read_clock(connection, account_id, Clock.ACTIONS)
             added = 0
             for start in range(0, len(sent), _AT_ONCE):
                 chunk = sent[start : start + _AT_ONCE]
-                known = _known(connection, account_id, chunk)
+                known = _known(connection, account_id, chunk, sought)
                 decision = decide(ActionSnapshot(known, clock, self._now(), added), chunk)
                 yield None
+                if decision.removed:
+                    removed = [
+                        (account_id, to_bytes(action.podcast_guid), action.key)
+                        for action in decision.removed
+                    ]
+                    connection.executemany(_REMOVE, removed)
+                    added -= len(removed)
                 if decision.saved:
                     rows = [(account_id, *ROWS.action_row(action)) for action in decision.saved]
                     connection.executemany(_SAVE, rows)
@@ -121,6 +158,18 @@ class SqliteEpisodeActions:
 
         return await self._runner.scan(read)
 
+    async def from_place(
+        self, after: ActionPlace | None, limit: int
+    ) -> Sequence[tuple[ActionPlace, EpisodeAction]]:
+        first = (0, b"", b"")
+        place = (after.account_id, to_bytes(after.podcast_guid), after.key) if after else first
+
+        def read(connection: apsw.Connection) -> list[tuple[ActionPlace, EpisodeAction]]:
+            rows = connection.execute(_FROM_PLACE, (*place, limit))
+            return [placed(AccountId(row[0]), ROWS.action_of(row[1:])) for row in rows]
+
+        return await self._runner.scan(read)
+
     async def last_of_each(self, account_id: AccountId, request: ActionRequest) -> Sequence[Stamp]:
         def read(connection: apsw.Connection) -> Sequence[Stamp]:
             podcast = to_bytes(request.podcast_guid) if request.podcast_guid else None
@@ -132,10 +181,17 @@ class SqliteEpisodeActions:
 
 
 def _known(
-    connection: apsw.Connection, account_id: AccountId, chunk: Sequence[EpisodeAction]
+    connection: apsw.Connection,
+    account_id: AccountId,
+    chunk: Sequence[EpisodeAction],
+    sought: Sought,
 ) -> dict[bytes, EpisodeAction]:
     known: dict[bytes, EpisodeAction] = {}
-    for podcast_guid, key in {(action.podcast_guid, action.key) for action in chunk}:
-        for row in connection.execute(_KNOWN, (account_id, to_bytes(podcast_guid), key)):
-            known[key] = ROWS.action_of(row)
+    wanted = {(action.podcast_guid, first) for action in chunk for first in sought(action)}
+    for podcast_guid, first in wanted:
+        last = first + _LAST_KEY[len(first) :]
+        keys = (account_id, to_bytes(podcast_guid), first, last)
+        for row in connection.execute(_KNOWN, keys):
+            action = ROWS.action_of(row)
+            known[action.key] = action
     return known
