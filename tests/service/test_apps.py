@@ -9,7 +9,7 @@ from running import DAY, HOME, PASSWORD, Clock, run
 
 from feedkeep.errors import AccountError, InvalidInput, NotAuthorized
 from feedkeep.model import Account, Admitted, CredentialKind, Preferences, Scope, Stamp
-from feedkeep.rules.apps import MAX_ENDED_TOKENS, MAX_TOKENS, AppKind
+from feedkeep.rules.apps import MAX_ENDED_TOKENS, MAX_TOKENS, AppKind, AppUse
 from feedkeep.rules.clock import day_of
 from feedkeep.rules.credentials import read_session, read_token
 from feedkeep.rules.login_links import login_of
@@ -57,6 +57,40 @@ def test_an_app_is_a_token_with_its_sessions_or_the_sessions_of_a_password_with_
         for name, app in found.items():
             seen = (len(app.ids), app.kind, app.created, app.last_used, app.scope)
             assert seen == expected[name], name
+
+    run(open_store, work)
+
+
+def test_the_use_of_a_token_by_one_product_is_no_sign_of_life_of_another(
+    open_store: Callable,
+) -> None:
+    """Kasts with the phone's password, which asks for the phone's device, too."""
+
+    async def work(service: Service, _: Store, clock: Clock) -> None:
+        bob = await service.accounts.create("Bob", PASSWORD)
+        phone = await service.apps.connect(bob, "phone", Scope.WRITE)
+        for label in ("AntennaPod/3.5", "AntennaPod/3.6"):
+            await begin(service, bob, label, phone.text)
+        began = day_of(clock.at)
+        [alone] = await service.apps.of(bob.id)
+        assert (alone.last_used, alone.used_by) == (began, ())
+        clock.go_on(DAY)
+        await begin(service, bob, "Kasts/24.02", phone.text)
+        [app] = await service.apps.of(bob.id)
+        assert app.used_by == [AppUse("Kasts/24.02", began + DAY), AppUse("AntennaPod/3.6", began)]
+
+    run(open_store, work)
+
+
+def test_an_app_with_the_own_password_is_one_whatever_versions_it_had(
+    open_store: Callable,
+) -> None:
+    async def work(service: Service, _: Store, __: Clock) -> None:
+        bob = await service.accounts.create("Bob", PASSWORD)
+        for label in ("AntennaPod/3.5", "AntennaPod/3.6", "Kasts/24"):
+            await begin(service, bob, label)
+        names = sorted(app.name for app in await service.apps.of(bob.id))
+        assert names == ["AntennaPod/3.6", "Kasts/24"]
 
     run(open_store, work)
 

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from feedkeep.errors import AccountError
 from feedkeep.model import Scope, Stamp, Token, TokenDecision, TokenId, Value
+from feedkeep.rules.app_identity import product_of
 from feedkeep.rules.credentials import is_alive
 
 MAX_TOKENS = 200
@@ -31,6 +32,13 @@ class AppKind(StrEnum):
     NEXTCLOUD = "nextcloud login"
 
 
+class AppUse(Value, frozen=True):
+    """What a product calls itself that has signed in with a token, and when that was last used."""
+
+    name: str
+    last_used: Stamp | None
+
+
 class ConnectedApp(Value, frozen=True):
     """An app that is let in: a token with its sessions, or sessions that a password began.
 
@@ -41,6 +49,8 @@ class ConnectedApp(Value, frozen=True):
         created: When it was let in first.
         last_used: The beginning of the UTC day of its last use; None if it was never used.
         scope: What it may do.
+        used_by: Each product that has signed in with the token, last used first, if there are
+            several: the use of one of them is no sign of life of the others.
     """
 
     ids: Sequence[TokenId]
@@ -49,6 +59,7 @@ class ConnectedApp(Value, frozen=True):
     created: Stamp
     last_used: Stamp | None
     scope: Scope
+    used_by: Sequence[AppUse] = ()
 
 
 def connected(tokens: Iterable[Token], now: Stamp) -> list[ConnectedApp]:
@@ -62,13 +73,11 @@ def connected(tokens: Iterable[Token], now: Stamp) -> list[ConnectedApp]:
     for token in alive:
         if not token.is_session:
             kind = AppKind.NEXTCLOUD if token.is_granted else AppKind.TOKEN
-            apps.append(_app(kind, [token.id], [token, *sessions[token.id]]))
-    by_label: defaultdict[str, list[Token]] = defaultdict(list)
-    for session in sessions[None]:
-        by_label[session.label].append(session)
+            own = sessions[token.id]
+            apps.append(_app(kind, [token.id], [token, *own], _uses(own)))
     apps += [
         _app(AppKind.PASSWORD, [session.id for session in alike], alike)
-        for alike in by_label.values()
+        for alike in _by_product(sessions[None])
     ]
     return sorted(apps, key=lambda app: (app.last_used or Stamp(0), app.created), reverse=True)
 
@@ -107,10 +116,29 @@ def connect(tokens: Iterable[Token], new: Token, now: Stamp) -> TokenDecision:
     return TokenDecision([new], sorted(gone))
 
 
-def _app(kind: AppKind, ids: Sequence[TokenId], parts: Sequence[Token]) -> ConnectedApp:
+def _app(
+    kind: AppKind, ids: Sequence[TokenId], parts: Sequence[Token], uses: Sequence[AppUse] = ()
+) -> ConnectedApp:
     first, created = parts[0], min(part.created for part in parts)
-    last_used = max(part.last_used or Stamp(0) for part in parts) or None
-    return ConnectedApp(ids, first.label, kind, created, last_used, first.scope)
+    used_by = uses if len(uses) > 1 else ()
+    return ConnectedApp(ids, first.label, kind, created, _last_used(parts), first.scope, used_by)
+
+
+def _by_product(sessions: Iterable[Token]) -> list[list[Token]]:
+    """Return sessions by what began them, the newest first: an update makes no other app of it."""
+    by_product: defaultdict[str, list[Token]] = defaultdict(list)
+    for session in sessions:
+        by_product[product_of(session.label)].insert(0, session)
+    return list(by_product.values())
+
+
+def _uses(sessions: Iterable[Token]) -> list[AppUse]:
+    uses = [AppUse(alike[0].label, _last_used(alike)) for alike in _by_product(sessions)]
+    return sorted(uses, key=lambda use: use.last_used or Stamp(0), reverse=True)
+
+
+def _last_used(parts: Iterable[Token]) -> Stamp | None:
+    return max(part.last_used or Stamp(0) for part in parts) or None
 
 
 def _ended(token: Token) -> Stamp:
