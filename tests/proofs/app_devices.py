@@ -19,6 +19,8 @@ from feedkeep.rules.episode_actions import SentAction
 from feedkeep.service import Service
 
 EPISODES = 3
+LAST_SECOND = 1_800_000_000
+"""No server's clock comes to it."""
 
 Played = dict[tuple[str, str], int]
 """How far each device has played each episode."""
@@ -67,6 +69,8 @@ class Device:
         kind: What it takes for its next `since`: the "reply"'s timestamp, that "plus one", the
             "upload"'s if there was one, or its own "clock" after an upload.
         log_in: Begins a session, or gives the token that the app has.
+        ahead_seconds: What its clock shows when playing begins.
+        sends_totals: Whether it says how long episodes are, and how their feeds call them.
         spelling: How its owner writes a URL, where {} stands for what all spellings have.
         account: The account whose password it sends with each request, without a session, as Kasts
             does; "" if it begins sessions.
@@ -87,6 +91,8 @@ class Device:
     since: int = 0
     actions_since: int = 0
     spelling: str = "https://{}"
+    ahead_seconds: int = 0
+    sends_totals: bool = True
     account: str = ""
     others: Sequence[str] = ()
 
@@ -109,9 +115,15 @@ class Device:
     def _play(self, url: str, feed: str, number: int) -> None:
         episode = f"https://cdn.example/{feed}/{self.chance.randrange(EPISODES)}"
         self.played[episode, self.name] = number
-        self.queued_actions.append(
-            SentAction(url, episode, self.name, "play", number, 0, number, 9)
-        )
+        done, total = self.ahead_seconds + number, 9 if self.sends_totals else None
+        guid = episode if self.sends_totals else None
+        began = SentAction(url, episode, self.name, "play", done, episode_guid=guid)
+        # gPodder says so whenever playback begins, and AntennaPod sometimes.
+        if self.chance.random() < 0.3:
+            self.queued_actions.append(began)
+        self.queued_actions.append(replace(began, started=0, position=number, total=total))
+        if self.chance.random() < 0.3:
+            self.queued_actions.append(replace(began, done=done + 1, started=-1, position=-1))
 
     def _clear_a_double_away(self, mine: list[str]) -> None:
         """Remove one of two URLs, once the server knows of both: else it would be the only one."""
@@ -212,7 +224,10 @@ class Device:
         self._maybe_lose(losses)
         waiting = {action.episode for action in self.queued_actions}
         for action in actions:
-            assert action.position is not None
+            assert action.position
+            assert action.total, "AntennaPod would go back to the start"
+            assert action.started is not None
+            assert action.done < LAST_SECOND, "it was received before"
             if action.device != self.name or action.episode not in waiting:
                 self.played[action.episode, action.device] = action.position
         sent = list(self.queued_actions)

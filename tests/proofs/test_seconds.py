@@ -27,12 +27,14 @@ from feedkeep.model import (
     Admitted,
     CredentialKind,
     Entry,
+    EpisodeAction,
     Subscription,
     replace,
 )
-from feedkeep.rules import cookieless, seconds, url_lists
+from feedkeep.rules import cookieless, episode_actions, seconds, url_lists
 from feedkeep.rules.app_identity import App
 from feedkeep.rules.clock import later
+from feedkeep.rules.episode_actions import RefusedUrl, SentAction
 from feedkeep.rules.history import Undo, WhenChangedSince
 from feedkeep.rules.list_changes import is_back, is_gone
 from feedkeep.rules.login_links import login_of
@@ -158,13 +160,16 @@ async def one_run(store: Store, seed: int, clock: ServerClock) -> str:
         )
         for kind in KINDS
     ]
+    gpodder = devices[KINDS.index("reply")]
+    gpodder.sends_totals = chance.random() < 0.5
+    chance.choice(devices).ahead_seconds = 1_900_000_000
     kasts = devices[KINDS.index("plus one")]
     if chance.random() < 0.7:
         kasts.account = account.name
         if chance.random() < 0.5:
             kasts.others = [device.name for device in devices if device is not kasts]
         if chance.random() < 0.3:  # another device with the same app and the same password
-            devices[KINDS.index("reply")].account = account.name
+            gpodder.account = account.name
     for turn in range(TURNS):
         for device in devices:
             for number in range(1, 1 + chance.randrange(3)):
@@ -259,12 +264,18 @@ async def difference(service: Service, name: str, world: Feeds, devices: list[De
     told = await service.episode_actions.since(Admitted(account, "test"), seconds.EVERYTHING)
     listed = [action async for page in told.pages for action in page]
     everything = {(action.episode, action.device): action.position for action in listed}
+    # A play is told to nobody while no app has sent how long its episode is.
+    stored = [
+        action async for page in await service.episode_actions.all(account.id) for action in page
+    ]
+    untold = {(action.episode, action.device): action.position for action in stored}
     for device in devices:
         feeds = sorted({world.of(url) for url in device.feeds} - doubtful)
         if feeds != right:
             return f"{device.kind}: {feeds} instead of {right}"
         # What was played of a feed that somebody left is gone with it, on the devices told so.
-        kept = {key: at for key, at in everything.items() if key[0][20] not in world.left}
+        own = {key: at for key, at in untold.items() if key in device.played}
+        kept = {k: at for k, at in {**own, **everything}.items() if k[0][20] not in world.left}
         played = {key: at for key, at in device.played.items() if key[0][20] not in world.left}
         if played != kept:
             return f"{device.kind}: {played} instead of {kept}"
@@ -377,6 +388,26 @@ def every_password(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cookieless, "after_naming", lambda app, _: replace(app, device="any"))
 
 
+def plays_without_a_position(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Store that playback began in place of how far it came, and tell it."""
+    judge = episode_actions.judge
+
+    def judged(sent: SentAction) -> EpisodeAction | RefusedUrl | None:
+        has_position = sent.position is not None and sent.position > 0
+        judged = judge(sent if has_position else replace(sent, position=1))
+        if isinstance(judged, EpisodeAction) and not has_position:
+            return replace(judged, position=None)
+        return judged
+
+    monkeypatch.setattr(episode_actions, "judge", judged)
+
+
+def its_own_by_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take all that changed with an upload for what that app has sent."""
+    after_upload = seconds.after_upload
+    monkeypatch.setattr(seconds, "after_upload", lambda *given: after_upload(*given[:4]))
+
+
 def one_spelling(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tell apps to remove a URL as it is stored."""
     monkeypatch.setattr(url_lists, "usual_spellings", lambda url: [url])
@@ -397,6 +428,8 @@ def one_spelling(monkeypatch: pytest.MonkeyPatch) -> None:
         one_spelling,
         one_record_for_each_device,
         every_password,
+        plays_without_a_position,
+        its_own_by_the_clock,
     ],
 )
 def test_the_proof_catches(

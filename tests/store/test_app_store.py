@@ -466,6 +466,29 @@ def test_a_rule_about_actions_is_given_what_it_seeks_and_can_remove_it(
     run(open_store, work)
 
 
+def test_a_store_says_up_to_where_an_upload_changed_nothing_but_what_was_sent(
+    open_store: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("sqlite", "postgres"):
+        monkeypatch.setattr(f"feedkeep.store.{module}.episode_actions._AT_ONCE", 1)
+
+    def decide(snapshot: ActionSnapshot, some: Sequence[EpisodeAction]) -> ActionDecision:
+        """Give the second action and those after it two stamps."""
+        stamp = snapshot.last_stamp + 1
+        saved = [replace(some[0], revision=stamp)]
+        others = [] if stamp == 1 else [action(100 + stamp, revision=stamp + 1)]
+        until = stamp if others else None
+        return ActionDecision([*saved, *others], stamp + len(others), [], until)
+
+    async def work(store: Store) -> None:
+        sent = [action(number) for number in range(3)]
+        one = await store.episode_actions.record(BOB, sent[:1], decide, max)
+        assert one == Recorded(0, 1, 1, None)
+        assert await store.episode_actions.record(ALICE, sent, decide, max) == Recorded(0, 5, 5, 2)
+
+    run(open_store, work)
+
+
 def test_of_a_beginning_a_rule_is_given_so_many_actions_and_no_more(open_store: Callable) -> None:
     async def work(store: Store) -> None:
         await record(store, *(action(number) for number in range(MAX_OF_A_BEGINNING + 5)))

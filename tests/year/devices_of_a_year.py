@@ -12,7 +12,7 @@ from ledger import Ledger
 from reference import derive
 from service_process import Refused, ServiceProcess
 
-from feedkeep.model import Author, Entry, Pointer, Subscription
+from feedkeep.model import Author, Entry, Pointer, Subscription, replace
 from feedkeep.rules.episode_actions import SentAction
 
 LOSSES = 0.01
@@ -120,7 +120,8 @@ class AppDoor:
         """Upload what was played."""
         timestamp = await self._ask("record", sent)
         for action in sent:
-            assert action.position is not None
+            if action.position is None:
+                continue  # it says nothing of how far
             self._door.ledger.record(action.episode, action.device, action.position)
         return Told(timestamp)
 
@@ -184,11 +185,11 @@ class Phone(AppOfToday):
         self._remove(url)
 
     def play(self, url: str, episode: str, position: int) -> None:
-        """Let the owner hear an episode up to a position."""
+        """Let the owner hear an episode up to a position; the app first says that it begins."""
+        began = SentAction(url, episode, self.name, "play", position)
+        self.queued_actions.append(began)
         self.played[episode, self.name] = position
-        self.queued_actions.append(
-            SentAction(url, episode, self.name, "play", position, 0, position, position)
-        )
+        self.queued_actions.append(replace(began, started=0, position=position, total=position))
 
     def shown(self, ledger: Ledger) -> list[str]:
         """Return how its list differs from the account's."""

@@ -78,11 +78,13 @@ class ActionDecision(Value, frozen=True):
         saved: The actions to save, which are new or changed.
         last_stamp: The clock of actions after that.
         removed: Stored actions that are removed before.
+        sent_until: The stamp of the last one that was sent, if others have got stamps after it.
     """
 
     saved: Sequence[EpisodeAction]
     last_stamp: Stamp
     removed: Sequence[EpisodeAction] = ()
+    sent_until: Stamp | None = None
 
 
 class Recorded(Value, frozen=True):
@@ -92,11 +94,14 @@ class Recorded(Value, frozen=True):
         began: Where it stood before.
         ended: Where it stands now.
         added: How many actions there are more than before.
+        sent_until: Where it stood before the first action that the app has not sent itself got a
+            stamp; None if there is none.
     """
 
     began: Stamp
     ended: Stamp
     added: int = 0
+    sent_until: Stamp | None = None
 
 
 class ActionRequest(Value, frozen=True):

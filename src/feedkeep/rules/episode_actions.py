@@ -256,18 +256,24 @@ class _Draft:
 
     def decision(self) -> ActionDecision:
         """Return what is to be saved, with new stamps for what is news."""
-        self._agree()
-        clock, saved = self._snapshot.last_stamp, []
-        for key in sorted(self.changed, key=self.changed.__getitem__):
+        others = self._agree()
+        sent_until = self._stamp(self._snapshot.last_stamp, self.changed)
+        clock = self._stamp(sent_until, others)
+        known = self._snapshot.known
+        saved = [action for key, action in self.rows.items() if action != known.get(key)]
+        return ActionDecision(saved, clock, self._removed, sent_until if others else None)
+
+    def _stamp(self, clock: Stamp, keys: Mapping[bytes, int]) -> Stamp:
+        for key in sorted(keys, key=keys.__getitem__):
             clock = next_stamp(clock, self._snapshot.now)
             self.rows[key] = replace(self.rows[key], revision=clock)
-        for key, action in self.rows.items():
-            if action != self._snapshot.known.get(key):
-                saved.append(action)
-        return ActionDecision(saved, clock, self._removed)
+        return clock
 
-    def _agree(self) -> None:
-        """Let the actions of an episode agree on its file, and know how long it is."""
+    def _agree(self) -> dict[bytes, int]:
+        """Let the actions of an episode agree on its file, and know how long it is.
+
+        Returns the keys of those that were stored and told to nobody until now.
+        """
         episodes: dict[bytes, list[EpisodeAction]] = {}
         totals: dict[tuple[Guid, str], int] = {}
         for action in self.rows.values():
@@ -282,12 +288,14 @@ class _Draft:
                 totals[file] = max(total, totals.get(file, 0))
             file = last.podcast_guid, last.episode
             totals[file] = max(total, totals.get(file, 0))
+        can_be_told_now = {}
         for key, action in self.rows.items():
             total = totals[action.podcast_guid, action.episode]
             if action.kind == PLAY and not action.total and total:
-                # It was told to nobody until now.
                 self.rows[key] = replace(action, total=total)
-                self.changed.setdefault(key, action.done)
+                if key not in self.changed:
+                    can_be_told_now[key] = action.done
+        return can_be_told_now
 
     def _order(self, action: EpisodeAction) -> tuple[int, bool, int]:
         is_changed = action.key in self.changed

@@ -104,17 +104,21 @@ def clock_after_upload(app: SyncProgress, began: Stamp, ended: Stamp) -> Stamp:
     return settled(ended) if ended > began and knows_all(app, began) else ended
 
 
-def after_upload(app: SyncProgress, device: str, began: Stamp, ended: Stamp) -> SyncProgress:
+def after_upload(
+    app: SyncProgress, device: str, began: Stamp, ended: Stamp, sent_until: Stamp | None = None
+) -> SyncProgress:
     """Return what is known of an app after an upload that took the clock from `began` to `ended`.
 
-    Apps upload only after they got the reply to their poll, and need not be sent their own upload.
+    If not everything that changed was sent by the app, `sent_until` is where that ends. Apps upload
+    only after they got the reply to their poll, and need not be sent their own upload.
     """
     # AntennaPod asks next since the timestamp of its upload. The present second would make it miss
     # what others changed since its poll; so it gets a later one only if nobody changed anything.
-    last_sent = second_of(ended) if knows_all(app, began) else app.last_sent
+    is_all_known = sent_until is None and knows_all(app, began)
+    last_sent = second_of(ended) if is_all_known else app.last_sent
     known = second_of(began) if app.last_sent is None else app.last_sent
     own_uploads = (
-        _with(app.own_uploads, OwnUpload(device, known, began, ended))
+        _with(app.own_uploads, OwnUpload(device, known, began, sent_until or ended))
         if ended > began
         else app.own_uploads
     )

@@ -102,7 +102,9 @@ class EpisodeActions:
         until = partial(seconds.clock_after_upload, app.known)
 
         def after(recorded: Recorded) -> SyncProgress:
-            return seconds.after_upload(app.known, "", recorded.began, recorded.ended)
+            return seconds.after_upload(
+                app.known, "", recorded.began, recorded.ended, recorded.sent_until
+            )
 
         def learn(
             recorded: Recorded, documents: Mapping[DocumentName, KnownDocument]

@@ -147,6 +147,7 @@ class PostgresEpisodeActions:
         async def record(connection: asyncpg.Connection) -> Recorded:
             clock = began = await hold_clock(connection, account_id, Clock.ACTIONS)
             added = 0
+            sent_until: Stamp | None = None
             for start in range(0, len(sent), _AT_ONCE):
                 chunk = sent[start : start + _AT_ONCE]
                 known = await _known(connection, account_id, chunk, sought)
@@ -164,11 +165,13 @@ class PostgresEpisodeActions:
                     count = len(decision.saved)
                     await write_all(connection, _SAVE, count, account_id, *columns_saved)
                     clock = decision.last_stamp
+                    if sent_until is None:
+                        sent_until = decision.sent_until
                     added += sum(action.key not in known for action in decision.saved)
             ended = until(began, clock)
             if ended != began:
                 await set_clock(connection, account_id, Clock.ACTIONS, ended)
-            recorded = Recorded(began, ended, added)
+            recorded = Recorded(began, ended, added, sent_until)
             known_documents = {
                 name: await known_document(connection, account_id, name) for name in documents
             }

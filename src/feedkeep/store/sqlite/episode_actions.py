@@ -109,6 +109,7 @@ class SqliteEpisodeActions:
         def record(connection: apsw.Connection) -> Turns[Recorded]:
             clock = began = read_clock(connection, account_id, Clock.ACTIONS)
             added = 0
+            sent_until: Stamp | None = None
             for start in range(0, len(sent), _AT_ONCE):
                 chunk = sent[start : start + _AT_ONCE]
                 known = _known(connection, account_id, chunk, sought)
@@ -125,12 +126,14 @@ class SqliteEpisodeActions:
                     rows = [(account_id, *ROWS.action_row(action)) for action in decision.saved]
                     connection.executemany(_SAVE, rows)
                     clock = decision.last_stamp
+                    if sent_until is None:
+                        sent_until = decision.sent_until
                     added += sum(action.key not in known for action in decision.saved)
                 yield None
             ended = until(began, clock)
             if ended != began:
                 set_clock(connection, account_id, Clock.ACTIONS, ended)
-            recorded = Recorded(began, ended, added)
+            recorded = Recorded(began, ended, added, sent_until)
             known_documents = {
                 name: known_document(connection, account_id, name) for name in documents
             }
