@@ -272,6 +272,16 @@ def test_a_second_device_with_the_same_password_ends_that_for_good(person: Perso
     assert sorted(desk.changes()["add"]) == [A, B, C]
 
 
+def test_a_second_device_inside_of_an_action_that_is_not_stored_ends_that_too(
+    person: Person,
+) -> None:
+    desk = Kasts(person)
+    desk.changes()
+    desk.actions("false")
+    begun = {"podcast": A, "episode": EPISODE, "action": "play", "device": "laptop-1"}
+    assert desk.ask("POST", person.episodes, [begun])["timestamp"] == 1
+
+
 def test_a_second_device_inside_of_actions_ends_that_too(person: Person) -> None:
     desk = Kasts(person)
     desk.changes()

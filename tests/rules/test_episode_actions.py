@@ -143,6 +143,11 @@ def test_a_length_stays_known_when_a_play_comes_without_one() -> None:
     without = action(done=1_001, position=20, total=None)
     assert [(one.position, one.total) for one in stored.record(without)] == [(20, 60)]
     assert stored.record(without) == [], "it was sent before"
+    stored.record(action(device="tablet", total=70))
+    longest = stored.record(replace(without, done=1_002))
+    assert [one.total for one in longest] == [70]
+    shorter = stored.record(action(done=1_003, total=50))
+    assert [one.total for one in shorter] == [50], "what was sent is told"
 
 
 def test_the_feeds_guid_of_an_episode_is_stored_if_it_can_be() -> None:
@@ -292,6 +297,8 @@ def test_a_guid_whose_url_changes_is_one_episode_with_its_last_url() -> None:
     assert stored.record(action(episode=new, episode_guid="G", done=3_000, position=30)) == []
     late = stored.record(action(episode=old, episode_guid="G", done=1_500, device="laptop"))
     assert [item.episode for item in late] == [new], "it was offline, and knows the old one"
+    again = action(episode=old, episode_guid="G", done=1_500, device="laptop")
+    assert stored.record(again) == [], "it was sent before"
 
 
 @pytest.mark.parametrize(
@@ -363,6 +370,15 @@ def test_what_is_rekeyed_is_told_as_before_and_as_what_it_is() -> None:
     assert stored.actions == before
 
 
+def test_what_is_rekeyed_is_compared_with_what_has_its_present_key() -> None:
+    stored = Stored()
+    other = action(episode="https://a.example/1.mp3?new", episode_guid="G", device="tablet")
+    stored.record(other)
+    stored.put_former(ahead(0, total=None, episode_guid="G", revision=NOW + 9))
+    former = [item for item in stored.actions.values() if item.received is None]
+    assert [item.total for item in stored.take(rekeyed, former)] == [60]
+
+
 def test_a_play_without_a_position_from_before_counts_for_nothing() -> None:
     """Its time is later than that of the play that it has replaced."""
     stored = Stored()
@@ -421,6 +437,16 @@ def test_what_an_app_sent_is_sent_back_only_after_another_action_of_its_episode(
     assert without_own(then) == [then[0], then[2]], "also on a later page"
 
 
+def test_what_an_app_sent_is_sent_back_after_another_action_of_its_guid() -> None:
+    own = OwnUpload("", Second(0), Stamp(10), Stamp(20))
+    without_own = WithoutOwn(SyncProgress(is_alone=True, own_uploads=[own]), Second(1))
+    listed = [
+        replace(action(episode=f"https://a.example/{at}", episode_guid=guid), revision=Stamp(at))
+        for at, guid in ((5, "A"), (11, "A"), (12, "B"))
+    ]
+    assert without_own(listed) == listed[:2]
+
+
 def test_an_app_is_sent_its_own_actions_where_there_are_too_many_to_compare(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -462,6 +488,10 @@ def test_what_an_account_has_no_room_for_is_refused_and_changes_have_always_room
     further = replace(first, position=20, done=1_001)
     assert len(record(snapshot, [further], room=0).saved) == 1
     assert len(record(snapshot, [further, second], room=1).saved) == 2
+    before = Stored()
+    before.put_former(first)
+    from_before = ActionSnapshot(before.actions, 5, NOW)
+    assert len(record(from_before, [further], room=0).saved) == 1
     for room, added in ((0, 0), (9, 9)):
         with pytest.raises(InvalidInput, match="no room for all of these"):
             record(replace(snapshot, added=added), [further, second], room=room)

@@ -88,7 +88,7 @@ def judge(sent: SentAction) -> EpisodeAction | RefusedUrl | None:
     episode = sent.episode.strip()
     if not episode or len(episode) > MAX_EPISODE_CHARACTERS or _BROKEN.search(episode):
         return RefusedUrl(sent.episode)
-    device = sent.device if is_device_id(sent.device) else ""
+    device = device_of(sent)
     guid = sent.episode_guid or None
     if guid and (len(guid) > _MAX_GUID_CHARACTERS or "\0" in guid):
         guid = None
@@ -112,6 +112,11 @@ def judge(sent: SentAction) -> EpisodeAction | RefusedUrl | None:
         guid,
     )
     return replace(action, key=_key_of(action))
+
+
+def device_of(sent: SentAction) -> str:
+    """Return the device that an action names, whether it is stored or not; "" if it names none."""
+    return sent.device if is_device_id(sent.device) else ""
 
 
 def grouped(sent: Sequence[EpisodeAction]) -> list[EpisodeAction]:
@@ -241,8 +246,7 @@ class _Draft:
             if not self._is_news(action, stored):
                 continue
             done = self._now if action.done == _NO_TIME else action.done
-            total = action.total or (stored.total if stored else None)
-            self.rows[key] = replace(action, done=done, total=total, received=self._received)
+            self.rows[key] = replace(action, done=done, received=self._received)
             self.changed[key] = done
 
     def _is_news(self, action: EpisodeAction, stored: EpisodeAction | None) -> bool:
@@ -274,27 +278,26 @@ class _Draft:
 
         Returns the keys of those that were stored and told to nobody until now.
         """
+        lengths: dict[tuple[Guid, str] | bytes, int] = {}
+        for action in [*self._snapshot.known.values(), *self.rows.values()]:
+            for named in (_file(action), _episode(action)):
+                lengths[named] = max(action.total or 0, lengths.get(named, 0))
         episodes: dict[bytes, list[EpisodeAction]] = {}
-        totals: dict[tuple[Guid, str], int] = {}
         for action in self.rows.values():
-            episodes.setdefault(action.key[:_EPISODE_BYTES], []).append(action)
+            episodes.setdefault(_episode(action), []).append(action)
+        can_be_told_now = {}
         for actions in episodes.values():
             # AntennaPod compares the actions of one file, and would apply the older one last.
             last = max(actions, key=self._order)
-            total = max(action.total or 0 for action in actions)
             for action in actions:
-                self.rows[action.key] = replace(action, episode=last.episode)
-                file = action.podcast_guid, action.episode
-                totals[file] = max(total, totals.get(file, 0))
-            file = last.podcast_guid, last.episode
-            totals[file] = max(total, totals.get(file, 0))
-        can_be_told_now = {}
-        for key, action in self.rows.items():
-            total = totals[action.podcast_guid, action.episode]
-            if action.kind == PLAY and not action.total and total:
-                self.rows[key] = replace(action, total=total)
-                if key not in self.changed:
-                    can_be_told_now[key] = action.done
+                total = action.total
+                if action.kind == PLAY and not total:
+                    total = max(lengths[_file(action)], lengths[_episode(action)]) or None
+                    if total and action.key not in self.changed:
+                        can_be_told_now[action.key] = action.done
+                if (total, last.episode) != (action.total, action.episode):
+                    changed = replace(action, total=total, episode=last.episode)
+                    self.rows[action.key] = changed
         return can_be_told_now
 
     def _order(self, action: EpisodeAction) -> tuple[int, bool, int]:
@@ -405,6 +408,14 @@ def _is_same(action: EpisodeAction, stored: EpisodeAction) -> bool:
 
 def _order(action: EpisodeAction) -> tuple[int, Stamp]:
     return told_second(action), action.revision
+
+
+def _file(action: EpisodeAction) -> tuple[Guid, str]:
+    return action.podcast_guid, action.episode
+
+
+def _episode(action: EpisodeAction) -> bytes:
+    return action.key[:_EPISODE_BYTES]
 
 
 def _key_of(action: EpisodeAction) -> bytes:
