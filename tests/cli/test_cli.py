@@ -419,7 +419,7 @@ def test_a_feed_is_moved_and_apps_go_on_with_the_url_they_have_unless_they_are_t
 ) -> None:
     name, moved = feedkeep.new_account(), "https://moved.example/feed"
     feedkeep.must("import", name, "-", stdin=FEEDS)
-    told = feedkeep.must("move", name, "https://a.example/feed", moved)
+    told = feedkeep.must("move", name, "feed://a.example/feed", f"feed:{moved}")
     assert told == "Moved; apps go on with the URL that they have.\n"
     assert "apps are told" in feedkeep.must(
         "move", name, "http://a.example/feed", moved, "--tell-apps"
@@ -434,6 +434,7 @@ def test_a_feed_is_moved_and_apps_go_on_with_the_url_they_have_unless_they_are_t
         ("https://never.example", "https://moved.example", "no feed with the old URL"),
         ("https://a.example/feed", "https://b.example/feed", "belongs to another subscription"),
         ("https://a.example/feed", "moved.example", "No protocol present"),
+        ("https://a.example/feed", "http://https://moved.example", "Two protocols present"),
     ],
 )
 def test_a_move_that_cannot_be_says_why_and_changes_nothing(

@@ -71,7 +71,7 @@ class GpodderNet:
                 {"id": "not an id", "caption": "", "type": "other", "subscriptions": 0},
             ],
             "/api/2/subscriptions/alice/phone.json?since=0": {
-                "add": [PODCAST, "https://b.example", "file:///c"],
+                "add": [PODCAST, "feed:https://b.example", "file:///c"],
                 "remove": [],
                 "timestamp": 1_700,
             },

@@ -70,12 +70,14 @@ MIXED = """<opml><body><outline text="Füße" xmlUrl="https://a.example"/>
         f'<?xml version="1.0" encoding="klingon"?>{MIXED}'.encode(),
         f'<?xml version="1.0" encoding="utf8mb4"?>{MIXED}'.encode(),
         f"\ufeff\ufeff\n{MIXED}".encode(),
+        "\ufeff\ufeffhttps://a.example\nhttps://b.example".encode(),
+        b"<outline xmlUrl='https://a.example'/><opml><outline url='https://b.example'/></opml>",
         f"{MIXED}<!-- ü".encode()[:-1],
         "# Füße\nhttps://a.example\nhttps://b.example".encode("latin-1"),
         '["https://a.example", {"url": "https://b.example", "title": "Füße"}]'.encode("latin-1"),
     ],
 )
-def test_a_wrong_byte_or_an_encoding_that_nobody_knows_costs_no_feed(data: bytes) -> None:
+def test_a_wrong_byte_an_unknown_encoding_or_a_second_root_costs_no_feed(data: bytes) -> None:
     assert [feed.feed_url for feed in read_feed_list(data).feeds] == [
         "https://a.example",
         "https://b.example",
@@ -224,6 +226,12 @@ def test_addresses_in_files_are_taken_as_people_mean_them(written: str) -> None:
         "Addresses without a protocol were taken for https: 2,"
         " such as https://a.example/x, https://b.example."
     )
+
+
+def test_a_line_of_another_kind_is_returned_as_it_is_to_be_refused() -> None:
+    text = "[name](https://a.example)\n- https://a.example\ntitle,https://a.example"
+    assert [feed.feed_url for feed in read_feed_list(text.encode()).feeds] == text.split("\n")
+    assert all(isinstance(f.wanted(), Refused) for f in read_feed_list(text.encode()).feeds)
 
 
 def test_a_file_lists_no_more_than_is_read_in_time() -> None:
@@ -441,7 +449,7 @@ def test_of_a_file_that_was_cut_off_no_address_is_taken_that_may_go_on(cut: str)
     data = f'<opml><body><outline xmlUrl="https://a.example"/><outline {cut}'
     found = read_feed_list(data.encode())
     assert [feed.feed_url for feed in found.feeds] == ["https://a.example"]
-    assert "broken" in str(found.notes)
+    assert [str(note)[:17] for note in found.notes] == ["The XML is broken"]
 
 
 def test_a_file_that_is_read_whole_has_no_note() -> None:

@@ -46,7 +46,8 @@ def test_an_id_that_no_device_can_have_is_400(person: Person, device: str) -> No
 def test_settings_of_a_podcast_are_the_same_by_http_and_by_https(person: Person) -> None:
     app, path = person.app(), f"/api/2/settings/{person.name}/podcast.json"
     ok(app.post(path, params={"podcast": A}, json={"set": {"speed": 1.5}, "remove": []}))
-    assert ok(app.get(path, params={"podcast": HTTP_A})) == {"speed": 1.5}
+    for other in (HTTP_A, f"feed:{A}"):
+        assert ok(app.get(path, params={"podcast": other})) == {"speed": 1.5}
     assert ok(app.get(path, params={"podcast": B})) == {}
 
 

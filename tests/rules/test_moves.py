@@ -99,6 +99,7 @@ def test_a_feed_says_in_its_own_words_where_it_moved_to() -> None:
         ("https://old.example", "http://new\u2100.example"),
         ("http://old.example/feed", "https://old.example/feed/"),
         ("https://old.example", "ftp://new.example"),
+        ("https://old.example", "https://https://new.example"),
         ("https://old.example", ""),
     ],
 )
