@@ -121,7 +121,7 @@ class Account:
 
     def upload(self, what: tuple[list[str], list[str]]) -> tuple[int, object]:
         added, removed = what
-        items, left = [want(url, None) for url in added], url_lists.parsed(removed)[0]
+        items, left = [url_lists.to_add(url) for url in added], url_lists.to_remove(removed)[0]
         synced = self.decide(lambda snapshot: url_lists.upload(snapshot, items, left))
         kept = map(url_lists.kept_as, items, synced.results)
         return 200, [[sent, url] for sent, url in kept if sent != url]

@@ -33,7 +33,7 @@ from feedkeep.rules.draft import Draft
 from feedkeep.service.documents import as_json
 from feedkeep.store.base import Store
 
-_BY_PASSWORD = {CredentialKind.PASSWORD, CredentialKind.TOKEN}
+_WITHOUT_A_SESSION = {CredentialKind.PASSWORD, CredentialKind.TOKEN}
 _COOKIELESS = msgspec.json.Decoder(CookielessApp)
 
 
@@ -118,7 +118,7 @@ class Progress:
         token = admitted.token
         if token is not None:
             return AppProgress(clock, _of_token(token, clock), token)
-        if admitted.credential_kind not in _BY_PASSWORD:
+        if admitted.credential_kind not in _WITHOUT_A_SESSION:
             return AppProgress(clock, seconds.NOTHING)
         name = DocumentName(DocumentKind.COOKIELESS, app_of(admitted, "").key)
         body = await self._store.documents.body(admitted.account.id, name.kind, name.name)
