@@ -14,8 +14,8 @@ from authors import TESTER
 from feedkeep_process import FeedkeepProcess
 from postgres_server import drop_database, new_database
 
-from feedkeep.model import Account
-from feedkeep.rules.clock import RESTORED_AHEAD_US
+from feedkeep.model import Account, Clock, Stamp
+from feedkeep.rules.clock import DAY_US, RESTORED_AHEAD_US
 from feedkeep.rules.subscriptions import Added, want
 from feedkeep.service import Service
 from feedkeep.store.sqlite.connection import open_file
@@ -75,38 +75,39 @@ def test_whoever_followed_a_lost_state_gets_the_whole_list_and_another_epoch(
 ) -> None:
     offline.start()
     anna, empty = (offline.client(offline.new_account()) for _ in range(2))
-    for url in ("https://a.example", "https://b.example"):
-        anna.post("/subscriptions", json={"subscriptions": [{"feed_url": url}]})
-    before, none = anna.get("/subscriptions"), empty.get("/subscriptions")
-    followed = anna.get("/subscriptions", params={"per_page": 1}).json()["next"]
-    known = {"If-None-Match": none.headers["etag"]}
-    same = empty.get("/subscriptions", headers=known)
-    assert same.status_code == 304
-    assert same.headers["feedkeep-epoch"] == none.headers["feedkeep-epoch"]
-    assert offline.stop() == 0
-    offline.must("database", "restored")
-    offline.start()
-    anna.base_url = empty.base_url = offline.base_url
-    assert empty.get("/subscriptions", headers=known).status_code == 200
+    with anna, empty:
+        for url in ("https://a.example", "https://b.example"):
+            anna.post("/subscriptions", json={"subscriptions": [{"feed_url": url}]})
+        before, none = anna.get("/subscriptions"), empty.get("/subscriptions")
+        followed = anna.get("/subscriptions", params={"per_page": 1}).json()["next"]
+        known = {"If-None-Match": none.headers["etag"]}
+        same = empty.get("/subscriptions", headers=known)
+        assert same.status_code == 304
+        assert same.headers["feedkeep-epoch"] == none.headers["feedkeep-epoch"]
+        assert offline.stop() == 0
+        offline.must("database", "restored")
+        offline.start()
+        anna.base_url = empty.base_url = offline.base_url
+        assert empty.get("/subscriptions", headers=known).status_code == 200
 
-    first, second = before.json()["subscriptions"]
-    since = second["subscription_changed"]
-    after = anna.get("/subscriptions", params={"since": since})
-    assert after.headers["feedkeep-epoch"] != before.headers["feedkeep-epoch"]
-    (newest,) = after.json()["subscriptions"]
-    assert newest == second | {"subscription_changed": newest["subscription_changed"]}
-    lost = f"{since[:-7]}999999Z"  # in the same second, after the backup
-    beyond = "2999-12-31T00:00:00Z"
-    for stamp in (lost, beyond):
-        whole = anna.get("/subscriptions", params={"since": stamp}).json()
-        assert (whole["total"], whole["subscriptions"]) == (2, [first, newest])
-    anew = anna.get(f"/subscriptions?{urlsplit(followed).query}").json()
-    assert anew["subscriptions"] == [first]
-    again = anna.get("/subscriptions", params={"since": lost, "per_page": 1}).json()
-    assert again["subscriptions"] == [first]
-    assert anna.get(again["next"]).json()["subscriptions"] == [newest]
-    gone_on = {"since": newest["subscription_changed"]}
-    assert anna.get("/subscriptions", params=gone_on).json()["subscriptions"] == []
+        first, second = before.json()["subscriptions"]
+        since = second["subscription_changed"]
+        after = anna.get("/subscriptions", params={"since": since})
+        assert after.headers["feedkeep-epoch"] != before.headers["feedkeep-epoch"]
+        (newest,) = after.json()["subscriptions"]
+        assert newest == second | {"subscription_changed": newest["subscription_changed"]}
+        lost = f"{since[:-7]}999999Z"  # in the same second, after the backup
+        beyond = "2999-12-31T00:00:00Z"
+        for stamp in (lost, beyond):
+            whole = anna.get("/subscriptions", params={"since": stamp}).json()
+            assert (whole["total"], whole["subscriptions"]) == (2, [first, newest])
+        anew = anna.get(f"/subscriptions?{urlsplit(followed).query}").json()
+        assert anew["subscriptions"] == [first]
+        again = anna.get("/subscriptions", params={"since": lost, "per_page": 1}).json()
+        assert again["subscriptions"] == [first]
+        assert anna.get(again["next"]).json()["subscriptions"] == [newest]
+        gone_on = {"since": newest["subscription_changed"]}
+        assert anna.get("/subscriptions", params=gone_on).json()["subscriptions"] == []
     assert offline.stop() == 0
 
 
@@ -163,3 +164,30 @@ def test_a_backup_of_a_newer_feedkeep_is_not_restored(tmp_path: Path) -> None:
     done = process.run("restore", str(tmp_path / "backup"))
     assert "has schema version 99" in done.stderr
     assert not (tmp_path / "feedkeep.db").exists()
+
+
+def test_a_clock_that_is_ten_years_ahead_is_reported_and_set_right_when_that_is_confirmed(
+    offline: FeedkeepProcess,
+) -> None:
+    names = [offline.new_account() for _ in range(2)]
+    ahead = Stamp(time.time_ns() // 1_000 + 10 * 366 * DAY_US)
+
+    async def move(service: Service) -> None:
+        anna = await service.accounts.named(names[0])
+        await service.store.accounts.advance(anna.id, Clock.SUBSCRIPTIONS, lambda _: ahead)
+
+    offline.use(move)
+    checked = offline.run("check")
+    assert checked.returncode == 1
+    assert f"account {names[0]}: its clock is far ahead of this machine's" in checked.stderr
+    assert "`feedkeep database repair-clocks` sets it right" in checked.stderr.replace("\n", " ")
+    asked = offline.run("database", "repair-clocks")
+    assert (asked.returncode, account(offline, names[0]).last_stamp) == (1, ahead)
+    assert f"This machine takes it for {time.gmtime().tm_year}-" in asked.stdout
+    assert "give --yes to do it" in asked.stderr
+    told = offline.must("database", "repair-clocks", "--yes")
+    assert f"{names[0]}: the clock was at {time.gmtime().tm_year + 10}-" in told
+    assert names[1] not in told
+    assert account(offline, names[0]).last_stamp < ahead - 3_600 * DAY_US
+    offline.must("check")
+    assert "there was nothing to do" in offline.must("database", "repair-clocks", "--yes")

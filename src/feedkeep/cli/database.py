@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import platform
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -16,8 +17,10 @@ from feedkeep.assembly import back_up, back_up_into, open_postgres, refuse_if_in
 from feedkeep.cli.common import (
     ConfigOption,
     DatabaseOption,
+    moment,
     say,
     settings,
+    warn,
     with_service,
 )
 from feedkeep.service import Service
@@ -27,9 +30,10 @@ app = typer.Typer(no_args_is_help=True, help="Do what only some databases need."
 
 _DAYS_KEPT, _WEEKS_KEPT = 7, 4
 
+_TIME_OF_THIS_MACHINE = "This machine takes it for {now:%Y-%m-%d %H:%M} UTC."
+
 _AFTER_RESTORING = (
-    "This machine takes it for {now:%Y-%m-%d %H:%M} UTC. If that is wrong, set its clock, and"
-    " restore again.",
+    _TIME_OF_THIS_MACHINE + " If that is wrong, set its clock, and restore again.",
     "What was stored after the backup is not in it. Feeds that were added since are still on"
     " people's devices, and come back once each app sends all it has: in AntennaPod, choose"
     ' "Force full synchronization"; of gPodder, import an OPML file that it exports; in other apps,'
@@ -66,6 +70,38 @@ def restored(database: DatabaseOption = None, config: ConfigOption = None) -> No
     with_service(chosen, lambda service: service.accounts.note_restored())
     say(f"The clocks of all accounts of {shown(chosen.database)} are moved on.")
     _tell_what_to_do_now()
+
+
+@app.command("repair-clocks")
+def repair_clocks(
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    database: DatabaseOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Set right the clocks of accounts that a wrong clock of a machine has moved far ahead.
+
+    `check` reports such accounts. What has stamps that are ahead is stamped anew, in the same
+    order, from the present time on. Apps are told the whole list once. Stop the service first.
+    """
+    chosen = settings(database, config)
+    refuse_if_in_use(chosen)
+    say(_TIME_OF_THIS_MACHINE.format(now=datetime.now(UTC)))
+    if not yes and not sys.stdin.isatty():
+        warn("Nothing was done, since there is no terminal to ask; give --yes to do it.")
+        raise typer.Exit(1)
+    if not yes:
+        typer.confirm("Is that right?", abort=True)
+
+    async def repair(service: Service) -> int:
+        repaired = 0
+        async for account in service.clock_repair.repair():
+            ahead = max(account.last_stamp, account.last_action_stamp)
+            say(f"{account.name}: the clock was at {moment(ahead)} and is right now.")
+            repaired += 1
+        return repaired
+
+    if not with_service(chosen, repair):
+        say("No clock is far ahead; there was nothing to do.")
 
 
 def _tell_what_to_do_now() -> None:

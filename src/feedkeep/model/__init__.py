@@ -20,8 +20,13 @@ from feedkeep.model.credentials import (
     TokenDecision,
     TokensChanged,
 )
-from feedkeep.model.decisions import Decision, Deletion, Restored, Snapshot
-from feedkeep.model.documents import Document, DocumentKind, DocumentName, KnownDocument
+from feedkeep.model.decisions import Decision, Deletion, Restored, Snapshot, StampedAnew
+from feedkeep.model.documents import (
+    Document,
+    DocumentKind,
+    DocumentName,
+    KnownDocument,
+)
 from feedkeep.model.entries import (
     Alias,
     Counts,
@@ -125,6 +130,7 @@ __all__ = [
     "Sighting",
     "Snapshot",
     "Stamp",
+    "StampedAnew",
     "Subscription",
     "SyncProgress",
     "T",

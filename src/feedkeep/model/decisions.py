@@ -13,7 +13,7 @@ from feedkeep.model.documents import Document, DocumentName, KnownDocument
 from feedkeep.model.entries import Counts, Entry
 from feedkeep.model.history import History
 from feedkeep.model.progress import TokenProgress
-from feedkeep.model.values import Guid, Stamp, T, T_co, Value
+from feedkeep.model.values import Guid, Second, Stamp, T, T_co, Value
 
 
 class Deletion(Value, frozen=True):
@@ -59,6 +59,24 @@ class Restored(Value, frozen=True):
 
     account: Account
     newest: Entry | None
+
+
+class StampedAnew(Value, frozen=True):
+    """What becomes of an account whose clocks were ahead.
+
+    Attributes:
+        account: The account with its new clocks.
+        known_from: The stamp from which on every state of its list is known.
+        stamps: The new stamp for each stamp of the list that was ahead.
+        action_stamps: The new stamp for each of an episode action.
+        told: The second up to which each app counts as told that was told anything.
+    """
+
+    account: Account
+    known_from: Stamp
+    stamps: Mapping[Stamp, Stamp]
+    action_stamps: Mapping[Stamp, Stamp]
+    told: Second
 
 
 class Decision(Value, Generic[T_co], frozen=True):

@@ -21,6 +21,7 @@ from feedkeep.security.throttle import Throttle
 from feedkeep.service.accounts import FIRST, Accounts
 from feedkeep.service.apps import Apps
 from feedkeep.service.authentication import Authentication
+from feedkeep.service.clock_repair import ClockRepair
 from feedkeep.service.devices import Devices
 from feedkeep.service.episode_actions import EpisodeActions
 from feedkeep.service.followed_moves import FollowedMoves
@@ -44,6 +45,11 @@ from feedkeep.service.subscriptions import Subscriptions
 from feedkeep.service.tokens import Tokens
 from feedkeep.service.url_lists import UrlLists
 from feedkeep.store.base import Store
+
+_FAR_AHEAD = (
+    "its clock is far ahead of this machine's; if that one is right, `feedkeep database"
+    " repair-clocks` sets it right"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +153,7 @@ class Service:
         self.page_sessions = PageSessions(store, self.authentication, now)
         self.apps = Apps(store, now)
         self.preferences = AccountPreferences(store)
+        self.clock_repair = ClockRepair(store, accounts, self.preferences, progress, now)
         self.tokens = Tokens(store, self.accounts, now)
         self.subscriptions = Subscriptions(store, changes, limits)
         self.forgetting = Forgetting(store, now, history_days)
@@ -216,5 +223,9 @@ class Service:
             return []
         except StoreDamaged:
             return [f"account {account.name}: not all of its list can be read"]
-        broken = chain(violations(snapshot), history_violations(snapshot))
+        broken = chain(
+            violations(snapshot),
+            history_violations(snapshot),
+            [_FAR_AHEAD] if self.clock_repair.is_needed(account) else [],
+        )
         return [f"account {account.name}: {violation}" for violation in broken]

@@ -48,6 +48,13 @@ class AccountPreferences:
         """
         await self._change(account_id, lambda known: replace(known, meant=max(known.meant, stamp)))
 
+    async def forget_meant_after(self, account_id: AccountId, stamp: Stamp) -> None:
+        """Keep of no wipe after a stamp that it was meant; raises as `note_meant` does."""
+        if (await self.of(account_id)).meant > stamp:
+            await self._change(
+                account_id, lambda known: replace(known, meant=min(known.meant, stamp))
+            )
+
     async def _change(
         self, account_id: AccountId, changed: Callable[[Preferences], Preferences]
     ) -> None:

@@ -26,7 +26,7 @@ from feedkeep.model import (
     Value,
     replace,
 )
-from feedkeep.rules import cookieless, devices, seconds
+from feedkeep.rules import clock_repair, cookieless, devices, seconds
 from feedkeep.rules.app_identity import app_of
 from feedkeep.rules.cookieless import CookielessApp
 from feedkeep.rules.draft import Draft
@@ -132,6 +132,21 @@ class Progress:
         if seconds.is_settled(now):
             return now
         return await self._store.accounts.advance(admitted.account.id, clock, seconds.settled)
+
+    async def tell_anew(self, account_id: AccountId) -> None:
+        """Have each app that sends no cookie told everything once more.
+
+        Raises:
+            NotAuthorized: The account is gone.
+        """
+        kind = DocumentKind.COOKIELESS
+        for document in await self._store.documents.of(account_id, kind):
+            await self._store.documents.change(
+                account_id,
+                kind,
+                document.name,
+                lambda body, _: as_json(clock_repair.told_anew(_read(body))),
+            )
 
     async def save(self, account_id: AccountId, app: AppProgress, after: SyncProgress) -> None:
         """Store how far an app knows what changed, if that is not stored already."""

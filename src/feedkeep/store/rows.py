@@ -6,7 +6,7 @@ takes a third of the time of `*others`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
 import msgspec
@@ -179,6 +179,11 @@ def stamped_row(entry: Entry) -> Row:
 def placed(account_id: AccountId, action: EpisodeAction) -> tuple[ActionPlace, EpisodeAction]:
     """Return an action of an account with its place."""
     return ActionPlace(account_id, action.podcast_guid, action.key), action
+
+
+def stamps_in(rows: Iterable[Row], width: int, after: Stamp) -> set[Stamp]:
+    """Return the stamps later than another in the last `width` columns of rows."""
+    return {stamp for row in rows for stamp in row[-width:] if stamp is not None and stamp > after}
 
 
 class Rows:

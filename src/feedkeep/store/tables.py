@@ -18,7 +18,7 @@ ACCOUNT = (*Account.__struct_fields__[1:-1], *COUNTS)
 """The columns of an account, except its id."""
 
 RESTORED = ("last_stamp", "last_action_stamp", "epoch", "lost_after", "lost_until")
-"""The columns of an account that a restore of the database changes."""
+"""The columns of an account that a restore changes, and a clock that is set right."""
 
 TOKEN = Token.__struct_fields__
 NEW_TOKEN = TOKEN[: TOKEN.index("told_subscriptions")]
@@ -54,6 +54,16 @@ ORIGIN = ("began", "author")
 STATE = (*ENTRY, *ORIGIN)
 """The columns of an entry's state, except the stamp at which it ended."""
 
+_STATE_STAMPS = (
+    "subscription_changed",
+    "guid_changed",
+    "deleted",
+    "alias_retired",
+    "status_changed",
+    "app_url_until",
+    "began",
+)
+
 ACTION = EpisodeAction.__struct_fields__
 
 
@@ -72,12 +82,15 @@ class Table:
         key: The columns that identify a row in its account; archives are ordered by them.
         kept: Columns that an update leaves as they are, all together, if the new row has none in
             the first of them.
+        stamps: Its columns with stamps of the account's clocks; no two rows have the same in the
+            first of them, except where it is part of the key.
     """
 
     name: str
     columns: Sequence[str]
     key: Sequence[str] = ()
     kept: Sequence[str] = ()
+    stamps: Sequence[str] = ()
 
     @property
     def or_update(self) -> str:
@@ -97,11 +110,22 @@ class Table:
 
 ACCOUNTS = Table("account", (*ACCOUNT, *Owner.__struct_fields__[1:]))
 TOKENS = Table("token", TOKEN, ("id",))
-ENTRIES = Table("entry", (*ENTRY, "revision", *ORIGIN), ("guid",), kept=ORIGIN)
-FORMER_ENTRIES = Table("former_entry", (*STATE, "ended"), ("ended", "guid"))
-DELETIONS = Table("deletion", Deletion.__struct_fields__, ("id",))
-ACTIONS = Table("episode_action", ACTION, ("podcast_guid", "key"))
+ENTRIES = Table(
+    "entry",
+    (*ENTRY, "revision", *ORIGIN),
+    ("guid",),
+    kept=ORIGIN,
+    stamps=("revision", *_STATE_STAMPS),
+)
+FORMER_ENTRIES = Table(
+    "former_entry", (*STATE, "ended"), ("ended", "guid"), stamps=("ended", *_STATE_STAMPS)
+)
+DELETIONS = Table("deletion", Deletion.__struct_fields__, ("id",), stamps=("id",))
+ACTIONS = Table("episode_action", ACTION, ("podcast_guid", "key"), stamps=("revision", "received"))
 DOCUMENTS = Table("document", Document.__struct_fields__, ("kind", "name"))
+
+OF_THE_LIST = (ENTRIES, FORMER_ENTRIES, DELETIONS)
+"""The tables with stamps of the list's clock; the other clock's are in `ACTIONS`."""
 
 TABLES = (ACCOUNTS, TOKENS, ENTRIES, FORMER_ENTRIES, DELETIONS, ACTIONS, DOCUMENTS)
 """All tables that are copied to another store; the one that others refer to comes first.

@@ -5,7 +5,13 @@ Every method can raise `StoreUnavailable`: the store is locked, full, away or da
 operation was done as a whole, or not at all.
 """
 
-from feedkeep.store.base.accounts import Accounts, CheckChange, DecideRestored, anything_goes
+from feedkeep.store.base.accounts import (
+    Accounts,
+    CheckChange,
+    DecideRestored,
+    DecideStamps,
+    anything_goes,
+)
 from feedkeep.store.base.archive import RECORDS_AT_ONCE, Archive, Check
 from feedkeep.store.base.attempts import Attempts
 from feedkeep.store.base.credentials import DecideTokens, Logins, Tokens
@@ -38,6 +44,7 @@ __all__ = [
     "DecideActions",
     "DecideDocument",
     "DecideRestored",
+    "DecideStamps",
     "DecideTokens",
     "Documents",
     "Entries",

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Protocol, TypeAlias
 
-from feedkeep.model import Account, AccountId, Clock, Entry, Person, Restored, Stamp, Token
+from feedkeep.model import (
+    Account,
+    AccountId,
+    Clock,
+    Entry,
+    Person,
+    Restored,
+    Stamp,
+    StampedAnew,
+    Token,
+)
 
 CheckChange: TypeAlias = Callable[[Account, int], None]
 """Raises an error if an account must stay as it is.
@@ -15,6 +25,15 @@ It is given the account, and how many other administrators are not disabled.
 
 DecideRestored: TypeAlias = Callable[[Account, Entry | None], Restored]
 """Returns what a restore makes of an account and of the entry with the greatest revision."""
+
+DecideStamps: TypeAlias = Callable[
+    [Account, Stamp, Collection[Stamp], Collection[Stamp]], StampedAnew
+]
+"""Returns what becomes of an account whose clocks were ahead.
+
+It is given the account, the stamp from which on its history is known, and those stamps of its list
+and of its episode actions that are ahead.
+"""
 
 
 def anything_goes(_account: Account, _others: int) -> None:
@@ -120,3 +139,10 @@ class Accounts(Protocol):
 
     async def note_restored(self, account_id: AccountId, decide: DecideRestored) -> None:
         """Store what `decide` returns for an account; do nothing if the account is gone."""
+
+    async def stamp_anew(self, account_id: AccountId, now: Stamp, decide: DecideStamps) -> None:
+        """Replace stamps of an account that are later than `now`, as `decide` says, in one commit.
+
+        What is known of the URLs that its apps have is forgotten, and each app that was told
+        anything counts as told as `decide` says. Nothing is done if the account is gone.
+        """

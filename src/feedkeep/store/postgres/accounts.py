@@ -9,10 +9,11 @@ import asyncpg
 
 from feedkeep.errors import NameTaken, NotAuthorized
 from feedkeep.model import Account, AccountId, Clock, Person, Stamp, Token
-from feedkeep.store.base import CheckChange, DecideRestored, anything_goes
+from feedkeep.store.base import CheckChange, DecideRestored, DecideStamps, anything_goes
 from feedkeep.store.postgres.connections import Connections
 from feedkeep.store.postgres.rows import ROWS
 from feedkeep.store.postgres.runner import Runner
+from feedkeep.store.postgres.stamping import stamp_anew
 from feedkeep.store.rows import account_of, key_range, restored_row, stamped_row, token_of
 from feedkeep.store.tables import ACCOUNT, ENTRY, RESTORED, STAMPED, TOKEN, columns
 
@@ -243,6 +244,15 @@ class PostgresAccounts:
                 await connection.execute(_STAMP_ANEW, *key, *stamped_row(restored.newest))
 
         await self._runner.write(note)
+
+    async def stamp_anew(self, account_id: AccountId, now: Stamp, decide: DecideStamps) -> None:
+        async def stamp(connection: asyncpg.Connection) -> None:
+            account = await hold(connection, account_id)
+            if account is not None:
+                after = await stamp_anew(connection, account, now, decide)
+                await connection.execute(_SET_RESTORED, account_id, *restored_row(after))
+
+        await self._runner.write(stamp)
 
 
 async def hold(connection: asyncpg.Connection, account_id: AccountId) -> Account | None:

@@ -8,10 +8,11 @@ import apsw
 
 from feedkeep.errors import NameTaken, NotAuthorized
 from feedkeep.model import Account, AccountId, Clock, Person, Stamp, Token
-from feedkeep.store.base import CheckChange, DecideRestored, anything_goes
+from feedkeep.store.base import CheckChange, DecideRestored, DecideStamps, anything_goes
 from feedkeep.store.rows import account_of, key_range, restored_row, stamped_row, token_of
 from feedkeep.store.sqlite.rows import ROWS, to_bytes
 from feedkeep.store.sqlite.runner import Runner
+from feedkeep.store.sqlite.stamping import stamp_anew
 from feedkeep.store.tables import ACCOUNT, ENTRY, RESTORED, STAMPED, TOKEN, columns
 
 ACCOUNT_COLUMNS = f"a.id, {columns(ACCOUNT, 'a')}"
@@ -187,6 +188,15 @@ class SqliteAccounts:
 
     async def note_restored(self, account_id: AccountId, decide: DecideRestored) -> None:
         await self._runner.write(lambda connection: note_restored(connection, account_id, decide))
+
+    async def stamp_anew(self, account_id: AccountId, now: Stamp, decide: DecideStamps) -> None:
+        def stamp(connection: apsw.Connection) -> None:
+            account = with_id(connection, account_id)
+            if account is not None:
+                after = stamp_anew(connection, account, now, decide)
+                connection.execute(_SET_RESTORED, (*restored_row(after), account_id))
+
+        await self._runner.write(stamp)
 
 
 def note_restored(

@@ -1,0 +1,64 @@
+"""Setting right the clocks of accounts that a wrong wall clock has moved years ahead."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Collection
+
+from feedkeep.model import Account, Now, Stamp, StampedAnew
+from feedkeep.rules import clock_repair
+from feedkeep.security.tokens import new_epoch
+from feedkeep.service.accounts import Accounts
+from feedkeep.service.preferences import AccountPreferences
+from feedkeep.service.progress import Progress
+from feedkeep.store.base import Store
+
+
+class ClockRepair:
+    """Finds accounts whose clocks are far ahead of the wall clock, and sets these right."""
+
+    def __init__(
+        self,
+        store: Store,
+        accounts: Accounts,
+        preferences: AccountPreferences,
+        progress: Progress,
+        now: Now,
+    ) -> None:
+        self._store = store
+        self._accounts = accounts
+        self._preferences = preferences
+        self._progress = progress
+        self._now = now
+
+    def is_needed(self, account: Account) -> bool:
+        """Say whether a clock of an account is far ahead."""
+        return clock_repair.is_far_ahead(account, self._now())
+
+    async def repair(self) -> AsyncIterator[Account]:
+        """Set all clocks right that are far ahead; yield each of these accounts as it was.
+
+        What has stamps that are ahead is stamped anew, from the present time on. Clients notice as
+        they do after a restore, and apps are told everything once.
+        """
+        epoch = new_epoch()
+        async for page in self._accounts.by_id():
+            for account in page:
+                if self.is_needed(account):
+                    await self._repair(account, epoch)
+                    yield account
+
+    async def _repair(self, account: Account, epoch: int) -> None:
+        now = self._now()
+
+        def decide(
+            known: Account,
+            known_from: Stamp,
+            stamps: Collection[Stamp],
+            action_stamps: Collection[Stamp],
+        ) -> StampedAnew:
+            return clock_repair.stamped_anew(known, known_from, stamps, action_stamps, now, epoch)
+
+        # First, since an account that is interrupted here is found again.
+        await self._preferences.forget_meant_after(account.id, now)
+        await self._progress.tell_anew(account.id)
+        await self._store.accounts.stamp_anew(account.id, now, decide)
