@@ -49,7 +49,7 @@ from feedkeep.store.sqlite import SqliteStore
 
 RUNS = 10_000 if IS_FULL else 60 if IS_LONG else 15
 RUNS_ON_POSTGRES = 500 if IS_FULL else 10
-CONTROL_RUNS = 300
+CONTROL_RUNS = 1_500
 TURNS = 6
 FEEDS = "abc"
 KINDS = ["reply", "plus one", "upload", "clock"]
