@@ -228,6 +228,12 @@ def test_addresses_in_files_are_taken_as_people_mean_them(written: str) -> None:
     )
 
 
+@pytest.mark.parametrize("data", [b"PK\x03\x04\0\0", b"\x89PNG\r\n\0", b"\xff\xfb\x90\0 https://x"])
+def test_a_file_of_another_kind_is_no_list(data: bytes) -> None:
+    with pytest.raises(InvalidInput, match="not a list of feeds"):
+        read_feed_list(data)
+
+
 def test_a_line_of_another_kind_is_returned_as_it_is_to_be_refused() -> None:
     text = "[name](https://a.example)\n- https://a.example\ntitle,https://a.example"
     assert [feed.feed_url for feed in read_feed_list(text.encode()).feeds] == text.split("\n")

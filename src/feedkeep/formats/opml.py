@@ -50,8 +50,8 @@ _NOT_IN_XML = re.compile("[\ufffe\uffff]")
 
 
 def is_opml(text: str) -> bool:
-    """Say whether a text has an element of OPML anywhere."""
-    return _OPML.search(text) is not None
+    """Say whether a text has an element of OPML anywhere, or too many tags to be looked through."""
+    return text.count("<") > MAX_TAGS or _OPML.search(text) is not None
 
 
 def read(text: str) -> FeedList:
