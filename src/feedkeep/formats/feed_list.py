@@ -16,7 +16,7 @@ from feedkeep.formats import opml
 from feedkeep.formats.listed_feed import FeedList, ListedFeed
 from feedkeep.model import Subscription
 from feedkeep.rules.feed_names import Card
-from feedkeep.rules.feed_urls import as_linked, as_typed, parse_feed_url
+from feedkeep.rules.feed_urls import LINK_SCHEMES, as_linked, as_typed, parse_feed_url
 
 MAX_LINES = 400_000
 """The maximum number of lines of a text; no list of feeds has nearly as many."""
@@ -31,9 +31,7 @@ _URL_FIELDS = ("feed_url", "url", "feed")
 _JSON = re.compile(r"\{|\[\s*(?:[\[\]{\"]|null\b)")
 _BRACKETED = re.compile(r"<(?![?!/])[^\s<>]*(?:\.|:/)[^\s<>]*>")
 _ENCLOSED = re.compile(r"""<([^\s<>]+)>|"([^\s"]+)\"""")
-_ADDRESS = re.compile(
-    r"(?:https?://|(?:feed|itpc|pcast|podcast|antennapod-subscribe):)\S", re.IGNORECASE
-)
+_ADDRESS = re.compile(rf"(?:https?://|(?:{'|'.join(LINK_SCHEMES)}):)\S", re.IGNORECASE)
 
 
 class Format(StrEnum):

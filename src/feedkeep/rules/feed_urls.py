@@ -17,6 +17,9 @@ MAX_CHARACTERS = 8_192
 DEFAULT_PORTS = {"http": 80, "https": 443}
 MAX_PORT = 65_535
 
+LINK_SCHEMES = ("feed", "itpc", "pcast", "podcast", "antennapod-subscribe")
+"""The protocols of links to subscribe, which open a podcast app."""
+
 _NAMESPACE_BYTES = PODCAST_NAMESPACE.bytes
 
 # Nearly all feed URLs: nothing in them is normalised but slashes at the end.
@@ -26,9 +29,7 @@ _ASCII_WHITE_SPACE = " \t\n\r\f\v"
 _FORBIDDEN = re.compile(r"[\s\x00-\x1f\x7f-\x9f]")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _SECOND_SCHEME = re.compile(r"[A-Za-z]+://[A-Za-z][A-Za-z0-9+-]*:/")
-_SUBSCRIBE_LINK = re.compile(
-    r"(?:feed|itpc|pcast|podcast|antennapod-subscribe):(?://)?", re.IGNORECASE
-)
+_SUBSCRIBE_LINK = re.compile(rf"(?:{'|'.join(LINK_SCHEMES)}):(?://)?", re.IGNORECASE)
 # A name with a dot whose end has a letter, or four numbers. What has only such an end, such as
 # "feeds.opml", is taken for a name, too: there is no list of all ends.
 _WITHOUT_SCHEME = re.compile(
