@@ -133,7 +133,7 @@ async function sync(base, file) {
     const changed = stamp(entry);
     if (!device.since || changed > device.since) device.since = changed;
   }
-  device.epoch = epoch;
+  device.epoch = epoch ?? device.epoch; // what is between may drop the header
   save(file, device);
   if (isAnother) await sync(base, file);
 }

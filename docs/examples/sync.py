@@ -144,7 +144,7 @@ def sync(base: str, file: Path) -> None:
     for entry in entries:
         apply(device["feeds"], entry)
         device["since"] = max(device["since"] or "", stamp(entry))
-    device["epoch"] = epoch
+    device["epoch"] = epoch or device.get("epoch")  # what is between may drop the header
     save(file, device)
     if is_another:
         sync(base, file)
