@@ -44,6 +44,24 @@ def test_a_feed_that_was_read_is_asked_again_after_a_day() -> None:
     assert READ.next_look == NOW + DAY_US
 
 
+@pytest.mark.parametrize(
+    ("told", "kept"),
+    [
+        (Looked(), ('"1"', "Sat, 21 Nov 2026 08:00:00 GMT")),
+        (Looked(etag='"2"'), ('"2"', "Sat, 21 Nov 2026 08:00:00 GMT")),
+        (Looked(last_modified="Sun, 22 Nov 2026 08:00:00 GMT"),
+         ('"1"', "Sun, 22 Nov 2026 08:00:00 GMT")),
+        (Looked(SHOW), ("", "")),
+        (Looked(SHOW, etag='"2"'), ('"2"', "")),
+    ],
+)  # fmt: skip
+def test_a_304_changes_the_validators_that_it_names_and_another_answer_all(
+    told: Looked, kept: tuple[str, str]
+) -> None:
+    after = after_look(READ, told, NOW, 0.5)
+    assert (after.etag, after.last_modified) == kept
+
+
 def test_a_feed_that_says_nothing_new_is_asked_more_seldom_up_to_once_a_week() -> None:
     assert wait(READ, UNCHANGED, Stamp(NOW + 29 * DAY_US)) == DAY_US
     assert wait(READ, UNCHANGED, Stamp(NOW + 31 * DAY_US)) == 2 * DAY_US

@@ -125,6 +125,8 @@ def _after_failure(feed: Feed, looked: Looked, now: Stamp) -> Feed:
 
 def _after_answer(feed: Feed, looked: Looked, now: Stamp) -> Feed:
     content = looked.content or feed.content
+    # A 304 changes what it names, and nothing else of what is stored (RFC 9111, section 4.3.4).
+    stored = Looked() if looked.content else feed
     return replace(
         feed,
         content=content,
@@ -137,8 +139,8 @@ def _after_answer(feed: Feed, looked: Looked, now: Stamp) -> Feed:
         offered="",
         failures=0,
         dead=None,
-        etag=looked.etag,
-        last_modified=looked.last_modified,
+        etag=looked.etag or stored.etag,
+        last_modified=looked.last_modified or stored.last_modified,
     )
 
 
