@@ -16,6 +16,8 @@ SHOWN_BY_BEGINNING = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
     # Without a mark, the first "<" shows it.
+    b"<\0\0\0": "utf-32-le",
+    b"\0\0\0<": "utf-32-be",
     b"<\0": "utf-16-le",
     b"\0<": "utf-16-be",
 }

@@ -55,6 +55,18 @@ SHAPES: dict[str, Callable[[], bytes]] = {
     "emoji": lambda: full_of("\U0001f3a7".encode()),
     "GB18030": lambda: full_of(b"\x810\x810", b'<?xml encoding="gbk"?>' + BEGIN, b"\xff" + END),
     "zeros": lambda: full_of(b"\0"),
+    "values that are none": lambda: full_of(b"<podcast:guid>x</podcast:guid>"),
+    "titles that are none": lambda: full_of(
+        b"<title>" + b"&lt;b&gt;" * 100 + b"</title>", b"<rss><channel>"
+    ),
+    "items after a mistake": lambda: full_of(b"<item><guid>a</guid></item>", BEGIN + b"</x>"),
+    "links after a mistake": lambda: full_of(b"<link href=x rel='y/>", BEGIN + b"</x>"),
+    "elements that never end": lambda: full_of(b"<a></b>"),
+    "elements that cross": lambda: full_of(b"<a><c></a></c>"),
+    "sections after a mistake": lambda: full_of(b"<![CDATA[]]>", BEGIN + b"</x>"),
+    "quotes after a mistake": lambda: full_of(b"<a b='\"", BEGIN + b"</x>"),
+    "equals after a mistake": lambda: full_of(b"a=", BEGIN + b"</x><a ", b">" + END),
+    "a name after a mistake": lambda: full_of(b"a", BEGIN + b"</x><a", b">" + END),
     "JSON arrays": lambda: full_of(b"[],", FEED_OF_JSON, b"[]]}"),
     "JSON objects": lambda: full_of(b"{},", FEED_OF_JSON, b"{}]}"),
     "JSON in JSON": lambda: full_of(b"[", FEED_OF_JSON, b""),
@@ -65,7 +77,9 @@ if not IS_LONG:  # others are as hard in the same way
         *("items", "links", "links as text", "bases", "attributes", "references"),
         *("titles in titles", "namespaces", "a long attribute", "tags that never end"),
         *("names of HTML", "scripts", "sections", "instructions", "emoji", "zeros"),
-        *("JSON objects", "single bytes"),
+        *("JSON objects", "single bytes", "values that are none", "titles that are none"),
+        *("links after a mistake", "elements that cross", "sections after a mistake"),
+        *("equals after a mistake", "a name after a mistake"),
     ):
         del SHAPES[like_another]
 

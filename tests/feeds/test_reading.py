@@ -5,13 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from corpus_of_feeds import URL, Example, examples
+from corpus_of_feeds import URL, Example, examples, hashed
 
 from feedkeep.errors import NotAFeed
+from feedkeep.feeds.fields import MAX_URL
+from feedkeep.feeds.found import MAX_OFFERS
 from feedkeep.feeds.json_feeds import MAX_OBJECTS
 from feedkeep.feeds.plain_text import plain_text
-from feedkeep.feeds.reading import MAX_BYTES, MAX_URL, read_feed
+from feedkeep.feeds.reading import MAX_BYTES, read_feed
 from feedkeep.feeds.xml_feeds import MAX_ATTRIBUTES, MAX_TAGS
+from feedkeep.feeds.xml_tags import MAX_OPEN, MAX_PARTS
 from feedkeep.model import FeedContent
 
 EXAMPLES = examples()
@@ -37,9 +40,137 @@ def read(inside: str | bytes, attributes: str = "") -> FeedContent:
     return read_feed(f"<rss {attributes}><channel>".encode() + inside, "", URL)
 
 
-def test_a_document_that_is_too_large_is_refused() -> None:
-    with pytest.raises(NotAFeed, match="has more than 8,388,608 bytes"):
-        read_feed(b" " * (MAX_BYTES + 1), "", URL)
+def test_what_is_beyond_the_bound_is_not_read() -> None:
+    before = b"<rss><channel><title>x</title><item><guid>a</guid></item>"
+    item = b"<item><guid>b</guid></item>"
+    document = before + b" " * (MAX_BYTES - len(before + item)) + item
+    assert len(read_feed(document + item + b"</channel></rss>", "", URL).items) == 2
+
+
+AROUND = {
+    "an element that never ends": "<a:b x='y'>",
+    "one within one": "<a:b x='y'><a:b x='z'/>",
+    "a text that never ends": "<copyright>by me",
+    "a text that ends by another name": "<copyright>by me</copyrigth>",
+    "a text that ends in other case": "<copyright>by me</CopyRight>",
+    "an end of nothing": "</copyright>",
+    "elements that cross": "<itunes:owner><itunes:name>N</itunes:owner></itunes:name>",
+    "an end without its last mark": "<copyright>by me</copyright",
+    "a tag without its last mark": "<a:b x='y'",
+    "a quote that never ends": '<a:b x="y/>',
+    "a quote that never begins": '<a:b x=y"/>',
+    "no quotes": "<a:b x=y z=w/>",
+    "curly quotes": "<a:b x=”y”/>",
+    "no value": "<a:b x/>",
+    "no space": "<a:b x='y'z='w'/>",
+    "a value twice": "<a:b x='y' x='z'/>",
+    "a namespace twice": "<a:b xmlns:x='y' xmlns:x='y'/>",
+    "a tag within a value": "<a:b x='1 < 2'/>",
+    "HTML that never ends": "<copyright>by<br>me<p></copyright>",
+    "a declaration": "<!ELEMENT a>",
+    "a name that is none": "<1a:b>",
+}
+
+
+@pytest.mark.parametrize("mistake", AROUND.values(), ids=AROUND)
+@pytest.mark.parametrize("kind", ["rss", "atom"])
+def test_what_is_before_around_and_after_a_mistake_is_read(mistake: str, kind: str) -> None:
+    shapes = {
+        "rss": "<rss><channel><title>x</title>{}<link>https://a.example/</link>{}"
+        "<item>{}<guid>a</guid>{}</item><item><guid>b</guid></item>{}</channel></rss>",
+        "atom": "<feed><title>x</title>{}<link href='https://a.example/'/>{}"
+        "<entry>{}<id>a</id>{}</entry><entry><id>b</id></entry>{}</feed>",
+    }
+    shape = shapes[kind]
+    for place in range(5):
+        holes = [mistake if number == place else "" for number in range(5)]
+        content = read_feed(shape.format(*holes).encode(), "", URL)
+        read_of_it = (content.title, content.site_url, content.items)
+        assert read_of_it == ("x", "https://a.example/", (hashed("a"), hashed("b"))), place
+
+
+@pytest.mark.parametrize(
+    ("inside", "title", "site_url"),
+    [
+        ("<title>x</titel><link>https://a.example/</link>", "x", "https://a.example/"),
+        ("<title>x<link>https://a.example/<description>y", "x", "https://a.example/"),
+        ("<title>x<b>y</title><link>https://a.example/</link></b>", "xy", "https://a.example/"),
+        ("<title>x</title><atom:link href=https://a.example/?b='c rel=alternate>", "x",
+         "https://a.example/?b="),
+        ('<title a="b>x</title><link>https://a.example/</link>', "x", "https://a.example/"),
+    ],
+)  # fmt: skip
+def test_of_a_mistake_itself_what_there_is_is_read(inside: str, title: str, site_url: str) -> None:
+    content = read(f"{inside}<item><guid>a</guid></item></channel></rss>")
+    assert (content.title, content.site_url) == (title, site_url)
+    assert content.items == (hashed("a"),)
+
+
+def test_what_is_open_when_items_begin_holds_none_of_them() -> None:
+    unclosed = "<item><guid>a</guid><title>y<item><guid>b</guid></item>"
+    assert read(f"<title>x</title><image><a>{unclosed}").items == (hashed("a"), hashed("b"))
+
+
+GOOD_URL = "<image><url>https://a.example/good.png</url></image>"
+
+
+@pytest.mark.parametrize(
+    ("inside", "picture_url"),
+    [
+        (f"<itunes:image>A logo</itunes:image>{GOOD_URL}", "https://a.example/good.png"),
+        (f"<itunes:image>logo</itunes:image>{GOOD_URL}", "https://a.example/good.png"),
+        (f"<itunes:image href='null'/>{GOOD_URL}", "https://a.example/good.png"),
+        (f"<itunes:image href='file:///a.png'/>{GOOD_URL}", "https://a.example/good.png"),
+        (f"<itunes:image href='https://'/>{GOOD_URL}", "https://a.example/good.png"),
+        (f"<itunes:image href='a.png'/>{GOOD_URL}", "https://a.example/good.png"),
+        ("<itunes:image href='null'/>", ""),
+        ("<itunes:image href='//b.example/a.png'/>" + GOOD_URL, "https://b.example/a.png"),
+        ("<itunes:image href='a.png'/>", "https://feeds.example/shows/a.png"),
+        ("<itunes:image url='https://a.example/a.png'/>", "https://a.example/a.png"),
+        ("<itunes:image href='' url='https://a.example/a.png'/>", "https://a.example/a.png"),
+    ],
+)
+def test_a_picture_that_is_none_hides_no_other(inside: str, picture_url: str) -> None:
+    assert read(f"<title>x</title>{inside}<item/>").picture_url == picture_url
+
+
+def test_a_value_that_is_none_hides_no_other_of_its_field() -> None:
+    guid = "9b024349-ccf0-5f69-a609-6b82873eab3c"
+    nil = "00000000-0000-0000-0000-000000000000"
+    content = read(
+        "<title>&lt;br&gt;</title><itunes:title>x</itunes:title>"
+        "<language>none of them</language><dc:language>de</dc:language>"
+        "<link>javascript:alert(1)</link><link>https://a.example/</link>"
+        "<itunes:new-feed-url>TODO</itunes:new-feed-url>"
+        "<itunes:new-feed-url>https://new.example/</itunes:new-feed-url>"
+        "<podcast:locked>?</podcast:locked><podcast:locked>yes</podcast:locked>"
+        f"<podcast:guid>x</podcast:guid><podcast:guid>{nil}</podcast:guid>"
+        f"<podcast:guid>{guid}</podcast:guid><item/>"
+    )
+    assert (content.title, content.language, content.site_url) == ("x", "de", "https://a.example/")
+    assert (content.new_feed_url, content.podcast_guid) == ("https://new.example/", guid)
+    assert content.is_locked
+
+
+def test_of_very_many_values_some_are_judged() -> None:
+    guid = "<podcast:guid>9b024349-ccf0-5f69-a609-6b82873eab3c</podcast:guid>"
+    for count, is_found in ((MAX_OFFERS - 1, True), (MAX_OFFERS, False)):
+        content = read(f"<title>x</title>{'<podcast:guid>x</podcast:guid>' * count}{guid}<item/>")
+        assert bool(content.podcast_guid) is is_found
+
+
+def test_the_type_of_a_web_page_before_a_feed_makes_none_of_it() -> None:
+    feed = b"<rss><channel><title>x</title></channel></rss>"
+    assert read_feed(b"<!DOCTYPE html>" + feed, "", URL).title == "x"
+    for page in (b"<!DOCTYPE html><title>x</title>", b"<!DOCTYPE html><body>" + feed):
+        with pytest.raises(NotAFeed, match="This is a web page"):
+            read_feed(page, "", URL)
+
+
+@pytest.mark.parametrize("codec", ["utf-32-le", "utf-32-be", "utf-16-le", "utf-16-be"])
+def test_wide_letters_without_a_mark_are_read(codec: str) -> None:
+    feed = '<?xml version="1.0"?><rss><channel><title>Müller</title></channel></rss>'
+    assert read_feed(feed.encode(codec), "", URL).title == "Müller"
 
 
 def test_too_many_objects_of_json_are_refused() -> None:
@@ -81,6 +212,21 @@ def test_more_mistakes_than_are_mended_break_a_document_off() -> None:
     assert len(content.items) == 1
 
 
+def test_more_mistakes_than_are_mended_before_the_first_item_are_refused() -> None:
+    with pytest.raises(NotAFeed, match="The XML is broken before its first item: undefined entity"):
+        read("<title>x</title>" + "&nbsp;" * 300_001 + "<item/>")
+
+
+def test_more_tags_than_are_mended_break_a_document_off() -> None:
+    items = "<item><guid>a</guid></item>" * (MAX_PARTS // 4 + 1)
+    assert read(f"<title>x</title></a>{items}<item><guid>b</guid></item>").items == (
+        *[hashed("a")] * 50,
+    )
+    for many in ("<a>" * (MAX_OPEN + 1), f"<a {'b=c ' * MAX_PARTS}>"):
+        with pytest.raises(NotAFeed):
+            read(f"<title>x</title>{many}</c><item/></channel></rss>")
+
+
 def test_html_that_was_not_escaped_ends_nothing_after_the_first_item() -> None:
     content = read("<title>x</title><item><guid>a</guid><br></item><item><guid>b</guid></item>")
     assert len(content.items) == 2
@@ -100,6 +246,9 @@ def test_what_breaks_off_within_a_comment_or_a_tag_counts_up_to_there() -> None:
         ("&amp;amp;amp;lt;<b>b&amp;amp;amp;gt;", "b>"),
         ("a<!-- b -->c<style>d</style>e<script>f", "a c e"),
         ("a <3 b", "a <3 b"),
+        ("a<b and c>d", "a<b and c>d"),
+        ("a<b>c</b> <i class='d'>e</i> <b/> <a\nhref=f>g</a>", "ac e g"),
+        ("<p align>x<br clear>y", "<p align>x y"),
         ("<!DOCTYPE html PUBLIC 'x'><p>a</p>", "a"),
         ("x<br>y<b>z</b>", "x yz"),
         ("&copy &copy; &notanything;", "&copy © &notanything;"),

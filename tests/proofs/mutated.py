@@ -48,7 +48,10 @@ WORTH_TRYING = [
     b'encoding="punycode"', b'encoding="utf-16"', b"<a a='" + b"=" * 999 + b"'/>",
     b"<itunes:title>",
 ]  # fmt: skip
-MARKUP = re.compile(r"</?(?:a|b|br|div|em|i|img|p|script|span)(?:\s[^<>]*)?/?>", re.IGNORECASE)
+MARKUP = re.compile(
+    r"</?(?:(?:a|b|i|p)(?:\s[^<>]*=[^<>]*)?|(?:br|div|em|img|script|span)(?:\s[^<>]*)?)/?>",
+    re.IGNORECASE,
+)
 UNSEEN = re.compile("[\u200b\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
 GUID = re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 HASH = re.compile("[0-9a-f]{16}")

@@ -1,30 +1,31 @@
-"""What was found in a document of any format, before it is made tidy."""
+"""What was found in a document of any format: of each field, the best of its valid values."""
 
 from __future__ import annotations
 
-from collections import deque
+import re
+from collections import Counter, deque
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from enum import Enum
 from functools import reduce
 from urllib.parse import urljoin
+
+from feedkeep.feeds.fields import Field, value_of
 
 MAX_ITEMS = 50
 
 
-class Field(Enum):
-    """What is to be found out about a feed."""
+MAX_OFFERS = 100
+"""How many values of a field are judged; to judge one takes long, and no feed has that many."""
 
-    TITLE = "title"
-    DESCRIPTION = "description"
-    SITE_URL = "site_url"
-    PICTURE_URL = "picture_url"
-    LANGUAGE = "language"
-    AUTHOR = "author"
-    PODCAST_GUID = "podcast_guid"
-    LOCKED = "locked"
-    NEW_FEED_URL = "new_feed_url"
+_RELATIVE = 10
+"""How much lower a relative URL ranks than an absolute one: often it is a text that is no URL."""
+
+_ABSOLUTE = re.compile(r"\s*(?:https?:)?//[^/\s]", re.IGNORECASE)
+_NO_REFERENCE = re.compile(
+    r"""[\s"<>\\^`{|}]|\A(?:null|none|nil|undefined|true|false|n/?a|todo|https?:/*|//)\Z""",
+    re.IGNORECASE,
+)
 
 
 class Found:
@@ -32,29 +33,44 @@ class Found:
 
     def __init__(self) -> None:
         self._best: dict[Field, tuple[int, str]] = {}
+        self._offers: Counter[Field] = Counter()
         self._first: list[str] = []
         self._last: deque[str] = deque(maxlen=MAX_ITEMS)
         self._first_date = self._last_date = ""
 
     def offer(self, field: Field, rank: int, text: str) -> None:
-        """Keep a text for a field, unless there is one of the same or a lower rank already."""
-        text = text.strip()
-        known = self._best.get(field)
-        if text and (known is None or rank < known[0]):
-            self._best[field] = rank, text
+        """Keep the value of a text for a field, if it has one.
+
+        One of the same or a lower rank that is there already stays.
+        """
+        if self._is_wanted(field, rank, text):
+            self._judge(field, rank, text)
 
     def offer_url(self, field: Field, rank: int, bases: Sequence[str], reference: str) -> None:
         """Keep a URL for a field as `offer` does; each of the bases is relative to the one before.
 
-        To join URLs takes long, so only one that is kept is joined.
+        Any absolute URL is better than a relative one.
         """
-        known = self._best.get(field)
-        if reference.strip() and (known is None or rank < known[0]):
-            self.offer(field, rank, reduce(_joined, (*bases, reference)))
+        if _ABSOLUTE.match(reference) is None:
+            rank += _RELATIVE
+            if _NO_REFERENCE.search(reference.strip()):
+                return
+        if self._is_wanted(field, rank, reference):
+            self._judge(field, rank, reduce(_joined, (*bases, reference)))
 
     def text(self, field: Field) -> str:
-        """Return the best text that there is for a field, or ""."""
+        """Return the best value that there is for a field, or ""."""
         return self._best.get(field, (0, ""))[1]
+
+    def _is_wanted(self, field: Field, rank: int, text: str) -> bool:
+        known = self._best.get(field)
+        is_better = known is None or rank < known[0]
+        return is_better and bool(text.strip()) and self._offers[field] < MAX_OFFERS
+
+    def _judge(self, field: Field, rank: int, text: str) -> None:
+        self._offers[field] += 1
+        if value := value_of(field, text.strip()):
+            self._best[field] = rank, value
 
     def add_item(self, item_id: str, date: str) -> None:
         """Add the next item of the document; either may be ""."""

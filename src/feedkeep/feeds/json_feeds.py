@@ -7,7 +7,8 @@ from typing import TypeVar
 import msgspec
 
 from feedkeep.errors import NotAFeed
-from feedkeep.feeds.found import Field, Found
+from feedkeep.feeds.fields import Field
+from feedkeep.feeds.found import Found
 
 MAX_OBJECTS = 50_000
 """The maximum of objects in a document; no feed has nearly as many."""

@@ -24,17 +24,21 @@ _BLOCKS += (
 )
 _BLOCKS += " option p param pre script section select source style summary svg table tbody td"
 _BLOCKS += " textarea tfoot th thead title tr ul video"
+# A letter is compared with another one rather than a tag if words follow, and no attribute has a
+# value: "a<b and c>d".
+_COMPARED = r"(?![abipqsu]\s+[^\s<>=/][^<>=]*>)"
 _ALTERNATIVES = {
     "inline": "|".join(sorted(_INLINE.split(), reverse=True)),
     "blocks": "|".join(sorted(_BLOCKS.split(), reverse=True)),
+    "compared": _COMPARED,
 }
 _NAMES = {*_INLINE.split(), *_BLOCKS.split()}
 # Names of HTML only, so that "1 < 2" and "The <Placeholder> Show" stay what they are.
 _MARKUP = re.compile(
     r"<(?P<hidden>script|style)\b[^<>]*>.*?(?:</(?P=hidden)\s*>|\Z)"
     r"|<!--.*?(?:-->|\Z)|<!doctype\b[^<>]*>"
-    r"|</?(?P<inline>{inline})(?:[\s/][^<>]*)?>"
-    r"|</?(?:{blocks})(?:[\s/][^<>]*)?>".format_map(_ALTERNATIVES),
+    r"|</?{compared}(?P<inline>{inline})(?:[\s/][^<>]*)?>"
+    r"|</?{compared}(?:{blocks})(?:[\s/][^<>]*)?>".format_map(_ALTERNATIVES),
     re.IGNORECASE | re.DOTALL,
 )
 # With its semicolon only: in "AT&T" and "R&D&region" nothing is escaped.

@@ -10,9 +10,11 @@ from typing import NamedTuple
 from xml.parsers import expat
 
 from feedkeep.errors import NotAFeed
-from feedkeep.feeds.found import Field, Found
+from feedkeep.feeds.fields import Field
+from feedkeep.feeds.found import Found
 from feedkeep.feeds.plain_text import is_html
-from feedkeep.feeds.xml_mending import mended, with_html_as_text
+from feedkeep.feeds.xml_mending import mended
+from feedkeep.feeds.xml_tags import with_tags_mended
 
 MAX_TAGS = 200_000
 MAX_DEPTH = 100
@@ -29,13 +31,13 @@ _PIECE_BYTES = 65_536
 _HEAD_BYTES = 65_536
 _COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
 _FEED = re.compile(rb"<(?:[\w.-]{1,40}:)?(?:rss|rdf|feed|channel)(?=[\s/>])", re.IGNORECASE)
+_PAGE = "This is a web page, not a feed."
 _OTHER_THINGS = {
-    "This is a web page, not a feed.": re.compile(
-        rb"<!doctype\s+html|<(?:html|head|body)[\s>]", re.IGNORECASE
-    ),
+    _PAGE: re.compile(rb"<(?:html|head|body)[\s>]", re.IGNORECASE),
     "This is a list of feeds (OPML), not a feed.": re.compile(rb"<opml[\s>]", re.IGNORECASE),
     "This is a sitemap, not a feed.": re.compile(rb"<(?:urlset|sitemapindex)[\s>]"),
 }
+_PAGE_TYPE = re.compile(rb"<!doctype\s+html", re.IGNORECASE)
 _MANY_ATTRIBUTES = re.compile(rb"<(?:[^<=]*+=){%d}+" % MAX_ATTRIBUTES)
 
 # Of namespaces, in lower case, without scheme and what often varies at the end.
@@ -96,10 +98,10 @@ _URLS = {
     "itunes:new-feed-url": (Field.NEW_FEED_URL, 0),
 }
 _ATTRIBUTES = {
-    "itunes:image": ("href", Field.PICTURE_URL, 0),
-    "googleplay:image": ("href", Field.PICTURE_URL, 2),
-    "media:thumbnail": ("url", Field.PICTURE_URL, 6),
-    "image": ("rdf:resource", Field.PICTURE_URL, 8),
+    "itunes:image": (("href", "url"), Field.PICTURE_URL, 0),  # the second by mistake
+    "googleplay:image": (("href", "url"), Field.PICTURE_URL, 2),
+    "media:thumbnail": (("url",), Field.PICTURE_URL, 6),
+    "image": (("rdf:resource",), Field.PICTURE_URL, 8),
 }
 _LINKS = {"atom:link", "link"}  # the second by mistake
 _ITEM_TEXTS = {
@@ -121,13 +123,15 @@ _ENDED = {
         expat.errors.XML_ERROR_PARTIAL_CHAR,
     )
 }
+_OUT_OF_MEMORY = expat.errors.codes[expat.errors.XML_ERROR_NO_MEMORY]
 
 
 def read_xml_feed(document: bytes, url: str) -> Found:
     """Return what an RSS or Atom document in UTF-8 says of its feed.
 
-    A document that breaks off, or is broken beyond mending, counts up to there, if an item has
-    begun or the channel has ended: then all that is said of the feed itself was read.
+    Mistakes in its tags are mended only if there are some, since that takes longer than to read
+    it. A document that breaks off counts up to there, if an item has begun or the channel has
+    ended: then all that is said of the feed itself was read.
 
     Raises:
         NotAFeed: It is something else, or breaks off earlier.
@@ -137,9 +141,10 @@ def read_xml_feed(document: bytes, url: str) -> Found:
         raise NotAFeed("A tag in the XML has more than {max} attributes.", max=MAX_ATTRIBUTES)
     reader = _Reader(url)
     problem = reader.read(xml)
-    if isinstance(problem, _Broken):
+    is_cut_off = isinstance(problem, _CutOff) and not reader.is_head_whole
+    if isinstance(problem, _Broken) or is_cut_off:  # by a mistake, or by its end
         reader = _Reader(url)
-        problem = reader.read(with_html_as_text(xml))
+        problem = reader.read(with_tags_mended(xml))
     if problem is not None and not reader.is_head_whole:
         raise problem
     return reader.found
@@ -157,6 +162,8 @@ def _from_root(document: bytes) -> bytes:
     }
     if others and (feed is None or min(others) < feed.start()):
         raise NotAFeed(others[min(others)])
+    if feed is None and _PAGE_TYPE.search(head):  # it may stand before a feed, too
+        raise NotAFeed(_PAGE)
     if feed is None:
         raise NotAFeed("This is neither RSS, nor Atom, nor JSON Feed.")
     return document[feed.start() :]
@@ -164,6 +171,10 @@ def _from_root(document: bytes) -> bytes:
 
 class _Broken(NotAFeed):
     """The XML has a mistake that expat does not forgive."""
+
+
+class _CutOff(NotAFeed):
+    """The XML ends before its first element does."""
 
 
 class _Whole(Exception):
@@ -258,8 +269,9 @@ class _Reader:
 
     def _start_in_head(self, place: str, attributes: dict[str, str]) -> None:
         if place in _ATTRIBUTES:
-            attribute, field, rank = _ATTRIBUTES[place]
-            self._offer_url(field, rank, attributes.get(attribute, ""))
+            names, field, rank = _ATTRIBUTES[place]
+            for name in names:
+                self._offer_url(field, rank, attributes.get(name, ""))
         elif place in _LINKS and attributes.get("rel", "alternate") == "alternate":
             rank = 1 if "html" in attributes.get("type", "html") else 2
             self._offer_url(Field.SITE_URL, rank, attributes.get("href", ""))
@@ -377,8 +389,15 @@ def _of_root(name: str) -> dict[str, str]:
 
 
 def _as_refusal(error: expat.ExpatError) -> NotAFeed:
+    """Return why a document was not read to its end.
+
+    Raises:
+        MemoryError: This machine could not; the document may well be right.
+    """
+    if error.code == _OUT_OF_MEMORY:
+        raise MemoryError
     if error.code in _ENDED:
-        return NotAFeed("The document ends before its first item.")
+        return _CutOff("The document ends before its first item.")
     return _Broken(
         "The XML is broken before its first item: {reason}.",
         reason=expat.ErrorString(error.code),

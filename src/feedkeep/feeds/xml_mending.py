@@ -1,4 +1,4 @@
-"""Making XML of what feeds are: mistakes that other readers forgive are mended here.
+"""Making XML of what feeds are: characters, comments and references are mended here.
 
 All of it works on bytes of UTF-8, in time that grows with their number only.
 """
@@ -24,13 +24,6 @@ _TO_MEND = re.compile(
 )
 _CONTROLS = bytes(set(range(0x20)) - set(b"\t\n\r"))
 _NO_CHARACTERS = ("\ufffe".encode(), "\uffff".encode())
-_HTML = rb"a|abbr|b|big|blockquote|br|center|code|div|em|embed|font|h[1-6]|hr|i|iframe|img|ins|li"
-_HTML += rb"|nobr|object|ol|p|param|pre|script|small|span|strike|strong|style|su[bp]|table|tbody|td"
-_HTML += rb"|th|thead|tr|tt|u|ul"
-_NO_ELEMENT = re.compile(
-    rb"<!\[CDATA\[.*?(?:\]\]>|\Z)|<(?:(?=/?(?:" + _HTML + rb")[\s/>])|(?!/?[A-Za-z_!]))",
-    re.DOTALL | re.IGNORECASE,
-)
 
 
 def mended(document: bytes) -> bytes:
@@ -43,16 +36,6 @@ def mended(document: bytes) -> bytes:
     for character in _NO_CHARACTERS:
         document = document.replace(character, b"")
     return _TO_MEND.sub(_as_xml, document, count=MAX_MENDED)
-
-
-def with_html_as_text(document: bytes) -> bytes:
-    """Return a document in which tags of HTML, and any bare `<`, are text.
-
-    Descriptions are put into feeds without being escaped; their `<br>` never ends.
-    """
-    return _NO_ELEMENT.sub(
-        lambda match: match[0] if match[0] != b"<" else b"&lt;", document, count=MAX_MENDED
-    )
 
 
 def _as_xml(match: re.Match[bytes]) -> bytes:

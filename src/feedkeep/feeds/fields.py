@@ -1,0 +1,79 @@
+"""What is to be found out about a feed, and how a text becomes the value of it, or none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from enum import Enum
+from urllib.parse import urlsplit
+
+from feedkeep.feeds.plain_text import plain_text
+from feedkeep.rules.feed_names import MAX_DESCRIPTION, MAX_LANGUAGE, MAX_TITLE
+from feedkeep.rules.feed_urls import MAX_CHARACTERS as MAX_FEED_URL
+from feedkeep.rules.guids import guid_or_none
+
+MAX_URL = 2_000
+"""The most characters of an address."""
+
+_NO_WHITE_SPACE_OR_CONTROLS = re.compile(r"[^\s\x00-\x20\x7f-\x9f\ud800-\udfff]+")
+_MARKS = re.compile(r"""["<>\\^`{|}]""")
+_LANGUAGE = re.compile(r"[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8})*")
+_LOCKED = {"yes": "yes", "true": "yes", "no": "no", "false": "no"}
+_NIL = "00000000-0000-0000-0000-000000000000"
+
+
+class Field(Enum):
+    """What is to be found out about a feed."""
+
+    TITLE = "title"
+    DESCRIPTION = "description"
+    SITE_URL = "site_url"
+    PICTURE_URL = "picture_url"
+    LANGUAGE = "language"
+    AUTHOR = "author"
+    PODCAST_GUID = "podcast_guid"
+    LOCKED = "locked"
+    NEW_FEED_URL = "new_feed_url"
+
+
+def value_of(field: Field, text: str) -> str:
+    """Return the value that a text stands for, as it is stored; "" if it is none of that field."""
+    return _VALUES[field](text)
+
+
+def absolute_url(text: str, limit: int) -> str:
+    """Return an absolute URL of http or https as it is, with its spaces escaped; else ""."""
+    url = _MARKS.sub(lambda mark: f"%{ord(mark[0]):02X}", text.replace(" ", "%20"))
+    if len(url) > limit or not _NO_WHITE_SPACE_OR_CONTROLS.fullmatch(url):
+        return ""
+    try:
+        parts = urlsplit(url)
+        is_web = parts.scheme in {"http", "https"} and parts.hostname
+        parts.port  # noqa: B018 - raises if it is not a number
+    except ValueError:
+        return ""
+    return url if is_web else ""
+
+
+def _language(text: str) -> str:
+    tag = text.replace("_", "-")
+    return tag if len(tag) <= MAX_LANGUAGE and _LANGUAGE.fullmatch(tag) else ""
+
+
+def _podcast_guid(text: str) -> str:
+    guid = guid_or_none(text)
+    # What a program writes that has no guid would make one podcast of all of its feeds.
+    return "" if guid is None or guid == _NIL else guid
+
+
+_VALUES: Mapping[Field, Callable[[str], str]] = {
+    Field.TITLE: lambda text: plain_text(text, MAX_TITLE),
+    Field.DESCRIPTION: lambda text: plain_text(text, MAX_DESCRIPTION),
+    Field.SITE_URL: lambda text: absolute_url(text, MAX_URL),
+    Field.PICTURE_URL: lambda text: absolute_url(text, MAX_URL),
+    Field.LANGUAGE: _language,
+    Field.AUTHOR: lambda text: plain_text(text, MAX_TITLE),
+    Field.PODCAST_GUID: _podcast_guid,
+    Field.LOCKED: lambda text: _LOCKED.get(text.lower(), ""),
+    Field.NEW_FEED_URL: lambda text: absolute_url(text, MAX_FEED_URL),
+}

@@ -1,0 +1,170 @@
+"""Making every tag of an ill-formed document well-formed and nested, so that expat reads on.
+
+What stands before, around and after a mistake is kept. All of it works on bytes of UTF-8, in time
+that grows with their number only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from typing import NamedTuple
+
+MAX_PARTS = 250_000
+"""Tags, attributes and CDATA sections in a document; what comes after that many is left out."""
+
+MAX_OPEN = 1_000
+"""Elements that have not ended where another begins; what comes after that is left out, too."""
+
+_QUOTED = rb"""(?:"[^"<]*+"|"[^">]*+"|'[^'<]*+'|'[^'>]*+')"""
+# A quote counts behind a "=" only. The end of a tag may be missing where the next one begins.
+_PART = re.compile(
+    rb"<!\[CDATA\[.*?(?:\]\]>|\Z)"
+    rb"|<(?P<slash>/?)\s*+(?P<name>[A-Za-z_][\w.:-]{0,99}+)(?=[\s/<>=\"'])"
+    rb"(?P<rest>(?:[^<>=]++|=\s*+" + _QUOTED + rb"|=)*+)(?P<end>>?)"
+    rb"|<",
+    re.DOTALL,
+)
+_ATTRIBUTE = re.compile(
+    rb"(?<![\w.:-])([A-Za-z_][\w.:-]*+)\s*+=\s*+"
+    rb"""(?:"([^"]*+)(?:"|\Z)|'([^']*+)(?:'|\Z)|([^\s"']*+))"""
+)
+_CURLY_QUOTE = re.compile(rb"\xe2\x80[\x98-\x9f\xb2\xb3]")
+# Not all of HTML: feeds have elements named `link` and `title`, too.
+_HTML = re.compile(
+    rb"a|abbr|b|big|blockquote|br|center|code|div|em|embed|font|h[1-6]|hr|i|iframe|img|ins|li"
+    rb"|nobr|object|ol|p|param|pre|script|small|span|strike|strong|style|su[bp]|table|tbody|td"
+    rb"|th|thead|tr|tt|u|ul",
+    re.IGNORECASE,
+)
+
+
+def with_tags_mended(document: bytes) -> bytes:
+    """Return a document that begins with its first element, with mistakes in its tags mended.
+
+    - An attribute gets quotes; one without a value, or that is there already, is left out.
+    - Tags of HTML, and any other `<` that begins no tag, are text: descriptions are put into feeds
+      without being escaped, and their `<br>` never ends.
+    - An item ends where the next one begins, at the latest, and so does everything in it.
+    - Any other element whose end is missing ends at the next tag, as text does that nobody closed.
+    - An end that fits no element ends the text that is just before it (`<title>A</titel>`), or
+      else nothing.
+
+    What is still open at the end stays so: the document was cut off.
+    """
+    mending = _Mending()
+    at = 0
+    for part in _PART.finditer(document):
+        if not mending.has_room():
+            return mending.written()
+        if not part[0].startswith(b"<!["):
+            mending.text(document[at : part.start()])
+            mending.part(part)
+            at = part.end()
+    mending.text(document[at:])
+    return mending.written()
+
+
+class _Open(NamedTuple):
+    """An element that has begun: its name, and the number of its tag."""
+
+    name: bytes
+    number: int
+
+
+class _Mending:
+    """What was written so far, and which elements are open there."""
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+        self._tags: list[int] = []  # which of the pieces are tags
+        self._parts = 0
+        self._open: list[_Open] = []
+        self._places: defaultdict[bytes, list[int]] = defaultdict(list)
+        self._item = b""
+        self._containers = 0  # how many of the open ones items lie in: <rss>, and its <channel>
+
+    def written(self) -> bytes:
+        return b"".join(self._pieces)
+
+    def has_room(self) -> bool:
+        self._parts += 1
+        return self._parts <= MAX_PARTS and len(self._open) <= MAX_OPEN
+
+    def text(self, text: bytes) -> None:
+        if text:
+            self._pieces.append(text)
+
+    def part(self, part: re.Match[bytes]) -> None:
+        name, rest = part["name"], part["rest"]
+        is_tag = name and (part["slash"] or part["end"] or b"=" in rest)
+        if not is_tag or _HTML.fullmatch(name):
+            self.text(part[0].replace(b"<", b"&lt;"))
+        else:
+            self._tags.append(len(self._pieces))
+            self._pieces.append(b"")  # what ends at this tag is written before it
+            tag = self._end(name) if part["slash"] else self._start(name, rest.rstrip())
+            self._pieces[-1] += tag
+
+    def _start(self, name: bytes, rest: bytes) -> bytes:
+        key, ended = name.lower(), b""
+        if len(self._tags) == 1:  # the root
+            prefix, colon, local = key.rpartition(b":")
+            self._item = prefix + colon + b"entry" if local == b"feed" else b"item"
+            self._containers = 1
+        elif key == self._item:
+            ended = self._close_down_to(self._containers)
+        elif key == b"channel" and len(self._open) == self._containers == 1:
+            self._containers = 2
+        is_empty = rest.endswith(b"/")
+        attributes = self._attributes(rest.removesuffix(b"/"))
+        if not is_empty:
+            self._places[key].append(len(self._open))
+            self._open.append(_Open(name, len(self._tags) - 1))
+        return b"%b<%b%b%b>" % (ended, name, attributes, b"/" if is_empty else b"")
+
+    def _end(self, name: bytes) -> bytes:
+        places = self._places[name.lower()]
+        if places:
+            place = places[-1]
+            ended = self._close_down_to(place + 1)
+            return ended + self._pop()
+        is_text_before = bool(self._open) and self._open[-1].number == len(self._tags) - 2
+        if is_text_before and not self._is_item_or_around(len(self._open) - 1):
+            return self._pop()
+        return b""
+
+    def _close_down_to(self, count: int) -> bytes:
+        """Close what is open beyond so many elements; return what is to be written for it here."""
+        ended = b""
+        while len(self._open) > count:
+            is_item_or_around = self._is_item_or_around(len(self._open) - 1)
+            number = self._open[-1].number
+            end = self._pop()
+            if is_item_or_around:
+                ended += end
+            else:
+                following = self._tags[number + 1]
+                self._pieces[following] = end + self._pieces[following]
+        return ended
+
+    def _is_item_or_around(self, place: int) -> bool:
+        is_item = place == self._containers and self._open[place].name.lower() == self._item
+        return is_item or place < self._containers
+
+    def _pop(self) -> bytes:
+        name = self._open.pop().name
+        self._places[name.lower()].pop()
+        self._containers = min(self._containers, len(self._open))
+        return b"</%b>" % name
+
+    def _attributes(self, rest: bytes) -> bytes:
+        values: dict[bytes, bytes] = {}
+        for found in _ATTRIBUTE.finditer(rest):
+            if not self.has_room():
+                break
+            name, double, single, bare = found.groups()
+            if name not in values:
+                value = double or single or _CURLY_QUOTE.sub(b"", bare or b"")
+                values[name] = value.replace(b"<", b"&lt;").replace(b'"', b"&quot;")
+        return b"".join(b' %b="%b"' % pair for pair in values.items())
