@@ -586,6 +586,26 @@ def test_a_body_that_says_that_it_is_too_large_is_not_read(web: WebOfHosts, a: H
 
 
 @pytest.mark.parametrize("encoding", ["", "gzip"])
+@pytest.mark.parametrize("length", [100_000, 100_001, 1_000_000])
+def test_of_a_body_that_is_too_large_the_beginning_is_returned_to_who_asks_for_it(
+    web: WebOfHosts, a: Host, encoding: str, length: int
+) -> None:
+    body = bytes(range(250)) * (length // 250) + b"x" * (length % 250)
+    a.answers["/"] = reply(gzipped(body) if encoding else body, Content_Encoding=encoding)
+    answer = got(web, a.url(), max_bytes=100_000, may_cut=True)
+    assert answer.body == body[:100_000]
+    assert answer.is_cut is (length > 100_000)
+
+
+def test_a_body_without_an_end_is_cut_for_who_asks_for_its_beginning(
+    web: WebOfHosts, a: Host
+) -> None:
+    a.answers["/"] = forever(OK + b"\r\n", b"x" * CHUNK)
+    answer = got(web, a.url(), may_cut=True)
+    assert (answer.body, answer.is_cut) == (b"x" * 8 * MIB, True)
+
+
+@pytest.mark.parametrize("encoding", ["", "gzip"])
 def test_a_body_may_be_as_large_as_is_said(web: WebOfHosts, a: Host, encoding: str) -> None:
     body = bytes(8 * MIB)
     packed = gzipped(body) if encoding else body

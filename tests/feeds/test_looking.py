@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import io
+import socket
 from collections.abc import Iterator
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
 from PIL import Image
 from web_of_hosts import Host, WebOfHosts, redirect, reply
 
+from feedkeep.feeds import door as asking
 from feedkeep.feeds.door import Door
+from feedkeep.feeds.failures import Exhausted
 from feedkeep.feeds.looking import Looking
+from feedkeep.feeds.reading import MAX_BYTES
 from feedkeep.model import Failure, Feed, FeedContent, Looked, Stamp, replace
 from feedkeep.rules.feed_urls import parse_feed_url
 
@@ -78,6 +84,32 @@ def test_what_is_known_is_named_and_an_unchanged_feed_is_not_read(
     (asked,) = host.requests
     assert asked.headers["if-none-match"] == '"1"'
     assert asked.headers["if-modified-since"] == "yesterday"
+
+
+def test_a_feed_that_is_too_large_is_read_as_far_as_it_may_be(web: WebOfHosts, host: Host) -> None:
+    items = b"<item><guid>more</guid></item>" * (MAX_BYTES // 30)
+    host.answers["/feed"] = reply(rss("A Show").replace(b"</channel>", items + b"</channel>"))
+    looked = look(web, feed_at(host.url("/feed")))
+    assert looked.content is not None
+    assert (looked.content.title, len(looked.content.items)) == ("A Show", 50)
+
+
+def test_what_cannot_be_read_as_far_as_it_may_be_is_too_large(web: WebOfHosts, host: Host) -> None:
+    feed = b'{"version": "https://jsonfeed.org/version/1", "title": "A Show", "items": ['
+    host.answers["/feed"] = reply(feed + b'"x",' * (MAX_BYTES // 4) + b"0]}")
+    looked = look(web, feed_at(host.url("/feed")))
+    assert (looked.failure, looked.content) == (Failure.TOO_LARGE, None)
+
+
+def test_a_machine_that_cannot_ask_says_nothing_of_a_feed(
+    web: WebOfHosts, host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_socket(*_: object) -> None:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(asking, "socket", SimpleNamespace(**vars(socket) | {"socket": no_socket}))
+    with pytest.raises(Exhausted):
+        look(web, feed_at(host.url("/feed")))
 
 
 def test_what_was_never_read_is_asked_for_without_conditions(web: WebOfHosts, host: Host) -> None:

@@ -54,16 +54,20 @@ class Body:
             BodyTooLarge: They are too many, or become too many.
             BodyBroken: They cannot be unpacked.
         """
-        self._received += len(data)
-        if self._received > self._max_bytes:
-            raise BodyTooLarge
         if self._encoding in _PLAIN:
             self._hold(data)
             return
+        self._received += len(data)
+        if self._received > self._max_bytes:
+            raise BodyTooLarge
         try:
             self._unpack(data)
         except zlib.error as error:
             raise BodyBroken from error
+
+    def begun(self) -> bytes:
+        """Return what of the body was taken, as far as it may be held."""
+        return bytes(self._held)
 
     def whole(self) -> bytes:
         """Return the body, at its end.
@@ -100,6 +104,7 @@ class Body:
         return zlib.decompressobj(zlib.MAX_WBITS if is_zlib else -zlib.MAX_WBITS)
 
     def _hold(self, data: bytes) -> None:
-        if len(self._held) + len(data) > self._max_bytes:
+        room = self._max_bytes - len(self._held)
+        self._held += data[:room]
+        if len(data) > room:
             raise BodyTooLarge
-        self._held += data

@@ -24,7 +24,7 @@ from aiohttp.connector import AddrInfoType, Connection
 
 from feedkeep.feeds.bodies import Body, BodyBroken, BodyTooLarge
 from feedkeep.feeds.door_policy import DoorPolicy
-from feedkeep.feeds.failures import Refused, Unreachable, Unusable
+from feedkeep.feeds.failures import Exhausted, Refused, Unreachable, Unusable
 from feedkeep.feeds.names import LookUp, SystemNames
 from feedkeep.feeds.one_at_a_time import OneAtATime
 from feedkeep.feeds.targets import Target
@@ -39,6 +39,7 @@ _MOST_ADDRESSES = 4
 
 _MOST_HEADERS = 128
 _LONGEST_HEADER_BYTES = 16_384
+_EXHAUSTED = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS}
 _SURE = {socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME)}
 """With what a resolver says that a name has no address; the rest is that it could not say."""
 
@@ -65,6 +66,7 @@ class Answer:
         url: The URL that answered, with its user info, in the spelling in which it was asked.
         hops: The redirects that led there, in their order.
         body: The unpacked body of a success (2xx), which alone is read.
+        is_cut: Whether the body is longer than that.
         location: Where a redirect leads to that was not followed, as it was sent.
         set_cookies: All headers of that name.
     """
@@ -72,6 +74,7 @@ class Answer:
     status: int
     url: str
     body: bytes = b""
+    is_cut: bool = False
     hops: tuple[Hop, ...] = ()
     content_type: str = ""
     etag: str = ""
@@ -139,11 +142,13 @@ class Door:
         etag: str = "",
         last_modified: str = "",
         max_bytes: int | None = None,
+        may_cut: bool = False,
     ) -> Answer:
         """Return what is at a URL, at the end of its redirects.
 
         With what an earlier answer said (`etag`, `last_modified`), a host can answer 304. It is
-        said to the URL itself only: what it redirects to may be another host's.
+        said to the URL itself only: what it redirects to may be another host's. Of a body that is
+        too large, the beginning is returned if `may_cut`.
 
         Raises:
             DoorError: There is no answer; it says why.
@@ -154,7 +159,9 @@ class Door:
         hops: list[Hop] = []
         async with self._in_time(target):
             while True:
-                answer = await self._ask("GET", target, headers, authorization, max_bytes)
+                answer = await self._ask(
+                    "GET", target, headers, authorization, max_bytes, may_cut=may_cut
+                )
                 if not answer.is_redirect:
                     return replace(answer, hops=tuple(hops))
                 if len(hops) == self._policy.max_redirects:
@@ -193,6 +200,8 @@ class Door:
         headers: Mapping[str, str],
         authorization: str | None,
         max_bytes: int | None,
+        *,
+        may_cut: bool = False,
     ) -> Answer:
         self._judge(target)
         sent = {name: value for name, value in headers.items() if _printable(value)}
@@ -208,22 +217,26 @@ class Door:
             ):
                 assert isinstance(response, _AbruptResponse)
                 try:
-                    return await self._received(response, target, limit)
+                    return await self._received(response, target, limit, may_cut)
                 finally:
                     response.close()
                     response.abort()
 
     async def _received(
-        self, response: aiohttp.ClientResponse, target: Target, max_bytes: int
+        self, response: aiohttp.ClientResponse, target: Target, max_bytes: int, may_cut: bool
     ) -> Answer:
         lengths = (len(name) + len(value) + len(": \r\n") for name, value in response.raw_headers)
         if sum(lengths) > self._policy.max_header_bytes:
             raise BodyTooLarge
         told = response.headers
+        body, is_cut = b"", False
+        if response.status in _SUCCESS:
+            body, is_cut = await _body(response, max_bytes, may_cut)
         return Answer(
             response.status,
             target.text,
-            await _body(response, max_bytes) if response.status in _SUCCESS else b"",
+            body,
+            is_cut,
             content_type=_printable(told.get("Content-Type", "")),
             etag=_printable(told.get("ETag", "")),
             last_modified=_printable(told.get("Last-Modified", "")),
@@ -334,13 +347,21 @@ class _JudgedNames(AbstractResolver):
         """Nothing is open."""
 
 
-async def _body(response: aiohttp.ClientResponse, max_bytes: int) -> bytes:
+async def _body(
+    response: aiohttp.ClientResponse, max_bytes: int, may_cut: bool
+) -> tuple[bytes, bool]:
+    """Return the body, and whether it is longer than what is returned."""
     body = Body(response.headers.get("Content-Encoding", ""), max_bytes)
-    if (response.content_length or 0) > max_bytes:
+    if not may_cut and (response.content_length or 0) > max_bytes:
         raise BodyTooLarge
-    async for chunk in response.content.iter_any():
-        body.feed(chunk)
-    return body.whole()
+    try:
+        async for chunk in response.content.iter_any():
+            body.feed(chunk)
+    except BodyTooLarge:
+        if not may_cut:
+            raise
+        return body.begun(), True
+    return body.whole(), False
 
 
 def _authorization_after(here: Target, authorization: str | None, there: Target) -> str | None:
@@ -379,6 +400,8 @@ def _told(target: Target) -> Iterator[None]:
             Failure.TLS_FAULT, "{host} cannot be asked by https.", host=host
         ) from error
     except aiohttp.ClientConnectorError as error:
+        if error.errno in _EXHAUSTED:
+            raise Exhausted from error
         reason = os.strerror(error.errno) if error.errno else "several addresses were tried"
         raise Unreachable(
             Failure.NO_CONNECTION,

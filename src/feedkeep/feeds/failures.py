@@ -3,7 +3,10 @@
 DoorError
 ├── Refused        the door asks no such URL or address; asking again does not help
 ├── Unreachable    nothing came back: no such host, no connection, no trust, no patience left
-└── Unusable       something came back that is no answer, too large, or a chain of redirects
+├── Unusable       something came back that is no answer, too large, or a chain of redirects
+└── Exhausted      this machine had no memory, file or thread left to ask with
+
+MachineFailed      this machine could not look at a feed, whatever the feed is like
 """
 
 from __future__ import annotations
@@ -40,3 +43,14 @@ class Unreachable(DoorError):
 
 class Unusable(DoorError):
     """What came from the host is no answer that can be used."""
+
+
+class Exhausted(DoorError):
+    """This machine had no memory, file or thread left to ask with: the host is not to blame."""
+
+    def __init__(self) -> None:
+        super().__init__(Failure.NO_CONNECTION, "This machine has nothing left to ask others with.")
+
+
+class MachineFailed(FeedkeepError):
+    """This machine could not look at a feed, which is not to blame."""

@@ -10,7 +10,7 @@ from http import HTTPStatus
 
 from feedkeep.errors import NotAFeed, NotAPicture
 from feedkeep.feeds.door import Answer, Door
-from feedkeep.feeds.failures import DoorError
+from feedkeep.feeds.failures import DoorError, Exhausted
 from feedkeep.feeds.pictures import MAX_BYTES as MAX_PICTURE_BYTES
 from feedkeep.feeds.pictures import shrink
 from feedkeep.feeds.reading import read_feed
@@ -42,14 +42,18 @@ _FAILURES: dict[int, Failure] = {
 
 
 class Looking:
-    """Looks at feeds through a door; it never fails, since a failure is something that was seen."""
+    """Looks at feeds through a door; that a feed cannot be read is something that was seen."""
 
     def __init__(self, door: Door) -> None:
         self._door = door
         self._decoding = asyncio.Lock()  # one picture at a time: a large one takes 260 MB
 
     async def look(self, feed: Feed, now: Stamp) -> Looked:
-        """Return what is at the URL of a feed now."""
+        """Return what is at the URL of a feed now.
+
+        Raises:
+            Exhausted: This machine cannot look, or `MemoryError`.
+        """
         known = feed.content is not None
         try:
             answer = await self._door.get(
@@ -57,7 +61,10 @@ class Looking:
                 accept=_ACCEPT,
                 etag=feed.etag if known else "",
                 last_modified=feed.last_modified if known else "",
+                may_cut=True,
             )
+        except Exhausted:
+            raise
         except DoorError as error:
             return Looked(failure=error.kind, reason=str(error))
         looked = _answered(answer, now)
@@ -70,9 +77,9 @@ class Looking:
             except NotAFeed as error:
                 page = (answer.body, answer.content_type, answer.url)
                 offered = await asyncio.to_thread(feed_of_page, *page)
-                return replace(
-                    looked, failure=Failure.NOT_A_FEED, reason=str(error), offered=offered
-                )
+                # What cannot be read as far as it was taken may be a feed, of JSON for example.
+                failure = Failure.TOO_LARGE if answer.is_cut else Failure.NOT_A_FEED
+                return replace(looked, failure=failure, reason=str(error), offered=offered)
         elsewhere = await self._elsewhere(feed, content, answer, looked)
         looked = replace(looked, content=content, elsewhere=elsewhere)
         shown = content or feed.content
@@ -94,7 +101,7 @@ class Looking:
         if looked.is_redirected or said is None or not may_move(feed.url, said.new_feed_url):
             return None
         with contextlib.suppress(DoorError, NotAFeed):
-            there = await self._door.get(said.new_feed_url, accept=_ACCEPT)
+            there = await self._door.get(said.new_feed_url, accept=_ACCEPT, may_cut=True)
             if there.status == HTTPStatus.OK:
                 return Elsewhere(said.new_feed_url, await _read(there))
         return None

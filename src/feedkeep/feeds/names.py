@@ -10,6 +10,8 @@ from concurrent.futures import Future
 from contextlib import suppress
 from typing import TypeAlias
 
+from feedkeep.feeds.failures import Exhausted
+
 LookUp: TypeAlias = Callable[[str], Awaitable[Sequence[str]]]
 """Returns the numeric addresses of a name, best first; `socket.gaierror` if there are none."""
 
@@ -32,6 +34,7 @@ class SystemNames:
 
         Raises:
             socket.gaierror: It has none, or the resolver does not know.
+            Exhausted: This machine cannot ask it.
         """
         await self._free.acquire()
         loop = asyncio.get_running_loop()
@@ -50,7 +53,7 @@ class SystemNames:
             threading.Thread(target=ask, daemon=True).start()
         except RuntimeError as error:  # the system has no thread to give
             self._free.release()
-            raise socket.gaierror(socket.EAI_AGAIN, str(error)) from error
+            raise Exhausted from error
         return await asyncio.wrap_future(found)
 
 

@@ -65,7 +65,7 @@ def shrink(picture: bytes) -> Picture:
     _check_webp(picture)
     try:
         square = _square_of(picture)
-    except NotAPicture:
+    except (NotAPicture, MemoryError):  # the second is this machine's, not the picture's
         raise
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise _too_many_pixels() from error
