@@ -26,12 +26,13 @@ class ScriptedLooks:
     """Finds at each URL what a test says, and remembers what was looked at.
 
     Attributes:
-        found: What is found at a URL; a feed that has its URL for a title where nothing is said.
+        found: What is found at a URL, or raised; a feed that has its URL for a title where nothing
+            is said.
         looked: The URLs that were looked at.
         most_at_once: How many looks were under way at the same time, at most.
     """
 
-    def __init__(self, found: dict[str, Looked] | None = None) -> None:
+    def __init__(self, found: dict[str, Looked | Exception] | None = None) -> None:
         self.found = found or {}
         self.looked: list[str] = []
         self.most_at_once = 0
@@ -52,7 +53,11 @@ class ScriptedLooks:
         await asyncio.sleep(0)
         await self.gate.wait()
         self._under_way.remove(feed.url.split("/")[2])
-        return self.found.get(feed.url, Looked(FeedContent(title=feed.url, items=("1", "2", "3"))))
+        seen = Looked(FeedContent(title=feed.url, items=("1", "2", "3")))
+        found = self.found.get(feed.url, seen)
+        if isinstance(found, Exception):
+            raise found
+        return found
 
     async def close(self) -> None:
         self.is_closed = True

@@ -42,6 +42,8 @@ from feedkeep.feeds import child, looking
 look = looking.Looking.look
 
 async def look_or_fail(self, feed, now):
+    if feed.url.endswith("/memory"):
+        raise MemoryError
     if feed.url.endswith("/fault"):
         raise LookupError("a fault that nobody knows of")
     return await look(self, feed, now)
@@ -94,6 +96,7 @@ def test_each_errand_is_reported_by_its_number_in_bounded_memory(web: WebOfHosts
                 process.stdin.write(errand(number, host, "/"))
                 report = await reported(process)
                 assert report.number == number
+                assert report.looked is not None
                 assert report.looked.content is not None
                 assert report.looked.content.title == "A Show"
             bounds = resource.prlimit(process.pid, resource.RLIMIT_AS)
@@ -114,10 +117,15 @@ def test_a_look_that_fails_in_a_way_that_nobody_knows_of_is_reported_and_the_oth
             assert process.stdin is not None
             process.stdin.write(errand(1, host, "/fault"))
             looked = (await reported(process)).looked
+            assert looked is not None
             assert (looked.failure, looked.content) == (Failure.CRASHED, None)
             assert "nobody knows of" in looked.reason
-            process.stdin.write(errand(2, host, "/"))
-            assert (await reported(process)).looked.content is not None
+            process.stdin.write(errand(2, host, "/memory"))
+            assert (await reported(process)).looked is None
+            process.stdin.write(errand(3, host, "/"))
+            looked = (await reported(process)).looked
+            assert looked is not None
+            assert looked.content is not None
 
     asyncio.run(go())
 

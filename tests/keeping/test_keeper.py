@@ -12,6 +12,7 @@ from scripted_looks import Clock, ScriptedLooks
 from feedkeep.errors import StoreUnavailable
 from feedkeep.feeds import keeper as keeping
 from feedkeep.feeds import rounds as going_round
+from feedkeep.feeds.failures import MachineFailed
 from feedkeep.feeds.keeper import LEASE_US, Keeper
 from feedkeep.feeds.rounds import Rounds
 from feedkeep.model import (
@@ -124,6 +125,31 @@ def test_looks_are_counted_by_what_they_came_to(open_store: Callable) -> None:
             "too-slow": 1,
             "read": 1,
         }
+
+    run(open_store, work)
+
+
+def test_what_this_machine_cannot_look_at_did_not_fail_and_is_looked_at_in_a_minute(
+    open_store: Callable,
+) -> None:
+    async def work(world: World) -> None:
+        url, other = urls(2)
+        world.looks.found = {url: MachineFailed("This machine cannot look at feeds.")}
+        async with world.keeper():
+            await asyncio.sleep(0)
+            await world.subscribe(url, other)
+            await world.known(other)
+            guid = parse_feed_url(url).guid
+            feed = (await world.store.feeds.known([guid]))[guid]
+            while not feed.next_look:
+                await asyncio.sleep(0)
+                feed = (await world.store.feeds.known([guid]))[guid]
+            assert (feed.failure, feed.failures, feed.failing, feed.looked) == (None, 0, None, None)
+            assert feed.next_look < world.clock.at + 2 * MINUTE_US
+            world.looks.found.clear()
+            world.clock.go_on(2 * MINUTE_US)
+            (feed,) = await world.known(url)
+        assert feed.content is not None
 
     run(open_store, work)
 

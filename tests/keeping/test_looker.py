@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import resource
 import signal
 import sys
 import threading
@@ -11,9 +12,11 @@ from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 from web_of_hosts import Host, Request, WebOfHosts, reply
 
 from feedkeep.feeds import looker as looking
+from feedkeep.feeds.failures import MachineFailed
 from feedkeep.feeds.looker import Looker
 from feedkeep.model import Failure, Feed, Looked, Stamp
 from feedkeep.rules.feed_urls import parse_feed_url
@@ -57,6 +60,10 @@ def children() -> set[int]:
     return {pid for pid in pids if b"feedkeep.feeds.child" in _told(Path(f"/proc/{pid}/cmdline"))}
 
 
+def open_files(pid: int) -> int:
+    return len(list(Path(f"/proc/{pid}/fd").iterdir()))
+
+
 def _told(file: Path) -> bytes:
     """Return what the kernel tells of a process or a thread; nothing if that ends just now."""
     try:
@@ -97,29 +104,118 @@ def test_what_the_settings_do_not_allow_is_refused_there(web: WebOfHosts) -> Non
     assert host.connections == 0
 
 
-def test_what_takes_the_process_down_is_a_failure_and_another_one_begins(web: WebOfHosts) -> None:
-    host = web.host("show.example")
-    is_asked = asyncio.Event()
+class Held:
+    """Holds requests, and tells when so many have come."""
 
-    async def never(_: Request, __: asyncio.StreamWriter) -> None:
-        loop.call_soon_threadsafe(is_asked.set)
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._come = asyncio.Semaphore(0)
+
+    async def __call__(self, _: Request, __: asyncio.StreamWriter) -> None:
+        self._loop.call_soon_threadsafe(self._come.release)
         await asyncio.sleep(3_600)  # the web's end ends it
 
-    host.answers = {"/a": reply(FEED), "/slow": never}
+    async def until(self, count: int) -> None:
+        for _ in range(count):
+            await self._come.acquire()
+
+
+def test_what_takes_the_process_down_alone_is_a_failure_and_another_one_begins(
+    web: WebOfHosts,
+) -> None:
+    host = web.host("show.example")
 
     async def work(looker: Looker) -> None:
-        nonlocal loop
-        loop = asyncio.get_running_loop()
-        slow = asyncio.create_task(looker.look(at(host, "/slow"), NOW))
-        await is_asked.wait()
+        held = Held()
+        host.answers = {"/a": reply(FEED), "/held": held}
+        slow = asyncio.create_task(looker.look(at(host, "/held"), NOW))
+        await held.until(1)
         (child,) = children()
-        os.kill(child, signal.SIGKILL)
+        os.kill(child, signal.SIGSEGV)
         assert (await slow).failure is Failure.CRASHED
         looked = await looker.look(at(host, "/a"), NOW)
         assert looked.content is not None
         assert children() != {child}
 
-    loop: asyncio.AbstractEventLoop
+    run(settings_for(host), work)
+
+
+def test_of_feeds_that_took_the_process_down_together_each_is_judged_alone(
+    web: WebOfHosts,
+) -> None:
+    hosts = [web.host(f"{number}.example") for number in range(3)]
+    feeds = [at(host, "/") for host in hosts]
+
+    async def work(looker: Looker) -> None:
+        held = Held()
+        for host in hosts:
+            host.answers["/"] = held
+        looks = [asyncio.create_task(looker.look(feed, NOW)) for feed in feeds]
+        await held.until(3)
+        (child,) = children()
+        os.kill(child, signal.SIGABRT)
+        lost = await asyncio.gather(*looks, return_exceptions=True)
+        assert [type(one) for one in lost] == [MachineFailed] * 3
+        hosts[0].answers["/"] = hosts[1].answers["/"] = reply(FEED)
+        assert (await looker.look(feeds[0], NOW)).content is not None
+        guilty = asyncio.create_task(looker.look(feeds[2], NOW))
+        await held.until(1)
+        with pytest.raises(MachineFailed):  # it has its turn later
+            await looker.look(feeds[1], NOW)
+        (child,) = children()
+        os.kill(child, signal.SIGABRT)
+        assert (await guilty).failure is Failure.CRASHED
+        assert (await looker.look(feeds[1], NOW)).content is not None
+        assert not children()
+        assert (await looker.look(feeds[0], NOW)).content is not None
+        assert len(children()) == 1  # it is looked at as any other again
+
+    run(settings_for(*hosts), work)
+
+
+def test_who_ends_the_process_makes_no_feed_fail(
+    web: WebOfHosts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = web.host("show.example")
+    monkeypatch.setattr(looking, "REST_SECONDS", 0.0)
+
+    async def work(looker: Looker) -> None:
+        held = Held()
+        host.answers = {"/a": reply(FEED), "/held": held}
+        with capture_logs() as logs:
+            for _ in range(2):
+                slow = asyncio.create_task(looker.look(at(host, "/held"), NOW))
+                await held.until(1)
+                (child,) = children()
+                os.kill(child, signal.SIGKILL)
+                with pytest.raises(MachineFailed):
+                    await slow
+        assert [log["event"] for log in logs] == ["feeds cannot be looked at for now"]
+        assert (await looker.look(at(host, "/a"), NOW)).content is not None
+
+    run(settings_for(host), work)
+
+
+def test_a_process_without_a_file_to_ask_with_makes_no_feed_fail(
+    web: WebOfHosts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = web.host("show.example")
+    host.answers = {"/a": reply(FEED)}
+    monkeypatch.setattr(looking, "REST_SECONDS", 0.0)
+
+    async def work(looker: Looker) -> None:
+        await looker.look(at(host, "/a"), NOW)
+        (child,) = children()
+        some, most = resource.prlimit(child, resource.RLIMIT_NOFILE)
+        open_now = open_files(child)
+        resource.prlimit(child, resource.RLIMIT_NOFILE, (open_now, most))
+        for _ in range(2):
+            with pytest.raises(MachineFailed, match="memory"):
+                await looker.look(at(host, "/a"), NOW)
+        resource.prlimit(child, resource.RLIMIT_NOFILE, (some, most))
+        assert (await looker.look(at(host, "/a"), NOW)).content is not None
+        assert children() == {child}
+
     run(settings_for(host), work)
 
 
@@ -155,39 +251,49 @@ def test_a_report_that_comes_too_late_keeps_no_other_look_from_its_own(
 
     host.answers = {"/a": reply(FEED), "/late": late, "/after": after}
 
-    class Hesitant(Looker):
+    class Hesitant(looking._Process):
         """Ends its process only after one more report."""
 
-        async def _end(self, process: asyncio.subprocess.Process) -> None:
+        async def end(self) -> None:
             if not is_over.is_set():
                 monkeypatch.setattr(looking, "LOOK_SECONDS", 20.0)
                 is_over.set()
-                looked.append(await self.look(at(host, "/after"), NOW))
-            await super()._end(process)
+                looked.append(await looker.look(at(host, "/after"), NOW))
+            await super().end()
 
     async def work() -> None:
-        looker = Hesitant(settings_for(host))
+        nonlocal looker
+        looker = Looker(settings_for(host))
         await looker.look(at(host, "/a"), NOW)
         monkeypatch.setattr(looking, "LOOK_SECONDS", 0.01)
         looked.append(await looker.look(at(host, "/late"), NOW))
         await looker.close()
 
     looked: list[Looked] = []
+    looker: Looker
+    monkeypatch.setattr(looking, "_Process", Hesitant)
     asyncio.run(work())
     assert [one.failure for one in looked] == [None, Failure.CRASHED]
 
 
-def test_where_no_process_can_be_started_that_is_a_failure_and_tried_again(
+def test_where_no_process_can_be_started_no_feed_fails_and_it_is_logged_once(
     web: WebOfHosts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     host = web.host("show.example")
     host.answers = {"/a": reply(FEED)}
 
     async def work(looker: Looker) -> None:
-        with monkeypatch.context() as without:
+        with monkeypatch.context() as without, capture_logs() as logs:
             without.setattr(sys, "executable", "/nowhere/python")
-            looked = await looker.look(at(host, "/a"), NOW)
-        assert looked.failure is Failure.CRASHED
+            without.setattr(looking, "REST_SECONDS", 3_600.0)
+            for _ in range(3):
+                with pytest.raises(MachineFailed):
+                    await looker.look(at(host, "/a"), NOW)
+        (log,) = logs
+        assert "/nowhere/python" in log["reason"]
+        with pytest.raises(MachineFailed, match="just now"):  # nothing is tried meanwhile
+            await looker.look(at(host, "/a"), NOW)
+        looker._rests_until = 0.0
         looked = await looker.look(at(host, "/a"), NOW)
         assert looked.content is not None
 

@@ -30,10 +30,15 @@ class Errand(Value, frozen=True):
 
 
 class Report(Value, frozen=True):
-    """What became of an errand."""
+    """What became of an errand.
+
+    Attributes:
+        number: That of the errand.
+        looked: What was found; None if this machine could not look.
+    """
 
     number: int
-    looked: Looked
+    looked: Looked | None
 
 
 _ENCODER = msgspec.msgpack.Encoder()

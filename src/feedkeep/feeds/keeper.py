@@ -16,6 +16,7 @@ from typing import Any, Protocol, Self
 import structlog
 
 from feedkeep.errors import StoreUnavailable
+from feedkeep.feeds.failures import MachineFailed
 from feedkeep.feeds.rounds import Rounds
 from feedkeep.model import Feed, Fetch, Guid, Looked, Now, Stamp, replace
 from feedkeep.recorder import Recorder
@@ -47,7 +48,11 @@ class Looks(Protocol):
     """What looks at feeds."""
 
     async def look(self, feed: Feed, now: Stamp) -> Looked:
-        """Return what is at the URL of a feed now."""
+        """Return what is at the URL of a feed now.
+
+        Raises:
+            MachineFailed: This machine could not look; nothing is known of the feed by that.
+        """
 
     async def close(self) -> None:
         """End what is under way."""
@@ -175,7 +180,11 @@ class Keeper:
                 await self._store.feeds.give_back([feed.guid], until)
                 return
             began = time.monotonic()
-            looked = await self._looks.look(feed, now)
+            try:
+                looked = await self._looks.look(feed, now)
+            except MachineFailed:  # what looks has logged it, once
+                await self._put_off(feed, until, MINUTE_US)
+                return
             seconds = time.monotonic() - began
         after = after_look(feed, looked, now, secrets.randbelow(1_000) / 1_000)
         if self._recorder:

@@ -6,106 +6,223 @@ import asyncio
 import contextlib
 import itertools
 import os
+import signal
 import sys
 from typing import TypeAlias
 
 import msgspec
 import structlog
 
+from feedkeep.feeds.failures import MachineFailed
 from feedkeep.feeds.frames import Errand, Report, read_frame, write_frame
-from feedkeep.model import Failure, Feed, Looked, Stamp
+from feedkeep.model import Failure, Feed, Guid, Looked, Stamp
 from feedkeep.settings import Settings
 
 LOOK_SECONDS = 120.0
 """How long a look may take: three answers, each within its own bounds, and reading them."""
 
+REST_SECONDS = 10.0
+"""How long nothing is tried after this machine could not look."""
+
+MAX_SUSPECTS = 1_000
+_ENDING_SECONDS = 5.0
+
 _REPORT = msgspec.msgpack.Decoder(Report)
 _CRASHED = Looked(failure=Failure.CRASHED, reason="What came could not be read.")
-_NOT_STARTED = Looked(failure=Failure.CRASHED, reason="This machine could not look.")
+_FAULTS = {-fault for fault in (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE)}
+"""How a process ends by a fault in what it runs; anything else is done to it, or lacks memory."""
+
 _PASSED_ON = ("PATH", "HOME", "LANG", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR", "PYTHONPATH")
 
-_Waiting: TypeAlias = dict[int, asyncio.Future[Looked]]
-
 _log: structlog.stdlib.BoundLogger = structlog.get_logger()
+
+
+class _Lost(Exception):
+    """The process ended before it reported, or took too long.
+
+    Attributes:
+        is_fault: Whether what it read did that, rather than this machine.
+        is_shared: Whether it was looking at other feeds, too.
+    """
+
+    def __init__(self, *, is_fault: bool, is_shared: bool) -> None:
+        self.is_fault = is_fault
+        self.is_shared = is_shared
+
+
+_Waiting: TypeAlias = dict[int, asyncio.Future[Looked | None]]
 
 
 class Looker:
     """Sends feeds to the process that looks at them; one begins with the first look.
 
-    What takes that process down, or too long, is a failure of the feeds that it was looking at.
+    What takes that process down, or too long, is the failure of a feed only if it was looking at
+    no other. Of several, each is suspected, and is looked at in a process of its own next time:
+    then it is known which it was. What this machine cannot do is no feed's failure. That is logged
+    once, until a look succeeds.
     """
 
     def __init__(self, chosen: Settings) -> None:
         self._chosen = chosen
-        self._process: asyncio.subprocess.Process | None = None
-        self._reports: asyncio.Task[None] | None = None
-        self._waiting: _Waiting = {}
-        self._numbers = itertools.count()
+        self._process: _Process | None = None
         self._starting = asyncio.Lock()
+        self._suspects: dict[Guid, None] = {}
+        self._alone: _Process | None = None
+        self._rests_until = 0.0
+        self._is_told = False
 
     async def look(self, feed: Feed, now: Stamp) -> Looked:
-        """Return what is at the URL of a feed now."""
+        """Return what is at the URL of a feed now.
+
+        Raises:
+            MachineFailed: This machine could not look.
+        """
+        if asyncio.get_running_loop().time() < self._rests_until:
+            raise MachineFailed("This machine could not look at feeds just now.")
         try:
-            process = await self._started()
+            if feed.guid in self._suspects:
+                looked = await self._look_alone(feed, now)
+            else:
+                looked = await (await self._started()).look(feed, now)
         except OSError as error:
-            _log.warning("feeds cannot be looked at for now", reason=str(error))
-            return _NOT_STARTED
-        number = next(self._numbers)
-        report: asyncio.Future[Looked] = asyncio.get_running_loop().create_future()
-        waiting = self._waiting
-        waiting[number] = report
-        assert process.stdin is not None
-        try:
-            process.stdin.write(write_frame(Errand(number, feed, now)))
-            async with asyncio.timeout(LOOK_SECONDS):
-                return await report
-        except TimeoutError:
-            _log.warning("a feed took too long to read", feed=feed.guid)
-            await self._end(process)
-            return _CRASHED
-        finally:
-            waiting.pop(number, None)
+            raise self._failed(str(error)) from error
+        except _Lost as lost:
+            return self._judged(feed, lost)
+        if looked is None:
+            raise self._failed("There is not enough memory, or too many files are open.")
+        self._is_told = False
+        return looked
 
     async def close(self) -> None:
         """End the process."""
-        if self._process is not None and self._reports is not None:
-            await self._end(self._process)
-            await self._reports
+        for process in (self._process, self._alone):
+            if process is not None:
+                await process.end()
 
-    async def _started(self) -> asyncio.subprocess.Process:
+    async def _started(self) -> _Process:
         async with self._starting:
-            process = self._process
-            if process is not None and process.returncode is None:
-                return process
-            passed_on = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
-            chosen = msgspec.json.encode(self._chosen).decode()
-            self._process = process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                "-m",
-                "feedkeep.feeds.child",
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                env={**passed_on, "FEEDKEEP_LOOKS_WITH": chosen},
-                start_new_session=True,  # Ctrl-C at a terminal is for the process that serves
-            )
-            self._waiting = {}  # who waits for another process is not concerned by this one's end
-            self._reports = asyncio.create_task(self._receive(process, self._waiting))
-            return process
+            if self._process is None or self._process.has_ended:
+                self._process = await _start(self._chosen)
+            return self._process
 
-    async def _receive(self, process: asyncio.subprocess.Process, waiting: _Waiting) -> None:
-        assert process.stdout is not None
+    async def _look_alone(self, feed: Feed, now: Stamp) -> Looked | None:
+        async with self._starting:
+            if self._alone is not None:  # this one has its turn later
+                raise MachineFailed("Another feed is being looked at alone.")
+            self._alone = process = await _start(self._chosen)
+        try:
+            looked = await process.look(feed, now)
+        finally:
+            await process.end()
+            self._alone = None
+        if looked is not None:
+            self._suspects.pop(feed.guid, None)
+        return looked
+
+    def _judged(self, feed: Feed, lost: _Lost) -> Looked:
+        """Return that a feed is to blame, if it surely is."""
+        if not lost.is_fault:
+            raise self._failed("The process that looks at feeds was ended.")
+        if lost.is_shared:
+            if len(self._suspects) < MAX_SUSPECTS:
+                self._suspects[feed.guid] = None
+            raise MachineFailed("It is not known which feed could not be read.")
+        self._suspects.pop(feed.guid, None)
+        _log.warning("a feed cannot be read", feed=feed.guid)
+        return _CRASHED
+
+    def _failed(self, reason: str) -> MachineFailed:
+        self._rests_until = asyncio.get_running_loop().time() + REST_SECONDS
+        if not self._is_told:
+            self._is_told = True
+            _log.warning("feeds cannot be looked at for now", reason=reason)
+        return MachineFailed("This machine cannot look at feeds: {reason}", reason=reason)
+
+
+class _Process:
+    """One process that looks at feeds."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+        self._waiting: _Waiting = {}
+        self._numbers = itertools.count()
+        self._reports = asyncio.create_task(self._receive())
+
+    @property
+    def has_ended(self) -> bool:
+        return self._process.returncode is not None
+
+    async def look(self, feed: Feed, now: Stamp) -> Looked | None:
+        """Return what it reports of a feed; None if the machine has no memory for it.
+
+        Raises:
+            _Lost: It reports nothing.
+        """
+        number = next(self._numbers)
+        report: asyncio.Future[Looked | None] = asyncio.get_running_loop().create_future()
+        self._waiting[number] = report
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(write_frame(Errand(number, feed, now)))
+            async with asyncio.timeout(LOOK_SECONDS):
+                return await report
+        except TimeoutError:
+            lost = self._lost(is_fault=True)
+            self._fail(lost)
+            await self.end()
+            raise lost from None
+        finally:
+            self._waiting.pop(number, None)
+
+    async def end(self) -> None:
+        """End it at once."""
+        await self._kill()
+        await asyncio.wait([self._reports])
+
+    async def _receive(self) -> None:
+        assert self._process.stdout is not None
         with contextlib.suppress(msgspec.MsgspecError):
-            while (frame := await read_frame(process.stdout)) is not None:
+            while (frame := await read_frame(self._process.stdout)) is not None:
                 report = _REPORT.decode(frame)
-                one = waiting.get(report.number)
+                one = self._waiting.get(report.number)
                 if one is not None and not one.done():  # it may have come too late
                     one.set_result(report.looked)
-        await self._end(process)
-        for one in waiting.values():
-            if not one.done():
-                one.set_result(_CRASHED)
+        with contextlib.suppress(TimeoutError):
+            # One that is killed while it ends would not tell how it did.
+            async with asyncio.timeout(_ENDING_SECONDS):
+                await self._process.wait()
+        await self._kill()
+        self._fail(self._lost(is_fault=self._process.returncode in _FAULTS))
 
-    async def _end(self, process: asyncio.subprocess.Process) -> None:
+    def _lost(self, *, is_fault: bool) -> _Lost:
+        return _Lost(is_fault=is_fault, is_shared=len(self._waiting) > 1)
+
+    def _fail(self, lost: _Lost) -> None:
+        for one in self._waiting.values():
+            if not one.done():
+                one.set_exception(lost)
+
+    async def _kill(self) -> None:
         with contextlib.suppress(ProcessLookupError):
-            process.kill()
-        await process.wait()
+            self._process.kill()
+        await self._process.wait()
+
+
+async def _start(chosen: Settings) -> _Process:
+    """Start a process that looks at feeds.
+
+    Raises:
+        OSError: This machine has no room for it.
+    """
+    passed_on = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+    return _Process(
+        await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "feedkeep.feeds.child",
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            env={**passed_on, "FEEDKEEP_LOOKS_WITH": msgspec.json.encode(chosen).decode()},
+            start_new_session=True,  # Ctrl-C at a terminal is for the process that serves
+        )
+    )

@@ -1,16 +1,15 @@
 """When the process ends that looks at feeds, the one ends that serves."""
 
-import asyncio
 import os
 
-from feedkeep.feeds.looker import Looker
+from feedkeep.feeds.looker import _Process
 
-end = Looker._end
+kill = _Process._kill
 
 
-async def _end(looker: Looker, process: asyncio.subprocess.Process) -> None:
-    await end(looker, process)
+async def _kill(process: _Process) -> None:
+    await kill(process)
     os._exit(1)
 
 
-Looker._end = _end
+_Process._kill = _kill
