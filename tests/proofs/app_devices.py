@@ -19,8 +19,8 @@ from feedkeep.rules.episode_actions import SentAction
 from feedkeep.service import Service
 
 EPISODES = 3
-LAST_SECOND = 1_800_000_000
-"""No server's clock comes to it."""
+LAST_SECOND = 1_850_000_000
+"""No server's clock comes to it, that of a simulated year neither."""
 
 Played = dict[tuple[str, str], int]
 """How far each device has played each episode."""
