@@ -93,6 +93,17 @@ def test_whoever_shows_nothing_or_something_wrong_gets_the_same_reply(
         assert_refused(ask(anyone, authorization))
 
 
+def test_basic_is_understood_in_the_alphabet_for_urls_too(
+    feedkeep: FeedkeepProcess, anyone: httpx.Client
+) -> None:
+    password = "passphrase ~~~ \u00ff\u00ff ???"
+    name = feedkeep.new_account(password)
+    usual = basic(name, password)
+    for_urls = usual.replace("+", "-").replace("/", "_")
+    assert for_urls != usual
+    assert ask(anyone, for_urls).status_code == ask(anyone, usual).status_code == 200
+
+
 def test_credentials_in_the_url_or_a_cookie_let_nobody_in(
     feedkeep: FeedkeepProcess, anyone: httpx.Client, name: str
 ) -> None:

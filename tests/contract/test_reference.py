@@ -239,6 +239,7 @@ def test_two_parts_of_the_document_cannot_define_the_same_thing() -> None:
         ("EpisodeActions", sync_json.ActionsReply),
         ("Device", gpodder_wire.DeviceReply),
         ("Podcast", gpodder_wire.PodcastReply),
+        ("Favorite", gpodder_wire.EpisodeReply),
         ("Updates", gpodder_wire.UpdatesReply),
     ],
 )

@@ -132,9 +132,17 @@ def test_updates_are_the_changes_with_a_description_of_each_podcast(person: Pers
     assert second["updates"] == []
 
 
-def test_there_is_no_directory_and_nobody_has_favourites_or_lists(person: Person) -> None:
-    for path in (f"/api/2/favorites/{person.name}.json", f"/api/2/lists/{person.name}.json"):
-        assert ok(person.app().get(path)) == []
+def test_an_action_belongs_to_the_device_of_its_path_unless_it_names_one(person: Person) -> None:
+    app, path = person.app(), f"/api/2/episodes/{person.name}/hull.json"
+    sent = [play(A, EPISODE, 10), play(B, EPISODE, 20, device="phone")]
+    assert ok(app.post(path, json=sent))["update_urls"] == []
+    actions = ok(app.get(person.episodes))["actions"]
+    assert {action["podcast"]: action["device"] for action in actions} == {A: "hull", B: "phone"}
+    assert app.get(path).status_code == 405
+
+
+def test_there_is_no_directory_and_nobody_has_lists(person: Person) -> None:
+    assert ok(person.app().get(f"/api/2/lists/{person.name}.json")) == []
     assert ok(person.app().get("/suggestions/10.json")) == []
     assert person.client().get("/suggestions/10.json").status_code == 401
     anyone = person.client()

@@ -21,6 +21,7 @@ def own_paths(name: str) -> list[tuple[str, str]]:
         ("GET", f"/api/2/updates/{name}/d.json"),
         ("GET", f"/api/2/episodes/{name}.json"),
         ("POST", f"/api/2/episodes/{name}.json"),
+        ("POST", f"/api/2/episodes/{name}/d.json"),
         ("GET", f"/api/2/settings/{name}/account.json"),
         ("POST", f"/api/2/settings/{name}/account.json"),
         ("GET", f"/api/2/favorites/{name}.json"),

@@ -6,18 +6,21 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from known_feeds import know, picture, png
-from people import Person, add, ok
+from people import Person, add, move, ok
+
+from feedkeep.rules.feed_urls import parse_feed_url
 
 URL = "https://of-gpodder.example/feed"
 UNKNOWN = "https://of-gpodder.example/unknown"
 TOLD = {
     "url": URL,
+    "feed": URL,
     "title": "Q & A <b>",
     "description": "All about radio",
     "subscribers": 0,
+    "subscribers_last_week": 0,
     "logo_url": "https://cdn.example/radio.jpg",
     "website": "https://radio.example/",
-    "mygpo_link": "",
     "author": "Anna",
 }
 
@@ -34,6 +37,18 @@ def listener(person: Person) -> Person:
     return person
 
 
+def page(person: Person, url: str) -> str:
+    return f"{person.process.base_url}/feeds/{parse_feed_url(url).guid}"
+
+
+def of_unknown(person: Person, url: str) -> dict[str, object]:
+    """Return what is told of a podcast of which nobody has read anything."""
+    known: dict[str, object] = dict.fromkeys(("url", "feed", "title", "website"), url)
+    numbers = {"subscribers": 0, "subscribers_last_week": 0}
+    rest = {"description": "", "logo_url": None, "author": "", "mygpo_link": page(person, url)}
+    return {**known, **numbers, **rest}
+
+
 def by_url(podcasts: list[dict[str, object]]) -> dict[object, dict[str, object]]:
     return {podcast["url"]: podcast for podcast in podcasts}
 
@@ -44,17 +59,14 @@ def test_the_whole_list_and_updates_tell_what_is_known_of_each_podcast(listener:
         ok(listener.app().get(f"/subscriptions/{listener.name}.json")),
         ok(listener.app().get(updates))["add"],
     ):
-        assert by_url(podcasts)[URL] == TOLD
-        assert by_url(podcasts)[UNKNOWN] == {
-            **dict.fromkeys(TOLD, ""), "url": UNKNOWN, "title": UNKNOWN, "subscribers": 0,
-            "logo_url": None,
-        }  # fmt: skip
+        assert by_url(podcasts)[URL] == {**TOLD, "mygpo_link": page(listener, URL)}
+        assert by_url(podcasts)[UNKNOWN] == of_unknown(listener, UNKNOWN)
 
 
 def test_a_logo_that_is_no_address_of_the_web_is_none(listener: Person) -> None:
     know(listener.process, URL, "Radio", picture_url="javascript:alert(1)", site_url="file:///x")
     listed = ok(listener.app().get(f"/subscriptions/{listener.name}.json"))
-    assert (by_url(listed)[URL]["logo_url"], by_url(listed)[URL]["website"]) == (None, "")
+    assert (by_url(listed)[URL]["logo_url"], by_url(listed)[URL]["website"]) == (None, URL)
 
 
 @pytest.mark.parametrize("path", ["", "/phone"])
@@ -72,6 +84,59 @@ def test_opml_has_titles_and_the_other_formats_are_as_they_were(
         {"type": "rss", "text": UNKNOWN, "xmlUrl": UNKNOWN},
     ]  # fmt: skip
     assert listener.app().get(f"{whole}.txt").text.split() == [URL, UNKNOWN]
+
+
+def test_one_podcast_of_ones_own_is_told_by_any_of_its_urls(
+    listener: Person, other: Person
+) -> None:
+    path = "/api/2/data/podcast.json"
+    told = {**TOLD, "mygpo_link": page(listener, URL)}
+    assert ok(listener.app().get(path, params={"url": URL})) == told
+    moved = "https://of-gpodder.example/moved"
+    move(listener, UNKNOWN, moved)
+    assert ok(listener.app().get(path, params={"url": UNKNOWN})) == of_unknown(listener, UNKNOWN)
+    gone = "https://of-gpodder.example/gone"
+    add(listener, gone)
+    ok(listener.app().post(listener.changes(), json={"remove": [gone]}))
+    for app, url in ((listener.app(), gone), (other.app(), URL), (other.app(), UNKNOWN)):
+        assert app.get(path, params={"url": url}).status_code == 404
+    assert listener.app().get(path, params={"url": "no URL"}).status_code == 400
+    assert listener.app().get(path).status_code == 400
+    assert listener.client().get(path, params={"url": URL}).status_code == 401
+
+
+def test_favourites_are_the_episodes_whose_setting_says_so(listener: Person, other: Person) -> None:
+    def set_up(podcast: str, episode: str, **body: object) -> None:
+        path = f"/api/2/settings/{listener.name}/episode.json"
+        ok(listener.app().post(path, params={"podcast": podcast, "episode": episode}, json=body))
+
+    def listed(person: Person = listener) -> list[dict[str, str]]:
+        found: list[dict[str, str]] = ok(person.app().get(f"/api/2/favorites/{person.name}.json"))
+        return found
+
+    first, second = "https://cdn.example/1.mp3", "https://cdn.example/2.mp3"
+    set_up(UNKNOWN, second, set={"is_favorite": True})
+    set_up(URL, first, set={"is_favorite": True, "speed": 1.5})
+    set_up(URL, second, set={"is_favorite": False})
+    set_up(URL, "https://cdn.example/3.mp3", set={"speed": 2})
+    assert listed() == [
+        {
+            "title": first, "url": first, "podcast_title": "Q & A <b>", "podcast_url": URL,
+            "description": "", "website": "https://radio.example/", "released": "",
+            "mygpo_link": page(listener, URL),
+        },
+        {
+            "title": second, "url": second, "podcast_title": UNKNOWN, "podcast_url": UNKNOWN,
+            "description": "", "website": UNKNOWN, "released": "",
+            "mygpo_link": page(listener, UNKNOWN),
+        },
+    ]  # fmt: skip
+    assert listed(other) == []
+    set_up(UNKNOWN, second, set={}, remove=["is_favorite"])
+    set_up(URL, first, set={"is_favorite": False})
+    assert listed() == []
+    set_up(URL, first, set={"is_favorite": True})
+    assert [episode["url"] for episode in listed()] == [first]
 
 
 def test_a_devices_list_is_urls_only(listener: Person) -> None:

@@ -199,7 +199,7 @@ def test_a_path_of_another_user_is_403_whoever_that_is_and_however_one_logs_in(
     values = {**ANY, "user": "{user}"}
     templates = [target.path for target in all_routes() if "{user}" in target.path]
     of_users = [path_of(template, values) for template in templates]
-    assert len(of_users) == 13
+    assert len(of_users) == 14
     for path, headers, method in islice(product(of_users, ways, METHODS), 0, None, amount(3, 1, 1)):
         theirs, nobodys = (
             anyone.request(method, path.format(user=user), headers=headers)

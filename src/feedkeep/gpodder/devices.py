@@ -10,6 +10,7 @@ from feedkeep.http.json_bodies import encode, text, texts
 from feedkeep.http.requests import AdmittedRequest
 from feedkeep.http.resource import Resource, done
 from feedkeep.http.responses import JsonResponse
+from feedkeep.rules.devices import Favorite
 from feedkeep.rules.feed_urls import as_linked, parse_feed_url
 
 
@@ -76,6 +77,7 @@ class SettingsResource(Resource):
             _scope(request),
             wanted if isinstance(wanted, dict) else {},
             texts(sent.get("remove")),
+            _episode(request),
         )
         return JsonResponse(changed.encode())
 
@@ -94,6 +96,15 @@ def _scope(request: AdmittedRequest) -> str:
     podcast = parse_feed_url(as_linked(_named(request, "podcast"))).guid
     episode = _named(request, "episode") if scope == "episode" else ""
     return f"{scope} {podcast} {episode}"
+
+
+def _episode(request: AdmittedRequest) -> Favorite | None:
+    """Return the episode whose settings are asked for, if they are an episode's."""
+    if request.parameters["scope"] != "episode":
+        return None
+    return Favorite(
+        parse_feed_url(as_linked(_named(request, "podcast"))).text, _named(request, "episode")
+    )
 
 
 def _named(request: AdmittedRequest, name: str) -> str:

@@ -25,7 +25,7 @@ class NoPodcastsResource(Resource):
 
 
 class NothingResource(Resource):
-    """Favourites and lists of an account, and tags: all of them are empty."""
+    """Lists of an account, and tags: all of them are empty."""
 
     async def get(self, _request: Request) -> Response:
         """Write the empty list."""
@@ -37,7 +37,7 @@ class ClientConfigResource(Resource):
 
     async def get(self, request: Request) -> Response:
         """Tell it."""
-        base = {"baseurl": f"{self.public_url or request.base_url}/"}
+        base = {"baseurl": f"{self.base_url(request)}/"}
         config = {
             "mygpo": base,
             "mygpo-feedservice": base,

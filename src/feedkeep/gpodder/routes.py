@@ -14,6 +14,8 @@ from feedkeep.gpodder.subscriptions import (
     FORMATS,
     AccountListResource,
     DeviceListResource,
+    FavoritesResource,
+    PodcastResource,
     UpdatesResource,
 )
 from feedkeep.http.routing import PublicRoute, Route
@@ -53,10 +55,12 @@ def gpodder_routes(service: Service, settings: Settings) -> list[Route | PublicR
         Route(
             "/api/2/episodes/{user}.json", get=syncing.tell_actions, post=syncing.receive_actions
         ),
+        Route("/api/2/episodes/{user}/{device}.json", post=syncing.receive_actions),
+        Route("/api/2/data/podcast.json", get=PodcastResource(*known).get),
         Route(
             f"/api/2/settings/{{user}}/{_SCOPE}.json", get=app_settings.get, post=app_settings.post
         ),
-        Route("/api/2/favorites/{user}.json", get=nothing.get),
+        Route("/api/2/favorites/{user}.json", get=FavoritesResource(*known).get),
         Route("/api/2/lists/{user}.json", get=nothing.get),
         PublicRoute(f"/api/2/tags/{_COUNT}.json", get=nothing.get),
         PublicRoute(f"/api/2/tag/{{tag}}/{_COUNT}.json", get=nothing.get),

@@ -10,10 +10,10 @@ import structlog
 from msgspec.structs import astuple
 from starlette.responses import Response
 
-from feedkeep.errors import InvalidInput
+from feedkeep.errors import InvalidInput, UnknownSubscription
 from feedkeep.formats import opml
 from feedkeep.formats.feed_list import Format, decoded_exactly, read_urls, write_feed_list
-from feedkeep.gpodder.wire import PodcastReply, UpdatesReply, podcast_reply
+from feedkeep.gpodder.wire import PodcastReply, UpdatesReply, episode_reply, podcast_reply
 from feedkeep.http.json_bodies import LIST, decode, encode, text
 from feedkeep.http.requests import AdmittedRequest, Request
 from feedkeep.http.resource import Resource, done
@@ -22,6 +22,7 @@ from feedkeep.http.sync_times import read_since
 from feedkeep.http.syncing import device_of
 from feedkeep.model import Subscription
 from feedkeep.rules.feed_names import Card
+from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.url_lists import UrlChanges
 from feedkeep.turns import LONG_BYTES, LONG_LIST, beside
 
@@ -29,6 +30,9 @@ _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 FORMATS = "json|opml|txt"
 """The formats of a whole list; a path with one of these endings belongs to this protocol."""
+
+_URL_TIMES = 4
+"""How often a podcast of which nobody has read anything has its URL: two names, title, web site."""
 
 _CONTENT_TYPES = {
     "opml": "text/xml; charset=utf-8",
@@ -46,10 +50,57 @@ class UpdatesResource(Resource):
         changes, timestamp = found.changes, found.timestamp
         request.hold(chain(changes.add, changes.removed_texts))  # before others go on with as much
         cards = await self.service.known_feeds.cards(changes.add)
-        request.hold(chain(changes.add, changes.removed_texts, _texts(cards)))
+        podcasts = chain.from_iterable([changes.add] * _URL_TIMES)
+        request.hold(chain(podcasts, changes.removed_texts, _texts(cards)))
         return JsonResponse(
-            await beside(len(changes.add) > LONG_LIST, _updates, changes, timestamp, cards)
+            await beside(
+                len(changes.add) > LONG_LIST,
+                _updates,
+                changes,
+                timestamp,
+                cards,
+                self.base_url(request),
+            )
         )
+
+
+class PodcastResource(Resource):
+    """/api/2/data/podcast.json: what is known of one podcast of the account's list."""
+
+    async def get(self, request: AdmittedRequest) -> Response:
+        """Send it under the URL that was asked for.
+
+        Others' feeds are 404, as if nobody had them: whether a list has a private feed is nobody
+        else's business.
+
+        Raises:
+            InvalidFeedUrl: The query has no valid feed URL.
+            UnknownSubscription: The account is not subscribed to such a feed.
+        """
+        url = parse_feed_url(request.query("url"))
+        found = await self.service.subscriptions.view(request.admitted.account.id, url.guid)
+        if found is None or not found.subscription.is_subscribed:
+            raise UnknownSubscription
+        present = found.subscription.feed_url
+        cards = await self.service.known_feeds.cards([present])
+        podcast = podcast_reply(url.text, cards.get(present), self.base_url(request))
+        return JsonResponse(encode(podcast))
+
+
+class FavoritesResource(Resource):
+    """/api/2/favorites/{user}.json: the episodes that an app has marked as favourites."""
+
+    async def get(self, request: AdmittedRequest) -> Response:
+        """List them."""
+        found = await self.service.devices.favorites(request.admitted.account.id)
+        request.hold(chain.from_iterable([astuple(episode) for episode in found] * 2))
+        cards = await self.service.known_feeds.cards(episode.podcast for episode in found)
+        base_url = self.base_url(request)
+        replies = [
+            episode_reply(episode.podcast, episode.episode, cards.get(episode.podcast), base_url)
+            for episode in found
+        ]
+        return JsonResponse(encode(replies))
 
 
 class WholeListResource(Resource):
@@ -99,7 +150,10 @@ class AccountListResource(WholeListResource):
         request.hold(urls)
         is_text = request.parameters["format"] == "txt"
         cards = await self.service.known_feeds.cards(() if is_text else urls)
-        return await written(request, found, cards, lambda: encode(_podcasts(urls, cards)))
+        base_url = self.base_url(request)
+        return await written(
+            request, found, cards, lambda: encode(_podcasts(urls, cards, base_url)), _URL_TIMES
+        )
 
 
 async def written(
@@ -107,10 +161,15 @@ async def written(
     subscriptions: list[Subscription],
     cards: Mapping[str, Card],
     as_json: Callable[[], bytes],
+    url_times: int = 1,
 ) -> Response:
-    """Return a list as JSON, OPML or text, as the path asks; `cards` are by URL."""
+    """Return a list as JSON, OPML or text, as the path asks; `cards` are by URL.
+
+    The response has each URL up to `url_times` times.
+    """
     is_long = len(subscriptions) > LONG_LIST
-    request.hold(chain((item.feed_url for item in subscriptions), _texts(cards)))
+    urls = [item.feed_url for item in subscriptions]
+    request.hold(chain(chain.from_iterable([urls] * url_times), _texts(cards)))
     name = request.parameters.get("format", "json")
     if name == "json":
         return JsonResponse(await beside(is_long, as_json))
@@ -121,12 +180,14 @@ async def written(
     )
 
 
-def _podcasts(urls: Iterable[str], cards: Mapping[str, Card]) -> list[PodcastReply]:
-    return [podcast_reply(url, cards.get(url)) for url in urls]
+def _podcasts(urls: Iterable[str], cards: Mapping[str, Card], base_url: str) -> list[PodcastReply]:
+    return [podcast_reply(url, cards.get(url), base_url) for url in urls]
 
 
-def _updates(changes: UrlChanges, timestamp: int, cards: Mapping[str, Card]) -> bytes:
-    added = _podcasts(changes.add, cards)
+def _updates(
+    changes: UrlChanges, timestamp: int, cards: Mapping[str, Card], base_url: str
+) -> bytes:
+    added = _podcasts(changes.add, cards, base_url)
     return encode(UpdatesReply(added, changes.removed_texts, changes.removed_texts, [], timestamp))
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from feedkeep.rules.feed_names import Card
+from feedkeep.rules.feed_urls import parse_feed_url
 
 
 class DeviceReply(Struct):
@@ -19,16 +20,35 @@ class DeviceReply(Struct):
 
 
 class PodcastReply(Struct):
-    """A podcast; what nobody has read of it yet is empty, and its title is its URL."""
+    """A podcast; what nobody has read of it yet is empty, and its title is its URL.
+
+    Its URL is there under two names, since hullcaster reads `feed`, as oPodSync calls it.
+    Subscribers are not counted, since no list is public, but libmygpo-qt needs both numbers.
+    """
 
     url: str
+    feed: str
     title: str
+    website: str
+    mygpo_link: str
     description: str = ""
     subscribers: int = 0
+    subscribers_last_week: int = 0
     logo_url: str | None = None
-    website: str = ""
-    mygpo_link: str = ""
     author: str = ""
+
+
+class EpisodeReply(Struct):
+    """A favourite episode; of episodes, only the URLs are known here, so the title is the URL."""
+
+    title: str
+    url: str
+    podcast_title: str
+    podcast_url: str
+    website: str
+    mygpo_link: str
+    description: str = ""
+    released: str = ""
 
 
 class UpdatesReply(Struct):
@@ -41,19 +61,36 @@ class UpdatesReply(Struct):
     timestamp: int
 
 
-def podcast_reply(url: str, card: Card | None) -> PodcastReply:
-    """Return a podcast with what is known of it.
+def podcast_reply(url: str, card: Card | None, base_url: str) -> PodcastReply:
+    """Return a podcast with what is known of it; `base_url` is that of the pages.
 
     Its logo is where the feed says: an app has no session for our pictures, and asks that host for
-    the episodes anyway.
+    the episodes anyway. mygpoclient-rs rejects an empty `website` and `mygpo_link`; without a web
+    site, the feed's own URL is the one address that is known.
     """
+    page = page_of(url, base_url)
     if card is None:
-        return PodcastReply(url, url)
+        return PodcastReply(url, url, url, url, page)
     return PodcastReply(
         url,
+        url,
         card.title or url,
+        card.site_url or url,
+        page,
         description=card.description,
         logo_url=card.picture_url or None,
-        website=card.site_url,
         author=card.author,
     )
+
+
+def episode_reply(podcast: str, episode: str, card: Card | None, base_url: str) -> EpisodeReply:
+    """Return an episode of a podcast, with what is known of the podcast."""
+    title = card.title if card else ""
+    site_url = card.site_url if card else ""
+    page = page_of(podcast, base_url)
+    return EpisodeReply(episode, episode, title or podcast, podcast, site_url or podcast, page)
+
+
+def page_of(url: str, base_url: str) -> str:
+    """Return the address of the page about a feed of the list."""
+    return f"{base_url}/feeds/{parse_feed_url(url).guid}"

@@ -15,6 +15,10 @@ from feedkeep.model import Admitted, replace
 from feedkeep.rules.credentials import Credential, read_basic, read_token
 from feedkeep.service import Service
 
+# Kodi's plugin for podcasts writes Basic in the alphabet for URLs (RFC 4648, section 5), not in
+# that of RFC 7617. No character has two meanings, so both are understood.
+_FROM_URL_SAFE = str.maketrans("-_", "+/")
+
 _log = structlog.get_logger()
 
 
@@ -50,7 +54,9 @@ def credential_of(request: Request) -> Credential:
         credential = read_token(value.strip())
     elif scheme.lower() == "basic":
         with suppress(binascii.Error, ValueError):  # it is not valid base64
-            credential = read_basic(base64.b64decode(value.strip(), validate=True))
+            credential = read_basic(
+                base64.b64decode(value.strip().translate(_FROM_URL_SAFE), validate=True)
+            )
     if credential is None:
         raise NotAuthorized
     return credential

@@ -23,6 +23,10 @@ class Resource:
         self._max_body_bytes = settings.max_body_bytes
         self._max_items = settings.max_items
 
+    def base_url(self, request: Request) -> str:
+        """Return what the address of a page begins with."""
+        return self.public_url or request.base_url
+
     async def body(self, request: Request) -> bytes:
         """Return the body of a request; raises as `Request.body` does."""
         return await request.body(self._max_body_bytes)

@@ -55,16 +55,16 @@ class ActionsReply(Struct):
     timestamp: int
 
 
-def sent_actions(items: Sequence[object]) -> list[SentAction]:
-    """Return the actions of an upload, as they were sent."""
-    return [_sent_action(item) for item in items if isinstance(item, dict)]
+def sent_actions(items: Sequence[object], device: str = "") -> list[SentAction]:
+    """Return the actions of an upload, as they were sent; `device` is that of those without one."""
+    return [_sent_action(item, device) for item in items if isinstance(item, dict)]
 
 
-def _sent_action(item: dict[str, Any]) -> SentAction:
+def _sent_action(item: dict[str, Any], device: str) -> SentAction:
     return SentAction(
         podcast=text(item.get("podcast")),
         episode=text(item.get("episode")),
-        device=text(item.get("device")),
+        device=text(item.get("device")) or device,
         kind=text(item.get("action")),
         done=read_time(item.get("timestamp")),
         started=_number(item.get("started")),

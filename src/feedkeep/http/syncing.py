@@ -55,16 +55,16 @@ class Syncing(Resource):
         return await streamed(actions_in_chunks(found), is_head=request.method == "HEAD")
 
     async def receive_actions(self, request: AdmittedRequest) -> Response:
-        """Store the actions that an app uploads."""
+        """Store the actions that an app uploads; one without a device is of the path's device."""
         body = await self.body(request)
-        sent = await beside(len(body) > LONG_BYTES, self._sent, body)
+        sent = await beside(len(body) > LONG_BYTES, self._sent, body, device_of(request))
         uploaded = await self.service.episode_actions.record(request.admitted, sent)
         return JsonResponse(encode(upload_reply(uploaded)))
 
-    def _sent(self, body: bytes) -> list[SentAction]:
+    def _sent(self, body: bytes, device: str) -> list[SentAction]:
         items = read_list(body)
         self.check_count(len(items))
-        return sent_actions(items)
+        return sent_actions(items, device)
 
 
 def device_of(request: AdmittedRequest) -> str:

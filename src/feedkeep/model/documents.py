@@ -16,6 +16,7 @@ class DocumentKind(StrEnum):
     Attributes:
         DEVICE: A device of an app, by its id.
         SETTINGS: What apps store under a scope.
+        FAVORITE: Which episode the settings of the same name are of, if it is a favourite.
         SPELLINGS: The URLs that an app has for feeds that moved.
         COOKIELESS: How far an app knows what changed that sends a password with each request.
         MIGRATION: How far everything was copied from another server.
@@ -26,6 +27,7 @@ class DocumentKind(StrEnum):
 
     DEVICE = "device"
     SETTINGS = "settings"
+    FAVORITE = "favorite"
     SPELLINGS = "spellings"
     COOKIELESS = "cookieless"
     MIGRATION = "migration"

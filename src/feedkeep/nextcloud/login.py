@@ -47,7 +47,7 @@ class BeginResource(Resource):
 
     async def post(self, request: Request) -> Response:
         """Give the app a secret to poll with, and the address to send its owner to."""
-        base = (self.public_url or request.base_url) + _PATH
+        base = self.base_url(request) + _PATH
         secret = self.service.logins.begin_login()
         app = request.header("user-agent")[:_MAX_APP_CHARACTERS]
         query = urlencode({"begun": begun_at(secret), "app": app})
@@ -66,7 +66,7 @@ class PollResource(Resource):
         fetched = await self.service.logins.fetch_login(_polled_with(body))
         if fetched is None:
             raise NoSuchRoute
-        server = self.public_url or request.base_url
+        server = self.base_url(request)
         return JsonResponse(
             encode({"server": server, "loginName": fetched.name, "appPassword": fetched.text})
         )

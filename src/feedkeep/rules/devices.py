@@ -26,6 +26,18 @@ class Device(Value, frozen=True):
     type: str
 
 
+class Favorite(Value, frozen=True):
+    """An episode that an app has marked as a favourite.
+
+    Attributes:
+        podcast: The podcast's feed URL, as it was sent.
+        episode: The URL of the episode's file; "" once it is no favourite any more.
+    """
+
+    podcast: str
+    episode: str
+
+
 def is_device_id(text: str) -> bool:
     """Say whether a text can name a device."""
     return bool(_ID.fullmatch(text))
@@ -64,6 +76,11 @@ def with_settings(
     for name in removed:
         settings.pop(name, None)
     return settings
+
+
+def is_favorite(settings: Mapping[str, object]) -> bool:
+    """Say whether the settings of an episode mark it as a favourite, as gpodder.net's do."""
+    return settings.get("is_favorite") is True
 
 
 def has_room(others: int) -> bool:

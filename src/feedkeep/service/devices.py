@@ -7,15 +7,25 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from feedkeep.errors import InvalidInput
-from feedkeep.model import AccountId, DocumentKind
+from feedkeep.model import (
+    AccountId,
+    Decision,
+    Document,
+    DocumentKind,
+    DocumentName,
+    Snapshot,
+    replace,
+)
 from feedkeep.rules import devices
-from feedkeep.rules.devices import Device
+from feedkeep.rules.devices import Device, Favorite
+from feedkeep.rules.draft import Draft
 from feedkeep.service.documents import as_json, short_name
 from feedkeep.store.base import Store
 
 MAX_SETTINGS_BYTES = 65_536
 
 _DEVICE = msgspec.json.Decoder(Device)
+_FAVORITE = msgspec.json.Decoder(Favorite)
 _SETTINGS = msgspec.json.Decoder(dict[str, object])
 
 
@@ -60,22 +70,48 @@ class Devices:
         scope: str,
         wanted: Mapping[str, object],
         removed: Sequence[str],
+        episode: Favorite | None = None,
     ) -> str:
         """Set and remove settings under a scope; return all that are stored then, as JSON.
+
+        `episode` is the episode that the scope names, if it names one. The name of a scope is a
+        digest, so which episodes are favourites is noted beside the settings, in the same commit.
 
         Raises:
             InvalidInput: They would be too large, or stored under too many scopes.
         """
+        settings = DocumentName(DocumentKind.SETTINGS, short_name(scope))
+        favorite = DocumentName(DocumentKind.FAVORITE, settings.name)
 
-        def decide(body: str | None, others: int) -> str:
-            devices.check_room(others)
-            changed = as_json(devices.with_settings(_settings_of(body), wanted, removed))
+        def decide(snapshot: Snapshot) -> Decision[str]:
+            known = snapshot.documents[settings]
+            devices.check_room(known.others)
+            after = devices.with_settings(_settings_of(known.body), wanted, removed)
+            changed = as_json(after)
             if len(changed.encode()) > MAX_SETTINGS_BYTES:
                 raise InvalidInput(f"At most {MAX_SETTINGS_BYTES:,} bytes of settings are kept.")
-            return changed
+            documents = [] if changed == known.body else [_document(settings, changed)]
+            if episode is not None:
+                before = snapshot.documents[favorite].body
+                noted = episode if devices.is_favorite(after) else Favorite("", "")
+                if before is not None or noted.episode:
+                    documents.append(_document(favorite, as_json(noted)))
+            return replace(Draft(snapshot).decision(changed), documents=documents)
 
-        name = short_name(scope)
-        return await self._store.documents.change(account_id, DocumentKind.SETTINGS, name, decide)
+        names = [settings] if episode is None else [settings, favorite]
+        return await self._store.entries.change(account_id, [], decide, names)
+
+    async def favorites(self, account_id: AccountId) -> list[Favorite]:
+        """Return the episodes that are marked as favourites, ordered by their URLs."""
+        found = await self._store.documents.of(account_id, DocumentKind.FAVORITE)
+        noted = (_FAVORITE.decode(document.body) for document in found)
+        return sorted(
+            (one for one in noted if one.episode), key=lambda it: (it.podcast, it.episode)
+        )
+
+
+def _document(name: DocumentName, body: str) -> Document:
+    return Document(name.kind, name.name, body)
 
 
 def _settings_of(body: str | None) -> dict[str, object]:
