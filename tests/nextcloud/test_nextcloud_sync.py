@@ -206,6 +206,24 @@ def test_what_is_done_here_shows_in_the_interface_and_in_gpodders_api(
         assert len(ok(api.get(f"/api/2/episodes/{name}.json"))["actions"]) == 1
 
 
+def test_podcini_is_sent_one_text_for_each_feed_that_was_removed(
+    new_client: Callable[[], httpx.Client],
+) -> None:
+    """For each text that it is sent, Podcini.X deletes a feed, whichever the text names."""
+    phone, other = Phone(new_client()), Phone(new_client())
+    podcini = Phone(new_client())
+    podcini.client.headers["User-Agent"] = "Mozilla/5.0 (compatible; Podcini/11.2.2.7; Android)"
+    phone.sync(A, B, C)
+    other.download()
+    podcini.download()
+    phone.upload(removed=[A, B])
+    asked = [
+        ok(app.client.get(f"{BASE}/subscriptions", params={"since": app.since}))["remove"]
+        for app in (podcini, other)
+    ]
+    assert asked == [[A, B], [*usual_spellings(A), *usual_spellings(B)]]
+
+
 def test_what_cannot_be_read_is_400(client: httpx.Client) -> None:
     for path in ("subscription_change/create", "episode_action/create"):
         assert client.post(f"{BASE}/{path}", content=b"{").status_code == 400

@@ -766,3 +766,31 @@ def test_a_whole_list_shows_by_which_urls_an_app_has_the_feeds_that_moved() -> N
     assert subscribed(account) == [B, C]
     phone.put(C)
     assert subscribed(account) == [C]
+
+
+PODCINI = "Mozilla/5.0 (compatible; Podcini/11.2.2.7; Android)"
+
+
+@pytest.mark.parametrize(
+    ("user_agent", "expected"),
+    [
+        (PODCINI, True),
+        ("AntennaPod/3.9.0", False),
+        ("Mozilla/5.0 (X11; Linux)", False),
+        ("", False),
+    ],
+)
+def test_podcini_is_told_by_what_it_calls_itself(user_agent: str, expected: bool) -> None:
+    assert url_lists.removes_by_count(user_agent) is expected
+
+
+def test_an_app_that_removes_by_count_is_told_one_text_for_each_feed_that_goes() -> None:
+    account = account_with(A, B, C)
+    move(account, A, "https://a.example/new")
+    sync(account, [], [A, B])
+    entries = account.entries.values()
+    usual = url_changes(entries, 0, UNKNOWN)
+    found = url_changes(entries, 0, UNKNOWN, by_count=True)
+    assert len(usual.removed_texts) > 4
+    assert list(found.removed_texts) == ["https://a.example/new", B]
+    assert (found.add, found.remove, found.app) == (usual.add, usual.remove, usual.app)

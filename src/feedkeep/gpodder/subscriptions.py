@@ -46,7 +46,9 @@ class UpdatesResource(Resource):
     async def get(self, request: AdmittedRequest) -> Response:
         """Send what changed; `updates` is empty, since new episodes are not known here."""
         since = read_since(request.query("since"))
-        found = await self.service.url_lists.changes(request.admitted, since, device_of(request))
+        found = await self.service.url_lists.changes(
+            request.admitted, since, device_of(request), request.header("user-agent")
+        )
         changes, timestamp = found.changes, found.timestamp
         request.hold(chain(changes.add, changes.removed_texts))  # before others go on with as much
         cards = await self.service.known_feeds.cards(changes.add)

@@ -24,7 +24,9 @@ class Syncing(Resource):
     async def tell_changes(self, request: AdmittedRequest) -> Response:
         """Send what was added and removed since a second."""
         since = read_since(request.query("since"))
-        found = await self.service.url_lists.changes(request.admitted, since, device_of(request))
+        found = await self.service.url_lists.changes(
+            request.admitted, since, device_of(request), request.header("user-agent")
+        )
         changes = found.changes
         request.hold(chain(changes.add, changes.removed_texts))
         reply = ChangesReply(changes.add, changes.removed_texts, found.timestamp)

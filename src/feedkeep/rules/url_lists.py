@@ -49,7 +49,8 @@ class UrlChanges(Value, frozen=True):
     Attributes:
         add: The URLs to add.
         remove: The URLs to remove.
-        removed_texts: What is sent for these: each URL in all its usual spellings. An app may have
+        removed_texts: What is sent for these: each URL in all its usual spellings, or one text for
+            each feed to an app that removes by count. An app may have
             a feed by another spelling than is stored, and AntennaPod removes a podcast by the exact
             text only.
         app: What is known of the app once it was sent these.
@@ -91,8 +92,22 @@ def without_own(
     ]
 
 
+def removes_by_count(user_agent: str) -> bool:
+    """Say whether an app removes some feed for each text that it is told to remove.
+
+    Podcini.X does (last read: 11.2.2.7): whatever the text names, it deletes the last feed that it
+    finds, and uploads that as its owner's wish.
+    """
+    return "podcini" in user_agent.lower()
+
+
 def url_changes(
-    entries: Iterable[Entry], first: Stamp, app: Spellings, *, is_from_nothing: bool = False
+    entries: Iterable[Entry],
+    first: Stamp,
+    app: Spellings,
+    *,
+    is_from_nothing: bool = False,
+    by_count: bool = False,
 ) -> UrlChanges:
     """Return the changes for an app that result from entries, which include all former URLs.
 
@@ -100,6 +115,9 @@ def url_changes(
     feed is removed by every URL that it had, since nobody knows which one an app has. An app that
     starts from nothing gets each feed by its present URL, and no removals: what it has was added by
     its owner, and removing it would delete their files.
+
+    With `by_count`, the texts to remove are one for each feed that is to go, and none for a feed
+    that stays: see `removes_by_count`.
     """
     entries = list(entries)
     former = _former_urls(entries)
@@ -108,11 +126,13 @@ def url_changes(
     remove: dict[str, None] = {}
     known: list[Guid] = []
     gone: list[Guid] = []
+    one_each: list[str] = []
     for feed in sorted(feeds, key=lambda feed: feed.status_changed):
         aliases = former.get(feed.guid, {})
         added, removed = _changes_of(feed, aliases, first, app, is_from_nothing=is_from_nothing)
         add |= dict.fromkeys(added)
         remove |= dict.fromkeys(removed)
+        one_each += [] if feed.is_subscribed else removed[:1]
         if aliases or app.known or app.gone:
             gone += [guid for url in removed if (guid := _guid_of(url)) in app.known or aliases]
             known += [guid for url in added if (guid := _guid_of(url)) in app.gone or aliases]
@@ -123,6 +143,8 @@ def url_changes(
     kept = {_guid_of(url) for url in add} if remove else set()
     left = [url for url in remove if _guid_of(url) not in kept]
     texts = dict.fromkeys(text for url in left for text in usual_spellings(url))
+    if by_count:
+        texts = dict.fromkeys(url for url in one_each if _guid_of(url) not in kept)
     return UrlChanges(list(add), left, list(texts), after)
 
 

@@ -58,6 +58,7 @@ class _Asked(Value, frozen=True):
         progress: How far it knows what changed.
         since: The second that it asks since.
         first: The second since which it has to be sent all changes.
+        by_count: Whether it removes some feed for each text that it is told to remove.
     """
 
     admitted: Admitted
@@ -65,6 +66,7 @@ class _Asked(Value, frozen=True):
     progress: SyncProgress
     since: Second
     first: Second
+    by_count: bool = False
 
     @property
     def is_from_nothing(self) -> bool:
@@ -93,9 +95,12 @@ class UrlLists:
         self._limits = limits
         self._progress = progress
 
-    async def changes(self, admitted: Admitted, since: Second, device: str = "") -> ChangesSince:
+    async def changes(
+        self, admitted: Admitted, since: Second, device: str = "", user_agent: str = ""
+    ) -> ChangesSince:
         """Return what to add and to remove since a second, and the second to ask since next.
 
+        `user_agent` is what the app calls itself, for one that has to be told in its own way.
         If nothing changed, the store is not asked again after the credential was checked.
         """
         clock = await self._progress.settle(
@@ -106,7 +111,8 @@ class UrlLists:
         first = seconds.first_second(since, second, app.known)
         changes = url_lists.NO_CHANGES
         if first < second:
-            asked = _Asked(admitted, device, app.known, since, first)
+            by_count = url_lists.removes_by_count(user_agent)
+            asked = _Asked(admitted, device, app.known, since, first, by_count)
             changes = await self._changes(asked, clock)
         after = seconds.after_reply(since, second, app.known)
         await self._progress.save(admitted.account.id, app, after)
@@ -136,7 +142,11 @@ class UrlLists:
             if first > seconds.EVERYTHING:
                 listed = url_lists.without_own(entries, asked.progress, asked.device, asked.since)
             return url_lists.url_changes(
-                listed, stamp, known, is_from_nothing=asked.is_from_nothing
+                listed,
+                stamp,
+                known,
+                is_from_nothing=asked.is_from_nothing,
+                by_count=asked.by_count,
             )
 
         return known, await beside(len(entries) > LONG_LIST, judge)
