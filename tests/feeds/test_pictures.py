@@ -93,6 +93,17 @@ def test_what_a_camera_wrote_may_be_damaged() -> None:
     assert is_near(shown(damaged), (60, 60), BLUE)
 
 
+def test_a_picture_that_this_machine_has_no_memory_for_is_not_damaged(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def no_memory(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(Image.Image, "resize", no_memory)
+    with pytest.raises(MemoryError):
+        shrink(PICTURES["png"]())
+
+
 def test_nothing_is_kept_of_what_its_maker_wrote() -> None:
     exif = Image.Exif()
     exif[0x010E] = "A secret of its maker"

@@ -46,9 +46,9 @@ def with_tags_mended(document: bytes) -> bytes:
     - Tags of HTML, and any other `<` that begins no tag, are text: descriptions are put into feeds
       without being escaped, and their `<br>` never ends.
     - An item ends where the next one begins, at the latest, and so does everything in it.
-    - Any other element whose end is missing ends at the next tag, as text does that nobody closed.
-    - An end that fits no element ends the text that is just before it (`<title>A</titel>`), or
-      else nothing.
+    - Any other element whose end is missing, or has another name (`<title>A</titel>`), ends at the
+      next tag.
+    - An end that fits no element is left out.
 
     What is still open at the end stays so: the document was cut off.
     """
@@ -125,14 +125,9 @@ class _Mending:
 
     def _end(self, name: bytes) -> bytes:
         places = self._places[name.lower()]
-        if places:
-            place = places[-1]
-            ended = self._close_down_to(place + 1)
-            return ended + self._pop()
-        is_text_before = bool(self._open) and self._open[-1].number == len(self._tags) - 2
-        if is_text_before and not self._is_item_or_around(len(self._open) - 1):
-            return self._pop()
-        return b""
+        if not places:
+            return b""
+        return self._close_down_to(places[-1] + 1) + self._pop()
 
     def _close_down_to(self, count: int) -> bytes:
         """Close what is open beyond so many elements; return what is to be written for it here."""
