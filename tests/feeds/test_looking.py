@@ -112,6 +112,38 @@ def test_a_machine_that_cannot_ask_says_nothing_of_a_feed(
         look(web, feed_at(host.url("/feed")))
 
 
+def test_a_picture_that_this_machine_cannot_ask_for_was_not_tried(
+    web: WebOfHosts, host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    art = web.host("art.example").url("/cover.png")
+    host.answers["/feed"] = reply(rss("A Show", f"<image><url>{art}</url></image>"))
+    first = iter([True])
+
+    def one_socket(*asked: int) -> socket.socket:
+        if next(first, False):
+            return socket.socket(*asked)
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(asking, "socket", SimpleNamespace(**vars(socket) | {"socket": one_socket}))
+    looked = look(web, feed_at(host.url("/feed")))
+    assert looked.content is not None
+    assert (looked.picture, looked.picture_tried) == (None, "")
+
+
+def test_a_picture_that_this_machine_has_no_memory_for_was_not_tried(
+    web: WebOfHosts, host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_memory(*_: object) -> None:
+        raise MemoryError
+
+    more = f"<image><url>{host.url('/cover.png')}</url></image>"
+    host.answers = {"/feed": reply(rss("A Show", more)), "/cover.png": reply(picture())}
+    monkeypatch.setattr(Image.Image, "resize", no_memory)
+    looked = look(web, feed_at(host.url("/feed")))
+    assert looked.content is not None
+    assert (looked.picture, looked.picture_tried) == (None, "")
+
+
 def test_what_was_never_read_is_asked_for_without_conditions(web: WebOfHosts, host: Host) -> None:
     host.answers["/feed"] = reply(rss("A Show"))
     look(web, feed_at(host.url("/feed"), None, etag='"1"'))

@@ -85,7 +85,10 @@ class Looking:
         shown = content or feed.content
         if shown is None or not wants_picture(feed, shown, now):
             return looked
-        picture = await self._picture(shown.picture_url)
+        try:
+            picture = await self._picture(shown.picture_url)
+        except (Exhausted, MemoryError):  # that was no try
+            return looked
         return replace(looked, picture=picture, picture_tried=shown.picture_url)
 
     async def _elsewhere(
@@ -107,11 +110,15 @@ class Looking:
         return None
 
     async def _picture(self, url: str) -> Picture | None:
-        with contextlib.suppress(DoorError, NotAPicture):
+        try:
             answer = await self._door.get(url, accept=_ACCEPT_PICTURE, max_bytes=MAX_PICTURE_BYTES)
             if answer.status == HTTPStatus.OK:
                 async with self._decoding:
                     return await asyncio.to_thread(shrink, answer.body)
+        except Exhausted:
+            raise
+        except (DoorError, NotAPicture):
+            pass
         return None
 
 
