@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import unquote
 
-from people import EPISODE, HTTP_A, A, B, Person, add, move, ok, play
+from people import EPISODE, HTTP_A, A, B, C, Person, add, move, ok, play
 
 from feedkeep.rules.feed_urls import parse_feed_url, usual_spellings
 
@@ -198,3 +199,29 @@ def test_episode_actions_come_with_the_url_that_the_podcast_has_now(person: Pers
     move(person, A, B)
     (told,) = ok(person.app().get(person.episodes))["actions"]
     assert told["podcast"] == B
+
+
+def test_apps_that_take_escapes_away_add_no_feed_twice_and_remove_the_feed_that_they_mean(
+    person: Person,
+) -> None:
+    colons, letters = (
+        "https://a.example/users%3A1/rss",
+        "https://b.example/caf%C3%A9%20au%20lait.xml",
+    )
+    add(person, colons, letters, C)
+    decoded = [unquote(url) for url in (colons, letters, C)]
+    kasts = person.app()
+    told = ok(kasts.post(person.changes("kasts"), json={"add": decoded, "remove": []}))
+    # White space is in no URL, so this one is no addition; "" makes gPodder drop it.
+    assert told["update_urls"] == [[decoded[0], colons], [decoded[1], ""]]
+    assert person.subscribed() == {colons, letters, C}
+    ok(kasts.post(person.changes("kasts"), json={"add": [], "remove": decoded[:2]}))
+    assert person.subscribed() == {C}
+
+
+def test_the_interface_takes_a_url_without_its_escapes_for_another(person: Person) -> None:
+    colons = "https://a.example/users%3A1/rss"
+    add(person, colons)
+    sent = {"subscriptions": [{"feed_url": unquote(colons)}]}
+    ok(person.interface().post("/subscriptions", json=sent))
+    assert person.subscribed() == {colons, unquote(colons)}

@@ -794,3 +794,59 @@ def test_an_app_that_removes_by_count_is_told_one_text_for_each_feed_that_goes()
     assert len(usual.removed_texts) > 4
     assert list(found.removed_texts) == ["https://a.example/new", B]
     assert (found.add, found.remove, found.app) == (usual.add, usual.remove, usual.app)
+
+
+ESCAPED = "https://a.example/users%3A1/x%20y.xml"
+DECODED = "https://a.example/users:1/x y.xml"
+COLONS = "https://b.example/users%3A1/sounds.rss"
+NO_COLONS = COLONS.replace("%3A", ":")
+
+
+def test_a_removal_without_the_escapes_of_a_feed_unsubscribes_from_it() -> None:
+    account = account_with(ESCAPED, COLONS, C)
+    sync(account, [], [DECODED, NO_COLONS])
+    assert subscribed(account) == [C]
+
+
+def test_an_addition_without_the_escapes_of_a_feed_is_that_feed_and_answers_how_it_is_kept() -> (
+    None
+):
+    account = account_with(COLONS)
+    assert sync(account, [NO_COLONS], []) == [COLONS]
+    assert subscribed(account) == [COLONS]
+    item = to_add(NO_COLONS)
+    [result] = account.decide(lambda snapshot: url_lists.upload(snapshot, [item], [])).results
+    assert url_lists.kept_as(item, result) == (NO_COLONS, COLONS)
+
+
+def test_an_addition_is_a_feed_of_its_own_where_the_other_one_is_not_subscribed_to() -> None:
+    account = account_with(COLONS)
+    sync(account, [], [COLONS])
+    sync(account, [NO_COLONS], [])
+    assert subscribed(account) == [NO_COLONS]
+
+
+@pytest.mark.parametrize("known", [NO_COLONS, COLONS.lower()])
+def test_escapes_say_nothing_where_the_url_itself_is_known_or_two_feeds_fit(known: str) -> None:
+    account = account_with(COLONS, known)
+    sync(account, [], [NO_COLONS])
+    assert subscribed(account) == sorted({COLONS, known} - {NO_COLONS})
+
+
+def test_a_whole_list_without_escapes_keeps_the_feeds_that_have_them() -> None:
+    account = account_with(COLONS, C)
+    App(account).put(NO_COLONS, C)
+    assert subscribed(account) == [COLONS, C]
+
+
+def test_a_whole_list_with_a_text_that_is_no_url_unsubscribes_from_nothing() -> None:
+    account = account_with(ESCAPED, C)
+    App(account).put(DECODED, A)
+    assert subscribed(account) == sorted([ESCAPED, C, A])
+
+
+def test_an_upload_reads_what_its_urls_may_mean_and_no_more() -> None:
+    removed, _ = to_remove([NO_COLONS])
+    assert guid(COLONS) in url_lists.guids_named([], removed)
+    assert url_lists.guids_named([to_add(A)], []) == [guid(A)]
+    assert len(url_lists.guids_named([to_add(f"https://a.example/{'é:?/&=' * 99}")], [])) <= 9

@@ -6,6 +6,7 @@ Apps are told when a feed was subscribed or unsubscribed, and never that a feed 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import chain
 
 from feedkeep.entry_index import led_to
 from feedkeep.errors import InvalidFeedUrl, InvalidInput
@@ -24,7 +25,14 @@ from feedkeep.model import (
     replace,
 )
 from feedkeep.rules.draft import Draft
-from feedkeep.rules.feed_urls import FeedUrl, as_linked, is_safer, parse_feed_url, usual_spellings
+from feedkeep.rules.feed_urls import (
+    FeedUrl,
+    as_linked,
+    is_safer,
+    other_escapes,
+    parse_feed_url,
+    usual_spellings,
+)
 from feedkeep.rules.room import DEFAULT_LIMITS, Limits
 from feedkeep.rules.seconds import NOTHING, clock_after_upload, is_own
 from feedkeep.rules.spellings import UNKNOWN, Spellings, after_adding, has_unsubscribed, is_in_doubt
@@ -34,6 +42,7 @@ from feedkeep.rules.subscriptions import (
     Update,
     Wanted,
     add_items,
+    guids_wanted,
     set_status,
     update,
     want,
@@ -214,6 +223,8 @@ def upload(
     the app is told once more to add it.
     """
     draft = Draft(snapshot, limits)
+    items = [_item_as_known(draft, item) for item in items]
+    removed = [_as_known(draft, url, may_be_unsubscribed=True) for url in removed]
     # AntennaPod renames a feed by itself when its old URL redirects. An app that says so removes
     # the old URL and adds the new one, and has not unsubscribed.
     found = [draft.find(item.url.guid) for item in items if isinstance(item, Wanted)]
@@ -233,6 +244,36 @@ def upload(
         _tell_again(draft, guid)
     decision = draft.decision(synced)
     return replace(decision, last_stamp=max(decision.last_stamp, ended))
+
+
+def guids_named(items: Sequence[Wanted | Refused], removed: Sequence[FeedUrl]) -> list[Guid]:
+    """Return the guids that an upload may read or change, each once."""
+    guids = dict.fromkeys([*guids_wanted(items), *(url.guid for url in removed)])
+    urls = [item.url for item in items if isinstance(item, Wanted)]
+    for url in chain(urls, removed):
+        guids |= dict.fromkeys(other.guid for other in other_escapes(url.text))
+    return list(guids)
+
+
+def _item_as_known(draft: Draft, item: Wanted | Refused) -> Wanted | Refused:
+    return replace(item, url=_as_known(draft, item.url)) if isinstance(item, Wanted) else item
+
+
+def _as_known(draft: Draft, url: FeedUrl, *, may_be_unsubscribed: bool = False) -> FeedUrl:
+    """Return the URL by which the account has the feed that an app names by other escapes.
+
+    Only a URL that is unknown to the account can mean another, and only if exactly one feed fits.
+    """
+    if draft.get(url.guid) is not None:
+        return url
+    found: dict[Guid, FeedUrl] = {}
+    for other in other_escapes(url.text):
+        feed = draft.find(other.guid)
+        if feed is None or feed.deleted is not None:
+            continue
+        if feed.is_subscribed or may_be_unsubscribed:
+            found.setdefault(feed.guid, other)
+    return next(iter(found.values())) if len(found) == 1 else url
 
 
 def kept_as(item: Wanted | Refused, result: Added | Refused) -> tuple[str, str]:
@@ -357,7 +398,10 @@ def to_remove(urls: Iterable[str]) -> tuple[list[FeedUrl], list[str]]:
         try:
             accepted.append(parse_feed_url(as_linked(url)))
         except InvalidFeedUrl:
-            refused.append(url)
+            # Kasts decodes "%20", too.
+            usual = other_escapes(url)
+            accepted += usual[:1]
+            refused += [] if usual else [url]
     return accepted, refused
 
 
@@ -406,12 +450,14 @@ def replace_list(
     Raises:
         InvalidInput: There is no room for one of the feeds; then nothing is changed.
     """
-    added, removed = to_replace(snapshot, wanted.urls)
+    draft = Draft(snapshot, limits)
+    urls = [_as_known(draft, url) for url in wanted.urls]
+    added, removed = to_replace(snapshot, urls)
     # A text that is not a URL may have meant any feed of the account, and gPodder's button "Upload
     # local subscriptions" would unsubscribe that feed everywhere.
     if wanted.refused_count:
         removed = []
-    app = _after_replacing(snapshot, {url.guid for url in wanted.urls}, app)
+    app = _after_replacing(snapshot, {url.guid for url in urls}, app)
     decision = upload(
         snapshot, [want(url.text, None) for url in added], removed, app, progress, limits
     )

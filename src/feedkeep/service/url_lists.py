@@ -27,7 +27,6 @@ from feedkeep.rules.draft import Draft
 from feedkeep.rules.feed_urls import parse_feed_url, parse_new_feed_url
 from feedkeep.rules.room import Limits
 from feedkeep.rules.spellings import NO_RECORD, UNKNOWN, Spellings
-from feedkeep.rules.subscriptions import guids_wanted
 from feedkeep.rules.url_lists import Synced, UrlChanges
 from feedkeep.service.episode_actions import EpisodeActions
 from feedkeep.service.list_changes import Changed, ListChanges
@@ -162,7 +161,7 @@ class UrlLists:
         is_long = len(added) + len(removed) > LONG_LIST
         items = await beside(is_long, lambda: [url_lists.to_add(url) for url in added])
         unwanted, refused = await beside(is_long, url_lists.to_remove, removed)
-        guids = dict.fromkeys([*guids_wanted(items), *(url.guid for url in unwanted)])
+        guids = await beside(is_long, url_lists.guids_named, items, unwanted)
 
         def decide(
             snapshot: Snapshot, known: Spellings, progress: SyncProgress
@@ -170,7 +169,7 @@ class UrlLists:
             return url_lists.upload(snapshot, items, unwanted, known, progress, self._limits)
 
         progress = await self._progress_of(admitted, by)
-        synced = await self._sync(admitted, by, list(guids), decide, progress)
+        synced = await self._sync(admitted, by, guids, decide, progress)
         results = zip(items, synced.results, strict=True)
         kept = await beside(is_long, list, starmap(url_lists.kept_as, results))
         kept += [(url, "") for url in refused]
