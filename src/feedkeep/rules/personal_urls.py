@@ -1,7 +1,8 @@
 """Which URLs of feeds look as if they were one person's own. Pure.
 
 Such a URL is a secret: feeds for members have a key in their address. With `fetch = public`, nobody
-is asked for them.
+is asked for them. Some hosts give every feed a random id, also public ones, so patterns of host and
+path say where an id is public. A host alone does not: the same hosts serve feeds for members.
 """
 
 from __future__ import annotations
@@ -18,6 +19,70 @@ _CHANGES_IN_A_CHARACTER = 0.25
 
 _SEPARATORS = re.compile(r"[^A-Za-z0-9]")
 
+_ID = r"[0-9A-Za-z_-]+"
+_HEX = r"[0-9a-f]{24,32}"
+_UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+_PUBLIC = re.compile(
+    "|".join(
+        (
+            rf"(?:www\.)?omnycontent\.com/d/playlist/{_ID}/{_ID}/{_ID}/podcast\.rss",
+            rf"(?:feeds\.acast\.com|feed\.pippa\.io)/public/(?:shows|streams)/{_ID}",
+            rf"access\.acast\.com/rss/{_ID}(?:/default)?",  # other last segments are tokens
+            rf"feeds\.redcircle\.com/{_UUID}",
+            rf"feeds\.audiomeans\.fr/feed/{_UUID}\.xml",
+            rf"feeds\.soundon\.fm/podcasts/{_UUID}\.xml",
+            rf"(?:feed|open)\.firstory\.me/rss/user/{_ID}",
+            rf"rss\.castbox\.fm/everest/{_HEX}\.xml",
+            rf"feeds\.hubhopper\.com/{_HEX}\.rss",
+            rf"feeds\.360\.audion\.fm/{_ID}",
+            rf"rss\.hosting\.thisisdax\.com/{_UUID}",
+            rf"letscast\.fm/podcasts/{_ID}/feed",
+            rf"radiofrance-podcast\.net/podcast\d+/(?:{_UUID}/)?(?:podcast|rss)_{_ID}\.xml",
+        )
+    ),
+    re.IGNORECASE,
+)
+"""Host and path of feeds whose ids look random and are public."""
+
+_PUBLIC_FIELDS = {
+    r"(?:www\.|m\.)?youtube\.com/feeds/videos\.xml": {"channel_id", "playlist_id"},
+    r"us\d+\.campaign-archive\d?\.com/feed": {"id", "u"},
+}
+"""Fields of a query whose values look random and are public, by patterns of host and path."""
+
+_MEMBERSHIP_HOSTS = (
+    "memberful.com",
+    "passport.online",
+    "patreon.com",
+    "patreonusercontent.com",
+    "pico.link",
+    "private.captivate.fm",
+    "steady.page",
+    "steadyhq.com",
+    "subscribers.transistor.fm",
+    "supercast.com",
+    "supercast.tech",
+    "supportingcast.fm",
+)
+"""Hosts that serve feeds to paying members only; their subdomains count, too."""
+
+_TOKEN_FIELDS = {
+    "access_token",
+    "api_key",
+    "apikey",
+    "auth",
+    "auth_key",
+    "auth_token",
+    "key",
+    "passwd",
+    "password",
+    "secret",
+    "sig",
+    "signature",
+    "token",
+}
+"""Fields of a query whose value is a secret, however short."""
+
 
 def may_look_at(url: str, fetch: Fetch) -> bool:
     """Say whether a feed may be looked at by itself, with the setting that there is."""
@@ -25,14 +90,28 @@ def may_look_at(url: str, fetch: Fetch) -> bool:
 
 
 def looks_personal(url: str) -> bool:
-    """Say whether a URL has user info, or a segment or a value that looks random."""
+    """Say whether a URL has user info, a token, a membership host, or a piece that looks random."""
     try:
         parts = urlsplit(url)
-        values = [value for _, value in parse_qsl(parts.query, keep_blank_values=True)]
+        fields = parse_qsl(parts.query, keep_blank_values=True)
+        host = (parts.hostname or "").rstrip(".")
     except ValueError:  # it has too many fields, or no valid host
         return True
-    pieces = [*unquote(parts.path).split("/"), *values, unquote(parts.query)]
-    return "@" in parts.netloc or any(map(_looks_random, pieces))
+    if "@" in parts.netloc or _is_of_members(host):
+        return True
+    if any(name.lower() in _TOKEN_FIELDS and value for name, value in fields):
+        return True
+    place = host + parts.path.rstrip("/")
+    for pattern, public in _PUBLIC_FIELDS.items():
+        if re.fullmatch(pattern, place, re.IGNORECASE):
+            fields = [(name, value) for name, value in fields if name not in public]
+    path = () if _PUBLIC.fullmatch(place) else unquote(parts.path).split("/")
+    texts = [text for field in fields for text in field]  # a query may be a key without a name
+    return any(map(_looks_random, (*path, *texts)))
+
+
+def _is_of_members(host: str) -> bool:
+    return any(host == name or host.endswith(f".{name}") for name in _MEMBERSHIP_HOSTS)
 
 
 def _looks_random(text: str) -> bool:
