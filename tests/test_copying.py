@@ -86,7 +86,7 @@ def test_all_that_is_kept_goes_there_and_back_and_the_exports_are_the_same(
             f"Copied, and compared: {ACCOUNTS:,} accounts, {7 * ACCOUNTS:,} tokens,"
             f" {20 * ACCOUNTS:,} deletions, {60 * ACCOUNTS:,} subscriptions,"
             f" {40 * ACCOUNTS:,} pointers, {60 * ACCOUNTS:,} former states,"
-            f" {20 * ACCOUNTS:,} episode actions,"
+            f" {100 * ACCOUNTS:,} labels of feeds, {20 * ACCOUNTS:,} episode actions,"
             f" {6 * ACCOUNTS:,} devices and settings.\n"
         )
     assert list(exports(first)) == list(exports(last))

@@ -58,6 +58,23 @@ def test_a_list_of_nobody_is_refused(feedkeep: FeedkeepProcess) -> None:
     assert 'There is no account "nobody"' in done.stderr
 
 
+def test_titles_and_folders_of_a_file_are_listed_and_exported(
+    feedkeep: FeedkeepProcess, name: str
+) -> None:
+    opml = f'''<opml><outline text="News"><outline text="Radio Z" xmlUrl="{URL}/z"/>
+    <outline title="Of the file" xmlUrl="{URL}/x"/></outline></opml>'''
+    assert feedkeep.must("import", name, "-", stdin=opml).startswith("0 added, 2 already there")
+    assert [row[0] for row in rows(feedkeep.must("list", name))[1:]] == [
+        "apples [31m", "Of the file", "Zebras",
+    ]  # fmt: skip
+    exported = feedkeep.must("export", name)
+    assert '<outline text="News" title="News">' in exported
+    assert f'text="Of the file" title="Of the file" xmlUrl="{URL}/x"' in exported
+    other = feedkeep.new_account()
+    feedkeep.must("import", other, "-", stdin=exported)
+    assert sorted(feedkeep.must("export", other).split()) == sorted(exported.split())
+
+
 def test_an_export_has_titles(feedkeep: FeedkeepProcess, name: str) -> None:
     written = feedkeep.must("export", name)
     assert f'text="Zebras" title="Zebras" xmlUrl="{URL}/z"' in written

@@ -16,7 +16,8 @@ from feedkeep.formats.feed_list import (
     write_feed_list,
 )
 from feedkeep.formats.listed_feed import ListedFeed
-from feedkeep.model import FeedContent, Guid, Subscription, replace
+from feedkeep.model import FeedContent, FeedLabel, Guid, Subscription, replace
+from feedkeep.rules.feed_labels import Labels
 from feedkeep.rules.feed_names import Card, card_of
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.subscriptions import Refused
@@ -35,9 +36,9 @@ NESTED = """<?xml version="1.0" encoding="{encoding}"?>
 </opml>
 """
 FEEDS = [
-    ListedFeed(6, "https://a.example/ünï?x=1&y=2", None),
-    ListedFeed(7, "https://b.example", None),
-    ListedFeed(9, "https://c.example", "some guid"),
+    ListedFeed(6, "https://a.example/ünï?x=1&y=2", None, title="Ünï", folder="News"),
+    ListedFeed(7, "https://b.example", None, title="B", folder="News / Deeper"),
+    ListedFeed(9, "https://c.example", "some guid", title="C"),
     ListedFeed(10, "", None),
 ]
 
@@ -125,6 +126,40 @@ def test_hostile_xml_is_refused_before_any_of_it_is_used(declarations: str) -> N
     data = f"<!DOCTYPE opml [{declarations}]><opml><body>{outlines}</body></opml>".encode()
     with pytest.raises(InvalidInput, match="declares entities or attributes of its own"):
         read_feed_list(data)
+
+
+def test_the_title_of_a_feed_is_its_title_or_else_its_text_but_not_its_address() -> None:
+    data = b"""<opml><outline title="Folder"><outline text=" "><outline title="A" text="About A"
+    xmlUrl="https://a.example"/></outline><outline title="" text="&lt;B&gt;&#10; b"
+    xmlUrl="https://b.example"><outline text="no folder, but an episode"/></outline></outline>
+    <outline text="https://c.example" xmlUrl="https://c.example"/>
+    <outline text="ALONG" title="D" xmlUrl="https://d.example"/></opml>""".replace(
+        b"ALONG", b"x" * 100_000
+    )
+    assert [(feed.title, feed.folder) for feed in read_feed_list(data).feeds] == [
+        ("A", "Folder"), ("<B> b", "Folder"), ("", ""), ("D", ""),
+    ]  # fmt: skip
+
+
+def test_folders_are_written_around_their_feeds_and_read_back() -> None:
+    urls = [f"https://{letter}.example" for letter in "abcde"]
+    folders = ["News / Daily", "", "News", "TV/Radio & <more>", "News / Daily"]
+    labels = Labels(
+        {
+            url: FeedLabel(parse_feed_url(url).guid, f"Title of {url}", folder)
+            for url, folder in zip(urls, folders, strict=True)
+        }
+    )
+    listed = [subscription(url) for url in urls]
+    written = write_feed_list(listed, Format.OPML, {}, labels)
+    assert {feed.feed_url: (feed.title, feed.folder) for feed in read_feed_list(written).feeds} == {
+        url: (labels.title(url), folder) for url, folder in zip(urls, folders, strict=True)
+    }
+    assert written.count(b'<outline text="News"') == 1
+    flat = write_feed_list(listed, Format.OPML, {}, labels, has_folders=False)
+    assert [feed.feed_url for feed in read_feed_list(flat).feeds] == urls
+    assert b"</outline>" not in flat
+    assert b"Title of" in flat
 
 
 def test_a_document_type_elsewhere_is_not_fetched() -> None:

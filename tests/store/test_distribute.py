@@ -62,6 +62,7 @@ def test_every_table_is_split_by_account_or_by_feed_and_kept_together(
         "token is split over the machines by account.",
         "entry is split over the machines by account.",
         "former_entry is split over the machines by account.",
+        "feed_label is split over the machines by account.",
         "deletion is split over the machines by account.",
         "episode_action is split over the machines by account.",
         "document is split over the machines by account.",
@@ -80,6 +81,7 @@ def test_every_table_is_split_by_account_or_by_feed_and_kept_together(
         "token: account_id with feedkeep.account",
         "entry: account_id with feedkeep.account",
         "former_entry: account_id with feedkeep.account",
+        "feed_label: account_id with feedkeep.account",
         "deletion: account_id with feedkeep.account",
         "episode_action: account_id with feedkeep.account",
         "document: account_id with feedkeep.account",
@@ -125,7 +127,7 @@ def test_a_newer_program_splits_the_tables_that_it_adds(
         before.setattr(migration, "_BY_FEED", ())
         asyncio.run(opened(database, split=True))
     asyncio.run(opened(database))
-    assert execute(database, "SELECT count(*) FROM pg_dist_partition") == 11
+    assert execute(database, "SELECT count(*) FROM pg_dist_partition") == 12
     assert "nothing to do" in command.must("database", "distribute")
 
 

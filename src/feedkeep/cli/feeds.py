@@ -31,6 +31,7 @@ from feedkeep.errors import InvalidInput
 from feedkeep.formats.feed_list import Format, read_feed_list, write_feed_list
 from feedkeep.formats.listed_feed import ListedFeed
 from feedkeep.model import Subscription
+from feedkeep.rules.feed_labels import Labels
 from feedkeep.rules.feed_names import Headline, trouble_of
 from feedkeep.rules.feed_urls import as_linked
 from feedkeep.rules.subscriptions import Added, Refused
@@ -112,7 +113,8 @@ def export_feeds(
         account = await service.accounts.named(name)
         subscribed = await service.subscriptions.subscribed(account.id)
         cards = await service.known_feeds.cards(feed.feed_url for feed in subscribed)
-        return write_feed_list(subscribed, kind, cards)
+        labels = await service.feed_labels.of(account.id)
+        return write_feed_list(subscribed, kind, cards, labels)
 
     data = with_service(settings(database, config), export)
     if output is None or str(output) == "-":
@@ -134,18 +136,21 @@ def list_feeds(
 ) -> None:
     """Show the feeds that an account is subscribed to, by title, and which ones cannot be read."""
 
-    async def read(service: Service) -> tuple[Sequence[Subscription], Mapping[str, Headline]]:
+    async def read(
+        service: Service,
+    ) -> tuple[Sequence[Subscription], Mapping[str, Headline], Labels]:
         account = await service.accounts.named(name)
         subscribed = await service.subscriptions.subscribed(account.id)
-        return subscribed, await service.known_feeds.headlines(s.feed_url for s in subscribed)
+        known = await service.known_feeds.headlines(s.feed_url for s in subscribed)
+        return subscribed, known, await service.feed_labels.of(account.id)
 
-    subscribed, known = with_service(settings(database, config), read)
+    subscribed, known, labels = with_service(settings(database, config), read)
     rows = []
     for feed in subscribed:
         headline = known.get(feed.feed_url)
         trouble = trouble_of(headline, wall_clock.now())
         if trouble or not failing:
-            title = headline.title if headline else ""
+            title = labels.title(feed.feed_url, headline.title if headline else "")
             why = f"{moment(trouble.since)}: {trouble.why}" if trouble else ""
             rows.append([title or "-", feed.feed_url, moment(feed.status_changed), why])
     rows.sort(key=lambda row: (row[0] == "-", row[0].casefold(), row[1]))
@@ -231,4 +236,5 @@ async def _import(service: Service, name: str, feeds: Sequence[ListedFeed]) -> _
                 else:
                     tally.added += 1
             progress.advance(task, len(chunk))
+        await service.feed_labels.take(account.id, [feed.filed() for feed in feeds])
     return tally

@@ -15,6 +15,7 @@ from feedkeep.errors import InvalidInput, Sentence
 from feedkeep.formats import opml
 from feedkeep.formats.listed_feed import FeedList, ListedFeed
 from feedkeep.model import Subscription
+from feedkeep.rules.feed_labels import NO_LABELS, Labels
 from feedkeep.rules.feed_names import Card
 from feedkeep.rules.feed_urls import LINK_SCHEMES, as_linked, as_typed, parse_feed_url
 
@@ -97,12 +98,18 @@ def decoded_exactly(data: bytes) -> str:
 
 
 def write_feed_list(
-    subscriptions: Sequence[Subscription], kind: Format, cards: Mapping[str, Card]
+    subscriptions: Sequence[Subscription],
+    kind: Format,
+    cards: Mapping[str, Card],
+    labels: Labels = NO_LABELS,
+    *,
+    has_folders: bool = True,
 ) -> bytes:
     """Return the list in a format that `read_feed_list` reads back.
 
     A guid that is not the one derived from the URL is written, too, except in the format `URLS`;
-    OPML also has what `cards` tell, which are by URL.
+    OPML also has what `cards` tell, which are by URL, the titles of `labels`,
+    and their folders if it `has_folders`.
 
     Raises:
         InvalidInput: One of the URLs cannot be written in OPML.
@@ -112,7 +119,8 @@ def write_feed_list(
             0,
             item.feed_url,
             None if _is_derived(item) else item.guid,
-            card=cards.get(item.feed_url),
+            folder=labels.folder(item.feed_url) if has_folders else "",
+            card=labels.titled(item.feed_url, cards.get(item.feed_url)),
         )
         for item in subscriptions
     ]

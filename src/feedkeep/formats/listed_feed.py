@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from feedkeep.errors import Sentence
+from feedkeep.rules.feed_labels import FiledFeed
 from feedkeep.rules.feed_names import Card
 from feedkeep.rules.subscriptions import Refused, Wanted, want
 
@@ -19,6 +20,8 @@ class ListedFeed:
         feed_url: The text of its URL; "" if there is something, but no address of a feed.
         guid: The text of its guid, if there is one.
         is_item: Whether items are counted and not lines.
+        title: What the file calls it; "" if it does not say.
+        folder: The folder that it is in there, as `folder_of` returns it.
         card: What is known of it, for files that are written.
     """
 
@@ -26,6 +29,8 @@ class ListedFeed:
     feed_url: str
     guid: str | None
     is_item: bool = False
+    title: str = ""
+    folder: str = ""
     card: Card | None = None
 
     @property
@@ -35,6 +40,10 @@ class ListedFeed:
         return (
             Sentence("item {number}", values) if self.is_item else Sentence("line {number}", values)
         )
+
+    def filed(self) -> FiledFeed:
+        """Return what its owner called it."""
+        return FiledFeed(self.feed_url, self.title, self.folder)
 
     def wanted(self) -> Wanted | Refused:
         """Return it as an item to add."""

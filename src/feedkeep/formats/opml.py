@@ -10,11 +10,20 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from xml.parsers import expat
 from xml.sax.saxutils import quoteattr
 
 from feedkeep.errors import InvalidInput, Sentence
 from feedkeep.formats.listed_feed import FeedList, ListedFeed
+from feedkeep.rules.feed_labels import (
+    MAX_FOLDER,
+    MAX_FOLDER_LEVELS,
+    folder_names,
+    folder_of,
+    title_of,
+)
+from feedkeep.rules.feed_names import line_of
 
 MAX_TAGS = 400_000
 MAX_TAG_CHARACTERS = 200_000
@@ -107,7 +116,7 @@ def write(feeds: Iterable[ListedFeed]) -> bytes:
         f'<opml version="2.0" xmlns:podcast="{_NAMESPACE}">',
         "  <head><title>Subscriptions</title></head>",
         "  <body>",
-        *(_outline(feed) for feed in feeds),
+        *_outlines(feeds),
         "  </body>",
         "</opml>",
     ]
@@ -161,7 +170,9 @@ class _Reader:
         # The text is decoded already, since expat knows few encodings; this overrides its
         # declaration.
         self.parser = expat.ParserCreate("utf-8")
+        self._folders: list[tuple[str, ...]] = [()]
         self.parser.StartElementHandler = self._start
+        self.parser.EndElementHandler = self._end
         self.parser.StartDoctypeDeclHandler = _refuse_declarations
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
@@ -170,7 +181,19 @@ class _Reader:
             # Apps spell the attribute xmlUrl, xmlurl and xmlURL.
             known = {key.lower(): value for key, value in attributes.items()}
             line = self._first_line - 1 + self.parser.CurrentLineNumber
-            self.feeds += _feeds_of(known, line, self._addresses)
+            feeds = _feeds_of(known, line, self._addresses)
+            folders = self._folders[-1]
+            if feeds:
+                feeds = [replace(feed, folder=folder_of(folders)) for feed in feeds]
+            elif len(folders) < MAX_FOLDER_LEVELS:
+                name = line_of(known.get("text") or known.get("title") or "", MAX_FOLDER)
+                folders = (*folders, name) if name else folders
+            self._folders.append(folders)
+            self.feeds += feeds
+
+    def _end(self, name: str) -> None:
+        if _local(name) == "outline":
+            self._folders.pop()
 
 
 def _local(name: str) -> str:
@@ -186,7 +209,9 @@ def _feeds_of(
     names = [name for name in addresses if name != "url" or kind not in _NO_FEED_BY_URL]
     urls = [attributes[name] for name in names if attributes.get(name, "").strip()]
     if urls:
-        return [ListedFeed(line, urls[0], attributes.get("podcast:guid"))]
+        # gPodder writes the description into `text`.
+        title = title_of(attributes.get("title", "").strip() or attributes.get("text", ""), urls[0])
+        return [ListedFeed(line, urls[0], attributes.get("podcast:guid"), title=title)]
     is_of_feed = kind in _OF_FEEDS or any(name.endswith("url") for name in attributes)
     return [ListedFeed(line, "", None)] if is_of_feed else []
 
@@ -277,6 +302,33 @@ def _escaped(text: str) -> str:
     return "<".join(pieces)
 
 
+def _outlines(feeds: Iterable[ListedFeed]) -> Iterator[str]:
+    """Yield the lines of feeds, those of a folder inside of its outline."""
+    tree = _Folder()
+    for feed in feeds:
+        folder = tree
+        for name in folder_names(feed.folder):
+            folder = folder.folders.setdefault(name, _Folder())
+        folder.feeds.append(feed)
+    yield from _lines_of(tree, "    ")
+
+
+@dataclass(slots=True)
+class _Folder:
+    feeds: list[ListedFeed] = field(default_factory=list)
+    folders: dict[str, _Folder] = field(default_factory=dict)
+
+
+def _lines_of(folder: _Folder, indent: str) -> Iterator[str]:
+    for feed in folder.feeds:
+        yield f"{indent}{_outline(feed)}"
+    for name, inner in folder.folders.items():
+        text = quoteattr(name)
+        yield f"{indent}<outline text={text} title={text}>"
+        yield from _lines_of(inner, f"{indent}  ")
+        yield f"{indent}</outline>"
+
+
 def _outline(feed: ListedFeed) -> str:
     if _NOT_IN_XML.search(feed.feed_url):
         raise InvalidInput(
@@ -290,4 +342,4 @@ def _outline(feed: ListedFeed) -> str:
         told = {"htmlUrl": feed.card.site_url, "description": feed.card.description}
         more = f" title={text}"
         more += "".join(f" {name}={quoteattr(value)}" for name, value in told.items() if value)
-    return f'    <outline type="rss" text={text}{more} xmlUrl={url}{guid}/>'
+    return f'<outline type="rss" text={text}{more} xmlUrl={url}{guid}/>'

@@ -45,6 +45,7 @@ from feedkeep.model.episode_actions import (
     EpisodeAction,
     Recorded,
 )
+from feedkeep.model.feed_labels import FeedLabel, Labelled
 from feedkeep.model.feeds import (
     Elsewhere,
     Failure,
@@ -100,6 +101,7 @@ __all__ = [
     "Feed",
     "FeedContent",
     "FeedHealth",
+    "FeedLabel",
     "Fetch",
     "Found",
     "Grant",
@@ -107,6 +109,7 @@ __all__ = [
     "History",
     "HistoryPage",
     "KnownDocument",
+    "Labelled",
     "Looked",
     "NewToken",
     "NotLookedUp",

@@ -13,6 +13,7 @@ from feedkeep.model.credentials import Token
 from feedkeep.model.decisions import Deletion
 from feedkeep.model.documents import Document
 from feedkeep.model.episode_actions import EpisodeAction
+from feedkeep.model.feed_labels import FeedLabel
 from feedkeep.model.history import EntryState
 from feedkeep.model.values import AccountId, Stamp, TokenId, Value
 
@@ -35,7 +36,7 @@ class Owner(Value, frozen=True):
     former_count: int = 0
 
 
-Record: TypeAlias = Owner | Token | Deletion | EntryState | EpisodeAction | Document
+Record: TypeAlias = Owner | Token | Deletion | EntryState | FeedLabel | EpisodeAction | Document
 """One thing that is stored for an account."""
 
 Records: TypeAlias = Sequence[tuple[AccountId, Record]]

@@ -24,6 +24,7 @@ from feedkeep.service.authentication import Authentication
 from feedkeep.service.clock_repair import ClockRepair
 from feedkeep.service.devices import Devices
 from feedkeep.service.episode_actions import EpisodeActions
+from feedkeep.service.feed_labels import FeedLabels
 from feedkeep.service.followed_moves import FollowedMoves
 from feedkeep.service.forgetting import Forgetting
 from feedkeep.service.history import ListHistory
@@ -112,6 +113,7 @@ class Service:
         episode_actions: What was played, and how far.
         known_feeds: What is known of feeds.
         new_feeds: Feeds that somebody has just subscribed to.
+        feed_labels: What owners call their feeds, and their folders.
         followed_moves: Lets lists follow feeds that moved.
         kept_apart: Which feeds look like the same podcast and are not.
         devices: The devices of podcast apps, and the settings that apps store here.
@@ -163,6 +165,7 @@ class Service:
         self.url_lists = UrlLists(store, changes, actions, limits, progress)
         self.known_feeds = KnownFeeds(store, now)
         self.followed_moves = FollowedMoves(changes, actions, limits)
+        self.feed_labels = FeedLabels(store)
         self.kept_apart = KeptApart(store)
         self.devices = Devices(store)
         self.own_data = OwnData(store, self.devices, actions)

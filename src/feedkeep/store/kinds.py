@@ -14,6 +14,7 @@ from feedkeep.model import (
     DocumentKind,
     EntryState,
     EpisodeAction,
+    FeedLabel,
     Owner,
     Pointer,
     Record,
@@ -113,6 +114,13 @@ KINDS: tuple[Kind[Any], ...] = (
     _SUBSCRIPTIONS,
     _POINTERS,
     _FORMER_STATES,
+    Kind[FeedLabel](
+        "labels of feeds",
+        FeedLabel,
+        tables.LABELS,
+        lambda rows, row: rows.label_of(row[1:]),
+        Rows.label_row,
+    ),
     Kind[EpisodeAction](
         "episode actions",
         EpisodeAction,

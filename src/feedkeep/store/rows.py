@@ -23,9 +23,11 @@ from feedkeep.model import (
     Entry,
     EntryState,
     EpisodeAction,
+    FeedLabel,
     Found,
     Guid,
     HistoryPage,
+    Labelled,
     Owner,
     OwnUpload,
     Pointer,
@@ -36,7 +38,7 @@ from feedkeep.model import (
     Token,
     View,
 )
-from feedkeep.store.tables import ACCOUNT, ENTRY, NEW_TOKEN, RESTORED, TOKEN
+from feedkeep.store.tables import ACCOUNT, ENTRY, LABELS, NEW_TOKEN, RESTORED, TOKEN
 
 Row: TypeAlias = Sequence[Any]
 
@@ -45,6 +47,7 @@ _PURPOSES = {purpose.value: purpose for purpose in Purpose}
 _SCOPES = {scope.value: scope for scope in Scope}
 _NEW_TOKEN_WIDTH = len(NEW_TOKEN)
 _WIDTH = len(ENTRY)
+_LABEL_WIDTH = len(LABELS.columns)
 _ACCOUNT_END = 1 + len(ACCOUNT)
 _TOKEN_END = _ACCOUNT_END + len(TOKEN)
 
@@ -307,6 +310,21 @@ class Rows:
             entry.app_url_until,
             entry.revision,
         )
+
+    def labelled_of(self, row: Row) -> Labelled:
+        """Return the label of a row, whose columns come first, with the view of the others."""
+        return Labelled(self.label_of(row[:_LABEL_WIDTH]), self.view_of(row[_LABEL_WIDTH:]))
+
+    def label_of(self, row: Row) -> FeedLabel:
+        """Return the label whose columns a row has."""
+        guid, title, folder, is_title_edited, is_folder_edited = row
+        edited = bool(is_title_edited), bool(is_folder_edited)
+        return FeedLabel(self._read(guid), title, folder, *edited)
+
+    def label_row(self, label: FeedLabel) -> Row:
+        """Return the columns of a label."""
+        guid, *others = astuple(label)
+        return (self._write(guid), *others)
 
     def deletion_of(self, row: Row) -> Deletion:
         """Return the deletion whose columns a row has."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from feedkeep.model import Account, Deletion, Document, EpisodeAction, Owner, Token
+from feedkeep.model import Account, Deletion, Document, EpisodeAction, FeedLabel, Owner, Token
 
 COUNTS = ("subscribed_count", "announced_count", "entry_count")
 """The columns of an account that say how much is in its list."""
@@ -121,13 +121,14 @@ FORMER_ENTRIES = Table(
     "former_entry", (*STATE, "ended"), ("ended", "guid"), stamps=("ended", *_STATE_STAMPS)
 )
 DELETIONS = Table("deletion", Deletion.__struct_fields__, ("id",), stamps=("id",))
+LABELS = Table("feed_label", FeedLabel.__struct_fields__, ("guid",))
 ACTIONS = Table("episode_action", ACTION, ("podcast_guid", "key"), stamps=("revision", "received"))
 DOCUMENTS = Table("document", Document.__struct_fields__, ("kind", "name"))
 
 OF_THE_LIST = (ENTRIES, FORMER_ENTRIES, DELETIONS)
 """The tables with stamps of the list's clock; the other clock's are in `ACTIONS`."""
 
-TABLES = (ACCOUNTS, TOKENS, ENTRIES, FORMER_ENTRIES, DELETIONS, ACTIONS, DOCUMENTS)
+TABLES = (ACCOUNTS, TOKENS, ENTRIES, FORMER_ENTRIES, LABELS, DELETIONS, ACTIONS, DOCUMENTS)
 """All tables that are copied to another store; the one that others refer to comes first.
 
 What is known of feeds is not copied, since it is found out again, and wrong passwords of the last

@@ -16,6 +16,7 @@ from feedkeep.store.base.archive import RECORDS_AT_ONCE, Archive, Check
 from feedkeep.store.base.attempts import Attempts
 from feedkeep.store.base.credentials import DecideTokens, Logins, Tokens
 from feedkeep.store.base.entries import MAX_DELETIONS, MAX_FORMER_STATES, Entries, ListHistory
+from feedkeep.store.base.feed_labels import DecideLabels, FeedLabels
 from feedkeep.store.base.feeds import Feeds
 from feedkeep.store.base.for_apps import (
     MAX_OF_A_BEGINNING,
@@ -43,12 +44,14 @@ __all__ = [
     "CheckChange",
     "DecideActions",
     "DecideDocument",
+    "DecideLabels",
     "DecideRestored",
     "DecideStamps",
     "DecideTokens",
     "Documents",
     "Entries",
     "EpisodeActions",
+    "FeedLabels",
     "Feeds",
     "Files",
     "Learn",

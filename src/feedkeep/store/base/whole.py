@@ -13,6 +13,7 @@ from feedkeep.store.base.archive import Archive, Check
 from feedkeep.store.base.attempts import Attempts
 from feedkeep.store.base.credentials import Logins, Tokens
 from feedkeep.store.base.entries import Entries, ListHistory
+from feedkeep.store.base.feed_labels import FeedLabels
 from feedkeep.store.base.feeds import Feeds
 from feedkeep.store.base.for_apps import Documents, EpisodeActions
 from feedkeep.store.base.totals import Totals
@@ -90,6 +91,10 @@ class Store(Protocol):
     @property
     def history(self) -> ListHistory:
         """The former states of these entries."""
+
+    @property
+    def feed_labels(self) -> FeedLabels:
+        """What the owners of lists call their feeds, and their folders."""
 
     @property
     def feeds(self) -> Feeds:

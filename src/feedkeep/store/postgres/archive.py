@@ -33,7 +33,7 @@ _PREPARE = (
 # Without statistics, the first requests would be planned by guesses.
 _LOOK_AT_WHAT_IS_THERE = (
     "ANALYZE feedkeep.account, feedkeep.token, feedkeep.entry, feedkeep.former_entry,"
-    " feedkeep.episode_action, feedkeep.document"
+    " feedkeep.feed_label, feedkeep.episode_action, feedkeep.document"
 )
 
 

@@ -24,6 +24,7 @@ from feedkeep.store.postgres.connections import Connections
 from feedkeep.store.postgres.documents import PostgresDocuments
 from feedkeep.store.postgres.entries import PostgresEntries
 from feedkeep.store.postgres.episode_actions import PostgresEpisodeActions
+from feedkeep.store.postgres.feed_labels import PostgresFeedLabels
 from feedkeep.store.postgres.feeds import PostgresFeeds
 from feedkeep.store.postgres.history import PostgresHistory
 from feedkeep.store.postgres.logins import PostgresLogins
@@ -83,6 +84,7 @@ class PostgresStore:
         self._runner = runner
         self.entries = PostgresEntries(runner, now)
         self.history = PostgresHistory(runner)
+        self.feed_labels = PostgresFeedLabels(runner)
         self.feeds = PostgresFeeds(runner)
         self.episode_actions = PostgresEpisodeActions(runner, now)
         self.documents = PostgresDocuments(runner)

@@ -21,6 +21,7 @@ from feedkeep.store.sqlite.connection import APPLICATION_ID, assert_there, damag
 from feedkeep.store.sqlite.documents import SqliteDocuments
 from feedkeep.store.sqlite.entries import SqliteEntries
 from feedkeep.store.sqlite.episode_actions import SqliteEpisodeActions
+from feedkeep.store.sqlite.feed_labels import SqliteFeedLabels
 from feedkeep.store.sqlite.feeds import SqliteFeeds
 from feedkeep.store.sqlite.history import SqliteHistory
 from feedkeep.store.sqlite.logins import SqliteLogins
@@ -39,6 +40,7 @@ class SqliteStore:
         self._runner = runner
         self.entries = SqliteEntries(runner, now)
         self.history = SqliteHistory(runner)
+        self.feed_labels = SqliteFeedLabels(runner)
         self.feeds = SqliteFeeds(runner)
         self.episode_actions = SqliteEpisodeActions(runner, now)
         self.documents = SqliteDocuments(runner)

@@ -1,0 +1,62 @@
+"""Labels of feeds in PostgreSQL."""
+
+from __future__ import annotations
+
+import asyncio
+
+import asyncpg
+
+from feedkeep.model import AccountId, Clock, Labelled
+from feedkeep.store.base import DecideLabels
+from feedkeep.store.postgres.accounts import hold_clock
+from feedkeep.store.postgres.rows import ROWS
+from feedkeep.store.postgres.runner import Runner
+from feedkeep.store.postgres.shape import as_columns
+from feedkeep.store.tables import ENTRY, LABELS, columns
+from feedkeep.turns import LONG_LIST, beside
+
+AT_ONCE = 1_000
+"""How many labels are written with one statement."""
+
+_OF = f"""
+SELECT {columns(LABELS.columns, "l")}, {columns(ENTRY, "e")}, {columns(ENTRY, "s")}
+FROM feedkeep.feed_label l JOIN feedkeep.entry e ON e.account_id = $1 AND e.guid = l.guid
+LEFT JOIN feedkeep.entry s ON s.account_id = $1 AND s.guid = e.new_guid
+WHERE l.account_id = $1 ORDER BY l.guid
+"""
+_TYPES = ("uuid", "text", "text", "boolean", "boolean")
+
+
+class PostgresFeedLabels:
+    """The table `feed_label`."""
+
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
+        types = dict(zip(LABELS.columns, _TYPES, strict=True))
+        self._save = f"""
+            INSERT INTO feedkeep.feed_label AS feed_label (account_id, {columns(LABELS.columns)})
+            {runner.shape.selected(**types)}
+            {LABELS.or_update}
+        """
+
+    async def of(self, account_id: AccountId) -> list[Labelled]:
+        rows = await self._runner.scan(lambda connections: connections.fetch(_OF, account_id))
+        return await _read(rows)
+
+    async def change(self, account_id: AccountId, decide: DecideLabels) -> None:
+        async def change(connection: asyncpg.Connection) -> None:
+            await hold_clock(connection, account_id, Clock.SUBSCRIPTIONS)
+            known = await _read(await connection.fetch(_OF, account_id))
+            # In a thread that no body waits for: the account is locked meanwhile.
+            saved = await asyncio.to_thread(decide, known)
+            for start in range(0, len(saved), AT_ONCE):
+                rows = [
+                    (account_id, *ROWS.label_row(one)) for one in saved[start : start + AT_ONCE]
+                ]
+                await connection.execute(self._save, *as_columns(rows))
+
+        await self._runner.write(change)
+
+
+async def _read(rows: list[asyncpg.Record]) -> list[Labelled]:
+    return await beside(len(rows) > LONG_LIST, lambda: [ROWS.labelled_of(row) for row in rows])

@@ -1,0 +1,246 @@
+"""Titles and folders of an owner: what counts, what imports change, and what merges keep."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from feedkeep.model import (
+    Counts,
+    Decision,
+    Entry,
+    FeedLabel,
+    Guid,
+    Labelled,
+    Pointer,
+    Snapshot,
+    Stamp,
+    View,
+)
+from feedkeep.rules import subscriptions, url_lists
+from feedkeep.rules.feed_labels import (
+    MAX_FOLDER,
+    MAX_FOLDER_LEVELS,
+    FiledFeed,
+    Labels,
+    edited,
+    folder_names,
+    folder_of,
+    imported,
+    labels_of,
+    typed_folder,
+)
+from feedkeep.rules.feed_names import MAX_TITLE, Card
+from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.rules.subscriptions import Update, want
+
+A, B, C = (f"https://{letter}.example/feed" for letter in "abc")
+G1, G2 = (Guid(f"00000000-0000-4000-8000-00000000000{n}") for n in (1, 2))
+CARD = Card("Of the feed", "About", "https://web.example", "", "Anna")
+
+
+def derived(url: str) -> Guid:
+    return parse_feed_url(url).guid
+
+
+class Account:
+    """A list with the labels of its feeds, as a service keeps them."""
+
+    def __init__(self, *items: tuple[str, str | None]) -> None:
+        self.entries: dict[Guid, Entry] = {}
+        self.labels: dict[Guid, FeedLabel] = {}
+        self._clock = Stamp(0)
+        self.do(subscriptions.add, [want(url, guid) for url, guid in items])
+
+    @property
+    def whole(self) -> Snapshot:
+        return Snapshot(self.entries, self._clock, Stamp(self._clock + 1), Counts())
+
+    def do(self, rule: Callable[..., Decision], *arguments: object) -> None:
+        decision = rule(self.whole, *arguments)
+        self.entries |= {entry.guid: entry for entry in decision.saved}
+        for guid in decision.forgotten:
+            del self.entries[guid]
+        self._clock = decision.last_stamp
+
+    @property
+    def found(self) -> list[Labelled]:
+        return [Labelled(label, self._view(guid)) for guid, label in self.labels.items()]
+
+    def _view(self, guid: Guid) -> View:
+        entry = self.entries[guid]
+        target = self.entries[entry.new_guid] if isinstance(entry, Pointer) else entry
+        return View(entry, target)
+
+    def keep(self, labels: Sequence[FeedLabel]) -> None:
+        self.labels |= {label.guid: label for label in labels}
+
+    def take(self, *feeds: FiledFeed) -> None:
+        self.keep(imported(self.found, self.whole, feeds))
+
+    def type(self, guid: Guid, title: str, folder: str = "") -> None:
+        self.keep(edited(self.found, guid, title, folder))
+
+    def shown(self, url: str, own_title: str = "") -> tuple[str, str]:
+        labels = labels_of(self.found)
+        return labels.title(url, own_title), labels.folder(url)
+
+
+def test_an_imported_title_stands_in_for_the_feeds_and_a_typed_one_goes_before_it() -> None:
+    account = Account((A, None))
+    assert account.shown(A) == ("", "")
+    account.take(FiledFeed(A, "From a file", "News"))
+    assert account.shown(A) == ("From a file", "News")
+    assert account.shown(A, "Of the feed") == ("Of the feed", "News")
+    account.type(derived(A), "Typed", "News")
+    assert account.shown(A, "Of the feed") == ("Typed", "News")
+    account.type(derived(A), "", "News")  # so it is called what the feed says again
+    assert account.shown(A, "Of the feed") == ("Of the feed", "News")
+
+
+def test_an_import_leaves_what_was_typed_and_takes_nothing_away() -> None:
+    account = Account((A, None), (B, None))
+    account.take(FiledFeed(A, "Old", "Old"), FiledFeed(B, "Old", "Old"))
+    account.type(derived(A), "Typed", "Old")
+    account.type(derived(B), "Old", "")
+    account.take(FiledFeed(A, "New", "New"), FiledFeed(B, "New", "New"))
+    assert account.shown(A) == ("Typed", "New")
+    assert account.shown(B) == ("New", "")
+    account.take(FiledFeed(A, "", ""), FiledFeed(A, A, ""), FiledFeed(B, f" {B} ", ""))
+    assert account.shown(A) == ("Typed", "New")
+    assert account.shown(B) == ("New", "")
+
+
+def test_what_changes_nothing_saves_nothing() -> None:
+    account = Account((A, None))
+    account.take(FiledFeed(A, "Title", "Folder"))
+    assert imported(account.found, account.whole, [FiledFeed(A, "Title", "Folder")]) == []
+    assert edited(account.found, derived(A), "Title", "Folder") == []
+
+
+def test_only_feeds_of_the_list_get_labels() -> None:
+    account = Account((A, None), (B, None))
+    account.do(subscriptions.delete, derived(B))
+    account.take(*(FiledFeed(url, "Title", "") for url in (A, B, C, "nonsense")))
+    assert list(account.labels) == [derived(A)]
+
+
+def test_of_two_lines_for_a_feed_the_last_one_counts() -> None:
+    account = Account((A, None))
+    account.take(FiledFeed(A, "First", "Folder"), FiledFeed(f"{A}#x", "Last", ""))
+    assert account.shown(A) == ("Last", "Folder")
+
+
+def test_a_label_follows_its_feed_when_that_moves_and_is_renamed() -> None:
+    account = Account((A, None))
+    account.take(FiledFeed(A, "Title", "Folder"))
+    account.do(subscriptions.update, derived(A), Update(parse_feed_url(B), G1))
+    assert account.shown(B) == ("Title", "Folder")
+    assert account.shown(A) == ("Title", "Folder")  # by which apps go on to know it
+    account.type(G1, "Typed", "Folder")
+    assert account.shown(B) == ("Typed", "Folder")
+    assert list(account.labels) == [derived(A)]  # where it was kept before
+
+
+MERGES = {
+    "by the other's guid, as pages merge": (
+        A, lambda one, two: (subscriptions.update, one, Update(new_guid=two))
+    ),
+    "by its own guid with the other's address": (
+        A, lambda one, _: (subscriptions.add, [want(B, one)])
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("guids", [(None, None), (G1, G2), (G2, G1)])
+@pytest.mark.parametrize("merge", MERGES)
+@pytest.mark.parametrize("whose", ["both", "other"])
+def test_a_merge_keeps_the_survivors_label_or_else_the_other_ones(
+    guids: tuple[Guid | None, Guid | None], merge: str, whose: str
+) -> None:
+    account = Account((A, guids[0]), (B, guids[1]))
+    survivors = [FiledFeed(A, "Survivor", "One")] if whose == "both" else []
+    account.take(*survivors, FiledFeed(B, "Other", "Two"))
+    kept, before = dict(account.labels), dict(account.entries)
+    url, rule = MERGES[merge]
+    account.do(*rule(guids[0] or derived(A), guids[1] or derived(B)))
+    shown = ("Survivor", "One") if survivors else ("Other", "Two")
+    assert account.shown(url) == shown
+    assert account.labels == kept  # a merge writes none, so taking it back brings back both
+    account.entries = before
+    assert account.shown(B) == ("Other", "Two")
+
+
+def test_moving_to_the_address_of_a_deleted_feed_brings_back_no_title_of_that() -> None:
+    account = Account((A, None), (B, None))
+    account.take(FiledFeed(A, "Mine", ""), FiledFeed(B, "Deleted", ""))
+    account.do(subscriptions.delete, derived(B))
+    account.do(
+        lambda snapshot: url_lists.move(
+            snapshot, parse_feed_url(A), parse_feed_url(B), is_told=False
+        )
+    )
+    assert account.shown(B) == ("Mine", "")
+
+
+def test_a_feed_that_is_deleted_and_added_again_has_its_label_again() -> None:
+    account = Account((A, None))
+    account.take(FiledFeed(A, "Title", "Folder"))
+    account.do(subscriptions.delete, derived(A))
+    account.do(subscriptions.add, [want(A, None)])
+    assert account.shown(A) == ("Title", "Folder")
+
+
+def test_apps_are_told_the_title_with_all_else_that_is_known() -> None:
+    guid = derived(A)
+    typed = Labels({A: FeedLabel(guid, "Typed", "", True)})
+    assert typed.titled(A, CARD) == Card("Typed", *(CARD.description, CARD.site_url, "", "Anna"))
+    assert typed.titled(A, None) == Card("Typed", "", "", "", "")
+    assert typed.titled(B, CARD) is CARD
+    assert Labels().titled(A, None) is None
+
+
+@pytest.mark.parametrize(
+    ("names", "folder"),
+    [
+        ([], ""),
+        (["News"], "News"),
+        (["News", "Daily"], "News / Daily"),
+        (["TV/Radio", "TV / Radio"], "TV/Radio / TV/Radio"),
+        (["", " \t", "\u202enews\n"], "news"),
+        (["/", "a /", "/ b"], "a / b"),
+        (["x"] * 20, " / ".join(["x"] * MAX_FOLDER_LEVELS)),
+        (["y" * 150, "z" * 150, "x"], "y" * 150),
+        (["y" * 999], f"{'y' * (MAX_FOLDER - 1)}…"),
+    ],
+)
+def test_a_folder_has_the_names_of_its_levels(names: list[str], folder: str) -> None:
+    assert folder_of(names) == folder
+    assert " / ".join(folder_names(folder)) == folder
+
+
+@pytest.mark.parametrize(
+    ("typed", "folder"),
+    [("", ""), (" / ", ""), ("News", "News"), (" a  /  b / ", "a / b"), ("a/b", "a/b")],
+)
+def test_a_folder_may_be_typed(typed: str, folder: str) -> None:
+    assert typed_folder(typed) == folder
+
+
+@given(st.lists(st.text(max_size=90), max_size=12), st.text(max_size=2_000))
+def test_titles_and_folders_are_bounded_lines_that_are_read_as_they_were_written(
+    names: list[str], title: str
+) -> None:
+    folder = folder_of(names)
+    assert folder_of(folder_names(folder)) == folder == typed_folder(folder)
+    account = Account((A, None))
+    account.take(FiledFeed(A, title, folder))
+    account.type(derived(A), title, folder)
+    shown, filed = account.shown(A)
+    assert len(shown) <= MAX_TITLE
+    assert len(filed) <= MAX_FOLDER
+    assert len(folder_names(filed)) <= MAX_FOLDER_LEVELS
+    assert "\n" not in shown + filed
