@@ -219,6 +219,28 @@ def test_apps_that_take_escapes_away_add_no_feed_twice_and_remove_the_feed_that_
     assert person.subscribed() == {C}
 
 
+def test_actions_of_apps_that_take_escapes_away_are_of_the_feed_that_they_mean(
+    person: Person,
+) -> None:
+    colons, spaces = "https://a.example/users%3A1/rss", "https://b.example/au%20lait.xml"
+    add(person, colons, spaces)
+    nowhere = "https://a.example/users:2/rss"
+    sent = [
+        play(podcast, f"https://cdn.example/{number}.mp3", 10)
+        for number, podcast in enumerate([colons, unquote(colons), unquote(spaces), nowhere])
+    ]
+    unlisted = play("https://c.example/a b", EPISODE, 10)
+    app = person.app()
+    assert ok(app.post(person.episodes, json=[*sent, unlisted]))["update_urls"] == [
+        ["https://c.example/a b", ""]
+    ]
+    told = {
+        action["episode"][-5]: action["podcast"]
+        for action in ok(app.get(person.episodes))["actions"]
+    }
+    assert told == {"0": colons, "1": colons, "2": spaces, "3": nowhere}
+
+
 def test_the_interface_takes_a_url_without_its_escapes_for_another(person: Person) -> None:
     colons = "https://a.example/users%3A1/rss"
     add(person, colons)

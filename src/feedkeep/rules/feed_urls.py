@@ -195,6 +195,18 @@ def other_escapes(text: str) -> list[FeedUrl]:
     return list(found.values())
 
 
+def named_by_escapes(text: str) -> list[FeedUrl]:
+    """Return the URL that a text of an app is, and its `other_escapes`; nothing without these."""
+    linked = as_linked(text)
+    others = other_escapes(linked)
+    if not others:
+        return []
+    try:
+        return [parse_feed_url(linked), *others]
+    except InvalidFeedUrl:  # white space: "%20" was decoded, too
+        return others
+
+
 def _parse_any(text: str) -> FeedUrl:
     """Do the same, also for a URL that is not as most are, which takes twice as long."""
     url = text.strip(_ASCII_WHITE_SPACE)

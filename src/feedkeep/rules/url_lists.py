@@ -5,7 +5,7 @@ Apps are told when a feed was subscribed or unsubscribed, and never that a feed 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import chain
 
 from feedkeep.entry_index import led_to
@@ -224,7 +224,7 @@ def upload(
     """
     draft = Draft(snapshot, limits)
     items = [_item_as_known(draft, item) for item in items]
-    removed = [_as_known(draft, url, may_be_unsubscribed=True) for url in removed]
+    removed = [as_known(url, draft.find, may_be_unsubscribed=True) for url in removed]
     # AntennaPod renames a feed by itself when its old URL redirects. An app that says so removes
     # the old URL and adds the new one, and has not unsubscribed.
     found = [draft.find(item.url.guid) for item in items if isinstance(item, Wanted)]
@@ -256,19 +256,22 @@ def guids_named(items: Sequence[Wanted | Refused], removed: Sequence[FeedUrl]) -
 
 
 def _item_as_known(draft: Draft, item: Wanted | Refused) -> Wanted | Refused:
-    return replace(item, url=_as_known(draft, item.url)) if isinstance(item, Wanted) else item
+    return replace(item, url=as_known(item.url, draft.find)) if isinstance(item, Wanted) else item
 
 
-def _as_known(draft: Draft, url: FeedUrl, *, may_be_unsubscribed: bool = False) -> FeedUrl:
+def as_known(
+    url: FeedUrl, find: Callable[[Guid], Subscription | None], *, may_be_unsubscribed: bool = False
+) -> FeedUrl:
     """Return the URL by which the account has the feed that an app names by other escapes.
 
     Only a URL that is unknown to the account can mean another, and only if exactly one feed fits.
+    `find` returns the subscription that a guid leads to, for the URL and for its `other_escapes`.
     """
-    if draft.get(url.guid) is not None:
+    if find(url.guid) is not None:
         return url
     found: dict[Guid, FeedUrl] = {}
     for other in other_escapes(url.text):
-        feed = draft.find(other.guid)
+        feed = find(other.guid)
         if feed is None or feed.deleted is not None:
             continue
         if feed.is_subscribed or may_be_unsubscribed:
@@ -451,7 +454,7 @@ def replace_list(
         InvalidInput: There is no room for one of the feeds; then nothing is changed.
     """
     draft = Draft(snapshot, limits)
-    urls = [_as_known(draft, url) for url in wanted.urls]
+    urls = [as_known(url, draft.find) for url in wanted.urls]
     added, removed = to_replace(snapshot, urls)
     # A text that is not a URL may have meant any feed of the account, and gPodder's button "Upload
     # local subscriptions" would unsubscribe that feed everywhere.

@@ -18,13 +18,15 @@ from feedkeep.model import (
     Recorded,
     Second,
     Stamp,
+    Subscription,
     SyncProgress,
     TokenProgress,
+    replace,
 )
-from feedkeep.rules import episode_actions, seconds
+from feedkeep.rules import episode_actions, seconds, url_lists
 from feedkeep.rules.clock import later
 from feedkeep.rules.episode_actions import RefusedUrl, SentAction
-from feedkeep.rules.feed_urls import as_linked, parse_feed_url
+from feedkeep.rules.feed_urls import FeedUrl, as_linked, named_by_escapes, parse_feed_url
 from feedkeep.service.action_pages import LISTED_AT_ONCE, ActionPages, ActionsSince
 from feedkeep.service.action_room import ActionRoom
 from feedkeep.service.progress import Progress, Uploaded, next_second
@@ -33,6 +35,8 @@ from feedkeep.turns import LONG_LIST, Turn, beside
 
 _STAMPED_AT_ONCE = 1_000
 _FEW_PODCASTS = 10
+_MAX_LOOKED_FOR = 100
+"""For how many podcasts of one upload the list is read; each takes up to nine reads of a row."""
 
 
 class EpisodeActions:
@@ -92,7 +96,7 @@ class EpisodeActions:
             InvalidInput: The account has no room for them; nothing is stored then.
         """
         judged, turn = [], Turn()
-        for action in sent:
+        for action in await self._as_listed(admitted.account.id, sent):
             judged.append(episode_actions.judge(action))
             await turn.end_if_long()
         valid = [action for action in judged if isinstance(action, EpisodeAction)]
@@ -125,6 +129,38 @@ class EpisodeActions:
         self._room.take(account_id, recorded.added)
         refused = dict.fromkeys(item.url for item in judged if isinstance(item, RefusedUrl))
         return Uploaded(next_second(after(recorded)), [(url, "") for url in refused])
+
+    async def _as_listed(
+        self, account_id: AccountId, sent: Sequence[SentAction]
+    ) -> Sequence[SentAction]:
+        """Return actions with the URLs by which the list has their podcasts, for escapes alone.
+
+        Apps that decode the escapes of a feed URL name it so in actions, too. Few podcasts have
+        any, and of one upload only so many are looked for: the others are stored as they were sent.
+        """
+        others: dict[str, list[FeedUrl]] = {}
+        turn = Turn()
+        for podcast in dict.fromkeys(action.podcast for action in sent):
+            if len(others) < _MAX_LOOKED_FOR and (found := named_by_escapes(podcast)):
+                others[podcast] = found
+            await turn.end_if_long()
+        spelled: dict[str, str] = {}
+        for podcast, (url, *rest) in others.items():
+            listed = {url.guid: await self._listed(account_id, url)}
+            if listed[url.guid] is None:
+                listed |= {one.guid: await self._listed(account_id, one) for one in rest}
+            known = url_lists.as_known(url, listed.get, may_be_unsubscribed=True)
+            if listed[known.guid] is not None:
+                spelled[podcast] = known.text
+        if not spelled:
+            return sent
+        return [
+            replace(action, podcast=spelled.get(action.podcast, action.podcast)) for action in sent
+        ]
+
+    async def _listed(self, account_id: AccountId, url: FeedUrl) -> Subscription | None:
+        view = await self._store.entries.view(account_id, url.guid)
+        return view.subscription if view else None
 
     async def tell_anew(self, account_id: AccountId, podcasts: Collection[Guid]) -> None:
         """Give the actions of podcasts new stamps, so that they are sent to every app once more.
