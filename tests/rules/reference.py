@@ -20,6 +20,8 @@ class Feed:
     deleted: bool = False
     aliases: dict[str, bool] = field(default_factory=dict)  # guid: was it ever announced
     moved_from: set[str] = field(default_factory=set)  # derived guids of URLs it moved away from
+    former: set[str] = field(default_factory=set)  # derived guids of all URLs but the present one
+    merged: set[str] = field(default_factory=set)  # those of them that came from a merge
 
 
 class Account:
@@ -46,6 +48,8 @@ class Account:
                 feed.moved_from = {
                     e.guid for e in [entry, *led] if e.alias is not None and e.alias.moved_away
                 }
+                feed.former = {e.guid for e in [entry, *led] if e.alias is not None}
+                feed.merged = {e.guid for e in [entry, *led] if e.alias and e.alias.was_own}
                 self.feeds.append(feed)
 
     def leads(self, guid: str | None) -> Feed | None:
@@ -104,15 +108,29 @@ class Account:
 
     def take(self, guid: str) -> bool:
         for feed in self.feeds:
-            feed.moved_from -= {guid} if guid in feed.aliases else set()
+            if guid in feed.aliases:
+                for guids in (feed.moved_from, feed.former, feed.merged):
+                    guids.discard(guid)
         return max(feed.aliases.pop(guid, False) for feed in self.feeds) if self.feeds else False
 
     def claim(self, guid: str, feed: Feed) -> None:
         if guid != feed.guid and guid not in feed.aliases:
             feed.aliases[guid] = self.take(guid)
+            if guid != derive(feed.url):
+                feed.former.add(guid)
 
     def move(self, feed: Feed, url: str) -> None:
-        feed.moved_from = (feed.moved_from | {derive(feed.url)}) - {derive(url)}
+        old, new = derive(feed.url), derive(url)
+        is_to_merged = new in feed.merged
+        if old != new:
+            if feed.merged and not feed.moved_from:
+                feed.merged.add(old)
+            feed.former.add(old)
+            feed.moved_from.add(old)
+        for guids in (feed.moved_from, feed.former, feed.merged):
+            guids.discard(new)
+        if is_to_merged:
+            feed.moved_from = set()
         feed.url = url
         self.claim(derive(url), feed)
 
@@ -124,5 +142,8 @@ class Account:
 
     def absorb(self, feed: Feed, other: Feed) -> None:
         self.feeds.remove(other)
+        feed.moved_from = set()
+        feed.merged |= other.former | {derive(other.url)}
+        feed.former |= other.former | {derive(other.url)}
         feed.aliases |= other.aliases | {other.guid: True}
         feed.on |= other.on

@@ -25,6 +25,7 @@ from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.subscriptions import MAX_POINTERS, Added, Refused, Update, want
 
 A, B, C = "https://a.example/feed", "https://b.example/feed", "https://c.example/feed"
+D = "https://d.example/feed"
 G1, G2, G3 = (Guid(f"00000000-0000-4000-8000-00000000000{i}") for i in (1, 2, 3))
 
 
@@ -213,7 +214,7 @@ def test_a_pointer_has_the_text_of_a_url_that_is_former_or_absorbed_or_was_sent_
     account.move(G1, "https://a.example/new")
     account.update(G1, Update(new_guid=G2))
     account.add((C, G2))
-    assert account.pointer(guid(A)).alias == Alias(A, moved_away=True)
+    assert account.pointer(guid(A)).alias == Alias(A, moved_away=False)  # before the merge
     assert account.pointer(guid(B)).alias == Alias(B, moved_away=False, was_own=True)
     assert account.pointer(guid(C)).alias == Alias(C, moved_away=False)
     assert account.pointer(guid("https://a.example/new")).alias is None
@@ -236,6 +237,42 @@ def test_moving_to_a_url_that_was_absorbed_is_a_new_move_and_loses_no_url() -> N
     account.update(G1, Update(new_guid=G2))
     account.move(G2, B)
     assert account.pointer(guid(A)).new_guid == G2
+
+
+@pytest.mark.parametrize(
+    "urls",
+    [
+        [B, A],
+        [B, C, B, A],
+        [B, C, D, B, C],
+        [C, B, A, C],
+    ],
+)
+def test_no_way_there_and_back_loses_a_url_that_came_from_a_merge(urls: list[str]) -> None:
+    account = Account()
+    account.add((A, G1), (B, G2))
+    account.update(G1, Update(new_guid=G2))
+    for url in urls:
+        account.move(G2, url)
+    assert account.pointer(guid(A)).new_guid == account.pointer(guid(B)).new_guid == G2
+
+
+def test_a_move_before_a_merge_is_not_undone_after_it() -> None:
+    account = Account()
+    account.add((A, G1), (B, G2))
+    account.move(G1, C)
+    account.update(G1, Update(new_guid=G2))
+    account.move(G2, A)
+    assert account.pointer(guid(C)).new_guid == G2
+
+
+def test_a_move_after_a_merge_can_be_undone() -> None:
+    account = Account()
+    account.add((A, G1), (B, G2))
+    account.update(G1, Update(new_guid=G2))
+    account.move(G2, C)
+    account.move(G2, A)
+    assert guid(C) not in account.entries
 
 
 def test_moving_to_a_url_that_was_only_sent_beside_is_a_new_move_and_loses_no_url() -> None:

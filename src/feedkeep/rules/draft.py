@@ -153,7 +153,7 @@ class Draft:
         """Merge `other` into the subscription (contract, section 3: Merging).
 
         No guid and no URL is lost, and the result is subscribed if either was. The caller stamps
-        the result. Moves of `other` cannot be undone afterwards.
+        the result. Moves of both cannot be undone afterwards.
         """
         # The error for a URL that is taken tells clients to merge and then to move. If that move
         # counted as an undo, it would drop the old URL, and an old device that still has this URL
@@ -161,6 +161,7 @@ class Draft:
         for guid in self._index.pointers_to(other.guid):
             self._disown_alias(guid)
         self._disown_alias(other.guid)
+        subscription = self._end_undoing(subscription)
         absorbed = self._index[other.guid]
         self.put(Pointer(other.guid, subscription.guid, self.tick(), absorbed.alias))
         self._redirect(other.guid, subscription.guid)
@@ -173,7 +174,8 @@ class Draft:
         """Give the subscription another feed URL; the old one still leads to it.
 
         With `may_undo`, going back to a former URL of its own undoes a move: the old URL no longer
-        leads anywhere, unless its guid was ever announced (contract, section 5).
+        leads anywhere, unless its guid was ever announced, or it came from a merge (contract,
+        section 5).
         """
         old = parse_feed_url(subscription.feed_url)
         moved = self.put(moved_to(subscription, url.text))
@@ -182,11 +184,14 @@ class Draft:
         if url.guid == subscription.guid:
             # It began with this URL, so apps that were never sent another one have it.
             moved = self.put(_known_as(moved, None, None))
-        taken = self.former_urls(moved).get(url.guid)  # `lead` drops it
+        former = self.former_urls(moved)
+        taken = former.get(url.guid)  # `lead` drops it
         # Apps that were told of the move have the other URL, and could not unsubscribe by it.
         is_undo = may_undo and taken is not None and taken.moved_away and taken.retired is None
-        # An app that had both feeds of a merge has both URLs still, whichever is the present one.
-        was_own = taken is not None and taken.was_own
+        # While no move can be undone, the URL of a merged feed is one of those that were merged.
+        was_own = any(alias.was_own for alias in former.values()) and not any(
+            alias.moved_away for alias in former.values()
+        )
         self.lead(url.guid, moved, alias=None)
         # Devices know a guid that was announced, so it stays even if the move is undone.
         if is_undo and self._is_unannounced(old.guid):
@@ -194,6 +199,8 @@ class Draft:
         else:
             left = Alias(old.text, moved_away=True, was_own=was_own)
             self.lead(old.guid, self._present(moved), left)
+        if taken is not None and taken.was_own:
+            return self._end_undoing(moved)
         return self._present(moved)
 
     def retire_urls(self, subscription: Subscription, stamp: Stamp) -> Subscription:
@@ -248,6 +255,16 @@ class Draft:
         entry = self._index[guid]
         if entry.alias:
             self.put(replace(entry, alias=replace(entry.alias, moved_away=False, was_own=True)))
+
+    def _end_undoing(self, subscription: Subscription) -> Subscription:
+        """Let no move to a former URL undo a move: the present URL is one that was merged.
+
+        It would lead nowhere then, and an app that still has it would add the feed once more.
+        """
+        for guid, alias in self.former_urls(subscription).items():
+            if alias.moved_away:
+                self.put(replace(self._index[guid], alias=replace(alias, moved_away=False)))
+        return self._present(subscription)
 
     def _redirect(self, old: Guid, new: Guid) -> None:
         """Let all pointers to `old` lead straight to `new`; this does not change their stamps."""
