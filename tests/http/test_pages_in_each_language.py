@@ -207,7 +207,7 @@ PEOPLE: dict[str, Any] = {
 IMPORT: dict[str, Any] = {"max_bytes": 1_048_576, "count": 1_234}
 PREVIEW: dict[str, Any] = {
     "preview": Preview([LISTED], [LISTED], 1, [(LISTED.place, "x", TOO_LONG)]),
-    "warning": TOO_LONG,
+    "notes": [TOO_LONG],
     "list": LISTED.feed_url,
     "shown": 1,
 }
@@ -305,7 +305,7 @@ STATES: dict[str, list[dict[str, Any]]] = {
     "web/import.html": [IMPORT, IMPORT | {"count": 0, "problems": {"file": TOO_LONG}}],
     "web/import_preview.html": [
         PREVIEW,
-        PREVIEW | {"shown": 0, "warning": None},
+        PREVIEW | {"shown": 0, "notes": ()},
         PREVIEW | {"preview": Preview([], [], 2, [])},
     ],
     "web/link.html": [

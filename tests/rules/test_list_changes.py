@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from test_history import URLS, account, leave, undo
 from test_subscriptions import G1, G2, A, Account, B, C, guid
 
@@ -74,10 +75,24 @@ def test_what_only_renews_stamps_is_no_change() -> None:
     assert len(changes(known)) == 1
 
 
-def test_more_than_half_of_ten_feeds_or_more_is_a_wipe() -> None:
-    assert is_wipe(10, 6)
-    assert not is_wipe(10, 5)
-    assert not is_wipe(9, 9)
+@pytest.mark.parametrize(
+    ("subscribed", "unsubscribed", "is_one"),
+    [
+        (1, 1, False),
+        (2, 1, False),
+        (2, 2, True),
+        (5, 2, False),
+        (9, 3, True),
+        (10, 3, False),
+        (10, 4, True),
+        (17, 6, True),
+        (100, 33, False),
+    ],
+)
+def test_emptying_a_list_or_taking_three_feeds_and_a_third_of_it_is_a_wipe(
+    subscribed: int, unsubscribed: int, *, is_one: bool
+) -> None:
+    assert is_wipe(subscribed, unsubscribed) == is_one
 
 
 def found(known: Account) -> list[Wipe]:
@@ -110,27 +125,51 @@ def test_a_wipe_by_many_requests_of_one_app_is_found_as_one() -> None:
     assert list(wipe.stamps) == stamps[::-1]
 
 
+@pytest.mark.parametrize("pause_us", [0, WINDOW_US // 12])
+def test_what_an_app_removed_by_an_earlier_request_is_no_part_of_a_wipe(pause_us: int) -> None:
+    """A list that is sent in parts is one request."""
+    known = account(*URLS)
+    known.now = known.last_stamp
+    leave_as(known, "phone", URLS[:1])
+    known.now = known.last_stamp + 2 * pause_us
+    stamps = [leave_as(known, "phone", URLS[first : first + 3]) for first in (1, 4, 7)]
+    known.now = known.last_stamp + 2 * pause_us
+    stamps.append(leave_as(known, "phone", URLS[10:11]))
+    (wipe,) = found(known)
+    assert {feed.feed_url for feed in wipe.feeds} == set(URLS[1 if pause_us else 0 : 11])
+    assert list(wipe.stamps[:4]) == stamps[::-1]
+
+
+def test_what_an_app_removes_with_pauses_is_a_wipe_of_all_that() -> None:
+    known = account(*URLS[:9])
+    for url in URLS[:9]:
+        known.now = known.last_stamp + WINDOW_US // 10
+        leave_as(known, "phone", [url])
+    (wipe,) = found(known)
+    assert len(wipe.feeds) == 9
+
+
 def test_what_several_apps_left_or_one_over_a_long_time_is_no_wipe() -> None:
     known = account(*URLS)
-    leave_as(known, "phone", URLS[:4])
-    leave_as(known, "tablet", URLS[4:8])
+    leave_as(known, "phone", URLS[:3])
+    leave_as(known, "tablet", URLS[4:6])
     assert found(known) == []
     known = account(*URLS)
-    leave_as(known, "phone", URLS[:4])
+    leave_as(known, "phone", URLS[:3])
     known.now += 2 * WINDOW_US
-    leave_as(known, "phone", URLS[4:8])
+    leave_as(known, "phone", URLS[4:6])
     assert [len(wipe.feeds) for wipe in found(known)] == []
 
 
 def test_a_feed_that_was_left_twice_counts_once() -> None:
     known = account(*URLS)
-    leave_as(known, "phone", URLS[:5])
+    leave_as(known, "phone", URLS[:3])
     known.add(*((url, None) for url in URLS))
-    leave_as(known, "phone", URLS[:5])
+    leave_as(known, "phone", URLS[:3])
     assert found(known) == []
     leave_as(known, "phone", URLS[4:8])
     (wipe,) = found(known)
-    assert {feed.feed_url for feed in wipe.feeds} == set(URLS[:8])
+    assert {feed.feed_url for feed in wipe.feeds} == set(URLS[:3] + URLS[4:8])
 
 
 def test_a_list_that_an_app_brought_along_and_wiped_at_once_is_wiped() -> None:
@@ -150,17 +189,13 @@ def test_a_feed_that_is_unsubscribed_and_then_deleted_has_gone_once() -> None:
     assert len(wipe.feeds) == 12
 
 
-def test_what_a_browser_takes_back_that_it_has_just_added_is_no_wipe() -> None:
-    browser = Author(CredentialKind.BROWSER, TokenId(1))
-    items = [want(url, None) for url in URLS]
-    for by, later_us, count in ((browser, 0, 0), (browser, 2 * WINDOW_US, 11), (PHONE, 0, 11)):
-        known = account("https://one.example")
-        known.keep(subscriptions.add(known.snapshot(), items), "adds")
-        known.now += later_us
-        leave_as(known, "leaves", URLS[1:])
-        authors = {"adds": browser, "leaves": by}
+def test_what_a_person_removes_in_a_browser_is_no_wipe() -> None:
+    for by, count in ((Author(CredentialKind.BROWSER, TokenId(1)), 0), (PHONE, 1)):
+        known = account(*URLS)
+        leave_as(known, "leaves", URLS)
+        authors = {"leaves": by}
         found = wipes(changes(known), authors, known.entries, known.counts.subscribed)
-        assert [len(wipe.feeds) for wipe in found] == ([count] if count else [])
+        assert len(found) == count
 
 
 def test_a_wipe_that_is_taken_back_is_none() -> None:

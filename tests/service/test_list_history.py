@@ -209,15 +209,15 @@ def test_a_wipe_by_one_app_within_ten_minutes_is_logged_once(open_store: Callabl
     async def work(service: Service, _: Store, clock: Clock) -> None:
         account = await filled(service)
         with capture_logs() as logs:
-            await leave(service, account, 0, 1, 2)
-            await leave(service, account, 3, 4, 5, by=TABLET)
+            await leave(service, account, 0, 1)
+            await leave(service, account, 3, 4, by=TABLET)
             clock.go_on(9 * MINUTE)
-            await leave(service, account, 6, 7)
+            await leave(service, account, 6)
             assert warnings(logs) == []
             await leave(service, account, 8, 9)
-            assert warnings(logs) == [(7, 12)]
+            assert warnings(logs) == [(5, 12)]
             await leave(service, account, 10)
-        assert warnings(logs) == [(7, 12)]
+        assert warnings(logs) == [(5, 12)]
 
     run(open_store, work)
 
@@ -237,7 +237,7 @@ def test_what_an_app_left_longer_ago_counts_no_more(open_store: Callable) -> Non
     async def work(service: Service, _: Store, clock: Clock) -> None:
         account = await filled(service)
         with capture_logs() as logs:
-            await leave(service, account, 0, 1, 2, 3, 4)
+            await leave(service, account, 0, 1, 2)
             clock.go_on(11 * MINUTE)
             await leave(service, account, 5, 6)
         assert warnings(logs) == []
@@ -253,7 +253,7 @@ def test_only_so_many_apps_are_counted(
     async def work(service: Service, _: Store, __: Clock) -> None:
         account, other = await filled(service), await filled(service, "ben")
         with capture_logs() as logs:
-            await leave(service, account, 0, 1, 2, 3, 4)
+            await leave(service, account, 0, 1, 2)
             await leave(service, other, 0)
             await leave(service, account, 5, 6)
         assert warnings(logs) == []

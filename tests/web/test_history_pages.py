@@ -422,13 +422,13 @@ def test_an_app_that_wipes_the_list_once_more_loses_to_the_same_click(
         assert "Bring them back" not in done.text
 
 
-def test_what_one_takes_back_in_a_browser_that_one_has_just_added_is_no_wipe(
-    anna: PageClient, phone: Phone
-) -> None:
+def test_what_one_removes_in_a_browser_is_no_wipe(anna: PageClient, phone: Phone) -> None:
     added = add(anna, *URLS)
     undone = take_back(anna, added)
     assert "12 feeds are as they were" in undone.note
     assert "Bring them back" not in undone.text
+    add(anna, *URLS)
+    assert "Bring them back" not in unsubscribe(anna, *range(12)).text
     add(anna, *URLS)
     phone.has()
     assert "removed 12 feeds" in anna.get("/").text
@@ -438,11 +438,22 @@ def test_after_what_was_meant_only_what_is_removed_since_counts(
     anna: PageClient, phone: Phone
 ) -> None:
     phone.has(*URLS, "https://one-more.example", "https://another.example")
-    asked = unsubscribe(anna, *range(8))
-    assert "You removed 8 feeds" in asked.text
+    phone.has(*URLS[8:], "https://one-more.example", "https://another.example")
+    asked = anna.get("/")
+    assert "removed 8 feeds" in asked.text
     newest = asked.values("stamps")[0]
     assert "Bring them back" not in anna.post("/changes/meant", {"stamps": newest}).text
-    assert "Bring them back" not in unsubscribe(anna, 8).text
+    phone.has(*URLS[9:], "https://one-more.example", "https://another.example")
+    assert "Bring them back" not in anna.get("/").text
+
+
+def test_an_app_that_empties_a_list_of_two_feeds_has_wiped_it(
+    anna: PageClient, phone: Phone
+) -> None:
+    add(anna, *URLS[:2])
+    phone.has()
+    assert "2 feeds are back." in rescue(anna, anna.get("/")).note
+    assert listed(anna) == set(GUIDS[:2])
 
 
 def test_a_wipe_that_was_meant_is_asked_about_no_more_but_the_next_one_is(

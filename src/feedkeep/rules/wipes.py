@@ -11,7 +11,10 @@ from feedkeep.rules.list_changes import FeedChange, ListChange, is_back, is_gone
 WINDOW_US = 600_000_000
 """How long it may take an app: ten minutes."""
 
-_MIN_FEEDS = 10
+_SMALLEST_LIST, _FEWEST, _PART = 2, 3, 3
+
+_BURST_US = 60_000_000
+"""How long may be between two requests of one burst: apps send a long list in several."""
 
 
 class Wipe(Value, frozen=True):
@@ -29,8 +32,21 @@ class Wipe(Value, frozen=True):
 
 
 def is_wipe(subscribed: int, unsubscribed: int) -> bool:
-    """Say whether it is a wipe if so many of a list's feeds were unsubscribed."""
-    return subscribed >= _MIN_FEEDS and 2 * unsubscribed > subscribed
+    """Say whether it is a wipe if so many of a list's feeds were unsubscribed.
+
+    It is if the list is empty then, or if three feeds are gone, and a third of the list.
+    """
+    if unsubscribed >= subscribed:
+        return subscribed >= _SMALLEST_LIST
+    return unsubscribed >= _FEWEST and unsubscribed * _PART >= subscribed
+
+
+def can_wipe(author: Author) -> bool:
+    """Say whether what an author removes can be a wipe.
+
+    In a browser, a person sees what they remove, and can undo it at once.
+    """
+    return author.kind is not CredentialKind.BROWSER
 
 
 def wipes(
@@ -41,53 +57,86 @@ def wipes(
 ) -> list[Wipe]:
     """Return the wipes among the newest changes of a list, newest first.
 
-    A wipe of which half was brought back already is none, and so is what a person takes back in a
-    browser that they have just added there. `authors` has what is stored of each author, read;
-    `subscribed` is how many feeds the list has now.
+    A wipe of which half was brought back already is none. `authors` has what is stored of each
+    author, read; `subscribed` is how many feeds the list has now.
     """
     found: list[Wipe] = []
     seen: set[Stamp] = set()
-    sizes = _sizes_before(changes, subscribed)
-    gone_by = [_gone_by(changes[number:], authors) for number in range(len(changes))]
+    removals = _removals(changes, authors, subscribed)
     removed = {f.guid: c.stamp for c in reversed(changes) for f in c.feeds if is_gone(f)}
-    for newest in range(len(changes)):
-        change = changes[newest]
-        if change.stamp in seen or not gone_by[newest]:
+    for newest, removal in enumerate(removals):
+        if removal.stamp in seen:
             continue
-        app = _who(authors, change)
         window = [
-            number
-            for number in range(newest, len(changes))
-            if changes[number].stamp > change.stamp - WINDOW_US
-            and _who(authors, changes[number]) == app
+            other
+            for other in removals[newest:]
+            if other.stamp > removal.stamp - WINDOW_US and other.app == removal.app
         ]
-        gone = {feed.guid: feed for number in window for feed in gone_by[number]}
-        if is_wipe(max(sizes[number] for number in window), len(gone)):
-            stamps = [changes[number].stamp for number in window if gone_by[number]]
-            seen |= set(stamps)
-            still = [
-                feed
-                for guid, feed in gone.items()
-                if removed[guid] in stamps and not _is_subscribed(entries.get(guid))
-            ]
-            if 2 * len(still) > len(gone):
-                found.append(Wipe(stamps, change.author, still))
+        wiping = _wiping(window)
+        gone = {feed.guid: feed for one in wiping for feed in one.feeds}
+        stamps = [one.stamp for one in wiping]
+        seen |= set(stamps)
+        still = [
+            feed
+            for guid, feed in gone.items()
+            if removed[guid] in stamps and not _is_subscribed(entries.get(guid))
+        ]
+        if 2 * len(still) > len(gone):
+            found.append(Wipe(stamps, removal.author, still))
     return found
 
 
-def _gone_by(changes: Sequence[ListChange], authors: Mapping[str, Author]) -> list[FeedChange]:
-    """Return what the first of some changes removed, the others being before it."""
-    change = changes[0]
-    author = authors.get(change.author)
-    just_added: set[Guid] = set()
-    if author and author.kind is CredentialKind.BROWSER:
-        for other in changes[1:]:
-            is_theirs = other.stamp > change.stamp - WINDOW_US and (
-                _who(authors, other) == author_key(author)
-            )
-            if is_theirs:
-                just_added |= {feed.guid for feed in other.feeds if is_back(feed)}
-    return [feed for feed in change.feeds if is_gone(feed) and feed.guid not in just_added]
+class _Removal(Value, frozen=True):
+    """A change that removed feeds.
+
+    Attributes:
+        stamp: Its stamp.
+        author: Who made it, as it is stored.
+        app: What is the same for all changes of that app.
+        feeds: What it did to the feeds that it removed.
+        size: How many feeds the list had before it.
+    """
+
+    stamp: Stamp
+    author: str
+    app: str
+    feeds: Sequence[FeedChange]
+    size: int
+
+
+def _removals(
+    changes: Sequence[ListChange], authors: Mapping[str, Author], subscribed: int
+) -> list[_Removal]:
+    removals = []
+    for change, size in zip(changes, _sizes_before(changes, subscribed), strict=True):
+        author = authors.get(change.author)
+        gone = [feed for feed in change.feeds if is_gone(feed)]
+        if gone and (author is None or can_wipe(author)):
+            app = author_key(author) if author else f"unknown {change.stamp}"
+            removals.append(_Removal(change.stamp, change.author, app, gone, size))
+    return removals
+
+
+def _wiping(window: Sequence[_Removal]) -> Sequence[_Removal]:
+    """Return those of an app's removals within ten minutes that are a wipe; newest first.
+
+    What the app removed by an earlier, separate request is no part of a wipe that came after it.
+    """
+    bursts: list[list[_Removal]] = []
+    for removal in window:
+        if bursts and bursts[-1][-1].stamp - removal.stamp <= _BURST_US:
+            bursts[-1].append(removal)
+        else:
+            bursts.append([removal])
+    for count in range(len(bursts), 0, -1):
+        if _is_wiping(bursts[count - 1]):
+            return [removal for burst in bursts[:count] for removal in burst]
+    return window if _is_wiping(window) else ()
+
+
+def _is_wiping(removals: Sequence[_Removal]) -> bool:
+    gone = {feed.guid for removal in removals for feed in removal.feeds}
+    return is_wipe(max(removal.size for removal in removals), len(gone))
 
 
 def _sizes_before(changes: Sequence[ListChange], subscribed: int) -> list[int]:
@@ -107,11 +156,6 @@ def _sizes_before(changes: Sequence[ListChange], subscribed: int) -> list[int]:
         subscribed -= gain
         sizes.append(subscribed)
     return sizes
-
-
-def _who(authors: Mapping[str, Author], change: ListChange) -> str:
-    author = authors.get(change.author)
-    return author_key(author) if author else f"unknown {change.stamp}"
 
 
 def _is_subscribed(entry: Entry | None) -> bool:

@@ -42,10 +42,10 @@ NEWEST = Stamp(2**63 - 1)
 
 _LOOKED_AT_FOR_WIPES = 50
 _ASKED_ABOUT_DAYS = 30
-# A wipe takes more than half of ten feeds or more; it is none any longer if half of them are back.
-# So more than a quarter of the list is missing; an eighth if it has grown to twice that since.
-_FEWEST_GONE = 4
-_LEAST_PART = 8
+# A wipe takes two feeds, and a third of the list, or more; it is none any longer if half are back.
+# So more than a sixth of the list is missing; a twelfth if it has grown to twice that since.
+_FEWEST_GONE = 2
+_LEAST_PART = 12
 
 _NO_APP = DocumentName(DocumentKind.SPELLINGS, "none")
 """The name of no app's document: who asks for it is told how many there are."""

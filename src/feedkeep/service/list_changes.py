@@ -11,7 +11,6 @@ import structlog
 from feedkeep.model import (
     AccountId,
     Author,
-    CredentialKind,
     Decision,
     DocumentName,
     Guid,
@@ -23,7 +22,7 @@ from feedkeep.model import (
     Value,
 )
 from feedkeep.rules.app_identity import author_key
-from feedkeep.rules.wipes import WINDOW_US, is_wipe
+from feedkeep.rules.wipes import WINDOW_US, can_wipe, is_wipe
 from feedkeep.service.authors import write_author
 from feedkeep.service.known_feeds import NewFeeds
 from feedkeep.store.base import Store
@@ -93,8 +92,8 @@ class ListChanges:
 
     def _note(self, account_id: AccountId, by: Author, subscribed: int, unsubscribed: int) -> None:
         """Log it if an app has wiped a list: with this request, or with those before it."""
-        if by.kind is CredentialKind.BROWSER:
-            return  # a person, who sees on the page what they do
+        if not can_wipe(by):
+            return
         key, now = (account_id, author_key(by)), self._now()
         began, at_first, so_far = self._tallies.pop(key, (now, subscribed, 0))
         if now - began > WINDOW_US:
