@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from feedkeep.model import Failure, Feed, FeedContent, Guid, Sighting, Stamp, Subscription, replace
 from feedkeep.rules.clock import DAY_US
 from feedkeep.rules.feed_names import (
+    MAX_ALIKE,
     MAX_COPIES,
     MAX_SHORT_DESCRIPTION,
     WHY,
@@ -153,12 +154,12 @@ def test_a_feed_that_names_itself_or_what_is_no_move_says_nothing(new: str) -> N
 
 
 def test_a_headline_tells_what_lists_show() -> None:
-    content = FeedContent(title="Radio", podcast_guid="p", new_feed_url=B)
+    content = FeedContent(title="Radio", podcast_guid="p", new_feed_url=B, items=tuple("123456789"))
     feed = known(
         A, content, picture="d", failing=NOW, failures=2, failure=Failure.GONE
     )  # fmt: skip
     assert headline_of(feed) == Headline(
-        guid(A), "Radio", "d", NOW, 2, Failure.GONE, "p", guid(B)
+        guid(A), "Radio", "d", NOW, 2, Failure.GONE, "p", guid(B), frozenset("12345678")
     )  # fmt: skip
     assert headline_of(known(A)) == Headline(guid(A))
 
@@ -274,3 +275,38 @@ def test_a_copied_guid_says_nothing_also_if_some_are_kept_apart() -> None:
     urls = [f"https://{number}.example" for number in range(MAX_COPIES + 1)]
     known = [(url, headline(url, "p")) for url in urls]
     assert twice([listed(url) for url in urls], *known, apart=[(urls[0], urls[1])]) == []
+
+
+def test_feeds_whose_urls_are_alike_may_be_the_same_also_if_nobody_has_read_them() -> None:
+    feeds = [listed(A, since=1), listed(f"{A}?", since=2), listed(B)]
+    assert twice(feeds) == [[f"{A}?", A]]
+    assert twice(feeds, apart=[(A, f"{A}?")]) == []
+    assert twice([listed(KEY), listed(KEY.replace("members.", "www.members."))]) != []
+
+
+def test_of_many_alike_urls_some_are_told() -> None:
+    urls = [A + "?" + "&" * number for number in range(MAX_ALIKE + 5)]
+    assert [len(group) for group in twice([listed(url) for url in urls])] == [MAX_ALIKE]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_twice"),
+    [
+        ("abc", "abc", True),
+        ("abcd", "bcde", True),
+        ("a", "a", True),
+        ("ab", "abc", False),
+        ("abcd", "cdef", False),
+        ("", "", False),
+    ],
+)
+def test_feeds_with_one_title_and_the_same_items_may_be_the_same(
+    one: str, other: str, is_twice: bool
+) -> None:
+    def with_items(url: str, items: str, title: str = "Radio") -> tuple[str, Headline]:
+        return url, headline(url, title=title, items=frozenset(items))
+
+    feeds = [listed(A, since=1), listed(B, since=2)]
+    assert twice(feeds, with_items(A, one), with_items(B, other)) == ([[B, A]] if is_twice else [])
+    assert twice(feeds, with_items(A, one), with_items(B, other, "Another")) == []
+    assert twice([listed(A), listed(KEY)], with_items(A, one), with_items(KEY, other)) == []

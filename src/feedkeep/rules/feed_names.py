@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import combinations
 from urllib.parse import urlsplit
 
 from feedkeep.errors import Sentence
 from feedkeep.model import Failure, Feed, FeedContent, Guid, Stamp, Subscription, Value
+from feedkeep.rules.alike_urls import likely_name
 from feedkeep.rules.clock import DAY_US, later
 from feedkeep.rules.feed_urls import FeedUrl, parse_feed_url
 from feedkeep.rules.kept_apart import Pair
@@ -30,6 +32,15 @@ _NO_FEED = {Failure.NOT_A_FEED, Failure.NOT_FOUND, Failure.GONE, Failure.NO_SUCH
 
 MAX_COPIES = 3
 """How many feeds of a list may share a `podcast:guid`; if more do, it was copied around."""
+
+MAX_ALIKE = 20
+"""Up to how many feeds that are alike are compared with each other."""
+
+MAX_ITEMS = 8
+"""How many of the newest items of feeds with one title are compared."""
+
+_EQUAL_ITEMS = 3
+"""How many items feeds with one title have to share, or else all that they have."""
 
 _REMEMBERED = 16_384
 _MAX_REMEMBERED_CHARACTERS = 300
@@ -67,11 +78,13 @@ class Address(Value, frozen=True):
         text: Without the protocol.
         host: Its host; "" if there is none that can be told.
         is_personal: Whether it looks like one person's own, and so is a secret.
+        likely_name: What alike spellings have in common.
     """
 
     text: str
     host: str
     is_personal: bool
+    likely_name: str
 
 
 class Headline(Value, frozen=True):
@@ -86,6 +99,7 @@ class Headline(Value, frozen=True):
         failure: Why.
         podcast_guid: Its `podcast:guid`; "" if it has none.
         moved_to: The guid derived from the URL where it says that it is now, if it says so.
+        items: Hashes of the ids of its newest items, at most `MAX_ITEMS`.
     """
 
     guid: Guid
@@ -96,6 +110,7 @@ class Headline(Value, frozen=True):
     failure: Failure | None = None
     podcast_guid: str = ""
     moved_to: Guid | None = None
+    items: frozenset[str] = frozenset()
 
 
 class Card(Value, frozen=True):
@@ -197,6 +212,7 @@ def headline_of(feed: Feed) -> Headline:
         feed.failure,
         feed.content.podcast_guid if feed.content else "",
         moved.guid if moved else None,
+        frozenset(feed.content.items[:MAX_ITEMS] if feed.content else ()),
     )
 
 
@@ -221,14 +237,20 @@ def possible_duplicates(
 ) -> Sequence[Sequence[Guid]]:
     """Return which feeds may be in a list more than once: groups of guids.
 
-    Feeds may be the same if they have the same `podcast:guid`, or if one says that it is now where
-    the other one is. The first of each group is at the newest place: it is the one to keep. `known`
-    is by feed URL. A feed with a personal address is not taken for the public one. Of two that are
-    kept `apart`, neither leads to the other, but both may lead to a third one.
+    Feeds may be the same if they have the same `podcast:guid`, if one says that it is now where the
+    other one is, if their URLs are alike, or if they have one title and the same items. The first
+    of each group is at the newest place: it is the one to keep. `known` is by feed URL. A feed with
+    a personal address is not taken for the public one. Of two that are kept `apart`, neither leads
+    to the other, but both may lead to a third one.
     """
     live = {feed.guid: feed for feed in subscriptions if feed.is_subscribed}
     same: dict[Guid, set[Guid]] = defaultdict(set)
-    for group in _with_one_podcast_guid(live.values(), known):
+    groups_found = [
+        *_with_one_podcast_guid(live.values(), known),
+        *_with_alike_urls(live.values()),
+        *_with_equal_items(live.values(), known),
+    ]
+    for group in groups_found:
         for guid in group:
             same[guid].update(group)
     moved = _moved_within(live.values(), known)
@@ -269,6 +291,31 @@ def _with_one_podcast_guid(
     return [group for group in by_podcast.values() if 1 < len(group) <= MAX_COPIES]
 
 
+def _with_alike_urls(live: Iterable[Subscription]) -> list[list[Guid]]:
+    by_name: dict[str, list[Guid]] = defaultdict(list)
+    for feed in live:
+        by_name[address_of(feed.feed_url).likely_name].append(feed.guid)
+    return [group[:MAX_ALIKE] for group in by_name.values() if len(group) > 1]
+
+
+def _with_equal_items(
+    live: Iterable[Subscription], known: Mapping[str, Headline]
+) -> list[list[Guid]]:
+    """Return pairs of feeds that have one title and the same items."""
+    by_title: dict[tuple[str, bool], list[tuple[Guid, frozenset[str]]]] = defaultdict(list)
+    for feed in live:
+        headline = known.get(feed.feed_url)
+        if headline is not None and headline.title and headline.items:
+            is_personal = address_of(feed.feed_url).is_personal
+            by_title[headline.title, is_personal].append((feed.guid, headline.items))
+    return [
+        [one, other]
+        for group in by_title.values()
+        for (one, items), (other, others) in combinations(group[:MAX_ALIKE], 2)
+        if items == others or len(items & others) >= _EQUAL_ITEMS
+    ]
+
+
 def _moved_within(
     live: Collection[Subscription], known: Mapping[str, Headline]
 ) -> dict[Guid, Guid]:
@@ -305,7 +352,7 @@ def _address(feed_url: str) -> Address:
     except ValueError:  # brackets that a feed URL may have and an address may not
         host = ""
     text = rest.removeprefix("www.").rstrip("/")
-    return Address(text, host.removeprefix("www."), looks_personal(feed_url))
+    return Address(text, host.removeprefix("www."), looks_personal(feed_url), likely_name(feed_url))
 
 
 _remembered_address = lru_cache(_REMEMBERED)(_address)

@@ -20,7 +20,7 @@ MAX_NEW = 10_000
 """How many new feeds wait to be noted; further ones are found on the next round."""
 
 MAX_REMEMBERED = 20_000
-"""Of how many feeds the headlines are remembered: that takes 20 MB."""
+"""Of how many feeds the headlines are remembered: that takes 30 MB."""
 
 _MAX_REMEMBERED_CHARACTERS = 300
 _AT_ONCE = 1_000

@@ -1,0 +1,51 @@
+"""Which spellings of feed URLs most likely lead to the same feed, although they need not. Pure.
+
+They are other feeds by the contract (section 3): what is alike is only a hint to a person.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from urllib.parse import unquote
+
+from feedkeep.rules.feed_urls import authority_of, host_of, is_https
+
+_FEEDBURNER_HOSTS = {
+    "feedproxy.google.com",
+    "feeds.feedburner.com",
+    "feeds2.feedburner.com",
+    "feeds.feedburner.google.com",
+}
+_MAX_HOST = 253
+"""RFC 1035, section 3.1; Python takes a time that is quadratic for the Punycode of longer ones."""
+
+
+def likely_name(url: str) -> str:
+    """Return what alike spellings of a feed URL have in common.
+
+    These differ in `www.`, in a dot at the end of the host, in IDN and Punycode, in an empty query,
+    in escapes, and in the hosts and formats of FeedBurner; and in what contract section 3 ignores.
+    """
+    authority = authority_of(url)
+    user_info, at, location = authority.rpartition("@")
+    written = host_of(url)
+    port = location[len(written) :].removeprefix(":").lstrip("0")
+    host = _in_ascii(written.rstrip(".").removeprefix("www."))
+    path, _, query = url.partition("://")[2][len(authority) :].partition("#")[0].partition("?")
+    query = query.strip("&")
+    if host in _FEEDBURNER_HOSTS:
+        host, path, query = "feeds.feedburner.com", path.removeprefix("/~r").casefold(), ""
+    place = f"{host}:{port}" if port not in {"", "443" if is_https(url) else "80"} else host
+    rest = _decoded(path).rstrip("/") + (f"?{_decoded(query)}" if query else "")
+    return f"{user_info}{at}{place}{rest}".rstrip("/")
+
+
+def _in_ascii(host: str) -> str:
+    if not host.isascii() and len(host) <= _MAX_HOST:
+        with suppress(UnicodeError):
+            return host.encode("idna").decode("ascii").removeprefix("www.")
+    return host
+
+
+def _decoded(text: str) -> str:
+    return unquote(text, errors="surrogateescape") if "%" in text else text

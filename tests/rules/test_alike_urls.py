@@ -1,0 +1,63 @@
+"""Which spellings of feed URLs are taken for the same feed, as a hint."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from feedkeep.rules.alike_urls import likely_name
+from feedkeep.rules.feed_urls import usual_spellings
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("https://www.a.example/feed", "http://a.example/feed/"),
+        ("https://a.example./feed", "https://A.example/feed"),
+        ("https://a.example/feed?", "https://a.example/feed"),
+        ("https://a.example/feed/?&", "https://a.example/feed"),
+        ("https://a.example:443/feed", "http://a.example:80/feed"),
+        ("https://a.example/a%3Ab?c=%2Fd", "https://a.example/a:b?c=/d"),
+        ("https://a.example/%C3%BCber", "https://a.example/\u00fcber"),
+        ("https://b\u00fccher.example/feed", "https://www.xn--bcher-kva.example/feed"),
+        ("http://feeds.feedburner.com/TheShow", "https://feeds.feedburner.com/theshow?format=xml"),
+        ("http://feeds2.feedburner.com/TheShow", "http://feedproxy.google.com/~r/TheShow"),
+    ],
+)
+def test_alike_urls_have_one_name(one: str, other: str) -> None:
+    assert likely_name(one) == likely_name(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("https://a.example/feed", "https://a.example/Feed"),
+        ("https://a.example/feed?id=1", "https://a.example/feed?id=2"),
+        ("https://a.example/feed", "https://a.example:8080/feed"),
+        ("https://anna@a.example/feed", "https://ben@a.example/feed"),
+        ("https://a.example/%FF", "https://a.example/%FE"),
+        ("https://a.example/%253A", "https://a.example/%3A"),
+        ("https://a.example/TheShow", "https://a.example/theshow"),
+    ],
+)
+def test_other_urls_have_other_names(one: str, other: str) -> None:
+    assert likely_name(one) != likely_name(other)
+
+
+def test_a_host_that_has_no_ascii_form_stays_as_it_is() -> None:
+    long = "\u00fc" * 5_000
+    assert likely_name(f"https://{long}.example") == f"{long}.example"
+    label = "\u00fc" * 64
+    assert likely_name(f"https://{label}.example") == f"{label}.example"
+
+
+@given(st.text("aAw.:/?&%3f@[]#~\u00fc", max_size=40))
+def test_whatever_a_url_is_it_has_a_name(text: str) -> None:
+    assert isinstance(likely_name(f"https://{text}"), str)
+
+
+@given(st.text("abc/?&%3", max_size=20))
+def test_what_names_the_same_feed_has_one_name(text: str) -> None:
+    spellings = usual_spellings(f"https://a.example/{text}")
+    assert len(set(map(likely_name, spellings))) == 1
