@@ -156,10 +156,6 @@ def test_folders_are_written_around_their_feeds_and_read_back() -> None:
         url: (labels.title(url), folder) for url, folder in zip(urls, folders, strict=True)
     }
     assert written.count(b'<outline text="News"') == 1
-    flat = write_feed_list(listed, Format.OPML, {}, labels, has_folders=False)
-    assert [feed.feed_url for feed in read_feed_list(flat).feeds] == urls
-    assert b"</outline>" not in flat
-    assert b"Title of" in flat
 
 
 def test_a_document_type_elsewhere_is_not_fetched() -> None:

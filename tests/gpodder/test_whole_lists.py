@@ -123,6 +123,25 @@ def test_of_two_lists_that_are_put_at_once_one_is_the_list_then(person: Person) 
             assert person.subscribed() in map(set, lists)
 
 
+def test_titles_of_an_uploaded_list_stay_and_are_told_to_apps(person: Person) -> None:
+    add(person, A)
+    app = person.app()
+    opml = f'''<opml><body><outline text="Folder"><outline title="Of A" text="About" xmlUrl="{A}"/>
+    </outline><outline text="Of B" xmlUrl="{B}"/></body></opml>'''
+    assert app.put(f"/subscriptions/{person.name}/phone.opml", content=opml).status_code == 200
+    listed = ok(app.get(f"/subscriptions/{person.name}.json"))
+    assert {one["url"]: one["title"] for one in listed} == {A: "Of A", B: "Of B"}
+    updates = ok(app.get(f"/api/2/updates/{person.name}/tablet.json?since=0"))["add"]
+    assert {one["url"]: one["title"] for one in updates} == {A: "Of A", B: "Of B"}
+    one = ok(app.get(f"/api/2/data/podcast.json?url={A}"))
+    assert one["title"] == "Of A"
+    written = app.get(f"/subscriptions/{person.name}.opml").text
+    assert f'text="Of A" title="Of A" xmlUrl="{A}"' in written
+    assert "Folder" not in written  # an app may read the first level only
+    assert app.put(f"/subscriptions/{person.name}/phone.opml", content=written).status_code == 200
+    assert "Folder" in person.process.must("export", person.name)
+
+
 def test_an_empty_list_that_is_put_unsubscribes_from_all(person: Person) -> None:
     add(person, A, B)
     assert person.app().put(f"/subscriptions/{person.name}/phone.json", json=[]).status_code == 200

@@ -178,6 +178,10 @@ ACCOUNT: dict[str, Any] = {
 FEED_PAGE: dict[str, Any] = {
     "feed": FEED,
     "row": row_of(FEED, None, NOW),
+    "title": "Zoë's",
+    "folder": "A / B",
+    "max_title": 200,
+    "max_folder": 200,
     "about": About(not_fetched=NotFetched.SOON),
     "there": None,
     "twins": [],
@@ -209,6 +213,8 @@ PREVIEW: dict[str, Any] = {
     "preview": Preview([LISTED], [LISTED], 1, [(LISTED.place, "x", TOO_LONG)]),
     "notes": [TOO_LONG],
     "list": LISTED.feed_url,
+    "known_list": LISTED.feed_url,
+    "labels": 1,
     "shown": 1,
 }
 
@@ -307,6 +313,7 @@ STATES: dict[str, list[dict[str, Any]]] = {
         PREVIEW,
         PREVIEW | {"shown": 0, "notes": ()},
         PREVIEW | {"preview": Preview([], [], 2, [])},
+        PREVIEW | {"preview": Preview([], [], 2, []), "labels": 0},
     ],
     "web/link.html": [
         {"note": note}

@@ -102,14 +102,12 @@ def write_feed_list(
     kind: Format,
     cards: Mapping[str, Card],
     labels: Labels = NO_LABELS,
-    *,
-    has_folders: bool = True,
 ) -> bytes:
     """Return the list in a format that `read_feed_list` reads back.
 
     A guid that is not the one derived from the URL is written, too, except in the format `URLS`;
-    OPML also has what `cards` tell, which are by URL, the titles of `labels`,
-    and their folders if it `has_folders`.
+    OPML also has what `cards` tell, which are by URL, and the titles and folders of
+    `labels`.
 
     Raises:
         InvalidInput: One of the URLs cannot be written in OPML.
@@ -119,7 +117,7 @@ def write_feed_list(
             0,
             item.feed_url,
             None if _is_derived(item) else item.guid,
-            folder=labels.folder(item.feed_url) if has_folders else "",
+            folder=labels.folder(item.feed_url),
             card=labels.titled(item.feed_url, cards.get(item.feed_url)),
         )
         for item in subscriptions

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -13,6 +13,7 @@ from starlette.responses import Response
 from feedkeep.errors import InvalidInput, UnknownSubscription
 from feedkeep.formats import opml
 from feedkeep.formats.feed_list import Format, decoded_exactly, read_urls, write_feed_list
+from feedkeep.formats.listed_feed import ListedFeed
 from feedkeep.gpodder.wire import PodcastReply, UpdatesReply, episode_reply, podcast_reply
 from feedkeep.http.json_bodies import LIST, decode, encode, text
 from feedkeep.http.requests import AdmittedRequest, Request
@@ -40,7 +41,23 @@ _CONTENT_TYPES = {
 }
 
 
-class UpdatesResource(Resource):
+class _WithCards(Resource):
+    """Tells what is known of podcasts."""
+
+    async def _cards(self, request: AdmittedRequest, urls: Sequence[str]) -> Mapping[str, Card]:
+        """Return what is known of feeds, under the titles that their owner sees.
+
+        Folders are left out: an app that reads only the first level of OPML would upload what is
+        inside of them as removed.
+        """
+        if not urls:
+            return {}
+        cards = await self.service.known_feeds.cards(urls)
+        labels = await self.service.feed_labels.of(request.admitted.account.id)
+        return await beside(len(urls) > LONG_LIST, labels.cards, urls, cards)
+
+
+class UpdatesResource(_WithCards):
     """/api/2/updates/{user}/{device}.json: what changed, with what is known of each podcast."""
 
     async def get(self, request: AdmittedRequest) -> Response:
@@ -51,7 +68,7 @@ class UpdatesResource(Resource):
         )
         changes, timestamp = found.changes, found.timestamp
         request.hold(chain(changes.add, changes.removed_texts))  # before others go on with as much
-        cards = await self.service.known_feeds.cards(changes.add)
+        cards = await self._cards(request, changes.add)
         podcasts = chain.from_iterable([changes.add] * _URL_TIMES)
         request.hold(chain(podcasts, changes.removed_texts, _texts(cards)))
         return JsonResponse(
@@ -66,7 +83,7 @@ class UpdatesResource(Resource):
         )
 
 
-class PodcastResource(Resource):
+class PodcastResource(_WithCards):
     """/api/2/data/podcast.json: what is known of one podcast of the account's list."""
 
     async def get(self, request: AdmittedRequest) -> Response:
@@ -84,7 +101,7 @@ class PodcastResource(Resource):
         if found is None or not found.subscription.is_subscribed:
             raise UnknownSubscription
         present = found.subscription.feed_url
-        cards = await self.service.known_feeds.cards([present])
+        cards = await self._cards(request, [present])
         podcast = podcast_reply(url.text, cards.get(present), self.base_url(request))
         return JsonResponse(encode(podcast))
 
@@ -105,17 +122,20 @@ class FavoritesResource(Resource):
         return JsonResponse(encode(replies))
 
 
-class WholeListResource(Resource):
+class WholeListResource(_WithCards):
     """A whole list, which can be replaced."""
 
     async def put(self, request: AdmittedRequest) -> Response:
         """Replace the list by the one that is sent."""
         body = await self.body(request)
-        urls = await beside(len(body) > LONG_BYTES, _read, body, request.parameters["format"])
+        feeds = await beside(len(body) > LONG_BYTES, _read, body, request.parameters["format"])
+        urls = [feed.feed_url for feed in feeds]
         self.check_count(len(urls))
         refused = await self.service.url_lists.replace(
             request.admitted, urls, request.author(device_of(request))
         )
+        account_id = request.admitted.account.id
+        await self.service.feed_labels.take(account_id, [feed.filed() for feed in feeds])
         if refused:  # the texts themselves are not logged: no log has URLs
             _log.warning(
                 "a whole list had texts that are no feed URLs; so nothing was left",
@@ -138,7 +158,7 @@ class DeviceListResource(WholeListResource):
         urls = [feed.feed_url for feed in found]
         request.hold(urls)
         is_opml = request.parameters["format"] == "opml"
-        cards = await self.service.known_feeds.cards(urls if is_opml else ())
+        cards = await self._cards(request, urls if is_opml else ())
         return await written(request, found, cards, lambda: encode(urls))
 
 
@@ -151,7 +171,7 @@ class AccountListResource(WholeListResource):
         urls = [feed.feed_url for feed in found]
         request.hold(urls)
         is_text = request.parameters["format"] == "txt"
-        cards = await self.service.known_feeds.cards(() if is_text else urls)
+        cards = await self._cards(request, () if is_text else urls)
         base_url = self.base_url(request)
         return await written(
             request, found, cards, lambda: encode(_podcasts(urls, cards, base_url)), _URL_TIMES
@@ -198,7 +218,7 @@ def _texts(cards: Mapping[str, Card]) -> Iterator[str]:
     return (text for card in cards.values() for text in astuple(card))
 
 
-def _read(body: bytes, kind: str) -> list[str]:
+def _read(body: bytes, kind: str) -> Sequence[ListedFeed]:
     """Return what a whole list holds.
 
     Raises:
@@ -207,12 +227,13 @@ def _read(body: bytes, kind: str) -> list[str]:
     """
     if kind == "json":
         items = decode(LIST, body)
-        return [_url_of(item) if isinstance(item, dict) else text(item) for item in items]
+        urls = [_url_of(item) if isinstance(item, dict) else text(item) for item in items]
+        return [ListedFeed(0, url, None) for url in urls]
     text_of_list = decoded_exactly(body)
     feeds = opml.read_whole(text_of_list) if kind == "opml" else read_urls(text_of_list)
     if not feeds:
         raise InvalidInput("No feed URL was sent, so nothing was changed.")
-    return [feed.feed_url for feed in feeds]
+    return feeds
 
 
 def _url_of(item: dict[str, Any]) -> str:

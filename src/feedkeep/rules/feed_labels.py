@@ -49,16 +49,18 @@ class Labels(Value, frozen=True):
         an import brought: a file may be years old.
         """
         label = self.by_url.get(feed_url)
-        if label is None:
-            return own_title
-        if label.is_title_edited and label.title:
-            return label.title
-        return own_title or label.title
+        return _title(label, own_title) if label else own_title
 
     def folder(self, feed_url: str) -> str:
         """Return the folder of a feed; "" if it is in none."""
         label = self.by_url.get(feed_url)
         return label.folder if label else ""
+
+    def cards(self, urls: Iterable[str], cards: Mapping[str, Card]) -> Mapping[str, Card]:
+        """Return what lists for apps tell of feeds, under the titles that they have here."""
+        if not self.by_url:
+            return cards
+        return {url: card for url in urls if (card := self.titled(url, cards.get(url)))}
 
     def titled(self, feed_url: str, card: Card | None) -> Card | None:
         """Return what lists for apps tell of a feed, under the title that it has here."""
@@ -83,22 +85,21 @@ def labels_of(found: Iterable[Labelled]) -> Labels:
     return Labels(by_url)
 
 
-def edited(found: Iterable[Labelled], guid: Guid, title: str, folder: str) -> Sequence[FeedLabel]:
+def edited(
+    found: Iterable[Labelled], guid: Guid, title: str, folder: str, own_title: str = ""
+) -> Sequence[FeedLabel]:
     """Return the label of a subscription whose owner typed a title and a folder, if it changes.
 
-    What is as it was is not taken for edited: a person who sorts a feed into a folder has not
-    renamed it.
+    The owner was shown both, and what is as it was is not edited: who sorts a feed into a folder
+    has not renamed it. `own_title` is what the feed says of itself.
     """
     labelled = _shown(found).get(guid)
-    before = labelled.label if labelled else FeedLabel(guid)
+    before = after = labelled.label if labelled else FeedLabel(guid)
     title, folder = line_of(title, MAX_TITLE), typed_folder(folder)
-    after = replace(
-        before,
-        title=title,
-        folder=folder,
-        is_title_edited=before.is_title_edited or title != before.title,
-        is_folder_edited=before.is_folder_edited or folder != before.folder,
-    )
+    if title != _title(before, own_title):
+        after = replace(after, title=title, is_title_edited=True)
+    if folder != before.folder:
+        after = replace(after, folder=folder, is_folder_edited=True)
     return [after] if after != before else []
 
 
@@ -162,6 +163,11 @@ def folder_names(folder: str) -> list[str]:
 def typed_folder(text: str) -> str:
     """Return the folder that a person typed, in which " / " leads from one to the next."""
     return folder_of(f" {line_of(text, 2 * MAX_FOLDER)} ".split(_BETWEEN))
+
+
+def _title(label: FeedLabel, own_title: str) -> str:
+    typed = label.title if label.is_title_edited else ""
+    return typed or own_title or label.title
 
 
 def _shown(found: Iterable[Labelled]) -> dict[Guid, Labelled]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from feedkeep.model import AccountId, Guid
+from feedkeep.model import AccountId, FeedLabel, Guid, Labelled
 from feedkeep.rules import feed_labels
 from feedkeep.rules.feed_labels import FiledFeed, Labels
 from feedkeep.store.base import Store
@@ -22,18 +22,30 @@ class FeedLabels:
         found = await self._store.feed_labels.of(account_id)
         return await beside(len(found) > LONG_LIST, feed_labels.labels_of, found)
 
-    async def edit(self, account_id: AccountId, guid: Guid, title: str, folder: str) -> None:
-        """Give the subscription with a present guid what its owner typed.
+    async def edit(
+        self, account_id: AccountId, guid: Guid, title: str, folder: str, own_title: str
+    ) -> None:
+        """Give the subscription with a present guid what its owner typed; see `edited`.
 
         Raises:
             NotAuthorized: The account is gone.
         """
         await self._store.feed_labels.change(
-            account_id, lambda found: feed_labels.edited(found, guid, title, folder)
+            account_id, lambda found: feed_labels.edited(found, guid, title, folder, own_title)
         )
 
-    async def take(self, account_id: AccountId, feeds: Sequence[FiledFeed]) -> None:
-        """Keep what a file calls the feeds of a list, once they are in it.
+    async def preview_take(self, account_id: AccountId, feeds: Sequence[FiledFeed]) -> int:
+        """Return how many feeds of a list would get another label from a file."""
+        told = _told(feeds)
+        if not told:
+            return 0
+        whole = await self._store.entries.whole(account_id)
+        found = await self._store.feed_labels.of(account_id)
+        is_long = len(whole.entries) + len(told) > LONG_LIST
+        return len(await beside(is_long, feed_labels.imported, found, whole, told))
+
+    async def take(self, account_id: AccountId, feeds: Sequence[FiledFeed]) -> int:
+        """Keep what a file calls the feeds of a list, once they are in it; return how many changed.
 
         It is another commit than that of the feeds, so that adding them reads and writes no label.
         To import the file once more takes what a crash in between has left out.
@@ -41,9 +53,20 @@ class FeedLabels:
         Raises:
             NotAuthorized: The account is gone.
         """
-        told = [feed for feed in feeds if feed.title or feed.folder]
-        if told:
-            whole = await self._store.entries.whole(account_id)
-            await self._store.feed_labels.change(
-                account_id, lambda found: feed_labels.imported(found, whole, told)
-            )
+        told = _told(feeds)
+        if not told:
+            return 0
+        whole = await self._store.entries.whole(account_id)
+        taken: Sequence[FeedLabel] = ()
+
+        def decide(found: Sequence[Labelled]) -> Sequence[FeedLabel]:
+            nonlocal taken
+            taken = feed_labels.imported(found, whole, told)
+            return taken
+
+        await self._store.feed_labels.change(account_id, decide)
+        return len(taken)
+
+
+def _told(feeds: Sequence[FiledFeed]) -> list[FiledFeed]:
+    return [feed for feed in feeds if feed.title or feed.folder]

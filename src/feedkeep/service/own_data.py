@@ -12,6 +12,7 @@ from feedkeep.model import (
     DocumentKind,
     Entry,
     EntryState,
+    FeedLabel,
     Pointer,
     Purpose,
     Scope,
@@ -77,12 +78,16 @@ class OwnData:
         return {
             "feeds": _each(entry for entry in entries if isinstance(entry, Subscription)),
             "former_guids": _each(entry for entry in entries if isinstance(entry, Pointer)),
+            "titles_and_folders": _each(await self._labels(account_id)),
             "history": _each(map(_own_state, states)),
             "devices": _each(await self._devices.all(account_id)),
             "episode_actions": self._played(account_id),
             "documents": self._documents(account_id),
             "secrets": self._secrets(account_id),
         }
+
+    async def _labels(self, account_id: AccountId) -> list[FeedLabel]:
+        return [found.label for found in await self._store.feed_labels.of(account_id)]
 
     async def _played(self, account_id: AccountId) -> AsyncIterator[object]:
         async for page in await self._actions.all(account_id):

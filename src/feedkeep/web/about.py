@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
 
 from feedkeep.model import Feed, FeedContent, Fetch, Guid, Stamp, Subscription, Value
+from feedkeep.rules.feed_labels import NO_LABELS, Labels
 from feedkeep.rules.feed_names import (
     MAX_DESCRIPTION,
     MAX_LANGUAGE,
@@ -115,6 +116,7 @@ def twins(
     feeds: Iterable[Subscription],
     known: Mapping[str, Headline],
     apart: Collection[Pair],
+    labels: Labels = NO_LABELS,
 ) -> Sequence[Twin]:
     """Return which feeds of a list may be the same as one of it, and are not kept `apart`."""
     live = {feed.guid: feed for feed in feeds}
@@ -124,16 +126,21 @@ def twins(
                 live[guid] for guid in group if pair_of(subscription.guid, guid) not in apart
             )
             if keep.guid == subscription.guid:
-                return [_twin(keep, other, other, known) for other in others]
-            return [_twin(keep, subscription, keep, known)]
+                return [_twin(keep, other, other, known, labels) for other in others]
+            return [_twin(keep, subscription, keep, known, labels)]
     return ()
 
 
 def _twin(
-    keep: Subscription, merged: Subscription, other: Subscription, known: Mapping[str, Headline]
+    keep: Subscription,
+    merged: Subscription,
+    other: Subscription,
+    known: Mapping[str, Headline],
+    labels: Labels,
 ) -> Twin:
     headline = known.get(other.feed_url)
-    name = name_of(other.feed_url, headline.title if headline else "")
+    title = labels.title(other.feed_url, headline.title if headline else "")
+    name = name_of(other.feed_url, title)
     return Twin(keep.guid, merged.feed_url, other.guid, name, other.feed_url, other is keep)
 
 

@@ -12,7 +12,8 @@ from feedkeep.http.pages.shown_once import Note
 from feedkeep.http.problems import BAD_REQUEST, OK
 from feedkeep.http.requests import AdmittedRequest
 from feedkeep.model import Guid, Pointer, Snapshot, Stamp, Subscription, View
-from feedkeep.rules.feed_names import headline_of
+from feedkeep.rules.feed_labels import MAX_FOLDER
+from feedkeep.rules.feed_names import MAX_TITLE, headline_of, title_of
 from feedkeep.rules.feed_urls import as_typed, parse_feed_url
 from feedkeep.turns import LONG_LIST, beside
 from feedkeep.web.about import about, twins
@@ -80,13 +81,27 @@ class FeedPage(Page):
         await self.service.kept_apart.keep(request.admitted.account.id, found.guid, other.guid)
         return self.leading_to(request, _place(found.guid), Note("kept-apart"))
 
+    async def label(self, request: AdmittedRequest) -> Response:
+        """Keep the title and the folder that the owner typed."""
+        found = (await self._found(request)).subscription
+        form = await read_form(request)
+        feed = await self.service.known_feeds.of(found)
+        await self.service.feed_labels.edit(
+            request.admitted.account.id,
+            found.guid,
+            form.text("title"),
+            form.text("folder"),
+            title_of(feed),
+        )
+        return self.leading_to(request, _place(found.guid), Note("saved"))
+
     async def delete(self, request: AdmittedRequest) -> Response:
         """Delete the feed from the list."""
         found = (await self._found(request)).subscription
         deleted = await self.service.subscriptions.delete(
             request.admitted.account.id, found.guid, request.author()
         )
-        name = await self.name(found.feed_url)
+        name = await self.name(request, found.feed_url)
         return self.leading_to(request, "/", _note("deleted", deleted.stamp, name))
 
     async def _found(self, request: AdmittedRequest) -> View:
@@ -140,21 +155,26 @@ class FeedPage(Page):
         told = about(found, feed, self.settings.fetch, now)
         there = _other_at(told.moved_to, found, whole) if told.moved_to else None
         apart = await self.service.kept_apart.of(account_id)
+        labels = await self.service.feed_labels.of(account_id)
         return await self.show(
             request,
             "feed.html",
             status,
             feed=found,
-            row=row_of(found, headline_of(feed) if feed else None, now),
+            row=row_of(found, headline_of(feed) if feed else None, now, labels),
+            title=labels.title(found.feed_url, title_of(feed)),
+            folder=labels.folder(found.feed_url),
+            max_title=MAX_TITLE,
+            max_folder=MAX_FOLDER,
             about=told,
             there=there,
-            twins=await beside(is_long, twins, found, feeds, headlines, apart),
+            twins=await beside(is_long, twins, found, feeds, headlines, apart, labels),
             former_urls=former,
             former_guids=former_guids,
             lines=lines_of(
                 listed,
                 await self.devices(account_id, listed.authors.values()),
-                await self.titles(shown_urls(listed)),
+                await self.titles(request, shown_urls(listed)),
             ),
             guids=guids,
             has_more=listed.has_more,

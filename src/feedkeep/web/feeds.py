@@ -66,7 +66,7 @@ class FeedsPage(Page):
         )
         count = many.count_added(changed.outcome)
         refused = [result for result in changed.outcome if isinstance(result, Refused)]
-        note = await self._note("added", count, changed.stamp, lines)
+        note = await self._note(request, "added", count, changed.stamp, lines)
         if not refused and lines:
             return self.leading_to(request, HOME, note)
         problems: Sequence[tuple[str, Sentence]] = [
@@ -109,7 +109,7 @@ class FeedsPage(Page):
             view = await self.service.subscriptions.view(account_id, guids[0])
             names = [view.subscription.feed_url] if view else []
         kind = "subscribed" if is_subscribed else "unsubscribed"
-        note = await self._note(kind, changed.outcome, changed.stamp, names)
+        note = await self._note(request, kind, changed.outcome, changed.stamp, names)
         return self.leading_to(request, back, note)
 
     async def _list(self, request: AdmittedRequest, status: int = OK, **values: Any) -> Response:
@@ -125,6 +125,7 @@ class FeedsPage(Page):
         show = Show(shown) if shown in set(Show) else Show.SUBSCRIBED
         known = await self.service.known_feeds.headlines(feed.feed_url for feed in live(snapshot))
         apart = await self.service.kept_apart.of(request.admitted.account.id)
+        labels = await self.service.feed_labels.of(request.admitted.account.id)
         listed = await beside(
             is_long,
             lambda: listing(
@@ -132,6 +133,7 @@ class FeedsPage(Page):
                 known,
                 now,
                 apart=apart,
+                labels=labels,
                 show=show,
                 order=Order(order) if order in set(Order) else Order.TITLE,
                 words=asked("q")[:_MAX_WORDS_CHARACTERS],
@@ -158,7 +160,14 @@ class FeedsPage(Page):
             **values,
         )
 
-    async def _note(self, kind: str, count: int, stamp: Stamp | None, urls: Sequence[str]) -> Note:
+    async def _note(
+        self,
+        request: AdmittedRequest,
+        kind: str,
+        count: int,
+        stamp: Stamp | None,
+        urls: Sequence[str],
+    ) -> Note:
         """Return what the next page says of a change, and what it needs to take it back."""
         if not count:
             return Note("nothing-changed")
@@ -167,7 +176,7 @@ class FeedsPage(Page):
             {
                 "count": count,
                 "stamps": stamps_text([stamp] if stamp else []),
-                "name": await self.name(urls[0]) if len(urls) == 1 else "",
+                "name": await self.name(request, urls[0]) if len(urls) == 1 else "",
             },
         )
 

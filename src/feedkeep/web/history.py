@@ -122,7 +122,7 @@ class HistoryPage(Page):
         lines = lines_of(
             listed,
             await self.devices(account.id, listed.authors.values()),
-            await self.titles(shown_urls(listed)),
+            await self.titles(request, shown_urls(listed)),
         )
         whole = await self.service.subscriptions.whole(account.id)
         return await self.show(
@@ -152,7 +152,7 @@ class HistoryPage(Page):
         lines = lines_of(
             replace(listed, changes=since, has_more=False),
             await self.devices(account_id, listed.authors.values()),
-            await self.titles(shown_urls(listed)),
+            await self.titles(request, shown_urls(listed)),
         )
         leaving = replace(wanted, when_changed=WhenChangedSince.LEAVE)
         others = await self.service.history.preview_undo(account_id, leaving)
@@ -186,7 +186,7 @@ class HistoryPage(Page):
         kinds = in_kinds(preview.feeds)
         all_kinds = (kinds.back, kinds.gone, kinds.others)
         shown = [feeds[:FEEDS_OF_A_CHANGE] for feeds in all_kinds]
-        titles = await self.titles(set().union(*map(urls_of, shown)))
+        titles = await self.titles(request, set().union(*map(urls_of, shown)))
         return await self._restore(
             request,
             moment=moment,

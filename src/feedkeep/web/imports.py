@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from starlette.responses import Response
@@ -16,7 +16,8 @@ from feedkeep.http.problems import OK
 from feedkeep.http.requests import AdmittedRequest, BodyTooLarge
 from feedkeep.model import Guid, Stamp, Value
 from feedkeep.rules import many
-from feedkeep.rules.subscriptions import Added, Refused, Wanted, want
+from feedkeep.rules.feed_labels import NO_LABELS
+from feedkeep.rules.subscriptions import Added, Refused, Wanted
 from feedkeep.turns import LONG_BYTES, LONG_LIST, beside
 from feedkeep.web.resource import Page, stamps_text, status_of
 
@@ -25,6 +26,8 @@ SHOWN = 200
 
 _AT_ONCE = 5_000
 _FORM_BYTES = 65_536
+_TIMES = 3
+"""By how much more a text may take in UTF-8 than in the encoding of a file."""
 _MAX_FILE_BYTES_DISCARDED = 256 * 1024 * 1024
 _ENDINGS = {Format.OPML: "opml", Format.JSON: "json", Format.URLS: "txt"}
 _TYPES = {
@@ -87,6 +90,11 @@ class ImportPage(Page):
             account_id = request.admitted.account.id
             results = await self.service.subscriptions.preview_add(account_id, items)
             preview = await beside(is_long, preview_of, found.feeds, results)
+            labelled = [feed for feed in preview.known if feed.title or feed.folder]
+            labels = await self.service.feed_labels.preview_take(
+                account_id, [feed.filed() for feed in labelled]
+            )
+            labelled = labelled if labels else []
         except (InvalidInput, BodyTooLarge) as error:
             return await self._form(
                 request, status_of(error), typed=form, problems={"file": error.sentence}
@@ -97,7 +105,9 @@ class ImportPage(Page):
             is_long=is_long,
             preview=preview,
             notes=found.notes,
-            list="\n".join(_line(feed) for feed in preview.new),
+            list=_lines(preview.new),
+            known_list=_lines(labelled),
+            labels=labels,
             shown=SHOWN,
         )
         # Browsers keep it, so that going back to it does not send the file again. There is nothing
@@ -107,21 +117,26 @@ class ImportPage(Page):
 
     async def carry_out(self, request: AdmittedRequest) -> Response:
         """Add the feeds that a preview has shown as new."""
-        # The same addresses as in the file, in a form that is a little longer than a bare list.
-        max_bytes = self.settings.max_body_bytes + _FORM_BYTES
+        # The same addresses and titles as in the file, which may have them in fewer bytes.
+        max_bytes = _TIMES * self.settings.max_body_bytes + _FORM_BYTES
         form = await read_form(request, max_bytes)
-        lines = form.text("list").splitlines()
+        account_id = request.admitted.account.id
+        is_long = len(form.text("list")) + len(form.text("known")) > LONG_BYTES
+        feeds = await beside(is_long, _listed, form.text("list"))
+        known = await beside(is_long, _listed, form.text("known"))
         stamps: list[Stamp] = []
         count = refused = 0
-        for start in range(0, len(lines), _AT_ONCE):
-            chunk = lines[start : start + _AT_ONCE]
-            items = await beside(len(chunk) > LONG_LIST, _wanted, chunk)
-            changed = await self.service.subscriptions.add(
-                request.admitted.account.id, items, request.author()
-            )
+        for start in range(0, len(feeds), _AT_ONCE):
+            chunk = feeds[start : start + _AT_ONCE]
+            items = await beside(len(chunk) > LONG_LIST, _items, chunk)
+            changed = await self.service.subscriptions.add(account_id, items, request.author())
             refused += sum(not isinstance(result, Added) for result in changed.outcome)
             count += many.count_added(changed.outcome)
             stamps += [changed.stamp] if changed.stamp else []
+        filed = [feed.filed() for feed in (*feeds, *known)]
+        labels = await self.service.feed_labels.take(account_id, filed)
+        if not count and not refused and labels:
+            return self.leading_to(request, "/", Note("saved"))
         if not count and refused:
             return self.leading_to(request, "/", Note("none-added", {"refused": refused}))
         if not count:
@@ -143,7 +158,10 @@ class ImportPage(Page):
         request.hold(urls)
         is_opml = kind is Format.OPML
         cards = await self.service.known_feeds.cards(urls if is_opml else ())
-        data = await beside(len(subscribed) > LONG_LIST, write_feed_list, subscribed, kind, cards)
+        labels = await self.service.feed_labels.of(account.id) if is_opml else NO_LABELS
+        data = await beside(
+            len(subscribed) > LONG_LIST, write_feed_list, subscribed, kind, cards, labels
+        )
         return Response(
             data,
             headers={
@@ -197,11 +215,32 @@ def _items(feeds: Sequence[ListedFeed]) -> list[Wanted | Refused]:
     return [feed.wanted() for feed in feeds]
 
 
-def _line(feed: ListedFeed) -> str:
-    """Return a feed as a line of the form; neither a URL nor a guid has a space in it."""
-    return f"{feed.feed_url.strip()} {feed.guid}" if feed.guid else feed.feed_url.strip()
+def _lines(feeds: Iterable[ListedFeed]) -> str:
+    """Return feeds as lines of the form.
+
+    Neither a URL nor a guid has a space in it, and no title or folder a tab. A folder stands once,
+    before its feeds, as it does in the file.
+    """
+    lines: list[str] = []
+    folder = ""
+    for feed in feeds:
+        if feed.folder != folder:
+            folder = feed.folder
+            lines.append(f"\t{folder}")
+        guid = f" {feed.guid}" if feed.guid else ""
+        lines.append(f"{feed.feed_url.strip()}{guid}" + (f"\t{feed.title}" if feed.title else ""))
+    return "\n".join(lines)
 
 
-def _wanted(lines: Sequence[str]) -> list[Wanted | Refused]:
-    parts = (line.partition(" ") for line in lines)
-    return [want(url, guid or None) for url, _, guid in parts]
+def _listed(text: str) -> list[ListedFeed]:
+    """Return the feeds of lines of the form."""
+    feeds: list[ListedFeed] = []
+    folder = ""
+    for line in text.splitlines():
+        address, tab, title = line.partition("\t")
+        if tab and not address:
+            folder = title
+            continue
+        url, _, guid = address.partition(" ")
+        feeds.append(ListedFeed(0, url, guid or None, title=title, folder=folder))
+    return feeds

@@ -137,17 +137,22 @@ class Page:
             return None
         wipe, author = found
         devices = await self.devices(account_id, [author] if author else [])
-        titles = await self.titles(urls_of(wipe.feeds[:FEEDS_OF_A_CHANGE]))
+        titles = await self.titles(request, urls_of(wipe.feeds[:FEEDS_OF_A_CHANGE]))
         return shown_wipe(wipe, author, devices, titles)
 
-    async def titles(self, urls: Iterable[str]) -> dict[str, str]:
+    async def titles(self, request: AdmittedRequest, urls: Iterable[str]) -> dict[str, str]:
         """Return the titles of feeds that have one, by their URLs."""
+        urls = list(urls)
+        if not urls:
+            return {}
         known = await self.service.known_feeds.headlines(urls)
-        return {url: headline.title for url, headline in known.items() if headline.title}
+        labels = await self.service.feed_labels.of(request.admitted.account.id)
+        titles = {url: labels.title(url, known[url].title if url in known else "") for url in urls}
+        return {url: title for url, title in titles.items() if title}
 
-    async def name(self, feed_url: str) -> str:
+    async def name(self, request: AdmittedRequest, feed_url: str) -> str:
         """Return what a feed is called in a sentence."""
-        titles = await self.titles([feed_url])
+        titles = await self.titles(request, [feed_url])
         return line_of(name_of(feed_url, titles.get(feed_url, "")), _MAX_NAME_CHARACTERS)
 
     async def _preferences(self, request: Request) -> Preferences:

@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from enum import StrEnum
 
 from feedkeep.model import Guid, Snapshot, Stamp, Subscription, Value
+from feedkeep.rules.feed_labels import NO_LABELS, Labels
 from feedkeep.rules.feed_names import (
     Headline,
     address_of,
@@ -95,17 +96,23 @@ class Listing(Value, frozen=True):
 
 
 def row_of(
-    subscription: Subscription, known: Headline | None, now: Stamp, *, is_twice: bool = False
+    subscription: Subscription,
+    known: Headline | None,
+    now: Stamp,
+    labels: Labels = NO_LABELS,
+    *,
+    is_twice: bool = False,
 ) -> Row:
     """Return the row of a feed."""
     address = address_of(subscription.feed_url)
-    title = name_of(subscription.feed_url, known.title if known else "")
+    given = labels.title(subscription.feed_url, known.title if known else "")
+    title = name_of(subscription.feed_url, given)
     letter = next((letter for letter in title if letter.isalnum()), "?").upper()
     trouble = trouble_of(known, now) if subscription.is_subscribed else None
     return Row(
         subscription.guid,
         title,
-        address.host if known and known.title else "",
+        address.host if given else "",
         letter[:1],
         zlib.crc32(address.host.encode(errors="replace")) % _COLOURS,
         picture_path(known),
@@ -130,6 +137,7 @@ def listing(
     now: Stamp,
     *,
     apart: Collection[Pair],
+    labels: Labels = NO_LABELS,
     show: Show,
     order: Order,
     words: str,
@@ -143,7 +151,8 @@ def listing(
     feeds = live(snapshot)
     twice = {guid for group in possible_duplicates(feeds, known, apart) for guid in group}
     rows = [
-        row_of(feed, known.get(feed.feed_url), now, is_twice=feed.guid in twice) for feed in feeds
+        row_of(feed, known.get(feed.feed_url), now, labels, is_twice=feed.guid in twice)
+        for feed in feeds
     ]
     failing = sum(row.failing is not None for row in rows)
     wanted = words.lower().split(maxsplit=_MAX_WORDS)[:_MAX_WORDS]
