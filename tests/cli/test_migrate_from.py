@@ -251,6 +251,8 @@ def test_without_devices_the_whole_list_comes_over_without_what_was_removed(
     with serving(kind(devices=[])) as url:
         migrate(here, url)
     assert kept(here)[0] == ([] if kind is Podsync else FEEDS)
+    listed = here.must("export", "alice")
+    assert listed.count('text="A" title="A"') == (2 if kind is Mygpo else 0)  # which tells titles
 
 
 class Odd(OtherServer):

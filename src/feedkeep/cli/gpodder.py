@@ -28,6 +28,7 @@ from feedkeep.feeds.door_policy import policy_of
 from feedkeep.http.sync_json import sent_actions
 from feedkeep.model import Account, Admitted, CredentialKind, T, replace
 from feedkeep.remote.errors import RemoteError
+from feedkeep.rules.feed_labels import FiledFeed
 from feedkeep.rules.subscriptions import Added, Refused
 from feedkeep.rules.url_lists import to_add
 from feedkeep.service import Service
@@ -134,6 +135,8 @@ async def _subscriptions(
     for start in range(0, len(new_there), FEEDS_AT_ONCE):
         items = [to_add(feed) for feed in new_there[start : start + FEEDS_AT_ONCE]]
         results += (await service.subscriptions.add(account.id, items, author)).outcome
+    titles = [FiledFeed(feed, remote.titles.get(feed, ""), "") for feed in new_there]
+    await service.feed_labels.take(account.id, titles)
     refused = {result.feed_url for result in results if isinstance(result, Refused)}
     here = [feed for feed in feeds if feed not in refused]
     await service.migrations.note(account.id, where, replace(so_far, feeds=here))

@@ -8,7 +8,7 @@ before it is read, its parts are limited before it is parsed, and it must have t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Generic, Self, TypeAlias
+from typing import Annotated, Any, Generic, Self, TypeAlias
 from urllib.parse import quote
 
 import msgspec
@@ -73,6 +73,7 @@ class _Feed(Struct):
 
     url: str = ""
     feed: str = ""
+    title: Any = None
 
     def __post_init__(self) -> None:
         """Refuse an object with neither; msgspec makes a `ValidationError` of it."""
@@ -118,6 +119,9 @@ class Remote:
     """An account on another server, between entering and leaving.
 
     Its methods wait for the network, and raise `RemoteError`.
+
+    Attributes:
+        titles: The titles that came with `subscriptions`, by URL.
     """
 
     def __init__(
@@ -131,6 +135,7 @@ class Remote:
         self._asker = Asker(url, name, password, policy, allow_private=allow_private)
         self._name = quote(name, safe="")
         self._is_nextcloud = False
+        self.titles: dict[str, str] = {}
 
     async def __aenter__(self) -> Self:
         await self._asker.__aenter__()
@@ -170,6 +175,8 @@ class Remote:
             return []
         if any(isinstance(item, _Feed) and item.feed for item in found):  # oPodSync's
             return await self._subscribed_on("default")  # any device has the whole list
+        described = [item for item in found if isinstance(item, _Feed)]
+        self.titles = {item.url: item.title for item in described if isinstance(item.title, str)}
         return [item if isinstance(item, str) else item.url for item in found]
 
     async def _subscribed_on(self, device_id: str) -> list[str]:
