@@ -7,8 +7,9 @@ feed twice, by an old URL and by a new one.
 from __future__ import annotations
 
 import random
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from urllib.parse import unquote
 
 from authors import TESTER
 
@@ -31,6 +32,11 @@ def plain(url: str) -> str:
     return url.partition("://")[2].rstrip("/")
 
 
+def colons_decoded(url: str) -> str:
+    """Return a URL as AntennaPod keeps it."""
+    return url.replace("%3A", ":")
+
+
 class ReplyLost(Exception):
     """What the server answered never came."""
 
@@ -43,7 +49,8 @@ class Feeds:
         urls: The URLs that each feed has and had; the last one is its present one.
         taken: The feeds that somebody has subscribed to.
         left: The feeds that somebody has unsubscribed from.
-        doubled: The feeds that somebody took by a new URL who may have had an old one.
+        doubled: The feeds that somebody took by a new URL who may have had an old one, or added
+            without escapes: they may be two by now.
     """
 
     urls: dict[str, list[str]]
@@ -53,8 +60,14 @@ class Feeds:
 
     def of(self, url: str) -> str:
         """Return which feed a URL leads to, in any spelling."""
-        named = plain(url)
-        return next(feed for feed, urls in self.urls.items() if named in map(plain, urls))
+        named = unquote(plain(url))
+        return next(
+            feed for feed, urls in self.urls.items() if named in (unquote(plain(u)) for u in urls)
+        )
+
+    def is_decoded(self, url: str) -> bool:
+        """Say whether a URL has lost escapes."""
+        return plain(url) not in map(plain, self.urls[self.of(url)])
 
     def moves(self, url: str, new_url: str) -> None:
         """Give the feed of a URL another one."""
@@ -74,6 +87,7 @@ class Device:
         spelling: How its owner writes a URL, where {} stands for what all spellings have.
         account: The account whose password it sends with each request, without a session, as Kasts
             does; "" if it begins sessions.
+        decode: What it makes of a URL that it is sent: AntennaPod and Kasts decode escapes.
         others: The other devices that it asks and uploads for, too: Kasts' "sync all devices".
     """
 
@@ -94,6 +108,7 @@ class Device:
     ahead_seconds: int = 0
     sends_totals: bool = True
     account: str = ""
+    decode: Callable[[str], str] = str
     others: Sequence[str] = ()
 
     def use(self, number: int) -> None:
@@ -134,12 +149,14 @@ class Device:
         self.feeds.discard(url)
         self.queued[url] = False
 
-    def _take(self, url: str) -> None:
+    def _take(self, typed: str) -> None:
+        url = self.decode(typed)
         if not self._has(url):
             feed = self.world.of(url)
             self.world.taken.add(feed)
-            if plain(url) != plain(self.world.urls[feed][0]):
+            if plain(typed) != plain(self.world.urls[feed][0]):
                 self.world.doubled.add(feed)
+            self._note_decoded([url])
             self.feeds.add(url)
             self.queued[url] = True
 
@@ -166,7 +183,7 @@ class Device:
         union: set[str] = set()
         for name in names:
             told = await lists.changes(await self._enter(), 0, name)
-            union |= set(told.changes.add)
+            union |= set(map(self.decode, told.changes.add))
         self._maybe_lose(losses)
         for url in sorted(union):
             self._take(url)
@@ -181,10 +198,13 @@ class Device:
         self._maybe_lose(losses)
         # AntennaPod and Kasts send all they have the first time.
         if (self.kind == "upload" or self.account) and self.since == 0:
+            self._note_decoded(self.feeds)
             self.queued = dict.fromkeys(sorted(self.feeds), True) | self.queued
         left = {plain(url) for url, is_added in self.queued.items() if not is_added}
-        self.feeds |= {url for url in changes.add if plain(url) not in left and not self._has(url)}
-        for url in changes.removed_texts:
+        for url in map(self.decode, changes.add):
+            if plain(url) not in left and not self._has(url):
+                self.feeds.add(url)
+        for url in map(self.decode, changes.removed_texts):
             if url in self.feeds and not self.queued.get(url, False):
                 self._lose(url)
         if not self.queued:
@@ -200,6 +220,10 @@ class Device:
         self.since = self._next(timestamp, uploaded.timestamp)
         if self.kind == "reply":  # gPodder
             self._rename(dict(uploaded.update_urls))
+
+    def _note_decoded(self, urls: Iterable[str]) -> None:
+        """Note which feeds are added without their escapes: nobody may have them by now."""
+        self.world.doubled |= {self.world.of(url) for url in urls if self.world.is_decoded(url)}
 
     def _rename(self, update_urls: dict[str, str]) -> None:
         """Give podcasts the URLs that the server says it has for them."""

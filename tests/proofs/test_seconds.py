@@ -13,9 +13,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
-from app_devices import Device, Feeds
+from app_devices import Device, Feeds, colons_decoded
 from authors import TESTER
 from forms import IS_FULL, IS_LONG, in_the_long_form
 from postgres_server import drop_database, new_database
@@ -52,6 +53,8 @@ RUNS_ON_POSTGRES = 500 if IS_FULL else 10
 CONTROL_RUNS = 1_500
 TURNS = 6
 FEEDS = "abc"
+PATHS = {"c": "/user%3A1/feed"}
+DECODING = {"upload": colons_decoded, "plus one": unquote}
 KINDS = ["reply", "plus one", "upload", "clock"]
 SPELLINGS = ["https://{}", "https://{}", "http://{}", "https://{}/", "http://{}/"]
 
@@ -147,7 +150,7 @@ async def one_run(store: Store, seed: int, clock: ServerClock) -> str:
     interleaved = Interleaved(store, Turns(random.Random(f"{seed} turns")))
     service = Service(interleaved, clock)  # type: ignore[arg-type]  # by __getattr__
     account = await service.accounts.create(f"run{seed}", None)
-    world = Feeds({feed: [f"https://{feed}.example"] for feed in FEEDS})
+    world = Feeds({feed: [f"https://{feed}.example{PATHS.get(feed, '')}"] for feed in FEEDS})
     devices = [
         Device(
             kind,
@@ -157,6 +160,7 @@ async def one_run(store: Store, seed: int, clock: ServerClock) -> str:
             world,
             random.Random(f"{seed} {kind}"),
             spelling=chance.choice(SPELLINGS),
+            decode=DECODING.get(kind, str),
         )
         for kind in KINDS
     ]
@@ -250,6 +254,8 @@ async def move_a_feed(
     """Give a feed a new URL, as its publisher does; sometimes the owner has apps told of it."""
     if listed := await service.subscriptions.subscribed(account_id):
         url, new_url = listed[0].feed_url, f"https://moved.example/{name}"
+        if chance.random() < 0.3:
+            new_url += "%3A1"
         world.moves(url, new_url)
         is_told = chance.random() < 0.3
         with contextlib.suppress(InvalidInput):  # it was taken out of the list meanwhile

@@ -116,6 +116,15 @@ def test_subscribed_is_added_and_unsubscribed_and_deleted_are_removed() -> None:
     assert changes(account) == ([A], [B, C])
 
 
+def test_what_is_added_is_not_removed_by_other_escapes() -> None:
+    """Kasts decodes both, and would remove what it has just added."""
+    decoded, escaped = "https://a.example/user:1", "http://a.example/user%3A1"
+    account = account_with(decoded, B)
+    sync(account, [], [decoded, B])
+    sync(account, [escaped], [])
+    assert changes(account) == ([escaped], [B])
+
+
 def test_an_app_that_has_the_feed_is_not_told_of_a_move() -> None:
     account = account_with(A)
     phone = App(account)

@@ -159,6 +159,11 @@ def usual_spellings(url: str) -> list[str]:
     return list(dict.fromkeys([url, *fitting]))
 
 
+def without_escapes(url: str) -> str:
+    """Return what is left of a feed URL, of any usual spelling, for an app that decodes escapes."""
+    return unquote(url.partition("://")[2].partition("#")[0]).rstrip("/")
+
+
 def other_escapes(text: str) -> list[FeedUrl]:
     """Return the feed URLs that are the same as a text once each escape is decoded, and are usual.
 

@@ -32,6 +32,7 @@ from feedkeep.rules.feed_urls import (
     other_escapes,
     parse_feed_url,
     usual_spellings,
+    without_escapes,
 )
 from feedkeep.rules.room import DEFAULT_LIMITS, Limits
 from feedkeep.rules.seconds import NOTHING, clock_after_upload, is_own
@@ -148,9 +149,13 @@ def url_changes(
         if is_from_nothing:  # also of a feed that is not subscribed to, and may be one day
             gone += aliases  # what else it has of the feed, it uploads
     after = (app.anew() if is_from_nothing else app).with_gone(gone).with_known(known)
-    # Of a feed that it is to have, no spelling is removed: AntennaPod adds none that it has so.
+    # Of a feed that it is to have, no spelling is removed: AntennaPod adds none that it has so. And
+    # Kasts, which decodes all that it is sent, would remove what it has just added.
     kept = {_guid_of(url) for url in add} if remove else set()
-    left = [url for url in remove if _guid_of(url) not in kept]
+    decoded = {without_escapes(url) for url in add} if remove else set()
+    left = [
+        url for url in remove if _guid_of(url) not in kept and without_escapes(url) not in decoded
+    ]
     texts = dict.fromkeys(text for url in left for text in usual_spellings(url))
     if by_count:
         texts = dict.fromkeys(url for url in one_each if _guid_of(url) not in kept)
