@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -172,6 +173,68 @@ def test_a_merge_keeps_the_survivors_label_or_else_the_other_ones(
     assert account.labels == kept  # a merge writes none, so taking it back brings back both
     account.entries = before
     assert account.shown(B) == ("Other", "Two")
+
+
+def page_merge(own: Guid, other: Guid) -> tuple[Any, ...]:
+    return subscriptions.update, own, Update(new_guid=other)
+
+
+def api_merge(own: Guid, url: str) -> tuple[Any, ...]:
+    return subscriptions.add, [want(url, own)]
+
+
+AFTERWARDS = {
+    "a second merge on pages": [
+        page_merge(derived(A), derived(B)), page_merge(derived(B), derived(C))
+    ],
+    "a second merge by its own guid": [api_merge(derived(A), B), api_merge(derived(A), C)],
+    "a merge of the other kind": [
+        api_merge(derived(A), B), page_merge(derived(A), derived(C))
+    ],
+    "a rename after a merge on pages": [
+        page_merge(derived(A), derived(B)), page_merge(derived(B), G1)
+    ],
+    "a rename after a merge by its own guid": [
+        api_merge(derived(A), B), page_merge(derived(A), G1)
+    ],
+    "a rename before and after": [
+        page_merge(derived(A), G1), api_merge(G1, B), page_merge(G1, G2)
+    ],
+    "a rename before and after a merge on pages": [
+        page_merge(derived(A), G1), page_merge(G1, derived(B)), page_merge(derived(B), G2)
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("changes", AFTERWARDS.values(), ids=AFTERWARDS)
+def test_the_survivors_label_counts_after_whatever_follows_a_merge(
+    changes: list[tuple[Any, ...]],
+) -> None:
+    account = Account((A, None), (B, None), (C, None))
+    account.take(*(FiledFeed(url, url[8], "") for url in (A, B, C)))
+    for change in changes:
+        account.do(*change)
+    assert account.shown(A) == ("a", "")
+
+
+@pytest.mark.parametrize(("own", "other"), [(None, G1), (G1, None)])
+def test_the_survivors_label_counts_if_an_app_chose_one_of_the_guids(
+    own: Guid | None, other: Guid | None
+) -> None:
+    account = Account((A, own), (B, other))
+    account.take(FiledFeed(A, "Survivor", ""), FiledFeed(B, "Other", ""))
+    account.do(*page_merge(own or derived(A), other or derived(B)))
+    account.do(*page_merge(other or derived(B), G2))
+    assert account.shown(A) == ("Survivor", "")
+
+
+def test_the_survivors_label_counts_after_it_moved_away() -> None:
+    account = Account((A, None), (B, None))
+    account.take(FiledFeed(A, "Survivor", ""), FiledFeed(B, "Other", ""))
+    account.do(*page_merge(derived(A), derived(B)))
+    account.do(subscriptions.update, derived(B), Update(parse_feed_url(C)))
+    account.do(*page_merge(derived(B), G1))
+    assert account.shown(C) == ("Survivor", "")
 
 
 def test_moving_to_the_address_of_a_deleted_feed_brings_back_no_title_of_that() -> None:

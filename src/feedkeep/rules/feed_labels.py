@@ -183,8 +183,28 @@ def _shown(found: Iterable[Labelled]) -> dict[Guid, Labelled]:
     return {guid: min(several, key=_rank) for guid, several in of_each.items()}
 
 
-def _rank(labelled: Labelled) -> tuple[int, Stamp, Guid]:
-    """Return by what the label of a survivor comes first.
+def _rank(labelled: Labelled) -> tuple[int, int, Stamp, Guid]:
+    """Return by what the label of a survivor comes first: by URLs, then by stamps."""
+    return _rank_by_url(labelled), *_rank_by_stamps(labelled)
+
+
+def _rank_by_url(labelled: Labelled) -> int:
+    """Return by what a label comes first whose guid is derived from a URL, as almost all are.
+
+    URLs that came from merges are marked as such, but so are those that a survivor left after one.
+    """
+    entry, subscription = labelled.view.entry, labelled.view.subscription
+    if entry.guid == subscription.guid and subscription.guid_changed is None:
+        return 0  # it was never renamed, so this has always been its own
+    if entry.alias is None:  # where the survivor began, or a guid that an app chose
+        return 2 if entry.guid == parse_feed_url(subscription.feed_url).guid else 3
+    if entry.alias.moved_away:
+        return 1
+    return 4 if entry.alias.was_own else 3
+
+
+def _rank_by_stamps(labelled: Labelled) -> tuple[int, Stamp, Guid]:
+    """Return by what a label comes first if URLs cannot tell, as with two guids that apps chose.
 
     A merge by a new guid gives the survivor the guid of the other one: it is renamed after the
     other one became a pointer, and before it is stamped itself. So the pointer that was announced
