@@ -135,8 +135,10 @@ def test_favourites_are_the_episodes_whose_setting_says_so(listener: Person, oth
     set_up(UNKNOWN, second, set={}, remove=["is_favorite"])
     set_up(URL, first, set={"is_favorite": False})
     assert listed() == []
-    set_up(URL, first, set={"is_favorite": True})
-    assert [episode["url"] for episode in listed()] == [first]
+    set_up(UNKNOWN, first, set={"is_favorite": True})
+    opml = f'<opml><outline text="Of a file" xmlUrl="{UNKNOWN}"/></opml>'
+    listener.process.must("import", listener.name, "-", stdin=opml)
+    assert [(one["url"], one["podcast_title"]) for one in listed()] == [(first, "Of a file")]
 
 
 def test_a_devices_list_is_urls_only(listener: Person) -> None:

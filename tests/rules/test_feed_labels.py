@@ -175,6 +175,48 @@ def test_a_merge_keeps_the_survivors_label_or_else_the_other_ones(
     assert account.shown(B) == ("Other", "Two")
 
 
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        (A, ""),
+        (f" {A.upper()}\n", ""),
+        ("https://a.example/as%3Aelsewhere", ""),
+        (f"https://a.example/{'long/' * 99}", ""),
+        ("https://a.example and friends", "https://a.example and friends"),
+        ("httpcast", "httpcast"),
+    ],
+)
+def test_an_address_is_no_title(text: str, title: str) -> None:
+    account = Account((A, None))
+    account.take(FiledFeed(A, text, ""))
+    assert account.shown(A) == (title, "")
+
+
+def test_a_merge_keeps_what_the_survivor_has_and_of_the_other_one_what_that_lacks() -> None:
+    account = Account((A, None), (B, None), (C, None))
+    account.take(FiledFeed(A, "", "One"), FiledFeed(B, "Other", "Two"))
+    account.type(derived(C), "Typed", "")
+    account.do(*page_merge(derived(A), derived(B)))
+    assert account.shown(A) == ("Other", "One")
+    account.take(FiledFeed(A, "", "New"))
+    assert account.shown(A) == ("Other", "New")
+    account.type(derived(B), "", "")
+    account.do(*page_merge(derived(B), derived(C)))
+    assert account.shown(A) == ("", "")  # both were emptied by hand
+
+
+def test_what_was_typed_for_the_other_one_no_import_replaces() -> None:
+    account = Account((A, None), (B, None), (C, None))
+    account.type(derived(B), "Typed", "Typed")
+    account.type(derived(A), "", "")
+    account.take(FiledFeed(C, "Of C", ""))
+    account.do(*page_merge(derived(A), derived(B)))
+    account.take(FiledFeed(A, "From a file", "From a file"))
+    assert account.shown(A, "Of the feed") == ("Typed", "Typed")
+    account.do(*api_merge(derived(C), A))
+    assert account.shown(C) == ("Of C", "Typed")
+
+
 def page_merge(own: Guid, other: Guid) -> tuple[Any, ...]:
     return subscriptions.update, own, Update(new_guid=other)
 

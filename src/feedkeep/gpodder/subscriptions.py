@@ -106,14 +106,14 @@ class PodcastResource(_WithCards):
         return JsonResponse(encode(podcast))
 
 
-class FavoritesResource(Resource):
+class FavoritesResource(_WithCards):
     """/api/2/favorites/{user}.json: the episodes that an app has marked as favourites."""
 
     async def get(self, request: AdmittedRequest) -> Response:
         """List them."""
         found = await self.service.devices.favorites(request.admitted.account.id)
         request.hold(chain.from_iterable([astuple(episode) for episode in found] * 2))
-        cards = await self.service.known_feeds.cards(episode.podcast for episode in found)
+        cards = await self._cards(request, [episode.podcast for episode in found])
         base_url = self.base_url(request)
         replies = [
             episode_reply(episode.podcast, episode.episode, cards.get(episode.podcast), base_url)

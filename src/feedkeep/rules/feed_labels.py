@@ -135,9 +135,13 @@ def imported(
 
 
 def title_of(text: str, feed_url: str) -> str:
-    """Return the title that a file has for a feed; "" if that is nothing but its URL."""
+    """Return the title that a file has for a feed; "" if that is nothing but an address.
+
+    Apps write one where they know no title, and not always as the URL is spelled here.
+    """
     title = line_of(text, MAX_TITLE)
-    return "" if title == line_of(feed_url, MAX_TITLE) else title
+    is_address = " " not in title and title.lower().startswith(("http://", "https://"))
+    return "" if is_address or title == line_of(feed_url, MAX_TITLE) else title
 
 
 def folder_of(names: Sequence[str]) -> str:
@@ -174,13 +178,24 @@ def _shown(found: Iterable[Labelled]) -> dict[Guid, Labelled]:
     """Return the label that counts for each subscription, by its present guid.
 
     Several labels lead to one only after a merge, which kept the labels of both. That of the
-    survivor counts, and where it has none, that of the other one: its owner has seen it and wants
-    no address instead.
+    survivor counts, and where it has no title or no folder, that of the other one: its owner has
+    seen it and wants no address instead.
     """
     of_each: dict[Guid, list[Labelled]] = defaultdict(list)
     for labelled in found:
         of_each[labelled.view.subscription.guid].append(labelled)
-    return {guid: min(several, key=_rank) for guid, several in of_each.items()}
+    return {guid: _combined(several) for guid, several in of_each.items()}
+
+
+def _combined(several: Sequence[Labelled]) -> Labelled:
+    first, *others = sorted(several, key=_rank)
+    label = first.label
+    for other in (labelled.label for labelled in others):
+        if not label.title and not label.is_title_edited:
+            label = replace(label, title=other.title, is_title_edited=other.is_title_edited)
+        if not label.folder and not label.is_folder_edited:
+            label = replace(label, folder=other.folder, is_folder_edited=other.is_folder_edited)
+    return Labelled(label, first.view)
 
 
 def _rank(labelled: Labelled) -> tuple[int, int, Stamp, Guid]:

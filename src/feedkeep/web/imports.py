@@ -16,7 +16,7 @@ from feedkeep.http.problems import OK
 from feedkeep.http.requests import AdmittedRequest, BodyTooLarge
 from feedkeep.model import Guid, Stamp, Value
 from feedkeep.rules import many
-from feedkeep.rules.feed_labels import NO_LABELS
+from feedkeep.rules.feed_labels import NO_LABELS, FiledFeed
 from feedkeep.rules.subscriptions import Added, Refused, Wanted
 from feedkeep.turns import LONG_BYTES, LONG_LIST, beside
 from feedkeep.web.resource import Page, stamps_text, status_of
@@ -91,9 +91,8 @@ class ImportPage(Page):
             results = await self.service.subscriptions.preview_add(account_id, items)
             preview = await beside(is_long, preview_of, found.feeds, results)
             labelled = [feed for feed in preview.known if feed.title or feed.folder]
-            labels = await self.service.feed_labels.preview_take(
-                account_id, [feed.filed() for feed in labelled]
-            )
+            filed = await beside(is_long, _filed, labelled)
+            labels = await self.service.feed_labels.preview_take(account_id, filed)
             labelled = labelled if labels else []
         except (InvalidInput, BodyTooLarge) as error:
             return await self._form(
@@ -105,8 +104,8 @@ class ImportPage(Page):
             is_long=is_long,
             preview=preview,
             notes=found.notes,
-            list=_lines(preview.new),
-            known_list=_lines(labelled),
+            list=await beside(is_long, _lines, preview.new),
+            known_list=await beside(is_long, _lines, labelled),
             labels=labels,
             shown=SHOWN,
         )
@@ -133,7 +132,7 @@ class ImportPage(Page):
             refused += sum(not isinstance(result, Added) for result in changed.outcome)
             count += many.count_added(changed.outcome)
             stamps += [changed.stamp] if changed.stamp else []
-        filed = [feed.filed() for feed in (*feeds, *known)]
+        filed = await beside(is_long, _filed, [*feeds, *known])
         labels = await self.service.feed_labels.take(account_id, filed)
         if not count and not refused and labels:
             return self.leading_to(request, "/", Note("saved"))
@@ -213,6 +212,10 @@ async def _sent_list(form: Form) -> FeedList:
 
 def _items(feeds: Sequence[ListedFeed]) -> list[Wanted | Refused]:
     return [feed.wanted() for feed in feeds]
+
+
+def _filed(feeds: Iterable[ListedFeed]) -> list[FiledFeed]:
+    return [feed.filed() for feed in feeds]
 
 
 def _lines(feeds: Iterable[ListedFeed]) -> str:
