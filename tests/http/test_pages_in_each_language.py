@@ -251,6 +251,7 @@ STATES: dict[str, list[dict[str, Any]]] = {
     "web/feed.html": [
         FEED_PAGE,
         *(FEED_PAGE | {"about": About(not_fetched=why)} for why in NotFetched),
+        FEED_PAGE | {"about": About(not_fetched=NotFetched.PERSONAL, can_permit=True)},
         FEED_PAGE | {"about": About(looked=NOW, offered="https://a.example/named")},
         *(FEED_PAGE | {"about": KNOWN, "row": ODD, "there": one} for one in (None, GONE, FEED)),
         *(FEED_PAGE | {"about": replace(KNOWN, trouble=Trouble(NOW, why))} for why in WHY.values()),

@@ -291,6 +291,24 @@ def test_a_personal_address_is_never_looked_at_unless_all_are(open_store: Callab
     run(open_store, work)
 
 
+def test_a_personal_address_is_looked_at_again_and_again_once_a_subscriber_permits_it(
+    open_store: Callable,
+) -> None:
+    async def work(world: World) -> None:
+        alice = await world.subscribe(PERSONAL)
+        (feed,) = await world.service.subscriptions.subscribed(alice)
+        for looks in (1, 2):
+            for _ in range(2):  # the second time changes nothing
+                await world.service.known_feeds.permit(feed)
+            async with world.keeper():
+                await world.looks.until_looked_at(looks)
+                await world.known(PERSONAL)
+            world.clock.go_on(3 * DAY_US)  # by then, the round has to want it anew
+        assert world.looks.looked == [PERSONAL] * 2
+
+    run(open_store, work)
+
+
 def test_a_secret_is_asked_by_https_once_anybody_has_it_so(open_store: Callable) -> None:
     by_http = PERSONAL.replace("https", "http")
 

@@ -15,6 +15,7 @@ from feedkeep.rules.feed_schedule import (
     WEEK_US,
     after_look,
     is_wanted,
+    permitted,
     wanted_anew,
     wants_picture,
 )
@@ -165,6 +166,16 @@ def test_a_secret_and_what_fails_by_http_are_asked_by_https_from_when_somebody_h
         assert anew(replace(feed, failing=Stamp(week_ago + 1)), url) is None
     assert anew(feed, url) == Feed(feed.guid, url, NOW, Stamp(0))  # what http has found is gone
     assert anew(replace(feed, url=url), known) is None  # and it never goes back
+    renewed = anew(replace(feed, is_permitted=True), url)
+    assert renewed == Feed(feed.guid, url, NOW, Stamp(0), is_permitted=True)
+
+
+def test_what_a_subscriber_permits_is_looked_at_next_and_by_https_if_that_is_known() -> None:
+    known = replace(READ, next_look=Stamp(NOW + DAY_US))
+    assert permitted(known, URL, NOW) == replace(known, next_look=Stamp(0), is_permitted=True)
+    by_http = replace(known, url=SECRET_BY_HTTP)
+    assert permitted(by_http, SECRET, NOW).url == SECRET
+    assert permitted(by_http, SECRET, NOW).is_permitted
 
 
 @pytest.mark.parametrize("url", [BY_HTTP, URL, URL + "/"])

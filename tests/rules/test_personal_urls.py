@@ -36,8 +36,9 @@ from feedkeep.rules.personal_urls import looks_personal, may_look_at
 def test_a_url_that_looks_like_one_persons_own_is_not_looked_at(url: str) -> None:
     assert looks_personal(url)
     assert not may_look_at(url, Fetch.PUBLIC)
+    assert may_look_at(url, Fetch.PUBLIC, is_permitted=True)
     assert may_look_at(url, Fetch.ALL)
-    assert not may_look_at(url, Fetch.OFF)
+    assert not may_look_at(url, Fetch.OFF, is_permitted=True)
 
 
 @pytest.mark.parametrize(
@@ -70,12 +71,27 @@ def test_of_the_keys_that_programs_make_few_in_a_hundred_look_like_words() -> No
 
 PUBLIC = (
     "https://www.omnycontent.com/d/playlist/{uuid}/{uuid}/{uuid}/podcast.rss",
+    "https://traffic.omny.fm/d/playlist/{uuid}/{uuid}/{uuid}/podcast.rss",
     "https://feeds.acast.com/public/shows/{uuid}",
     "https://feeds.acast.com/public/shows/{hex24}",
     "https://feed.pippa.io/public/shows/{hex24}",
     "https://access.acast.com/rss/{hex24}/default",
     "https://access.acast.com/rss/{uuid}",
     "https://feeds.redcircle.com/{uuid}",
+    "https://serve.podhome.fm/rss/{uuid}",
+    "https://wavlake.com/feed/music/{uuid}",
+    "https://wavlake.com/feed/{uuid}",
+    "https://www.listennotes.com/c/r/{hex32}",
+    "https://fetchrss.com/rss/{hex24}.xml",
+    "https://feeds.megaphone.fm/ABC{digits10}",
+    "https://feeds.simplecast.com/{key8}",
+    "https://rss.buzzsprout.com/{digits7}.rss",
+    "https://anchor.fm/s/{hex8}/podcast/rss",
+    "https://audioboom.com/channels/{digits7}.rss",
+    "https://www.spreaker.com/show/{digits7}/episodes/feed",
+    "https://feeds.soundcloud.com/users/soundcloud:users:{digits9}/sounds.rss",
+    "https://feed.ausha.co/{base12}",
+    "https://feeds.zencastr.com/f/{key8}.rss",
     "https://feeds.audiomeans.fr/feed/{uuid}.xml",
     "https://feeds.soundon.fm/podcasts/{uuid}.xml",
     "https://feed.firstory.me/rss/user/c{base24}",
@@ -97,6 +113,10 @@ PRIVATE = (
     "https://show.supportingcast.fm/content/eyJ0IjoicCIs{key32}.rss",
     "https://show.supercast.com/feed/{hex8}",
     "https://show.memberful.com/rss/1234?auth={key22}",
+    "https://app.helloaudio.fm/feed/{hex8}",
+    "https://show.glow.fm/feed/{hex8}",
+    "https://www.floatplane.com/rss/{hex8}",
+    "https://www.buymeacoffee.com/feed/{hex8}",
     "https://steadyhq.com/rss/show?auth={uuid}",
     "https://rss.show.passport.online/feed/podcast/{key22}",
     "https://subscribers.transistor.fm/{hex14}",
@@ -120,6 +140,7 @@ def invented(template: str, chance: random.Random) -> str:
     """Return a template with ids of its kinds that are drawn."""
     letters = {
         "hex": "0123456789abcdef",
+        "digits": string.digits,
         "base": string.digits + string.ascii_lowercase,
         "key": string.ascii_letters + string.digits + "-_",
     }

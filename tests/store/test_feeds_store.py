@@ -88,6 +88,7 @@ ALL_OF_IT = Feed(
     picture_url="https://picture.example",
     picture_looked=Stamp(NOW - 6),
     offered="https://offered.example",
+    is_permitted=True,
 )
 
 
@@ -277,6 +278,17 @@ def test_what_another_version_wrote_is_read_and_what_cannot_be_was_never_looked_
         expected = known if known == Feed(G1, url_of(1), NOW, 0) else replace(known, failing=5)
         assert await only(store) == expected
         assert await store.feeds.lease(NOW, UNTIL, 9) == [expected]
+
+    run(open_store, work)
+
+
+def test_that_a_feed_may_be_looked_at_is_known_before_the_first_look(open_store: Callable) -> None:
+    async def work(store: Store) -> None:
+        await store.feeds.want(urls(1), NOW)
+        permitted = replace(await only(store), is_permitted=True)
+        await store.feeds.renew([permitted])
+        assert await only(store) == permitted
+        assert await store.feeds.lease(NOW, UNTIL, 9) == [permitted]
 
     run(open_store, work)
 

@@ -99,6 +99,23 @@ def test_that_an_address_of_ones_own_is_not_fetched_is_told(asking: FeedkeepProc
     assert "Nothing: this address looks like one that is only yours." in feed.text
 
 
+def test_a_person_can_have_a_feed_looked_at_whose_address_is_only_their_own(
+    asking: FeedkeepProcess, url: str
+) -> None:
+    anna, _ = signed_in(asking)
+    own = f"{url}/0a1B2c3D4e5F6a7B8c9D0e1F"
+    add(anna, url, own)
+    path = f"/feeds/{guid(own)}"
+    assert "Fetch it all the same" not in anna.get(f"/feeds/{guid(url)}").text
+    assert "Fetch it all the same" in anna.get(path).text
+    for _ in range(2):  # the second click changes nothing
+        permitted = anna.post(f"{path}/look")
+        assert "It is asked for its title and picture soon." in permitted.text
+        assert "Fetch it all the same" not in permitted.text
+    anna.post("/feeds/unsubscribe", {"only": guid(own)})
+    assert "Fetch it all the same" not in anna.get(path).text
+
+
 def test_feeds_are_ordered_and_searched_by_title(anna: PageClient, url: str) -> None:
     urls = [f"{url}/{number}" for number in range(3)]
     for one, title in zip(urls, ["zebra", "Äpfel", "Birnen & Käse"], strict=True):

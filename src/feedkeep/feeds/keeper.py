@@ -142,7 +142,8 @@ class Keeper:
 
     async def _hand_on(self, feed: Feed, until: Stamp) -> None:
         """Let a leased feed wait for its turn at its host."""
-        if not may_look_at(feed.url, self._fetch) or not is_wanted(feed, self._now()):
+        may = may_look_at(feed.url, self._fetch, is_permitted=feed.is_permitted)
+        if not may or not is_wanted(feed, self._now()):
             await self._put_off(feed, until, WEEK_US)
             return
         host = host_of(feed.url)

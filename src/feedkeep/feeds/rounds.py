@@ -123,7 +123,12 @@ class Rounds:
             one = wanted.setdefault(url.guid, url.text)
             if is_safer(url.text, one):
                 wanted[url.guid] = url.text
-        guids = sorted(guid for guid, url in wanted.items() if may_look_at(url, self._fetch))
+        permitted = {guid for guid, feed in known.items() if feed.is_permitted}
+        guids = sorted(
+            guid
+            for guid, url in wanted.items()
+            if may_look_at(url, self._fetch, is_permitted=guid in permitted)
+        )
         for start in range(0, len(guids), NOTED_AT_ONCE):
             some = {guid: wanted[guid] for guid in guids[start : start + NOTED_AT_ONCE]}
             now = self._now()

@@ -193,6 +193,7 @@ class Feed(Value, frozen=True):
         picture_url: Where a picture was last looked for.
         picture_looked: When that was.
         offered: The feed that a web page at this URL names as its own; "" if it does not.
+        is_permitted: Whether a subscriber has it looked at although its URL looks personal.
     """
 
     guid: Guid
@@ -216,3 +217,4 @@ class Feed(Value, frozen=True):
     picture_url: str = ""
     picture_looked: Stamp | None = None
     offered: str = ""
+    is_permitted: bool = False

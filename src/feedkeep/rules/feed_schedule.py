@@ -56,11 +56,16 @@ def wanted_anew(feed: Feed, url: str, now: Stamp) -> Feed | None:
     """
     fails_for_long = feed.failing is not None and feed.failing <= later(now, -WEEK_US)
     if is_safer(url, feed.url) and (fails_for_long or looks_personal(url)):
-        return Feed(feed.guid, url, wanted=now, next_look=Stamp(0))
+        return Feed(feed.guid, url, wanted=now, next_look=Stamp(0), is_permitted=feed.is_permitted)
     is_asked_in_future = feed.looked is not None and feed.looked > later(now, DAY_US)
     if is_asked_in_future or feed.wanted <= later(now, -_WANTED_ANEW_US):
         return replace(feed, wanted=now, next_look=Stamp(0))
     return None
+
+
+def permitted(feed: Feed, url: str, now: Stamp) -> Feed:
+    """Return what becomes of a known feed once a subscriber has it looked at by a URL."""
+    return replace(wanted_anew(feed, url, now) or feed, is_permitted=True, next_look=Stamp(0))
 
 
 def after_look(feed: Feed, looked: Looked, now: Stamp, chance: float) -> Feed:

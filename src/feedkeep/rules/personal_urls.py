@@ -1,8 +1,9 @@
 """Which URLs of feeds look as if they were one person's own. Pure.
 
 Such a URL is a secret: feeds for members have a key in their address. With `fetch = public`, nobody
-is asked for them. Some hosts give every feed a random id, also public ones, so patterns of host and
-path say where an id is public. A host alone does not: the same hosts serve feeds for members.
+is asked for them, unless a subscriber has permitted it. Some hosts give every feed a random id,
+also public ones, so patterns of host and path say where an id is public. A host alone does not: the
+same hosts serve feeds for members.
 """
 
 from __future__ import annotations
@@ -25,10 +26,14 @@ _UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _PUBLIC = re.compile(
     "|".join(
         (
-            rf"(?:www\.)?omnycontent\.com/d/playlist/{_ID}/{_ID}/{_ID}/podcast\.rss",
+            rf"(?:(?:www\.)?omnycontent\.com|(?:www\.|traffic\.)?omny\.fm)/d/playlist/{_ID}/{_ID}/{_ID}/podcast\.rss",
             rf"(?:feeds\.acast\.com|feed\.pippa\.io)/public/(?:shows|streams)/{_ID}",
             rf"access\.acast\.com/rss/{_ID}(?:/default)?",  # other last segments are tokens
             rf"feeds\.redcircle\.com/{_UUID}",
+            rf"serve\.podhome\.fm/rss/{_UUID}",
+            rf"wavlake\.com/feed/(?:music/|artist/)?{_UUID}",
+            rf"(?:www\.)?listennotes\.com/c/r/{_HEX}",
+            rf"fetchrss\.com/(?:rss|feed)/{_ID}\.(?:xml|atom)",
             rf"feeds\.audiomeans\.fr/feed/{_UUID}\.xml",
             rf"feeds\.soundon\.fm/podcasts/{_UUID}\.xml",
             rf"(?:feed|open)\.firstory\.me/rss/user/{_ID}",
@@ -51,6 +56,10 @@ _PUBLIC_FIELDS = {
 """Fields of a query whose values look random and are public, by patterns of host and path."""
 
 _MEMBERSHIP_HOSTS = (
+    "buymeacoffee.com",
+    "floatplane.com",
+    "glow.fm",
+    "helloaudio.fm",
     "memberful.com",
     "passport.online",
     "patreon.com",
@@ -84,9 +93,14 @@ _TOKEN_FIELDS = {
 """Fields of a query whose value is a secret, however short."""
 
 
-def may_look_at(url: str, fetch: Fetch) -> bool:
-    """Say whether a feed may be looked at by itself, with the setting that there is."""
-    return fetch is Fetch.ALL or (fetch is Fetch.PUBLIC and not looks_personal(url))
+def may_look_at(url: str, fetch: Fetch, *, is_permitted: bool = False) -> bool:
+    """Say whether a feed may be looked at by itself, with the setting that there is.
+
+    `is_permitted` says whether a subscriber has permitted it, although the URL looks personal.
+    """
+    return fetch is Fetch.ALL or (
+        fetch is Fetch.PUBLIC and (is_permitted or not looks_personal(url))
+    )
 
 
 def looks_personal(url: str) -> bool:

@@ -12,6 +12,7 @@ import structlog
 from feedkeep.errors import InvalidFeedUrl, StoreUnavailable
 from feedkeep.model import Entry, Feed, Guid, Now, Picture, Stamp, Subscription
 from feedkeep.rules.feed_names import Card, Headline, card_of, headline_of
+from feedkeep.rules.feed_schedule import permitted
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.store.base import Store
 from feedkeep.turns import LONG_LIST, beside
@@ -82,6 +83,20 @@ class KnownFeeds:
         """Return all that is known of the feed of a subscription, if anything is."""
         guid = parse_feed_url(subscription.feed_url).guid
         return (await self._known([guid])).get(guid)
+
+    async def permit(self, subscription: Subscription) -> None:
+        """Have a feed looked at although its URL looks personal, as a subscriber wants.
+
+        Raises:
+            StoreUnavailable: What is known of feeds cannot be read or written now.
+        """
+        url, now, feeds = parse_feed_url(subscription.feed_url), self._now(), self._store.feeds
+        await feeds.want({url.guid: url.text}, now)
+        known = await feeds.known([url.guid])
+        # One that is permitted is looked at when it is its time, however often that is clicked.
+        await feeds.renew(
+            [permitted(feed, url.text, now) for feed in known.values() if not feed.is_permitted]
+        )
 
     async def _in_parts(self, urls: Sequence[str]) -> AsyncIterator[Mapping[str, Feed]]:
         """Yield what is known of feeds, by their URLs; what is no feed URL is passed over.

@@ -49,9 +49,9 @@ def feed_of(guid: Guid, row: Row) -> Feed:
 def known_column(feed: Feed) -> str | None:
     """Return the column `known` of a feed: what has no column of its own, as JSON.
 
-    None if it was never looked at.
+    None if it was never looked at, and nobody has permitted that.
     """
-    if feed.looked is None:
+    if feed.looked is None and not feed.is_permitted:
         return None
     known = _Known(*(getattr(feed, field.name) for field in _KNOWN))
     return msgspec.json.encode(known).decode()

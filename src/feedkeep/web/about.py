@@ -55,6 +55,7 @@ class About(Value, frozen=True):
         trouble: That it cannot be read.
         moved_to: The URL where it says that it is now; "" if it says nothing of that.
         offered: The feed that the web page at its address names; "" if there is none.
+        can_permit: Whether it is fetched only if its subscriber permits it.
     """
 
     description: str = ""
@@ -69,6 +70,7 @@ class About(Value, frozen=True):
     trouble: Trouble | None = None
     moved_to: str = ""
     offered: str = ""
+    can_permit: bool = False
 
 
 class Twin(Value, frozen=True):
@@ -93,8 +95,12 @@ class Twin(Value, frozen=True):
 
 def about(subscription: Subscription, feed: Feed | None, fetch: Fetch, now: Stamp) -> About:
     """Return what a page tells of a feed."""
+    is_permitted = feed is not None and feed.is_permitted
+    may = may_look_at(subscription.feed_url, fetch, is_permitted=is_permitted)
+    can_permit = subscription.is_subscribed and fetch is Fetch.PUBLIC and not may
     if feed is None or feed.looked is None:
-        return About(not_fetched=_not_fetched(subscription, fetch))
+        not_fetched = _not_fetched(subscription, fetch, may=may)
+        return About(not_fetched=not_fetched, can_permit=can_permit)
     content, moved = feed.content or FeedContent(), moved_to(feed)
     return About(
         description=line_of(content.description, MAX_DESCRIPTION),
@@ -108,6 +114,7 @@ def about(subscription: Subscription, feed: Feed | None, fetch: Fetch, now: Stam
         trouble=trouble_of(headline_of(feed), now) if subscription.is_subscribed else None,
         moved_to=moved.text if moved else "",
         offered=web_url(feed.offered) if feed.content is None else "",
+        can_permit=can_permit,
     )
 
 
@@ -144,9 +151,9 @@ def _twin(
     return Twin(keep.guid, merged.feed_url, other.guid, name, other.feed_url, other is keep)
 
 
-def _not_fetched(subscription: Subscription, fetch: Fetch) -> NotFetched:
+def _not_fetched(subscription: Subscription, fetch: Fetch, *, may: bool) -> NotFetched:
     if fetch is Fetch.OFF:
         return NotFetched.OFF
-    if not may_look_at(subscription.feed_url, fetch):
+    if not may:
         return NotFetched.PERSONAL
     return NotFetched.SOON if subscription.is_subscribed else NotFetched.UNSUBSCRIBED

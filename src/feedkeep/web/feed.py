@@ -81,6 +81,15 @@ class FeedPage(Page):
         await self.service.kept_apart.keep(request.admitted.account.id, found.guid, other.guid)
         return self.leading_to(request, _place(found.guid), Note("kept-apart"))
 
+    async def permit(self, request: AdmittedRequest) -> Response:
+        """Have the feed looked at, although its address looks like its owner's own."""
+        found = (await self._found(request)).subscription
+        feed = await self.service.known_feeds.of(found)
+        told = about(found, feed, self.settings.fetch, self.service.now())
+        if told.can_permit:  # otherwise the page that was shown is an old one
+            await self.service.known_feeds.permit(found)
+        return self.leading_to(request, _place(found.guid))
+
     async def label(self, request: AdmittedRequest) -> Response:
         """Keep the title and the folder that the owner typed."""
         found = (await self._found(request)).subscription

@@ -64,6 +64,7 @@ def _routes(
         Route("/feeds/{guid}/move", post=feed.move),
         Route("/feeds/{guid}/merge", post=feed.merge),
         Route("/feeds/{guid}/apart", post=feed.keep_apart),
+        Route("/feeds/{guid}/look", post=feed.permit),
         Route("/feeds/{guid}/label", post=feed.label),
         Route("/feeds/{guid}/delete", post=feed.delete),
         Route("/pictures/{guid}", get=PicturePage(*known).get),
