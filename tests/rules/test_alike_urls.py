@@ -17,6 +17,8 @@ from feedkeep.rules.feed_urls import usual_spellings
         ("https://a.example./feed", "https://A.example/feed"),
         ("https://a.example/feed?", "https://a.example/feed"),
         ("https://a.example/feed/?&", "https://a.example/feed"),
+        ("https://a.example/feed?/", "https://a.example/feed"),
+        ("https://a.example/feed?a&/", "https://a.example/feed?a"),
         ("https://a.example:443/feed", "http://a.example:80/feed"),
         ("https://a.example/a%3Ab?c=%2Fd", "https://a.example/a:b?c=/d"),
         ("https://a.example/%C3%BCber", "https://a.example/\u00fcber"),

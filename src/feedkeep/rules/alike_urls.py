@@ -32,7 +32,8 @@ def likely_name(url: str) -> str:
     port = location[len(written) :].removeprefix(":").lstrip("0")
     host = _in_ascii(written.rstrip(".").removeprefix("www."))
     path, _, query = url.partition("://")[2][len(authority) :].partition("#")[0].partition("?")
-    query = query.strip("&")
+    # Contract section 3 ignores one slash at the end, also one after a query.
+    query = query.rstrip("&/").lstrip("&")
     if host in _FEEDBURNER_HOSTS:
         host, path, query = "feeds.feedburner.com", path.removeprefix("/~r").casefold(), ""
     place = f"{host}:{port}" if port not in {"", "443" if is_https(url) else "80"} else host
