@@ -214,7 +214,8 @@ def test_what_was_typed_for_the_other_one_no_import_replaces() -> None:
     account.take(FiledFeed(A, "From a file", "From a file"))
     assert account.shown(A, "Of the feed") == ("Typed", "Typed")
     account.do(*api_merge(derived(C), A))
-    assert account.shown(C) == ("Of C", "Typed")
+    account.take(FiledFeed(C, "New", "New"))
+    assert account.shown(C) == ("New", "Typed")
 
 
 def page_merge(own: Guid, other: Guid) -> tuple[Any, ...]:
