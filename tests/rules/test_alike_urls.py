@@ -25,6 +25,8 @@ from feedkeep.rules.feed_urls import usual_spellings
         ("https://b\u00fccher.example/feed", "https://www.xn--bcher-kva.example/feed"),
         ("http://feeds.feedburner.com/TheShow", "https://feeds.feedburner.com/theshow?format=xml"),
         ("http://feeds2.feedburner.com/TheShow", "http://feedproxy.google.com/~r/TheShow"),
+        ("http://feeds3.feedburner.com./The%53how", "http://feeds.feedburner.com/theshow/?fmt=xml"),
+        ("https://BÜCHER.example/x", "http://www.xn--bcher-kva.example./x?#top"),
     ],
 )
 def test_alike_urls_have_one_name(one: str, other: str) -> None:

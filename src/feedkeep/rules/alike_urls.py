@@ -5,17 +5,15 @@ They are other feeds by the contract (section 3): what is alike is only a hint t
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from urllib.parse import unquote
 
 from feedkeep.rules.feed_urls import authority_of, host_of, is_https
 
-_FEEDBURNER_HOSTS = {
-    "feedproxy.google.com",
-    "feeds.feedburner.com",
-    "feeds2.feedburner.com",
-    "feeds.feedburner.google.com",
-}
+_FEEDBURNER = re.compile(
+    r"feeds\d?\.feedburner\.com|feeds\.feedburner\.google\.com|feedproxy\.google\.com"
+)
 _MAX_HOST = 253
 """RFC 1035, section 3.1; Python takes a time that is quadratic for the Punycode of longer ones."""
 
@@ -33,11 +31,11 @@ def likely_name(url: str) -> str:
     host = _in_ascii(written.rstrip(".").removeprefix("www."))
     path, _, query = url.partition("://")[2][len(authority) :].partition("#")[0].partition("?")
     # Contract section 3 ignores one slash at the end, also one after a query.
-    query = query.rstrip("&/").lstrip("&")
-    if host in _FEEDBURNER_HOSTS:
+    path, query = _decoded(path), _decoded(query.rstrip("&/").lstrip("&"))
+    if _FEEDBURNER.fullmatch(host):
         host, path, query = "feeds.feedburner.com", path.removeprefix("/~r").casefold(), ""
     place = f"{host}:{port}" if port not in {"", "443" if is_https(url) else "80"} else host
-    rest = _decoded(path).rstrip("/") + (f"?{_decoded(query)}" if query else "")
+    rest = path.rstrip("/") + (f"?{query}" if query else "")
     return f"{user_info}{at}{place}{rest}".rstrip("/")
 
 
