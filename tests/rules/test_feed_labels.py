@@ -307,6 +307,9 @@ def test_apps_are_told_the_title_with_all_else_that_is_known() -> None:
     assert typed.titled(A, None) == Card("Typed", "", "", "", "")
     assert typed.titled(B, CARD) is CARD
     assert Labels().titled(A, None) is None
+    assert typed.cards([A, B, C], {B: CARD}) == {A: typed.titled(A, None), B: CARD}
+    cards = {B: CARD}
+    assert Labels().cards([A, B], cards) is cards
 
 
 @pytest.mark.parametrize(
