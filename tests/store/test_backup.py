@@ -44,7 +44,8 @@ from feedkeep.store.sqlite.connection import (
 NOBODY = 65_534
 ACCOUNT = AccountId(2**62)
 TABLES = (
-    "account", "token", "entry", "former_entry", "deletion", "episode_action", "document"
+    "account", "token", "entry", "former_entry", "deletion", "episode_action", "document",
+    "feed_label",
 )  # fmt: skip
 CACHE_BYTES = 2_000 * 1_024
 """How much of a file SQLite keeps in memory by default."""

@@ -101,7 +101,7 @@ def test_what_was_saved_is_loaded_again_to_the_last_field(open_store: Callable) 
         assert merged.guid_changed == merged.subscription_changed
         assert entries[G1] == Pointer(G1, G2, merged.revision - 1)
         former = parse_feed_url(A).guid
-        assert entries[former] == Pointer(former, G2, None, Alias(A, moved_away=True))
+        assert entries[former] == Pointer(former, G2, None, Alias(A, moved_away=False))
         absorbed = parse_feed_url(B).guid
         taken_in = Alias(B, moved_away=False, was_own=True)
         assert entries[absorbed] == Pointer(absorbed, G2, None, taken_in)

@@ -75,7 +75,7 @@ _MEMBERSHIP_HOSTS = (
 )
 """Hosts that serve feeds to paying members only; their subdomains count, too."""
 
-_TOKEN_FIELDS = {
+_PRIVATE_FIELDS = {
     "access_token",
     "api_key",
     "apikey",
@@ -113,7 +113,7 @@ def looks_personal(url: str) -> bool:
         return True
     if "@" in parts.netloc or _is_of_members(host):
         return True
-    if any(name.lower() in _TOKEN_FIELDS and value for name, value in fields):
+    if any(name.lower() in _PRIVATE_FIELDS and value for name, value in fields):
         return True
     place = host + parts.path.rstrip("/")
     for pattern, public in _PUBLIC_FIELDS.items():
