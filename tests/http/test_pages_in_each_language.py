@@ -255,6 +255,7 @@ STATES: dict[str, list[dict[str, Any]]] = {
         FEED_PAGE | {"about": About(looked=NOW, offered="https://a.example/named")},
         *(FEED_PAGE | {"about": KNOWN, "row": ODD, "there": one} for one in (None, GONE, FEED)),
         *(FEED_PAGE | {"about": replace(KNOWN, trouble=Trouble(NOW, why))} for why in WHY.values()),
+        FEED_PAGE | {"about": replace(KNOWN, moved_to="", by_https="https://a.example/1")},
         FEED_PAGE | {"about": KNOWN, "twins": TWINS},
         FEED_PAGE | {"feed": GONE, "problems": {"new_url": TOO_LONG, "other_url": TOO_LONG}},
     ],

@@ -12,7 +12,15 @@ from feedkeep.model import Elsewhere, Failure, Feed, FeedContent, Guid, Looked, 
 from feedkeep.rules.clock import DAY_US, day_of
 from feedkeep.rules.feed_schedule import HOUR_US, after_look
 from feedkeep.rules.feed_urls import parse_feed_url
-from feedkeep.rules.moves import AT_LEAST_US, DAYS, is_dead, is_same_feed, may_move, proved_move
+from feedkeep.rules.moves import (
+    AT_LEAST_US,
+    DAYS,
+    found_by_https,
+    is_dead,
+    is_same_feed,
+    may_move,
+    proved_move,
+)
 
 OLD, NEW = "https://old.example/feed", "https://new.example/feed"
 BEGIN = Stamp(20_000 * DAY_US + 7 * HOUR_US)
@@ -193,3 +201,44 @@ def test_what_is_known_of_a_feed_is_never_lost_by_a_look(kinds: list[str], chanc
 def test_a_copied_guid_of_a_feed_that_moved_nowhere_proves_nothing() -> None:
     copied = Looked(replace(SHOW, podcast_guid=str(Guid("1" * 8))))
     assert proved_move(seen(known(), (0, copied), (40, copied), (80, copied))) is None
+
+
+BY_HTTP = OLD.replace("https", "http")
+
+
+def by_https(url: str = OLD, content: FeedContent = SHOW) -> Looked:
+    return Looked(content, is_moved=True, is_redirected=True, elsewhere=Elsewhere(url, content))
+
+
+@pytest.mark.parametrize("url", [OLD, f"{OLD}/"])
+def test_a_feed_that_redirects_to_https_is_asked_so_once_it_was_found_there_twice(url: str) -> None:
+    new = replace(known(BY_HTTP, None), changed=None)
+    first = seen(new, (0, by_https(url)))
+    assert (first.url, found_by_https(BY_HTTP, first)) == (BY_HTTP, "")
+    second = seen(first, (24, by_https(url)))
+    assert (second.url, second.sighting) == (url, None)
+    assert found_by_https(BY_HTTP, second) == ""  # it has not answered by itself yet
+    third = seen(second, (48, THERE))
+    assert found_by_https(BY_HTTP, third) == url
+    assert found_by_https(OLD, third) == ""
+    assert found_by_https(BY_HTTP, seen(third, (72, AWAY))) == ""
+
+
+@pytest.mark.parametrize(
+    "looked",
+    [
+        THERE,
+        AWAY,
+        FOR_NOW,
+        by_https(NEW),
+        by_https(content=OTHER),
+        by_https("https://https://old.example/feed"),
+        by_https("https://user@old.example/feed"),
+    ],
+)
+def test_otherwise_it_is_asked_as_before(looked: Looked) -> None:
+    assert seen(known(BY_HTTP), (0, looked)).url == BY_HTTP
+
+
+def test_a_feed_never_goes_back_to_http() -> None:
+    assert seen(known(), (0, by_https(BY_HTTP))).url == OLD

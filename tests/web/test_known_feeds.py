@@ -289,6 +289,21 @@ def test_a_feed_that_says_where_it_is_now_moves_with_one_click_and_back(
     assert "It says that it has a new address" in page.text
 
 
+def test_a_feed_that_was_found_by_https_takes_that_address_with_one_click(
+    anna: PageClient, url: str
+) -> None:
+    by_http = url.replace("https", "http")
+    know(anna.process, url, "Safe Show", fields={"is_own": True})
+    add(anna, by_http)
+    page = anna.get(f"/feeds/{guid(url)}")
+    assert f"It was found by https, too, where nobody on the way can read along: {url}" in page.text
+    action = f"/feeds/{guid(url)}/move"
+    page = anna.post(action, fields_of_form(page.reply.text, action))
+    assert "The feed has its new address." in page.note
+    assert f"Address {url}" in page.text
+    assert "It was found by https" not in page.text
+
+
 def test_a_redirect_that_was_seen_is_told_too_and_one_without_a_sign_in_is_none(
     anna: PageClient, url: str
 ) -> None:

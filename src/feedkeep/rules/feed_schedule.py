@@ -5,7 +5,7 @@ from __future__ import annotations
 from feedkeep.model import Failure, Feed, FeedContent, Looked, Stamp, replace
 from feedkeep.rules.clock import DAY_US, later
 from feedkeep.rules.feed_urls import is_safer
-from feedkeep.rules.moves import SAY_DEAD, is_same_feed, sighting_after
+from feedkeep.rules.moves import SAY_DEAD, is_same_feed, sighting_after, spelling_after
 from feedkeep.rules.personal_urls import looks_personal
 
 SECOND_US = 1_000_000
@@ -80,7 +80,7 @@ def after_look(feed: Feed, looked: Looked, now: Stamp, chance: float) -> Feed:
         after = _after_failure(feed, looked, now)
     else:
         after = _after_answer(feed, looked, now)
-    after = replace(after, looked=now, sighting=sighting)
+    after = replace(after, url=spelling_after(feed, looked), looked=now, sighting=sighting)
     if looked.picture_tried:
         digest = looked.picture.digest if looked.picture else feed.picture
         tried = looked.picture_tried

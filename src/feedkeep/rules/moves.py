@@ -7,6 +7,8 @@ whole lists. So a move is carried out only when the feed was seen, on three days
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from feedkeep.errors import FeedkeepError
 from feedkeep.model import Failure, Feed, FeedContent, Looked, Sighting, Stamp, replace
 from feedkeep.rules.clock import DAY_US, day_of, later
@@ -76,6 +78,28 @@ def may_move(old: str, new: str) -> bool:
     loses_user = "@" in authority_of(from_url.text) and "@" not in authority_of(to_url.text)
     loses_cover = is_safer(from_url.text, to_url.text)
     return from_url.guid != to_url.guid and not loses_user and not loses_cover
+
+
+def spelling_after(feed: Feed, looked: Looked) -> str:
+    """Return the URL by which a feed is asked from now on: by https once it was found there.
+
+    That takes redirects that are all permanent, from http to https of the same URL, to what is the
+    same feed as with the look before.
+    """
+    there = looked.elsewhere
+    if there is None or feed.content is None or not is_safer(there.url, feed.url):
+        return feed.url
+    with suppress(FeedkeepError):
+        is_same_url = parse_new_feed_url(there.url).guid == feed.guid
+        if is_same_url and is_same_feed(feed.content, there.content):
+            return there.url
+    return feed.url
+
+
+def found_by_https(feed_url: str, feed: Feed) -> str:
+    """Return the https spelling of a URL of a list, if the feed was found there; "" if not."""
+    is_read = feed.is_own and feed.content is not None and feed.failing is None
+    return feed.url if is_read and is_safer(feed.url, feed_url) else ""
 
 
 def proved_move(feed: Feed) -> FeedUrl | None:

@@ -23,6 +23,7 @@ from feedkeep.rules.feed_names import (
     web_url,
 )
 from feedkeep.rules.kept_apart import Pair, pair_of
+from feedkeep.rules.moves import found_by_https
 from feedkeep.rules.personal_urls import may_look_at
 
 
@@ -56,6 +57,7 @@ class About(Value, frozen=True):
         moved_to: The URL where it says that it is now; "" if it says nothing of that.
         offered: The feed that the web page at its address names; "" if there is none.
         can_permit: Whether it is fetched only if its subscriber permits it.
+        by_https: Its address in the list with https, if it was found there; otherwise "".
     """
 
     description: str = ""
@@ -71,6 +73,7 @@ class About(Value, frozen=True):
     moved_to: str = ""
     offered: str = ""
     can_permit: bool = False
+    by_https: str = ""
 
 
 class Twin(Value, frozen=True):
@@ -115,6 +118,7 @@ def about(subscription: Subscription, feed: Feed | None, fetch: Fetch, now: Stam
         moved_to=moved.text if moved else "",
         offered=web_url(feed.offered) if feed.content is None else "",
         can_permit=can_permit,
+        by_https=found_by_https(subscription.feed_url, feed),
     )
 
 
