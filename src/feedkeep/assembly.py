@@ -14,6 +14,7 @@ from contextlib import (
     nullcontext,
 )
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, TypeAlias
 
 import structlog
@@ -89,6 +90,23 @@ async def open_service(
         yield service
     finally:
         await service.close()
+
+
+@asynccontextmanager
+async def open_backup(source: Path) -> AsyncIterator[Service]:
+    """Give a service on a copy of a backup, which is brought up to date and removed afterwards.
+
+    The backup itself stays as it is.
+
+    Raises:
+        StoreUnusable: It is no backup, is damaged, or was made by a newer version.
+        StoreUnavailable: The disk has no room for a copy of it.
+    """
+    with TemporaryDirectory(prefix="feedkeep-") as folder:
+        copy = Path(folder) / "backup.db"
+        copy_file(source, copy)
+        async with open_service(Settings(database=f"sqlite:///{copy}")) as service:
+            yield service
 
 
 @asynccontextmanager

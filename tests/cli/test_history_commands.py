@@ -220,6 +220,73 @@ def test_a_moment_since_a_restore_of_the_database_is_told_to_be_unsure(
     assert "ahead" not in offline.run(*asked, before).stderr
 
 
+def test_one_list_is_taken_out_of_a_backup_while_the_service_runs(tmp_path: Path) -> None:
+    """Of a feed that the database no longer has, and of what its history has forgotten."""
+    with FeedkeepProcess(tmp_path) as process:
+        name, other = with_feeds(process), with_feeds(process)
+        early = process.use(moment_of_now)
+        process.must("import", name, "-", stdin="https://later.example\n")
+        backup = tmp_path / "backup.db"
+        process.must("backup", str(backup))
+        before = backup.read_bytes()
+        wipe(process, name)
+        wipe(process, other)
+        process.must("move", name, "https://a.example/feed", "https://d.example/feed")
+        process.must("import", name, "-", stdin="https://new.example\n")
+        asked = ["restore-list", name.upper(), "--from", str(backup)]
+        shown = preview(process, *asked)
+        assert "Coming back: 3\n" in shown
+        assert "moved https://d.example/feed to https://a.example/feed" in shown
+        assert urls(process, name) == ["https://later.example", "https://new.example"]
+        assert "subscribed to 3 feeds again" in process.must(*asked, "--yes")
+        had = sorted([*FEEDS.split(), "https://later.example"])
+        assert urls(process, name) == sorted([*had, "https://new.example"])
+        assert urls(process, other) == []
+        assert "nothing is to be done" in process.must(*asked, "--yes")
+        process.must(*asked, "--drop-added", "--yes")
+        assert urls(process, name) == had
+        process.must(*asked, "--at", early, "--drop-added", "--yes")
+        assert urls(process, name) == FEEDS.split()
+        process.must("undo", name, stamps(process, name)[0])
+        assert urls(process, name) == had
+        assert backup.read_bytes() == before
+        assert "whole" in process.must("check")
+
+
+def test_a_list_of_a_backup_comes_into_an_account_that_has_never_had_its_feeds(
+    offline: FeedkeepProcess, tmp_path: Path
+) -> None:
+    name = with_feeds(offline)
+    offline.must("move", name, "https://a.example/feed", "https://d.example/feed")
+    backup = tmp_path / "backup.db"
+    offline.must("backup", str(backup))
+    had = urls(offline, name)
+    offline.must("account", "delete", name, "--yes")
+    failed = offline.run("restore-list", name, "--from", str(backup))
+    assert "There is no account" in failure(failed)
+    offline.must("account", "create", name, stdin="")
+    offline.must("restore-list", name, "--from", str(backup), "--yes")
+    assert urls(offline, name) == had
+    offline.must("import", name, "-", stdin="https://a.example/feed\n")
+    assert urls(offline, name) == had  # the former URL leads to the feed, as it did
+    assert "whole" in offline.must("check")
+
+
+def test_a_backup_that_has_no_such_list_says_so(offline: FeedkeepProcess, tmp_path: Path) -> None:
+    backup, nothing = tmp_path / "backup.db", tmp_path / "feeds.txt"
+    with_feeds(offline)
+    offline.must("backup", str(backup))
+    name = with_feeds(offline)
+    nothing.write_text(FEEDS)
+    for source, message in (
+        (backup, f"has no account {name}: it may have had another name then"),
+        (nothing, "cannot be read as a feedkeep database"),
+        (tmp_path / "missing.db", "There is no file"),
+    ):
+        asked = ["restore-list", name, "--from", str(source), "--yes"]
+        assert message in failure(offline.run(*asked))
+
+
 def test_what_cannot_be_is_told_in_one_sentence(offline: FeedkeepProcess) -> None:
     name = with_feeds(offline)
     for arguments, message in [

@@ -130,7 +130,9 @@ class Device:
     def _play(self, url: str, feed: str, number: int) -> None:
         episode = f"https://cdn.example/{feed}/{self.chance.randrange(EPISODES)}"
         self.played[episode, self.name] = number
-        done, total = self.ahead_seconds + number, 9 if self.sends_totals else None
+        # A length is not known from what was played under another URL of the feed.
+        is_moved = plain(url) != plain(self.world.urls[feed][0])
+        done, total = self.ahead_seconds + number, 9 if self.sends_totals or is_moved else None
         guid = episode if self.sends_totals else None
         began = SentAction(url, episode, self.name, "play", done, episode_guid=guid)
         # gPodder says so whenever playback begins, and AntennaPod sometimes.

@@ -281,8 +281,10 @@ async def difference(service: Service, name: str, world: Feeds, devices: list[De
             return f"{device.kind}: {feeds} instead of {right}"
         # What was played of a feed that somebody left is gone with it, on the devices told so.
         own = {key: at for key, at in untold.items() if key in device.played}
-        kept = {k: at for k, at in {**own, **everything}.items() if k[0][20] not in world.left}
-        played = {key: at for key, at in device.played.items() if key[0][20] not in world.left}
+        # What was played of a feed that may be two is told anew of one of them.
+        gone = world.left | (world.doubled & PATHS.keys())
+        kept = {k: at for k, at in {**own, **everything}.items() if k[0][20] not in gone}
+        played = {key: at for key, at in device.played.items() if key[0][20] not in gone}
         if played != kept:
             return f"{device.kind}: {played} instead of {kept}"
     lost = world.taken - world.left - set(right)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import Sequence
 from datetime import datetime
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from feedkeep.assembly import open_backup
 from feedkeep.cli.accounts import NameArgument
 from feedkeep.cli.common import (
     ConfigOption,
@@ -27,7 +30,7 @@ from feedkeep.errors import AccountError, ChangedSince, UnknownChange
 from feedkeep.formats.moments import read_moment
 from feedkeep.model import Account, AccountId, Author, CredentialKind, Stamp
 from feedkeep.rules.clock import later
-from feedkeep.rules.history import BroughtBack, Undo, WhenChangedSince
+from feedkeep.rules.history import BroughtBack, ListAt, Undo, WhenChangedSince
 from feedkeep.rules.list_changes import FeedChange, What, in_kinds
 from feedkeep.service import Service
 from feedkeep.service.history import NEWEST, ListedChanges, Preview
@@ -169,14 +172,23 @@ def undo(
 def restore_list(
     name: NameArgument,
     at: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--at",
             metavar="MOMENT",
             help='Such as "2 days ago", "2026-11-20" (its beginning), "2026-11-20 18:00" or'
             " 2026-11-20T18:00:00Z.",
         ),
-    ],
+    ] = None,
+    backup: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            metavar="BACKUP",
+            help="Take the list out of a file that `feedkeep backup` made, which stays as it is:"
+            " as the file has it, or as it was --at an earlier moment.",
+        ),
+    ] = None,
     drop_added: Annotated[
         bool, typer.Option("--drop-added", help="Delete the feeds that were added since then.")
     ] = False,
@@ -187,16 +199,22 @@ def restore_list(
     """Bring an account's list back to what it was at a moment, after showing what that does.
 
     Feeds that were added since then stay, unless --drop-added is given. That is a change like all
-    others: apps get it with their next sync, and `feedkeep undo` takes it back.
+    others, also while the service runs: apps get it with their next sync, and `feedkeep undo` takes
+    it back.
     """
     chosen = settings(database, config)
+    if at is None and backup is None:
+        raise typer.BadParameter("Give --at MOMENT, --from BACKUP, or both.")
+    then = _list_of_backup(backup, name, at) if backup else None
 
     async def look(service: Service) -> tuple[Account, Stamp, Preview]:
         account = await service.accounts.named(name)
-        wanted = read_moment(at, service.now(), datetime.astimezone)
-        # After a restored database, the clocks of lists are ahead of the machine's for a day.
-        if wanted > max(service.now(), account.last_stamp):
-            raise AccountError(f"{moment(wanted)} has not come yet: choose a moment that has been.")
+        if then is not None:
+            preview = await service.history.preview_from(
+                account.id, then, keeps_added=not drop_added
+            )
+            return account, then.moment, preview
+        wanted = _moment_of(service, account, at or "")
         preview = await service.history.preview(account.id, wanted, keeps_added=not drop_added)
         return account, wanted, preview
 
@@ -213,13 +231,54 @@ def restore_list(
         typer.confirm(f"Do this to the list of {account.name}?", abort=True)
 
     async def restore(service: Service) -> tuple[BroughtBack, str]:
-        done = await service.history.restore(
-            account.id, wanted, keeps_added=not drop_added, by=command_author("restore-list")
-        )
+        by, keeps_added = command_author("restore-list"), not drop_added
+        if then is None:
+            done = await service.history.restore(account.id, wanted, keeps_added=keeps_added, by=by)
+        else:
+            done = await service.history.restore_from(
+                account.id, then, keeps_added=keeps_added, by=by
+            )
         return done, await _done_by(service, account.id, done)
 
     done, what = with_service(chosen, restore)
     _tell(account.name, done, what)
+
+
+def _moment_of(service: Service, account: Account, at: str) -> Stamp:
+    """Return the moment that a text names.
+
+    Raises:
+        AccountError: It has not come yet.
+    """
+    wanted = read_moment(at, service.now(), datetime.astimezone)
+    # After a restored database, the clocks of lists are ahead of the machine's for a day.
+    if wanted > max(service.now(), account.last_stamp):
+        raise AccountError(f"{moment(wanted)} has not come yet: choose a moment that has been.")
+    return wanted
+
+
+def _list_of_backup(backup: Path, name: str, at: str | None) -> ListAt:
+    """Return the list that a backup has of an account.
+
+    Raises:
+        AccountError: The backup has no account of that name.
+    """
+
+    async def read() -> ListAt:
+        async with open_backup(backup) as service:
+            try:
+                account = await service.accounts.named(name)
+            except AccountError:
+                raise AccountError(
+                    f"{backup} has no account {name}: it may have had another name then, or be"
+                    " newer than the backup."
+                ) from None
+            wanted = None if at is None else _moment_of(service, account, at)
+            if wanted is not None and wanted >= account.last_stamp:
+                wanted = None  # nothing had changed since
+            return await service.history.list_at(account.id, wanted)
+
+    return asyncio.run(read())
 
 
 def _asking(error: ChangedSince) -> AccountError:

@@ -299,7 +299,7 @@ class _Work:
             replace(
                 wanted,
                 subscription_changed=stamp,
-                guid_changed=now.guid_changed if isinstance(now, Subscription) else stamp,
+                guid_changed=self._guid_changed(now, stamp),
                 deleted=self._deleted(now, status, stamp),
             )
         )
@@ -326,6 +326,12 @@ class _Work:
         led = self.now.get(_derived(was.feed_url))
         alias = led.alias if led else None
         return source.feed_url != was.feed_url and alias is not None and alias.retired is not None
+
+    def _guid_changed(self, now: Entry | None, stamp: Stamp) -> Stamp | None:
+        # A feed of a backup can have a guid that the list has never had.
+        if now is None:
+            return None
+        return now.guid_changed if isinstance(now, Subscription) else stamp
 
     def _deleted(self, now: Entry | None, status: Subscription, stamp: Stamp) -> Stamp | None:
         if status.deleted is None:

@@ -163,8 +163,58 @@ def restore(
     """
     history = _history_of(snapshot)
     _check_known(history, moment)
-    draft = Draft(snapshot, limits)
     past = _past(history, moment, held)
+    return _restored(snapshot, past, keeps_added=keeps_added, limits=limits)
+
+
+class ListAt(Value, frozen=True):
+    """A whole list as it was at a moment, in this database or in another one.
+
+    Attributes:
+        entries: Its entries.
+        moment: A stamp of the account's clock.
+    """
+
+    entries: Mapping[Guid, Entry]
+    moment: Stamp
+
+
+def list_at(whole: Snapshot, moment: Stamp) -> ListAt:
+    """Return the list at a moment; the snapshot has its history from then.
+
+    Raises:
+        InvalidInput: The history does not go back that far.
+    """
+    history = _history_of(whole)
+    _check_known(history, moment)
+    return ListAt(_past(history, moment, ()).entries, moment)
+
+
+def restore_from(
+    snapshot: Snapshot,
+    wanted: ListAt,
+    *,
+    keeps_added: bool,
+    held: Collection[Guid] = (),
+    limits: Limits = DEFAULT_LIMITS,
+) -> Decision[BroughtBack]:
+    """Bring a whole list to what a backup of its account had, as `restore` does.
+
+    The history of the snapshot may begin later than the backup: it shows renames only.
+
+    Raises:
+        InvalidInput: The list has no room.
+    """
+    states = _history_of(snapshot).states
+    since = [state for state in states if state.ended is None or state.ended > wanted.moment]
+    past = Past(wanted.entries, EntryIndex(wanted.entries), since, held)
+    return _restored(snapshot, past, keeps_added=keeps_added, limits=limits)
+
+
+def _restored(
+    snapshot: Snapshot, past: Past, *, keeps_added: bool, limits: Limits
+) -> Decision[BroughtBack]:
+    draft = Draft(snapshot, limits)
     guids = [
         guid for guid in {**past.entries, **snapshot.entries} if _differs(past, snapshot, [guid])
     ]

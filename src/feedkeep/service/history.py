@@ -26,7 +26,7 @@ from feedkeep.model import (
 from feedkeep.rules import history
 from feedkeep.rules.clock import DAY_US, is_before_its_time, later
 from feedkeep.rules.draft import Draft
-from feedkeep.rules.history import BroughtBack, Undo
+from feedkeep.rules.history import BroughtBack, ListAt, Undo
 from feedkeep.rules.list_changes import FeedChange, ListChange, changes_on, differences
 from feedkeep.rules.room import Limits
 from feedkeep.rules.wipes import Wipe, wipes
@@ -217,6 +217,38 @@ class ListHistory:
         """Return what `restore` would do; raises what it raises."""
         decide = self._restoring(moment, keeps_added=keeps_added)
         return await self._preview(account_id, decide, moment)
+
+    async def list_at(self, account_id: AccountId, moment: Stamp | None = None) -> ListAt:
+        """Return an account's whole list as it was at a moment; without one, as it is.
+
+        Raises:
+            InvalidInput: The history does not go back that far.
+        """
+        whole = await self._store.entries.whole(account_id, moment)
+        if moment is None:
+            return ListAt(whole.entries, whole.last_stamp)
+        return history.list_at(whole, moment)
+
+    async def restore_from(
+        self, account_id: AccountId, wanted: ListAt, *, keeps_added: bool, by: Author
+    ) -> BroughtBack:
+        """Bring a list to what a backup of its account had, as `restore` does."""
+        decide = self._restoring_from(wanted, keeps_added=keeps_added)
+        return await self._bring_back(account_id, decide, wanted.moment, by)
+
+    async def preview_from(
+        self, account_id: AccountId, wanted: ListAt, *, keeps_added: bool
+    ) -> Preview:
+        """Return what `restore_from` would do; raises what it raises."""
+        decide = self._restoring_from(wanted, keeps_added=keeps_added)
+        return await self._preview(account_id, decide, wanted.moment)
+
+    def _restoring_from(
+        self, wanted: ListAt, *, keeps_added: bool
+    ) -> Callable[[Snapshot], Decision[BroughtBack]]:
+        return lambda snapshot: history.restore_from(
+            snapshot, wanted, keeps_added=keeps_added, held=_held(snapshot), limits=self._limits
+        )
 
     def _undoing(self, wanted: Undo) -> Callable[[Snapshot], Decision[BroughtBack]]:
         return lambda snapshot: history.undo(
