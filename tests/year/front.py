@@ -35,7 +35,6 @@ from feedkeep.rules.credentials import read_session, read_token
 from feedkeep.rules.entry_states import states_at
 from feedkeep.rules.episode_actions import SentAction
 from feedkeep.rules.feed_urls import parse_feed_url
-from feedkeep.rules.history import Undo, WhenChangedSince
 from feedkeep.rules.login_links import login_of
 from feedkeep.rules.subscriptions import Added, want
 from feedkeep.service import Service
@@ -202,19 +201,20 @@ class Front:
         is_done = await follow(account.id, parse_feed_url(old), parse_feed_url(new))
         return await self.stamp(name) if is_done else None
 
-    async def undo_wipe(self, name: str) -> tuple[int, list[Entry]] | None:
-        """Take back the newest wipe of a list; return its clock and entries, None if none is seen.
+    async def undo_wipe(self, name: str) -> tuple[int, list[Entry], list[str]] | None:
+        """Bring back what the newest wipe of a list removed; None if none is seen.
 
-        It is what one click on the page does, which names the wipe and asks.
+        It is what one click on the page does, which names the wipe and asks. Returns the list's
+        clock and entries, and the guids of what the page names.
         """
         account = await self._service.accounts.named(name)
         whole = await self._service.subscriptions.whole(account.id)
         found = await self._service.history.newest_wipe(account.id, whole, Stamp(0))
         if found is None:
             return None
-        undo = Undo(found[0].stamps, None, WhenChangedSince.LEAVE)
-        await self._service.history.undo(account.id, undo, OWNER)
-        return await self._clock_and_entries(account.id, name)
+        await self._service.history.bring_back_removed(account.id, found[0].stamps, OWNER)
+        clock, entries = await self._clock_and_entries(account.id, name)
+        return clock, entries, [feed.guid for feed in found[0].feeds]
 
     async def restore_list(
         self, name: str, moment: int, keeps_added: bool

@@ -217,15 +217,20 @@ class Person:
     async def _undo(self, _now_us: int) -> None:
         """The owner brings back with one click what was wiped, if the page offers that."""
         off = {(f.guid, f.url) for f in self.ledger.feeds if not f.on and not f.deleted}
-        wiped = {feed[0] for feed in self._wiped if feed[:2] in off}
+        # What was subscribed again since, and is not now, somebody else has removed.
+        since = [stamp for stamp in self.ledger.lists if stamp > self._last_wipe_us]
+        again = {feed[0] for stamp in since for feed in self.ledger.list_at(stamp) if feed[2]}
+        wiped = {feed[0] for feed in self._wiped if feed[:2] in off} - again
         self._wiped = set()
         had = self.ledger.subscribed()
         found = await self.door.ask("undo_wipe", self.name)
         if found is None:
             return
-        stamp, entries = found
+        stamp, entries, named = found
         has = {feed[0] for feed in known(entries) if feed[2]}
-        if missing := (had | wiped) - has:
+        # An app that was away for months can have removed a third of a list by one upload since.
+        wanted = had | set(named) | (wiped if not wiped.isdisjoint(named) else set())
+        if missing := wanted - has:
             self.wrong.append(f"undoing a wipe did not bring back {sorted(missing)}")
         self.ledger.become(entries)
         self.ledger.remember(stamp)
