@@ -301,6 +301,17 @@ def test_going_back_to_a_former_url_undoes_the_move(api: httpx.Client, add: Any)
     assert add(B)["guid"] == derived(B)
 
 
+def test_the_url_of_a_merged_feed_leads_to_the_result_after_any_move(
+    api: httpx.Client, add: Any
+) -> None:
+    add((A, G1), (B, G2))
+    patch(api, G1, new_guid=G2)
+    for url in (B, A, C, B, A):
+        patch(api, G2, new_feed_url=url)
+        assert get(api, derived(B))["new_guid"] == G2
+    assert add(B)["guid"] == G2
+
+
 def test_going_back_further_than_one_move_drops_only_the_url_left(
     api: httpx.Client, add: Any
 ) -> None:

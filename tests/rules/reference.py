@@ -1,6 +1,6 @@
 """A naive account to compare the rules with: a plain list of feeds, searched from end to end."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from copy import deepcopy
 from dataclasses import dataclass, field
 
@@ -79,7 +79,14 @@ class Account:
         feed.on, feed.deleted = True, False
         return True
 
-    def update(self, guid: str, url: str | None, new_guid: str | None, on: bool | None) -> bool:
+    def update(
+        self,
+        guid: str,
+        url: str | None,
+        new_guid: str | None,
+        on: bool | None,
+        held: Collection[str] = (),
+    ) -> bool:
         feed = self.leads(guid)
         known, other = self.leads(new_guid), self.leads(derive(url)) if url else None
         if not feed or feed.deleted or (other and other not in (feed, known) and not other.deleted):
@@ -94,7 +101,7 @@ class Account:
                 self.absorb(feed, other)
             old, is_undo = derive(feed.url), derive(url) in feed.moved_from
             self.move(feed, url)
-            if is_undo and feed.aliases.get(old) is False:
+            if is_undo and feed.aliases.get(old) is False and old not in held:
                 self.take(old)
         feed.on = feed.on if on is None else on
         return True

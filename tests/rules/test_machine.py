@@ -8,12 +8,13 @@ from typing import Any
 from unittest import mock
 
 from forms import IS_FULL, IS_LONG
-from hypothesis import settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from kept_states import KeptStates
 from reference import Account, derive
 
+from feedkeep.entry_index import led_to
 from feedkeep.errors import ChangedSince, InvalidInput, UnknownSubscription
 from feedkeep.model import (
     Counts,
@@ -96,10 +97,16 @@ class Rules(RuleBasedStateMachine):
 
     @rule(
         guid=KNOWN, url=st.none() | URLS, new_guid=st.none() | KNOWN, on=st.none() | st.booleans(),
-        now=CLOCK,
+        held=st.frozensets(KNOWN), now=CLOCK,
     )  # fmt: skip
     def update(
-        self, guid: str, url: str | None, new_guid: str | None, on: bool | None, now: int
+        self,
+        guid: str,
+        url: str | None,
+        new_guid: str | None,
+        on: bool | None,
+        held: frozenset[Guid],
+        now: int,
     ) -> None:
         before = dict(self.entries)
         change = Update(
@@ -109,12 +116,16 @@ class Rules(RuleBasedStateMachine):
             self.decide(
                 now,
                 [Guid(guid), *change.guids()],
-                lambda snapshot: subscriptions.update(snapshot, Guid(guid), change, self.limits),
+                lambda snapshot: subscriptions.update(
+                    snapshot, Guid(guid), change, self.limits, held
+                ),
             )
             was_done = True
         except (UnknownSubscription, InvalidInput):
             was_done = False
-        assert was_done == self.attempt(lambda: self.reference.update(guid, url, new_guid, on))
+        assert was_done == self.attempt(
+            lambda: self.reference.update(guid, url, new_guid, on, held)
+        )
         assert was_done or before == self.entries
         self.remember()
 
@@ -414,6 +425,51 @@ class CrowdedRules(Rules):
 
     max_pointers = 3
     limits = Limits(subscriptions=2, entries=5)
+
+
+OWN = GUID_TEXTS[:3]
+"""Guids of no URL: the URLs of feeds that have these are pointers that no device was told of."""
+
+MOVES = [*URL_TEXTS[1:], "http://d.example"]
+STEPS = st.tuples(
+    st.booleans(),
+    st.sampled_from(OWN),
+    st.none() | st.sampled_from(MOVES),
+    st.none() | st.sampled_from(OWN),
+)
+
+
+@given(steps=st.lists(STEPS, min_size=4, max_size=12))
+def test_no_url_of_a_feed_that_was_merged_is_lost_by_what_follows(
+    steps: list[tuple[bool, str, str | None, str | None]],
+) -> None:
+    rules = Rules()
+    try:
+        rules.add(list(zip(MOVES, OWN, strict=False)), 0)
+        merged: set[Guid] = set()
+        for is_post, guid, url, new_guid in steps:
+            before = dict(rules.entries)
+            sent = {new_guid, derive(url) if url else None} & before.keys()
+            others = {rules.target(g) for g in sent if g} - {rules.target(Guid(guid))}
+            if is_post and url:
+                rules.add([(url, guid)], 0)
+            elif url is None and new_guid is None:
+                rules.delete(guid, 0)
+            else:
+                rules.update(guid, url, new_guid, None, frozenset(), 0)
+            rules.the_reference_has_the_same_account()
+            gone = {g for g in others if rules.target(g) == rules.target(Guid(guid))}
+            merged |= {g for g, entry in before.items() if led_to(entry) in gone}
+            # The former URL of a deleted feed goes to who takes it, and is then as any other.
+            merged -= {
+                g
+                for g in merged & rules.entries.keys()
+                if rules.target(g) != led_to(before[g])
+                and isinstance(rules.entries[led_to(before[g])], Subscription)
+            }
+            assert merged <= rules.entries.keys()
+    finally:
+        rules.teardown()
 
 
 RUNS = 20_000 if IS_FULL else 120 if IS_LONG else 40

@@ -275,6 +275,15 @@ def test_a_move_after_a_merge_can_be_undone() -> None:
     assert guid(C) not in account.entries
 
 
+def test_a_url_that_an_app_is_known_to_have_leads_here_after_the_move_to_it_is_undone() -> None:
+    account = Account()
+    account.add((A, G1))
+    account.move(G1, B)
+    back = Update(new_feed_url=parse_feed_url(A))
+    account.keep(subscriptions.update(account.snapshot(), G1, back, held={guid(B)}))
+    assert account.pointer(guid(B)) == Pointer(guid(B), G1, None, Alias(B, moved_away=True))
+
+
 def test_moving_to_a_url_that_was_only_sent_beside_is_a_new_move_and_loses_no_url() -> None:
     account = Account()
     account.add((A, G1), (B, G1))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, NoReturn
 
@@ -14,6 +14,7 @@ from structlog.testing import capture_logs
 
 from feedkeep.errors import InvalidInput, StoreUnavailable
 from feedkeep.model import Account, AccountId, Admitted, CredentialKind, Second, replace
+from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.history import Undo, WhenChangedSince
 from feedkeep.rules.subscriptions import want
 from feedkeep.service import Service, forgetting, list_changes
@@ -287,23 +288,47 @@ def test_an_app_is_not_told_an_address_that_was_taken_back_while_it_asked(
 ) -> None:
     async def work(service: Service, store: Store, _: Clock) -> None:
         account, back = await moved(service)
-        undo = partial(service.history.undo, account.id, back, TESTER)
-        monkeypatch.setattr(store.entries, "changed", once(store.entries.changed, undo))
+        take_back = partial(undo, service, account, back)
+        monkeypatch.setattr(store.entries, "changed", once(store.entries.changed, take_back))
         told = await service.url_lists.changes(Admitted(account, TOKEN), Second(0), "phone")
         assert sorted(told.changes.add) == sorted(URLS)
 
     run(open_store, work)
 
 
+async def undo(service: Service, account: Account, change: Undo) -> None:
+    await service.history.undo(account.id, change, TESTER)
+
+
+async def patch(service: Service, account: Account, _: Undo) -> None:
+    feed = await service.subscriptions.view(account.id, parse_feed_url(MOVED).guid)
+    assert feed is not None
+    await service.subscriptions.update(
+        account.id, feed.subscription.guid, TESTER, new_feed_url=URLS[0]
+    )
+
+
+async def move(service: Service, account: Account, _: Undo) -> None:
+    await service.url_lists.move(account.id, MOVED, URLS[0], TESTER, is_told_to_apps=False)
+
+
+async def follow(service: Service, account: Account, _: Undo) -> None:
+    old, new = parse_feed_url(MOVED), parse_feed_url(URLS[0])
+    assert await service.followed_moves.follow(account.id, old, new)
+
+
+@pytest.mark.parametrize("go_back", [undo, patch, move, follow])
 def test_an_address_that_an_app_takes_while_a_move_is_taken_back_goes_on_leading_to_the_feed(
-    open_store: Callable, monkeypatch: pytest.MonkeyPatch
+    go_back: Callable[[Service, Account, Undo], Awaitable[None]],
+    open_store: Callable,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def work(service: Service, store: Store, _: Clock) -> None:
         account, back = await moved(service)
         lists = service.url_lists
         ask = partial(lists.changes, Admitted(account, TOKEN), Second(0), "phone")
         monkeypatch.setattr(store.documents, "of", once(store.documents.of, ask))
-        await service.history.undo(account.id, back, TESTER)
+        await go_back(service, account, back)
         now = await service.accounts.named(account.name)
         await lists.upload(Admitted(now, TOKEN), [], [MOVED], PHONE)
         listed = await service.subscriptions.subscribed(account.id)

@@ -7,6 +7,7 @@ former URLs lead to it.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TypeVar
 
 from feedkeep.entry_index import EntryIndex
@@ -170,12 +171,19 @@ class Draft:
         self.lead(url.guid, merged, Alias(url.text, moved_away=False, was_own=True))
         return self._present(merged)
 
-    def move(self, subscription: Subscription, url: FeedUrl, *, may_undo: bool) -> Subscription:
+    def move(
+        self,
+        subscription: Subscription,
+        url: FeedUrl,
+        *,
+        may_undo: bool,
+        held: Collection[Guid] = (),
+    ) -> Subscription:
         """Give the subscription another feed URL; the old one still leads to it.
 
         With `may_undo`, going back to a former URL of its own undoes a move: the old URL no longer
-        leads anywhere, unless its guid was ever announced, or it came from a merge (contract,
-        section 5).
+        leads anywhere, unless its guid was ever announced, it came from a merge, or it is one of
+        `held`, which apps are known to have (contract, section 5).
         """
         old = parse_feed_url(subscription.feed_url)
         moved = self.put(moved_to(subscription, url.text))
@@ -194,7 +202,7 @@ class Draft:
         )
         self.lead(url.guid, moved, alias=None)
         # Devices know a guid that was announced, so it stays even if the move is undone.
-        if is_undo and self._is_unannounced(old.guid):
+        if is_undo and old.guid not in held and self._is_unannounced(old.guid):
             self.set(old.guid, None)
         else:
             left = Alias(old.text, moved_away=True, was_own=was_own)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from feedkeep.errors import FeedkeepError
 from feedkeep.model import Decision, Guid, Snapshot, Subscription, Value
@@ -44,13 +44,14 @@ def follow(
     new: FeedUrl,
     followed: Sequence[Followed],
     limits: Limits = DEFAULT_LIMITS,
+    held: Collection[Guid] = (),
 ) -> Decision[Outcome]:
     """Give a subscription the URL that its feed moved to, as a PATCH would.
 
     Nothing is changed if the account is not subscribed at the old URL, if this was done before, or
     if the new URL leads to another feed of the list: nothing is merged by itself. Neither is it if
     the feed cannot move there from the spelling that this account has: the move was seen from that
-    of whoever subscribed first, which may have been http.
+    of whoever subscribed first, which may have been http. `held` is as in `subscriptions.update`.
     """
     draft = Draft(snapshot, limits)
     nothing = draft.decision(Outcome(False, followed))
@@ -61,7 +62,7 @@ def follow(
     if not may_move(feed.feed_url, new.text):
         return nothing
     try:
-        decision = move(snapshot, old, new, is_told=False, limits=limits)
+        decision = move(snapshot, old, new, is_told=False, limits=limits, held=held)
     except FeedkeepError:  # the list has the new one as well, or has no room for more pointers
         return nothing
     return decision.telling(Outcome(True, [*followed, this][-MAX_REMEMBERED:]))

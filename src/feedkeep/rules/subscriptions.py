@@ -5,7 +5,7 @@ Each rule takes a snapshot and returns a decision: what has to change, and the o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from feedkeep.errors import (
     DeletedSubscription,
@@ -163,9 +163,15 @@ def read(view: View | NotLookedUp | None) -> View:
 
 
 def update(
-    snapshot: Snapshot, guid: Guid, wanted: Update, limits: Limits = DEFAULT_LIMITS
+    snapshot: Snapshot,
+    guid: Guid,
+    wanted: Update,
+    limits: Limits = DEFAULT_LIMITS,
+    held: Collection[Guid] = (),
 ) -> Decision[Updated]:
     """Change the guid, the feed URL and the status of a subscription: all of it, or nothing.
+
+    `held` are the derived guids of URLs that apps are known to have, which go on leading here.
 
     Raises:
         UnknownSubscription: `guid` leads to no subscription, or to a deleted one.
@@ -180,7 +186,7 @@ def update(
     if wanted.new_guid is not None:
         subscription, has_merged = _take_guid(draft, subscription, wanted.new_guid)
     if wanted.new_feed_url is not None:
-        subscription = _take_feed_url(draft, subscription, wanted.new_feed_url)
+        subscription = _take_feed_url(draft, subscription, wanted.new_feed_url, held)
     check_pointers(draft, subscription)
 
     stamp = draft.tick()
@@ -371,7 +377,9 @@ def _take_guid(draft: Draft, subscription: Subscription, guid: Guid) -> tuple[Su
     return draft.rename(subscription, guid), has_merged
 
 
-def _take_feed_url(draft: Draft, subscription: Subscription, url: FeedUrl) -> Subscription:
+def _take_feed_url(
+    draft: Draft, subscription: Subscription, url: FeedUrl, held: Collection[Guid]
+) -> Subscription:
     other = draft.find(url.guid)
     if other is not None and other.guid != subscription.guid:
         if other.deleted is None:
@@ -385,7 +393,7 @@ def _take_feed_url(draft: Draft, subscription: Subscription, url: FeedUrl) -> Su
         # Of a former URL of the deleted one, only that URL comes over; the tombstone stays.
         if _is_present(other, url.guid):
             subscription = draft.absorb(subscription, other)
-    return draft.move(subscription, url, may_undo=True)
+    return draft.move(subscription, url, may_undo=True, held=held)
 
 
 def check_pointers(draft: Draft, subscription: Subscription, gained: int = 0) -> None:

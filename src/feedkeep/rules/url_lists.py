@@ -374,12 +374,13 @@ def move(
     *,
     is_told: bool,
     limits: Limits = DEFAULT_LIMITS,
+    held: Collection[Guid] = (),
 ) -> Decision[list[Guid]]:
     """Give a feed another URL, as `update` does; return the derived guids of all its URLs.
 
     Raises what `update` raises.
     """
-    decision = update(snapshot, old.guid, Update(new, is_told_to_apps=is_told), limits)
+    decision = update(snapshot, old.guid, Update(new, is_told_to_apps=is_told), limits, held)
     after = {**snapshot.entries, **{entry.guid: entry for entry in decision.saved}}
     moved = led_to(after[new.guid])
     guids = [guid for guid, entry in after.items() if led_to(entry) == moved]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import msgspec
 
 from feedkeep.model import (
@@ -12,6 +14,7 @@ from feedkeep.model import (
     Document,
     DocumentKind,
     DocumentName,
+    Guid,
     Snapshot,
     replace,
 )
@@ -43,17 +46,17 @@ class FollowedMoves:
         Apps are not told: they go on with the old URL for as long as it leads somewhere.
         """
 
-        def decide(snapshot: Snapshot) -> Decision[Outcome]:
+        def decide(snapshot: Snapshot, held: Collection[Guid]) -> Decision[Outcome]:
             body = snapshot.documents[_NAME].body
             followed = _FOLLOWED.decode(body) if body else ()
-            decision = follow(snapshot, old, new, followed, self._limits)
+            decision = follow(snapshot, old, new, followed, self._limits, held)
             if not decision.outcome.is_done:
                 return decision
             remembered = as_json(decision.outcome.followed)
             return replace(decision, documents=[Document(_NAME.kind, _NAME.name, remembered)])
 
         guids = [old.guid, new.guid]
-        changed = await self._changes.make(account_id, guids, decide, _MOVED, [_NAME])
+        changed = await self._changes.make_for_apps(account_id, guids, decide, _MOVED, [_NAME])
         return changed.outcome.is_done
 
     async def tell_apps(self, account_id: AccountId, old: FeedUrl) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TypeAlias
 
 import structlog
 
@@ -11,8 +12,6 @@ from feedkeep.model import (
     AccountId,
     Author,
     Decision,
-    DocumentKind,
-    DocumentName,
     EntryState,
     Guid,
     HistoryPage,
@@ -25,7 +24,6 @@ from feedkeep.model import (
 )
 from feedkeep.rules import history
 from feedkeep.rules.clock import DAY_US, is_before_its_time, later
-from feedkeep.rules.draft import Draft
 from feedkeep.rules.history import BroughtBack, ListAt, Undo
 from feedkeep.rules.list_changes import FeedChange, ListChange, changes_on, differences
 from feedkeep.rules.room import Limits
@@ -33,7 +31,6 @@ from feedkeep.rules.wipes import Wipe, wipes
 from feedkeep.service.authors import read_author
 from feedkeep.service.episode_actions import EpisodeActions
 from feedkeep.service.list_changes import ListChanges
-from feedkeep.service.remembered_apps import read_spellings
 from feedkeep.store.base import Store
 from feedkeep.turns import LONG_LIST, beside
 
@@ -47,8 +44,8 @@ _ASKED_ABOUT_DAYS = 30
 _FEWEST_GONE = 2
 _LEAST_PART = 12
 
-_NO_APP = DocumentName(DocumentKind.SPELLINGS, "none")
-"""The name of no app's document: who asks for it is told how many there are."""
+Decide: TypeAlias = Callable[[Snapshot, Collection[Guid]], Decision[BroughtBack]]
+"""Decides what comes back, knowing the URLs that apps have for feeds that moved."""
 
 _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -189,10 +186,8 @@ class ListHistory:
         """
         some = sorted(stamps, reverse=True)[:_LOOKED_AT_FOR_WIPES]
 
-        def decide(snapshot: Snapshot) -> Decision[BroughtBack]:
-            return history.bring_back_removed(
-                self._within(snapshot), some, _held(snapshot), self._limits
-            )
+        def decide(snapshot: Snapshot, held: Collection[Guid]) -> Decision[BroughtBack]:
+            return history.bring_back_removed(self._within(snapshot), some, held, self._limits)
 
         return await self._bring_back(account_id, decide, min(some, default=NEWEST), by)
 
@@ -243,83 +238,47 @@ class ListHistory:
         decide = self._restoring_from(wanted, keeps_added=keeps_added)
         return await self._preview(account_id, decide, wanted.moment)
 
-    def _restoring_from(
-        self, wanted: ListAt, *, keeps_added: bool
-    ) -> Callable[[Snapshot], Decision[BroughtBack]]:
-        return lambda snapshot: history.restore_from(
-            snapshot, wanted, keeps_added=keeps_added, held=_held(snapshot), limits=self._limits
+    def _restoring_from(self, wanted: ListAt, *, keeps_added: bool) -> Decide:
+        return lambda snapshot, held: history.restore_from(
+            snapshot, wanted, keeps_added=keeps_added, held=held, limits=self._limits
         )
 
-    def _undoing(self, wanted: Undo) -> Callable[[Snapshot], Decision[BroughtBack]]:
-        return lambda snapshot: history.undo(
-            self._within(snapshot), wanted, _held(snapshot), self._limits
+    def _undoing(self, wanted: Undo) -> Decide:
+        return lambda snapshot, held: history.undo(
+            self._within(snapshot), wanted, held, self._limits
         )
 
-    def _restoring(
-        self, moment: Stamp, *, keeps_added: bool
-    ) -> Callable[[Snapshot], Decision[BroughtBack]]:
-        return lambda snapshot: history.restore(
+    def _restoring(self, moment: Stamp, *, keeps_added: bool) -> Decide:
+        return lambda snapshot, held: history.restore(
             self._within(snapshot),
             moment,
             keeps_added=keeps_added,
-            held=_held(snapshot),
+            held=held,
             limits=self._limits,
         )
 
     async def _bring_back(
-        self,
-        account_id: AccountId,
-        decide: Callable[[Snapshot], Decision[BroughtBack]],
-        first: Stamp,
-        by: Author,
+        self, account_id: AccountId, decide: Decide, first: Stamp, by: Author
     ) -> BroughtBack:
         self._check_kept()
-        done = None
-        while done is None:  # until no app came in between
-            apps = await self._store.documents.of(account_id, DocumentKind.SPELLINGS)
-            names = [DocumentName(app.kind, app.name) for app in apps]
-            done = await self._try(account_id, decide, names, first, by)
+        made = await self._changes.make_for_apps(account_id, None, decide, by, history_from=first)
         # A phone that was told to remove a feed has forgotten what was played of it.
         try:
-            await self._actions.tell_anew(account_id, done.podcasts)
+            await self._actions.tell_anew(account_id, made.outcome.podcasts)
         except StoreUnavailable as error:  # the list is back, and that is what was asked for
             _log.warning(
                 "phones are not told again what was played",
                 request_id=by.request,
                 reason=str(error),
             )
-        return done
-
-    async def _try(
-        self,
-        account_id: AccountId,
-        decide: Callable[[Snapshot], Decision[BroughtBack]],
-        apps: Sequence[DocumentName],
-        first: Stamp,
-        by: Author,
-    ) -> BroughtBack | None:
-        """Return what was done; None, if there are other apps than these: then that is nothing."""
-
-        def decide_for_all(snapshot: Snapshot) -> Decision[BroughtBack | None]:
-            if snapshot.documents[_NO_APP].others > len(apps):
-                return Draft(snapshot).decision(None)
-            return decide(snapshot)
-
-        documents = [*apps, _NO_APP]
-        made = await self._changes.make(account_id, None, decide_for_all, by, documents, first)
         return made.outcome
 
-    async def _preview(
-        self,
-        account_id: AccountId,
-        decide: Callable[[Snapshot], Decision[BroughtBack]],
-        first: Stamp,
-    ) -> Preview:
+    async def _preview(self, account_id: AccountId, decide: Decide, first: Stamp) -> Preview:
         self._check_kept()
         whole = await self._store.entries.whole(account_id, first)
 
         def look() -> Preview:
-            decision = decide(whole)
+            decision = decide(whole, ())
             after = {entry.guid: entry for entry in decision.saved}
             changed = {*after, *decision.forgotten}
             before = {guid: whole.entries[guid] for guid in changed if guid in whole.entries}
@@ -343,17 +302,6 @@ class ListHistory:
         assert known is not None, "the history was asked for"
         shown = replace(known, known_from=max(known.known_from, self._horizon()))
         return replace(snapshot, history=shown)
-
-
-def _held(snapshot: Snapshot) -> set[Guid]:
-    """Return the derived guids of the URLs that apps have, or may have, for feeds that moved."""
-    held: set[Guid] = set()
-    for document in snapshot.documents.values():
-        app = read_spellings(document.body)
-        held |= app.known
-        if app.removals_told is not None:  # the reply may be lost: then it is told once more
-            held |= app.gone
-    return held
 
 
 def _gone_since(whole: Snapshot, stamp: Stamp) -> int:

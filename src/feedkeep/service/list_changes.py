@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Generic
 
 import structlog
@@ -12,6 +12,7 @@ from feedkeep.model import (
     AccountId,
     Author,
     Decision,
+    DocumentKind,
     DocumentName,
     Guid,
     Now,
@@ -22,12 +23,17 @@ from feedkeep.model import (
     Value,
 )
 from feedkeep.rules.app_identity import author_key
+from feedkeep.rules.draft import Draft
 from feedkeep.rules.wipes import WINDOW_US, can_wipe, is_wipe
 from feedkeep.service.authors import write_author
 from feedkeep.service.known_feeds import NewFeeds
+from feedkeep.service.remembered_apps import read_spellings
 from feedkeep.store.base import Store
 
 _MAX_TALLIES = 10_000
+
+_NO_APP = DocumentName(DocumentKind.SPELLINGS, "none")
+"""The name of no app's document: who asks for it is told how many there are."""
 
 _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -43,6 +49,10 @@ class Changed(Value, Generic[T_co], frozen=True):
 
     outcome: T_co
     stamp: Stamp | None
+
+
+class _Unknown(Value, frozen=True):
+    """Nothing was done, since there are apps of which nothing was read."""
 
 
 class ListChanges:
@@ -90,6 +100,38 @@ class ListChanges:
         is_change = len(made.saved) > len(made.restamped) or bool(made.forgotten)
         return Changed(outcome, made.stamp if is_change and self._is_kept else None)
 
+    async def make_for_apps(
+        self,
+        account_id: AccountId,
+        guids: Sequence[Guid] | None,
+        decide: Callable[[Snapshot, Collection[Guid]], Decision[T]],
+        by: Author,
+        documents: Sequence[DocumentName] = (),
+        history_from: Stamp | None = None,
+    ) -> Changed[T]:
+        """Do what `make` does, where URLs of feeds may be forgotten.
+
+        `decide` is also given the derived guids of those URLs that apps are known to have, which
+        are not to be forgotten. What is known of apps is read only if anything would be.
+        """
+        apps: list[DocumentName] = []
+
+        def decide_knowing_all(snapshot: Snapshot) -> Decision[T | _Unknown]:
+            if apps and snapshot.documents[_NO_APP].others > len(apps) - 1:
+                return Draft(snapshot).decision(_Unknown())
+            decision = decide(snapshot, _held(snapshot))
+            if decision.forgotten and not apps:
+                return Draft(snapshot).decision(_Unknown())
+            return decision
+
+        while True:
+            names = [*documents, *apps]
+            made = await self.make(account_id, guids, decide_knowing_all, by, names, history_from)
+            if not isinstance(made.outcome, _Unknown):
+                return Changed(made.outcome, made.stamp)
+            known = await self._store.documents.of(account_id, DocumentKind.SPELLINGS)
+            apps = [_NO_APP, *(DocumentName(app.kind, app.name) for app in known)]
+
     def _note(self, account_id: AccountId, by: Author, subscribed: int, unsubscribed: int) -> None:
         """Log it if an app has wiped a list: with this request, or with those before it."""
         if not can_wipe(by):
@@ -109,3 +151,15 @@ class ListChanges:
                 feeds=so_far + unsubscribed,
                 of=at_first,
             )
+
+
+def _held(snapshot: Snapshot) -> set[Guid]:
+    """Return the derived guids of the URLs that apps have, or may have, for feeds that moved."""
+    held: set[Guid] = set()
+    for name, document in snapshot.documents.items():
+        if name.kind is DocumentKind.SPELLINGS:
+            app = read_spellings(document.body)
+            held |= app.known
+            if app.removals_told is not None:  # the reply may be lost: then it is told once more
+                held |= app.gone
+    return held

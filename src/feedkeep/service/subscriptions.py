@@ -113,10 +113,10 @@ class Subscriptions:
     async def _update(
         self, account_id: AccountId, guid: Guid, wanted: Update, by: Author
     ) -> Changed[Updated]:
-        return await self._changes.make(
+        return await self._changes.make_for_apps(
             account_id,
             [guid, *wanted.guids()],
-            lambda snapshot: subscriptions.update(snapshot, guid, wanted, self._limits),
+            lambda snapshot, held: subscriptions.update(snapshot, guid, wanted, self._limits, held),
             by,
         )
 

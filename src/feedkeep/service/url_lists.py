@@ -278,11 +278,11 @@ class UrlLists:
         """
         old, new = parse_feed_url(old_url), parse_new_feed_url(new_url)
         try:
-            changed = await self._list_changes.make(
+            changed = await self._list_changes.make_for_apps(
                 account_id,
                 [old.guid, new.guid],
-                lambda snapshot: url_lists.move(
-                    snapshot, old, new, is_told=is_told_to_apps, limits=self._limits
+                lambda snapshot, held: url_lists.move(
+                    snapshot, old, new, is_told=is_told_to_apps, limits=self._limits, held=held
                 ),
                 by,
             )

@@ -13,7 +13,7 @@ from pathlib import Path
 from feedkeep.model import Admitted, Author, Decision, Guid, Snapshot, SyncProgress
 from feedkeep.rules.spellings import Spellings
 from feedkeep.rules.url_lists import Synced
-from feedkeep.service import history
+from feedkeep.service import list_changes
 from feedkeep.service.progress import AppProgress
 from feedkeep.service.url_lists import UrlLists
 
@@ -36,4 +36,4 @@ async def sync_and_tell(
 
 
 UrlLists._sync = sync_and_tell
-history._held = lambda _: set()
+list_changes._held = lambda _: set()
