@@ -13,7 +13,7 @@ WINDOW_US = 600_000_000
 
 _SMALLEST_LIST, _FEWEST, _PART = 2, 3, 3
 
-_BURST_US = 60_000_000
+_BURST_US = 15_000_000
 """How long may be between two requests of one burst: apps send a long list in several."""
 
 
