@@ -21,7 +21,7 @@ import structlog
 
 from feedkeep import wall_clock
 from feedkeep.backups import backup_name, backups_in, remove
-from feedkeep.errors import StoreMisconfigured, StoreUnavailable, StoreUnusable
+from feedkeep.errors import StoreDamaged, StoreMisconfigured, StoreUnavailable, StoreUnusable
 from feedkeep.feeds.keeper import Keeper
 from feedkeep.feeds.looker import Looker
 from feedkeep.feeds.rounds import Rounds
@@ -104,7 +104,10 @@ async def open_backup(source: Path) -> AsyncIterator[Service]:
     """
     with TemporaryDirectory(prefix="feedkeep-") as folder:
         copy = Path(folder) / "backup.db"
-        copy_file(source, copy)
+        try:
+            copy_file(source, copy)
+        except StoreDamaged as error:
+            raise StoreUnusable(f"{source} is damaged; take another backup.") from error
         async with open_service(Settings(database=f"sqlite:///{copy}")) as service:
             yield service
 

@@ -265,6 +265,8 @@ def test_a_list_of_a_backup_comes_into_an_account_that_has_never_had_its_feeds(
     failed = offline.run("restore-list", name, "--from", str(backup))
     assert "There is no account" in failure(failed)
     offline.must("account", "create", name, stdin="")
+    early = offline.run("restore-list", name, "--from", str(backup), "--at", "1980-01-01", "--yes")
+    assert "is before" in failure(early)
     offline.must("restore-list", name, "--from", str(backup), "--yes")
     assert urls(offline, name) == had
     offline.must("import", name, "-", stdin="https://a.example/feed\n")
@@ -278,7 +280,10 @@ def test_a_backup_that_has_no_such_list_says_so(offline: FeedkeepProcess, tmp_pa
     offline.must("backup", str(backup))
     name = with_feeds(offline)
     nothing.write_text(FEEDS)
+    damaged = tmp_path / "damaged.db"
+    damaged.write_bytes(backup.read_bytes()[:-5_000])
     for source, message in (
+        (damaged, f"{damaged} is damaged; take another backup."),
         (backup, f"has no account {name}: it may have had another name then"),
         (nothing, "cannot be read as a feedkeep database"),
         (tmp_path / "missing.db", "There is no file"),

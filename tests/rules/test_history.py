@@ -12,7 +12,7 @@ from feedkeep.errors import ChangedSince, InvalidInput, UnknownChange
 from feedkeep.model import Alias, Guid, History, Pointer, Stamp, Subscription, replace
 from feedkeep.rules import history, many, url_lists
 from feedkeep.rules.feed_urls import parse_feed_url
-from feedkeep.rules.history import BroughtBack, Undo, WhenChangedSince
+from feedkeep.rules.history import BroughtBack, ListAt, Undo, WhenChangedSince
 from feedkeep.rules.room import Limits
 from feedkeep.rules.spellings import UNKNOWN, Spellings
 from feedkeep.rules.subscriptions import Update
@@ -54,6 +54,49 @@ def leave(known: Account, *urls: str) -> Stamp:
     guids = [guid(url) for url in urls]
     known.keep(many.set_subscribed(known.snapshot(), guids, False))
     return known.kept.stamps[-1]
+
+
+def from_backup(
+    known: Account, backup: Account, held: Sequence[Guid] = (), *, keeps_added: bool = True
+) -> None:
+    wanted = ListAt(dict(backup.entries), backup.last_stamp)
+    snapshot = known.snapshot_with_history()
+    known.keep(history.restore_from(snapshot, wanted, keeps_added=keeps_added, held=held))
+
+
+def test_a_list_of_a_backup_comes_into_an_empty_one_with_all_that_leads_to_its_feeds() -> None:
+    backup = account(A, B)
+    backup.move(guid(A), C)
+    backup.update(guid(B), Update(new_guid=G1))
+    known = Account()
+    from_backup(known, backup)
+    assert subscribed(known) == {B, C}
+    assert known.subscription(guid(A)).guid_changed is None  # it was never renamed
+    assert known.pointer(guid(B)).guid_changed is not None
+    stamps = [entry.revision for entry in known.entries.values() if entry.revision is not None]
+    assert len(stamps) == len(set(stamps)) == 3
+    before = dict(known.entries)
+    from_backup(known, backup)
+    assert known.entries == before
+
+
+def test_a_list_of_a_backup_leaves_or_drops_what_was_added_since() -> None:
+    backup = account(A, B)
+    known = account(A, B)
+    leave(known, A, B)
+    known.add((C, None))
+    from_backup(known, backup)
+    assert subscribed(known) == {A, B, C}
+    from_backup(known, backup, keeps_added=False)
+    assert subscribed(known) == {A, B}
+
+
+def test_a_url_that_an_app_has_goes_on_leading_to_a_feed_that_a_backup_brings_back() -> None:
+    for held in ((), (guid(C),)):
+        backup, known = account(A), account(A)
+        known.move(guid(A), C)
+        from_backup(known, backup, held)
+        assert (guid(C) in known.entries) == bool(held)
 
 
 def test_a_wiped_list_comes_back_in_one_step_and_each_feed_with_a_new_stamp() -> None:

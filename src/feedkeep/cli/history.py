@@ -28,7 +28,7 @@ from feedkeep.cli.common import (
 )
 from feedkeep.errors import AccountError, ChangedSince, UnknownChange
 from feedkeep.formats.moments import read_moment
-from feedkeep.model import Account, AccountId, Author, CredentialKind, Stamp
+from feedkeep.model import Account, AccountId, Author, CredentialKind, Stamp, replace
 from feedkeep.rules.clock import later
 from feedkeep.rules.history import BroughtBack, ListAt, Undo, WhenChangedSince
 from feedkeep.rules.list_changes import FeedChange, What, in_kinds
@@ -261,7 +261,7 @@ def _list_of_backup(backup: Path, name: str, at: str | None) -> ListAt:
     """Return the list that a backup has of an account.
 
     Raises:
-        AccountError: The backup has no account of that name.
+        AccountError: The backup has no account of that name, or it was created later.
     """
 
     async def read() -> ListAt:
@@ -274,9 +274,14 @@ def _list_of_backup(backup: Path, name: str, at: str | None) -> ListAt:
                     " newer than the backup."
                 ) from None
             wanted = None if at is None else _moment_of(service, account, at)
+            if wanted is not None and wanted < account.created:
+                raise AccountError(
+                    f"{moment(wanted)} is before {account.name} was created: choose a later moment."
+                )
             if wanted is not None and wanted >= account.last_stamp:
                 wanted = None  # nothing had changed since
-            return await service.history.list_at(account.id, wanted)
+            then = await service.history.list_at(account.id, wanted)
+            return replace(then, moment=max(then.moment, account.created))
 
     return asyncio.run(read())
 
