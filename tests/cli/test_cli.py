@@ -170,7 +170,7 @@ def test_import_says_what_was_not_understood_and_lists_no_more_of_it_than_can_be
     file.write_text(f"```\n<outlines>{outlines}{unknown * 120}</outlines>")
     done = feedkeep.run("import", name, str(file))
     assert done.stderr.splitlines() == [
-        "feedkeep: This is no part of the list: ```",
+        "feedkeep: Ignored text outside the list: ```",
         "feedkeep: Addresses without a protocol were taken for https: 1,"
         " such as https://b.example.",
     ]

@@ -290,6 +290,12 @@ def test_json_is_the_body_of_a_post() -> None:
     ]
 
 
+def test_titles_of_json_are_the_owners() -> None:
+    """Our own list for gpodder.net's API has them."""
+    data = b'[{"url": "https://a.example", "title": "The A"}, {"url": "https://b.example"}]'
+    assert [feed.title for feed in read_feed_list(data).feeds] == ["The A", ""]
+
+
 def test_an_item_of_json_that_names_no_feed_costs_no_other() -> None:
     data = (
         b'[ null, "https://a.example", {"title": "x"}, [], {"url": "https://b.example", "guid": 7}]'
@@ -394,12 +400,12 @@ OUTLINES = """<outline type="rss" url="https://a.example"/>
         ('<o:opml xmlns:o="x">{}</o:opml>', 1, ""),
         ("<OPML>{}</OPML>", 1, ""),
         ("{}", 1, "The XML is broken at line 2: junk after document element."),
-        ("<html><opml>{}</opml></html>", 1, "This is no part of the list: <html>"),
-        ("```xml\n<opml>{}</opml>\n```\n", 2, "This is no part of the list: ```xml"),
+        ("<html><opml>{}</opml></html>", 1, "Ignored text outside the list: <html>"),
+        ("```xml\n<opml>{}</opml>\n```\n", 2, "Ignored text outside the list: ```xml"),
         ("<br />\n<b>Warning</b>: x\n<opml>{}</opml>", 3,
-         "This is no part of the list: <br /> <b>Warning</b>: x"),
+         "Ignored text outside the list: <br /> <b>Warning</b>: x"),
         ('?xml version="1.0"?>\n\n<opml>{}</opml>', 3,
-         'This is no part of the list: ?xml version="1.0"?>'),
+         'Ignored text outside the list: ?xml version="1.0"?>'),
     ],
 )  # fmt: skip
 def test_outlines_are_read_whatever_stands_around_them(

@@ -296,7 +296,7 @@ def test_a_feed_that_was_found_by_https_takes_that_address_with_one_click(
     know(anna.process, url, "Safe Show", fields={"is_own": True})
     add(anna, by_http)
     page = anna.get(f"/feeds/{guid(url)}")
-    assert f"It was found by https, too, where nobody on the way can read along: {url}" in page.text
+    assert f"nobody on the network can read the connection: {url}" in page.text
     action = f"/feeds/{guid(url)}/move"
     page = anna.post(action, fields_of_form(page.reply.text, action))
     assert "The feed has its new address." in page.note

@@ -96,7 +96,7 @@ def repair_clocks(
         repaired = 0
         async for account in service.clock_repair.repair():
             ahead = max(account.last_stamp, account.last_action_stamp)
-            say(f"{account.name}: the clock was at {moment(ahead)} and is right now.")
+            say(f"{account.name}: clock corrected; it was at {moment(ahead)}.")
             repaired += 1
         return repaired
 

@@ -153,9 +153,13 @@ def _read_json(text: str) -> list[ListedFeed]:
 def _json_feed(number: int, item: object) -> ListedFeed:
     fields = item if isinstance(item, dict) else {"url": item}
     urls = [url for name in _URL_FIELDS if isinstance(url := fields.get(name), str)]
-    guid = fields.get("guid")
+    guid, title = fields.get("guid"), fields.get("title")
     return ListedFeed(
-        number, urls[0] if urls else "", guid if isinstance(guid, str) else None, is_item=True
+        number,
+        urls[0] if urls else "",
+        guid if isinstance(guid, str) else None,
+        is_item=True,
+        title=title if isinstance(title, str) else "",
     )
 
 

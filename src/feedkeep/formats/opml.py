@@ -135,7 +135,7 @@ def _passed_over(*texts: str) -> list[Sentence]:
     """Return what a person should know of the texts around the XML."""
     shown = [" ".join(text[:_MAX_PASSED_OVER].split()) for text in texts]
     return [
-        Sentence("This is no part of the list: {text}", {"text": text[:_MAX_SHOWN_CHARACTERS]})
+        Sentence("Ignored text outside the list: {text}", {"text": text[:_MAX_SHOWN_CHARACTERS]})
         for text in shown
         if text
     ]
