@@ -124,7 +124,9 @@ async def _found(
     except BaseException as error:
         for process in multiprocessing.active_children():
             if process not in others:
-                process.terminate()
+                # They only read. One that has a handler of SIGTERM, as coverage does, may wait in
+                # it for ever, and so would the pool.
+                process.kill()
         await asyncio.gather(*under_way, return_exceptions=True)
         if isinstance(error, BrokenProcessPool):
             raise StoreUnavailable("A process that looked for faults was killed.") from error
