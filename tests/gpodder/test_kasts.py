@@ -291,6 +291,15 @@ def test_a_second_device_inside_of_actions_ends_that_too(person: Person) -> None
     assert len(desk.actions("false")) == 2
 
 
+def test_a_second_device_in_a_query_ends_that_too(person: Person) -> None:
+    desk = Kasts(person)
+    desk.changes()
+    desk.actions("false")
+    desk.ask("GET", person.episodes, since=desk.actions_since, device="laptop-1")
+    actions = [play(A, EPISODE, 5, device="desktop-1")]
+    assert desk.ask("POST", person.episodes, actions)["timestamp"] == 1
+
+
 def test_one_that_is_installed_anew_is_told_to_remove_nothing(person: Person) -> None:
     desk = Kasts(person)
     desk.changes()

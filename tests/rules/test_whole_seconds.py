@@ -53,6 +53,11 @@ def test_an_unknown_app_is_trusted_unless_no_reply_ever_had_its_second() -> None
     assert first_second(12, 10, SyncProgress()) == EVERYTHING
 
 
+def test_an_app_that_was_sent_a_second_of_a_clock_that_was_set_back_is_sent_everything() -> None:
+    ahead = SyncProgress(last_sent=50, acknowledged=40)
+    assert [first_second(since, 10, ahead) for since in (5, 50, 51)] == [EVERYTHING] * 3
+
+
 def test_an_app_that_asks_since_the_second_of_a_reply_has_received_that_reply() -> None:
     app = SyncProgress(last_sent=10, acknowledged=3)
     assert [first_second(since, 20, app) for since in (10, 11)] == [10, 11]

@@ -69,7 +69,7 @@ OPERATIONS = st.one_of(
     st.tuples(st.just("add"), ITEMS, CLOCK),
     st.tuples(
         st.just("update"), KNOWN, st.none() | URLS, st.none() | KNOWN, st.none() | st.booleans(),
-        CLOCK,
+        st.frozensets(KNOWN), CLOCK,
     ),
     st.tuples(st.just("delete"), KNOWN, CLOCK),
 )  # fmt: skip

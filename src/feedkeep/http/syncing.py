@@ -53,6 +53,7 @@ class Syncing(Resource):
             read_since(request.query("since")),
             request.query("podcast"),
             only_last=request.query("aggregated").lower() in _TRUE,
+            device=request.query("device"),
         )
         return await streamed(actions_in_chunks(found), is_head=request.method == "HEAD")
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ipaddress
 import re
 import uuid
+from collections.abc import Sequence
 from contextlib import suppress
+from functools import lru_cache
 from urllib.parse import quote, unquote
 
 from feedkeep.errors import InvalidFeedUrl
@@ -14,6 +16,9 @@ from feedkeep.rules.guids import derived_guid
 
 PODCAST_NAMESPACE = uuid.UUID("ead4c236-bf58-58c6-a2c6-a6b28d128cb6")
 """The namespace of feed guids: the Podcasting 2.0 namespace specification, element guid."""
+
+_MAX_ESCAPED_CHARACTERS = 1_000
+"""Of a longer URL, no other escapes are looked for: each takes a millisecond."""
 
 MAX_CHARACTERS = 8_192
 DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -164,7 +169,7 @@ def without_escapes(url: str) -> str:
     return unquote(url.partition("://")[2].partition("#")[0]).rstrip("/")
 
 
-def other_escapes(text: str) -> list[FeedUrl]:
+def other_escapes(text: str) -> Sequence[FeedUrl]:
     """Return the feed URLs that are the same as a text once each escape is decoded, and are usual.
 
     AntennaPod and Podcini.X turn "%3A" into ":" in all that they are sent, and Kasts decodes every
@@ -173,16 +178,21 @@ def other_escapes(text: str) -> list[FeedUrl]:
     that no URL holds; with those of colons, too, as gpodder.net writes; and with those of all that
     have a meaning in paths and in queries; each with digits in either case.
     """
+    return _other_escapes(text) if len(text) <= _MAX_ESCAPED_CHARACTERS else ()
+
+
+@lru_cache(maxsize=2_000)  # an upload asks for those of a URL twice
+def _other_escapes(text: str) -> Sequence[FeedUrl]:
     text = text.strip(_ASCII_WHITE_SPACE)
     scheme, separator, rest = text.partition("://")
     end = _AUTHORITY_END.search(rest)
-    if not separator or end is None or len(text) > MAX_CHARACTERS:
-        return []
+    if not separator or end is None:
+        return ()
     start, tail = f"{scheme}://{rest[: end.start()]}", rest[end.start() :].partition("#")[0]
     try:
         decoded = unquote(tail, errors="strict")
     except UnicodeDecodeError:  # not decoded by apps either, since it is no text
-        return []
+        return ()
     path, mark, query = decoded.partition("?")
     tails = [
         decoded,
@@ -197,13 +207,13 @@ def other_escapes(text: str) -> list[FeedUrl]:
             with suppress(InvalidFeedUrl):
                 url = parse_feed_url(start + one)
                 found.setdefault(url.guid, url)
-    return list(found.values())
+    return tuple(found.values())
 
 
 def named_by_escapes(text: str) -> list[FeedUrl]:
     """Return the URL that a text of an app is, and its `other_escapes`; nothing without these."""
     linked = as_linked(text)
-    others = other_escapes(linked)
+    others = list(other_escapes(linked))
     if not others:
         return []
     try:

@@ -59,6 +59,8 @@ def first_second(since: Second, newest: Second, app: SyncProgress) -> Second:
     last reply that it surely got. If nothing is known of it, it is sent everything, as no reply has
     given a second after `newest + 1`.
     """
+    if app.last_sent is not None and app.last_sent > newest:
+        return EVERYTHING  # it was sent a second of a clock that was set back since
     if app.last_sent is None:
         # Plus one, since Kasts asks since the second after the one it was told.
         return since if since <= newest + 1 else EVERYTHING

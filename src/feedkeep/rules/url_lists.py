@@ -6,7 +6,6 @@ Apps are told when a feed was subscribed or unsubscribed, and never that a feed 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from itertools import chain
 
 from feedkeep.entry_index import led_to
 from feedkeep.errors import InvalidFeedUrl, InvalidInput
@@ -51,6 +50,10 @@ from feedkeep.rules.subscriptions import (
 
 LOCAL = "antennapod_local:"
 """How AntennaPod names a folder on the phone, which is in its list, but is not a feed."""
+
+
+MAX_LOOKED_FOR = 1_000
+"""For how many URLs of an upload a feed is looked for that has other escapes."""
 
 
 class UrlChanges(Value, frozen=True):
@@ -228,8 +231,17 @@ def upload(
     the app is told once more to add it.
     """
     draft = Draft(snapshot, limits)
-    items = [_item_as_known(draft, item) for item in items]
-    removed = [as_known(url, draft.find, may_be_unsubscribed=True) for url in removed]
+    escapes = _escapes_of([*_urls_of(items), *removed])
+    items = [
+        replace(item, url=as_known(item.url, draft.find, escapes.get(item.url.guid, ())))
+        if isinstance(item, Wanted)
+        else item
+        for item in items
+    ]
+    removed = [
+        as_known(url, draft.find, escapes.get(url.guid, ()), may_be_unsubscribed=True)
+        for url in removed
+    ]
     # AntennaPod renames a feed by itself when its old URL redirects. An app that says so removes
     # the old URL and adds the new one, and has not unsubscribed.
     found = [draft.find(item.url.guid) for item in items if isinstance(item, Wanted)]
@@ -254,28 +266,43 @@ def upload(
 def guids_named(items: Sequence[Wanted | Refused], removed: Sequence[FeedUrl]) -> list[Guid]:
     """Return the guids that an upload may read or change, each once."""
     guids = dict.fromkeys([*guids_wanted(items), *(url.guid for url in removed)])
-    urls = [item.url for item in items if isinstance(item, Wanted)]
-    for url in chain(urls, removed):
-        guids |= dict.fromkeys(other.guid for other in other_escapes(url.text))
+    for others in _escapes_of([*_urls_of(items), *removed]).values():
+        guids |= dict.fromkeys(other.guid for other in others)
     return list(guids)
 
 
-def _item_as_known(draft: Draft, item: Wanted | Refused) -> Wanted | Refused:
-    return replace(item, url=as_known(item.url, draft.find)) if isinstance(item, Wanted) else item
+def _urls_of(items: Iterable[Wanted | Refused]) -> list[FeedUrl]:
+    return [item.url for item in items if isinstance(item, Wanted)]
+
+
+def _escapes_of(urls: Iterable[FeedUrl]) -> dict[Guid, Sequence[FeedUrl]]:
+    """Return what `other_escapes` returns for the first of some URLs that have any, by guid."""
+    found: dict[Guid, Sequence[FeedUrl]] = {}
+    for url in urls:
+        if len(found) == MAX_LOOKED_FOR:
+            break
+        if others := other_escapes(url.text):
+            found[url.guid] = others
+    return found
 
 
 def as_known(
-    url: FeedUrl, find: Callable[[Guid], Subscription | None], *, may_be_unsubscribed: bool = False
+    url: FeedUrl,
+    find: Callable[[Guid], Subscription | None],
+    others: Sequence[FeedUrl],
+    *,
+    may_be_unsubscribed: bool = False,
 ) -> FeedUrl:
     """Return the URL by which the account has the feed that an app names by other escapes.
 
     Only a URL that is unknown to the account can mean another, and only if exactly one feed fits.
-    `find` returns the subscription that a guid leads to, for the URL and for its `other_escapes`.
+    `find` returns the subscription that a guid leads to, for the URL and for its `other_escapes`,
+    which are given as well.
     """
-    if find(url.guid) is not None:
+    if not others or find(url.guid) is not None:
         return url
     found: dict[Guid, FeedUrl] = {}
-    for other in other_escapes(url.text):
+    for other in others:
         feed = find(other.guid)
         if feed is None or feed.deleted is not None:
             continue
@@ -460,7 +487,8 @@ def replace_list(
         InvalidInput: There is no room for one of the feeds; then nothing is changed.
     """
     draft = Draft(snapshot, limits)
-    urls = [as_known(url, draft.find) for url in wanted.urls]
+    escapes = _escapes_of(wanted.urls)
+    urls = [as_known(url, draft.find, escapes.get(url.guid, ())) for url in wanted.urls]
     added, removed = to_replace(snapshot, urls)
     # A text that is not a URL may have meant any feed of the account, and gPodder's button "Upload
     # local subscriptions" would unsubscribe that feed everywhere.

@@ -26,7 +26,13 @@ from feedkeep.model import (
 from feedkeep.rules import episode_actions, seconds, url_lists
 from feedkeep.rules.clock import later
 from feedkeep.rules.episode_actions import RefusedUrl, SentAction
-from feedkeep.rules.feed_urls import FeedUrl, as_linked, named_by_escapes, parse_feed_url
+from feedkeep.rules.feed_urls import (
+    FeedUrl,
+    as_linked,
+    named_by_escapes,
+    other_escapes,
+    parse_feed_url,
+)
 from feedkeep.service.action_pages import LISTED_AT_ONCE, ActionPages, ActionsSince
 from feedkeep.service.action_room import ActionRoom
 from feedkeep.service.progress import Progress, Uploaded, next_second
@@ -48,13 +54,19 @@ class EpisodeActions:
         self._room = ActionRoom(store)
 
     async def since(
-        self, admitted: Admitted, since: Second, podcast: str = "", *, only_last: bool = False
+        self,
+        admitted: Admitted,
+        since: Second,
+        podcast: str = "",
+        *,
+        only_last: bool = False,
+        device: str = "",
     ) -> ActionsSince:
         """Return all actions received since a second, and the second to ask since next.
 
         If `podcast` is not empty, only actions of that podcast; always those of all devices, since
         a device is only a label. With `only_last`, only the last action of each kind with each
-        episode: Kasts reads no other kind than `play`.
+        episode: Kasts reads no other kind than `play`. `device` is the one that the request names.
 
         Raises:
             InvalidInput: `podcast` is not a feed URL.
@@ -62,7 +74,7 @@ class EpisodeActions:
         clock = await self._progress.settle(
             admitted, Clock.ACTIONS, admitted.account.last_action_stamp
         )
-        app = await self._progress.of(admitted, Clock.ACTIONS, since=since)
+        app = await self._progress.of(admitted, Clock.ACTIONS, (device,), since)
         second = seconds.second_of(clock)
         first = seconds.first_second(since, second, app.known)
         stamp = seconds.first_stamp(first)
@@ -149,7 +161,9 @@ class EpisodeActions:
             listed = {url.guid: await self._listed(account_id, url)}
             if listed[url.guid] is None:
                 listed |= {one.guid: await self._listed(account_id, one) for one in rest}
-            known = url_lists.as_known(url, listed.get, may_be_unsubscribed=True)
+            known = url_lists.as_known(
+                url, listed.get, other_escapes(url.text), may_be_unsubscribed=True
+            )
             if listed[known.guid] is not None:
                 spelled[podcast] = known.text
         if not spelled:

@@ -28,7 +28,7 @@ DecideActions: TypeAlias = Callable[[ActionSnapshot, Sequence[EpisodeAction]], A
 Sought: TypeAlias = Callable[[EpisodeAction], Sequence[bytes]]
 """Returns the keys, and the beginnings of keys, of the stored actions that a rule needs for one."""
 
-MAX_OF_A_BEGINNING = 100
+MAX_OF_A_BEGINNING = 20
 """How many stored actions a rule is given for each beginning of a key, at most."""
 
 
