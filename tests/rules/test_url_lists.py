@@ -817,6 +817,15 @@ def test_a_removal_without_the_escapes_of_a_feed_unsubscribes_from_it() -> None:
     assert subscribed(account) == [C]
 
 
+def test_escapes_are_looked_for_of_so_many_urls_of_an_upload(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(url_lists, "MAX_LOOKED_FOR", 1)
+    account = account_with(ESCAPED, COLONS)
+    sync(account, [], [DECODED, NO_COLONS])
+    assert subscribed(account) == [COLONS]
+
+
 def test_an_addition_without_the_escapes_of_a_feed_is_that_feed_and_answers_how_it_is_kept() -> (
     None
 ):
