@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from feedkeep.model import Admitted, Author, Decision, Guid, Snapshot, SyncProgress
-from feedkeep.rules.spellings import Spellings
+from feedkeep.rules.spellings import UNKNOWN, Spellings
 from feedkeep.rules.url_lists import Synced
 from feedkeep.service import list_changes
 from feedkeep.service.progress import AppProgress
@@ -29,7 +29,10 @@ async def sync_and_tell(
     decide: Callable[[Snapshot, Spellings, SyncProgress], Decision[Synced]],
     progress: AppProgress,
 ) -> Synced:
-    synced = await sync(lists, admitted, by, guids, decide, progress)
+    def decide_unknowing(snapshot: Snapshot, _: Spellings, told: SyncProgress) -> Decision[Synced]:
+        return decide(snapshot, UNKNOWN, told)
+
+    synced = await sync(lists, admitted, by, guids, decide_unknowing, progress)
     with STAMPS.open("a") as told:
         told.write(f"{by.device} {synced.began} {synced.ended}\n")
     return synced
