@@ -109,12 +109,20 @@ def postgres_opened(url: str) -> Opened:
 
         async def connected(client: asyncio.StreamReader, out: asyncio.StreamWriter) -> None:
             server, to_server = await asyncio.open_connection(parts.hostname, parts.port)
-            done = [
+            handlers.add(asyncio.current_task())
+            ways = [
                 asyncio.create_task(carry(client, to_server, strikes=True)),
                 asyncio.create_task(carry(server, out, strikes=False)),
             ]
-            await asyncio.wait(done)
+            try:
+                await asyncio.wait(ways)
+            finally:
+                for way in ways:
+                    way.cancel()
+                out.close()
+                to_server.close()
 
+        handlers: set[asyncio.Task[None] | None] = set()
         parts = urlsplit(url)
         network = await asyncio.start_server(connected, "127.0.0.1", 0)
         port = network.sockets[0].getsockname()[1]
@@ -123,6 +131,9 @@ def postgres_opened(url: str) -> Opened:
         yield store
         await store.close()
         network.close()
+        for handler in filter(None, handlers):
+            handler.cancel()
+        await asyncio.gather(*filter(None, handlers), return_exceptions=True)
 
     return opened
 
