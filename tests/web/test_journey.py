@@ -197,27 +197,27 @@ class Journey:
         anna = self.anna
         anna.holds_the_clock()
         anna.open("/")
-        expect(anna.feed(title_of(TYPED[1]))).to_be_visible()
+        expect(anna.feed(name_of(TYPED[1]))).to_be_visible()
         assert self.client.update_subscriptions("desk", [], [TYPED[1]])
         if anna.has_script:
             anna.page.clock.run_for(6_000)
         else:
             anna.page.reload()
-        expect(anna.feed(title_of(TYPED[1]))).to_have_count(0)
+        expect(anna.feed(name_of(TYPED[1]))).to_have_count(0)
         anna.has_feeds([name_of(url) for url in ALL if url != TYPED[1]])
         many = "Show %(number)s unsubscribed feeds"
         anna.page.get_by_role(
             "link", name=anna.say_many("Show %(number)s unsubscribed feed", many, 1)
         ).click()
-        anna.choose(title_of(TYPED[1]))
+        anna.choose(name_of(TYPED[1]))
         anna.press("Subscribe to the chosen ones")
-        anna.sees("Subscribed to %(name)s again.", name=title_of(TYPED[1]))
+        anna.sees("Subscribed to %(name)s again.", name=name_of(TYPED[1]))
         anna.follow("Feeds")
 
     def unsubscribe_from_five(self) -> None:
         anna = self.anna
         for url in ALL[:5]:
-            anna.choose(title_of(url))
+            anna.choose(name_of(url))
         anna.press("Unsubscribe from the chosen ones")
         anna.sees_many(
             "Unsubscribed from %(number)s feed.", "Unsubscribed from %(number)s feeds.", 5
@@ -245,7 +245,7 @@ class Journey:
         link = anna.page.locator("#link").inner_text()
         ben.sign_up(link, BEN, PASSWORD)
         ben.sees_heading("Your list is empty")
-        assert not any(title_of(url) in ben.page.content() for url in ALL)
+        assert not any(name_of(url) in ben.page.content() for url in ALL)
         expect(ben.link("People")).to_have_count(0)
         ben.press("Sign out")
         ben.sees("You are signed out.")
