@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from xml.parsers import expat
 
 import pytest
 from corpus_of_feeds import URL, Example, examples, hashed
 
 from feedkeep.errors import NotAFeed
+from feedkeep.feeds import xml_feeds
 from feedkeep.feeds.fields import MAX_URL
 from feedkeep.feeds.found import MAX_OFFERS
 from feedkeep.feeds.json_feeds import MAX_OBJECTS
@@ -277,3 +279,10 @@ def test_marks_that_would_end_an_attribute_are_escaped_in_urls() -> None:
 
 def test_what_was_read_says_so_in_a_log_in_one_line() -> None:
     assert repr(read("<title>x</title><item>")).startswith("FeedContent(title='x', description=''")
+
+
+def test_a_lack_of_memory_is_no_fault_of_a_document() -> None:
+    error = expat.ExpatError()
+    error.code = xml_feeds._OUT_OF_MEMORY
+    with pytest.raises(MemoryError):
+        xml_feeds._as_refusal(error)

@@ -211,6 +211,13 @@ def test_an_action_of_an_unknown_podcast_is_kept_and_subscribes_nobody(person: P
     assert person.subscribed() == set()
 
 
+def test_numbers_that_come_as_texts_are_numbers(person: Person) -> None:
+    numbers = {"started": "0", "position": "7", "total": "90"}
+    action = {"podcast": A, "episode": EPISODE, "action": "play", **numbers}
+    ok(person.app().post(person.episodes, json=[action]))
+    assert [one["position"] for one in Kasts(person).actions()] == [7]
+
+
 def test_a_resent_action_is_told_no_more_and_of_several_the_latest_one_is_kept(
     person: Person,
 ) -> None:

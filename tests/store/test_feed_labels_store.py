@@ -73,6 +73,9 @@ def test_many_labels_are_saved_in_one_change(open_store: Callable) -> None:
         await add(store, *((f"https://{number}.example", one) for number, one in enumerate(guids)))
         await save(store, *(FeedLabel(guid, guid[-4:]) for guid in reversed(guids)))
         assert await labels(store) == [FeedLabel(guid, guid[-4:]) for guid in guids]
+        found: list[int] = []
+        await store.feed_labels.change(ALICE, lambda known: (found.append(len(known)), ())[1])
+        assert found == [len(guids)]
 
     run(open_store, work)
 
