@@ -1,4 +1,8 @@
-"""Stamps come from each process's own clock, and what has them is saved some time later."""
+"""Stamps come from each process's own clock, and what has them is saved some time later.
+
+An account's clock stays at the greatest of them. If it went back, a device that had seen a later
+one would be sent the whole list, as after a restore, and would miss nothing.
+"""
 
 import asyncio
 import os
@@ -10,11 +14,14 @@ import asyncpg
 from feedkeep.model import Stamp
 from feedkeep.rules import draft
 from feedkeep.store.overlay import Overlay
+from feedkeep.store.postgres.change_statements import ChangeStatements
 from feedkeep.store.postgres.changes import Changes
+from feedkeep.store.postgres.shape import Shape
 
 _own = os.getpid() % 2
 _last = _own
 _save_all = Changes._save_all
+_init = ChangeStatements.__init__
 
 
 def next_stamp(_last_of_account: Stamp, now: Stamp) -> Stamp:
@@ -30,5 +37,14 @@ async def save_all(
     await _save_all(self, connection, overlays)
 
 
+def init(self: ChangeStatements, shape: Shape) -> None:
+    _init(self, shape)
+    advanced = "last_stamp = greatest(a.last_stamp, w.last_stamp)"
+    kept = self.advance.replace("last_stamp = w.last_stamp", advanced)
+    assert kept != self.advance
+    self.advance = kept
+
+
 draft.next_stamp = next_stamp  # type: ignore[attr-defined]  # it uses it
 Changes._save_all = save_all
+ChangeStatements.__init__ = init
