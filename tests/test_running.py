@@ -260,13 +260,20 @@ def test_the_log_has_a_line_of_json_for_each_request_and_keeps_secrets_out(
 def test_the_address_behind_a_trusted_proxy_is_logged_and_others_are_not_believed(
     tmp_path: Path,
 ) -> None:
-    forwarded = {"X-Forwarded-For": "203.0.113.9, 198.51.100.7, 127.0.0.1"}
-    for trusted, address in (("127.0.0.1", "198.51.100.7"), ("", "127.0.0.1")):
-        folder = tmp_path / (trusted or "none")
+    forwarded = {"X-Forwarded-For": "203.0.113.9, 198.51.100.7, 127.0.0.9"}
+    for trusted, address in (("127.0.0.0/8", "198.51.100.7"), ("", "127.0.0.1")):
+        folder = tmp_path / (trusted or "none").replace("/", "-")
         folder.mkdir()
         with FeedkeepProcess(folder, trusted_proxies=trusted) as process:
-            httpx.get(f"{process.base_url}/livez", headers=forwarded)
-        assert log_lines(process)[0]["address"] == address
+            for _ in range(2):
+                httpx.get(f"{process.base_url}/livez", headers=forwarded)
+        lines = log_lines(process)
+        assert {line["address"] for line in lines if line["event"] == "request"} == {address}
+        hints = [line for line in lines if line["event"] == "X-Forwarded-For ignored"]
+        assert [(line["level"], line["address"]) for line in hints] == (
+            [] if trusted else [("warning", address)]
+        )
+        assert all("FEEDKEEP_TRUSTED_PROXIES" in line["remedy"] for line in hints)
 
 
 def test_a_log_that_cannot_be_written_fails_no_request(serving: FeedkeepProcess) -> None:

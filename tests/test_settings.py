@@ -111,7 +111,7 @@ def test_every_setting_can_be_in_a_file_that_the_environment_names(
     ("name", "value"),
     [
         ("TRUSTED_PROXIES", "nginx"),
-        ("TRUSTED_PROXIES", "127.0.0.1, 172.18.0.0/16"),
+        ("TRUSTED_PROXIES", "127.0.0.1, 172.18.0.1/16"),
         ("CORS_ORIGINS", "player.example"),
         ("CORS_ORIGINS", "https://player.example/app"),
     ],

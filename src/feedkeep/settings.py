@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import os
 import re
 import tomllib
@@ -98,8 +97,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         max_items: How many items one POST may hold.
         max_subscriptions: How many feeds an account may be subscribed to. Its list may have five
             times as many entries, including those that were deleted or renamed.
-        trusted_proxies: Addresses of proxies whose X-Forwarded-For and -Proto are believed, each
-            such as 10.0.0.7; no names, and no networks.
+        trusted_proxies: Networks and addresses of proxies whose X-Forwarded-For and -Proto are
+            believed, each such as 10.0.0.7 or 10.0.0.0/8; no names. Every machine in a network that
+            is named can claim any address, so name no network that clients are in.
         cors_origins: Origins whose web pages may call the service from a browser, each such as
             https://player.example; * for all.
         registration: Who may create an account for themselves: closed (nobody), invited (who has an
@@ -336,8 +336,8 @@ _LISTS: tuple[tuple[str, Callable[[str], object], str], ...] = (
     ("fetch_denied", network, _NETWORKS),
     (
         "trusted_proxies",
-        ipaddress.ip_address,
-        "addresses, such as 10.0.0.7 or fd00::7; names and networks are not taken",
+        network,
+        "networks or addresses, such as 10.0.0.0/8 or fd00::7; names are not taken",
     ),
     (
         "cors_origins",

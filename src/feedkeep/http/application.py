@@ -13,9 +13,9 @@ from starlette.types import Receive, Scope, Send
 
 from feedkeep.errors import Forbidden, NotAuthorized, NotSignedIn, TooManyAttempts
 from feedkeep.http import problems
-from feedkeep.http.addresses import plain_address
 from feedkeep.http.cors import Cors, is_cross_site, is_from_own_page
 from feedkeep.http.doors import log_refusal
+from feedkeep.http.proxies import Proxies
 from feedkeep.http.requests import Request
 from feedkeep.http.routing import READING, Edge, Router, Show, Target
 from feedkeep.http.tracing import trace_id_of
@@ -24,6 +24,8 @@ from feedkeep.settings import Settings, base_path
 
 _NO_SNIFFING = (b"x-content-type-options", b"nosniff")
 _NO_STORE = (b"cache-control", b"no-store")
+
+_REMEDY = "If your proxy has this address, add it to trusted_proxies (FEEDKEEP_TRUSTED_PROXIES)."
 
 
 class Application:
@@ -34,7 +36,7 @@ class Application:
     ) -> None:
         """Take the edges; `recorder` counts requests, if it is given."""
         self._recorder = recorder
-        self._trusted_proxies = frozenset(map(plain_address, settings.trusted_proxies))
+        self._proxies = Proxies(settings.trusted_proxies)
         self._origins = frozenset(settings.cors_origins)
         self._public_url = settings.public_url
         self._base_path = base_path(settings)
@@ -48,7 +50,9 @@ class Application:
         """Answer one request, and log one line about it, without secrets and feed URLs."""
         started_ns = time.perf_counter_ns()
         http = HTTPRequest(scope, receive, send)
-        request = Request(http, self._trusted_proxies, self._base_path)
+        request = Request(http, self._proxies, self._base_path)
+        if not request.is_proxied and request.header("x-forwarded-for"):
+            self._hint_at_proxy(request)
         target, response = await self._response(request)
         if request.response_headers:
             response.headers.update(request.response_headers)
@@ -88,6 +92,10 @@ class Application:
             raise
         except Exception as error:  # noqa: BLE001 - the reply has begun: it can only be cut
             problems.log_cut(error, request)
+
+    def _hint_at_proxy(self, request: Request) -> None:
+        if self._proxies.may_hint():
+            self._log.warning("X-Forwarded-For ignored", address=request.address, remedy=_REMEDY)
 
     async def _response(self, request: Request) -> tuple[Target | None, Response]:
         target = None

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 from starlette.requests import ClientDisconnect
 from starlette.requests import Request as HTTPRequest
 
 from feedkeep.errors import FeedkeepError, InvalidInput
 from feedkeep.http.addresses import plain_address
+from feedkeep.http.proxies import Proxies
 from feedkeep.model import Admitted, Author, CredentialKind
 
 HOLD = "feedkeep.hold"
@@ -17,6 +18,8 @@ HOLD = "feedkeep.hold"
 
 DISCARD = "feedkeep.discard"
 """The key under which a function may be that says that the body so far is not held any more."""
+
+_NO_PROXIES = Proxies()
 
 
 class BodyTooLarge(FeedkeepError):
@@ -38,6 +41,7 @@ class Request:
         parameters: The texts in the path for the names of the route.
         id: Its id in the log and in the response.
         address: The address of the client: of the last hop that is not a trusted proxy.
+        is_proxied: Whether a trusted proxy sent it.
         credential_kind: What kind of credential came with it, as far as that is known.
         asker: Who sent it, for the log; None until a credential was accepted.
         response_headers: Headers to add to the response, whatever it is.
@@ -49,7 +53,7 @@ class Request:
     _is_received = False  # all of the body
 
     def __init__(
-        self, http: HTTPRequest, trusted_proxies: Collection[str] = (), base_path: str = ""
+        self, http: HTTPRequest, proxies: Proxies = _NO_PROXIES, base_path: str = ""
     ) -> None:
         self.http = http
         self.base_path = base_path
@@ -61,11 +65,9 @@ class Request:
             self._headers = _joined(http.scope["headers"])
         self.response_headers: dict[str, str] = {}
         self.address = self._peer = _peer_of(http)
-        self._is_proxied = self._peer in trusted_proxies
-        if self._is_proxied:
-            self.address = _client_behind(
-                self._peer, self.header("x-forwarded-for"), trusted_proxies
-            )
+        self.is_proxied = proxies.trusts(self._peer)
+        if self.is_proxied:
+            self.address = proxies.client_behind(self._peer, self.header("x-forwarded-for"))
 
     def header(self, name: str) -> str:
         """Return a header, by its name in lower case; "" if there is none.
@@ -95,7 +97,7 @@ class Request:
     @property
     def is_secure(self) -> bool:
         """Whether the client came by HTTPS, to this service or to a proxy that is trusted."""
-        if self._is_proxied:
+        if self.is_proxied:
             return self.header("x-forwarded-proto").strip().lower() == "https"
         return bool(self.http.scope["scheme"] == "https")
 
@@ -200,14 +202,3 @@ def _peer_of(http: HTTPRequest) -> str:
     """Return the address at the other end of the connection."""
     client = http.scope.get("client")
     return plain_address(client[0]) if client else "127.0.0.1"
-
-
-def _client_behind(proxy: str, forwarded_for: str, trusted_proxies: Collection[str]) -> str:
-    """Return the address of the last hop that is not a trusted proxy.
-
-    Addresses before that one in the header may have been invented by the client.
-    """
-    address, hops = proxy, forwarded_for.split(",")
-    while address in trusted_proxies and hops:
-        address = plain_address(hops.pop().strip()) or address
-    return address

@@ -1,0 +1,61 @@
+"""Which proxies are trusted to say for whom they ask, and a hint about one that is not."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from ipaddress import ip_address
+
+from feedkeep.feeds.addresses import network
+from feedkeep.http.addresses import plain_address
+
+MAX_HOPS = 32
+"""How many addresses of an X-Forwarded-For are read, from its end: a client may send thousands."""
+
+SECONDS_BETWEEN_HINTS = 3_600.0
+
+_REMEMBERED = 1_024
+
+
+class Proxies:
+    """The proxies whose X-Forwarded-For and -Proto are believed."""
+
+    def __init__(
+        self, networks: Iterable[str] = (), clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """Take the networks and addresses of the setting; `clock` counts seconds."""
+        self._networks = [network(one) for one in networks]
+        self._clock = clock
+        self._silent_until_seconds = -math.inf
+        self.trusts = lru_cache(_REMEMBERED)(self._trusts) if self._networks else _nobody
+
+    def client_behind(self, peer: str, forwarded_for: str) -> str:
+        """Return the address of the last hop that is not a trusted proxy.
+
+        Addresses before that one in the header may have been invented by the client.
+        """
+        address, hops = peer, forwarded_for.rsplit(",", MAX_HOPS)[-MAX_HOPS:]
+        while self.trusts(address) and hops:
+            address = plain_address(hops.pop().strip()) or address
+        return address
+
+    def may_hint(self) -> bool:
+        """Say whether to log that an X-Forwarded-For was ignored: true once an hour."""
+        now_seconds = self._clock()
+        if now_seconds < self._silent_until_seconds:
+            return False
+        self._silent_until_seconds = now_seconds + SECONDS_BETWEEN_HINTS
+        return True
+
+    def _trusts(self, address: str) -> bool:
+        try:
+            read = ip_address(address)
+        except ValueError:
+            return False
+        return any(read in one for one in self._networks)
+
+
+def _nobody(_address: str) -> bool:
+    return False
