@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 import pytest
 from hypothesis import given
@@ -15,7 +15,6 @@ from feedkeep.rules.feed_urls import (
     PODCAST_NAMESPACE,
     as_linked,
     as_typed,
-    other_escapes,
     parse_feed_url,
     parse_new_feed_url,
     usual_spellings,
@@ -297,38 +296,3 @@ def test_a_second_protocol_is_refused_for_what_is_new_only(url: str) -> None:
 )
 def test_a_host_may_be_called_like_a_protocol(url: str) -> None:
     assert parse_new_feed_url(url) == parse_feed_url(url)
-
-
-@given(st.text(alphabet="aé:/?&=%2 5~@", max_size=12))
-def test_other_escapes_are_the_same_once_each_is_decoded(path: str) -> None:
-    sent = f"https://a.example/{path}"
-    found = other_escapes(sent)
-    assert len(found) <= 8
-    assert len({url.guid for url in found}) == len(found)
-    for url in found:
-        assert unquote(url.text) == unquote(sent.strip())
-
-
-@pytest.mark.parametrize(
-    ("sent", "expected"),
-    [
-        ("https://a.example/users:1", "https://a.example/users%3A1"),
-        ("https://a.example/users:1", "https://a.example/users%3a1"),
-        ("https://a.example/caf%C3%A9", "https://a.example/caf\u00e9"),
-        ("http://a.example/caf\u00e9 b", "http://a.example/caf%C3%A9%20b"),
-        (
-            "https://a.example/f?u=https://b.example/",
-            "https://a.example/f?u=https%3A%2F%2Fb.example%2F",
-        ),
-    ],
-)
-def test_other_escapes_are_those_that_apps_take_away(sent: str, expected: str) -> None:
-    assert expected in [url.text for url in other_escapes(sent)]
-
-
-@pytest.mark.parametrize(
-    "sent",
-    ["https://a.example", "a.example/b c", "ftp://a.example/b c", "https://a.example/%ff", ""],
-)
-def test_what_has_no_escapes_to_take_away_has_no_others(sent: str) -> None:
-    assert not other_escapes(sent)

@@ -87,6 +87,23 @@ def test_what_changed_is_told_from_a_stamp_on_with_the_former_urls_of_what_is_to
     run(open_store, work)
 
 
+@pytest.mark.parametrize("others", [0, 300])
+def test_the_urls_with_escapes_are_those_of_feeds_and_those_that_they_had(
+    open_store: Callable, others: int
+) -> None:
+    many = [(f"https://{number}.example", None) for number in range(others)]
+    old, new = "https://a.example/%3A", "https://a.example/%C3%A9"
+
+    async def work(store: Store) -> None:
+        await add(store, (old, G1), (B, G2), *many)
+        await add(store, ("https://bob.example/%3A", None), to=BOB)
+        assert await store.entries.escaped(ALICE) == [old]
+        await update(store, G1, Update(new_feed_url=parse_feed_url(new)))
+        assert sorted(await store.entries.escaped(ALICE)) == [old, new]
+
+    run(open_store, work)
+
+
 def test_a_guid_that_was_renamed_or_deleted_is_told_as_it_is_now(open_store: Callable) -> None:
     async def work(store: Store) -> None:
         await add(store, (A, G1), (B, G2))

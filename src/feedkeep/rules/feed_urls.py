@@ -5,10 +5,6 @@ from __future__ import annotations
 import ipaddress
 import re
 import uuid
-from collections.abc import Sequence
-from contextlib import suppress
-from functools import lru_cache
-from urllib.parse import quote, unquote
 
 from feedkeep.errors import InvalidFeedUrl
 from feedkeep.model import Guid, Value
@@ -16,9 +12,6 @@ from feedkeep.rules.guids import derived_guid
 
 PODCAST_NAMESPACE = uuid.UUID("ead4c236-bf58-58c6-a2c6-a6b28d128cb6")
 """The namespace of feed guids: the Podcasting 2.0 namespace specification, element guid."""
-
-_MAX_ESCAPED_CHARACTERS = 1_000
-"""Of a longer URL, no other escapes are looked for: each takes a millisecond."""
 
 MAX_CHARACTERS = 8_192
 DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -43,9 +36,6 @@ _WITHOUT_SCHEME = re.compile(
     r"(?://)?(?:(?:[\w-]+\.)+[^\W\d_][\w-]+\.?|(?:[0-9]{1,3}\.){3}[0-9]{1,3}|localhost)"
     r"(?::[0-9]+)?(?:[/?].*)?"
 )
-_ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
-# What a URL can hold as it is, "%" excepted (RFC 3986, appendix A).
-_IN_URLS = "!#$&'()*+,-./:;=?@[]_~"
 _AUTHORITY_END = re.compile(r"[/?#]")
 _HOST_AND_PORT = re.compile(r"(\[[^\[\]]*\]|[^\[\]:]*)(?::(.*))?")
 _PORT = re.compile(r"0*([0-9]{1,5})")
@@ -162,64 +152,6 @@ def usual_spellings(url: str) -> list[str]:
         one for one in others if len(one) <= MAX_CHARACTERS and parse_feed_url(one).guid == guid
     ]
     return list(dict.fromkeys([url, *fitting]))
-
-
-def without_escapes(url: str) -> str:
-    """Return what is left of a feed URL, of any usual spelling, for an app that decodes escapes."""
-    return unquote(url.partition("://")[2].partition("#")[0]).rstrip("/")
-
-
-def other_escapes(text: str) -> Sequence[FeedUrl]:
-    """Return the feed URLs that are the same as a text once each escape is decoded, and are usual.
-
-    AntennaPod and Podcini.X turn "%3A" into ":" in all that they are sent, and Kasts decodes every
-    escape: what they send names the feed, and is another URL (RFC 3986, section 2.2). Nobody can
-    tell what was escaped before. So these are the text with no escapes; with those of characters
-    that no URL holds; with those of colons, too, as gpodder.net writes; and with those of all that
-    have a meaning in paths and in queries; each with digits in either case.
-    """
-    return _other_escapes(text) if len(text) <= _MAX_ESCAPED_CHARACTERS else ()
-
-
-@lru_cache(maxsize=2_000)  # an upload asks for those of a URL twice
-def _other_escapes(text: str) -> Sequence[FeedUrl]:
-    text = text.strip(_ASCII_WHITE_SPACE)
-    scheme, separator, rest = text.partition("://")
-    end = _AUTHORITY_END.search(rest)
-    if not separator or end is None:
-        return ()
-    start, tail = f"{scheme}://{rest[: end.start()]}", rest[end.start() :].partition("#")[0]
-    try:
-        decoded = unquote(tail, errors="strict")
-    except UnicodeDecodeError:  # not decoded by apps either, since it is no text
-        return ()
-    path, mark, query = decoded.partition("?")
-    tails = [
-        decoded,
-        quote(decoded, safe=_IN_URLS),
-        quote(decoded, safe=_IN_URLS.replace(":", "")),
-        quote(path) + mark + quote(query, safe="=&"),
-    ]
-    tails += [_ESCAPE.sub(lambda escape: escape[0].lower(), one) for one in tails]
-    found: dict[Guid, FeedUrl] = {}
-    for one in dict.fromkeys(tails):
-        if one != tail:
-            with suppress(InvalidFeedUrl):
-                url = parse_feed_url(start + one)
-                found.setdefault(url.guid, url)
-    return tuple(found.values())
-
-
-def named_by_escapes(text: str) -> list[FeedUrl]:
-    """Return the URL that a text of an app is, and its `other_escapes`; nothing without these."""
-    linked = as_linked(text)
-    others = list(other_escapes(linked))
-    if not others:
-        return []
-    try:
-        return [parse_feed_url(linked), *others]
-    except InvalidFeedUrl:  # white space: "%20" was decoded, too
-        return others
 
 
 def _parse_any(text: str) -> FeedUrl:

@@ -5,7 +5,7 @@ Apps are told when a feed was subscribed or unsubscribed, and never that a feed 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from feedkeep.entry_index import led_to
 from feedkeep.errors import InvalidFeedUrl, InvalidInput
@@ -24,14 +24,13 @@ from feedkeep.model import (
     replace,
 )
 from feedkeep.rules.draft import Draft
+from feedkeep.rules.escaped_urls import NONE_ESCAPED, EscapedUrls, as_known, without_escapes
 from feedkeep.rules.feed_urls import (
     FeedUrl,
     as_linked,
     is_safer,
-    other_escapes,
     parse_feed_url,
     usual_spellings,
-    without_escapes,
 )
 from feedkeep.rules.room import DEFAULT_LIMITS, Limits
 from feedkeep.rules.seconds import NOTHING, clock_after_upload, is_own
@@ -50,10 +49,6 @@ from feedkeep.rules.subscriptions import (
 
 LOCAL = "antennapod_local:"
 """How AntennaPod names a folder on the phone, which is in its list, but is not a feed."""
-
-
-MAX_LOOKED_FOR = 1_000
-"""For how many URLs of an upload a feed is looked for that has other escapes."""
 
 
 class UrlChanges(Value, frozen=True):
@@ -223,6 +218,7 @@ def upload(
     app: Spellings = UNKNOWN,
     progress: SyncProgress = NOTHING,
     limits: Limits = DEFAULT_LIMITS,
+    escaped: EscapedUrls = NONE_ESCAPED,
 ) -> Decision[Synced]:
     """Unsubscribe from the URLs that an app removed, and add each item in turn.
 
@@ -231,15 +227,14 @@ def upload(
     the app is told once more to add it.
     """
     draft = Draft(snapshot, limits)
-    escapes = _escapes_of([*_urls_of(items), *removed])
     items = [
-        replace(item, url=as_known(item.url, draft.find, escapes.get(item.url.guid, ())))
+        replace(item, url=as_known(item.url, draft.find, escaped.others(item.url.text)))
         if isinstance(item, Wanted)
         else item
         for item in items
     ]
     removed = [
-        as_known(url, draft.find, escapes.get(url.guid, ()), may_be_unsubscribed=True)
+        as_known(url, draft.find, escaped.others(url.text), may_be_unsubscribed=True)
         for url in removed
     ]
     # AntennaPod renames a feed by itself when its old URL redirects. An app that says so removes
@@ -263,52 +258,15 @@ def upload(
     return replace(decision, last_stamp=max(decision.last_stamp, ended))
 
 
-def guids_named(items: Sequence[Wanted | Refused], removed: Sequence[FeedUrl]) -> list[Guid]:
+def guids_named(
+    items: Sequence[Wanted | Refused], removed: Sequence[FeedUrl], escaped: EscapedUrls
+) -> list[Guid]:
     """Return the guids that an upload may read or change, each once."""
     guids = dict.fromkeys([*guids_wanted(items), *(url.guid for url in removed)])
-    for others in _escapes_of([*_urls_of(items), *removed]).values():
-        guids |= dict.fromkeys(other.guid for other in others)
+    urls = [item.url for item in items if isinstance(item, Wanted)]
+    for url in [*urls, *removed]:
+        guids |= dict.fromkeys(other.guid for other in escaped.others(url.text))
     return list(guids)
-
-
-def _urls_of(items: Iterable[Wanted | Refused]) -> list[FeedUrl]:
-    return [item.url for item in items if isinstance(item, Wanted)]
-
-
-def _escapes_of(urls: Iterable[FeedUrl]) -> dict[Guid, Sequence[FeedUrl]]:
-    """Return what `other_escapes` returns for the first of some URLs that have any, by guid."""
-    found: dict[Guid, Sequence[FeedUrl]] = {}
-    for url in urls:
-        if len(found) == MAX_LOOKED_FOR:
-            break
-        if others := other_escapes(url.text):
-            found[url.guid] = others
-    return found
-
-
-def as_known(
-    url: FeedUrl,
-    find: Callable[[Guid], Subscription | None],
-    others: Sequence[FeedUrl],
-    *,
-    may_be_unsubscribed: bool = False,
-) -> FeedUrl:
-    """Return the URL by which the account has the feed that an app names by other escapes.
-
-    Only a URL that is unknown to the account can mean another, and only if exactly one feed fits.
-    `find` returns the subscription that a guid leads to, for the URL and for its `other_escapes`,
-    which are given as well.
-    """
-    if not others or find(url.guid) is not None:
-        return url
-    found: dict[Guid, FeedUrl] = {}
-    for other in others:
-        feed = find(other.guid)
-        if feed is None or feed.deleted is not None:
-            continue
-        if feed.is_subscribed or may_be_unsubscribed:
-            found.setdefault(feed.guid, other)
-    return next(iter(found.values())) if len(found) == 1 else url
 
 
 def kept_as(item: Wanted | Refused, result: Added | Refused) -> tuple[str, str]:
@@ -424,7 +382,9 @@ def to_add(url: str) -> Wanted | Refused:
     return replace(item, sent=url) if isinstance(item, Wanted) else replace(item, feed_url=url)
 
 
-def to_remove(urls: Iterable[str]) -> tuple[list[FeedUrl], list[str]]:
+def to_remove(
+    urls: Iterable[str], escaped: EscapedUrls = NONE_ESCAPED
+) -> tuple[list[FeedUrl], list[str]]:
     """Return the feed URLs that texts of an app name, as in `to_add`, and the texts that name none.
 
     What no list takes any more can be removed from lists that have it.
@@ -432,12 +392,9 @@ def to_remove(urls: Iterable[str]) -> tuple[list[FeedUrl], list[str]]:
     accepted, refused = [], []
     for url in urls:
         try:
-            accepted.append(parse_feed_url(as_linked(url)))
+            accepted.append(escaped.parsed(url))
         except InvalidFeedUrl:
-            # Kasts decodes "%20", too.
-            usual = other_escapes(url)
-            accepted += usual[:1]
-            refused += [] if usual else [url]
+            refused.append(url)
     return accepted, refused
 
 
@@ -477,6 +434,7 @@ def replace_list(
     app: Spellings = UNKNOWN,
     progress: SyncProgress = NOTHING,
     limits: Limits = DEFAULT_LIMITS,
+    escaped: EscapedUrls = NONE_ESCAPED,
 ) -> Decision[Synced]:
     """Subscribe a whole account to exactly these feeds; what is subscribed already is not changed.
 
@@ -487,8 +445,7 @@ def replace_list(
         InvalidInput: There is no room for one of the feeds; then nothing is changed.
     """
     draft = Draft(snapshot, limits)
-    escapes = _escapes_of(wanted.urls)
-    urls = [as_known(url, draft.find, escapes.get(url.guid, ())) for url in wanted.urls]
+    urls = [as_known(url, draft.find, escaped.others(url.text)) for url in wanted.urls]
     added, removed = to_replace(snapshot, urls)
     # A text that is not a URL may have meant any feed of the account, and gPodder's button "Upload
     # local subscriptions" would unsubscribe that feed everywhere.

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 
+from feedkeep.errors import InvalidFeedUrl
 from feedkeep.model import (
     AccountId,
     ActionRequest,
@@ -23,16 +25,11 @@ from feedkeep.model import (
     TokenProgress,
     replace,
 )
-from feedkeep.rules import episode_actions, seconds, url_lists
+from feedkeep.rules import episode_actions, seconds
 from feedkeep.rules.clock import later
 from feedkeep.rules.episode_actions import RefusedUrl, SentAction
-from feedkeep.rules.feed_urls import (
-    FeedUrl,
-    as_linked,
-    named_by_escapes,
-    other_escapes,
-    parse_feed_url,
-)
+from feedkeep.rules.escaped_urls import EscapedUrls, as_known
+from feedkeep.rules.feed_urls import FeedUrl, as_linked, parse_feed_url
 from feedkeep.service.action_pages import LISTED_AT_ONCE, ActionPages, ActionsSince
 from feedkeep.service.action_room import ActionRoom
 from feedkeep.service.progress import Progress, Uploaded, next_second
@@ -42,7 +39,7 @@ from feedkeep.turns import LONG_LIST, Turn, beside
 _STAMPED_AT_ONCE = 1_000
 _FEW_PODCASTS = 10
 _MAX_LOOKED_FOR = 100
-"""For how many podcasts of one upload the list is read; each takes up to nine reads of a row."""
+"""For how many podcasts of one upload the list is read; each takes up to ten reads of a row."""
 
 
 class EpisodeActions:
@@ -150,27 +147,31 @@ class EpisodeActions:
         Apps that decode the escapes of a feed URL name it so in actions, too. Few podcasts have
         any, and of one upload only so many are looked for: the others are stored as they were sent.
         """
-        others: dict[str, list[FeedUrl]] = {}
-        turn = Turn()
-        for podcast in dict.fromkeys(action.podcast for action in sent):
-            if len(others) < _MAX_LOOKED_FOR and (found := named_by_escapes(podcast)):
-                others[podcast] = found
-            await turn.end_if_long()
+        stored = await self._store.entries.escaped(account_id)
+        escaped = await beside(len(stored) > LONG_LIST, EscapedUrls, stored)
         spelled: dict[str, str] = {}
-        for podcast, (url, *rest) in others.items():
-            listed = {url.guid: await self._listed(account_id, url)}
-            if listed[url.guid] is None:
-                listed |= {one.guid: await self._listed(account_id, one) for one in rest}
-            known = url_lists.as_known(
-                url, listed.get, other_escapes(url.text), may_be_unsubscribed=True
-            )
-            if listed[known.guid] is not None:
-                spelled[podcast] = known.text
+        looked_for, turn = 0, Turn()
+        for podcast in dict.fromkeys(action.podcast for action in sent):
+            if looked_for < _MAX_LOOKED_FOR and (others := escaped.others(podcast)):
+                looked_for += 1
+                with suppress(InvalidFeedUrl):
+                    url = escaped.parsed(podcast)
+                    if (known := await self._known(account_id, url, others)) is not None:
+                        spelled[podcast] = known.text
+            await turn.end_if_long()
         if not spelled:
             return sent
         return [
             replace(action, podcast=spelled.get(action.podcast, action.podcast)) for action in sent
         ]
+
+    async def _known(
+        self, account_id: AccountId, url: FeedUrl, others: Sequence[FeedUrl]
+    ) -> FeedUrl | None:
+        """Return the URL by which an account's list has a podcast, if it has it."""
+        listed = {one.guid: await self._listed(account_id, one) for one in (url, *others)}
+        known = as_known(url, listed.get, others, may_be_unsubscribed=True)
+        return known if listed[known.guid] is not None else None
 
     async def _listed(self, account_id: AccountId, url: FeedUrl) -> Subscription | None:
         view = await self._store.entries.view(account_id, url.guid)

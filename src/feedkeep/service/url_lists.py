@@ -24,6 +24,7 @@ from feedkeep.model import (
 from feedkeep.rules import devices, seconds, spellings, url_lists
 from feedkeep.rules.app_identity import app_of
 from feedkeep.rules.draft import Draft
+from feedkeep.rules.escaped_urls import EscapedUrls
 from feedkeep.rules.feed_urls import parse_feed_url, parse_new_feed_url
 from feedkeep.rules.room import Limits
 from feedkeep.rules.spellings import NO_RECORD, UNKNOWN, Spellings
@@ -160,13 +161,16 @@ class UrlLists:
         """
         is_long = len(added) + len(removed) > LONG_LIST
         items = await beside(is_long, lambda: [url_lists.to_add(url) for url in added])
-        unwanted, refused = await beside(is_long, url_lists.to_remove, removed)
-        guids = await beside(is_long, url_lists.guids_named, items, unwanted)
+        escaped = await self._escaped(admitted.account.id)
+        unwanted, refused = await beside(is_long, url_lists.to_remove, removed, escaped)
+        guids = await beside(is_long, url_lists.guids_named, items, unwanted, escaped)
 
         def decide(
             snapshot: Snapshot, known: Spellings, progress: SyncProgress
         ) -> Decision[Synced]:
-            return url_lists.upload(snapshot, items, unwanted, known, progress, self._limits)
+            return url_lists.upload(
+                snapshot, items, unwanted, known, progress, self._limits, escaped
+            )
 
         progress = await self._progress_of(admitted, by)
         synced = await self._sync(admitted, by, guids, decide, progress)
@@ -186,11 +190,12 @@ class UrlLists:
             InvalidInput: None of them is valid, or the device's id is not.
         """
         wanted = await beside(len(urls) > LONG_LIST, url_lists.whole_list, urls)
+        escaped = await self._escaped(admitted.account.id)
 
         def decide(
             snapshot: Snapshot, known: Spellings, progress: SyncProgress
         ) -> Decision[Synced]:
-            return url_lists.replace_list(snapshot, wanted, known, progress, self._limits)
+            return url_lists.replace_list(snapshot, wanted, known, progress, self._limits, escaped)
 
         progress = await self._progress_of(admitted, by)
         await self._sync(admitted, by, None, decide, progress)
@@ -223,6 +228,10 @@ class UrlLists:
 
     async def _progress_of(self, admitted: Admitted, by: Author) -> AppProgress:
         return await self._progress.of(admitted, Clock.SUBSCRIPTIONS, (by.device,))
+
+    async def _escaped(self, account_id: AccountId) -> EscapedUrls:
+        stored = await self._store.entries.escaped(account_id)
+        return await beside(len(stored) > LONG_LIST, EscapedUrls, stored)
 
     async def _spellings(self, account_id: AccountId, app: RememberedApp) -> Spellings:
         """Return the URLs that an app has for feeds that moved."""

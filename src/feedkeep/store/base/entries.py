@@ -25,6 +25,9 @@ MAX_DELETIONS = 10_000
 """How many deletions of an account are stored; a new one replaces the oldest."""
 
 
+MAX_SEARCHED_FOR_ESCAPES = 5_000
+"""Of how many entries of an account `Entries.escaped` reads the URLs."""
+
 MAX_FORMER_STATES = 100_000
 """How many former states of an account's entries are stored; new ones replace the oldest."""
 
@@ -80,6 +83,12 @@ class Entries(Protocol):
         """Return every announced entry with a revision of at least `first`, in any order.
 
         For each subscription among them, all pointers to it that have an alias are returned, too.
+        """
+
+    async def escaped(self, account_id: AccountId) -> Sequence[str]:
+        """Return the URLs with a "%" in them of an account's feeds, present and former ones.
+
+        Only the first `MAX_SEARCHED_FOR_ESCAPES` entries are read, by guid.
         """
 
 

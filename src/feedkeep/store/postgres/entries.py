@@ -26,6 +26,7 @@ from feedkeep.model import (
     T,
     View,
 )
+from feedkeep.store.base.entries import MAX_SEARCHED_FOR_ESCAPES
 from feedkeep.store.batch import Outcome
 from feedkeep.store.postgres.change_statements import STATES
 from feedkeep.store.postgres.changes import MAX_GUIDS_IN_A_BATCH, Change, Changes, Held
@@ -59,6 +60,13 @@ SELECT {columns(ENTRY, "p")} FROM feedkeep.entry e
 JOIN feedkeep.entry p ON p.account_id = $1 AND p.new_guid = e.guid
 WHERE e.account_id = $1 AND e.revision >= $2 AND p.alias_url IS NOT NULL
 AND coalesce(p.revision < $2, true)
+"""
+_ESCAPED = f"""
+SELECT feed_url, alias_url FROM (
+    SELECT feed_url, alias_url FROM feedkeep.entry WHERE account_id = $1
+    ORDER BY guid LIMIT {MAX_SEARCHED_FOR_ESCAPES}
+) u
+WHERE strpos(feed_url, '%') > 0 OR strpos(alias_url, '%') > 0
 """
 _DELETION = "SELECT id, guid FROM feedkeep.deletion WHERE account_id = $1 AND id = $2"
 
@@ -165,6 +173,10 @@ class PostgresEntries:
             return await beside(len(rows) > LONG_LIST, lambda: [ROWS.entry_of(row) for row in rows])
 
         return await self._runner.scan(read)
+
+    async def escaped(self, account_id: AccountId) -> Sequence[str]:
+        rows = await self._runner.read(lambda connections: connections.fetch(_ESCAPED, account_id))
+        return [url for row in rows for url in row if url and "%" in url]
 
     async def _change_what_is_free(self, changes: Sequence[Change]) -> Sequence[Outcome[Any]]:
         return await self._runner.connections.transact(

@@ -23,6 +23,7 @@ from feedkeep.model import (
     T,
     View,
 )
+from feedkeep.store.base.entries import MAX_SEARCHED_FOR_ESCAPES
 from feedkeep.store.sqlite import changes
 from feedkeep.store.sqlite.connection import one_moment
 from feedkeep.store.sqlite.rows import ROWS, to_bytes
@@ -64,6 +65,10 @@ _COUNT = """
 SELECT count(*) FROM (SELECT 1 FROM entry WHERE account_id = ? AND revision > ? LIMIT ?)
 """
 _ALL_OF_THEM = -1
+_URLS = "SELECT feed_url, alias_url FROM entry WHERE account_id = ? ORDER BY guid LIMIT ?"
+_ESCAPED = f"""
+SELECT feed_url, alias_url FROM ({_URLS}) WHERE instr(feed_url, '%') OR instr(alias_url, '%')
+"""
 _DELETION = "SELECT id, guid FROM deletion WHERE account_id = ? AND id = ?"
 
 
@@ -136,6 +141,16 @@ class SqliteEntries:
         if len(few) <= _FEW_READ:
             return few
         return await self._runner.scan(lambda connection: read(connection, _ALL_OF_THEM))
+
+    async def escaped(self, account_id: AccountId) -> Sequence[str]:
+        few = (account_id, _FEW_READ + 1)
+        rows = self._runner.read(lambda connection: connection.execute(_URLS, few).fetchall())
+        if len(rows) > _FEW_READ:
+            most = (account_id, MAX_SEARCHED_FOR_ESCAPES)
+            rows = await self._runner.scan(
+                lambda connection: connection.execute(_ESCAPED, most).fetchall()
+            )
+        return [str(url) for row in rows for url in row if url and "%" in str(url)]
 
 
 def read_page(
