@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from feedkeep.entry_index import led_to
 from feedkeep.model import Author, CredentialKind, Entry, Guid, Stamp, Subscription, Value
 from feedkeep.rules.app_identity import author_key
 from feedkeep.rules.list_changes import FeedChange, ListChange, is_back, is_gone
@@ -79,7 +80,7 @@ def wipes(
         still = [
             feed
             for guid, feed in gone.items()
-            if removed[guid] in stamps and not _is_subscribed(entries.get(guid))
+            if removed[guid] in stamps and not _is_subscribed(entries, guid)
         ]
         if 2 * len(still) > len(gone):
             found.append(Wipe(stamps, removal.author, still))
@@ -158,5 +159,8 @@ def _sizes_before(changes: Sequence[ListChange], subscribed: int) -> list[int]:
     return sizes
 
 
-def _is_subscribed(entry: Entry | None) -> bool:
-    return isinstance(entry, Subscription) and entry.is_subscribed
+def _is_subscribed(entries: Mapping[Guid, Entry], guid: Guid) -> bool:
+    """Say whether a feed is in the list, also under the guid of one that it was merged into."""
+    entry = entries.get(guid)
+    feed = entries[led_to(entry)] if entry else None
+    return isinstance(feed, Subscription) and feed.is_subscribed
