@@ -121,7 +121,7 @@ def test_a_wipe_by_one_request_is_found_until_half_of_it_is_back() -> None:
 def test_what_was_merged_into_a_feed_of_the_list_since_a_wipe_is_not_gone() -> None:
     known = account(*URLS)
     leave_as(known, "phone", URLS[:8])
-    known.update(guid(URLS[0]), new_guid=guid(URLS[11]))
+    known.update(guid(URLS[0]), Update(new_guid=guid(URLS[11])))
     (wipe,) = found(known)
     assert {feed.feed_url for feed in wipe.feeds} == set(URLS[1:8])
 
