@@ -76,7 +76,7 @@ class _ForkedWorker(ForkProcess):
     """
 
     def run(self) -> None:
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_DFL)
         _settings, sockets, *_others = self._args
         own = {one.fileno() for one in (sockets.clients, sockets.metrics) if one}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
 import socket
@@ -19,9 +18,6 @@ import trustme
 from feedkeep_process import FEEDKEEP, DidNotStart, FeedkeepProcess
 from forms import in_the_long_form
 from postgres_server import PostgresServer
-
-from feedkeep.errors import StoreUnavailable
-from feedkeep.notify import ALIVE, READY, Signs
 
 INTERVAL_SECONDS = 0.25
 WATCHDOG_USEC = str(int(2 * INTERVAL_SECONDS * 1_000_000))
@@ -71,23 +67,6 @@ class Manager:
         return False
 
 
-def test_an_unexpected_error_of_one_look_does_not_end_the_signs_of_a_service_that_is_well() -> None:
-    async def work() -> None:
-        heard: asyncio.Queue[str] = asyncio.Queue()
-        errors: list[Exception] = [RuntimeError("unexpected"), StoreUnavailable("It is locked.")]
-
-        async def assert_ready() -> None:
-            if errors:
-                raise errors.pop()
-
-        signs = Signs(heard.put_nowait, 0.001, assert_ready)
-        signs.begin()
-        assert [await heard.get(), await heard.get()] == [READY, ALIVE]
-        signs.end()
-
-    asyncio.run(work())
-
-
 @pytest.fixture
 def manager(tmp_path: Path) -> Iterator[Manager]:
     manager = Manager(str(tmp_path / "notify"))
@@ -132,13 +111,14 @@ def test_it_is_ready_when_it_answers_and_says_when_it_stops(
     assert manager.heard == ["READY=1", "STOPPING=1"]  # nobody asked for a sign of life
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_it_says_that_it_stops_before_it_turns_clients_away(
-    tmp_path: Path, manager: Manager
+    tmp_path: Path, manager: Manager, number: signal.Signals
 ) -> None:
     process = FeedkeepProcess(tmp_path, drain_seconds="300")
     with managed(process, str(tmp_path / "notify"), WATCHDOG_USEC):
         manager.wait_for("READY=1")
-        process.process.send_signal(signal.SIGTERM)
+        process.process.send_signal(number)
         manager.wait_for("STOPPING=1")
         until_not_ready(process)
         manager.forget()
@@ -171,56 +151,46 @@ def test_the_watchdog_of_another_process_is_not_its_own(tmp_path: Path, manager:
 
 
 @in_the_long_form
-def test_the_watchdog_is_fed_only_while_the_store_answers(tmp_path: Path, manager: Manager) -> None:
+def test_the_watchdog_is_fed_while_the_store_does_not_answer(
+    tmp_path: Path, manager: Manager
+) -> None:
     process = managed(FeedkeepProcess(tmp_path), str(tmp_path / "notify"), WATCHDOG_USEC)
     with process:
         manager.wait_for("READY=1")
-        for _ in range(3):
-            manager.wait_for("WATCHDOG=1")
         file, elsewhere = tmp_path / "feedkeep.db", tmp_path / "elsewhere"
         file.rename(elsewhere)
         until_not_ready(process)
-        process.wait_for_line("the watchdog is not told")
+        manager.forget()
+        for _ in range(3):
+            manager.wait_for("WATCHDOG=1")
+        assert status_of(process, "/readyz") == 503
+        hold(process.process.pid)
         manager.forget()
         assert manager.is_silent_for(4 * INTERVAL_SECONDS)
+        os.kill(process.process.pid, signal.SIGCONT)
         elsewhere.rename(file)
         manager.wait_for("WATCHDOG=1")
     assert manager.heard.count("READY=1") == 1
 
 
-@in_the_long_form
-def test_several_workers_are_ready_and_alive_when_all_of_them_are(
-    tmp_path: Path, manager: Manager
+def test_a_worker_that_hangs_is_replaced_and_the_watchdog_is_fed_all_the_while(
+    tmp_path: Path, manager: Manager, postgres: str
 ) -> None:
-    with PostgresServer() as server:
-        process = FeedkeepProcess(tmp_path, server.url, workers="2")
-        with managed(process, str(tmp_path / "notify"), WATCHDOG_USEC):
-            manager.wait_for("READY=1")
-            assert len(process.workers()) == 2
-            manager.wait_for("WATCHDOG=1")
-            manager.wait_for("WATCHDOG=1")
-
-            stopped, other = process.workers()
-            hold(stopped)
-            manager.is_silent_for(2 * INTERVAL_SECONDS)  # a last sign may be under way
-            manager.forget()
-            assert manager.is_silent_for(4 * INTERVAL_SECONDS)
-            os.kill(stopped, signal.SIGCONT)
-            manager.wait_for("WATCHDOG=1")
-
-            os.kill(other, signal.SIGKILL)
-            process.wait_for_line("a worker died")
-            manager.forget()
-            manager.wait_for("WATCHDOG=1")  # of the one that took its place, too
-            assert len(process.workers()) == 2
-
-            server.stop()
-            until_not_ready(process)
-            manager.forget()
-            assert manager.is_silent_for(4 * INTERVAL_SECONDS)
-            process.process.send_signal(signal.SIGTERM)
-            manager.wait_for("STOPPING=1")
-    assert manager.heard.count("READY=1") == 1
+    process = FeedkeepProcess(tmp_path, postgres, workers="2")
+    process.run_first("hung_workers_end_soon")
+    with managed(process, str(tmp_path / "notify"), WATCHDOG_USEC):
+        manager.wait_for("READY=1")
+        hung, _ = process.workers()
+        hold(hung)
+        manager.forget()
+        manager.wait_for("WATCHDOG=1")
+        assert process.wait_for_line(f'"pid":{hung}')["event"] == "a worker hangs; it is killed"
+        process.wait_for_line("a worker died")
+        manager.wait_for("READY=1")  # all of them are, once another one has taken its place
+        process.wait_for_workers(2)
+        assert hung not in process.workers()
+        process.process.send_signal(signal.SIGTERM)
+        manager.wait_for("STOPPING=1")
 
 
 class Activated(FeedkeepProcess):

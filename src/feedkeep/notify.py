@@ -6,17 +6,13 @@ import asyncio
 import contextlib
 import os
 import socket
-from collections.abc import Awaitable, Callable
-
-import structlog
+from collections.abc import Callable
 
 READY = "READY=1"
 ALIVE = "WATCHDOG=1"
 STOPPING = "STOPPING=1"
 
 _SEND_SECONDS = 1.0
-
-_log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
 def notify(state: str) -> None:
@@ -52,26 +48,21 @@ def watchdog_seconds() -> float | None:
 class Signs:
     """What a process that serves tells of itself, from when it serves until it stops.
 
-    That it is alive it tells only while the store answers.
+    It tells that it is alive for as long as its event loop turns, whatever becomes of the store: to
+    start the service again gives a full disk no room, and ends the reads that still work.
     """
 
-    def __init__(
-        self,
-        tell: Callable[[str], None],
-        alive_each_seconds: float | None,
-        assert_ready: Callable[[], Awaitable[None]],
-    ) -> None:
-        """Use `tell` for each sign; `assert_ready` raises if the store does not answer."""
+    def __init__(self, tell: Callable[[str], None], alive_each_seconds: float | None) -> None:
+        """Use `tell` for each sign."""
         self._tell = tell
         self._seconds = alive_each_seconds
-        self._assert_ready = assert_ready
         self._watching: asyncio.Task[None] | None = None
 
     def begin(self) -> None:
         """Tell that requests are answered from now on."""
         self._tell(READY)
         if self._seconds is not None:
-            self._watching = asyncio.create_task(self._watch(self._seconds))
+            self._watching = asyncio.create_task(tell_of_life(self._tell, self._seconds))
 
     def end(self) -> None:
         """Tell that it stops."""
@@ -79,16 +70,9 @@ class Signs:
             self._watching.cancel()
         self._tell(STOPPING)
 
-    async def _watch(self, seconds: float) -> None:
-        loop = asyncio.get_running_loop()
-        while True:
-            next_at = loop.time() + seconds
-            try:
-                async with asyncio.timeout(seconds / 2):  # so that a late answer is still in time
-                    await self._assert_ready()
-            except Exception as error:  # noqa: BLE001 - whatever it is, the next one may pass
-                reason = "it takes too long" if isinstance(error, TimeoutError) else repr(error)
-                _log.error("the watchdog is not told that the service is alive", reason=reason)
-            else:
-                self._tell(ALIVE)
-            await asyncio.sleep(next_at - loop.time())
+
+async def tell_of_life(tell: Callable[[str], None], seconds: float) -> None:
+    """Tell now, and again after each so many seconds, that the event loop of this process turns."""
+    while True:
+        tell(ALIVE)
+        await asyncio.sleep(seconds)

@@ -35,6 +35,7 @@ from feedkeep.model import Author, CredentialKind, Stamp, T
 from feedkeep.service import Service
 from feedkeep.settings import Settings, load_settings, plain_url
 from feedkeep.stamps import write_stamp
+from feedkeep.stopping import stop_signals
 
 DatabaseOption = Annotated[
     str | None,
@@ -89,11 +90,11 @@ def settings(database: str | None, config: Path | None, **flags: object) -> Sett
 
 
 def end_at_a_signal() -> None:
-    """End at once at SIGTERM or Ctrl-C from now on, which is for the start of what serves.
+    """End at once at SIGTERM, SIGHUP or Ctrl-C from now on: for the start of what serves.
 
     Nothing was accepted, and the store survives it.
     """
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in stop_signals():
         signal.signal(number, lambda *_: os._exit(0))
 
 

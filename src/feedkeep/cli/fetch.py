@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 import socket
 
 import uvloop
@@ -22,10 +21,11 @@ from feedkeep.logs import configure_logs
 from feedkeep.model import Fetch
 from feedkeep.recorder import Recorder
 from feedkeep.settings import InvalidSettings, Settings, is_postgres, shown
+from feedkeep.stopping import stop_signals
 
 
 def fetch(database: DatabaseOption = None, config: ConfigOption = None) -> None:
-    """Look at feeds until SIGTERM or Ctrl-C, beside processes that serve; needs PostgreSQL.
+    """Look at feeds until SIGTERM, SIGHUP or Ctrl-C, beside processes that serve; needs PostgreSQL.
 
     They share the work, and one or a few of these take most of it from processes that serve. These
     have to keep `fetch` on all the same: they note what is new, which else waits for an hour.
@@ -45,7 +45,7 @@ async def _look_until_stopped(chosen: Settings, listener: socket.socket | None) 
     is_over = asyncio.Event()
     recorder = Recorder() if listener else None
     async with open_service(chosen, waits=True, recorder=recorder) as service:
-        for number in (signal.SIGTERM, signal.SIGINT):
+        for number in stop_signals():
             asyncio.get_running_loop().add_signal_handler(number, is_over.set)
         telling = telling_metrics(service, recorder, listener, counts_what_is_stored=False)
         async with keeper(service, chosen, recorder), telling:

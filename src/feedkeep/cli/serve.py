@@ -142,7 +142,7 @@ def serve(
     setup: SetupOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Start the service, and serve until SIGTERM or Ctrl-C.
+    """Start the service, and serve until SIGTERM, SIGHUP or Ctrl-C.
 
     A PostgreSQL that is away is waited for. Requests that were accepted are answered before it
     ends. The log goes to standard error, a line of JSON for each request. All settings can also be
@@ -209,7 +209,7 @@ async def _serve(
         async with keeper(service, chosen, recorder), telling:
             draining = Draining()
             routes = edges(service, chosen, first_secret, draining)
-            signs = Signs(tell, alive_each_seconds, service.assert_ready)
+            signs = Signs(tell, alive_each_seconds)
             application = Application(routes, chosen, recorder)
             await run(application, sockets.clients, chosen, signs, draining)
 

@@ -10,11 +10,13 @@ import pytest
 
 from feedkeep.http.serving import Sockets, workers
 from feedkeep.settings import Settings
+from feedkeep.stopping import stop_signals
 
 
 @pytest.fixture(autouse=True)
 def signals() -> Iterator[None]:
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.getsignal(number) for number in numbers}
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
@@ -46,3 +48,10 @@ def test_workers_that_cannot_be_started_are_tried_again_until_a_stop(
         places = [Sockets(listener)]
         workers.Workers(Settings(workers=2), places, serve, lambda _: None, None).run()
     assert tries == 3
+
+
+def test_a_hangup_that_is_ignored_already_as_under_nohup_stops_nothing() -> None:
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    assert signal.SIGHUP not in stop_signals()
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    assert signal.SIGHUP in stop_signals()

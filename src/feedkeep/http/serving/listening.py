@@ -27,6 +27,7 @@ from feedkeep.http.serving.in_flight import InFlight
 from feedkeep.http.serving.protocol import KEEP_ALIVE_SECONDS, Protocol
 from feedkeep.notify import Signs
 from feedkeep.settings import Settings
+from feedkeep.stopping import stop_signals
 
 GRACE_SECONDS = 8
 """How long requests under way may take once the service is told to stop."""
@@ -208,10 +209,10 @@ async def run(
     signs: Signs | None = None,
     draining: Draining | None = None,
 ) -> None:
-    """Serve until SIGTERM or Ctrl-C, then answer all accepted requests, and return.
+    """Serve until SIGTERM, SIGHUP or Ctrl-C, then answer all accepted requests, and return.
 
-    After SIGTERM it goes on to serve for `drain_seconds`, in which `draining` turns clients away;
-    Ctrl-C, or a second signal, ends that. `signs` are given meanwhile.
+    After the first two it goes on to serve for `drain_seconds`, in which `draining` turns clients
+    away; Ctrl-C, or a second signal, ends that. `signs` are given meanwhile.
     """
     in_flight = InFlight(app, settings.max_in_flight_bytes)
     server = _Server(in_flight, listener, _tls(settings), signs)
@@ -219,7 +220,7 @@ async def run(
     server.draining = draining or server.draining
     _collect_seldom()
     sweeping = asyncio.create_task(_sweep(server, in_flight))
-    with _signals_spent():
+    with _signals_spent(server):
         await server.serve(sockets=[])
     sweeping.cancel()
 
@@ -393,11 +394,15 @@ def _room_for_connections() -> int:
 
 
 @contextlib.contextmanager
-def _signals_spent() -> Iterator[None]:
-    """Ignore the signal that uvicorn raises again at the end: the store has still to be closed."""
-    before = {
-        number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGTERM)
-    }
+def _signals_spent(server: _Server) -> Iterator[None]:
+    """Ignore the signal that uvicorn raises again at the end: the store has still to be closed.
+
+    SIGHUP, of which uvicorn knows nothing, stops the server as SIGTERM does.
+    """
+    handlers = {number: lambda *_: None for number in stop_signals()}
+    if signal.SIGHUP in handlers:
+        handlers[signal.SIGHUP] = server.handle_exit
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     try:
         yield
     finally:

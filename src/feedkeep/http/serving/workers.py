@@ -1,15 +1,17 @@
-"""Several processes that serve one address: started, watched, replaced if they die, stopped."""
+"""Several processes that serve one address: started, watched, replaced if they die or hang."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import multiprocessing
 import os
 import signal
 import sys
 import time
 from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from typing import TypeAlias
@@ -20,16 +22,17 @@ import uvloop
 from feedkeep.errors import FeedkeepError
 from feedkeep.http.serving.listening import Sockets
 from feedkeep.logs import configure_logs
-from feedkeep.notify import ALIVE, READY, STOPPING
+from feedkeep.notify import ALIVE, READY, STOPPING, tell_of_life
 from feedkeep.settings import Settings
+from feedkeep.stopping import stop_signals
 
 Tell: TypeAlias = Callable[[str], None]
 """Takes a sign of a process that serves (`feedkeep.notify`)."""
 
-Serve: TypeAlias = Callable[[Settings, Sockets, Tell, float | None], Coroutine[None, None, None]]
+Serve: TypeAlias = Callable[[Settings, Sockets, Tell, None], Coroutine[None, None, None]]
 """What a worker runs until it is told to stop. A function of a module: others cannot be pickled.
 
-It gives its signs, and each so many seconds that it is alive.
+It gives its signs; that it is alive is told for it.
 """
 
 PAUSE_SECONDS = 1.0
@@ -41,14 +44,42 @@ STOP_SECONDS = 12.0
 They take a little less.
 """
 
+HUNG_SECONDS = 30.0
+"""After how long without a sign of life a worker is killed, so that another takes its place."""
+
+PULSE_SECONDS = 3.0
+"""How often a worker gives a sign of life."""
+
 _POLL_SECONDS = 0.2
+
+_LONGEST_LOOK_SECONDS = 1.0
+"""How much of the time between two looks at the workers counts as their silence."""
 
 _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 _spawn = multiprocessing.get_context("spawn")
 
 
+@dataclass(eq=False, slots=True)
+class _Worker:
+    """A process that serves.
+
+    Attributes:
+        hearing: Where its signs arrive; None once it has closed that.
+        silent_seconds: For how long it gave no sign of life; None until its first one.
+        is_ready: Whether it has told that it answers requests.
+    """
+
+    process: SpawnProcess
+    hearing: Connection | None
+    silent_seconds: float | None = None
+    is_ready: bool = False
+
+
 class Workers:
-    """Runs a process for each place to listen, and gives the signs of all of them as one."""
+    """Runs a process for each place to listen, and gives the signs of all of them as one.
+
+    That they are alive it says of itself: a worker that hangs is replaced, which is up to it.
+    """
 
     def __init__(
         self,
@@ -58,35 +89,39 @@ class Workers:
         tell: Tell,
         alive_each_seconds: float | None,
     ) -> None:
-        """Give signs by `tell`: of life, as often as each worker has given one."""
+        """Give signs by `tell`: of life, at least once in so many seconds."""
         self._settings = settings
         self._serve = serve
         self._listeners = listeners
         self._tell = tell
         self._alive_each_seconds = alive_each_seconds
-        self._workers: dict[Sockets, SpawnProcess] = {}
-        self._hearing: dict[Connection, Sockets] = {}
-        self._heard: dict[str, set[Sockets]] = {READY: set(), ALIVE: set()}
+        self._workers: dict[Sockets, _Worker] = {}
+        self._told_at = -math.inf
         self._is_stopping = False
         self._is_in_haste = False
 
     def run(self) -> None:
-        """Serve until SIGTERM or Ctrl-C; the workers stop too if this process dies."""
-        for number in (signal.SIGINT, signal.SIGTERM):
+        """Serve until SIGTERM, SIGHUP or Ctrl-C; the workers stop too if this process dies."""
+        for number in stop_signals():
             signal.signal(number, self._stop)
         try:
+            looked_at = time.monotonic()
             while not self._is_stopping:
                 self._bury_the_dead()
                 self._start_what_is_missing()
-                sentinels = [worker.sentinel for worker in self._workers.values()]
-                for news in wait([*sentinels, *self._hearing], _POLL_SECONDS):
-                    if news in self._hearing:
-                        self._hear(news)
+                since, looked_at = looked_at, time.monotonic()
+                self._end_what_hangs(looked_at - since)
+                self._tell_of_life(looked_at)
+                workers = {one.hearing: one for one in self._workers.values() if one.hearing}
+                sentinels = [worker.process.sentinel for worker in self._workers.values()]
+                for news in wait([*sentinels, *workers], _POLL_SECONDS):
+                    if news in workers:
+                        self._hear(workers[news])
         finally:
             self._tell(STOPPING)
             for listener in self._listeners:  # new connections are refused from now on
                 listener.close()
-            self._end(list(self._workers.values()))
+            self._end([worker.process for worker in self._workers.values()])
 
     def _stop(self, number: int, _frame: object) -> None:
         if number == signal.SIGINT or self._is_stopping:
@@ -109,26 +144,50 @@ class Workers:
         for worker in workers:
             worker.kill()
 
-    def _hear(self, worker: Connection) -> None:
-        """Take a sign of a worker; pass it on if all have given it since it was passed on last."""
+    def _hear(self, worker: _Worker) -> None:
+        """Take a sign of a worker; once all of them are ready, say so."""
+        assert worker.hearing is not None
         try:
-            sign: str = worker.recv()
-        except EOFError:
-            listener = self._hearing.pop(worker)
-            worker.close()
-            for heard in self._heard.values():
-                heard.discard(listener)  # what takes its place has to speak for itself
+            sign: str = worker.hearing.recv()
+        except EOFError:  # it ends
+            worker.hearing.close()
+            worker.hearing = None
             return
-        heard = self._heard.get(sign, set())  # that one stops, it tells nobody
-        heard.add(self._hearing[worker])
-        if len(heard) == len(self._listeners):
-            self._tell(sign)
-            heard.clear()
+        worker.silent_seconds = 0.0
+        if sign == READY:
+            worker.is_ready = True
+            self._tell_if_ready()
+
+    def _tell_if_ready(self) -> None:
+        workers = self._workers.values()
+        if len(workers) == len(self._listeners) and all(one.is_ready for one in workers):
+            self._tell(READY)
+
+    def _end_what_hangs(self, seconds: float) -> None:
+        """Kill each worker that gave no sign for too long; so many seconds went by since a look."""
+        # A machine that was paused, or had no processor for this process, had none for the workers.
+        counted_seconds = min(seconds, _LONGEST_LOOK_SECONDS)
+        for worker in self._workers.values():
+            if worker.silent_seconds is None:
+                continue
+            worker.silent_seconds += counted_seconds
+            if worker.silent_seconds > HUNG_SECONDS:
+                worker.silent_seconds = None
+                _log.error("a worker hangs; it is killed", pid=worker.process.pid)
+                worker.process.kill()
+
+    def _tell_of_life(self, now: float) -> None:
+        if self._alive_each_seconds is not None and now - self._told_at >= self._alive_each_seconds:
+            self._told_at = now
+            self._tell(ALIVE)
 
     def _bury_the_dead(self) -> None:
-        dead = [listener for listener, worker in self._workers.items() if not worker.is_alive()]
+        dead = [place for place, one in self._workers.items() if not one.process.is_alive()]
         for listener in dead:
-            status = self._workers.pop(listener).exitcode
+            worker = self._workers.pop(listener)
+            if worker.hearing:
+                worker.hearing.close()
+            status = worker.process.exitcode
             _log.error("a worker died; another one takes its place", status=status)
         if dead:
             time.sleep(PAUSE_SECONDS)
@@ -140,18 +199,16 @@ class Workers:
                 continue
             hearing, telling = multiprocessing.Pipe(duplex=False)
             with telling:
-                told = (telling, self._alive_each_seconds)
-                arguments = (self._settings, listener, self._serve, *told)
-                worker = _spawn.Process(target=_work, args=arguments)
+                arguments = (self._settings, listener, self._serve, telling)
+                process = _spawn.Process(target=_work, args=arguments)
                 try:
-                    worker.start()
+                    process.start()
                 except OSError as error:  # too many processes, or too little memory, for now
                     hearing.close()
                     _log.error("a worker cannot be started", reason=str(error))
                     time.sleep(PAUSE_SECONDS)
                     return
-            self._workers[listener] = worker
-            self._hearing[hearing] = listener
+            self._workers[listener] = _Worker(process, hearing)
 
 
 def _work(
@@ -159,30 +216,32 @@ def _work(
     sockets: Sockets,
     serve: Serve,
     telling: Connection,
-    alive_each_seconds: float | None,
 ) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # at Ctrl-C, the parent tells its workers to stop
+    for number in (signal.SIGINT, signal.SIGHUP):  # of a terminal: the parent tells its workers
+        signal.signal(number, signal.SIG_IGN)
     configure_logs(settings.log_level)
+    os.set_blocking(telling.fileno(), False)  # a parent that hangs holds no worker up
 
     def tell(sign: str) -> None:
-        with contextlib.suppress(OSError):  # the parent is gone, and this process about to follow
+        with contextlib.suppress(OSError):  # the parent hangs, or is gone and this process follows
             telling.send(sign)
 
     try:
-        serving = serve(settings, sockets, tell, alive_each_seconds)
-        uvloop.run(_serve_while_wanted(serving))
+        uvloop.run(_serve_while_wanted(serve(settings, sockets, tell, None), tell))
     except FeedkeepError as error:
         _log.error("a worker cannot start", reason=str(error))
         sys.exit(1)
 
 
-async def _serve_while_wanted(serving: Coroutine[None, None, None]) -> None:
-    """Serve until told to stop, or until the parent is gone."""
+async def _serve_while_wanted(serving: Coroutine[None, None, None], tell: Tell) -> None:
+    """Serve until told to stop, or until the parent is gone; give signs of life from now on."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     loop = asyncio.get_running_loop()
     loop.add_reader(parent.sentinel, _stop_for_want_of_a_parent, loop, parent.sentinel)
+    living = loop.create_task(tell_of_life(tell, PULSE_SECONDS))
     await serving
+    living.cancel()
 
 
 def _stop_for_want_of_a_parent(loop: asyncio.AbstractEventLoop, sentinel: int) -> None:
