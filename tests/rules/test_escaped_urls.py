@@ -26,7 +26,7 @@ def test_a_url_is_found_however_it_was_escaped(path: str, data: st.DataObject) -
         for character, is_left in zip(path, may_be_left, strict=True)
     )
     sent = HOST + path.replace("#", "%23")
-    assume(parse_feed_url(stored).guid != guid_of(sent))
+    assume(sent == sent.strip() and parse_feed_url(stored).guid != guid_of(sent))
     assert stored in others(sent, stored)
 
 
