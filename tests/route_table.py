@@ -43,6 +43,11 @@ def choices(template: str) -> dict[str, list[str]]:
     }
 
 
+def names_of(template: str) -> list[str]:
+    """Return the names of a template that stand for any text without a slash."""
+    return [name for name, stands_for in _NAME.findall(template) if not stands_for]
+
+
 def path_of(template: str, values: Mapping[str, object]) -> str:
     """Return a path that a template matches."""
     return bare(template).format_map(values)

@@ -10,12 +10,14 @@ import json
 import random
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import product
 
 import httpx
 import pytest
 from feedkeep_process import FeedkeepProcess
 from forms import IS_FULL, in_the_long_form
+from route_table import all_pages, all_routes, names_of, path_of
 
 SENDERS = 32
 PASSWORD = "correct horse battery"
@@ -42,6 +44,10 @@ WORTH_TRYING = [
     b"since=2026-01-01T00:00:00%2B99:99", b"after=x", b"?", b"&", b"#", b"Basic ", b"Bearer ",
     b"\xc3\xa9", b"0\r\n\r\n", b"ffffffffffffffff\r\n",
 ]  # fmt: skip
+
+
+IN_PATHS = ["a%00b", "x" * 7_000, "%cc%81" * 1_500, "a%0ab", "%e2%80%aea"]
+"""What no path has for a name: PostgreSQL cannot store or index it, or nobody can read it."""
 
 
 def requests(token: str, name: str) -> list[bytes]:
@@ -325,6 +331,40 @@ def test_no_bytes_make_a_server_error(
     seed = time.time_ns() if IS_FULL else 7
     found = prove(start(store_kind), amount(200, 100_000, 1_200), seed, kind)
     assert found == [], f"with the seed {seed}"
+
+
+def in_each_place(user: str) -> Iterator[tuple[str, str, bool]]:
+    """Yield each method and path with something hostile for one of its names, and if it is a page.
+
+    New routes join by themselves.
+    """
+    values = {"user": user, "device": "phone", "name": "x", "format": "json", "guid": GUID}
+    values |= {"count": "1", "scope": "account", "login": "0a" * 32}
+    for target in (*all_routes(), *all_pages()):
+        for name, hostile in product(names_of(target.path), IN_PATHS):
+            path = path_of(target.path, {**values, name: hostile})
+            for method in target.route.methods:
+                yield method, path, target.edge.is_for_own_pages
+
+
+@pytest.mark.parametrize("store_kind", ["sqlite", "postgres, 2 workers"])
+def test_nothing_in_a_path_makes_a_server_error(
+    start: Callable[..., FeedkeepProcess], store_kind: str
+) -> None:
+    process = start(store_kind)
+    name = process.new_account(PASSWORD)
+    process.use(lambda service: service.accounts.set_admin(name, True))
+    session = process.use(lambda s: s.page_sessions.sign_in(name, PASSWORD, "", "")).text
+    cookie = {"Cookie": f"feedkeep={session}", "Sec-Fetch-Site": "same-origin"}
+    with process.client(name) as app, httpx.Client(base_url=process.base_url) as browser:
+        # Of an app that is told of a change, the store is asked by its device.
+        changes = {"add": ["https://a.example/feed"]}
+        app.post(f"/api/2/subscriptions/{name}/phone.json", json=changes).raise_for_status()
+        process.must("move", name, *changes["add"], "https://b.example/feed")
+        for method, path, is_page in in_each_place(name):
+            client, headers = (browser, cookie) if is_page else (app, {})
+            reply = client.request(method, path, headers=headers)
+            assert reply.status_code in {400, 403, 405}, (method, path[:99])
 
 
 @in_the_long_form

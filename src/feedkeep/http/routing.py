@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from starlette.responses import Response
 
-from feedkeep.errors import FeedkeepError, Forbidden
+from feedkeep.errors import FeedkeepError, Forbidden, InvalidInput
 from feedkeep.http.refusal import Refusal
 from feedkeep.http.requests import AdmittedRequest, Request
 from feedkeep.model import Admitted
 
 R = TypeVar("R", bound=Request)
+
+MAX_PARAMETER_CHARACTERS = 200
+"""The maximum length of what stands in a path for a name; the longest that is valid has 64."""
 
 READING = frozenset({"GET", "HEAD"})
 """The methods that change nothing of what belongs to an account."""
@@ -150,15 +153,18 @@ class Target:
     edge: Edge
 
     async def answer(self, request: Request) -> Response:
-        """Check the credential, only then the method, and whether the credential may use it.
+        """Check the credential, only then the method, whether the credential may use it, the path.
 
         Raises whatever the door or the handler does, and `NoSuchMethod`.
 
         Raises:
             Forbidden: The credential may only read, and the method may change something.
+            InvalidInput: As `check_parameters` does.
         """
         if isinstance(self.route, PublicRoute):
-            return await self.route.handler(request.method)(request)
+            public_handler = self.route.handler(request.method)
+            check_parameters(request.parameters)
+            return await public_handler(request)
         admitted = await self.edge.door.admit(request)
         admitted_request = AdmittedRequest(request, admitted)
         request.asker = admitted
@@ -166,6 +172,7 @@ class Target:
         is_reading = request.method in READING or self.route.changes_nothing
         if not is_reading and admitted.is_read_only:
             raise Forbidden("This credential may only read; use one that may write, too.")
+        check_parameters(request.parameters)
         return await handler(admitted_request)
 
 
@@ -206,6 +213,21 @@ class Router:
                 request.parameters = match.groupdict()
                 return target
         raise NoSuchRoute
+
+
+def check_parameters(parameters: Mapping[str, str]) -> None:
+    """Check what stands in a path for the names of its route, before any store is asked for it.
+
+    PostgreSQL stores no U+0000, and cannot index long texts.
+
+    Raises:
+        InvalidInput: It is too long, or has a character that cannot be shown.
+    """
+    for text in parameters.values():
+        if len(text) > MAX_PARAMETER_CHARACTERS or not text.isprintable():
+            raise InvalidInput(
+                "A part of the address is too long, or has a character that cannot be shown."
+            )
 
 
 def targets(edges: Iterable[Edge]) -> Iterator[Target]:
