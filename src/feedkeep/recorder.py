@@ -65,7 +65,7 @@ class Batches:
 
     Attributes:
         jobs: How many jobs they had.
-        waits: For how many seconds the first job of each waited until its batch began.
+        waits: For how many seconds the job of each that waited longest had waited when it began.
     """
 
     def __init__(self) -> None:

@@ -118,11 +118,22 @@ def test_a_heavy_job_leaves_less_room_in_its_batch_and_no_job_is_too_heavy_to_ru
     transactions = Transactions()
 
     async def go() -> None:
-        batcher: Batcher[int, int] = Batcher(transactions.run, 10, weigh=lambda job: job)
-        await asyncio.gather(*(batcher.submit(job) for job in (4, 6, 1, 99, 2)))
+        batcher: Batcher[int, int] = Batcher(transactions.run, 10)
+        await asyncio.gather(*(batcher.submit(job, weight=job) for job in (4, 6, 1, 99, 2)))
 
     asyncio.run(go())
-    assert transactions.batches == [[4, 6], [1], [99], [2]]
+    assert transactions.batches == [[4, 6], [99], [1, 2]]
+
+
+def test_an_account_takes_its_share_of_a_batch_and_leaves_the_rest_to_others() -> None:
+    transactions = Transactions()
+
+    async def go() -> None:
+        batcher: Batcher[int, int] = Batcher(transactions.run, 100, max_share=2)
+        await asyncio.gather(*(batcher.submit(job, owner=job // 10) for job in (10, 11, 12, 20)))
+
+    asyncio.run(go())
+    assert transactions.batches == [[10, 11, 20], [12]]
 
 
 def test_batches_of_different_keys_run_side_by_side_and_of_one_key_in_turn() -> None:

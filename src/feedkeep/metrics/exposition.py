@@ -106,7 +106,7 @@ class _Told(Collector):
         )
         waited = HistogramMetricFamily(
             "feedkeep_store_batch_wait_seconds",
-            "Time that the first job of a batch waited until the batch began.",
+            "Time that a batch's longest waiting job waited until the batch began.",
             labels=("kind",),
         )
         for kind, batches in (("read", self._recorder.reads), ("write", self._recorder.writes)):

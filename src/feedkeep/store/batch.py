@@ -1,20 +1,27 @@
 """Many requests, one commit: queued jobs run together in one transaction. Knows no SQL.
 
-A batch takes all that is queued when the last one ends. There is no timer: without load a batch is
-one job, and under load many jobs share the cost of a durable commit, or of a query.
+A batch takes what is queued when the last one ends, of each account up to its share. There is no
+timer: without load a batch is one job, and under load many jobs share the cost of a durable commit,
+or of a query.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections import deque
 from collections.abc import Awaitable, Callable, Hashable, Sequence
 from typing import Generic, TypeAlias, TypeVar
 
 from feedkeep.errors import StoreUnavailable
-from feedkeep.model import T, Value
+from feedkeep.model import Guid, Stamp, T, Value
 from feedkeep.recorder import Batches
+from feedkeep.store.fair_queue import FairQueue
+
+MAX_WRITE_WEIGHT = 1_000
+"""How many rows the jobs of a batch of writes name together, at most."""
+
+MAX_SHARE = 250
+"""How many of these are one account's. More are bulk, which has a batch of its own."""
 
 Job = TypeVar("Job")
 
@@ -29,12 +36,27 @@ Outcome: TypeAlias = Done[T] | Exception
 """The outcome of one job in a batch: a value, or an error that concerns this job only."""
 
 
+class _Queued(Value, Generic[Job, T], frozen=True):
+    """A job, where its caller waits for the answer, and since when."""
+
+    job: Job
+    answer: asyncio.Future[T]
+    since: float
+
+
 class FailedBeforeCommit(Exception):
     """A transaction failed, `cause` says why, and its commit was never sent."""
 
     def __init__(self, cause: Exception) -> None:
         super().__init__(str(cause))
         self.cause = cause
+
+
+def weight_of_change(guids: Sequence[Guid] | None, history_from: Stamp | None = None) -> int:
+    """Return how many rows a change names; one of a whole account is bulk."""
+    if guids is None or history_from is not None:
+        return MAX_WRITE_WEIGHT
+    return len(guids)
 
 
 def note_nothing() -> None:
@@ -48,7 +70,7 @@ class Batcher(Generic[Job, T]):
         self,
         run: Callable[[Sequence[Job]], Awaitable[Sequence[Outcome[T]]]],
         max_weight: int,
-        weigh: Callable[[Job], int] | None = None,
+        max_share: int | None = None,
         batches: Batches | None = None,
         note_failure: Callable[[], None] = note_nothing,
     ) -> None:
@@ -56,30 +78,35 @@ class Batcher(Generic[Job, T]):
 
         `run` raises `FailedBeforeCommit` if the transaction failed for a reason that may have
         passed, or that may be the fault of one job: each job is then run once more, alone. Any
-        other exception fails all jobs. A batch is one job, or several whose weights are at most
-        `max_weight` together; without `weigh`, each weighs 1. `batches` counts them, if given, and
-        `note_failure` is called for each transaction that failed for good.
+        other exception fails all jobs. What a batch takes of each owner's jobs is decided by
+        `FairQueue`; without `max_share`, one owner's may fill it. `batches` counts them, if given,
+        and `note_failure` is called for each transaction that failed for good.
         """
         self._note_failure = note_failure
         self._run = run
         self._max_weight = max_weight
-        self._weigh = weigh
+        self._max_share = max_weight if max_share is None else max_share
         self._batches = batches
-        self._queues: dict[Hashable, deque[tuple[Job, asyncio.Future[T], float]]] = {}
+        self._queues: dict[Hashable, FairQueue[_Queued[Job, T]]] = {}
         self._workers: dict[Hashable, asyncio.Task[None]] = {}
         self._is_closed = False
 
-    async def submit(self, job: Job, key: Hashable = None) -> T:
-        """Run `job` in one of the next batches of `key`; return its value, or raise its error."""
+    async def submit(
+        self, job: Job, key: Hashable = None, *, owner: Hashable = None, weight: int = 1
+    ) -> T:
+        """Run `job` in one of the next batches of `key`; return its value, or raise its error.
+
+        `owner` is whose turn and share it takes, and `weight` how much of that.
+        """
         if self._is_closed:
             raise StoreUnavailable("The store is closed: the service is stopping.")
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         since = time.perf_counter() if self._batches else 0.0
         queue = self._queues.get(key)
         if queue is None:  # then there is no worker, either: both come and go together
-            queue = self._queues[key] = deque()
+            queue = self._queues[key] = FairQueue(self._max_weight, self._max_share)
             self._workers[key] = asyncio.create_task(self._work(key))
-        queue.append((job, answer, since))
+        queue.add(_Queued(job, answer, since), weight, owner)
         return await answer
 
     async def close(self) -> None:
@@ -89,38 +116,27 @@ class Batcher(Generic[Job, T]):
 
     async def _work(self, key: Hashable) -> None:
         queue = self._queues[key]
-        batch: list[tuple[Job, asyncio.Future[T], float]] = []
+        batch: list[_Queued[Job, T]] = []
         try:
             while queue:
-                batch = self._next_batch(queue)
+                batch = queue.next_batch()
                 if self._batches:
-                    self._batches.begin(len(batch), time.perf_counter() - batch[0][2])
-                outcomes = await self._outcomes([job for job, _, _ in batch])
-                for (_, answer, _), outcome in zip(batch, outcomes, strict=True):
-                    _answer(answer, outcome)
+                    since = min(queued.since for queued in batch)
+                    self._batches.begin(len(batch), time.perf_counter() - since)
+                outcomes = await self._outcomes([queued.job for queued in batch])
+                for queued, outcome in zip(batch, outcomes, strict=True):
+                    _answer(queued.answer, outcome)
         finally:
             del self._queues[key], self._workers[key]
             # A defect in `run` ends here, too: without this, its callers would wait for ever.
-            for _, answer, _ in (*batch, *queue):
-                if not answer.done():
-                    answer.set_exception(self._unanswered())
+            for queued in (*batch, *queue):
+                if not queued.answer.done():
+                    queued.answer.set_exception(self._unanswered())
 
     def _unanswered(self) -> Exception:
         if self._is_closed:
             return StoreUnavailable("The service stopped before the store answered.")
         return RuntimeError("A batch ended without an answer.")
-
-    def _next_batch(
-        self, queue: deque[tuple[Job, asyncio.Future[T], float]]
-    ) -> list[tuple[Job, asyncio.Future[T], float]]:
-        if self._weigh is None:
-            return [queue.popleft() for _ in range(min(len(queue), self._max_weight))]
-        # The first job is taken whatever it weighs: one above the limit would never run.
-        batch = [queue.popleft()]
-        weight = self._weigh(batch[0][0])
-        while queue and (weight := weight + self._weigh(queue[0][0])) <= self._max_weight:
-            batch.append(queue.popleft())
-        return batch
 
     async def _outcomes(self, jobs: Sequence[Job]) -> Sequence[Outcome[T]]:
         try:
@@ -153,7 +169,6 @@ class Batcher(Generic[Job, T]):
 def reader(
     read: Callable[[Sequence[Job]], Awaitable[Sequence[T]]],
     max_weight: int,
-    weigh: Callable[[Job], int] | None = None,
     batches: Batches | None = None,
 ) -> Batcher[Job, T]:
     """Return a batcher for concurrent reads of one kind.
@@ -164,7 +179,7 @@ def reader(
     async def run(wanted: Sequence[Job]) -> Sequence[Outcome[T]]:
         return [Done(found) for found in await read(wanted)]
 
-    return Batcher(run, max_weight, weigh, batches)
+    return Batcher(run, max_weight, batches=batches)
 
 
 def _answer(answer: asyncio.Future[T], outcome: Outcome[T]) -> None:

@@ -26,7 +26,7 @@ from feedkeep.model import (
     Value,
 )
 from feedkeep.store.base import MAX_DELETIONS, MAX_FORMER_STATES
-from feedkeep.store.batch import Done, Outcome
+from feedkeep.store.batch import Done, Outcome, weight_of_change
 from feedkeep.store.overlay import Origin, Overlay
 from feedkeep.store.postgres.change_statements import (
     DROP_UNTIL,
@@ -40,7 +40,6 @@ from feedkeep.store.postgres.rows import ROWS
 from feedkeep.store.postgres.shape import Shape, as_columns
 from feedkeep.store.postgres.tokens import progress_row
 
-MAX_GUIDS_IN_A_BATCH = 1_000
 _GUIDS_AT_ONCE = 1_000
 """How many guids are loaded with one statement; for many more, PostgreSQL reads whole tables."""
 
@@ -62,10 +61,8 @@ class Change(Value, frozen=True):
     history_from: Stamp | None = None
 
     def weigh(self) -> int:
-        """How much of a batch it takes up; a change of a whole account has a batch of its own."""
-        if self.guids is None or self.history_from is not None:
-            return MAX_GUIDS_IN_A_BATCH
-        return len(self.guids)
+        """Return how much of a batch it takes up."""
+        return weight_of_change(self.guids, self.history_from)
 
 
 class Held(Exception):

@@ -29,7 +29,7 @@ from feedkeep.model import (
 from feedkeep.store.base.entries import MAX_SEARCHED_FOR_ESCAPES
 from feedkeep.store.batch import Outcome
 from feedkeep.store.postgres.change_statements import STATES
-from feedkeep.store.postgres.changes import MAX_GUIDS_IN_A_BATCH, Change, Changes, Held
+from feedkeep.store.postgres.changes import Change, Changes, Held
 from feedkeep.store.postgres.connections import Connections
 from feedkeep.store.postgres.rows import ROWS
 from feedkeep.store.postgres.runner import Runner
@@ -84,12 +84,10 @@ class PostgresEntries:
         self._write_reads(runner.shape)
         self._making = Changes(runner.shape, now)
         self._may_wait = asyncio.Semaphore(max(1, runner.max_connections // 2))
-        self._changes = runner.writer(self._change_what_is_free, MAX_GUIDS_IN_A_BATCH, Change.weigh)
-        self._waiting = runner.writer(self._change, MAX_GUIDS_IN_A_BATCH, Change.weigh)
+        self._changes = runner.writer(self._change_what_is_free)
+        self._waiting = runner.writer(self._change)
         self._viewed = runner.reader(self._read_views, MAX_VIEWS_IN_A_BATCH)
-        self._listed = runner.reader(
-            self._read_pages, MAX_LISTED_IN_A_BATCH, lambda job: job[1].per_page
-        )
+        self._listed = runner.reader(self._read_pages, MAX_LISTED_IN_A_BATCH)
 
     def _write_reads(self, shape: Shape) -> None:
         same, wanted = shape.same, shape.wanted
@@ -135,18 +133,22 @@ class PostgresEntries:
         history_from: Stamp | None = None,
     ) -> T:
         change = Change(account_id, guids, decide, documents, author, history_from)
+        weight = change.weigh()
         value: T
         try:
-            value = await self._changes.submit(change, await self._runner.key(account_id))
+            value = await self._changes.submit(
+                change, await self._runner.key(account_id), owner=account_id, weight=weight
+            )
         except Held:
-            value = await self._waiting.submit(change, account_id)
+            value = await self._waiting.submit(change, account_id, weight=weight)
         return value
 
     async def view(self, account_id: AccountId, guid: Guid) -> View | None:
         return await self._viewed.submit((account_id, guid), await self._runner.key(account_id))
 
     async def page(self, account_id: AccountId, request: PageRequest) -> Page:
-        return await self._listed.submit((account_id, request), await self._runner.key(account_id))
+        key = await self._runner.key(account_id)
+        return await self._listed.submit((account_id, request), key, weight=request.per_page)
 
     async def deletion(self, account_id: AccountId, deletion_id: int) -> Deletion | None:
         rows = await self._runner.read(

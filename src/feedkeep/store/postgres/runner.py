@@ -13,7 +13,14 @@ from feedkeep.errors import StoreUnavailable
 from feedkeep.model import AccountId, T
 from feedkeep.recorder import Recorder
 from feedkeep.store import batch
-from feedkeep.store.batch import Batcher, FailedBeforeCommit, Outcome, note_nothing
+from feedkeep.store.batch import (
+    MAX_SHARE,
+    MAX_WRITE_WEIGHT,
+    Batcher,
+    FailedBeforeCommit,
+    Outcome,
+    note_nothing,
+)
 from feedkeep.store.postgres.connections import CLOSE_SECONDS, Connections
 from feedkeep.store.postgres.shape import Shape
 from feedkeep.store.postgres.shards import MAX_FOUND_IN_A_BATCH, Shards, find_shards
@@ -78,25 +85,23 @@ class Runner:
         self,
         read: Callable[[Connections, Sequence[J]], Awaitable[Sequence[T]]],
         max_weight: int,
-        weigh: Callable[[J], int] = lambda _: 1,
     ) -> Batcher[J, T]:
         """Return a batcher for concurrent reads of one kind, which is closed with the runner."""
         batches = self._recorder.reads if self._recorder else None
-        joined = batch.reader(
-            lambda wanted: read(self.connections, wanted), max_weight, weigh, batches
+        joined: Batcher[J, T] = batch.reader(
+            lambda wanted: read(self.connections, wanted), max_weight, batches
         )
         self._batchers.append(joined)
         return joined
 
     def writer(
-        self,
-        run: Callable[[Sequence[J]], Awaitable[Sequence[Outcome[Any]]]],
-        max_weight: int,
-        weigh: Callable[[J], int],
+        self, run: Callable[[Sequence[J]], Awaitable[Sequence[Outcome[Any]]]]
     ) -> Batcher[J, Any]:
         """Return a batcher for concurrent writes of one kind, which is closed with the runner."""
         batches = self._recorder.writes if self._recorder else None
-        joined: Batcher[J, Any] = Batcher(run, max_weight, weigh, batches, self._note_failure)
+        joined: Batcher[J, Any] = Batcher(
+            run, MAX_WRITE_WEIGHT, MAX_SHARE, batches, self._note_failure
+        )
         self._batchers.append(joined)
         return joined
 

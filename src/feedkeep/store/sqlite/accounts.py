@@ -147,7 +147,7 @@ class SqliteAccounts:
 
     async def set_password(self, account_id: AccountId, password_hash: str) -> None:
         await self._runner.write(
-            lambda connection: set_password(connection, account_id, password_hash)
+            lambda connection: set_password(connection, account_id, password_hash), account_id
         )
 
     async def set_disabled(
@@ -158,7 +158,7 @@ class SqliteAccounts:
             connection.execute(_SET_DISABLED, (is_disabled, account_id))
             connection.execute(_END_GRANTS, (account_id,))
 
-        await self._runner.write(set_disabled)
+        await self._runner.write(set_disabled, account_id)
 
     async def set_admin(
         self, account_id: AccountId, is_admin: bool, check: CheckChange = anything_goes
@@ -167,14 +167,14 @@ class SqliteAccounts:
             _check(connection, account_id, check)
             connection.execute(_SET_ADMIN, (is_admin, account_id))
 
-        await self._runner.write(set_admin)
+        await self._runner.write(set_admin, account_id)
 
     async def delete(self, account_id: AccountId, check: CheckChange = anything_goes) -> None:
         def delete(connection: apsw.Connection) -> None:
             _check(connection, account_id, check)
             connection.execute(_DELETE, (account_id,))
 
-        await self._runner.write(delete)
+        await self._runner.write(delete, account_id)
 
     async def advance(
         self, account_id: AccountId, clock: Clock, to: Callable[[Stamp], Stamp]
@@ -184,10 +184,12 @@ class SqliteAccounts:
             set_clock(connection, account_id, clock, stamp)
             return stamp
 
-        return await self._runner.write(advance)
+        return await self._runner.write(advance, account_id)
 
     async def note_restored(self, account_id: AccountId, decide: DecideRestored) -> None:
-        await self._runner.write(lambda connection: note_restored(connection, account_id, decide))
+        await self._runner.write(
+            lambda connection: note_restored(connection, account_id, decide), account_id
+        )
 
     async def stamp_anew(self, account_id: AccountId, now: Stamp, decide: DecideStamps) -> None:
         def stamp(connection: apsw.Connection) -> None:
@@ -196,7 +198,7 @@ class SqliteAccounts:
                 after = stamp_anew(connection, account, now, decide)
                 connection.execute(_SET_RESTORED, (*restored_row(after), account_id))
 
-        await self._runner.write(stamp)
+        await self._runner.write(stamp, account_id)
 
 
 def note_restored(

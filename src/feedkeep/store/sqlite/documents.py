@@ -45,7 +45,7 @@ class SqliteDocuments:
                 save_document(connection, account_id, Document(kind, name, body))
             return body
 
-        return await self._runner.write(change)
+        return await self._runner.write(change, account_id)
 
 
 def known_document(

@@ -24,6 +24,7 @@ from feedkeep.model import (
     View,
 )
 from feedkeep.store.base.entries import MAX_SEARCHED_FOR_ESCAPES
+from feedkeep.store.batch import weight_of_change
 from feedkeep.store.sqlite import changes
 from feedkeep.store.sqlite.connection import one_moment
 from feedkeep.store.sqlite.rows import ROWS, to_bytes
@@ -97,9 +98,12 @@ class SqliteEntries:
             yield from changes.save(connection, account_id, decision, author, before)
             return decision.outcome
 
-        if guids is None or history_from is not None or len(guids) > FEW_CHANGED:
-            return await self._runner.write_in_turns(change)
-        return await self._runner.write(lambda connection: at_once(change(connection)))
+        weight = weight_of_change(guids, history_from)
+        if weight > FEW_CHANGED:
+            return await self._runner.write_in_turns(change, account_id, weight)
+        return await self._runner.write(
+            lambda connection: at_once(change(connection)), account_id, weight
+        )
 
     async def view(self, account_id: AccountId, guid: Guid) -> View | None:
         wanted = (account_id, to_bytes(guid))

@@ -144,7 +144,7 @@ class SqliteEpisodeActions:
                 save_document(connection, account_id, learned)
             return recorded
 
-        return await self._runner.write_in_turns(record)
+        return await self._runner.write_in_turns(record, account_id, len(sent))
 
     async def count(self, account_id: AccountId, at_most: int) -> int:
         return await self._runner.scan(

@@ -6,6 +6,7 @@ import apsw
 
 from feedkeep.model import AccountId, Clock, Labelled
 from feedkeep.store.base import DecideLabels
+from feedkeep.store.batch import MAX_WRITE_WEIGHT
 from feedkeep.store.sqlite.accounts import read_clock
 from feedkeep.store.sqlite.rows import ROWS, insert_into
 from feedkeep.store.sqlite.runner import Runner
@@ -52,4 +53,4 @@ class SqliteFeedLabels:
                 connection.executemany(_SAVE, rows)
                 yield None
 
-        await self._runner.write_in_turns(change)
+        await self._runner.write_in_turns(change, account_id, MAX_WRITE_WEIGHT)

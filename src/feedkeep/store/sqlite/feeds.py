@@ -95,7 +95,7 @@ class SqliteFeeds:
         changed = await self._runner.scan(to_write)
         for start in range(0, len(changed), _WRITTEN_AT_ONCE):
             some = changed[start : start + _WRITTEN_AT_ONCE]
-            await self._runner.write_in_turns(partial(_each, _WANT, some))
+            await self._runner.write_in_turns(partial(_each, _WANT, some), weight=len(some))
 
     async def known(self, guids: Collection[Guid]) -> dict[Guid, Feed]:
         def read(connection: apsw.Connection) -> dict[Guid, Feed]:
@@ -117,7 +117,7 @@ class SqliteFeeds:
                 yield None
             return feeds
 
-        return await self._runner.write_in_turns(lease)
+        return await self._runner.write_in_turns(lease, weight=limit)
 
     async def save(self, feed: Feed, leased_until: Stamp, picture: Picture | None = None) -> bool:
         guid = to_bytes(feed.guid)
@@ -137,7 +137,7 @@ class SqliteFeeds:
             (f.url, f.wanted, f.next_look, f.failing, known_column(f), to_bytes(f.guid))
             for f in feeds
         ]
-        await self._runner.write_in_turns(partial(_each, _RENEW, rows))
+        await self._runner.write_in_turns(partial(_each, _RENEW, rows), weight=len(rows))
 
     async def give_back(self, guids: Collection[Guid], leased_until: Stamp) -> None:
         rows = [(to_bytes(guid), leased_until) for guid in guids]
@@ -167,7 +167,7 @@ class SqliteFeeds:
 
         if not self._runner.read(unwanted):  # as almost always: then there is no commit
             return 0
-        return await self._runner.write_in_turns(forget)
+        return await self._runner.write_in_turns(forget, weight=limit)
 
     async def subscribed(
         self, after: AccountId, limit: int

@@ -38,7 +38,7 @@ class SqliteLogins:
             values = (grant.login, account.id, grant.label, grant.created)
             return bool(connection.execute(_SAVE, values).get)
 
-        return await self._runner.write(save)
+        return await self._runner.write(save, account.id)
 
     async def find(self, login: bytes) -> Grant | None:
         row = self._runner.read(lambda connection: connection.execute(_FIND, (login,)).get)
@@ -51,4 +51,4 @@ class SqliteLogins:
             add_token(connection, grant.account_id, token)
             return with_id(connection, grant.account_id)
 
-        return await self._runner.write(fetch)
+        return await self._runner.write(fetch, grant.account_id)

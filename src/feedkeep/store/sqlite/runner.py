@@ -14,10 +14,19 @@ from typing import Any, TypeAlias
 import apsw
 
 from feedkeep.errors import FeedkeepError, StoreDamaged, StoreUnavailable
-from feedkeep.model import T
+from feedkeep.model import AccountId, T
 from feedkeep.recorder import Recorder
 from feedkeep.store.base import Files
-from feedkeep.store.batch import Batcher, Done, FailedBeforeCommit, Outcome, note_nothing, reader
+from feedkeep.store.batch import (
+    MAX_SHARE,
+    MAX_WRITE_WEIGHT,
+    Batcher,
+    Done,
+    FailedBeforeCommit,
+    Outcome,
+    note_nothing,
+    reader,
+)
 from feedkeep.store.sqlite.checkpoints import Checkpoints
 from feedkeep.store.sqlite.connection import (
     READER_PATIENCE_SECONDS,
@@ -29,7 +38,7 @@ from feedkeep.store.sqlite.connection import (
 from feedkeep.store.sqlite.place import Place
 from feedkeep.turns import Turn, Turns
 
-MAX_JOBS_IN_A_BATCH = 256
+MAX_READS_IN_A_BATCH = 256
 
 Job: TypeAlias = Callable[[apsw.Connection], T]
 """Work on a connection; a job that writes runs inside a transaction.
@@ -78,26 +87,35 @@ class Runner:
         self._translating = _InPlace(self._place)
         self._commits = recorder.commits if recorder else None
         self._reads = reader(
-            self._read_batch, MAX_JOBS_IN_A_BATCH, batches=recorder.reads if recorder else None
+            self._read_batch, MAX_READS_IN_A_BATCH, batches=recorder.reads if recorder else None
         )
         self._writes: Batcher[Job[Any], Any] = Batcher(
             self._run_batch,
-            MAX_JOBS_IN_A_BATCH,
+            MAX_WRITE_WEIGHT,
+            MAX_SHARE,
             batches=recorder.writes if recorder else None,
             note_failure=recorder.commits.fail if recorder else note_nothing,
         )
 
-    def write(self, job: Job[T]) -> Awaitable[T]:
-        """Run a job in a transaction; return its value once the commit is durable."""
-        return self._writes.submit(job)
+    def write(
+        self, job: Job[T], account_id: AccountId | None = None, weight: int = 1
+    ) -> Awaitable[T]:
+        """Run a job in a transaction; return its value once the commit is durable.
 
-    def write_in_turns(self, job: Job[Turns[T]]) -> Awaitable[T]:
+        It takes the turn of `account_id`, or of all that belongs to no account, and `weight` of its
+        share: that is how many rows the job names.
+        """
+        return self._writes.submit(job, owner=account_id, weight=weight)
+
+    def write_in_turns(
+        self, job: Job[Turns[T]], account_id: AccountId | None = None, weight: int = 1
+    ) -> Awaitable[T]:
         """Do what `write` does, for work that takes longer than other tasks should wait.
 
         The work has to yield at least once a millisecond; other tasks run then, in the middle of
         the transaction. It may raise a `FeedkeepError` at any time, also after it has written.
         """
-        return self._writes.submit(job)
+        return self._writes.submit(job, owner=account_id, weight=weight)
 
     def read(self, job: Job[T]) -> T:
         """Read a few rows, in the caller's thread."""

@@ -123,7 +123,9 @@ class SqliteTokens:
         return await self._runner.scan(read)
 
     async def add(self, account_id: AccountId, token: Token) -> Token:
-        return await self._runner.write(lambda connection: add_token(connection, account_id, token))
+        return await self._runner.write(
+            lambda connection: add_token(connection, account_id, token), account_id
+        )
 
     async def add_session(
         self,
@@ -146,7 +148,7 @@ class SqliteTokens:
             connection.execute(_FORGET_SESSIONS, (account.id, added.id, *limits))
             return added
 
-        return await self._runner.write(add)
+        return await self._runner.write(add, account.id)
 
     async def change(
         self, account_id: AccountId, purpose: Purpose, decide: DecideTokens
@@ -165,7 +167,7 @@ class SqliteTokens:
             added = [add_token(connection, account_id, token) for token in decision.added]
             return TokensChanged(account, added)
 
-        return await self._runner.write(change)
+        return await self._runner.write(change, account_id)
 
     async def mark_used(self, used: Sequence[tuple[AccountId, TokenId]], day: Stamp) -> None:
         rows = [(day, *one) for one in used]
@@ -173,7 +175,7 @@ class SqliteTokens:
 
     async def extend(self, account_id: AccountId, token_id: TokenId, expires: Stamp) -> None:
         wanted = (expires, account_id, token_id)
-        await self._runner.write(lambda connection: connection.execute(_EXTEND, wanted))
+        await self._runner.write(lambda connection: connection.execute(_EXTEND, wanted), account_id)
 
     async def revoke(self, account_id: AccountId, token_id: TokenId, now: Stamp) -> Token | None:
         def revoke(connection: apsw.Connection) -> Token | None:
@@ -181,10 +183,12 @@ class SqliteTokens:
             row = connection.execute(_WITH_ID, (account_id, token_id)).get
             return token_of(row) if row else None
 
-        return await self._runner.write(revoke)
+        return await self._runner.write(revoke, account_id)
 
     async def save_progress(self, account_id: AccountId, changed: TokenProgress) -> None:
-        await self._runner.write(lambda connection: save_progress(connection, account_id, changed))
+        await self._runner.write(
+            lambda connection: save_progress(connection, account_id, changed), account_id
+        )
 
 
 def save_progress(
