@@ -131,12 +131,14 @@ async def telling_metrics(
     from feedkeep.metrics.counting import Counting  # noqa: PLC0415
     from feedkeep.metrics.exposition import registry  # noqa: PLC0415
     from feedkeep.metrics.page import MetricsPage  # noqa: PLC0415
+    from feedkeep.metrics.readiness import Readiness  # noqa: PLC0415
 
     async with AsyncExitStack() as stack:
         counting = None
         if counts_what_is_stored:
             counting = await stack.enter_async_context(Counting(service.store, service.now))
-        page = MetricsPage(registry(recorder, service.store, counting))
+        readiness = Readiness(service.store)
+        page = MetricsPage(registry(recorder, service.store, readiness, counting), readiness.ask)
         await stack.enter_async_context(serving_metrics(page, listener))
         yield
 

@@ -130,6 +130,13 @@ def test_every_alert_is_in_the_documents_with_its_reason() -> None:
     assert all(rule["annotations"]["summary"] and rule["labels"]["severity"] for rule in rules())
 
 
+def test_no_alert_fires_at_once_and_each_comparison_of_requests_asks_for_enough_of_them() -> None:
+    assert [rule["alert"] for rule in rules() if "for" not in rule] == []
+    shares = [rule for rule in rules() if "/ sum" in rule["expr"] or "_quantile" in rule["expr"]]
+    assert len(shares) == 4
+    assert [rule["alert"] for rule in shares if "and sum" not in rule["expr"]] == []
+
+
 def test_every_alert_has_a_case_in_which_it_fires() -> None:
     assert FIRES.keys() == {rule["alert"] for rule in rules()}
 
@@ -150,6 +157,7 @@ def test_prometheus_itself_takes_them_and_each_alert_fires_when_it_should(
     tests = [case(series, at, {alert}) for alert, (series, at) in FIRES.items()]
     tests.append(case(FIRES_TOO["FeedkeepDiskFull"], "420m", {"FeedkeepDiskFull"}))
     tests.append(case(ALL_IS_WELL, "420m", set()))
+    tests += [case(FEW_FAILURES_IN_A_FAMILY, f"{at}m", set()) for at in (*range(1, 40), 70, 90)]
     cases.write_text(yaml.safe_dump({"rule_files": [str(ALERTS)], "tests": tests}))
     run([promtool, "test", "rules", str(cases)])
 
@@ -157,7 +165,7 @@ def test_prometheus_itself_takes_them_and_each_alert_fires_when_it_should(
 def case(series: Mapping[str, str], at: str, firing: set[str]) -> dict:
     """Return a test in promtool's words: which alerts fire after these series."""
     expected = [{"labels": f'{{alertname="{alert}"}}', "value": 1} for alert in sorted(firing)]
-    series = {f"up{{{PROCESS}}}": "1x500"} | dict(series)
+    series = {f"up{{{PROCESS}}}": "1x3000"} | dict(series)
     return {
         "interval": "1m",
         "input_series": [{"series": name, "values": values} for name, values in series.items()],
@@ -181,13 +189,7 @@ SECONDS = "feedkeep_http_request_duration_seconds_bucket"
 COMMITS = "feedkeep_store_commit_duration_seconds_bucket"
 FIRES: dict[str, tuple[dict[str, str], str]] = {
     "FeedkeepDown": ({f"up{{{PROCESS}}}": "0x10"}, "5m"),
-    "FeedkeepNotReady": (
-        {
-            f'feedkeep_http_requests_total{{route="/readyz",status="503",{PROCESS}}}': "0+60x20",
-            f'feedkeep_http_requests_total{{route="/livez",status="200",{PROCESS}}}': "0+60x20",
-        },
-        "10m",
-    ),
+    "FeedkeepNotReady": ({f"feedkeep_ready{{{PROCESS}}}": "1x5 0x20"}, "10m"),
     "FeedkeepRestarts": ({f"process_start_time_seconds{{{PROCESS}}}": "1+1x70"}, "60m"),
     "FeedkeepErrors": (
         {
@@ -201,6 +203,7 @@ FIRES: dict[str, tuple[dict[str, str], str]] = {
             f'{SECONDS}{{le="2.5"}}': "0+50x60",
             f'{SECONDS}{{le="5.0"}}': "0+100x60",
             f'{SECONDS}{{le="+Inf"}}': "0+100x60",
+            "feedkeep_http_request_duration_seconds_count": "0+100x60",
         },
         "40m",
     ),
@@ -210,6 +213,7 @@ FIRES: dict[str, tuple[dict[str, str], str]] = {
             f'{COMMITS}{{le="0.25"}}': "0+10x60",
             f'{COMMITS}{{le="1.0"}}': "0+100x60",
             f'{COMMITS}{{le="+Inf"}}': "0+100x60",
+            "feedkeep_store_commit_duration_seconds_count": "0+100x60",
         },
         "40m",
     ),
@@ -222,6 +226,7 @@ FIRES: dict[str, tuple[dict[str, str], str]] = {
         "10m",
     ),
     "FeedkeepDiskFull": ({"feedkeep_sqlite_free_bytes": "400000000x40"}, "30m"),
+    "FeedkeepBackupOld": ({"feedkeep_last_backup_timestamp_seconds": "0x3000"}, "2900m"),
     "FeedkeepWalGrows": ({"feedkeep_sqlite_wal_bytes": "300000000x40"}, "30m"),
     "FeedkeepGuessing": ({"feedkeep_wrong_passwords_total": "0+10x40"}, "30m"),
     "FeedkeepLooksAtNothing": (
@@ -251,15 +256,19 @@ FIRES_TOO = {"FeedkeepDiskFull": {"feedkeep_sqlite_free_bytes": "10000000000-100
 ALL_IS_WELL = {
     f"up{{{PROCESS}}}": "1x500",
     f"process_start_time_seconds{{{PROCESS}}}": "1x500",
+    f"feedkeep_ready{{{PROCESS}}}": "1x500",
+    "feedkeep_last_backup_timestamp_seconds": "0x500",
     'feedkeep_http_requests_total{status="200"}': "0+1000x500",
     'feedkeep_http_requests_total{status="503"}': "0+1x500",
     f'{SECONDS}{{le="2.5"}}': "0+1000x500",
     f'{SECONDS}{{le="5.0"}}': "0+1001x500",
     f'{SECONDS}{{le="+Inf"}}': "0+1001x500",
+    "feedkeep_http_request_duration_seconds_count": "0+1001x500",
     "feedkeep_store_failed_commits_total": "0x500",
     f'{COMMITS}{{le="0.25"}}': "0+95x500",
     f'{COMMITS}{{le="1.0"}}': "0+100x500",
     f'{COMMITS}{{le="+Inf"}}': "0+100x500",
+    "feedkeep_store_commit_duration_seconds_count": "0+100x500",
     f'feedkeep_postgres_connections{{state="busy",{PROCESS}}}': "7x500",
     f'feedkeep_postgres_connections{{state="idle",{PROCESS}}}': "1x500",
     f"feedkeep_postgres_max_connections{{{PROCESS}}}": "8x500",
@@ -273,3 +282,19 @@ ALL_IS_WELL = {
     f"process_open_fds{{{PROCESS}}}": "100x500",
     f"process_max_fds{{{PROCESS}}}": "1000x500",
 }
+
+FEW_FAILURES_IN_A_FAMILY = {
+    'feedkeep_http_requests_total{status="200"}': "0x5 1x60",
+    'feedkeep_http_requests_total{status="503"}': "0x5 1x3 2x3 3x60",
+    f'{SECONDS}{{le="2.5"}}': "0x60",
+    f'{SECONDS}{{le="5.0"}}': "0x5 1x3 2x3 3x60",
+    f'{SECONDS}{{le="+Inf"}}': "0x5 1x3 2x3 3x60",
+    "feedkeep_http_request_duration_seconds_count": "0x5 1x3 2x3 3x60",
+    "feedkeep_store_failed_commits_total": "0x5 1x3 2x3 3x60",
+    f'{COMMITS}{{le="0.25"}}': "0x60",
+    f'{COMMITS}{{le="1.0"}}': "0x5 1x3 2x3 3x60",
+    f'{COMMITS}{{le="+Inf"}}': "0x5 1x3 2x3 3x60",
+    "feedkeep_store_commit_duration_seconds_count": "0x5 1x3 2x3 3x60",
+    'feedkeep_fetches_total{result="no-connection"}': "0x5 1x200",
+}
+"""Of a few requests within ten minutes, three are slow, and fail; one feed is away."""

@@ -7,14 +7,25 @@ import re
 import select
 import signal
 import socket
+import time
 from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
 
 import httpx
 import pytest
 from feedkeep_process import FeedkeepProcess
-from forms import in_the_long_form
-from postgres_server import drop_database, new_database
-from told_metrics import ELSEWHERE, FEED, Scrape, metrics_urls, once_counted, scrape, some_traffic
+from forms import first_of, in_the_long_form
+from postgres_server import drop_database, execute, new_database
+from told_metrics import (
+    ELSEWHERE,
+    FEED,
+    Scrape,
+    metrics_urls,
+    once,
+    once_counted,
+    scrape,
+    some_traffic,
+)
 
 from feedkeep import __version__
 from feedkeep.http.serving.listening import METRICS_CONNECTIONS
@@ -89,6 +100,55 @@ def test_the_sizes_of_the_files_are_those_of_the_files(told: FeedkeepProcess) ->
     assert found.of("feedkeep_sqlite_wal_bytes") == log.stat().st_size > 0
     assert found.of("feedkeep_sqlite_free_bytes") > 0
     assert "postgres" not in found.text
+
+
+def test_a_service_without_its_file_is_not_ready_until_it_is_back(told: FeedkeepProcess) -> None:
+    url = metrics_urls(told)[0]
+    assert scrape(url).of("feedkeep_ready") == 1
+    file, elsewhere = told.folder / "feedkeep.db", told.folder / "elsewhere.db"
+    file.rename(elsewhere)
+    once(url, lambda found: found.of("feedkeep_ready") == 0)
+    elsewhere.rename(file)
+    once(url, lambda found: found.of("feedkeep_ready") == 1)
+
+
+def test_the_last_backup_is_told(told: FeedkeepProcess) -> None:
+    url, name = metrics_urls(told)[0], "feedkeep_last_backup_timestamp_seconds"
+    assert scrape(url).of(name) == 0
+    began = time.time()
+    assert told.run("backup", str(told.folder / "copy.db")).returncode == 0
+    found = once(url, lambda found: found.of(name) > 0)
+    assert began - 1 < found.of(name) < time.time() + 1
+
+
+@pytest.mark.parametrize("right", first_of("INSERT", "SELECT", "UPDATE", "DELETE"))
+def test_a_service_without_a_right_is_not_ready_until_it_has_it(
+    tmp_path: Path, postgres: str, right: str
+) -> None:
+    database = new_database(postgres)
+    rights = "SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA feedkeep"
+    role = "reader_" + urlsplit(database).path[1:]
+    owner = FeedkeepProcess(tmp_path, database)
+    assert owner.run("migrate").returncode == 0
+    for statement in (
+        f"CREATE ROLE {role} LOGIN",
+        f"GRANT USAGE ON SCHEMA feedkeep TO {role}",
+        f"GRANT {rights} TO {role}",
+    ):
+        execute(database, statement)
+    of_role = urlsplit(database)
+    url = urlunsplit(of_role._replace(netloc=f"{role}@{of_role.hostname}:{of_role.port}"))
+    with FeedkeepProcess(tmp_path, url, metrics_port="0") as process:
+        [metrics] = metrics_urls(process)
+        assert scrape(metrics).of("feedkeep_ready") == 1
+        execute(database, f"REVOKE {right} ON feedkeep.entry FROM {role}")
+        once(metrics, lambda found: found.of("feedkeep_ready") == 0)
+        assert httpx.get(f"{process.base_url}/readyz").status_code == 200
+        execute(database, f"GRANT {right} ON feedkeep.entry TO {role}")
+        once(metrics, lambda found: found.of("feedkeep_ready") == 1)
+    execute(database, f"DROP OWNED BY {role}")
+    execute(database, f"DROP ROLE {role}")
+    drop_database(postgres, database)
 
 
 def test_what_is_stored_is_told(of_sqlite: Scrape) -> None:

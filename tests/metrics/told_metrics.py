@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import httpx
@@ -79,9 +79,12 @@ def some_traffic(process: FeedkeepProcess) -> str:
 
 
 def once_counted(url: str) -> Scrape:
-    """Return what is told once a round of counting is over; each answer is shared for a second."""
-    while True:
-        found = scrape(url)
-        if "feedkeep_accounts" in found.text:
-            return found
+    """Return what is told once a round of counting is over."""
+    return once(url, lambda found: "feedkeep_accounts" in found.text)
+
+
+def once(url: str, is_so: Callable[[Scrape], bool]) -> Scrape:
+    """Return what is told once something is so; each answer is shared for a second."""
+    while not is_so(found := scrape(url)):
         time.sleep(0.02)
+    return found

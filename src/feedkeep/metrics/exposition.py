@@ -21,7 +21,8 @@ from prometheus_client.registry import Collector
 
 from feedkeep import __version__
 from feedkeep.metrics.counting import Counted, Counting
-from feedkeep.model import Failure, FeedHealth, Purpose
+from feedkeep.metrics.readiness import Readiness
+from feedkeep.model import Failure, FeedHealth, Purpose, Stamp
 from feedkeep.recorder import FETCH_SECONDS, REQUEST_SECONDS, Distribution, Recorder
 from feedkeep.store.base import Files, Pool, Store
 
@@ -31,13 +32,15 @@ _RESULTS = ("read", "unchanged", *(failure.value for failure in Failure))
 _SESSIONS = (Purpose.APPS, Purpose.PAGES)
 
 
-def registry(recorder: Recorder, store: Store, counting: Counting | None) -> CollectorRegistry:
+def registry(
+    recorder: Recorder, store: Store, readiness: Readiness, counting: Counting | None
+) -> CollectorRegistry:
     """Return a registry for what a process tells, with what the system says of the process.
 
     `counting` counts what is stored; None in a process that leaves that to another one.
     """
     made = CollectorRegistry()
-    made.register(_Told(recorder, store, counting))
+    made.register(_Told(recorder, store, readiness, counting))
     ProcessCollector(registry=made)
     return made
 
@@ -45,9 +48,12 @@ def registry(recorder: Recorder, store: Store, counting: Counting | None) -> Col
 class _Told(Collector):
     """All of feedkeep's own metrics; it may be asked in any thread."""
 
-    def __init__(self, recorder: Recorder, store: Store, counting: Counting | None) -> None:
+    def __init__(
+        self, recorder: Recorder, store: Store, readiness: Readiness, counting: Counting | None
+    ) -> None:
         self._recorder = recorder
         self._store = store
+        self._readiness = readiness
         self._counting = counting
 
     def collect(self) -> Iterator[Metric]:
@@ -62,6 +68,11 @@ class _Told(Collector):
                 "database": state.kind,
             },
         )
+        yield GaugeMetricFamily(
+            "feedkeep_ready",
+            "1 if the process can read and write all that it has to, and 0 if not.",
+            self._readiness.is_ready,
+        )
         yield from self._requests()
         yield from self._batches()
         yield from self._commits()
@@ -74,7 +85,7 @@ class _Told(Collector):
         if state.pool:
             yield from _pool(state.pool)
         if state.files:
-            yield from _files(state.files)
+            yield from _files(state.files, state.last_backup)
         if self._counting and self._counting.last:
             yield from _counted(self._counting.last)
 
@@ -164,7 +175,7 @@ def _pool(pool: Pool) -> Iterator[Metric]:
     )
 
 
-def _files(files: Files) -> Iterator[Metric]:
+def _files(files: Files, last_backup: Stamp | None) -> Iterator[Metric]:
     yield GaugeMetricFamily(
         "feedkeep_sqlite_file_bytes", "Size of the SQLite file.", files.data_bytes
     )
@@ -173,6 +184,11 @@ def _files(files: Files) -> Iterator[Metric]:
     )
     yield GaugeMetricFamily(
         "feedkeep_sqlite_free_bytes", "Room that is left on its disk.", files.free_bytes
+    )
+    yield GaugeMetricFamily(
+        "feedkeep_last_backup_timestamp_seconds",
+        "When `feedkeep backup` last copied the file, in seconds since 1970; 0 if it never did.",
+        (last_backup or 0) / 1e6,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Awaitable, Callable
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 from starlette.responses import PlainTextResponse, Response
@@ -19,11 +20,12 @@ class MetricsPage:
     """An ASGI application that has one page.
 
     To write it takes milliseconds, so a thread does that, once a second at most: all that ask
-    meanwhile share it.
+    meanwhile share it. `prepare` is awaited before.
     """
 
-    def __init__(self, registry: CollectorRegistry) -> None:
+    def __init__(self, registry: CollectorRegistry, prepare: Callable[[], Awaitable[None]]) -> None:
         self._registry = registry
+        self._prepare = prepare
         self._written_at_seconds = 0.0
         self._text: asyncio.Future[bytes] | None = None
 
@@ -44,5 +46,9 @@ class MetricsPage:
         is_old = now_seconds - self._written_at_seconds >= _SHARED_SECONDS
         if self._text is None or (is_old and self._text.done()):
             self._written_at_seconds = now_seconds
-            self._text = asyncio.ensure_future(asyncio.to_thread(generate_latest, self._registry))
+            self._text = asyncio.ensure_future(self._written())
         return self._text
+
+    async def _written(self) -> bytes:
+        await self._prepare()
+        return await asyncio.to_thread(generate_latest, self._registry)

@@ -73,11 +73,13 @@ class StoreState:
     Attributes:
         kind: What kind of database it is, such as "SQLite".
         files: Its files, if it has some here.
+        last_backup: When `feedkeep backup` last copied these, if it did.
         pool: Its connections, if there are some.
     """
 
     kind: str
     files: Files | None = None
+    last_backup: Stamp | None = None
     pool: Pool | None = None
 
 
@@ -133,6 +135,13 @@ class Store(Protocol):
 
         Raises:
             StoreUnavailable: It cannot.
+        """
+
+    async def missing_rights(self) -> Sequence[str]:
+        """Return the names of tables that this process may not both read and write.
+
+        Raises:
+            StoreUnavailable: The database cannot be reached.
         """
 
     async def size(self) -> StoreSize:

@@ -42,6 +42,15 @@ READY_SECONDS = 3.0
 
 # It changes no row; on a server that takes no writes it fails all the same.
 _CAN_WRITE = "UPDATE feedkeep.schema_version SET version = version WHERE false"
+# What docs/operations.md tells administrators to grant; `_CAN_WRITE` tries the table it leaves out.
+_MISSING_RIGHTS = """
+SELECT t.relname FROM pg_class t JOIN pg_namespace s ON s.oid = t.relnamespace
+WHERE s.nspname = 'feedkeep' AND t.relkind IN ('r', 'p') AND t.relname <> 'schema_version'
+AND NOT (has_schema_privilege(s.oid, 'USAGE')
+    AND has_table_privilege(t.oid, 'SELECT') AND has_table_privilege(t.oid, 'INSERT')
+    AND has_table_privilege(t.oid, 'UPDATE') AND has_table_privilege(t.oid, 'DELETE'))
+ORDER BY t.relname
+"""
 _SIZE = "SELECT pg_database_size(current_database())"
 _ACCOUNTS = """
 SELECT a.account_id, a.name_key, a.name FROM feedkeep.account a
@@ -133,6 +142,10 @@ class PostgresStore:
                 await self._runner.write(lambda connection: connection.execute(_CAN_WRITE))
         except TimeoutError as error:
             raise StoreUnavailable("PostgreSQL does not answer.") from error
+
+    async def missing_rights(self) -> Sequence[str]:
+        rows = await self._runner.read(lambda connections: connections.fetch(_MISSING_RIGHTS))
+        return [name for (name,) in rows]
 
     async def size(self) -> StoreSize:
         [(size_bytes,)] = await self._runner.read(lambda connections: connections.fetch(_SIZE))

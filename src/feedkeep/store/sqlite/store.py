@@ -84,13 +84,16 @@ class SqliteStore:
             lambda connection: connection.pragma("application_id", APPLICATION_ID)
         )
 
+    async def missing_rights(self) -> Sequence[str]:
+        return ()  # a file has rights as a whole, and `assert_ready` has tried them
+
     async def size(self) -> StoreSize:
         files = self._runner.files()
         size_bytes = files.data_bytes + files.log_bytes
         return StoreSize(_KIND, size_bytes, True, last_backup(self._runner.path))
 
     def state(self) -> StoreState:
-        return StoreState(_KIND, files=self._runner.files())
+        return StoreState(_KIND, self._runner.files(), last_backup(self._runner.path))
 
     async def damages(self) -> Sequence[str]:
         return await self._runner.scan(damages)
