@@ -34,6 +34,7 @@ from feedkeep.security.tokens import new_epoch
 from feedkeep.service import Service
 from feedkeep.settings import Settings, is_postgres, sqlite_path
 from feedkeep.store.base import Store
+from feedkeep.store.migrate import MissingSteps, missing_steps
 from feedkeep.store.sqlite import (
     SqliteStore,
     assert_there,
@@ -41,6 +42,7 @@ from feedkeep.store.sqlite import (
     copy_file,
     note_backup,
     restore_file,
+    version,
 )
 
 if TYPE_CHECKING:
@@ -172,6 +174,17 @@ async def open_store(
     return await SqliteStore.open(path, now, may_create=may_create, recorder=recorder)
 
 
+async def steps_missing_from(settings: Settings) -> MissingSteps:
+    """Return what brings the database up to date, which stays as it is.
+
+    Raises as `open_store` does for one that may not be created.
+    """
+    if is_postgres(settings.database):
+        return missing_steps("postgres", await _postgres().version(settings.database))
+    path = sqlite_path(settings.database)
+    return missing_steps("sqlite", await asyncio.to_thread(version, path))
+
+
 def refuse_if_in_use(settings: Settings) -> None:
     """Return if nothing uses the SQLite file that the settings name; PostgreSQL is not asked.
 
@@ -294,6 +307,16 @@ async def open_postgres(
     recorder: Recorder | None = None,
 ) -> PostgresStore:
     """Open the PostgreSQL database that the settings name; raises as `open_store` does."""
+    return await _postgres().open(
+        settings.database,
+        settings.postgres_connections,
+        now,
+        may_create=may_create,
+        recorder=recorder,
+    )
+
+
+def _postgres() -> type[PostgresStore]:
     try:
         from feedkeep.store.postgres import PostgresStore  # noqa: PLC0415 - an optional extra
     except ModuleNotFoundError as error:
@@ -301,10 +324,4 @@ async def open_postgres(
             f"PostgreSQL needs one more package: {sys.executable} -m pip install"
             ' "feedkeep[postgres]".'
         ) from error
-    return await PostgresStore.open(
-        settings.database,
-        settings.postgres_connections,
-        now,
-        may_create=may_create,
-        recorder=recorder,
-    )
+    return PostgresStore

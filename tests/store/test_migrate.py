@@ -7,7 +7,7 @@ import re
 import pytest
 import sqlglot
 
-from feedkeep.store.migrate import migrations
+from feedkeep.store.migrate import Migration, MissingSteps, migrations, missing_steps
 
 
 @pytest.mark.parametrize(("kind", "prefix"), [("sqlite", ""), ("postgres", "feedkeep.")])
@@ -37,6 +37,31 @@ def test_each_step_says_whether_programs_before_it_go_on_and_why() -> None:
         assert step.compatible_from == int(told[1] or step.number)
         assert 0 < step.compatible_from <= step.number
     assert [step.compatible_from for step in migrations("postgres")[:6]] == [1, 2, 3, 4, 5, 5]
+
+
+def test_each_step_says_in_a_sentence_what_it_is_about() -> None:
+    told = [step.summary for kind in ("sqlite", "postgres") for step in migrations(kind)]
+    assert told[0] == "Accounts, their tokens, and their lists."
+    assert [one for one in told if not re.fullmatch(r"[A-Z][^.]{20,160}\.", one)] == []
+
+
+@pytest.mark.parametrize(
+    ("found", "goes_on"), [(0, False), (4, False), (5, True), (6, True), (8, True), (9, True)]
+)
+def test_older_programs_go_on_beneath_steps_that_all_say_so(found: int, goes_on: bool) -> None:
+    heads = [
+        *["-- Not compatible: it is new."] * 5,
+        *["-- Compatible from version 5: none is."] * 3,
+    ]
+    steps = [Migration(number, f"{number}.sql", head) for number, head in enumerate(heads, 1)]
+    assert MissingSteps(found, steps[found:]).lets_older_go_on is goes_on
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+def test_the_steps_that_are_missing_are_those_after_the_version(kind: str) -> None:
+    everything = migrations(kind)
+    assert list(missing_steps(kind, 3).steps) == everything[3:]
+    assert list(missing_steps(kind, len(everything) + 2).steps) == []
 
 
 def parsed(sql: str) -> list[str]:

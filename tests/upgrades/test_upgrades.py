@@ -52,21 +52,26 @@ def written(request: pytest.FixtureRequest) -> Path:
 
 
 @pytest.fixture
-def upgraded(
+def older(
     written: Path, request: pytest.FixtureRequest, tmp_path: Path
 ) -> Iterator[FeedkeepProcess]:
-    """This program's service on a database of that version."""
+    """This program's commands on a database of that version."""
     if ".sqlite." in written.name:
         make_file(written, tmp_path / "feedkeep.db")
-        with FeedkeepProcess(tmp_path) as process:
-            yield process
+        yield FeedkeepProcess(tmp_path)
         return
     server: str = request.getfixturevalue("postgres")
     database = new_database(server)
     with_connection(database, lambda connection: connection.execute(written.read_text()))
-    with FeedkeepProcess(tmp_path, database) as process:
-        yield process
+    yield FeedkeepProcess(tmp_path, database)
     drop_database(server, database)
+
+
+@pytest.fixture
+def upgraded(older: FeedkeepProcess) -> Iterator[FeedkeepProcess]:
+    """This program's service on a database of that version."""
+    with older:
+        yield older
 
 
 def make_file(written: Path, path: Path) -> None:
@@ -153,6 +158,30 @@ def test_apps_go_on_with_what_was_played_and_their_settings(
         assert paths(changes["add"]) == SUBSCRIBED
     exported = upgraded.must("export", "Ünïcode", "--format", "urls").split()
     assert paths(exported) == SUBSCRIBED
+
+
+def test_a_dry_run_says_what_will_change_and_changes_nothing(older: FeedkeepProcess) -> None:
+    first, *steps, last = older.must("migrate", "--dry-run").splitlines()
+    assert " has version " in first
+    assert "labels.sql: What the owner of a list calls its feeds, and the folders" in "".join(steps)
+    assert last == "Stop all older processes first: they cannot go on with it."
+    again = older.must("migrate", "--dry-run").splitlines()
+    assert again == [first, *steps, last]
+    older.must("migrate")
+    shown = older.must("migrate", "--dry-run")
+    assert shown.endswith(" is up to date; there is nothing to change.\n")
+
+
+def test_a_dry_run_makes_no_database(tmp_path: Path, postgres: str) -> None:
+    file = FeedkeepProcess(tmp_path)
+    done = file.run("migrate", "--dry-run")
+    assert (done.returncode, file.database in done.stderr) == (1, True)
+    assert list(tmp_path.glob("feedkeep.db*")) == []
+    database = new_database(postgres)
+    empty = FeedkeepProcess(tmp_path, database)
+    for _ in range(2):
+        assert "has no tables yet" in empty.must("migrate", "--dry-run")
+    drop_database(postgres, database)
 
 
 def test_a_backup_of_that_version_is_restored(written: Path, tmp_path: Path) -> None:

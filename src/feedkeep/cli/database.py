@@ -13,7 +13,14 @@ import apsw
 import typer
 
 from feedkeep import __version__
-from feedkeep.assembly import back_up, back_up_into, open_postgres, refuse_if_in_use, restore
+from feedkeep.assembly import (
+    back_up,
+    back_up_into,
+    open_postgres,
+    refuse_if_in_use,
+    restore,
+    steps_missing_from,
+)
 from feedkeep.cli.common import (
     ConfigOption,
     DatabaseOption,
@@ -25,6 +32,7 @@ from feedkeep.cli.common import (
 )
 from feedkeep.service import Service
 from feedkeep.settings import InvalidSettings, Settings, is_postgres, shown
+from feedkeep.store.migrate import MissingSteps
 
 app = typer.Typer(no_args_is_help=True, help="Do what only some databases need.")
 
@@ -117,18 +125,50 @@ async def _distribute(chosen: Settings) -> list[str]:
         await store.close()
 
 
-def migrate(database: DatabaseOption = None, config: ConfigOption = None) -> None:
+def migrate(
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="Change nothing: say what would change, and whether older processes can go on.",
+        ),
+    ] = False,
+    database: DatabaseOption = None,
+    config: ConfigOption = None,
+) -> None:
     """Bring the database up to date.
 
     Every command does so first; this one does nothing else. It creates a database if there is none.
     """
     chosen: Settings = settings(database, config)
+    if dry_run:
+        _tell_missing_steps(chosen, asyncio.run(steps_missing_from(chosen)))
+        return
 
     async def nothing(_: Service) -> None:
         """Opening brought it up to date."""
 
     with_service(chosen, nothing, may_create=True)
     say(f"{shown(chosen.database)} is up to date.")
+
+
+def _tell_missing_steps(chosen: Settings, missing: MissingSteps) -> None:
+    if not missing.steps:
+        say(f"{shown(chosen.database)} is up to date; there is nothing to change.")
+        return
+    if missing.found == 0:
+        say(f"{shown(chosen.database)} has no tables yet: `feedkeep migrate` makes them.")
+        return
+    newest = missing.steps[-1].number
+    say(
+        f"{shown(chosen.database)} has version {missing.found} of the schema, of {newest}. Missing:"
+    )
+    for step in missing.steps:
+        say(f"{step.name}: {step.summary}")
+    if missing.lets_older_go_on:
+        say("Older processes can go on meanwhile, and be started again.")
+    else:
+        say("Stop all older processes first: they cannot go on with it.")
 
 
 def back_up_to(

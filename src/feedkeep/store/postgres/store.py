@@ -136,6 +136,24 @@ class PostgresStore:
         runner = Runner(connections, max_connections, is_distributed=is_split, recorder=recorder)
         return cls(runner, now)
 
+    @staticmethod
+    async def version(url: str) -> int:
+        """Return the version of the schema that a database has, 0 for none; nothing is changed.
+
+        Raises as `open` does.
+        """
+        connections = Connections(url, 1)
+        await connections.open()
+
+        async def found() -> int:
+            async with connections.reading() as connection:
+                return await migration.version(connection)
+
+        try:
+            return await repeated(found)
+        finally:
+            await connections.close()
+
     async def assert_ready(self) -> None:
         try:
             async with asyncio.timeout(READY_SECONDS):

@@ -1,7 +1,7 @@
 """The embedded store: one SQLite file."""
 
 from feedkeep.store.sqlite.backup import copy_file, note_backup, restore_file
-from feedkeep.store.sqlite.connection import assert_there
+from feedkeep.store.sqlite.connection import assert_there, version
 from feedkeep.store.sqlite.lock import assert_unused
 from feedkeep.store.sqlite.store import SqliteStore
 
@@ -12,4 +12,5 @@ __all__ = [
     "copy_file",
     "note_backup",
     "restore_file",
+    "version",
 ]

@@ -216,6 +216,26 @@ def prepare(path: Path) -> int:
         raise _as_store_error(error) from error
 
 
+def version(path: Path) -> int:
+    """Return the version of the schema in a file that is there; the file stays as it is.
+
+    Raises:
+        StoreUnusable: As `prepare` does, or the file is empty.
+        StoreUnavailable: It is locked.
+    """
+    assert_there(path)
+    try:
+        looking = open_file(path, may_create=False)
+        try:
+            return check_ours(looking, path)
+        finally:
+            close(looking)
+    except (apsw.CantOpenError, apsw.NotADBError, apsw.ReadOnlyError, OSError) as error:
+        raise unusable(path, error) from error
+    except _UNAVAILABLE as error:
+        raise _as_store_error(error) from error
+
+
 def newest_version() -> int:
     """Return the version of the schema that this program works with."""
     return len(migrations("sqlite"))
