@@ -16,6 +16,7 @@ FeedkeepError
 ├── NotAPicture             what another host sent cannot be shown as a picture; says why
 ├── StoreUnavailable        the store is locked, full, away or damaged; later it may work
 │   ├── StoreDamaged        what is stored is not what was written
+│   ├── StoreReadOnly       it can be read and not changed: its disk is full or read-only
 │   └── StoreMisconfigured  it is there, and lets nobody in as it is set up
 ├── StoreUnusable           the store cannot be used as it is, and waiting does not help
 └── AccountError            an account or token command that cannot be carried out
@@ -151,6 +152,10 @@ class StoreUnavailable(FeedkeepError):
 
 class StoreDamaged(StoreUnavailable):
     """What is stored is not what was written; what is whole is served all the same."""
+
+
+class StoreReadOnly(StoreUnavailable):
+    """The store can be read and not changed, until its disk has room and takes writes."""
 
 
 class StoreMisconfigured(StoreUnavailable):

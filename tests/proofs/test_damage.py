@@ -129,16 +129,22 @@ def test_the_proof_notices_a_file_without_checksums(start: Callable[..., Feedkee
 @pytest.fixture
 def on_a_small_disk(tmp_path: Path) -> Iterator[FeedkeepProcess]:
     """A service on a file system of its own, that has little room."""
-    folder = tmp_path / "small"
-    folder.mkdir()
-    process = FeedkeepProcess(folder)
-    mount = f"mount -t tmpfs -o size={TMPFS_BYTES} tmpfs {folder}"
-    process.command = ["unshare", "--map-root-user", "--mount", "sh", "-c",
-                       f'{mount} && exec {FEEDKEEP} "$@" --setup me', "sh"]  # fmt: skip
-    process.log = tmp_path / "log.jsonl"
+    process = of_a_small_disk(tmp_path, f'exec {FEEDKEEP} "$@" --setup me')
     process.start()
     yield process
     process.stop()
+
+
+def of_a_small_disk(folder: Path, script: str) -> FeedkeepProcess:
+    """Return a process that a script starts on a file system of its own."""
+    small = folder / "small"
+    small.mkdir()
+    process = FeedkeepProcess(small)
+    mount = f"mount -t tmpfs -o size={TMPFS_BYTES} tmpfs {small}"
+    process.command = ["unshare", "--map-root-user", "--mount", "sh", "-c",
+                       f"{mount} && {script}", "sh"]  # fmt: skip
+    process.log = folder / "log.jsonl"
+    return process
 
 
 def can_mount() -> bool:
@@ -174,11 +180,34 @@ if can_mount():  # where not, tests/test_running.py has a full disk that is not 
             assert client.post("/subscriptions", json=many(20)).status_code == 200
             assert client.get("/subscriptions").json()["total"] == total + 100
 
-    def test_a_database_on_a_read_only_file_system_is_refused_and_told_what_to_do(
+    def test_without_a_free_byte_it_starts_and_reads_and_writes_once_there_is_room(
         tmp_path: Path,
     ) -> None:
+        made = f"{FEEDKEEP} account create me && {FEEDKEEP} token create me > {tmp_path}/token"
+        fill = f"cat /dev/zero > {tmp_path}/small/ballast"
+        process = of_a_small_disk(tmp_path, f'{made} && {{ {fill}; exec {FEEDKEEP} "$@"; }}')
+        with process:
+            token = (tmp_path / "token").read_text().split()[-1]
+            headers = {"Authorization": f"Bearer {token}"}
+            with httpx.Client(base_url=process.base_url, headers=headers) as client:
+                assert client.get("/subscriptions").json()["total"] == 0
+                for refused in (client.post("/subscriptions", json=NEW), client.get("/readyz")):
+                    assert refused.status_code == 503
+                    assert "full or read-only" in refused.json()["message"]
+                process.wait_for_line("the database can only be read for now")
+                Path(f"/proc/{process.process.pid}/root{process.folder}/ballast").unlink()
+                process.wait_until_ready()
+                assert client.post("/subscriptions", json=NEW).status_code == 200
+                process.wait_for_line("the database can be written again")
+
+    @pytest.mark.parametrize("has_lock", [True, False])
+    def test_a_database_on_a_read_only_file_system_is_read_or_told_what_to_do(
+        tmp_path: Path, has_lock: bool
+    ) -> None:
         process = FeedkeepProcess(tmp_path)
-        process.must("migrate")
+        process.must("account", "create", "anna")
+        if not has_lock:
+            (tmp_path / ".feedkeep.db.lock").unlink()
         mount = f"mount --bind {tmp_path} {tmp_path} && mount -o remount,bind,ro {tmp_path}"
         done = subprocess.run(
             ["unshare", "--map-root-user", "--mount", "sh", "-c",
@@ -188,6 +217,10 @@ if can_mount():  # where not, tests/test_running.py has a full disk that is not 
             text=True,
             check=False,
         )  # fmt: skip
+        if has_lock:
+            assert done.returncode == 0
+            assert "anna" in done.stdout
+            return
         assert done.returncode == 1
         assert "as the database: Read-only file system" in done.stderr
         assert done.stderr.endswith(

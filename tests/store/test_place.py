@@ -58,7 +58,7 @@ def test_nothing_is_acknowledged_while_a_file_is_not_in_its_place(
             with pytest.raises(StoreUnavailable, match="deleted, renamed or replaced"):
                 await refused
         put_back(file)
-        monkeypatch.setattr(store._runner._place, "_next_look", 0.0)  # a second later
+        monkeypatch.setattr(store._runner._translating.place, "_next_look", 0.0)  # a second later
         await store.assert_ready()
         stamp = await store.entries.change(ALICE, [GUID], subscribe)
         view = await store.entries.view(ALICE, GUID)

@@ -918,22 +918,13 @@ def test_a_database_that_cannot_hold_every_text_is_refused(postgres: str) -> Non
     execute(postgres, "DROP DATABASE narrow")
 
 
-@pytest.mark.parametrize("patience", ["READY_SECONDS", "lock_timeout"])
 @pytest.mark.usefixtures("impatient")
-def test_a_database_that_does_not_answer_is_not_ready(
-    database: str, monkeypatch: pytest.MonkeyPatch, patience: str
-) -> None:
-    if patience == "READY_SECONDS":
-        monkeypatch.setattr(store_module, "READY_SECONDS", 0.1)
-
+def test_a_database_whose_table_is_locked_is_not_ready(database: str) -> None:
     async def work(store: PostgresStore) -> None:
         other = await asyncpg.connect(database)
         await other.execute("BEGIN; LOCK TABLE feedkeep.schema_version")
-        started = time.monotonic()
         assert await answers(store.assert_ready()) == [StoreUnavailable]
-        assert time.monotonic() - started < 3
         await other.close()
-        monkeypatch.setattr(store_module, "READY_SECONDS", 30.0)  # on a busy machine, too
         await store.assert_ready()
 
     run(database, work)

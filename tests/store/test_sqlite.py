@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
+import resource
 import stat
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import apsw
@@ -16,7 +19,7 @@ from forms import first_of
 from library import library
 
 from feedkeep import wall_clock
-from feedkeep.errors import StoreDamaged, StoreUnavailable, StoreUnusable
+from feedkeep.errors import StoreDamaged, StoreReadOnly, StoreUnavailable, StoreUnusable
 from feedkeep.model import (
     Account,
     AccountId,
@@ -33,13 +36,13 @@ from feedkeep.model import (
     Token,
 )
 from feedkeep.rules.counts import count
-from feedkeep.store.sqlite import SqliteStore, changes, connection, entries
+from feedkeep.store.sqlite import SqliteStore, changes, connection, entries, reading
 from feedkeep.store.sqlite.connection import (
     APPLICATION_ID,
-    _verifying_vfs,
     connect,
     newest_version,
     prepare,
+    verifying_vfs,
 )
 from feedkeep.store.sqlite.history import _PAGE, _PAGE_OF_GUID, _next
 from feedkeep.store.sqlite.rows import to_bytes
@@ -516,7 +519,7 @@ def test_an_apsw_without_the_checksum_extension_is_refused(
     def missing(*_: object) -> None:
         raise apsw.sqlite_extra.NotAvailable
 
-    _verifying_vfs.cache_clear()
+    verifying_vfs.cache_clear()
     monkeypatch.setattr(apsw.sqlite_extra, "load", missing)
     with pytest.raises(StoreUnusable, match="binary package"):
         prepare(path)
@@ -570,3 +573,96 @@ def test_the_database_itself_refuses_rows_that_no_rule_would_write(path: Path) -
     ):
         with pytest.raises(apsw.ConstraintError):
             opened.execute(change)
+
+
+@contextmanager
+def no_room() -> Iterator[None]:
+    """Let no file of this process grow beyond 4 KiB, as on a full disk (setrlimit(2))."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4_096, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@contextmanager
+def read_only(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let no file be opened to write, as on a disk that is mounted read-only."""
+    open_before = os.open
+
+    def opened(path: str, flags: int, mode: int = 0o777) -> int:
+        if flags & (os.O_RDWR | os.O_CREAT):
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS), path)
+        return open_before(path, flags, mode)
+
+    def cannot_open(*_: object) -> apsw.Connection:
+        raise apsw.CantOpenError("unable to open database file")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "open", opened)
+        patched.setattr(reading, "connect", cannot_open)
+        yield
+
+
+@pytest.mark.parametrize("how", ["full", "read-only"])
+def test_a_store_on_a_disk_that_takes_no_writes_is_read_until_the_disk_does(
+    path: Path, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fill(store: SqliteStore) -> None:
+        await store.entries.change(ALICE, [GUID], subscribe)
+
+    async def read() -> None:
+        with no_room() if how == "full" else read_only(monkeypatch):
+            store = await SqliteStore.open(path, wall_clock.now)
+            for _ in range(2):  # the second time it is not even tried
+                with pytest.raises(StoreReadOnly):
+                    await store.entries.change(ALICE, [GUID], subscribe)
+            with pytest.raises(StoreReadOnly):
+                await store.assert_ready()
+            assert await store.entries.view(ALICE, GUID) is not None
+            assert len((await store.entries.whole(ALICE)).entries) == 1
+            async with store.archive() as archive:
+                assert await archive.count() > 0
+            monkeypatch.setattr(store._runner, "_next_try", 0.0)
+            with pytest.raises(StoreReadOnly):
+                await store.assert_ready()
+            assert await store.entries.view(ALICE, GUID) is not None
+        monkeypatch.setattr(store._runner, "_next_try", 0.0)
+        await store.assert_ready()
+        await store.entries.change(ALICE, [GUID], subscribe)
+        assert (await store.entries.whole(ALICE)).last_stamp == 2
+        await store.close()
+
+    run(path, fill)
+    asyncio.run(read())
+    assert not list(path.parent.glob("*.db-*"))
+
+
+def test_what_cannot_be_read_whole_without_a_write_is_refused(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def nothing(_: SqliteStore) -> None:
+        pass
+
+    run(path, nothing)
+    log = path.with_name(f"{path.name}-wal")
+    log.write_bytes(b"commits that only a read-only disk has")
+    with read_only(monkeypatch), pytest.raises(StoreUnusable, match="Read-only file system"):
+        asyncio.run(SqliteStore.open(path, wall_clock.now))
+    log.unlink()
+    with closing(connect(path, 1)) as opened:
+        opened.pragma("user_version", newest_version() - 1)
+    with no_room(), pytest.raises(StoreUnavailable):
+        asyncio.run(SqliteStore.open(path, wall_clock.now))
+
+
+def test_a_lock_that_cannot_be_made_for_another_reason_is_told(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def opened(*_: object) -> int:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(os, "open", opened)
+    with pytest.raises(StoreUnusable, match="Permission denied"):
+        asyncio.run(SqliteStore.open(path, wall_clock.now))

@@ -12,6 +12,7 @@ from feedkeep.errors import (
     Forbidden,
     InvalidInput,
     NotAuthorized,
+    StoreReadOnly,
     StoreUnavailable,
     TooManyAttempts,
     UnknownChange,
@@ -66,6 +67,13 @@ WAITING = Refusal(
     503, "The service is unavailable.", "Its database is away; try again.", {"Retry-After": "5"}
 )
 
+READ_ONLY = Refusal(
+    503,
+    "The service is unavailable.",
+    "Its disk is full or read-only: lists can be read, and not changed. Try again later.",
+    {"Retry-After": str(RETRY_AFTER_SECONDS)},
+)
+
 _NOT_FOUND = Refusal(404, "The resource was not found.")
 _FIXED = {
     NotAuthorized: Refusal(401, "The user is not authorized.", "", {"WWW-Authenticate": CHALLENGE}),
@@ -75,6 +83,7 @@ _FIXED = {
     DeletedSubscription: Refusal(410, "The subscription has been deleted."),
     BodyTooSlow: TOO_SLOW,
     NoRoom: NO_ROOM,
+    StoreReadOnly: READ_ONLY,
 }
 """The errors whose response is the same on every route."""
 

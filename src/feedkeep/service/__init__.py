@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from feedkeep import __version__
-from feedkeep.errors import NotAuthorized, StoreDamaged
+from feedkeep.errors import NotAuthorized, StoreDamaged, StoreUnavailable
 from feedkeep.model import Account, AccountId, Now, Registration, Stamp
 from feedkeep.recorder import Recorder
 from feedkeep.rules.credentials import MAX_ACCOUNT_ID
@@ -46,6 +46,9 @@ from feedkeep.service.subscriptions import Subscriptions
 from feedkeep.service.tokens import Tokens
 from feedkeep.service.url_lists import UrlLists
 from feedkeep.store.base import Store
+
+READY_SECONDS = 3.0
+"""How long a store may take to show that it reads and writes."""
 
 _FAR_AHEAD = (
     "its clock is far ahead of this machine's; if that one is right, `feedkeep database"
@@ -182,12 +185,16 @@ class Service:
         self._passwords.close()
 
     async def assert_ready(self) -> None:
-        """Return if requests can be served now.
+        """Return if requests can be served now; it takes `READY_SECONDS` at most.
 
         Raises:
-            StoreUnavailable: The store cannot read or write.
+            StoreUnavailable: The store cannot read or write, or does not answer.
         """
-        await self.store.assert_ready()
+        try:
+            async with asyncio.timeout(READY_SECONDS):
+                await self.store.assert_ready()
+        except TimeoutError as error:
+            raise StoreUnavailable("The store does not answer.") from error
 
     async def health(self) -> Health:
         """Return what administrators want to know of this service."""

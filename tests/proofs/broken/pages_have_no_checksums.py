@@ -2,5 +2,5 @@
 
 from feedkeep.store.sqlite import connection
 
-connection._verifying_vfs = lambda: "unix"
+connection.verifying_vfs = lambda: "unix"
 connection.has_checksums = lambda _: True

@@ -13,7 +13,7 @@ from pathlib import Path
 import apsw
 import apsw.sqlite_extra
 
-from feedkeep.errors import StoreDamaged, StoreUnavailable, StoreUnusable
+from feedkeep.errors import StoreDamaged, StoreReadOnly, StoreUnavailable, StoreUnusable
 from feedkeep.model import T
 from feedkeep.store.migrate import migrations
 from feedkeep.store.sqlite.gone import assert_not_gone, gone, is_missing
@@ -44,21 +44,25 @@ _SETTINGS: dict[str, str | int] = {
     "fullfsync": 1,  # on macOS, fsync alone leaves data in the drive's own cache
     "checkpoint_fullfsync": 1,
     "foreign_keys": 1,
+    # For what writes without a `Runner`'s jobs, such as filling a new file: services have a thread
+    # for it (`checkpoints`). One that waits for another's checkpoint is to wait shortly.
+    "wal_autocheckpoint": 100,
+}
+
+_OF_READING: dict[str, int] = {
     "trusted_schema": 0,
     "cell_size_check": 1,
     # 8 MiB for each connection hold the inner pages of an index of millions of entries. So these
     # are not read again for each request, and reading an entry takes a third less time. More than
     # that gained nothing.
     "cache_size": -8_192,
-    # For what writes without a `Runner`'s jobs, such as filling a new file: services have a thread
-    # for it (`checkpoints`). One that waits for another's checkpoint is to wait shortly.
-    "wal_autocheckpoint": 100,
 }
 
 # Errors that pass, or that an administrator can repair. Any other error is a defect in feedkeep.
 _UNAVAILABLE = (
     apsw.BusyError,
     apsw.CantOpenError,
+    apsw.ConnectionClosedError,
     apsw.CorruptError,
     apsw.FullError,
     apsw.IOError,
@@ -103,7 +107,16 @@ def _as_store_error(error: apsw.Error) -> StoreUnavailable:
             "The SQLite database is damaged, or another program wrote to it; docs/operations.md"
             ' says what to do under "Damage".'
         )
+    if isinstance(error, apsw.FullError | apsw.ReadOnlyError):
+        return read_only()
     return StoreUnavailable(f"The SQLite database cannot be used now: {error}.")
+
+
+def read_only() -> StoreReadOnly:
+    """Return the refusal of a change while the disk takes none."""
+    return StoreReadOnly(
+        "The SQLite database can be read, and not changed: its disk is full or read-only."
+    )
 
 
 def _is_damage(error: apsw.Error) -> bool:
@@ -122,13 +135,14 @@ def open_file(path: Path, *, may_create: bool = True) -> apsw.Connection:
     """
     create = apsw.SQLITE_OPEN_CREATE if may_create else 0
     flags = apsw.SQLITE_OPEN_READWRITE | create  # with a WAL, readers have to write, too
-    connection = apsw.Connection(str(path), flags, vfs=_verifying_vfs())
+    connection = apsw.Connection(str(path), flags, vfs=verifying_vfs())
     connection.reserve_bytes("main", _CHECKSUM_BYTES)
     return connection
 
 
 @cache
-def _verifying_vfs() -> str:
+def verifying_vfs() -> str:
+    """Return the name of what verifies checksums, for connections."""
     with closing(apsw.Connection(":memory:")) as connection:
         try:
             apsw.sqlite_extra.load(connection, "cksumvfs")  # it stays for the whole process
@@ -165,18 +179,36 @@ def close(connection: apsw.Connection) -> None:
     connection.close()
 
 
-def _configured(path: Path, patience_seconds: float) -> apsw.Connection:
-    connection = open_file(path)
+def configure(connection: apsw.Connection, patience_seconds: float) -> apsw.Connection:
+    """Set what only changes how a connection reads, and return it."""
     connection.set_busy_timeout(int(patience_seconds * 1000))
     # A plan must not depend on the values of parameters: SQLite would plan a prepared statement
     # anew for each of them, and a join by key took 26 microseconds where it takes 6.
     connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
+    for name, value in _OF_READING.items():
+        connection.pragma(name, value)
+    return connection
+
+
+def _configured(path: Path, patience_seconds: float) -> apsw.Connection:
+    connection = open_file(path)
+    try:
+        configure(connection, patience_seconds)
+        _make_durable(connection, path)
+    except BaseException:
+        # Not only when it is collected: all connections of a process share what SQLite knows of
+        # the log, and one that could not write it would keep the next one from reading it.
+        connection.close()
+        raise
+    return connection
+
+
+def _make_durable(connection: apsw.Connection, path: Path) -> None:
     for name, value in _SETTINGS.items():
         connection.pragma(name, value)
         found = connection.pragma(name)
         if found != value:
             raise StoreUnusable(f"SQLite does not accept {name}={value} for {path}: it is {found}.")
-    return connection
 
 
 def has_checksums(connection: apsw.Connection) -> bool:

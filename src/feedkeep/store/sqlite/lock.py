@@ -11,6 +11,7 @@ database beside it knows that there was one.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 from collections.abc import Iterator
@@ -87,7 +88,7 @@ def _locked(path: Path, kind: int, refusal: str) -> int:
     try:
         make_folder(path)
         lock = lock_of(path)
-        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
+        descriptor = _opened(lock)
     except OSError as error:
         raise unusable(path, error) from error
     try:
@@ -97,3 +98,12 @@ def _locked(path: Path, kind: int, refusal: str) -> int:
         is_taken = isinstance(error, BlockingIOError)
         raise StoreUnusable(refusal if is_taken else f"Cannot lock {lock}: {error}.") from error
     return descriptor
+
+
+def _opened(lock: Path) -> int:
+    try:
+        return os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        if error.errno != errno.EROFS or not lock.exists():
+            raise
+    return os.open(lock, os.O_RDONLY)  # which is enough to hold it

@@ -6,12 +6,13 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 from types import GeneratorType
 from typing import Any, TypeAlias
 
 import apsw
+import structlog
 
 from feedkeep.errors import FeedkeepError, StoreDamaged, StoreUnavailable
 from feedkeep.model import AccountId, T
@@ -33,12 +34,17 @@ from feedkeep.store.sqlite.connection import (
     WRITER_PATIENCE_SECONDS,
     Translating,
     connect,
+    read_only,
     roll_back,
 )
 from feedkeep.store.sqlite.place import Place
+from feedkeep.store.sqlite.reading import connect_to_read, write_nothing_new
 from feedkeep.turns import Turn, Turns
 
 MAX_READS_IN_A_BATCH = 256
+
+TRIED_EACH_SECONDS = 1.0
+"""How often it is tried to write a file whose disk takes no writes."""
 
 Job: TypeAlias = Callable[[apsw.Connection], T]
 """Work on a connection; a job that writes runs inside a transaction.
@@ -47,16 +53,18 @@ It may raise a `FeedkeepError` only before its first write: the transaction is s
 had written would be committed with the other jobs.
 """
 
+_log: structlog.stdlib.BoundLogger = structlog.get_logger()
+
 
 class _InPlace(Translating):
     """A context for statements, which refuses them while a file of the database is not in place."""
 
     def __init__(self, place: Place) -> None:
-        self._place = place
+        self.place = place
 
     def __enter__(self) -> None:
         """Check that the files are in place, if that was not done within the last second."""
-        self._place.assert_in_place_lately()
+        self.place.assert_in_place_lately()
 
 
 class Runner:
@@ -67,24 +75,34 @@ class Runner:
     threads of its own: commits, and reads of long lists, so that these delay no other request.
     """
 
-    def __init__(self, path: Path, lock_descriptor: int, recorder: Recorder | None = None) -> None:
+    _writer: apsw.Connection
+    _scanner: apsw.Connection
+    _reader: apsw.Connection
+    _checkpoints: Checkpoints
+
+    def __init__(
+        self,
+        path: Path,
+        lock_descriptor: int,
+        recorder: Recorder | None = None,
+        *,
+        takes_writes: bool = True,
+    ) -> None:
         """Open a file that `prepare` has brought up to date.
 
         `lock_descriptor` holds its lock, which is closed with the file. `recorder` counts batches
-        and commits, if it is given.
+        and commits, if it is given. One that does not `takes_writes` is read, and written as soon
+        as its disk allows that.
         """
         self._path = path
         self._lock_descriptor = lock_descriptor
         self._writing = ThreadPoolExecutor(1, thread_name_prefix="sqlite-writer")
         self._scanning = ThreadPoolExecutor(1, thread_name_prefix="sqlite-scanner")
         self._may_scan = asyncio.Semaphore(1)
+        self._next_try = 0.0
         with Translating():
-            self._writer = connect(path, WRITER_PATIENCE_SECONDS)
-            self._scanner = connect(path, READER_PATIENCE_SECONDS)
-            self._reader = connect(path, READER_PATIENCE_SECONDS)
-            self._checkpoints = Checkpoints(path, self._writer)
-        self._place = Place(path)
-        self._translating = _InPlace(self._place)
+            self._open() if takes_writes else self._open_to_read()
+        self._translating = _InPlace(Place(path))
         self._commits = recorder.commits if recorder else None
         self._reads = reader(
             self._read_batch, MAX_READS_IN_A_BATCH, batches=recorder.reads if recorder else None
@@ -145,7 +163,7 @@ class Runner:
     @contextmanager
     def reading(self) -> Iterator[apsw.Connection]:
         """Give a new connection that sees the file as it is at one moment."""
-        with self._translating, closing(connect(self._path, READER_PATIENCE_SECONDS)) as connection:
+        with self._translating, closing(self._connect_to_read()) as connection:
             connection.execute("BEGIN")
             yield connection
 
@@ -156,7 +174,7 @@ class Runner:
             connection.execute("BEGIN IMMEDIATE")
             yield connection
             connection.execute("COMMIT")
-            self._place.assert_in_place()
+            self._translating.place.assert_in_place()
 
     @property
     def path(self) -> Path:
@@ -183,13 +201,64 @@ class Runner:
         await self._writes.close()
         await self._reads.close()
         with Translating():
-            await self._checkpoints.close()
-            await asyncio.get_running_loop().run_in_executor(self._writing, self._close_writer)
+            if self._takes_writes:
+                await self._checkpoints.close()
+                await asyncio.get_running_loop().run_in_executor(self._writing, self._close_writer)
             await asyncio.to_thread(self._scanning.shutdown)
             self._scanner.close()
             self._reader.close()
         self._writing.shutdown()
         os.close(self._lock_descriptor)
+
+    def _open(self) -> None:
+        with ExitStack() as opened:
+            self._writer, self._scanner, self._reader = (
+                opened.enter_context(closing(connect(self._path, seconds)))
+                for seconds in (
+                    WRITER_PATIENCE_SECONDS,
+                    READER_PATIENCE_SECONDS,
+                    READER_PATIENCE_SECONDS,
+                )
+            )
+            self._checkpoints = Checkpoints(self._path, self._writer)
+            opened.pop_all()
+        self._takes_writes = True
+
+    def _open_to_read(self) -> None:
+        self._scanner = connect_to_read(self._path)
+        self._reader = connect_to_read(self._path)
+        self._takes_writes = False
+
+    def _connect_to_read(self) -> apsw.Connection:
+        if self._takes_writes:
+            return connect(self._path, READER_PATIENCE_SECONDS)
+        return connect_to_read(self._path)
+
+    async def _begin_to_write(self) -> None:
+        """Open the file to write, if its disk takes that by now; that is tried once a second.
+
+        Raises:
+            StoreReadOnly: It does not.
+            StoreUnavailable: The file cannot even be read any more.
+        """
+        now = asyncio.get_running_loop().time()
+        if now < self._next_try:
+            raise read_only()
+        async with self._may_scan:
+            # In one turn of the event loop, so that nobody reads meanwhile. All connections of a
+            # process share what SQLite knows of the log, so those that cannot write it go first.
+            self._next_try = now + TRIED_EACH_SECONDS
+            try:
+                self._scanner.close()
+                self._reader.close()
+                write_nothing_new(self._path)
+                self._open()
+            except (apsw.Error, FeedkeepError) as error:
+                self._open_to_read()
+                raise read_only() from error
+            finally:
+                self._translating.place = Place(self._path)
+        _log.warning("the database can be written again")
 
     async def _read_batch(self, jobs: Sequence[Job[Any]]) -> Sequence[Any]:
         with self._translating:
@@ -206,6 +275,8 @@ class Runner:
         between them run here: in the thread, each would release Python's lock, and a busy process
         gives it back only after up to 5 milliseconds.
         """
+        if not self._takes_writes:
+            await self._begin_to_write()
         with self._translating:
             await self._checkpoints.keep_short()
             await self._on_writers_thread(lambda: self._writer.execute("BEGIN IMMEDIATE"))
@@ -261,7 +332,8 @@ class Runner:
             self._writer.execute("COMMIT")
         except apsw.ConstraintError as error:  # a foreign key; nothing was written
             raise FailedBeforeCommit(error) from error
-        self._place.assert_in_place()  # only now: the file may be deleted until the commit is done
+        # Only now: the file may be deleted until the commit is done.
+        self._translating.place.assert_in_place()
 
     async def _on_writers_thread(self, work: Callable[[], object]) -> None:
         await asyncio.get_running_loop().run_in_executor(self._writing, work)

@@ -9,6 +9,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Self
 
+import structlog
+
+from feedkeep.errors import StoreUnavailable, StoreUnusable
 from feedkeep.model import Now, Records
 from feedkeep.recorder import Recorder
 from feedkeep.store.base import Check, StoreSize, StoreState
@@ -25,11 +28,14 @@ from feedkeep.store.sqlite.feed_labels import SqliteFeedLabels
 from feedkeep.store.sqlite.feeds import SqliteFeeds
 from feedkeep.store.sqlite.history import SqliteHistory
 from feedkeep.store.sqlite.logins import SqliteLogins
+from feedkeep.store.sqlite.reading import can_be_read, is_of_the_disk
 from feedkeep.store.sqlite.runner import Runner
 from feedkeep.store.sqlite.tokens import SqliteTokens
 from feedkeep.store.sqlite.totals import SqliteTotals
 
 _KIND = "SQLite"
+
+_log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
 class SqliteStore:
@@ -56,6 +62,7 @@ class SqliteStore:
     ) -> Self:
         """Open the file; create it, or bring it up to date, first.
 
+        Where its disk takes no writes, and it is up to date, it is read until the disk does.
         `recorder` counts batches and commits, if it is given.
 
         Raises:
@@ -67,9 +74,9 @@ class SqliteStore:
             assert_there(path)
         lock_descriptor = lock.use(path)
         try:
-            await asyncio.to_thread(prepare, path)
+            takes_writes = await asyncio.to_thread(_prepared, path)
             lock.note_made(lock_descriptor)
-            return cls(Runner(path, lock_descriptor, recorder), now)
+            return cls(Runner(path, lock_descriptor, recorder, takes_writes=takes_writes), now)
         except BaseException:
             os.close(lock_descriptor)
             raise
@@ -109,3 +116,18 @@ class SqliteStore:
 
     async def close(self) -> None:
         await self._runner.close()
+
+
+def _prepared(path: Path) -> bool:
+    """Bring the file up to date; return False if its disk takes no writes, and it needs none.
+
+    Raises as `prepare` does.
+    """
+    try:
+        prepare(path)
+    except (StoreUnavailable, StoreUnusable) as error:
+        if not (is_of_the_disk(error.__cause__) and can_be_read(path)):
+            raise
+        _log.warning("the database can only be read for now", reason=str(error.__cause__))
+        return False
+    return True
