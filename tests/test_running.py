@@ -207,6 +207,14 @@ def test_a_full_disk_is_not_ready_and_says_503_until_there_is_room(
         resource.prlimit(pid, resource.RLIMIT_FSIZE, before)
         serving.wait_until_ready()
         assert client.post("/subscriptions", json=item).status_code == 200
+    assert serving.wait_for_line("store outage ended")["failed_requests"] == 3
+    failed = [line for line in log_lines(serving) if line.get("status") == 503]
+    assert {(one["level"], one["route"]) for one in failed} == {
+        ("warning", "/subscriptions"), ("warning", "/readyz"),
+    }  # fmt: skip
+    assert all("full" in one["reason"] or "I/O" in one["reason"] for one in failed)
+    (began,) = [line for line in log_lines(serving) if line["event"] == "store outage began"]
+    assert began["level"] == "error"
 
 
 def test_however_many_ask_whether_it_is_ready_the_store_is_asked_once_a_second(

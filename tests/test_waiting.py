@@ -72,21 +72,10 @@ def test_who_starts_while_the_database_is_away_waits_for_it_and_then_serves(
     manager.wait_for("READY=1")
     process.wait_until_ready()
     assert process.stop() == 0
+    assert "duration_seconds" in process.wait_for_line("the database is there")
     reason = process.wait_for_line(WAITING)["reason"]
     assert isinstance(reason, str)
     assert reason.startswith("The PostgreSQL database cannot be used now: ")
-
-
-@in_the_long_form
-def test_while_it_waits_the_log_tells_so_every_few_seconds(
-    tmp_path: Path, server: PostgresServer
-) -> None:
-    server.stop()
-    process = FeedkeepProcess(tmp_path, server.url)
-    with Starting(process):
-        until(lambda: process.log.read_text().count(WAITING) == 2)
-        server.start()
-    process.stop()
 
 
 @pytest.mark.parametrize("number", first_of(signal.SIGTERM, signal.SIGINT))

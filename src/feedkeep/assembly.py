@@ -51,9 +51,6 @@ if TYPE_CHECKING:
 RETRY_SECONDS = 0.5
 """How soon a database that is away is asked again."""
 
-TELL_SECONDS = 5.0
-"""How often the log tells that a database is still away."""
-
 Meanwhile: TypeAlias = Callable[[], AbstractAsyncContextManager[None]]
 """Gives the context in which a database that is away is waited for."""
 
@@ -206,9 +203,12 @@ async def open_store_once_there(
 ) -> Store:
     """Do what `open_store` does, and wait for as long as the database is away.
 
+    The log tells each reason once, and at the end how long it took.
+
     Raises as `open_store` does, for what waiting does not mend: a wrong password among them.
     """
-    told_at = -TELL_SECONDS
+    began = time.monotonic()
+    told: set[str] = set()
     async with AsyncExitStack() as waiting:
         while True:
             try:
@@ -216,15 +216,16 @@ async def open_store_once_there(
             except StoreMisconfigured:
                 raise
             except StoreUnavailable as error:
-                if told_at < 0:
+                if not told:
                     await waiting.enter_async_context(meanwhile())
-                if time.monotonic() - told_at >= TELL_SECONDS:
-                    told_at = time.monotonic()
-                    _log.warning("waiting for the database", reason=str(error))
+                if (reason := str(error)) not in told:
+                    told.add(reason)
+                    _log.warning("waiting for the database", reason=reason)
                 await asyncio.sleep(RETRY_SECONDS)
             else:
-                if told_at > 0:
-                    _log.info("the database is there")
+                if told:
+                    seconds = round(time.monotonic() - began, 1)
+                    _log.warning("the database is there", duration_seconds=seconds)
                 return store
 
 

@@ -28,6 +28,7 @@ from feedkeep.edges import edges
 from feedkeep.errors import NotAuthorized
 from feedkeep.http.application import Application
 from feedkeep.http.draining import Draining
+from feedkeep.http.outages import Outages
 from feedkeep.http.serving import (
     Sockets,
     listen,
@@ -210,7 +211,8 @@ async def _serve(
             draining = Draining()
             routes = edges(service, chosen, first_secret, draining)
             signs = Signs(tell, alive_each_seconds)
-            application = Application(routes, chosen, recorder)
+            outages = Outages(service.assert_ready)
+            application = Application(routes, chosen, recorder, outages)
             await run(application, sockets.clients, chosen, signs, draining)
 
 

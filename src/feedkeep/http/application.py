@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterable
 
@@ -11,12 +12,19 @@ from starlette.requests import Request as HTTPRequest
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from feedkeep.errors import Forbidden, NotAuthorized, NotSignedIn, TooManyAttempts
+from feedkeep.errors import (
+    Forbidden,
+    NotAuthorized,
+    NotSignedIn,
+    StoreUnavailable,
+    TooManyAttempts,
+)
 from feedkeep.http import problems
 from feedkeep.http.cors import Cors, is_cross_site, is_from_own_page
 from feedkeep.http.doors import log_refusal
+from feedkeep.http.outages import Outages
 from feedkeep.http.proxies import Proxies
-from feedkeep.http.requests import Request
+from feedkeep.http.requests import ROUTE, Request
 from feedkeep.http.routing import READING, Edge, Router, Show, Target
 from feedkeep.http.tracing import trace_id_of
 from feedkeep.recorder import Recorder
@@ -32,10 +40,15 @@ class Application:
     """Answers the requests of all edges."""
 
     def __init__(
-        self, edges: Iterable[Edge], settings: Settings, recorder: Recorder | None = None
+        self,
+        edges: Iterable[Edge],
+        settings: Settings,
+        recorder: Recorder | None = None,
+        outages: Outages | None = None,
     ) -> None:
-        """Take the edges; `recorder` counts requests, if it is given."""
+        """Take the edges; `recorder` counts requests, and `outages` those that a store fails."""
         self._recorder = recorder
+        self._outages = outages
         self._proxies = Proxies(settings.trusted_proxies)
         self._origins = frozenset(settings.cors_origins)
         self._public_url = settings.public_url
@@ -63,14 +76,18 @@ class Application:
         if self._cors:
             self._cors.allow(request, response)
         asker = request.asker
-        route = target.path if target else None
+        route = scope[ROUTE] = target.path if target else None
         duration_ns = time.perf_counter_ns() - started_ns
         traceparent = request.header("traceparent")
         trace_id = trace_id_of(traceparent) if traceparent else ""
         is_quiet = (
             target is not None and target.route.is_polled and response.status_code == problems.OK
         )
-        (self._log.debug if is_quiet else self._log.info)(
+        level = logging.DEBUG if is_quiet else logging.INFO
+        if response.status_code >= problems.INTERNAL_ERROR:
+            level = logging.WARNING
+        self._log.log(
+            level,
             "request",
             request_id=request.id,
             method=request.method,
@@ -80,6 +97,7 @@ class Application:
             address=request.address,
             account=asker and asker.account.name,
             credential=asker and asker.credential_kind,
+            **({"reason": request.failure} if request.failure else {}),
             **({"trace_id": trace_id} if trace_id else {}),
         )
         if self._recorder:
@@ -107,6 +125,11 @@ class Application:
                 self._check_not_foreign(request, target)
             return target, await target.answer(request)
         except Exception as error:  # noqa: BLE001 - every request gets an answer
+            if isinstance(error, StoreUnavailable):
+                request.failure = str(error)
+                if self._outages:
+                    is_poll = target is not None and target.route.is_polled
+                    self._outages.note(error, is_poll=is_poll)
             if isinstance(error, NotAuthorized | TooManyAttempts):
                 self._log_if_refused(request, error)
             return target, problems.response_to(error, request, target, self._show(request, target))

@@ -122,7 +122,7 @@ def refusal_of(error: Exception, allow: str, invalid_status: int = METHOD_NOT_AL
 def response_to(
     error: Exception, request: Request, target: Target | None, show: Show | None = None
 ) -> Response:
-    """Return the response to any error; log it unless it is the client's fault.
+    """Return the response to any error; log it if it is a defect.
 
     It is JSON, unless `show` returns another one.
     """
@@ -130,10 +130,9 @@ def response_to(
         refusal = refusal_of(error, "")
     else:
         refusal = refusal_of(error, target.route.allow, target.edge.invalid_status)
-    if isinstance(error, StoreUnavailable):
-        _log.error("store unavailable", request_id=request.id, reason=str(error))
-    elif refusal.status == INTERNAL_ERROR:
-        _log.error("internal error", request_id=request.id, exc_info=error)
+    if refusal.status == INTERNAL_ERROR:
+        route = target.path if target else None
+        _log.error("internal error", request_id=request.id, route=route, exc_info=error)
     return show(error, request, refusal) if show else refusal.response()
 
 

@@ -16,6 +16,9 @@ from feedkeep.model import Admitted, Author, CredentialKind
 HOLD = "feedkeep.hold"
 """The key of a scope under which a function may be that counts the memory a request takes."""
 
+ROUTE = "feedkeep.route"
+"""The key in the scope of a request under which its route is, once it is known."""
+
 DISCARD = "feedkeep.discard"
 """The key under which a function may be that says that the body so far is not held any more."""
 
@@ -44,12 +47,14 @@ class Request:
         is_proxied: Whether a trusted proxy sent it.
         credential_kind: What kind of credential came with it, as far as that is known.
         asker: Who sent it, for the log; None until a credential was accepted.
+        failure: Why the store did not serve it, for the log.
         response_headers: Headers to add to the response, whatever it is.
     """
 
     parameters: Mapping[str, str]
     credential_kind: CredentialKind = CredentialKind.NONE
     asker: Admitted | None = None
+    failure: str = ""
     _is_received = False  # all of the body
 
     def __init__(

@@ -14,7 +14,7 @@ import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from feedkeep.http.problems import NO_ROOM, BodyTooSlow, NoRoom
-from feedkeep.http.requests import DISCARD, HOLD
+from feedkeep.http.requests import DISCARD, HOLD, ROUTE
 from feedkeep.http.serving.refusals import response_of
 
 CHUNK_BYTES = 64 * 1024
@@ -81,7 +81,8 @@ class InFlight:
             }
             await self._app(scope, request.receive, request.send)
         except NoRoom:
-            _log.warning("no room for a request", in_flight_bytes=self.held_bytes)
+            route = scope.get(ROUTE)  # None if there was not even room to look for it
+            _log.warning("no room for a request", route=route, in_flight_bytes=self.held_bytes)
             await response_of(NO_ROOM)(scope, receive, send)
         except ClientTooSlow:
             pass  # the reply has no end, so that the server cuts the connection
