@@ -16,7 +16,7 @@ from feedkeep_process import FeedkeepProcess
 from forms import IS_LONG
 from postgres_server import PostgresServer, drop_database, new_database
 
-from feedkeep.store.postgres import connections
+from feedkeep.store.postgres import breaker, connections
 
 # httpx reads a hundred certificates for each client, which takes longer than what most tests ask of
 # it; none of them is needed here.
@@ -33,7 +33,8 @@ if not IS_LONG and _IN_MEMORY.is_dir() and shutil.disk_usage(_IN_MEMORY).free > 
     os.environ.setdefault("TMPDIR", str(_IN_MEMORY))
 
 # A test says nothing about how soon a database answers on a machine that is busy with others.
-connections.CONNECT_SECONDS = 30.0
+connections.CONNECT_SECONDS = connections.STATEMENT_SECONDS = 30.0
+breaker.SUSPECT_SECONDS = breaker.PROBE_SECONDS = 30.0
 
 # How long an example takes says how busy the machine is.
 hypothesis.settings.register_profile(

@@ -13,7 +13,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from itertools import count
@@ -152,6 +152,23 @@ class PostgresServer:
                 env={**os.environ, "HOME": str(self.folder)},  # where it looks for certificates
             )  # fmt: skip
 
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep the server silent in this context: it takes connections, and answers nothing."""
+        pids = [self.process.pid, *self._backends()]
+        for pid in pids:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for pid in pids:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGCONT)
+
+    def _backends(self) -> list[int]:
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
+        return [int(pid) for pid in children.read_text().split()]
+
     def stop(self, number: int = signal.SIGINT) -> None:
         """End it: SIGINT breaks connections off and stops in order, SIGKILL is a crash of all."""
         if self.process.poll() is not None:
@@ -161,8 +178,7 @@ class PostgresServer:
             self.process.wait(_START_SECONDS)
             return
         self.process.send_signal(signal.SIGSTOP)  # so that it starts no other ones meanwhile
-        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
-        backends = [int(pid) for pid in children.read_text().split()]
+        backends = self._backends()
         for pid in (*backends, self.process.pid):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)

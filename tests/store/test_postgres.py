@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import asyncpg
 import pytest
@@ -42,7 +43,7 @@ from feedkeep.recorder import Recorder
 from feedkeep.rules import subscriptions
 from feedkeep.rules.counts import count
 from feedkeep.rules.subscriptions import want
-from feedkeep.store.postgres import PostgresStore, connections, migration, runner
+from feedkeep.store.postgres import PostgresStore, breaker, connections, migration, runner
 from feedkeep.store.postgres import store as store_module
 
 ALICE, BOB = AccountId(7), AccountId(3)
@@ -778,6 +779,68 @@ def test_connections_that_a_restart_broke_are_noticed_and_the_request_is_repeate
     run(server.url, work)
 
 
+def test_a_silent_server_is_noticed_and_then_refuses_at_once_until_it_answers(
+    server: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def work(store: PostgresStore) -> None:
+        await store.entries.change(ALICE, [GUID], subscribe)
+        with server.held(), monkeypatch.context() as silent:
+            silent.setattr(breaker, "SUSPECT_SECONDS", 0.01)
+            silent.setattr(breaker, "PROBE_SECONDS", 0.2)
+            asked = (
+                store.entries.change(ALICE, [GUID], subscribe),
+                store.entries.view(ALICE, GUID),
+                store.accounts.find("alice"),
+            )
+            for error in await asyncio.gather(*asked, return_exceptions=True):
+                assert "it does not answer" in str(error)
+            taken = mock.Mock()
+            silent.setattr(store._runner.connections, "_acquire", taken)
+            with pytest.raises(StoreUnavailable, match="does not answer"):
+                await store.entries.view(ALICE, GUID)
+            taken.assert_not_called()
+        probing = store._runner.connections._breaker._probing
+        assert probing is not None
+        await probing
+        await store.entries.change(ALICE, [GUID], subscribe)
+
+    run(server.url, work)
+
+
+def test_a_statement_that_is_slow_on_a_server_that_answers_is_waited_for(database: str) -> None:
+    async def work(store: PostgresStore) -> None:
+        other = await asyncpg.connect(database)
+        await other.execute("BEGIN; LOCK TABLE feedkeep.entry")
+        reading = asyncio.create_task(store.entries.view(ALICE, GUID))
+        await asyncio.to_thread(until_waiting, database)
+        probed = store._runner.connections._breaker
+        probed._suspect()
+        assert probed._probing is not None
+        await probed._probing
+        assert not reading.done()
+        await other.close()
+        assert await reading is None
+
+    run(database, work)
+
+
+def test_a_statement_that_took_too_long_is_not_repeated(database: str) -> None:
+    tries = 0
+
+    async def wait(taken: connections.Connections) -> None:
+        nonlocal tries
+        tries += 1
+        async with taken.reading() as connection:
+            await connection.execute("SELECT pg_sleep(60)", timeout=0.05)
+
+    async def work(store: PostgresStore) -> None:
+        with pytest.raises(StoreUnavailable, match="did not answer in time"):
+            await store._runner.read(wait)
+        assert tries == 1
+
+    run(database, work)
+
+
 def test_another_server_takes_over(server: PostgresServer) -> None:
     with server.standby() as standby:
         both = f"{server.url.rpartition('/')[0]},127.0.0.1:{standby.port}/postgres"
@@ -800,7 +863,7 @@ def test_another_server_takes_over(server: PostgresServer) -> None:
 def test_a_host_that_does_not_answer_does_not_keep_the_next_one_from_being_asked(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "CONNECT_SECONDS", 1.5)
+    monkeypatch.setattr(connections, "CONNECT_SECONDS", 3.0)  # half of it for each host
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()

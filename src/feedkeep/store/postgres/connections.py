@@ -24,6 +24,7 @@ from feedkeep.model import T
 from feedkeep.recorder import Commits
 from feedkeep.store.base import Pool
 from feedkeep.store.batch import FailedBeforeCommit
+from feedkeep.store.postgres.breaker import Breaker
 from feedkeep.store.postgres.counted import NotAllWritten
 from feedkeep.store.postgres.urls import (
     NO_CERTIFICATE,
@@ -35,9 +36,9 @@ from feedkeep.store.postgres.urls import (
 )
 
 CONNECT_SECONDS = 3.0
-"""How long connecting to a host may take."""
+"""How long connecting may take, to whichever host takes writes; each has an equal part of it."""
 
-STATEMENT_SECONDS = 10.0
+STATEMENT_SECONDS = 5.0
 """How long a statement of a request may take before the connection is given up."""
 
 LOCK_SECONDS = 2
@@ -185,7 +186,12 @@ class Connections:
         self._keeps_statements = True
         self._pool: asyncpg.Pool = self._new_pool()
         self._retiring: asyncio.Task[None] | None = None
+        self._breaker = Breaker(self._probe)
         self.is_distributed = False
+
+    @property
+    def _host_seconds(self) -> float:
+        return CONNECT_SECONDS / len(self._hosts)
 
     async def open(self) -> None:
         """Get ready; connects to nothing yet."""
@@ -193,6 +199,7 @@ class Connections:
 
     async def close(self) -> None:
         """Close all connections; for those that PostgreSQL does not answer, only this end."""
+        await self._breaker.close()
         try:
             async with asyncio.timeout(CLOSE_SECONDS):
                 await self._pool.close()
@@ -252,6 +259,11 @@ class Connections:
     @asynccontextmanager
     async def _borrowed(self) -> AsyncIterator[asyncpg.Connection]:
         """Give a connection of the pool; one that failed is given to nobody again."""
+        async with self._breaker.use(), self._taken() as connection:
+            yield connection
+
+    @asynccontextmanager
+    async def _taken(self) -> AsyncIterator[asyncpg.Connection]:
         pool, connection = await self._acquire()
         try:
             yield connection
@@ -269,7 +281,7 @@ class Connections:
     async def _acquire(self) -> tuple[asyncpg.Pool, asyncpg.Connection]:
         pool = self._pool
         try:
-            return pool, await pool.acquire(timeout=CONNECT_SECONDS * len(self._hosts))
+            return pool, await pool.acquire(timeout=CONNECT_SECONDS)
         except ssl.SSLCertVerificationError as error:  # which is a ValueError, too
             raise _unavailable(error) from error
         except (ValueError, OverflowError, *_OF_A_PARAMETER) as error:
@@ -303,9 +315,11 @@ class Connections:
                 return _unavailable(cause)
             case NotAllWritten():
                 return FailedBeforeCommit(_unavailable(error))
+            # To repeat these would make each request of the batch wait as long again, in turn.
             case asyncpg.LockNotAvailableError():
-                # To repeat it would make each request of the batch wait as long again, in turn.
                 return StoreUnavailable("Another transaction holds what this one needs.")
+            case TimeoutError():
+                return _unavailable(error)
         is_ours = isinstance(error, ValueError) or not isinstance(error, _UNAVAILABLE)
         return FailedBeforeCommit(error if is_ours else _unavailable(error))
 
@@ -324,13 +338,30 @@ class Connections:
             min_size=0,
             max_size=self._max_connections,
             max_queries=sys.maxsize,  # no connection is closed because it was used often
-            timeout=CONNECT_SECONDS,
+            timeout=self._host_seconds,
             command_timeout=STATEMENT_SECONDS,
             statement_cache_size=_STATEMENTS if self._keeps_statements else 0,
             max_cached_statement_lifetime=0,
             connection_class=Connection,
             reset=_leave_as_it_is,
         )
+
+    async def _probe(self) -> None:
+        """Ask the server something by a new connection.
+
+        Raises:
+            OSError: Nothing answers; connections of before are given to nobody again.
+        """
+        try:
+            connection = await self._connect(None, timeout=self._host_seconds)
+            try:
+                await connection.execute("SELECT 1")
+                await connection.close()
+            finally:
+                connection.terminate()
+        except (OSError, asyncio.CancelledError):  # the breaker waits no longer
+            await self._pool.expire_connections()
+            raise
 
     async def _connect(self, _dsn: None, **options: Any) -> asyncpg.Connection:
         """Connect to the first host that takes writes; each has its own time to answer."""
