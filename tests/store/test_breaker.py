@@ -35,8 +35,11 @@ def test_a_server_that_nothing_answers_for_is_silent_until_a_probe_succeeds() ->
         answers.put_nowait(ConnectionRefusedError())
         cut = await asyncio.gather(*waiting, return_exceptions=True)
         assert [type(error) for error in cut] == [StoreUnavailable] * 3
+        entered = False
         with pytest.raises(StoreUnavailable, match="does not answer"):
-            await wait()
+            async with breaker.use():
+                entered = True
+        assert not entered
         assert breaker._probing is not None
         answers.put_nowait(None)
         await breaker._probing
