@@ -34,6 +34,8 @@ assert _SPEC is not None
 assert _SPEC.origin is not None
 _INSTALLED = Path(_SPEC.origin).parent / "pginstall"  # PostgreSQL 16
 _START_SECONDS = 20
+_RECOVERY_SECONDS = 300
+"""How long a server that was killed may take to read again what it had not written to its tables."""
 _numbers = count(1)
 _empty: dict[tuple[str, str], Path] = {}
 """Clusters that no server has used, by the programs that made them and their superuser."""
@@ -136,7 +138,7 @@ class PostgresServer:
     def start(self) -> None:
         """Start it; after a crash again and again, until the old one's backends are gone."""
         self._launch()
-        deadline = time.monotonic() + _START_SECONDS
+        deadline = time.monotonic() + _RECOVERY_SECONDS
         while not _answers(self.url):
             assert time.monotonic() < deadline, (self.folder / "log").read_text()
             time.sleep(0.02)
