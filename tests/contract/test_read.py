@@ -73,7 +73,7 @@ def test_a_guid_in_any_case_is_found_and_given_back_in_lower_case(
     assert get(api, derived(A).upper())["guid"] == derived(A)
 
 
-@pytest.mark.parametrize("text", ["x", "1", G1[:-1], f"{{{G1}}}", G1.replace("-", ""), "%00", "ü"])
+@pytest.mark.parametrize("text", ["x", "1", G1[:-1], f"{{{G1}}}", G1.replace("-", ""), "ü"])
 def test_a_text_that_is_no_guid_is_405(api: httpx.Client, text: str) -> None:
     for reply in (
         api.get(f"/subscriptions/{text}"),

@@ -77,7 +77,7 @@ def test_nobody_signs_up_where_that_is_closed(stranger: PageClient) -> None:
     assert stranger.post("/sign-up", {"name": "x1", "password": PASSWORD}).status == 403
 
 
-@pytest.mark.parametrize("link", ["x", "fi_" + "A" * 44, "é", "a b", "x" * 500])
+@pytest.mark.parametrize("link", ["x", "fi_" + "A" * 44, "é", "a b", "x" * 200])
 def test_a_link_that_is_none_says_so(stranger: PageClient, link: str) -> None:
     for kind in ("sign-up", "reset"):
         page = stranger.get(f"/{kind}/{link}")

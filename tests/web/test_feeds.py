@@ -259,7 +259,7 @@ def test_a_deleted_feed_is_gone_and_its_page_says_so(anna: PageClient) -> None:
         assert "no such page" in page.text
 
 
-@pytest.mark.parametrize("address", ["x", "0" * 36, "%00", "%F0%9F%98%80"])
+@pytest.mark.parametrize("address", ["x", "0" * 36, "%F0%9F%98%80"])
 def test_a_feed_that_is_none_is_no_page(anna: PageClient, address: str) -> None:
     assert anna.get(f"/feeds/{address}").status == 404
 
