@@ -35,7 +35,7 @@ assert _SPEC.origin is not None
 _INSTALLED = Path(_SPEC.origin).parent / "pginstall"  # PostgreSQL 16
 _START_SECONDS = 20
 _RECOVERY_SECONDS = 300
-"""How long a server that was killed may take to read again what it had not written to its tables."""
+"""How long a server that was killed may take to read its log again."""
 _numbers = count(1)
 _empty: dict[tuple[str, str], Path] = {}
 """Clusters that no server has used, by the programs that made them and their superuser."""

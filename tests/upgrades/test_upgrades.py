@@ -192,3 +192,16 @@ def test_a_backup_of_that_version_is_restored(written: Path, tmp_path: Path) -> 
     process.must("restore", str(tmp_path / "backup.db"))
     assert "is whole" in process.must("check")
     assert paths(process.must("export", "alice", "--format", "urls").split()) == SUBSCRIBED
+
+
+def test_one_list_is_taken_out_of_a_backup_of_that_version(
+    older: FeedkeepProcess, written: Path, tmp_path: Path
+) -> None:
+    """Into a database of each store; a backup is a file of SQLite."""
+    backup = tmp_path / "backup.db"
+    make_file(written.with_name(written.name.replace(".postgres.", ".sqlite.")), backup)
+    older.must("account", "delete", "alice", "--yes")
+    older.must("account", "create", "alice", stdin="")
+    older.must("restore-list", "alice", "--from", str(backup), "--yes")
+    assert paths(older.must("export", "alice", "--format", "urls").split()) == SUBSCRIBED
+    assert "is whole" in older.must("check")
