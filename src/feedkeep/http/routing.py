@@ -19,6 +19,8 @@ R = TypeVar("R", bound=Request)
 MAX_PARAMETER_CHARACTERS = 200
 """The maximum length of what stands in a path for a name; the longest that is valid has 64."""
 
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+
 READING = frozenset({"GET", "HEAD"})
 """The methods that change nothing of what belongs to an account."""
 
@@ -221,10 +223,10 @@ def check_parameters(parameters: Mapping[str, str]) -> None:
     PostgreSQL stores no U+0000, and cannot index long texts.
 
     Raises:
-        InvalidInput: It is too long, or has a character that cannot be shown.
+        InvalidInput: It is too long, or has a control character.
     """
     for text in parameters.values():
-        if len(text) > MAX_PARAMETER_CHARACTERS or not text.isprintable():
+        if len(text) > MAX_PARAMETER_CHARACTERS or _CONTROL.search(text):
             raise InvalidInput(
                 "A part of the address is too long, or has a character that cannot be shown."
             )
