@@ -29,6 +29,9 @@ class EntryIndex:
             if isinstance(entry, Pointer):
                 self._pointers.setdefault(entry.new_guid, set()).add(guid)
 
+    def __len__(self) -> int:
+        return len(self._entries)
+
     def __getitem__(self, guid: Guid) -> Entry:
         """Return the entry of a guid that is known to have one."""
         return self._entries[guid]

@@ -45,9 +45,14 @@ async def beside(is_long: bool, work: Callable[P, T], *arguments: P.args, **name
 
 
 class Turn:
-    """The time since other tasks had their turn."""
+    """The time since other tasks had their turn.
+
+    Attributes:
+        parts: How many parts of work were done in it and in the turns before.
+    """
 
     def __init__(self) -> None:
+        self.parts = 0
         self._loop = asyncio.get_running_loop()
         self._begun = self._loop.time()
 
@@ -66,6 +71,7 @@ class Turn:
             except StopIteration as end:
                 value: T = end.value
                 return value
+            self.parts += 1
             # In a thread that no body waits for: the work may be in the middle of a transaction.
             result = None if computation is None else await asyncio.to_thread(computation)
             await self.end_if_long()

@@ -54,6 +54,24 @@ def test_a_batch_has_a_greatest_size_and_jobs_keep_their_order() -> None:
     assert transactions.batches == [[0, 1], [2, 3], [4]]
 
 
+def test_jobs_that_a_batch_leaves_come_first_in_the_next_one() -> None:
+    class OneAtATime(Transactions):
+        async def run(self, jobs: Sequence[int]) -> Sequence[Outcome[int]]:
+            return (await super().run(jobs))[:1]
+
+    transactions = OneAtATime()
+    assert run(transactions, [1, 2, 3]) == [1, 2, 3]
+    assert transactions.batches == [[1, 2, 3], [2, 3], [3]]
+
+
+def test_a_batch_that_does_nothing_is_a_defect_and_not_tried_for_ever() -> None:
+    class Nothing(Transactions):
+        async def run(self, jobs: Sequence[int]) -> Sequence[Outcome[int]]:
+            return list(jobs)[:0]
+
+    assert [type(error) for error in run(Nothing(), [1, 2])] == [RuntimeError, RuntimeError]
+
+
 def test_a_job_that_comes_while_a_batch_runs_goes_into_the_next() -> None:
     transactions = Transactions()
 

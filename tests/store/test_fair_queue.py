@@ -58,6 +58,16 @@ def test_whoever_finds_no_room_in_a_batch_begins_the_next() -> None:
     assert batches_of(queue) == [[("a", 4), ("b", 4), ("c", 3)], [("d", 2), ("e", 1)]]
 
 
+def test_what_a_batch_has_left_begins_the_next_one_whoever_came_meanwhile() -> None:
+    queue = queue_of(("a", 1), ("a", 2), ("b", 3))
+    left = queue.next_batch()[1:]
+    for owner in "ca":
+        queue.add((owner, 4), 4, owner)
+    for owner, weight in reversed(left):
+        queue.give_back((owner, weight), weight, owner)
+    assert batches_of(queue) == [[("a", 2), ("b", 3), ("c", 4)], [("a", 4)]]
+
+
 def test_what_waits_can_be_looked_at_and_an_empty_queue_has_an_empty_batch() -> None:
     assert sorted(queue_of(("a", 1), ("b", 99))) == [("a", 1), ("b", 99)]
     assert queue_of().next_batch() == []

@@ -9,7 +9,7 @@ import signal
 import socket
 import time
 import traceback
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -43,7 +43,15 @@ from feedkeep.recorder import Recorder
 from feedkeep.rules import subscriptions
 from feedkeep.rules.counts import count
 from feedkeep.rules.subscriptions import want
-from feedkeep.store.postgres import PostgresStore, breaker, connections, migration, runner
+from feedkeep.store.batch import Outcome
+from feedkeep.store.postgres import (
+    PostgresStore,
+    breaker,
+    changes,
+    connections,
+    migration,
+    runner,
+)
 from feedkeep.store.postgres import store as store_module
 
 ALICE, BOB = AccountId(7), AccountId(3)
@@ -454,6 +462,36 @@ def test_while_somebody_holds_an_account_others_go_on_and_it_can_be_read(databas
         assert (await store.entries.whole(ALICE)).last_stamp == 1
         await other.close()
         assert await store.entries.change(ALICE, [GUID], subscribe) == 2
+
+    run(database, work)
+
+
+def test_an_account_whose_change_loads_much_has_a_transaction_of_its_own(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[tuple[set[AccountId], bool]] = []
+    make = changes.Changes.make
+
+    async def make_and_note(*given: Any, may_wait: bool) -> Sequence[Outcome[Any]]:
+        made.append(({change.account_id for change in given[2]}, may_wait))
+        return await make(*given, may_wait=may_wait)
+
+    def keep(snapshot: Snapshot) -> Decision[int]:
+        return Decision(len(snapshot.entries), [], [], snapshot.last_stamp, snapshot.counts)
+
+    async def work(store: PostgresStore) -> None:
+        items = [want(f"https://a.example/{number}", GUID) for number in range(9)]
+        add = subscriptions.guids_wanted(items)
+        await store.entries.change(ALICE, add, lambda given: subscriptions.add(given, items))
+        monkeypatch.setattr(changes.Changes, "make", make_and_note)
+        monkeypatch.setattr(changes, "MAX_ROWS_IN_A_BATCH", 4)
+        loaded = await answers(*(store.entries.change(one, [GUID], keep) for one in (ALICE, BOB)))
+        assert loaded == [10, 0]
+        assert made[0] == ({ALICE, BOB}, False)
+        assert sorted(made[1:], key=repr) == [({BOB}, True), ({ALICE}, True)]
+        made.clear()
+        assert await store.entries.change(ALICE, None, keep) == 10
+        assert made == [({ALICE}, True)]
 
     run(database, work)
 

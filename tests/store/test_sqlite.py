@@ -35,8 +35,9 @@ from feedkeep.model import (
     Subscription,
     Token,
 )
+from feedkeep.recorder import Recorder
 from feedkeep.rules.counts import count
-from feedkeep.store.sqlite import SqliteStore, changes, connection, entries, reading
+from feedkeep.store.sqlite import SqliteStore, changes, connection, entries, reading, runner
 from feedkeep.store.sqlite.connection import (
     APPLICATION_ID,
     connect,
@@ -70,6 +71,10 @@ def subscribe(snapshot: Snapshot) -> Decision[None]:
     stamp = snapshot.last_stamp + 1
     entry = Subscription(GUID, "https://a.example", True, stamp)
     return Decision(None, [entry], [], stamp, count([entry]))
+
+
+def keep(snapshot: Snapshot) -> Decision[None]:
+    return Decision(None, [], [], snapshot.last_stamp, snapshot.counts)
 
 
 def test_every_connection_is_durable_and_keeps_references_whole(path: Path) -> None:
@@ -245,6 +250,41 @@ def steps_in(file: Path, work: Callable[[apsw.Connection], object]) -> int:
         opened.set_progress_handler(count, 10)
         work(opened)
     return steps
+
+
+def test_however_many_pointers_one_guid_leads_to_few_are_loaded_in_one_turn(path: Path) -> None:
+    async def work(store: SqliteStore) -> None:
+        await store.entries.change(ALICE, [GUID], subscribe)
+        with closing(connect(path, 1)) as opened:
+            pointers = [(ALICE, n.to_bytes(16, "big"), to_bytes(GUID)) for n in range(1_000)]
+            opened.executemany(
+                "INSERT INTO entry (account_id, guid, new_guid) VALUES (?, ?, ?)", pointers
+            )
+            parts = list(changes.load(opened, ALICE, [GUID]))
+        assert len(parts) == 1_000 // changes._AT_ONCE
+
+    run(path, work)
+
+
+def test_who_writes_little_waits_for_one_heavy_change_and_not_for_those_behind_it(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "MAX_PARTS_IN_A_BATCH", 4)
+    recorder = Recorder()
+
+    async def go() -> None:
+        store = await SqliteStore.open(path, wall_clock.now, recorder=recorder)
+        await store.accounts.create(Account(ALICE, "alice", None, False, 0), "alice")
+        before = sum(recorder.commits.done.counts)
+        many = [Guid(f"00000000-0000-4000-8000-{n:012}") for n in range(100)]
+        light, heavy = [GUID], many
+        named = (light, light, heavy, light, heavy, light)
+        await asyncio.gather(*(store.entries.change(ALICE, guids, keep) for guids in named))
+        await store.close()
+        # A batch ends with the third, one with the fifth, and one with the last.
+        assert sum(recorder.commits.done.counts) - before == 3
+
+    asyncio.run(go())
 
 
 def test_what_a_write_costs_does_not_grow_with_the_account(path: Path) -> None:

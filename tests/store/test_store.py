@@ -16,6 +16,7 @@ from feedkeep.model import (
     Alias,
     Decision,
     Deletion,
+    DocumentName,
     Found,
     Guid,
     Page,
@@ -144,7 +145,8 @@ def test_a_change_of_a_whole_account_is_given_every_entry_of_it_and_what_goes_be
             seen.append(snapshot)
             return Decision(None, [], [], snapshot.last_stamp, snapshot.counts)
 
-        await asyncio.gather(delete(store, G1), store.entries.change(ALICE, None, look))
+        await delete(store, G1)
+        await store.entries.change(ALICE, None, look)
         assert seen[0] == replace(await store.entries.whole(ALICE), now=seen[0].now)
         with pytest.raises(NotAuthorized):
             await store.entries.change(AccountId(7), None, look)
@@ -164,6 +166,45 @@ def test_what_takes_long_to_decide_is_decided_beside_the_event_loop(open_store: 
         for guids in (many[:100], many, None):
             await store.entries.change(ALICE, guids, decide)
         assert [thread == loop for thread in threads] == [True, False, False]
+
+    run(open_store, work)
+
+
+def test_what_takes_long_is_told_by_what_is_loaded_and_not_by_what_is_named(
+    open_store: Callable,
+) -> None:
+    async def work(store: Store) -> None:
+        loop, threads = threading.get_ident(), []
+
+        def decide(snapshot: Snapshot) -> Decision[None]:
+            threads.append(threading.get_ident())
+            return Decision(None, [], [], snapshot.last_stamp, snapshot.counts)
+
+        await add(store, (A, G1), *((f"https://a.example/{n}", G2) for n in range(150)))
+        name = DocumentName("settings", "a")
+        await store.documents.change(ALICE, name.kind, name.name, lambda *_: "x" * 20_000)
+        await store.entries.change(ALICE, [G1], decide)
+        await store.entries.change(ALICE, [G2], decide)
+        await store.entries.change(ALICE, [G1], decide, [name])
+        assert [thread == loop for thread in threads] == [True, False, False]
+
+    run(open_store, work)
+
+
+def test_accounts_whose_changes_load_much_together_are_changed_all_the_same(
+    open_store: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("feedkeep.store.postgres.changes.MAX_ROWS_IN_A_BATCH", 4)
+    monkeypatch.setattr("feedkeep.store.sqlite.runner.MAX_PARTS_IN_A_BATCH", 0)
+
+    async def work(store: Store) -> None:
+        await add(store, *((f"https://a.example/{n}", G1) for n in range(9)))
+        await asyncio.gather(
+            delete(store, G1), add(store, (A, G1)), add(store, (B, G2), to=BOB), add(store, (B, G2))
+        )
+        alices, bobs = await store.entries.whole(ALICE), await store.entries.whole(BOB)
+        assert (alices.counts.subscribed, bobs.counts.subscribed) == (2, 1)
+        assert list(violations(alices)) == list(violations(bobs)) == []
 
     run(open_store, work)
 

@@ -37,11 +37,13 @@ Outcome: TypeAlias = Done[T] | Exception
 
 
 class _Queued(Value, Generic[Job, T], frozen=True):
-    """A job, where its caller waits for the answer, and since when."""
+    """A job, where its caller waits for the answer and since when, and what it takes of a share."""
 
     job: Job
     answer: asyncio.Future[T]
     since: float
+    weight: int
+    owner: Hashable
 
 
 class FailedBeforeCommit(Exception):
@@ -76,6 +78,8 @@ class Batcher(Generic[Job, T]):
     ) -> None:
         """Take `run`, which runs jobs in one transaction and returns an outcome for each.
 
+        `run` may do fewer jobs than it is given, but not none, if those that come first have turned
+        out to be heavy: it returns fewer outcomes, and the other jobs come first in the next batch.
         `run` raises `FailedBeforeCommit` if the transaction failed for a reason that may have
         passed, or that may be the fault of one job: each job is then run once more, alone. Any
         other exception fails all jobs. What a batch takes of each owner's jobs is decided by
@@ -106,7 +110,7 @@ class Batcher(Generic[Job, T]):
         if queue is None:  # then there is no worker, either: both come and go together
             queue = self._queues[key] = FairQueue(self._max_weight, self._max_share)
             self._workers[key] = asyncio.create_task(self._work(key))
-        queue.add(_Queued(job, answer, since), weight, owner)
+        queue.add(_Queued(job, answer, since, weight, owner), weight, owner)
         return await answer
 
     async def close(self) -> None:
@@ -124,8 +128,11 @@ class Batcher(Generic[Job, T]):
                     since = min(queued.since for queued in batch)
                     self._batches.begin(len(batch), time.perf_counter() - since)
                 outcomes = await self._outcomes([queued.job for queued in batch])
-                for queued, outcome in zip(batch, outcomes, strict=True):
+                done = len(outcomes) or 1
+                for queued, outcome in zip(batch[:done], outcomes, strict=True):
                     _answer(queued.answer, outcome)
+                for queued in reversed(batch[done:]):
+                    queue.give_back(queued, queued.weight, queued.owner)
         finally:
             del self._queues[key], self._workers[key]
             # A defect in `run` ends here, too: without this, its callers would wait for ever.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Hashable, Iterator
 from itertools import chain
 from typing import Generic, TypeVar
@@ -22,7 +22,7 @@ class FairQueue(Generic[Item]):
     def __init__(self, max_weight: int, max_share: int) -> None:
         self._max_weight = max_weight
         self._max_share = max_share
-        self._shared: dict[Hashable, deque[tuple[int, Item]]] = {}
+        self._shared: OrderedDict[Hashable, deque[tuple[int, Item]]] = OrderedDict()
         self._bulk: dict[Hashable, deque[tuple[int, Item]]] = {}
         self._is_turn_of_bulk = False
 
@@ -40,6 +40,11 @@ class FairQueue(Generic[Item]):
         if queue is None:
             queue = queues[owner] = deque()
         queue.append((weight, item))
+
+    def give_back(self, item: Item, weight: int, owner: Hashable) -> None:
+        """Queue an item before all others: its batch has ended before it came to it."""
+        self._shared.setdefault(owner, deque()).appendleft((weight, item))
+        self._shared.move_to_end(owner, last=False)
 
     def next_batch(self) -> list[Item]:
         """Remove the items of the next batch, and return them; nothing if nothing waits."""

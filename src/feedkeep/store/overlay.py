@@ -90,6 +90,11 @@ class Overlay:
         self._stored_origins: dict[Guid, Origin] = {}
         self._former: list[EntryState] = []
 
+    @property
+    def rows(self) -> int:
+        """How many rows were loaded of the list and of its history."""
+        return len(self._index) + len(self._former)
+
     def load(self, entry: Entry) -> None:
         """Add an entry as it is stored."""
         self._index.set(entry.guid, entry)

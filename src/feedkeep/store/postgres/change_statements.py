@@ -56,7 +56,8 @@ class ChangeStatements:
         lock: Locks accounts, and reads what a change needs of them.
         lock_what_is_free: Does so with those that nobody else has locked.
         advance: Writes an account's last stamp, and what is counted of it.
-        load: Reads the subscriptions that entries lead to, and all pointers to these.
+        load: Reads the subscriptions that entries lead to, and all pointers to these, up to so
+            many rows.
         save: Writes entries.
         forget: Deletes entries.
         keep_stored: Copies entries as they are stored to the former states.
@@ -112,6 +113,7 @@ class ChangeStatements:
             UNION ALL
             SELECT p.account_id, {columns(ENTRY, "p")}
             FROM t JOIN feedkeep.entry p ON {same("p", "t")} AND p.new_guid = t.guid
+            LIMIT $3
         """
         self.save = f"""
             INSERT INTO feedkeep.entry (account_id, {columns(ENTRIES.columns)})

@@ -39,15 +39,13 @@ from feedkeep.store.postgres.counted import changed_rows, write_all
 from feedkeep.store.postgres.rows import ROWS
 from feedkeep.store.postgres.shape import Shape, as_columns
 from feedkeep.store.postgres.tokens import progress_row
+from feedkeep.store.weight import FEW_ROWS, MAX_ROWS_IN_A_BATCH, is_light
 
 _GUIDS_AT_ONCE = 1_000
 """How many guids are loaded with one statement; for many more, PostgreSQL reads whole tables."""
 
 _ROWS_AT_ONCE = 500
 """How many rows are written with one statement, so that other tasks can run in between."""
-
-_FEW_CHANGED = 100
-"""Up to how many guids a change is decided on the event loop."""
 
 
 class Change(Value, frozen=True):
@@ -66,7 +64,11 @@ class Change(Value, frozen=True):
 
 
 class Held(Exception):
-    """The account is locked by another transaction, or it is gone: which one is not known yet."""
+    """The account needs a transaction of its own, which may wait for others.
+
+    Another one has locked it, or it is gone, which is not known yet; or a change of its batch loads
+    so much that the others are not to wait for it.
+    """
 
 
 class Changes:
@@ -81,10 +83,15 @@ class Changes:
     ) -> Sequence[Outcome[Any]]:
         """Lock, load, decide and save; the caller begins and commits the transaction.
 
-        Unless `may_wait`, accounts that are locked are skipped: their outcome is `Held`.
+        Unless `may_wait`, accounts that are locked are skipped: their outcome is `Held`. So is that
+        of all changes if these load too much together.
         """
         lock = self._sql.lock if may_wait else self._sql.lock_what_is_free
-        overlays = await self._load_all(connection, changes, lock)
+        max_rows = None if may_wait else MAX_ROWS_IN_A_BATCH
+        try:
+            overlays = await self._load_all(connection, changes, lock, max_rows)
+        except Held:
+            return [Held() for _ in changes]
         # SKIP LOCKED returns no row for an account that is locked, nor for one that was deleted.
         # Only a second try, which waits for the lock, tells them apart.
         missing = NotAuthorized if may_wait else Held
@@ -98,12 +105,16 @@ class Changes:
         return outcomes
 
     async def _load_all(
-        self, connection: asyncpg.Connection, changes: Sequence[Change], lock: str
+        self,
+        connection: asyncpg.Connection,
+        changes: Sequence[Change],
+        lock: str,
+        max_rows: int | None,
     ) -> dict[AccountId, Overlay]:
         account_ids = sorted({change.account_id for change in changes})
         locked = await connection.fetch(lock, account_ids)
         overlays = {row[0]: _overlay(*row) for row in locked}
-        await self._load_named(connection, changes, overlays)
+        await self._load_named(connection, changes, overlays, max_rows)
         await self._load_documents_of(connection, changes, overlays)
         for change in changes:
             if change.account_id in overlays:
@@ -115,6 +126,7 @@ class Changes:
         connection: asyncpg.Connection,
         changes: Sequence[Change],
         overlays: dict[AccountId, Overlay],
+        max_rows: int | None,
     ) -> None:
         guids = list(
             {
@@ -124,10 +136,16 @@ class Changes:
                 if change.account_id in overlays
             }
         )
+        left = max_rows
         for start in range(0, len(guids), _GUIDS_AT_ONCE):
             chunk = as_columns(guids[start : start + _GUIDS_AT_ONCE])
-            for row in await connection.fetch(self._sql.load, *chunk):
-                overlays[row[0]].load(ROWS.entry_of(row[1:]))
+            rows = await connection.fetch(self._sql.load, *chunk, left)
+            if left is not None and (left := left - len(rows)) <= 0:
+                raise Held
+            if len(rows) <= FEW_ROWS:
+                _load_named_rows(overlays, rows)
+            else:
+                await asyncio.to_thread(_load_named_rows, overlays, rows)
 
     async def _load_documents_of(
         self,
@@ -254,6 +272,11 @@ async def _load_whole(connection: asyncpg.Connection, change: Change, overlay: O
         await asyncio.to_thread(_load_rows, overlay, rows)
 
 
+def _load_named_rows(overlays: Mapping[AccountId, Overlay], rows: Sequence[asyncpg.Record]) -> None:
+    for row in rows:
+        overlays[row[0]].load(ROWS.entry_of(row[1:]))
+
+
 def _load_rows(overlay: Overlay, rows: Sequence[asyncpg.Record]) -> None:
     for row in rows:
         overlay.load(ROWS.entry_of(row))
@@ -284,7 +307,10 @@ async def _decide(change: Change, overlay: Overlay, now: Stamp) -> Outcome[Any]:
         author=change.author,
         history_from=change.history_from,
     )
+    documents = (overlay.documents[name] for name in change.documents)
     try:
-        return Done(await asyncio.to_thread(decide) if change.weigh() > _FEW_CHANGED else decide())
+        if is_light(change.guids, overlay.rows, documents):
+            return Done(decide())
+        return Done(await asyncio.to_thread(decide))
     except Exception as error:  # noqa: BLE001 - a refusal or a defect; it must not fail the others
         return error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import asyncpg
@@ -27,7 +28,7 @@ from feedkeep.model import (
     View,
 )
 from feedkeep.store.base.entries import MAX_SEARCHED_FOR_ESCAPES
-from feedkeep.store.batch import Outcome
+from feedkeep.store.batch import MAX_SHARE, Outcome
 from feedkeep.store.postgres.change_statements import STATES
 from feedkeep.store.postgres.changes import Change, Changes, Held
 from feedkeep.store.postgres.connections import Connections
@@ -74,8 +75,8 @@ _DELETION = "SELECT id, guid FROM feedkeep.deletion WHERE account_id = $1 AND id
 class PostgresEntries:
     """The tables `entry` and `deletion`.
 
-    An account that another transaction has locked delays no other account: its changes go into
-    batches of their own, and these never take up all connections.
+    An account that another transaction has locked, or whose changes load much, delays no other
+    account: its changes go into batches of their own, and these never take up all connections.
     """
 
     def __init__(self, runner: Runner, now: Now) -> None:
@@ -135,12 +136,12 @@ class PostgresEntries:
         change = Change(account_id, guids, decide, documents, author, history_from)
         weight = change.weigh()
         value: T
-        try:
-            value = await self._changes.submit(
-                change, await self._runner.key(account_id), owner=account_id, weight=weight
-            )
-        except Held:
-            value = await self._waiting.submit(change, account_id, weight=weight)
+        if weight <= MAX_SHARE:
+            key = await self._runner.key(account_id)
+            with suppress(Held):
+                value = await self._changes.submit(change, key, owner=account_id, weight=weight)
+                return value
+        value = await self._waiting.submit(change, account_id, weight=weight)
         return value
 
     async def view(self, account_id: AccountId, guid: Guid) -> View | None:

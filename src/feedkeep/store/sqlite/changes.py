@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import partial
 
 import apsw
 from msgspec.structs import astuple
 
+from feedkeep.entry_index import led_to
 from feedkeep.errors import NotAuthorized
 from feedkeep.model import (
     AccountId,
@@ -17,7 +19,6 @@ from feedkeep.model import (
     EntryState,
     Guid,
     History,
-    Pointer,
     Snapshot,
     Stamp,
     T,
@@ -113,16 +114,16 @@ def _named(
             entries[guid] = ROWS.entry_of(row)
         if number % _AT_ONCE == 0:
             yield None
-    led_to = {e.new_guid if isinstance(e, Pointer) else e.guid for e in entries.values()}
-    for number, guid in enumerate(led_to, 1):
+    number = 0
+    for guid in {led_to(entry) for entry in entries.values()}:
         key = (account_id, to_bytes(guid))
-        for row in connection.execute(_POINTERS, key):
-            pointer = ROWS.entry_of(row)
-            entries[pointer.guid] = pointer
-        if guid not in entries:
-            entries.update((guid, ROWS.entry_of(row)) for row in connection.execute(_ONE, key))
-        if number % _AT_ONCE == 0:
-            yield None
+        for statement in (_POINTERS,) if guid in entries else (_POINTERS, _ONE):
+            for row in connection.execute(statement, key):  # a thousand pointers may lead here
+                entry = ROWS.entry_of(row)
+                entries[entry.guid] = entry
+                number += 1
+                if number % _AT_ONCE == 0:
+                    yield None
     return entries
 
 
@@ -138,6 +139,10 @@ def states(
     return found
 
 
+def _present(kept: Sequence[EntryState]) -> dict[Guid, Entry]:
+    return {state.entry.guid: state.entry for state in kept if state.ended is None}
+
+
 class Loaded(Value, frozen=True):
     """What a change begins with.
 
@@ -150,6 +155,12 @@ class Loaded(Value, frozen=True):
     snapshot: Snapshot
     known_from: Stamp
     former_count: int
+
+    @property
+    def rows(self) -> int:
+        """How many rows were loaded of the list and of its history."""
+        history = self.snapshot.history
+        return len(self.snapshot.entries) + (len(history.states) if history else 0)
 
 
 def loaded(
@@ -169,7 +180,7 @@ def loaded(
     if history_from is not None:
         kept = yield from states(connection, account_id, history_from)
     if guids is None and kept is not None:
-        entries = {state.entry.guid: state.entry for state in kept if state.ended is None}
+        entries = yield partial(_present, kept)
     else:
         entries = yield from load(connection, account_id, guids)
     account = connection.execute(_ACCOUNT, (account_id,)).get

@@ -30,14 +30,12 @@ from feedkeep.store.sqlite.connection import one_moment
 from feedkeep.store.sqlite.rows import ROWS, to_bytes
 from feedkeep.store.sqlite.runner import Runner
 from feedkeep.store.tables import ENTRY, columns
+from feedkeep.store.weight import is_light
 from feedkeep.turns import Turns, at_once
 
 _FEW_READ = 250
 _FEW_COUNTED = 10_000
 """Up to how many entries are read, and counted, without a thread: that takes a millisecond."""
-
-FEW_CHANGED = 100
-"""Up to how many guids a change is made without letting other tasks run."""
 
 _ENTRY = f"SELECT {columns(ENTRY)} FROM entry WHERE account_id = ? AND guid = ?"
 _VIEW = f"""
@@ -94,16 +92,16 @@ class SqliteEntries:
             before = yield from changes.loaded(
                 connection, account_id, guids, self._now(), documents, history_from
             )
-            decision: Decision[T] = yield partial(decide, before.snapshot)
+            decision: Decision[T]
+            if is_light(guids, before.rows, before.snapshot.documents.values()):
+                decision = decide(before.snapshot)
+            else:
+                decision = yield partial(decide, before.snapshot)
             yield from changes.save(connection, account_id, decision, author, before)
             return decision.outcome
 
         weight = weight_of_change(guids, history_from)
-        if weight > FEW_CHANGED:
-            return await self._runner.write_in_turns(change, account_id, weight)
-        return await self._runner.write(
-            lambda connection: at_once(change(connection)), account_id, weight
-        )
+        return await self._runner.write_in_turns(change, account_id, weight)
 
     async def view(self, account_id: AccountId, guid: Guid) -> View | None:
         wanted = (account_id, to_bytes(guid))

@@ -33,7 +33,7 @@ from feedkeep.store.rows import placed
 from feedkeep.store.sqlite.accounts import read_clock, set_clock
 from feedkeep.store.sqlite.documents import known_document, save_document
 from feedkeep.store.sqlite.rows import ROWS, insert_into, to_bytes
-from feedkeep.store.sqlite.runner import Runner
+from feedkeep.store.sqlite.runner import Runner, undone_if_refused
 from feedkeep.store.sqlite.tokens import save_progress
 from feedkeep.store.tables import ACTION, ACTIONS, columns
 from feedkeep.turns import Turns
@@ -144,7 +144,7 @@ class SqliteEpisodeActions:
                 save_document(connection, account_id, learned)
             return recorded
 
-        return await self._runner.write_in_turns(record, account_id, len(sent))
+        return await self._runner.write_in_turns(undone_if_refused(record), account_id, len(sent))
 
     async def count(self, account_id: AccountId, at_most: int) -> int:
         return await self._runner.scan(

@@ -42,6 +42,8 @@ from feedkeep.store.sqlite.reading import connect_to_read, write_nothing_new
 from feedkeep.turns import Turn, Turns
 
 MAX_READS_IN_A_BATCH = 256
+MAX_PARTS_IN_A_BATCH = 100
+"""After how many parts of its work a batch takes no further job: so many hold 2,000 rows."""
 
 TRIED_EACH_SECONDS = 1.0
 """How often it is tried to write a file whose disk takes no writes."""
@@ -50,10 +52,29 @@ Job: TypeAlias = Callable[[apsw.Connection], T]
 """Work on a connection; a job that writes runs inside a transaction.
 
 It may raise a `FeedkeepError` only before its first write: the transaction is shared, and what it
-had written would be committed with the other jobs.
+had written would be committed with the other jobs. `undone_if_refused` lifts that.
 """
 
 _log: structlog.stdlib.BoundLogger = structlog.get_logger()
+
+
+def undone_if_refused(job: Job[Turns[T]]) -> Job[Turns[T]]:
+    """Return a job that may raise a `FeedkeepError` at any time: what it had written is undone."""
+
+    def whole(connection: apsw.Connection) -> Turns[T]:
+        connection.execute("SAVEPOINT work")
+        try:
+            value = yield from job(connection)
+        except FeedkeepError:
+            connection.execute("ROLLBACK TO work")
+            connection.execute("RELEASE work")
+            raise
+        # After any other error the batch is rolled back. A full disk has done so by itself, and
+        # then there is no savepoint any more.
+        connection.execute("RELEASE work")
+        return value
+
+    return whole
 
 
 class _InPlace(Translating):
@@ -128,10 +149,10 @@ class Runner:
     def write_in_turns(
         self, job: Job[Turns[T]], account_id: AccountId | None = None, weight: int = 1
     ) -> Awaitable[T]:
-        """Do what `write` does, for work that takes longer than other tasks should wait.
+        """Do what `write` does, for work that may take longer than other tasks should wait.
 
         The work has to yield at least once a millisecond; other tasks run then, in the middle of
-        the transaction. It may raise a `FeedkeepError` at any time, also after it has written.
+        the transaction.
         """
         return self._writes.submit(job, owner=account_id, weight=weight)
 
@@ -269,7 +290,7 @@ class Runner:
                 roll_back(self._reader)
 
     async def _run_batch(self, jobs: Sequence[Job[Any]]) -> Sequence[Outcome[Any]]:
-        """Run the jobs in one transaction.
+        """Run the jobs in one transaction, or those that come first if they have much to do.
 
         BEGIN waits for a lock and COMMIT for the disk, so both run in a thread. All statements
         between them run here: in the thread, each would release Python's lock, and a busy process
@@ -300,32 +321,18 @@ class Runner:
                     with self._translating:
                         value = job(self._writer)
                         if isinstance(value, GeneratorType):
-                            value = await self._through(turn, value)
+                            value = await turn.through(value)
                         outcomes.append(Done(value))
                 except StoreUnavailable:  # the disk or the file fails, not this job
                     raise
                 except FeedkeepError as error:
                     outcomes.append(error)
                 await turn.end_if_long()
+                if turn.parts >= MAX_PARTS_IN_A_BATCH:
+                    break  # what these have loaded nobody could know before
         except Exception as error:
             raise FailedBeforeCommit(error) from error
         return outcomes
-
-    async def _through(self, turn: Turn, work: Turns[T]) -> T:
-        """Do all of some work, or none of it."""
-        # It may be refused after it has written. Without the savepoint, those rows would be
-        # committed with the other jobs of the batch, although its client is told of the refusal.
-        self._writer.execute("SAVEPOINT work")
-        try:
-            value = await turn.through(work)
-        except FeedkeepError:
-            self._writer.execute("ROLLBACK TO work")
-            self._writer.execute("RELEASE work")
-            raise
-        # After any other error the batch is rolled back. A full disk has done so by itself, and
-        # then there is no savepoint any more.
-        self._writer.execute("RELEASE work")
-        return value
 
     def _commit(self) -> None:
         try:
