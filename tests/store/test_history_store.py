@@ -298,6 +298,22 @@ def test_a_change_is_given_the_states_since_a_stamp_and_all_present_ones(
     run(open_store, work)
 
 
+def test_a_stamp_is_that_of_a_change_if_a_state_began_or_ended_with_it(
+    open_store: Callable,
+) -> None:
+    async def work(store: Store) -> None:
+        await add_and_leave(store)
+        await make(store, change(40, forgotten=[G1], ended=[G1]))
+        await make(store, change(50, feed(G2, 50)))
+        asked = [[10], [20], [40], [50], [7, 30]], [[], [7], [11, 49]]
+        for all_of_them, answer in zip(asked, (True, False), strict=True):
+            for stamps in all_of_them:
+                assert await store.history.is_any_there(ALICE, stamps) is answer, stamps
+        assert not await store.history.is_any_there(BOB, [10])
+
+    run(open_store, work)
+
+
 def test_of_very_many_states_those_that_the_oldest_changes_ended_are_forgotten(
     open_store: Callable, monkeypatch: pytest.MonkeyPatch
 ) -> None:

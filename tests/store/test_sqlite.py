@@ -25,6 +25,8 @@ from feedkeep.model import (
     AccountId,
     Counts,
     Decision,
+    DocumentKind,
+    DocumentName,
     Guid,
     PageRequest,
     Pointer,
@@ -285,6 +287,79 @@ def test_who_writes_little_waits_for_one_heavy_change_and_not_for_those_behind_i
         assert sum(recorder.commits.done.counts) - before == 3
 
     asyncio.run(go())
+
+
+def test_other_accounts_write_while_a_change_of_a_large_account_is_decided(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(entries, "MAX_ROWS_IN_A_BATCH", 0)
+
+    async def work(store: SqliteStore) -> None:
+        bob = AccountId(8)
+        await store.accounts.create(Account(bob, "bob", None, False, 0), "bob")
+        await store.entries.change(ALICE, [GUID], subscribe)
+        loop, begun, have_written = asyncio.get_running_loop(), asyncio.Event(), threading.Event()
+
+        def leave(snapshot: Snapshot) -> Decision[bool]:
+            loop.call_soon_threadsafe(begun.set)
+            stamp = snapshot.last_stamp + 1
+            left = Subscription(GUID, "https://a.example", False, stamp)
+            return Decision(have_written.wait(60), [left], [], stamp, count([left]))
+
+        leaving = asyncio.create_task(store.entries.change(ALICE, None, leave))
+        await begun.wait()
+        await store.entries.change(bob, [GUID], subscribe)
+        have_written.set()
+        assert await leaving
+        left = await store.entries.view(ALICE, GUID)
+        assert left is not None
+        assert not left.subscription.is_subscribed
+
+    run(path, work)
+
+
+@pytest.mark.parametrize("what", ["the list", "a document", "the history"])
+def test_a_large_account_that_changes_meanwhile_is_decided_anew_and_not_for_ever(
+    path: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    monkeypatch.setattr(entries, "MAX_ROWS_IN_A_BATCH", 0)
+    name = DocumentName(DocumentKind.DEVICE, "phone")
+    seen: list[Snapshot] = []
+
+    async def change_it(store: SqliteStore) -> None:
+        if what == "the list":
+            await store.entries.change(ALICE, [GUID], subscribe)
+        elif what == "a document":
+            await store.documents.change(
+                ALICE, name.kind, name.name, lambda body, _: f"{body or ''}1"
+            )
+        else:
+            with closing(connect(path, 1)) as opened:
+                opened.execute("UPDATE account SET known_from = known_from + 1")
+
+    async def work(store: SqliteStore) -> None:
+        loop = asyncio.get_running_loop()
+
+        def decide(snapshot: Snapshot, times: int) -> Decision[int]:
+            seen.append(snapshot)
+            if len(seen) <= times:
+                asyncio.run_coroutine_threadsafe(change_it(store), loop).result(60)
+            return Decision(len(seen), [], [], snapshot.last_stamp, snapshot.counts)
+
+        def change(times: int) -> Awaitable[int]:
+            seen.clear()
+            return store.entries.change(
+                ALICE, None, lambda snapshot: decide(snapshot, times), [name]
+            )
+
+        await store.entries.change(ALICE, [GUID], subscribe)
+        assert await change(0) == 1
+        assert await change(1) == 2
+        with pytest.raises(StoreUnavailable, match="again and again"):
+            await change(1_000)
+        assert len(seen) == entries._TRIES
+
+    run(path, work)
 
 
 def test_what_a_write_costs_does_not_grow_with_the_account(path: Path) -> None:

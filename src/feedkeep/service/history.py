@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import structlog
 
-from feedkeep.errors import InvalidInput, StoreUnavailable
+from feedkeep.errors import InvalidInput, StoreUnavailable, UnknownChange
 from feedkeep.model import (
     AccountId,
     Author,
@@ -174,6 +174,7 @@ class ListHistory:
             ChangedSince: Feeds were changed again since, and nobody chose what to do about them.
             InvalidInput: The history does not go back that far, or the list has no room.
         """
+        await self._check_there(account_id, wanted)
         return await self._bring_back(account_id, self._undoing(wanted), _first(wanted), by)
 
     async def bring_back_removed(
@@ -193,6 +194,7 @@ class ListHistory:
 
     async def preview_undo(self, account_id: AccountId, wanted: Undo) -> Preview:
         """Return what `undo` would do; raises what it raises."""
+        await self._check_there(account_id, wanted)
         return await self._preview(account_id, self._undoing(wanted), _first(wanted))
 
     async def restore(
@@ -288,6 +290,12 @@ class ListHistory:
             return Preview(feeds, decision.outcome.left, ahead_until)
 
         return await beside(len(whole.entries) > LONG_LIST, look)
+
+    async def _check_there(self, account_id: AccountId, wanted: Undo) -> None:
+        """Check that there is something to undo, before all states since then are loaded."""
+        self._check_kept()
+        if not await self._store.history.is_any_there(account_id, wanted.stamps):
+            raise UnknownChange
 
     def _check_kept(self) -> None:
         if not self._days:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Protocol
 
 from feedkeep.model import (
@@ -105,6 +105,9 @@ class ListHistory(Protocol):
         Raises:
             NotAuthorized: The account is gone.
         """
+
+    async def is_any_there(self, account_id: AccountId, stamps: Collection[Stamp]) -> bool:
+        """Say whether any of some stamps is that of a change of which a state is kept."""
 
     async def forget(
         self, after: AccountId, until: Stamp, max_states: int, *, with_authors: bool

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import asyncpg
 
@@ -99,6 +99,14 @@ def _page(of_guid: str) -> str:
 
 
 _PAGE, _PAGE_OF_GUID = _page(""), _page("AND {}.guid = $4")
+_IS_ANY_THERE = """
+SELECT EXISTS (
+    SELECT 1 FROM feedkeep.former_entry f
+    WHERE f.account_id = $1 AND (f.ended = ANY($2::bigint[]) OR f.began = ANY($2::bigint[]))
+) OR EXISTS (
+    SELECT 1 FROM feedkeep.entry e WHERE e.account_id = $1 AND e.began = ANY($2::bigint[])
+)
+"""
 
 
 class PostgresHistory:
@@ -116,6 +124,13 @@ class PostgresHistory:
         async def read(connections: Connections) -> HistoryPage:
             rows = await connections.fetch(statement, *wanted)
             return await beside(len(rows) > LONG_LIST, ROWS.history_page_of, rows, before)
+
+        return await self._runner.scan(read)
+
+    async def is_any_there(self, account_id: AccountId, stamps: Collection[Stamp]) -> bool:
+        async def read(connections: Connections) -> bool:
+            ((is_there,),) = await connections.fetch(_IS_ANY_THERE, account_id, [*stamps])
+            return bool(is_there)
 
         return await self._runner.scan(read)
 

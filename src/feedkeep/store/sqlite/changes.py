@@ -183,14 +183,47 @@ def loaded(
         entries = yield partial(_present, kept)
     else:
         entries = yield from load(connection, account_id, guids)
+    last_stamp, counts, known_from, former_count = _account(connection, account_id)
+    known = {name: known_document(connection, account_id, name) for name in documents}
+    history = None if kept is None else History(kept, known_from)
+    snapshot = Snapshot(entries, last_stamp, now, counts, known, history)
+    return Loaded(snapshot, known_from, former_count)
+
+
+def rows_of(connection: apsw.Connection, account_id: AccountId) -> int:
+    """Return how many rows a change of a whole account may load, with all of its history.
+
+    Raises:
+        NotAuthorized: The account is gone.
+    """
+    _, counts, _, former_count = _account(connection, account_id)
+    return counts.entries + former_count
+
+
+def is_as_loaded(connection: apsw.Connection, account_id: AccountId, before: Loaded) -> bool:
+    """Say whether nothing of an account has changed since by what its next change is decided.
+
+    Each change of its entries sets its clock; what forgets history sets how far that goes back.
+
+    Raises:
+        NotAuthorized: The account is gone.
+    """
+    snapshot = before.snapshot
+    was = (snapshot.last_stamp, snapshot.counts, before.known_from, before.former_count)
+    return _account(connection, account_id) == was and all(
+        known_document(connection, account_id, name) == known
+        for name, known in snapshot.documents.items()
+    )
+
+
+def _account(
+    connection: apsw.Connection, account_id: AccountId
+) -> tuple[Stamp, Counts, Stamp, int]:
     account = connection.execute(_ACCOUNT, (account_id,)).get
     if account is None:
         raise NotAuthorized
     last_stamp, *counts, known_from, former_count = account
-    known = {name: known_document(connection, account_id, name) for name in documents}
-    history = None if kept is None else History(kept, known_from)
-    snapshot = Snapshot(entries, last_stamp, now, Counts(*counts), known, history)
-    return Loaded(snapshot, known_from, former_count)
+    return last_stamp, Counts(*counts), known_from, former_count
 
 
 def save(

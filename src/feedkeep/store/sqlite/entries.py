@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Generic
+from weakref import WeakValueDictionary
 
 import apsw
 
+from feedkeep.errors import StoreUnavailable
 from feedkeep.model import (
     AccountId,
     Decision,
@@ -21,6 +25,7 @@ from feedkeep.model import (
     Stamp,
     Subscription,
     T,
+    Value,
     View,
 )
 from feedkeep.store.base.entries import MAX_SEARCHED_FOR_ESCAPES
@@ -30,8 +35,11 @@ from feedkeep.store.sqlite.connection import one_moment
 from feedkeep.store.sqlite.rows import ROWS, to_bytes
 from feedkeep.store.sqlite.runner import Runner
 from feedkeep.store.tables import ENTRY, columns
-from feedkeep.store.weight import is_light
+from feedkeep.store.weight import MAX_ROWS_IN_A_BATCH, is_light
 from feedkeep.turns import Turns, at_once
+
+_TRIES = 5
+"""How often a change of a large account is decided, if others change it meanwhile."""
 
 _FEW_READ = 250
 _FEW_COUNTED = 10_000
@@ -71,12 +79,53 @@ SELECT feed_url, alias_url FROM ({_URLS}) WHERE instr(feed_url, '%') OR instr(al
 _DELETION = "SELECT id, guid FROM deletion WHERE account_id = ? AND id = ?"
 
 
+class _Change(Value, Generic[T], frozen=True):
+    """A request to change entries: the arguments of `Entries.change`."""
+
+    account_id: AccountId
+    guids: Sequence[Guid] | None
+    decide: Callable[[Snapshot], Decision[T]]
+    documents: Sequence[DocumentName]
+    author: str | None
+    history_from: Stamp | None
+
+    def load(self, connection: apsw.Connection, now: Now) -> Turns[changes.Loaded]:
+        return changes.loaded(
+            connection, self.account_id, self.guids, now(), self.documents, self.history_from
+        )
+
+    def load_at_one_moment(self, connection: apsw.Connection, now: Now) -> changes.Loaded:
+        with one_moment(connection):
+            return at_once(self.load(connection, now))
+
+    def make(self, connection: apsw.Connection, now: Now) -> Turns[T]:
+        """Load, decide and save, all in one transaction."""
+        before = yield from self.load(connection, now)
+        decision: Decision[T]
+        if is_light(self.guids, before.rows, before.snapshot.documents.values()):
+            decision = self.decide(before.snapshot)
+        else:
+            decision = yield partial(self.decide, before.snapshot)
+        yield from changes.save(connection, self.account_id, decision, self.author, before)
+        return decision.outcome
+
+    def save_unless_changed(
+        self, connection: apsw.Connection, before: changes.Loaded, decision: Decision[T]
+    ) -> Turns[bool]:
+        """Save what was decided, unless the account has changed since; return whether it did."""
+        if not changes.is_as_loaded(connection, self.account_id, before):
+            return False
+        yield from changes.save(connection, self.account_id, decision, self.author, before)
+        return True
+
+
 class SqliteEntries:
     """The tables `entry` and `deletion`."""
 
     def __init__(self, runner: Runner, now: Now) -> None:
         self._runner = runner
         self._now = now
+        self._one_by_one: WeakValueDictionary[AccountId, asyncio.Lock] = WeakValueDictionary()
 
     async def change(
         self,
@@ -88,20 +137,32 @@ class SqliteEntries:
         author: str | None = None,
         history_from: Stamp | None = None,
     ) -> T:
-        def change(connection: apsw.Connection) -> Turns[T]:
-            before = yield from changes.loaded(
-                connection, account_id, guids, self._now(), documents, history_from
-            )
-            decision: Decision[T]
-            if is_light(guids, before.rows, before.snapshot.documents.values()):
-                decision = decide(before.snapshot)
-            else:
-                decision = yield partial(decide, before.snapshot)
-            yield from changes.save(connection, account_id, decision, author, before)
-            return decision.outcome
-
+        asked = _Change(account_id, guids, decide, documents, author, history_from)
+        if guids is None and self._is_large(account_id):
+            async with self._one_by_one.setdefault(account_id, asyncio.Lock()):
+                return await self._change_large(asked)
         weight = weight_of_change(guids, history_from)
-        return await self._runner.write_in_turns(change, account_id, weight)
+        return await self._runner.write_in_turns(
+            partial(asked.make, now=self._now), account_id, weight
+        )
+
+    def _is_large(self, account_id: AccountId) -> bool:
+        rows = self._runner.read(lambda connection: changes.rows_of(connection, account_id))
+        return rows > MAX_ROWS_IN_A_BATCH
+
+    async def _change_large(self, asked: _Change[T]) -> T:
+        """Load and decide before the transaction, for which other accounts wait; it only saves.
+
+        If the account was changed meanwhile, all is loaded and decided anew.
+        """
+        for _ in range(_TRIES):
+            before = await self._runner.scan(partial(asked.load_at_one_moment, now=self._now))
+            decision = await asyncio.to_thread(asked.decide, before.snapshot)
+            save = partial(asked.save_unless_changed, before=before, decision=decision)
+            rows = len(decision.saved) + len(decision.forgotten) + len(decision.ended)
+            if await self._runner.write_in_turns(save, asked.account_id, max(rows, 1)):
+                return decision.outcome
+        raise StoreUnavailable("The list was changed again and again meanwhile; try again.")
 
     async def view(self, account_id: AccountId, guid: Guid) -> View | None:
         wanted = (account_id, to_bytes(guid))

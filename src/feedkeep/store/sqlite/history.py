@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Collection
 from functools import partial
 
 import apsw
@@ -72,6 +74,12 @@ def _page(condition: str) -> str:
 
 
 _PAGE, _PAGE_OF_GUID = _page(""), _page("AND guid = :guid")
+_IS_ANY_THERE = """
+WITH wanted AS (SELECT value FROM json_each(?2))
+SELECT EXISTS (SELECT 1 FROM former_entry WHERE account_id = ?1 AND ended IN wanted)
+OR EXISTS (SELECT 1 FROM entry WHERE account_id = ?1 AND began IN wanted)
+OR EXISTS (SELECT 1 FROM former_entry WHERE account_id = ?1 AND began IN wanted)
+"""
 _FORGET_AUTHORS = """
 UPDATE entry SET author = NULL WHERE (account_id, guid) IN (
     SELECT account_id, guid FROM entry WHERE account_id = ? AND author IS NOT NULL LIMIT ?
@@ -95,6 +103,12 @@ class SqliteHistory:
             lambda connection: ROWS.history_page_of(
                 connection.execute(statement, wanted).fetchall(), before
             )
+        )
+
+    async def is_any_there(self, account_id: AccountId, stamps: Collection[Stamp]) -> bool:
+        wanted = (account_id, json.dumps([*stamps]))
+        return await self._runner.scan(
+            lambda connection: bool(connection.execute(_IS_ANY_THERE, wanted).get)
         )
 
     async def forget(
