@@ -266,6 +266,10 @@ def test_of_markup_its_text_is_left(markup: str, text: str) -> None:
     assert plain_text(markup, 5 if "👩" in markup else 50) == text
 
 
+def test_marks_that_no_language_has_so_many_of_are_left_out() -> None:
+    assert len(plain_text("a" + "\u0301\u0323" * 9_000, 200)) < 40
+
+
 def test_a_url_of_the_greatest_length_is_kept() -> None:
     url = "https://a.example/" + "x" * (MAX_URL - 18)
     assert read(f"<title>x</title><link>{url}</link><item>").site_url == url

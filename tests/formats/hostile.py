@@ -14,7 +14,7 @@ from pathlib import Path
 from forms import IS_LONG
 
 from feedkeep.errors import InvalidInput
-from feedkeep.formats.feed_list import decoded_exactly, read_feed_list
+from feedkeep.formats.feed_list import MAX_ITEMS, decoded_exactly, read_feed_list
 from feedkeep.formats.opml import read_whole
 
 SIZE_BYTES = 4 * 1024 * 1024
@@ -86,6 +86,7 @@ SHAPES: dict[str, Callable[[], bytes]] = {
     "words": lambda: full_of(b"feed:x ", b"", b""),
     "words in lines": lambda: full_of(b"feed:x y\n", b"", b""),
     "brackets": lambda: full_of(b"<x.y>", b"", b""),
+    "a bracket that never ends": lambda: full_of(b"a.", b"<", b""),
     "addresses without protocols": lambda: full_of(b"a.bc/\n", b"", b""),
     "long addresses without protocols": lambda: full_of(b"a." * 4_000 + b"!\n", b"", b""),
     "salvaged without quotes": lambda: in_tags(b"url=", b"<outline "),
@@ -112,7 +113,7 @@ if not IS_LONG:  # others are as hard in the same way
 
 def read(data: bytes) -> None:
     assert len(data) <= SIZE_BYTES + 16
-    for reader in (read_feed_list, lambda data: read_whole(decoded_exactly(data))):
+    for reader in (read_feed_list, lambda data: read_whole(decoded_exactly(data), MAX_ITEMS)):
         try:
             reader(data)
         except InvalidInput as refusal:

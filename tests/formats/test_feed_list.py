@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from feedkeep.errors import InvalidInput, Sentence
-from feedkeep.formats import opml
+from feedkeep.formats import feed_list, opml
 from feedkeep.formats.feed_list import (
     MAX_ITEMS,
+    MAX_LINES,
     Format,
     decoded_exactly,
     read_feed_list,
@@ -271,9 +272,49 @@ def test_a_line_of_another_kind_is_returned_as_it_is_to_be_refused() -> None:
     assert all(isinstance(f.wanted(), Refused) for f in read_feed_list(text.encode()).feeds)
 
 
-def test_a_file_lists_no_more_than_is_read_in_time() -> None:
-    for data in (b"feed:x " * (MAX_ITEMS + 1), b"[" + b"{}," * MAX_ITEMS + b"{}]"):
-        with pytest.raises(InvalidInput, match="more than 400,000"):
+@pytest.mark.parametrize(
+    "unit",
+    ["feed:x ", "a.example/x\n", "https://a.example title\n", "x\u2028", "<x.y>\n", "null,", '"a",',
+     '{"url": "a"},', "<outline xmlUrl='a'/>", "<outline type='rss'/>",
+     "<outline xmlUrl=a>"],
+)  # fmt: skip
+def test_a_list_in_any_format_has_no_more_feeds_than_are_taken(unit: str) -> None:
+    def listed(count: int) -> bytes:
+        if unit.endswith(","):
+            return f"[{(unit * count)[:-1]}]".encode()
+        return ("<opml>" * unit.startswith("<outline") + unit * count).encode()
+
+    assert len(read_feed_list(listed(20), 20).feeds) == 20
+    with pytest.raises(InvalidInput, match="At most 20 feeds fit in one list; split it"):
+        read_feed_list(listed(21), 20)
+
+
+@pytest.mark.parametrize("unit", ["feed:x ", "a.example/x\n", '"a",', "<outline xmlUrl='a'/>"])
+def test_nothing_is_made_of_the_feeds_of_a_list_that_has_too_many(
+    unit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[object] = []
+    for module in (feed_list, opml):
+        monkeypatch.setattr(module, "ListedFeed", lambda *_, **__: made.append(0) or FEEDS[0])
+    text = unit * 300_000
+    with pytest.raises(InvalidInput, match="At most 20 feeds"):
+        read_feed_list(f"[{text[:-1]}]".encode() if unit.endswith(",") else text.encode(), 20)
+    assert len(made) <= 22  # what is not well-formed is read as far as it is, and then salvaged
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r", "\v", "\u2028"])
+def test_lines_that_name_nothing_are_bounded_too(end: str) -> None:
+    assert read_feed_list(f"{end * (MAX_LINES - 1)}https://a.example".encode()).feeds != []
+    with pytest.raises(InvalidInput, match="more than 400,000 lines"):
+        read_feed_list(f"{end * (MAX_LINES + 1)}https://a.example".encode())
+
+
+def test_json_in_a_file_has_the_bounds_of_json_in_requests() -> None:
+    for data, why in (
+        (b"[" * 65 + b"]" * 65, "deeper than 64"),
+        (b"[null" + b",0" * 400_000, "parts"),
+    ):
+        with pytest.raises(InvalidInput, match=why):
             read_feed_list(data)
 
 
@@ -309,7 +350,7 @@ def test_an_item_of_json_that_names_no_feed_costs_no_other() -> None:
 
 @pytest.mark.parametrize("data", [b"{", b'{"x": "\xff', b'{"x": ' + b"[" * 100_000, b'["a",'])
 def test_json_that_is_broken_is_refused(data: bytes) -> None:
-    with pytest.raises(InvalidInput, match="The JSON cannot be read"):
+    with pytest.raises(InvalidInput, match=r"The JSON (cannot be read|is nested)"):
         read_feed_list(data)
 
 
@@ -373,7 +414,7 @@ def test_what_a_feed_does_not_say_is_in_no_attribute() -> None:
 def test_whatever_a_feed_calls_itself_the_list_can_be_read_back(text: str) -> None:
     card = card_of(FeedContent(text, text, f"https://a.example/{text}", "", "", text))
     written = write_feed_list([subscription(A)], Format.OPML, {A: card})
-    assert [feed.feed_url for feed in opml.read_whole(written.decode())] == [A]
+    assert [feed.feed_url for feed in opml.read_whole(written.decode(), MAX_ITEMS)] == [A]
 
 
 @pytest.mark.parametrize("kind", [Format.JSON, Format.URLS])

@@ -34,7 +34,6 @@ ON_NO_PAGE = {
     "http/json_bodies.py",
     "http/resource.py",
     "rules/devices.py",
-    "rules/json_bounds.py",
     "rules/url_lists.py",
     "service/devices.py",
     "service/preferences.py",

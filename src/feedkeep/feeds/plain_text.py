@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 
 from feedkeep.feeds.html_references import characters_of
+from feedkeep.rules.stream_safe import nfc
 
 MAX_MARKUP_CHARACTERS = 20_000
 """What is longer is cut before it is looked at; no title or description needs as much."""
@@ -92,4 +92,4 @@ def _unescaped(reference: re.Match[str]) -> str:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(unicodedata.normalize("NFC", text).split())
+    return " ".join(nfc(text).split())

@@ -13,24 +13,26 @@ from feedkeep.decoding import utf8
 from feedkeep.encodings import SHOWN_BY_BEGINNING
 from feedkeep.errors import InvalidInput, Sentence
 from feedkeep.formats import opml
-from feedkeep.formats.listed_feed import FeedList, ListedFeed
+from feedkeep.formats.listed_feed import FeedList, ListedFeed, check_count
 from feedkeep.model import Subscription
 from feedkeep.rules.feed_labels import NO_LABELS, Labels
 from feedkeep.rules.feed_names import Card
 from feedkeep.rules.feed_urls import LINK_SCHEMES, as_linked, as_typed, parse_feed_url
+from feedkeep.rules.json_bounds import check_json
 
 MAX_LINES = 400_000
 """The maximum number of lines of a text; no list of feeds has nearly as many."""
 
 MAX_ITEMS = 400_000
-"""The maximum number of items of a list in JSON, and of addresses in a text."""
+"""The maximum number of feeds of a list that an operator reads from a file."""
 
 _ENOUGH_CHARACTERS = 1_024
 _EXAMPLES = 3
 _MAX_EXAMPLE_CHARACTERS = 80
 _URL_FIELDS = ("feed_url", "url", "feed")
 _JSON = re.compile(r"\{|\[\s*(?:[\[\]{\"]|null\b)")
-_BRACKETED = re.compile(r"<(?![?!/])[^\s<>]*(?:\.|:/)[^\s<>]*>")
+_BRACKETED = re.compile(r"<([^?!/\s<>][^\s<>]*)>")
+_LINE_ENDS = ("\n", "\r", "\v", "\f", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029")
 _ENCLOSED = re.compile(r"""<([^\s<>]+)>|"([^\s"]+)\"""")
 _ADDRESS = re.compile(rf"(?:https?://|(?:{'|'.join(LINK_SCHEMES)}):)\S", re.IGNORECASE)
 
@@ -54,29 +56,29 @@ class _JsonList(msgspec.Struct):
     subscriptions: list[_JsonFeed]
 
 
-def read_feed_list(data: bytes) -> FeedList:
+def read_feed_list(data: bytes, max_items: int = MAX_ITEMS) -> FeedList:
     """Return the feeds that a file lists, in its order; their URLs and guids are not checked.
 
     It may be in any encoding that browsers know, whatever it declares, and have wrong bytes.
     Addresses are taken as a person means them: also links to subscribe, and without a protocol.
 
     Raises:
-        InvalidInput: It has another format, is broken, or is hostile.
+        InvalidInput: It has another format, is broken, is hostile, or has more than `max_items`.
     """
     # Only what was cut off within its last character is not UTF-8 then.
     text = utf8(data, "").decode(errors="ignore").lstrip("\ufeff")
     start = text.lstrip()
     if _JSON.match(start):
-        found = FeedList(_read_json(start))
-    elif opml.is_opml(text) or (start.startswith("<") and not _BRACKETED.match(start)):
-        found = opml.read(text)
+        found = FeedList(_read_json(start, max_items))
+    elif opml.is_opml(text) or (start.startswith("<") and not _is_bracketed(start)):
+        found = opml.read(text, max_items)
     elif "\0" in text[:_ENOUGH_CHARACTERS]:
         raise InvalidInput(
             "This is not a list of feeds. Choose the file that your app exported: mostly, its name"
             " ends in .opml."
         )
     else:
-        found = _read_text(text)
+        found = _read_text(text, max_items)
     return _as_meant(found)
 
 
@@ -136,8 +138,15 @@ def _is_derived(subscription: Subscription) -> bool:
     return parse_feed_url(subscription.feed_url).guid == subscription.guid
 
 
-def _read_json(text: str) -> list[ListedFeed]:
+def _is_bracketed(text: str) -> bool:
+    """Say whether a text begins with an address between brackets, and not with a tag."""
+    found = _BRACKETED.match(text)
+    return found is not None and ("." in found[1] or ":/" in found[1])
+
+
+def _read_json(text: str, max_items: int) -> list[ListedFeed]:
     """Return the feeds of our own exports, or of an array of addresses or of objects with one."""
+    check_json(text.encode())
     try:
         found = msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError) as error:
@@ -145,8 +154,7 @@ def _read_json(text: str) -> list[ListedFeed]:
     items = found.get("subscriptions") if isinstance(found, dict) else found
     if not isinstance(items, list):
         raise InvalidInput("The JSON has no list of feeds.")
-    if len(items) > MAX_ITEMS:
-        raise InvalidInput("The JSON lists more than {max} items.", max=MAX_ITEMS)
+    check_count(len(items), max_items)
     return [_json_feed(number, item) for number, item in enumerate(items, 1)]
 
 
@@ -163,27 +171,30 @@ def _json_feed(number: int, item: object) -> ListedFeed:
     )
 
 
-def read_urls(text: str) -> list[ListedFeed]:
+def read_urls(text: str, max_items: int = MAX_ITEMS) -> list[ListedFeed]:
     """Return the feeds of a text with one URL a line; lines that start with # are comments.
 
     Raises:
-        InvalidInput: It has too many lines.
+        InvalidInput: It has too many lines, or more than `max_items` feeds.
     """
-    return [ListedFeed(number, line, None) for number, line in _lines(text)]
+    feeds: list[ListedFeed] = []
+    for number, line in _lines(text):
+        check_count(len(feeds) + 1, max_items)
+        feeds.append(ListedFeed(number, line, None))
+    return feeds
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
     """Yield the lines that may name a feed, with their numbers."""
-    lines = text.splitlines()
-    if len(lines) > MAX_LINES:
+    if sum(map(text.count, _LINE_ENDS)) - text.count("\r\n") > MAX_LINES:
         raise InvalidInput("The text has more than {max} lines.", max=MAX_LINES)
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(text.splitlines(), 1):
         stripped = line.strip()
         if stripped and not stripped.startswith("#"):
             yield number, stripped
 
 
-def _read_text(text: str) -> FeedList:
+def _read_text(text: str, max_items: int) -> FeedList:
     """Return the feeds of a text with one on each line, as newsboat and podget have them, too.
 
     There, tags, a title or a category follow the address.
@@ -191,17 +202,17 @@ def _read_text(text: str) -> FeedList:
     feeds: list[ListedFeed] = []
     not_used: list[str] = []
     for number, line in _lines(text):
-        words = [_without_enclosure(word) for word in line.split()]
+        words = [_without_enclosure(word) for word in line.split(maxsplit=max_items)]
+        check_count(len(words), max_items)
         is_address = [_ADDRESS.match(word) is not None for word in words]
         if all(is_address) or len(words) == 1:
             feeds += [ListedFeed(number, word, None) for word in words]
-            if len(feeds) > MAX_ITEMS:
-                raise InvalidInput("The text lists more than {max} addresses.", max=MAX_ITEMS)
         elif is_address[0]:
             feeds.append(ListedFeed(number, words[0].rstrip(",;"), None))
             not_used.append(line.partition(" ")[2])
         else:
             feeds.append(ListedFeed(number, line, None))
+        check_count(len(feeds), max_items)
     if not not_used:
         return FeedList(feeds)
     note = Sentence(

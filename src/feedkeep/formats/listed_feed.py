@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from feedkeep.errors import Sentence
+from feedkeep.errors import InvalidInput, Sentence
 from feedkeep.rules.feed_labels import FiledFeed
 from feedkeep.rules.feed_names import Card
 from feedkeep.rules.subscriptions import Refused, Wanted, want
@@ -50,6 +50,18 @@ class ListedFeed:
         if not self.feed_url:
             return Refused("", Sentence("No feed address was found here."))
         return want(self.feed_url, self.guid)
+
+
+def check_count(count: int, max_items: int) -> None:
+    """Check how many feeds a list has, before anything is made of them.
+
+    Raises:
+        InvalidInput: There are too many.
+    """
+    if count > max_items:
+        raise InvalidInput(
+            "At most {max} feeds fit in one list; split it into several.", max=max_items
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,12 @@ import html
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from xml.parsers import expat
 from xml.sax.saxutils import quoteattr
 
 from feedkeep.errors import InvalidInput, Sentence
-from feedkeep.formats.listed_feed import FeedList, ListedFeed
+from feedkeep.formats.listed_feed import FeedList, ListedFeed, check_count
 from feedkeep.rules.feed_labels import (
     MAX_FOLDER,
     MAX_FOLDER_LEVELS,
@@ -63,7 +64,7 @@ def is_opml(text: str) -> bool:
     return text.count("<") > MAX_TAGS or _OPML.search(text) is not None
 
 
-def read(text: str) -> FeedList:
+def read(text: str, max_items: int) -> FeedList:
     """Return the feeds of an OPML file, from all levels of its outline.
 
     Its root may have any name, and what stands before its first tag, or after its last one, is
@@ -73,16 +74,19 @@ def read(text: str) -> FeedList:
     no address, is returned without one.
 
     Raises:
-        InvalidInput: It is not well-formed XML, is not OPML, declares something, or is too large.
+        InvalidInput: It is not well-formed XML, is not OPML, declares something, is too large, or
+            has more than `max_items` feeds.
     """
     text = _escaped(text)
     begin, end = _beginning(text), text.rfind(">") + 1
     end = len(text) if "<" in text[end:] else end  # it was cut off there
     notes = _passed_over(text[:begin], text[end:])
     try:
-        return FeedList(_parsed(text[begin:end], 1 + text.count("\n", 0, begin)), notes)
+        first_line = 1 + text.count("\n", 0, begin)
+        return FeedList(_parsed(text[begin:end], first_line, max_items), notes)
     except BrokenXml as broken:
-        feeds = list(_salvaged(text))
+        feeds = list(islice(_salvaged(text), max_items + 1))
+        check_count(len(feeds), max_items)
         if not feeds:
             raise
         note = Sentence(
@@ -92,13 +96,13 @@ def read(text: str) -> FeedList:
         return FeedList(feeds, [*notes, note])
 
 
-def read_whole(text: str) -> Sequence[ListedFeed]:
+def read_whole(text: str, max_items: int) -> Sequence[ListedFeed]:
     """Return the feeds of an OPML file, if all of it can be read; raises as `read` does.
 
     Other attributes than `xmlUrl` may have the address of something else, so that an outline with
     one of these is returned without an address.
     """
-    return _parsed(_escaped(text.lstrip()), 1, _ADDRESSES[:1])
+    return _parsed(_escaped(text.lstrip()), 1, max_items, _ADDRESSES[:1])
 
 
 class BrokenXml(InvalidInput):
@@ -141,8 +145,10 @@ def _passed_over(*texts: str) -> list[Sentence]:
     ]
 
 
-def _parsed(text: str, first_line: int, addresses: Sequence[str] = _ADDRESSES) -> list[ListedFeed]:
-    reader = _Reader(first_line, addresses)
+def _parsed(
+    text: str, first_line: int, max_items: int, addresses: Sequence[str] = _ADDRESSES
+) -> list[ListedFeed]:
+    reader = _Reader(first_line, max_items, addresses)
     try:
         reader.parser.Parse(text.encode(), True)
     except expat.ExpatError as error:
@@ -162,10 +168,11 @@ def _parsed(text: str, first_line: int, addresses: Sequence[str] = _ADDRESSES) -
 class _Reader:
     """Collects the feeds of the outlines that a parser meets."""
 
-    def __init__(self, first_line: int, addresses: Sequence[str]) -> None:
+    def __init__(self, first_line: int, max_items: int, addresses: Sequence[str]) -> None:
         self.feeds: list[ListedFeed] = []
         self.root = ""
         self._first_line = first_line
+        self._max_items = max_items
         self._addresses = addresses
         # The text is decoded already, since expat knows few encodings; this overrides its
         # declaration.
@@ -189,6 +196,7 @@ class _Reader:
                 name = line_of(known.get("text") or known.get("title") or "", MAX_FOLDER)
                 folders = (*folders, name) if name else folders
             self._folders.append(folders)
+            check_count(len(self.feeds) + len(feeds), self._max_items)
             self.feeds += feeds
 
     def _end(self, name: str) -> None:

@@ -128,9 +128,8 @@ class WholeListResource(_WithCards):
     async def put(self, request: AdmittedRequest) -> Response:
         """Replace the list by the one that is sent."""
         body = await self.body(request)
-        feeds = await beside(len(body) > LONG_BYTES, _read, body, request.parameters["format"])
+        feeds = await beside(len(body) > LONG_BYTES, self._read, body, request.parameters["format"])
         urls = [feed.feed_url for feed in feeds]
-        self.check_count(len(urls))
         refused = await self.service.url_lists.replace(
             request.admitted, urls, request.author(device_of(request))
         )
@@ -147,6 +146,26 @@ class WholeListResource(_WithCards):
     async def post(self, request: AdmittedRequest) -> Response:
         """Do as PUT does, for apps that cannot send that."""
         return await self.put(request)
+
+    def _read(self, body: bytes, kind: str) -> Sequence[ListedFeed]:
+        """Return what a whole list holds.
+
+        Raises:
+            InvalidInput: It cannot be read, has too many feeds, or is empty: only JSON can say that
+                an empty list is meant. A broken list is refused as a whole, since the part that
+                cannot be read would be lost.
+        """
+        if kind == "json":
+            items = decode(LIST, body)
+            self.check_count(len(items))
+            urls = [_url_of(item) if isinstance(item, dict) else text(item) for item in items]
+            return [ListedFeed(0, url, None) for url in urls]
+        text_of_list = decoded_exactly(body)
+        read = opml.read_whole if kind == "opml" else read_urls
+        feeds = read(text_of_list, self.max_items)
+        if not feeds:
+            raise InvalidInput("No feed URL was sent, so nothing was changed.")
+        return feeds
 
 
 class DeviceListResource(WholeListResource):
@@ -216,24 +235,6 @@ def _updates(
 def _texts(cards: Mapping[str, Card]) -> Iterator[str]:
     """Yield the texts that make a list with what is known of its feeds long."""
     return (text for card in cards.values() for text in astuple(card))
-
-
-def _read(body: bytes, kind: str) -> Sequence[ListedFeed]:
-    """Return what a whole list holds.
-
-    Raises:
-        InvalidInput: It cannot be read, or is empty: only JSON can say that an empty list is meant.
-            A broken list is refused as a whole, since the part that cannot be read would be lost.
-    """
-    if kind == "json":
-        items = decode(LIST, body)
-        urls = [_url_of(item) if isinstance(item, dict) else text(item) for item in items]
-        return [ListedFeed(0, url, None) for url in urls]
-    text_of_list = decoded_exactly(body)
-    feeds = opml.read_whole(text_of_list) if kind == "opml" else read_urls(text_of_list)
-    if not feeds:
-        raise InvalidInput("No feed URL was sent, so nothing was changed.")
-    return feeds
 
 
 def _url_of(item: dict[str, Any]) -> str:

@@ -21,7 +21,7 @@ class Resource:
         self.service = service
         self.public_url = settings.public_url.rstrip("/")
         self._max_body_bytes = settings.max_body_bytes
-        self._max_items = settings.max_items
+        self.max_items = settings.max_items
 
     def base_url(self, request: Request) -> str:
         """Return what the address of a page begins with."""
@@ -44,8 +44,8 @@ class Resource:
         Raises:
             InvalidInput: There are too many.
         """
-        if count > self._max_items:
-            raise InvalidInput(f"At most {self._max_items:,} items fit in one request.")
+        if count > self.max_items:
+            raise InvalidInput(f"At most {self.max_items:,} items fit in one request.")
 
 
 def done() -> Response:

@@ -44,6 +44,9 @@ _EQUAL_ITEMS = 3
 
 _REMEMBERED = 16_384
 _MAX_REMEMBERED_CHARACTERS = 300
+_TIMES_LOOKED_AT = 10
+"""How much more of a text than a line has is looked at; a text may be as long as a whole file."""
+
 # What would turn the text around it, and characters that end a line or are none.
 _NOT_IN_A_LINE = {
     **dict.fromkeys([*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029], " "),
@@ -170,7 +173,7 @@ def line_of(text: str, limit: int) -> str:
 
     It has no control characters, nor any that turn the direction of the text around it.
     """
-    line = text
+    line = text = text[: _TIMES_LOOKED_AT * limit]
     if not text.isprintable() or "  " in text or text != text.strip():  # few are like that
         line = " ".join(text.translate(_NOT_IN_A_LINE).split())
     return line if len(line) <= limit else f"{line[: limit - 1].rstrip()}…"

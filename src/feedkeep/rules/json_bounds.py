@@ -37,8 +37,9 @@ def check_json(data: bytes) -> None:
         depths = list(accumulate(memoryview(outside.translate(_STEPS)).cast("b"), initial=depth))
         depth, parts = depths[-1], parts + len(outside)
         if max(depths) > MAX_JSON_DEPTH:
-            raise InvalidInput(f"The JSON is nested deeper than {MAX_JSON_DEPTH} levels.")
+            raise InvalidInput("The JSON is nested deeper than {max} levels.", max=MAX_JSON_DEPTH)
         if parts > MAX_JSON_PARTS:
             raise InvalidInput(
-                f"The JSON has more than {MAX_JSON_PARTS:,} parts; send it in several requests."
+                "The JSON has more than {max} parts; split it into several.",
+                max=MAX_JSON_PARTS,
             )

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from feedkeep.errors import InvalidInput, Sentence
 from feedkeep.formats.feed_list import Format, read_feed_list, write_feed_list
-from feedkeep.formats.listed_feed import FeedList, ListedFeed
+from feedkeep.formats.listed_feed import FeedList, ListedFeed, check_count
 from feedkeep.http.pages.forms import Form, read_form
 from feedkeep.http.pages.shown_once import Note
 from feedkeep.http.problems import OK
@@ -84,7 +84,7 @@ class ImportPage(Page):
         form = Form()
         try:
             form = await self._read(request)
-            found = await _sent_list(form)
+            found = await _sent_list(form, self.settings.max_items)
             is_long = len(found.feeds) > LONG_LIST
             items = await beside(is_long, _items, found.feeds)
             account_id = request.admitted.account.id
@@ -121,8 +121,9 @@ class ImportPage(Page):
         form = await read_form(request, max_bytes)
         account_id = request.admitted.account.id
         is_long = len(form.text("list")) + len(form.text("known")) > LONG_BYTES
-        feeds = await beside(is_long, _listed, form.text("list"))
-        known = await beside(is_long, _listed, form.text("known"))
+        max_items = self.settings.max_items
+        feeds = await beside(is_long, _listed, form.text("list"), max_items)
+        known = await beside(is_long, _listed, form.text("known"), max_items - len(feeds))
         stamps: list[Stamp] = []
         count = refused = 0
         for start in range(0, len(feeds), _AT_ONCE):
@@ -192,11 +193,11 @@ class ImportPage(Page):
             ) from None
 
 
-async def _sent_list(form: Form) -> FeedList:
+async def _sent_list(form: Form, max_items: int) -> FeedList:
     """Return the list that was chosen as a file, or else pasted.
 
     Raises:
-        InvalidInput: There is none, or it cannot be read.
+        InvalidInput: There is none, it cannot be read, or it has more than `max_items` feeds.
     """
     file = form.files.get("file")
     data = file or form.text("text").encode(errors="replace")
@@ -204,7 +205,7 @@ async def _sent_list(form: Form) -> FeedList:
         raise InvalidInput("This file is empty. Choose the one that your app exported.")
     if not data.strip():
         raise InvalidInput("Choose a file, or paste a list.")
-    found = await beside(len(data) > LONG_BYTES, read_feed_list, data)
+    found = await beside(len(data) > LONG_BYTES, read_feed_list, data, max_items)
     if not found.feeds:
         raise InvalidInput("There is no feed in this list.")
     return found
@@ -235,15 +236,21 @@ def _lines(feeds: Iterable[ListedFeed]) -> str:
     return "\n".join(lines)
 
 
-def _listed(text: str) -> list[ListedFeed]:
-    """Return the feeds of lines of the form."""
+def _listed(text: str, max_items: int) -> list[ListedFeed]:
+    """Return the feeds of lines of the form.
+
+    Raises:
+        InvalidInput: There are more than a preview shows.
+    """
+    check_count(text.count("\n") // 2, max_items)  # before each feed, there may be its folder
     feeds: list[ListedFeed] = []
     folder = ""
-    for line in text.splitlines():
+    for line in filter(None, (line.rstrip("\r") for line in text.split("\n"))):
         address, tab, title = line.partition("\t")
         if tab and not address:
             folder = title
             continue
+        check_count(len(feeds) + 1, max_items)
         url, _, guid = address.partition(" ")
         feeds.append(ListedFeed(0, url, guid or None, title=title, folder=folder))
     return feeds
