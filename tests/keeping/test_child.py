@@ -13,7 +13,7 @@ import msgspec
 import pytest
 from web_of_hosts import Host, Request, WebOfHosts, reply
 
-from feedkeep.feeds.child import MAX_MEMORY_BYTES
+from feedkeep.feeds.child import max_memory_bytes
 from feedkeep.feeds.frames import Errand, Report, read_frame, write_frame
 from feedkeep.model import Failure, Feed, Stamp
 from feedkeep.rules.feed_urls import parse_feed_url
@@ -100,7 +100,7 @@ def test_each_errand_is_reported_by_its_number_in_bounded_memory(web: WebOfHosts
                 assert report.looked.content is not None
                 assert report.looked.content.title == "A Show"
             bounds = resource.prlimit(process.pid, resource.RLIMIT_AS)
-            assert bounds == (MAX_MEMORY_BYTES, MAX_MEMORY_BYTES)
+            assert bounds == (max_memory_bytes(Settings()),) * 2
             assert os.getpriority(os.PRIO_PROCESS, process.pid) >= 10
 
     asyncio.run(go())

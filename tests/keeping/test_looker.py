@@ -12,6 +12,8 @@ from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 import pytest
+from forms import in_the_long_form
+from msgspec.structs import replace
 from structlog.testing import capture_logs
 from web_of_hosts import Host, Request, WebOfHosts, reply
 
@@ -91,6 +93,47 @@ def test_feeds_are_looked_at_in_a_process_that_ends_with_this_one(web: WebOfHost
 
     run(settings_for(host), work)
     assert not children()
+
+
+def test_the_process_that_reads_strangers_feeds_is_given_no_other_setting(web: WebOfHosts) -> None:
+    host = web.host("show.example")
+    host.answers["/a"] = reply(FEED)
+    secret = "postgresql://feedkeep:a-secret@127.0.0.1/feedkeep"
+
+    async def work(looker: Looker) -> None:
+        assert (await looker.look(at(host, "/a"), NOW)).content is not None
+        (child,) = children()
+        environment = _told(Path(f"/proc/{child}/environ")).decode()
+        assert "fetch_allowed" in environment
+        assert "a-secret" not in environment
+        assert "database" not in environment
+
+    run(replace(settings_for(host), database=secret), work)
+
+
+@in_the_long_form
+def test_as_many_looks_as_can_be_set_have_memory_enough(web: WebOfHosts) -> None:
+    hosts = [web.host(f"show{number}.example") for number in range(100)]
+    item = b"<item><guid>%d</guid><description>" + b"x" * 400 + b"</description></item>"
+    items = b"".join(item % number for number in range(18_000))
+    large = reply(FEED.replace(b"</channel>", items + b"</channel>"))
+    chosen = replace(settings_for(*hosts), fetch_connections=len(hosts))
+    have_come = asyncio.Barrier(len(hosts))
+
+    async def answer_all_at_once(_: Request, writer: asyncio.StreamWriter) -> None:
+        writer.write(large[:-1])
+        await writer.drain()
+        await have_come.wait()
+        writer.write(large[-1:])
+
+    async def work(looker: Looker) -> None:
+        for host in hosts:
+            host.answers["/"] = answer_all_at_once
+        for looked in await asyncio.gather(*(looker.look(at(host, "/"), NOW) for host in hosts)):
+            assert looked.failure is None
+            assert looked.content is not None
+
+    run(chosen, work)
 
 
 def test_what_the_settings_do_not_allow_is_refused_there(web: WebOfHosts) -> None:

@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 import msgspec
 import structlog
+from msgspec.structs import asdict
 
 from feedkeep.feeds.failures import MachineFailed
 from feedkeep.feeds.frames import Errand, Report, read_frame, write_frame
@@ -31,6 +32,9 @@ _REPORT = msgspec.msgpack.Decoder(Report)
 _CRASHED = Looked(failure=Failure.CRASHED, reason="What came could not be read.")
 _FAULTS = {-fault for fault in (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE)}
 """How a process ends by a fault in what it runs; anything else is done to it, or lacks memory."""
+
+_FEW_ARENAS = {"MALLOC_ARENA_MAX": "2"}
+"""glibc reserves 64 MiB of address space for an arena, and makes eight for each processor."""
 
 _PASSED_ON = ("PATH", "HOME", "LANG", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR", "PYTHONPATH")
 
@@ -215,6 +219,8 @@ async def _start(chosen: Settings) -> _Process:
         OSError: This machine has no room for it.
     """
     passed_on = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+    # It reads what strangers send, and the other settings have the database's password.
+    fetching = {name: value for name, value in asdict(chosen).items() if name.startswith("fetch_")}
     return _Process(
         await asyncio.create_subprocess_exec(
             sys.executable,
@@ -222,7 +228,11 @@ async def _start(chosen: Settings) -> _Process:
             "feedkeep.feeds.child",
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
-            env={**passed_on, "FEEDKEEP_LOOKS_WITH": msgspec.json.encode(chosen).decode()},
+            env={
+                **passed_on,
+                **_FEW_ARENAS,
+                "FEEDKEEP_LOOKS_WITH": msgspec.json.encode(fetching).decode(),
+            },
             start_new_session=True,  # Ctrl-C at a terminal is for the process that serves
         )
     )
