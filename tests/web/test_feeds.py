@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import hmac
+from base64 import urlsafe_b64encode
+from collections.abc import Iterator
+
 import pytest
 from feedkeep_process import FeedkeepProcess
-from page_client import PageClient, Shown, signed_in
+from page_client import PageClient, Shown, administrator, signed_in
 
 from feedkeep.rules.feed_urls import parse_feed_url
 
@@ -12,6 +16,11 @@ from feedkeep.rules.feed_urls import parse_feed_url
 @pytest.fixture
 def anna(feedkeep: FeedkeepProcess) -> PageClient:
     return signed_in(feedkeep)[0]
+
+
+@pytest.fixture
+def stranger(feedkeep: FeedkeepProcess) -> PageClient:
+    return PageClient(feedkeep)
 
 
 def url(number: int) -> str:
@@ -175,11 +184,50 @@ def test_a_note_is_shown_once(anna: PageClient) -> None:
     assert not anna.get("/").note
 
 
-def test_a_note_that_is_none_is_passed_over(anna: PageClient) -> None:
-    for text in ("x", "e30", "A" * 4_000, "eyJraW5kIjo1fQ"):
-        anna.http.cookies.set("feedkeep_note", text, domain="127.0.0.1")
-        assert anna.get("/").status == 200
-        anna.http.cookies.delete("feedkeep_note", domain="127.0.0.1")
+EVIL = "correct-horse-of-somebody-else"
+FORGED = [
+    b"x", b"[]", b"{}", b'{"kind":5}', b'{"kind":"saved"}', b'{"kind":"merged","values":{}}',
+    b'{"kind":"added","values":{"count":[],"name":"%s"}}',
+    b'{"kind":"secret","values":{"text":"%s","label":"%s","app":"developer"}}',
+    b'{"kind":"secret","values":{"text":"%s"}}', b'{"kind":"link","values":{"link":"%s"}}',
+    b'{"kind":"codes","values":{"codes":["%s"]}}', b'{"kind":"codes","values":{"codes":"%s"}}',
+]  # fmt: skip
+"""What somebody might write into the cookie, who can set one for this host."""
+
+
+def forged(note: bytes, session: str) -> Iterator[str]:
+    """Yield the texts of cookies with a note, with the code of a session, or with none."""
+    body = note.replace(b"%s", EVIL.encode())
+    code = hmac.digest(session.encode(), body, "sha256")
+    text, mac = (urlsafe_b64encode(part).decode().rstrip("=") for part in (body, code))
+    yield from (text, f"{text}.", f"{text}.{mac}", f".{mac}", f"{text}.{mac[:-2]}", f"{text}.!")
+
+
+@pytest.mark.parametrize("note", FORGED)
+def test_a_note_that_somebody_else_wrote_is_passed_over_and_cleared(
+    feedkeep: FeedkeepProcess, stranger: PageClient, note: bytes
+) -> None:
+    chief, _ = administrator(feedkeep)
+    pages = ("/", "/apps/connected", "/people/link", "/account/codes", "/sign-in")
+    asked = [(chief, page, "") for page in pages]
+    # Of the pages for everybody, nobody has checked the session.
+    stranger.http.cookies.set("feedkeep", "fp_x", domain="127.0.0.1")
+    asked += [(stranger, page, "fp_x") for page in ("/sign-in", "/sign-up", "/recover", "/reset")]
+    for client, page, session in asked:
+        for text in forged(note, session):
+            client.http.cookies.set("feedkeep_note", text, domain="127.0.0.1")
+            reply = client.http.get(page, follow_redirects=False)
+            assert reply.status_code < 500
+            assert EVIL not in reply.text
+            is_cleared = "feedkeep_note=;" in reply.headers.get("set-cookie", "")
+            assert is_cleared or reply.is_redirect
+            client.http.cookies.delete("feedkeep_note", domain="127.0.0.1")
+
+
+@pytest.mark.parametrize("text", ["x", "e30", "A" * 4_000, "eyJraW5kIjo1fQ", ".", "é"])
+def test_a_note_that_is_none_is_passed_over(anna: PageClient, text: str) -> None:
+    reply = anna.http.get("/", headers={"Cookie": f"feedkeep_note={text}".encode()})
+    assert reply.status_code < 500
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from feedkeep.http.doors import log_refusal
 from feedkeep.http.json_bodies import encode, read_object, text
 from feedkeep.http.pages.forms import MAX_FORM_BYTES, Form, read_form
 from feedkeep.http.pages.rendering import Pages, words_for
-from feedkeep.http.pages.shown_once import Note, forget_note, read_note, write_note
+from feedkeep.http.pages.shown_once import GRANTED, Note, forget_note, read_note, write_note
 from feedkeep.http.problems import FORBIDDEN, OK, refusal_of
 from feedkeep.http.requests import Request
 from feedkeep.http.resource import Resource
@@ -34,7 +34,7 @@ _COOKIE = "feedkeep_login"
 _PATH = "/index.php/login/v2"
 _MAX_APP_CHARACTERS = 100
 
-_ASKING, _GRANTED, _TOO_OLD, _USED = "asking", "granted", "too-old", "used"
+_ASKING, _TOO_OLD, _USED = "asking", "too-old", "used"
 """What the page says."""
 
 _UNKNOWN_APP = Sentence("An app")
@@ -82,8 +82,8 @@ class FlowResource(Resource):
     async def get(self, request: Request) -> Response:
         """Show the form, unless the link is too old or the app was let in just now."""
         note = read_note(request)
-        if note and note.kind == _GRANTED:
-            response = self._page(request, _GRANTED)
+        if note and note.kind == GRANTED:
+            response = self._page(request, GRANTED)
             response.headers.append("set-cookie", forget_note(request))
             return response
         return self._form(request) if self._is_open(request) else self._page(request, _TOO_OLD)
@@ -107,7 +107,7 @@ class FlowResource(Resource):
             return self._page(request, _USED, FORBIDDEN)
         place = f"{request.path}?{request.http.url.query}"
         response = self._pages.leading_to(place)
-        response.headers.append("set-cookie", write_note(request, Note(_GRANTED)))
+        response.headers.append("set-cookie", write_note(request, Note(GRANTED)))
         return response
 
     def _is_open(self, request: Request) -> bool:

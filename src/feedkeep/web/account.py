@@ -11,7 +11,7 @@ from feedkeep.errors import AccountError, NotAuthorized, TooManyAttempts
 from feedkeep.http.json_bodies import encode
 from feedkeep.http.pages.forms import Form, read_form
 from feedkeep.http.pages.languages import LANGUAGES, time_zones
-from feedkeep.http.pages.shown_once import Note
+from feedkeep.http.pages.shown_once import ACCOUNT_DELETED, Note
 from feedkeep.http.problems import OK
 from feedkeep.http.requests import AdmittedRequest
 from feedkeep.http.responses import streamed
@@ -95,7 +95,7 @@ class AccountPage(Page):
             return self.signed_in(request, response, session)
         except (NotAuthorized, TooManyAttempts) as error:
             return await self._refused(request, form, "delete_password", error)
-        response = self.leading_to(request, SIGN_IN, Note("account-deleted"))
+        response = self.leading_to(request, SIGN_IN, Note(ACCOUNT_DELETED))
         response.headers.append("set-cookie", no_session_cookie(request))
         return response
 

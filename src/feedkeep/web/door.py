@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from feedkeep.errors import NotAuthorized, NotSignedIn
 from feedkeep.http.pages.rendering import Pages
-from feedkeep.http.pages.shown_once import Note, cookie, cookie_name, write_note
+from feedkeep.http.pages.shown_once import SIGNED_OUT, Note, cookie, cookie_name, write_note
 from feedkeep.http.refusal import Refusal
 from feedkeep.http.requests import Request
 from feedkeep.http.routing import READING, NoSuchMethod
@@ -31,11 +31,16 @@ class PageDoor:
 
     async def admit(self, request: Request) -> Admitted:
         """Return who sent a request; raises as `Door.admit` does."""
-        text = request.cookie(cookie_name(request, _COOKIE))
+        text = session_of(request)
         if not text:
             raise NotSignedIn
         request.credential_kind = CredentialKind.BROWSER
         return await self._service.page_sessions.admit(text)
+
+
+def session_of(request: Request) -> str:
+    """Return the text of the session that a browser says it has; "" if it says none."""
+    return request.cookie(cookie_name(request, _COOKIE)) or ""
 
 
 def session_cookie(request: Request, text: str) -> str:
@@ -67,6 +72,6 @@ def _to_sign_in(pages: Pages, request: Request, *, is_ended: bool) -> Response:
     back = f"?next={quote(wanted)}" if wanted != HOME else ""
     response = pages.leading_to(SIGN_IN + back)
     if is_ended:
-        response.headers.append("set-cookie", write_note(request, Note("signed-out")))
+        response.headers.append("set-cookie", write_note(request, Note(SIGNED_OUT)))
         response.headers.append("set-cookie", no_session_cookie(request))
     return response

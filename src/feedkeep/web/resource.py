@@ -12,7 +12,7 @@ from feedkeep.http.doors import log_refusal
 from feedkeep.http.pages.forms import Form
 from feedkeep.http.pages.languages import Words
 from feedkeep.http.pages.rendering import Pages, words_for
-from feedkeep.http.pages.shown_once import Note, forget_note, read_note, write_note
+from feedkeep.http.pages.shown_once import Note, forget_note, has_note, read_note, write_note
 from feedkeep.http.problems import BAD_REQUEST, FORBIDDEN, OK, refusal_of
 from feedkeep.http.requests import AdmittedRequest, Request
 from feedkeep.model import (
@@ -29,7 +29,7 @@ from feedkeep.service import Service
 from feedkeep.settings import Settings
 from feedkeep.turns import beside
 from feedkeep.web.changes import FEEDS_OF_A_CHANGE, ShownWipe, shown_wipe, urls_of
-from feedkeep.web.door import session_cookie
+from feedkeep.web.door import session_cookie, session_of
 
 _MAX_LABEL_CHARACTERS = 200
 _MAX_NAME_CHARACTERS = 61
@@ -59,7 +59,7 @@ class Page:
         """Return a page, with the note that the page before left for it."""
         preferences = await self._preferences(request)
         words = words_for(request, preferences.language, preferences.time_zone)
-        note = read_note(request)
+        note = read_note(request, session_of(request) if request.asker else "")
         values = {
             "account": request.asker.account if request.asker else None,
             "theme": preferences.theme or "",
@@ -71,7 +71,7 @@ class Page:
         response = await beside(
             is_long, self.pages.response, f"web/{template}", words, status, **values
         )
-        if note:
+        if has_note(request):
             response.headers.append("set-cookie", forget_note(request))
         return response
 
@@ -85,7 +85,8 @@ class Page:
         """Lead on to a page after a form was carried out, so that to reload it repeats nothing."""
         response = self.pages.leading_to(place)
         if note:
-            response.headers.append("set-cookie", write_note(request, note))
+            text = session.text if session else session_of(request)
+            response.headers.append("set-cookie", write_note(request, note, text))
         return self.signed_in(request, response, session)
 
     def signed_in(self, request: Request, response: Response, session: NewToken | None) -> Response:

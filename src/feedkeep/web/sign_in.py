@@ -9,7 +9,7 @@ from starlette.responses import Response
 from feedkeep.errors import AccountError, NotAuthorized, TooManyAttempts
 from feedkeep.http.doors import log_refusal
 from feedkeep.http.pages.forms import read_form
-from feedkeep.http.pages.shown_once import Note
+from feedkeep.http.pages.shown_once import SIGNED_OUT, Note
 from feedkeep.http.problems import FORBIDDEN, OK
 from feedkeep.http.requests import AdmittedRequest, Request
 from feedkeep.model import CredentialKind
@@ -45,7 +45,7 @@ class SignInPage(Page):
     async def sign_out(self, request: AdmittedRequest) -> Response:
         """End the session of this browser."""
         await self.service.page_sessions.sign_out(request.admitted)
-        response = self.leading_to(request, SIGN_IN, Note("signed-out"))
+        response = self.leading_to(request, SIGN_IN, Note(SIGNED_OUT))
         response.headers.append("set-cookie", no_session_cookie(request))
         return response
 

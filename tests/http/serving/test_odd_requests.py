@@ -56,9 +56,10 @@ def test_chunked_is_known_however_it_is_written(feedkeep: FeedkeepProcess) -> No
     assert reply.count(OK) == 2
 
 
-def test_a_second_host_is_400(feedkeep: FeedkeepProcess) -> None:
-    for second in (b"Host: y", b"host: x"):
-        reply = reply_to(feedkeep, GET + second + b"\r\n\r\n")
+def test_a_second_host_and_one_longer_than_any_name_is_400(feedkeep: FeedkeepProcess) -> None:
+    long = b"GET /livez HTTP/1.1\r\nHost: " + b"x" * 3_000
+    for head in (GET + b"Host: y", GET + b"host: x", long):
+        reply = reply_to(feedkeep, head + b"\r\n\r\n")
         assert reply.startswith(b"HTTP/1.1 400 ")
         assert json.loads(reply.partition(b"\r\n\r\n")[2])["code"] == "400"
 

@@ -1,18 +1,27 @@
 """Things that the next page shows once: what was done, and secrets that are stored nowhere.
 
 After a form, the browser is led to a page that can be loaded again without doing a thing twice.
-What that page has to say once travels in a cookie that only this service reads.
+What that page has to say once travels in a cookie that only this service reads. Another host of the
+same domain may set that cookie, too, so it is believed only if it was written with the browser's
+session, which nobody else knows. Who is not signed in is told a few fixed things alone.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
+import hashlib
+import hmac
 
 import msgspec
 
 from feedkeep.http.requests import Request
 
+GRANTED, SIGNED_OUT, ACCOUNT_DELETED = "granted", "signed-out", "account-deleted"
+_TOLD_TO_ANYBODY = frozenset({GRANTED, SIGNED_OUT, ACCOUNT_DELETED})
+"""The kinds of notes for people who are not signed in: these have no values."""
+
+_COOKIE = "feedkeep_note"
 _MAX_CHARACTERS = 3_000
 _SECONDS = 60
 
@@ -52,24 +61,50 @@ def cookie(request: Request, name: str, value: str, max_age_seconds: int) -> str
     )
 
 
-def write_note(request: Request, note: Note) -> str:
-    """Return the Set-Cookie header that brings a note to the next page."""
-    text = base64.urlsafe_b64encode(msgspec.json.encode(note)).decode().rstrip("=")
+def write_note(request: Request, note: Note, session: str = "") -> str:
+    """Return the Set-Cookie header that brings a note to the next page.
+
+    `session` is that of the browser; without one, only fixed things can be told.
+    """
+    if note.kind in _TOLD_TO_ANYBODY:
+        return cookie(request, _COOKIE, note.kind, _SECONDS)
+    assert session, "only who is signed in is told more"
+    body = msgspec.json.encode(note)
+    text = f"{_text(body)}.{_text(_mac(session, body))}"
     assert len(text) <= _MAX_CHARACTERS, "a note is short"
-    return cookie(request, "feedkeep_note", text, _SECONDS)
+    return cookie(request, _COOKIE, text, _SECONDS)
 
 
-def read_note(request: Request) -> Note | None:
-    """Return the note that the page before left, if there is one."""
-    text = request.cookie(cookie_name(request, "feedkeep_note"))
-    if not text or len(text) > _MAX_CHARACTERS:
+def has_note(request: Request) -> bool:
+    """Say whether there is a note, also one that is not believed."""
+    return bool(request.cookie(cookie_name(request, _COOKIE)))
+
+
+def read_note(request: Request, session: str = "") -> Note | None:
+    """Return the note that the page before left, if there is one that is believed.
+
+    `session` is that of the browser if it was let in with this request, else "".
+    """
+    text = request.cookie(cookie_name(request, _COOKIE)) or ""
+    if text in _TOLD_TO_ANYBODY:
+        return Note(text)
+    if not session or len(text) > _MAX_CHARACTERS:
         return None
     try:
-        return _NOTE.decode(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
-    except (binascii.Error, ValueError, msgspec.DecodeError):
+        body, mac = (base64.urlsafe_b64decode(part + "==") for part in text.split(".", 1))
+    except (binascii.Error, ValueError):
         return None
+    return _NOTE.decode(body) if hmac.compare_digest(mac, _mac(session, body)) else None
+
+
+def _mac(session: str, body: bytes) -> bytes:
+    return hmac.digest(session.encode(), body, hashlib.sha256)
+
+
+def _text(part: bytes) -> str:
+    return base64.urlsafe_b64encode(part).decode().rstrip("=")
 
 
 def forget_note(request: Request) -> str:
     """Return the Set-Cookie header that ends a note."""
-    return cookie(request, "feedkeep_note", "", 0)
+    return cookie(request, _COOKIE, "", 0)

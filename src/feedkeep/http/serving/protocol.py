@@ -33,6 +33,9 @@ KEEP_ALIVE_SECONDS = 75
 MAX_HEAD_BYTES = 16 * 1024
 """The size of the largest request line and headers together that are read."""
 
+MAX_HOST_BYTES = 300
+"""How long a Host may be: a name has 253 characters, and a port follows."""
+
 MAX_WAITING = 16
 """How many requests of one connection may wait for the one that is being answered.
 
@@ -230,6 +233,8 @@ class Protocol(HttpToolsProtocol):
         names = [name for name, _ in self.headers]
         if names.count(b"host") > 1:
             raise ValueError("more than one Host field (RFC 9112, section 3.2)")
+        if any(name == b"host" and len(value) > MAX_HOST_BYTES for name, value in self.headers):
+            raise ValueError("a Host that is longer than any name (RFC 1035, section 2.3.4)")
         # With an unknown coding, nobody knows where the body ends: what a proxy takes for its rest
         # would be read here as a second request.
         if b"transfer-encoding" in names and not is_only_chunked(self.headers):
