@@ -6,6 +6,7 @@ import gc
 import inspect
 import os
 import shutil
+import signal
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
@@ -31,6 +32,9 @@ _waits_for.connect = _waits_for.read = _waits_for.write = _waits_for.pool = 30.0
 _IN_MEMORY, _ROOM_BYTES = Path("/dev/shm"), 2 * 1024**3  # noqa: S108 - it makes a folder of its own
 if not IS_LONG and _IN_MEMORY.is_dir() and shutil.disk_usage(_IN_MEMORY).free > _ROOM_BYTES:
     os.environ.setdefault("TMPDIR", str(_IN_MEMORY))
+
+# Under nohup, it would be ignored by whatever the tests start, too.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # A test says nothing about how soon a database answers on a machine that is busy with others.
 connections.CONNECT_SECONDS = connections.STATEMENT_SECONDS = 30.0

@@ -42,10 +42,12 @@ class Manager:
 
     def wait_for(self, sign: str) -> None:
         """Take signs until there is this one."""
-        while True:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
             self.heard.append(self.socket.recv(100).decode())
             if self.heard[-1] == sign:
                 return
+        pytest.fail(f"it never said {sign}, but {self.heard}")
 
     def forget(self) -> None:
         """Take all signs that are there."""

@@ -9,8 +9,8 @@ from route_table import all_pages, all_routes
 from starlette.requests import Request as HTTPRequest
 from starlette.responses import Response
 
-from feedkeep.http.requests import Request
-from feedkeep.http.routing import Edge, PublicRoute, Router, own_path
+from feedkeep.http.requests import Request, own_path
+from feedkeep.http.routing import Edge, PublicRoute, Router
 from feedkeep.settings import OWN_PLACES
 
 

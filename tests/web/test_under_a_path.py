@@ -111,6 +111,27 @@ def test_cookies_are_for_the_path_and_nothing_else(chief: PageClient) -> None:
     assert [cookie.name for cookie in chief.http.cookies.jar] == ["__Secure-feedkeep_note"]
 
 
+def test_cookies_of_apps_are_for_the_path_if_they_came_by_it(process: FeedkeepProcess) -> None:
+    name = process.new_account(PASSWORD)
+    flow = "/index.php/login/v2/flow/" + "0a" * 32 + "?begun=99999999999"
+    auth = httpx.BasicAuth(name, PASSWORD)
+    # A proxy has an address that is trusted, which says nothing of who is at home without it.
+    for prefix, path in ((PATH, PATH), ("", PATH)):
+        with httpx.Client(base_url=process.base_url + prefix, auth=auth) as app:
+            app.post(f"/api/2/auth/{name}/login.json").raise_for_status()
+            app.get(flow).raise_for_status()
+            assert {cookie.path for cookie in app.cookies.jar} == {path}
+    with FeedkeepProcess(
+        process.folder, process.database, public_url=f"https://site.example{PATH}"
+    ) as at_home:
+        for prefix in ("", PATH):
+            with httpx.Client(base_url=at_home.base_url + prefix, auth=auth) as app:
+                app.post(f"/api/2/auth/{name}/login.json").raise_for_status()
+                app.get(flow).raise_for_status()
+                assert {cookie.path for cookie in app.cookies.jar} == {prefix or "/"}
+                assert app.get(f"/api/2/devices/{name}.json", auth=None).status_code == 200
+
+
 def test_whoever_has_to_sign_in_is_led_back_to_the_page(chief: PageClient) -> None:
     name = chief.process.new_account(PASSWORD)
     chief.http.cookies.clear()

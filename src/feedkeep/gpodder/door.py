@@ -12,7 +12,7 @@ from feedkeep.service.logins import SESSION_DAYS
 
 _COOKIE = "sessionid"
 _NOT_THEIRS = "The resource is another account's."
-_SECONDS_PER_DAY = 86_400
+_COOKIE_SECONDS = SESSION_DAYS * 86_400
 
 
 class SessionDoor:
@@ -104,19 +104,18 @@ class SessionDoor:
         return admitted
 
 
-def _set_cookie(request: Request, text: str) -> None:
-    """Let the response set the cookie for all paths; only for HTTPS if the request used it."""
+def _set_cookie(request: Request, text: str, seconds: int = _COOKIE_SECONDS) -> None:
+    """Let the response set the cookie; only for HTTPS if the request used it."""
+    secure = "; Secure" if request.is_secure else ""
     request.response_headers["Set-Cookie"] = (
-        f"{_COOKIE}={text}; Path=/; Max-Age={SESSION_DAYS * _SECONDS_PER_DAY}; HttpOnly;"
-        f" SameSite=Lax{'; Secure' if request.is_secure else ''}"
+        f"{_COOKIE}={text}; Path={request.cookie_path}; Max-Age={seconds}; HttpOnly;"
+        f" SameSite=Lax{secure}"
     )
 
 
 def clear_cookie(request: Request) -> None:
     """Let the response make the client forget its cookie."""
-    request.response_headers["Set-Cookie"] = (
-        f"{_COOKIE}=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax"
-    )
+    _set_cookie(request, "", 0)
 
 
 def _check_is_theirs(request: Request, admitted: Admitted) -> None:

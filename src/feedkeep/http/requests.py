@@ -63,7 +63,7 @@ class Request:
         self.http = http
         self.base_path = base_path
         self.method: str = http.scope["method"]
-        self.path: str = http.scope["path"]
+        self.path: str = own_path(http.scope["path"], base_path)
         self.id = f"{random.getrandbits(64):016x}"
         self._headers: dict[bytes, bytes] = dict(http.scope["headers"])
         if len(self._headers) < len(http.scope["headers"]):
@@ -91,6 +91,17 @@ class Request:
         pairs = (part.partition("=") for part in self.header("cookie").split(";"))
         values = [value.strip().strip('"') for found, _, value in pairs if found.strip() == name]
         return values[-1] if values else ""
+
+    @property
+    def cookie_path(self) -> str:
+        """Where a cookie is sent that an app gets: `base_path` if the request came under it.
+
+        Neighbours on the same host get it then no more. From the network at home, the service is
+        often reached without that path. A proxy that is trusted may have taken it off.
+        """
+        path = f"/{self.http.scope['path'].lstrip('/')}/"
+        is_under = self.is_proxied or path.startswith(f"{self.base_path}/")
+        return self.base_path or "/" if is_under else "/"
 
     @property
     def base_url(self) -> str:
@@ -194,6 +205,15 @@ class AdmittedRequest(Request):
             elif token.is_session:  # the next session of this app has another number
                 kind = CredentialKind.TOKEN
         return Author(kind, number, name or self.header("user-agent"), device, self.id)
+
+
+def own_path(path: str, base_path: str) -> str:
+    """Return a path from the service's own root, where a proxy has left the path of public_url."""
+    if path.startswith("//"):  # Cardo, if its address has a slash at the end
+        path = f"/{path.lstrip('/')}"
+    if base_path and f"{path}/".startswith(f"{base_path}/"):
+        path = f"/{path.removeprefix(base_path).lstrip('/')}"
+    return path
 
 
 def _joined(headers: Iterable[tuple[bytes, bytes]]) -> dict[bytes, bytes]:

@@ -200,7 +200,6 @@ class Router:
         Raises:
             NoSuchRoute: No route has its path.
         """
-        request.path = own_path(request.path, request.base_path)
         request.parameters = {}
         if target := self._exact.get(request.path):
             return target
@@ -238,15 +237,6 @@ def targets(edges: Iterable[Edge]) -> Iterator[Target]:
         for prefix in edge.prefixes:
             for route in edge.routes:
                 yield Target(prefix + route.path, route, edge)
-
-
-def own_path(path: str, base_path: str) -> str:
-    """Return a path from the service's own root, where a proxy has left the path of public_url."""
-    if path.startswith("//"):  # Cardo, if its address has a slash at the end
-        path = f"/{path.lstrip('/')}"
-    if base_path and f"{path}/".startswith(f"{base_path}/"):
-        path = f"/{path.removeprefix(base_path).lstrip('/')}"
-    return path
 
 
 def _first_segment(path: str) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from starlette.types import Receive, Scope, Send
 
 from feedkeep.http.problems import WAITING
+from feedkeep.http.requests import own_path
 from feedkeep.http.responses import JsonResponse
-from feedkeep.http.routing import own_path
 
 _LIVE = ("/livez", "/v1/livez")
 

@@ -147,7 +147,12 @@ class FlowResource(Resource):
         said = words_for(request).say(problem) if problem else ""
         response = self._page(request, _ASKING, status, secret=secret, problem=said, name=name)
         response.set_cookie(
-            _COOKIE, secret, secure=request.is_secure, httponly=True, samesite="strict"
+            _COOKIE,
+            secret,
+            path=request.cookie_path,
+            secure=request.is_secure,
+            httponly=True,
+            samesite="strict",
         )
         return response
 
