@@ -238,14 +238,10 @@ def prepare(path: Path) -> int:
             not exist any more.
         StoreUnavailable: It is locked or full.
     """
-    try:
+    with _opening(path):
         assert_not_gone(path)
         _create_private(path)
         return _patiently(_bring_up_to_date, path)
-    except (apsw.CantOpenError, apsw.NotADBError, apsw.ReadOnlyError, OSError) as error:
-        raise unusable(path, error) from error
-    except _UNAVAILABLE as error:
-        raise _as_store_error(error) from error
 
 
 def version(path: Path) -> int:
@@ -256,12 +252,18 @@ def version(path: Path) -> int:
         StoreUnavailable: It is locked.
     """
     assert_there(path)
-    try:
+    with _opening(path):
         looking = open_file(path, may_create=False)
         try:
             return check_ours(looking, path)
         finally:
             close(looking)
+
+
+@contextmanager
+def _opening(path: Path) -> Iterator[None]:
+    try:
+        yield
     except (apsw.CantOpenError, apsw.NotADBError, apsw.ReadOnlyError, OSError) as error:
         raise unusable(path, error) from error
     except _UNAVAILABLE as error:
