@@ -167,6 +167,9 @@ def test_a_dry_run_says_what_will_change_and_changes_nothing(older: FeedkeepProc
     assert last == "Stop all older processes first: they cannot go on with it."
     again = older.must("migrate", "--dry-run").splitlines()
     assert again == [first, *steps, last]
+    older.environment["FEEDKEEP_PORT"] = "0"
+    assert "note  database: " in older.must("doctor")
+    assert older.must("migrate", "--dry-run").splitlines() == again
     older.must("migrate")
     shown = older.must("migrate", "--dry-run")
     assert shown.endswith(" is up to date; there is nothing to change.\n")

@@ -44,7 +44,17 @@ def health(url: UrlOption = None, config: ConfigOption = None) -> None:
     It is ready when it can read and write its database. The question needs no account, and takes
     ten seconds at most.
     """
-    policy = DoorPolicy(
+    if url is None:
+        url, policy = url_here(settings(None, config)), trusting_policy()
+    else:
+        policy = asking_policy()
+    origin = asyncio.run(ready_origin(url.rstrip("/"), policy))
+    say(f"feedkeep at {origin} is ready.")
+
+
+def asking_policy() -> DoorPolicy:
+    """Return what may be asked of the address that somebody has named."""
+    return DoorPolicy(
         addresses=AddressRule(EVERYWHERE),
         max_bytes=_MAX_BYTES,
         max_header_bytes=_MAX_BYTES,
@@ -52,16 +62,22 @@ def health(url: UrlOption = None, config: ConfigOption = None) -> None:
         silent_seconds=WHOLE_SECONDS,
         whole_seconds=WHOLE_SECONDS,
     )
-    if url is None:
-        chosen = settings(None, config)
-        url = _url_here(chosen)
-        # The certificate is for the name that clients use, and no secret is sent.
-        policy = replace(policy, tls=_trusting())
-    origin = asyncio.run(_ready_origin(url.rstrip("/"), policy))
-    say(f"feedkeep at {origin} is ready.")
 
 
-def _url_here(chosen: Settings) -> str:
+def trusting_policy() -> DoorPolicy:
+    """Return the same for this machine: the certificate is for the name that clients use.
+
+    No secret is sent.
+    """
+    return replace(asking_policy(), tls=_trusting())
+
+
+def url_here(chosen: Settings) -> str:
+    """Return where the service listens, as the settings say.
+
+    Raises:
+        InvalidSettings: They say that it takes a free port.
+    """
     if chosen.port == 0:
         raise InvalidSettings(
             "The setting port is 0, which takes a free one at each start: name the address that"
@@ -77,7 +93,7 @@ def _trusting() -> ssl.SSLContext:
     return context
 
 
-async def _ready_origin(url: str, policy: DoorPolicy) -> str:
+async def ready_origin(url: str, policy: DoorPolicy) -> str:
     """Return the address of the service at a URL, without a path, once it says that it is ready.
 
     Raises:

@@ -13,6 +13,7 @@ from feedkeep.cli import (
     checking,
     copying,
     database,
+    doctor,
     feeds,
     fetch,
     gpodder,
@@ -74,6 +75,7 @@ def options(
 
 app.command("serve")(serve.serve)
 app.command("health")(health.health)
+app.command("doctor")(doctor.doctor)
 app.command("fetch")(fetch.fetch)
 app.add_typer(accounts.app, name="account")
 app.add_typer(tokens.app, name="token")

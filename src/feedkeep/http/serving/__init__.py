@@ -7,6 +7,7 @@ from feedkeep.http.serving.listening import (
     run,
     serving_metrics,
     serving_until_ready,
+    tls_context,
 )
 
 __all__ = [
@@ -16,4 +17,5 @@ __all__ = [
     "run",
     "serving_metrics",
     "serving_until_ready",
+    "tls_context",
 ]

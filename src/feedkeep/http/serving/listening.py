@@ -103,7 +103,7 @@ def listen(settings: Settings) -> list[socket.socket]:
         CannotListen: The address is in use, is not this machine's, or is not valid; the certificate
             cannot be used; or what the process was started with is not one TCP socket.
     """
-    _tls(settings)
+    tls_context(settings)
     if (inherited := _inherited()) is not None:
         return [inherited, *(inherited.dup() for _ in range(settings.workers - 1))]
     with _telling(settings.host, settings.port):
@@ -215,7 +215,7 @@ async def run(
     away; Ctrl-C, or a second signal, ends that. `signs` are given meanwhile.
     """
     in_flight = InFlight(app, settings.max_in_flight_bytes)
-    server = _Server(in_flight, listener, _tls(settings), signs)
+    server = _Server(in_flight, listener, tls_context(settings), signs)
     server.drain_seconds = settings.drain_seconds
     server.draining = draining or server.draining
     _collect_seldom()
@@ -243,7 +243,7 @@ async def serving_until_ready(
     async with contextlib.AsyncExitStack() as serving:
         for listener in listeners:
             in_flight = InFlight(app, settings.max_in_flight_bytes)
-            server = _SideServer(in_flight, listener.dup(), _tls(settings))
+            server = _SideServer(in_flight, listener.dup(), tls_context(settings))
             await serving.enter_async_context(_beside(server, in_flight))
         yield
 
@@ -341,7 +341,7 @@ class _SideServer(_Server):
         yield
 
 
-def _tls(settings: Settings) -> ssl.SSLContext | None:
+def tls_context(settings: Settings) -> ssl.SSLContext | None:
     """Return the TLS context for HTTPS, or None for HTTP.
 
     Raises:

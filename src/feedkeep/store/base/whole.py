@@ -144,6 +144,12 @@ class Store(Protocol):
             StoreUnavailable: The database cannot be reached.
         """
 
+    async def clock(self) -> Stamp | None:
+        """Return what the database's own machine takes for the time; None if that is this one.
+
+        Raises as `missing_rights` does.
+        """
+
     async def size(self) -> StoreSize:
         """Return what administrators want to know of it."""
 

@@ -12,7 +12,7 @@ import asyncpg
 import structlog
 
 from feedkeep.errors import StoreUnusable
-from feedkeep.model import AccountId, Now, Records
+from feedkeep.model import AccountId, Now, Records, Stamp
 from feedkeep.recorder import Recorder
 from feedkeep.store.base import Check, StoreSize, StoreState
 from feedkeep.store.batch import FailedBeforeCommit
@@ -48,6 +48,7 @@ AND NOT (has_schema_privilege(s.oid, 'USAGE')
     AND has_table_privilege(t.oid, 'UPDATE') AND has_table_privilege(t.oid, 'DELETE'))
 ORDER BY t.relname
 """
+_NOW = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 _SIZE = "SELECT pg_database_size(current_database())"
 _ACCOUNTS = """
 SELECT a.account_id, a.name_key, a.name FROM feedkeep.account a
@@ -157,6 +158,10 @@ class PostgresStore:
     async def missing_rights(self) -> Sequence[str]:
         rows = await self._runner.read(lambda connections: connections.fetch(_MISSING_RIGHTS))
         return [name for (name,) in rows]
+
+    async def clock(self) -> Stamp:
+        [(now_us,)] = await self._runner.read(lambda connections: connections.fetch(_NOW))
+        return Stamp(now_us)
 
     async def size(self) -> StoreSize:
         [(size_bytes,)] = await self._runner.read(lambda connections: connections.fetch(_SIZE))

@@ -94,6 +94,9 @@ class SqliteStore:
     async def missing_rights(self) -> Sequence[str]:
         return ()  # a file has rights as a whole, and `assert_ready` has tried them
 
+    async def clock(self) -> None:
+        return None
+
     async def size(self) -> StoreSize:
         files = self._runner.files()
         size_bytes = files.data_bytes + files.log_bytes

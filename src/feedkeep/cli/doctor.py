@@ -1,0 +1,124 @@
+"""feedkeep doctor: looks at everything that a service here needs, and says what to do."""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import os
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from feedkeep import wall_clock
+from feedkeep.assembly import open_service, steps_missing_from
+from feedkeep.cli.common import ConfigOption, DatabaseOption, say, settings
+from feedkeep.cli.doctor_network import address, entrance, one_feed
+from feedkeep.cli.serve import EXAMPLE_FEED
+from feedkeep.errors import FeedkeepError
+from feedkeep.rules import diagnosis
+from feedkeep.rules.diagnosis import Finding, Verdict, fault, note, ok
+from feedkeep.settings import Settings, check_workers, is_postgres, misspelt, shown
+
+_TIME_ERROR = 5
+"""What adjtimex(2) returns while no time service sets the clock."""
+
+FeedOption = Annotated[
+    str,
+    typer.Option("--feed", metavar="URL", help="The feed that is looked at."),
+]
+
+
+def doctor(
+    feed: FeedOption = EXAMPLE_FEED,
+    database: DatabaseOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Look at all that the service needs here, and print a line for each, with what to do.
+
+    The settings are read as `serve` reads them: run this as the user of the service, with its
+    environment. Nothing is changed, and the service may run. Looks at the settings, the database,
+    rights, disk, backup, clock, address, TLS, proxies, names and one feed. Exits with 1 if there is
+    a fault, and with 0 if there is none; notes are no faults.
+    """
+    faults = asyncio.run(_tell_all(database, config, feed))
+    if faults:
+        say(f"{faults} {'fault' if faults == 1 else 'faults'} found.")
+        raise typer.Exit(1)
+    say("No fault found.")
+
+
+async def _tell_all(database: str | None, config: Path | None, feed: str) -> int:
+    faults = 0
+    async for finding in _examine(database, config, feed):
+        say(f"{finding.verdict.value:<5} {finding.subject}: {finding.text}")
+        faults += finding.verdict is Verdict.FAULT
+    return faults
+
+
+async def _examine(database: str | None, config: Path | None, feed: str) -> AsyncIterator[Finding]:
+    try:
+        chosen = settings(database, config)
+        check_workers(chosen)
+    except FeedkeepError as error:
+        yield fault("settings", str(error))
+        return
+    for finding in _settings():
+        yield finding
+    async for finding in _database(chosen):
+        yield finding
+    for finding in entrance(chosen):
+        yield finding
+    async for finding in address(chosen):
+        yield finding
+    async for finding in one_feed(chosen, feed):
+        yield finding
+
+
+def _settings() -> Iterator[Finding]:
+    wrong = False
+    for variable, meant in misspelt(os.environ):
+        wrong = True
+        yield fault("settings", f"{variable} is no setting, and has no effect; {meant} is one.")
+    if not wrong:
+        yield ok("settings", "All settings are valid.")
+
+
+async def _database(chosen: Settings) -> AsyncIterator[Finding]:
+    """Look at the database without changing it; opening one that is older would."""
+    name = shown(chosen.database)
+    try:
+        missing = await steps_missing_from(chosen)
+        if missing.steps and missing.found:
+            yield note(
+                "database",
+                f"{name} is older than this feedkeep, and `feedkeep serve` brings it up to date:"
+                " `feedkeep migrate --dry-run` says what that changes.",
+            )
+            return
+        if missing.steps:
+            yield fault("database", f"{name} has no tables yet: `feedkeep migrate` makes them.")
+            return
+        async with open_service(chosen, may_create=False) as service:
+            await service.store.assert_ready()
+            yield ok("database", f"{name} is up to date, and can be read and written.")
+            now = wall_clock.now()
+            if is_postgres(chosen.database):
+                yield diagnosis.rights(await service.store.missing_rights())
+            state = service.store.state()
+            if state.files:
+                yield diagnosis.disk(state.files.free_bytes)
+                yield diagnosis.backup(state.last_backup, now)
+            yield diagnosis.clock(wall_clock.now(), await service.store.clock(), _is_clock_set())
+    except FeedkeepError as error:
+        yield fault("database", str(error))
+
+
+def _is_clock_set() -> bool | None:
+    """Say whether a time service sets this machine's clock; None where nobody can tell."""
+    timex = ctypes.create_string_buffer(512)  # larger than any machine's struct; its modes are 0
+    try:
+        return bool(ctypes.CDLL(None).adjtimex(timex) not in {-1, _TIME_ERROR})
+    except (OSError, AttributeError):
+        return None

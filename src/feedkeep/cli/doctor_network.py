@@ -1,0 +1,170 @@
+"""What `feedkeep doctor` looks at besides the database: TLS, proxies, addresses and a feed."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Iterator
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from feedkeep import wall_clock
+from feedkeep.cli.health import NotReady, asking_policy, ready_origin, trusting_policy, url_here
+from feedkeep.errors import FeedkeepError
+from feedkeep.feeds.failures import DoorError, MachineFailed
+from feedkeep.feeds.looker import Looker
+from feedkeep.http.serving import listen, listen_for_metrics, tls_context
+from feedkeep.model import Failure, Feed, Fetch, Stamp, replace
+from feedkeep.rules import diagnosis
+from feedkeep.rules.diagnosis import Entrance, Finding, fault, note, ok
+from feedkeep.rules.feed_urls import FeedUrl, parse_new_feed_url
+from feedkeep.settings import Settings
+
+_NAME_SECONDS = 10.0
+
+
+def entrance(chosen: Settings) -> Iterator[Finding]:
+    """Look whether certificate, proxies and the address for clients fit together."""
+    if chosen.tls_cert:
+        yield _certificate(chosen)
+    found = list(
+        diagnosis.entrance(
+            Entrance(
+                scheme=urlsplit(chosen.public_url).scheme,
+                is_local=_is_loopback(chosen.host),
+                has_certificate=bool(chosen.tls_cert),
+                proxies=chosen.trusted_proxies,
+            )
+        )
+    )
+    yield from found
+    if not any(one.subject == "proxies" for one in found):
+        named = ", ".join(chosen.trusted_proxies)
+        yield ok("proxies", f"Trusted: {named}." if named else "None is trusted.")
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _certificate(chosen: Settings) -> Finding:
+    """Return whether clients that trust the certificate's authority accept it now."""
+    try:
+        ours = tls_context(chosen)
+        assert ours is not None
+        told = _handshake(ours, chosen.tls_cert, urlsplit(chosen.public_url).hostname)
+    except FeedkeepError as error:
+        return fault("tls", str(error))
+    except ssl.SSLCertVerificationError as error:
+        return fault("tls", f"Clients refuse the certificate: {error.verify_message}.")
+    ends = Stamp(int(ssl.cert_time_to_seconds(str(told["notAfter"]))) * diagnosis.SECOND_US)
+    return diagnosis.certificate(ends, wall_clock.now())
+
+
+def _handshake(server: ssl.SSLContext, certificate: str, name: str | None) -> dict[str, object]:
+    """Greet a server as a client that trusts its certificate; return what is in that.
+
+    Raises:
+        ssl.SSLCertVerificationError: It is over, not valid yet, or for other names than `name`.
+    """
+    client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    client.load_verify_locations(certificate)
+    client.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    client.check_hostname = name is not None
+    there, back = ssl.MemoryBIO(), ssl.MemoryBIO()
+    ends = (
+        client.wrap_bio(back, there, server_hostname=name),
+        server.wrap_bio(there, back, server_side=True),
+    )
+    waiting = set(ends)
+    while waiting:
+        for end in ends:
+            try:
+                end.do_handshake()
+                waiting.discard(end)
+            except ssl.SSLWantReadError:
+                pass
+    return dict(ends[0].getpeercert() or {})
+
+
+async def address(chosen: Settings) -> AsyncIterator[Finding]:
+    """Look whether the service answers where it listens, or whether it could listen there."""
+    if chosen.port == 0:
+        yield note("address", "The port is 0: `feedkeep serve` takes a free one at each start.")
+        return
+    origin = url_here(chosen)
+    plain = replace(chosen, tls_cert="", tls_key="")
+    try:
+        for opened in (listeners := listen(plain)) + listen_for_metrics(plain, len(listeners)):
+            if opened:
+                opened.close()
+    except FeedkeepError as in_use:
+        try:
+            await ready_origin(origin, trusting_policy())
+        except NotReady as error:
+            yield fault("address", f"{in_use} {error}")
+            return
+        yield ok("address", f"feedkeep answers at {origin}, and is ready.")
+        if chosen.public_url:
+            yield await _public(chosen.public_url)
+    else:
+        yield note("address", f"feedkeep does not run; `feedkeep serve` can listen at {origin}.")
+
+
+async def _public(url: str) -> Finding:
+    try:
+        await ready_origin(url.rstrip("/"), asking_policy())
+    except NotReady as error:
+        cause = error.__cause__
+        if isinstance(cause, DoorError) and cause.kind is not Failure.TLS_FAULT:
+            return note("public_url", f"{error} That is so from this machine; try it from another.")
+        return fault("public_url", f"{error} Look at the proxy, and at public_url.")
+    return ok("public_url", f"feedkeep answers at {url}.")
+
+
+async def one_feed(chosen: Settings, url: str) -> AsyncIterator[Finding]:
+    """Look up a name, and look at a feed, as the service does."""
+    if chosen.fetch is Fetch.OFF:
+        yield ok("feed", "fetch is off: no other host is asked.")
+        return
+    try:
+        wanted = parse_new_feed_url(url)
+    except FeedkeepError as error:
+        yield fault("feed", str(error))
+        return
+    parts = urlsplit(wanted.text)
+    try:
+        async with asyncio.timeout(_NAME_SECONDS):
+            await asyncio.get_running_loop().getaddrinfo(parts.hostname, None)
+    except (OSError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or str(error) or "no answer"
+        yield fault(
+            "names",
+            f"{parts.hostname} is not found: {reason}. Look at this machine's"
+            " resolver (/etc/resolv.conf).",
+        )
+        return
+    yield ok("names", f"{parts.hostname} is found.")
+    looker = Looker(chosen)
+    try:
+        looked = await looker.look(_as_new(wanted), wall_clock.now())
+    except MachineFailed as error:
+        yield fault("feed", str(error))
+        return
+    finally:
+        await looker.close()
+    if looked.failure is None and looked.content:
+        yield ok("feed", f"{wanted.text} can be read: {looked.content.title}")
+    else:
+        yield fault(
+            "feed",
+            f"{wanted.text} cannot be read: {looked.reason} If other feeds can be, name one by"
+            " --feed; else look at the network and at fetch_allowed.",
+        )
+
+
+def _as_new(wanted: FeedUrl) -> Feed:
+    return Feed(wanted.guid, wanted.text, wanted=wall_clock.now(), next_look=Stamp(0))

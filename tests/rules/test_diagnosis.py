@@ -1,0 +1,86 @@
+"""What is a fault of a machine, what is worth a note, and what is neither."""
+
+from __future__ import annotations
+
+import pytest
+
+from feedkeep.model import Stamp
+from feedkeep.rules import diagnosis
+from feedkeep.rules.clock import DAY_US
+from feedkeep.rules.diagnosis import SECOND_US, Entrance, Verdict
+
+NOW = Stamp(1_795_000_000 * SECOND_US)
+OK, NOTE, FAULT = Verdict
+
+
+@pytest.mark.parametrize(
+    ("free_bytes", "verdict"), [(0, FAULT), (499_999_999, FAULT), (500_000_000, OK)]
+)
+def test_a_disk_that_is_nearly_full_is_a_fault(free_bytes: int, verdict: Verdict) -> None:
+    assert diagnosis.disk(free_bytes).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("age_us", "verdict"),
+    [(None, NOTE), (0, OK), (2 * DAY_US - 1, OK), (2 * DAY_US, NOTE), (-DAY_US, OK)],
+)
+def test_a_backup_of_two_days_ago_is_worth_a_note(age_us: int | None, verdict: Verdict) -> None:
+    last = None if age_us is None else Stamp(NOW - age_us)
+    assert diagnosis.backup(last, NOW).verdict is verdict
+
+
+def test_a_right_that_is_missing_is_a_fault_that_names_the_tables() -> None:
+    assert diagnosis.rights([]).verdict is OK
+    found = diagnosis.rights(["token", "entry"])
+    assert found.verdict is FAULT
+    assert "entry, token" in found.text
+
+
+@pytest.mark.parametrize(
+    ("now", "of_database", "is_set", "verdict"),
+    [
+        (NOW, None, True, OK),
+        (NOW, None, None, OK),
+        (NOW, None, False, NOTE),
+        (NOW, NOW + 5 * SECOND_US, True, OK),
+        (NOW, NOW + 5 * SECOND_US + 1, True, FAULT),
+        (NOW, NOW - 6 * SECOND_US, False, FAULT),
+        (Stamp(0), Stamp(0), True, FAULT),
+    ],
+)
+def test_clocks_that_disagree_are_a_fault(
+    now: Stamp, of_database: Stamp | None, is_set: bool | None, verdict: Verdict
+) -> None:
+    assert diagnosis.clock(now, of_database, is_set).verdict is verdict
+
+
+@pytest.mark.parametrize(("days", "verdict"), [(13, NOTE), (14, OK), (90, OK)])
+def test_a_certificate_is_told_two_weeks_before_its_end(days: int, verdict: Verdict) -> None:
+    assert diagnosis.certificate(Stamp(NOW + days * DAY_US), NOW).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("scheme", "is_local", "has_certificate", "proxies", "found"),
+    [
+        ("", True, False, (), []),
+        ("https", True, False, ("127.0.0.1",), []),
+        ("https", False, True, (), []),
+        ("https", True, False, (), [("proxies", FAULT)]),
+        ("", True, False, ("127.0.0.1",), [("proxies", NOTE)]),
+        ("", False, False, (), [("tls", NOTE)]),
+        ("http", False, False, (), [("tls", NOTE)]),
+        ("http", True, False, (), []),
+        ("https", False, False, ("0.0.0.0/0", "::/0"), [("proxies", FAULT)]),
+    ],
+)
+def test_proxies_and_tls_have_to_fit_the_address_of_clients(
+    scheme: str,
+    is_local: bool,
+    has_certificate: bool,
+    proxies: tuple[str, ...],
+    found: list[tuple[str, Verdict]],
+) -> None:
+    told = diagnosis.entrance(
+        Entrance(scheme=scheme, is_local=is_local, has_certificate=has_certificate, proxies=proxies)
+    )
+    assert [(one.subject, one.verdict) for one in told] == found
