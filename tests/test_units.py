@@ -82,6 +82,13 @@ def test_the_timer_catches_up_on_what_it_missed_and_does_not_run_everywhere_at_o
     assert timer["RandomizedDelaySec"] == ["1h"]
 
 
+def test_the_package_waits_for_no_service_which_may_itself_wait_for_a_database() -> None:
+    told = (UNITS.parent / "debian" / "postinst").read_text()
+    commands = re.findall(r"^[^#\n]*systemctl (.*\b(?:re)?start\b.*)", told, re.MULTILINE)
+    assert len(commands) == 2
+    assert all(command.startswith("--no-block ") for command in commands)
+
+
 def command_of(unit: str, folder: Path) -> list[str]:
     """Return the arguments of a unit's command, with a folder in place of /var/lib."""
     [line] = directives(unit)["ExecStart"]
