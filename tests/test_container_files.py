@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -66,3 +67,20 @@ def test_what_is_copied_into_the_image_is_not_ignored() -> None:
     lines = (PROJECT / ".containerignore").read_text("utf-8").splitlines()
     assert copied == {line.removeprefix("!") for line in lines if line.startswith("!")}
     assert all((PROJECT / path).exists() for path in copied)
+
+
+def test_the_labels_of_the_image_say_what_the_project_says_and_on_which_base_it_was_built() -> None:
+    told = (PROJECT / "Containerfile").read_text("utf-8")
+    final = told.rpartition("\nFROM ")[2]
+    labels = dict(re.findall(r'org\.opencontainers\.image\.([\w.]+)="([^"]*)"', final))
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert labels == {
+        "title": project["name"],
+        "description": project["description"],
+        "version": project["version"],
+        "revision": "${REVISION}",
+        "licenses": project["license"],
+        "base.name": "${BASE}",
+    }
+    declared = re.findall(r"^ARG (\w+)", final.partition("LABEL")[0], re.MULTILINE)
+    assert declared == ["BASE", "REVISION"]  # what is declared before FROM has no value after it

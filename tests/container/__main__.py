@@ -119,6 +119,11 @@ def _check_what_it_says(engine: Engine) -> None:
     healthcheck = says.get("Healthcheck")
     assert isinstance(healthcheck, dict)
     _assert_same(healthcheck["Test"], ["CMD", "feedkeep", "health"])
+    labels = says.get("Labels")
+    assert isinstance(labels, dict)
+    _assert_same(labels["org.opencontainers.image.title"], "feedkeep")
+    if not labels["org.opencontainers.image.base.name"]:
+        raise Failed("It does not say on which base it was built.")
 
 
 def _check_first_run(engine: Engine) -> None:
