@@ -22,9 +22,7 @@ from pathlib import Path
 from subprocess import CompletedProcess
 from tempfile import TemporaryDirectory
 
-from argon2 import PasswordHasher
-
-from feedkeep.security import passwords
+from feedkeep.security import argon2id
 
 IS_AS_USERS_HAVE_IT = "FEEDKEEP_PROVE" in os.environ
 """Whether services begin from nothing, and hashes of passwords cost what they do elsewhere."""
@@ -39,17 +37,8 @@ _processes.set_forkserver_preload(["feedkeep.cli", *_COMES_LATE])
 _WRITTEN = os.O_CREAT | os.O_WRONLY | os.O_APPEND
 
 
-class _CheapHasher(PasswordHasher):
-    """Says that it costs what feedkeep's own does, and makes hashes that cost nothing."""
-
-    _makes = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
-
-    def hash(self, password: str | bytes, *, salt: bytes | None = None) -> str:
-        return self._makes.hash(password, salt=salt)
-
-
-_real = passwords._HASHER
-CHEAP_HASHER = _CheapHasher(_real.time_cost, _real.memory_cost, _real.parallelism)
+CHEAP = argon2id.Cost(8, 1, 1)
+"""What hashes cost here: nothing."""
 
 
 def run(
@@ -174,9 +163,7 @@ def _begin(arguments: Sequence[str], environment: Mapping[str, str]) -> None:
     if "RUN_FIRST" in environment:
         _run_first(environment)
     elif not IS_AS_USERS_HAVE_IT:
-        now = importlib.import_module("feedkeep.security.passwords")
-        now._HASHER = CHEAP_HASHER
-        now._NOBODYS_HASH = CHEAP_HASHER.hash("nobody's")
+        importlib.import_module("feedkeep.security.argon2id").OURS = CHEAP
     importlib.import_module("feedkeep.http.serving.workers")._spawn = _ForkedWorkers
     sys.argv = ["feedkeep", *arguments]
     importlib.import_module("feedkeep.cli").main()

@@ -23,7 +23,7 @@ import httpx
 from beside import Beside
 
 from feedkeep.model import Scope, T
-from feedkeep.security import passwords
+from feedkeep.security import argon2id
 from feedkeep.service import Service
 
 FEEDKEEP = str(Path(sys.executable).with_name("feedkeep"))
@@ -247,8 +247,8 @@ class FeedkeepProcess:
 
         Passwords are hashed at no cost, unless it `is_costly`: then as all are.
         """
-        hasher = passwords._HASHER if is_costly else commands.CHEAP_HASHER
-        with mock.patch.object(passwords, "_HASHER", hasher):
+        cost = argon2id.OURS if is_costly else commands.CHEAP
+        with mock.patch.object(argon2id, "OURS", cost):
             if self._beside is not None:
                 return self._beside.use(work)
             with Beside(self.database) as beside:

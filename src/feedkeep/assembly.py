@@ -84,6 +84,7 @@ async def open_service(
         settings.registration,
         settings.history_days,
         recorder,
+        f"{settings.public_url.rstrip('/')}/apps/connect" if settings.app_passwords_only else "",
     )
     try:
         yield service

@@ -82,6 +82,16 @@ class NotAuthorized(FeedkeepError):
     """Whoever asks is not let in; deliberately without a reason (contract, section 2)."""
 
 
+class AppPasswordNeeded(NotAuthorized):
+    """An app sent a name and an account's password, and only app passwords are taken of apps.
+
+    It says nothing of whether they are right; `str()` says where to make an app password.
+    """
+
+    def __init__(self, url: str) -> None:
+        super().__init__("Use an app password in the app: make one at {url}.", url=url)
+
+
 class NotSignedIn(NotAuthorized):
     """A browser has no session, so that a page cannot be shown to it."""
 

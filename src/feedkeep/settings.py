@@ -104,6 +104,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             https://player.example; * for all.
         registration: Who may create an account for themselves: closed (nobody), invited (who has an
             invitation of an administrator) or open (everybody).
+        app_passwords_only: Whether apps are let in by an app password only, which the page "Connect
+            an app" makes (true), or by the account's own password, too (false). The pages take an
+            account's own password in any case.
         history_days: For how many days a list can be brought back to what it was; with 0, no
             history is kept, and what there is of it is forgotten.
         fetch: Which feeds are looked at, for their titles and pictures, and to see where they move:
@@ -140,6 +143,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     trusted_proxies: tuple[str, ...] = ()
     cors_origins: tuple[str, ...] = ()
     registration: Registration = Registration.CLOSED
+    app_passwords_only: bool = False
     history_days: Annotated[int, msgspec.Meta(ge=0, le=36_500)] = HISTORY_DAYS
     fetch: Fetch = Fetch.PUBLIC
     fetch_connections: Annotated[int, msgspec.Meta(ge=1, le=100)] = 8

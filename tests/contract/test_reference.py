@@ -311,7 +311,7 @@ def own(tmp_path: Path) -> Iterator[FeedkeepProcess]:
     With each operation some are tried, in the short form more than may come from one address.
     """
     process = FeedkeepProcess(tmp_path)
-    process.run_first("nobodys_hash_is_cheap", "wrong_passwords_do_not_count")
+    process.run_first("hashes_are_cheap", "wrong_passwords_do_not_count")
     with process:
         yield process
 

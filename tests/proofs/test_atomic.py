@@ -19,7 +19,6 @@ from urllib.parse import urlsplit, urlunsplit
 
 import apsw
 import pytest
-from argon2 import PasswordHasher
 from authors import TESTER
 from forms import IS_LONG, in_the_long_form
 from postgres_server import drop_database, new_database
@@ -32,7 +31,7 @@ from feedkeep.rules.clock import later
 from feedkeep.rules.episode_actions import SentAction
 from feedkeep.rules.history import Undo
 from feedkeep.rules.subscriptions import want
-from feedkeep.security import passwords
+from feedkeep.security import argon2id
 from feedkeep.service import Service
 from feedkeep.service.accounts import ImportedAccount
 from feedkeep.service.logins import MAX_SESSIONS_OF_AN_APP
@@ -155,7 +154,7 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opened]:
 @pytest.fixture(autouse=True)
 def cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is looked at here is what becomes of a hash, not what it costs."""
-    monkeypatch.setattr(passwords, "_HASHER", PasswordHasher(1, 8, 1))
+    monkeypatch.setattr(argon2id, "OURS", argon2id.Cost(8, 1, 1))
 
 
 async def add(service: Service, name: str) -> object:

@@ -100,7 +100,7 @@ def refused_after(ask_again: Callable[[int], httpx.Response], most: int) -> int:
 
 
 def test_wrong_passwords_have_to_wait_by_account_and_address(tmp_path: Path) -> None:
-    with guessable(tmp_path, "nobodys_hash_is_cheap") as process:
+    with guessable(tmp_path, "hashes_are_cheap") as process:
         here, there = process.new_account(PASSWORD), process.new_account(PASSWORD)
         assert ask(process, here, PASSWORD).status_code == 200
 
@@ -120,7 +120,7 @@ def test_wrong_passwords_have_to_wait_by_account_and_address(tmp_path: Path) -> 
 
 
 def test_who_has_to_wait_has_to_wait_after_a_restart_too(tmp_path: Path) -> None:
-    with guessable(tmp_path, "nobodys_hash_is_cheap") as process:
+    with guessable(tmp_path, "hashes_are_cheap") as process:
         name = process.new_account(PASSWORD)
         assert refused_after(lambda n: ask(process, name, f"wrong{n}"), 20) == 10
         process.stop()
@@ -131,7 +131,7 @@ def test_who_has_to_wait_has_to_wait_after_a_restart_too(tmp_path: Path) -> None
 
 @in_the_long_form
 def test_the_proof_notices_a_restart_that_forgets(tmp_path: Path) -> None:
-    with guessable(tmp_path, "nobodys_hash_is_cheap", "attempts_are_not_shared") as process:
+    with guessable(tmp_path, "hashes_are_cheap", "attempts_are_not_shared") as process:
         name = process.new_account(PASSWORD)
         assert refused_after(lambda n: ask(process, name, f"wrong{n}"), 20) == 10
         process.stop()
@@ -143,7 +143,7 @@ def test_who_guesses_by_ipv4_holds_up_nobody_else_where_both_are_listened_on(
     tmp_path: Path,
 ) -> None:
     process = FeedkeepProcess(tmp_path, host="::")
-    process.run_first("nobodys_hash_is_cheap")
+    process.run_first("hashes_are_cheap")
     with process, ExitStack() as stack:
         base = f"http://127.0.0.1:{httpx.URL(process.base_url).port}"
         stranger, other = (
@@ -179,7 +179,7 @@ def from_address(address: str) -> httpx.HTTPTransport:
 
 
 def test_wrong_passwords_count_together_whichever_way_they_come(tmp_path: Path) -> None:
-    with guessable(tmp_path, "nobodys_hash_is_cheap") as process:
+    with guessable(tmp_path, "hashes_are_cheap") as process:
         name = process.new_account(PASSWORD)
         assert [door(process, name, PASSWORD).status_code for door in DOORS] == [200] * len(DOORS)
         tried = (*DOORS, ask_by_code)
@@ -230,14 +230,14 @@ def computations(
 def test_nobody_learns_which_accounts_there_are(
     tmp_path: Path, door: Callable[..., httpx.Response]
 ) -> None:
-    with guessable(tmp_path, "computations_are_counted", "nobodys_hash_is_cheap") as process:
+    with guessable(tmp_path, "computations_are_counted", "hashes_are_cheap") as process:
         found = computations(process, door)
     assert [count for _, count in found] == [1] * 6
     assert all(reply == found[0][0] for reply, _ in found)
 
 
 def test_a_recovery_code_tells_nobody_either_which_accounts_there_are(tmp_path: Path) -> None:
-    with guessable(tmp_path, "computations_are_counted", "nobodys_hash_is_cheap") as process:
+    with guessable(tmp_path, "computations_are_counted", "hashes_are_cheap") as process:
         found = computations(process, ask_by_code)
     assert found[0][0][0] == 403  # and a hash is computed for each: tests/service shows that
     assert all(reply == found[0][0] for reply, _ in found)

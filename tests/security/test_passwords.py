@@ -1,52 +1,47 @@
-"""Passwords: one computation for each check, shared by those who show the same, and few waiting."""
+"""Passwords: one computation for each check, shared by those who show the same, in fair turns."""
 
 from __future__ import annotations
 
 import asyncio
+import sys
+import threading
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 import pytest
-from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError
 
-from feedkeep.errors import AccountError, TooManyAttempts
-from feedkeep.security import passwords
-from feedkeep.security.passwords import MAX_WAITING, Passwords, check_hash
+from feedkeep.errors import TooManyAttempts
+from feedkeep.security import argon2id, hashing_queue, passwords
+from feedkeep.security.passwords import Passwords, hashed_at_once
+from feedkeep.security.throttle import PER_ACCOUNT_AND_ADDRESS, PER_ADDRESS, Throttle
+
+HOME = "192.0.2.1"
 
 
-class Attempts:
-    """Counts attempts, and those that were forgiven."""
-
-    def __init__(self) -> None:
-        self.counted = 0
-        self.forgiven = 0
-
-    def __call__(self) -> Callable[[bool], None]:
-        self.counted += 1
-
-        def settle(is_right: bool) -> None:
-            self.forgiven += is_right
-
-        return settle
+@pytest.fixture(autouse=True)
+def cheap(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is looked at here is how often something is computed, not what it costs."""
+    monkeypatch.setattr(argon2id, "OURS", argon2id.Cost(8, 1, 1))
 
 
 @pytest.fixture
 def computed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The hashes that were computed against, one for each computation."""
-    hashes: list[str] = []
-    matches = passwords._matches
+    """The passwords that were compared, one for each computation."""
+    compared: list[str] = []
+    matches = argon2id.matches
 
     def counted(stored_hash: str, password: str) -> bool:
-        hashes.append(stored_hash)
+        compared.append(password)
         return matches(stored_hash, password)
 
-    monkeypatch.setattr(passwords, "_matches", counted)
-    return hashes
+    monkeypatch.setattr(argon2id, "matches", counted)
+    return compared
 
 
 def run(work: Callable[[Passwords], Awaitable[None]]) -> None:
     async def go() -> None:
-        checked = Passwords()
+        checked = Passwords(Throttle())
         try:
             await work(checked)
         finally:
@@ -55,24 +50,26 @@ def run(work: Callable[[Passwords], Awaitable[None]]) -> None:
     asyncio.run(go())
 
 
-def test_a_hash_is_argon2id_with_64_mib_and_three_passes_over_four_lanes() -> None:
-    async def work(checked: Passwords) -> None:
-        hashed = await checked.hash("x")
-        assert hashed.startswith("$argon2id$v=19$m=65536,t=3,p=4$")
-        assert hashed != await checked.hash("x")
+def counted(checked: Passwords) -> int:
+    """Return for how many names and addresses an attempt is counted."""
+    return len(checked._throttle._attempts)
 
-    run(work)
+
+async def verify(
+    checked: Passwords, name: str, password: str, stored_hash: str | None, address: str = HOME
+) -> bool:
+    return await checked.verify(name, password, stored_hash, name, address)
 
 
 def test_every_check_computes_exactly_once_for_any_name(computed: list[str]) -> None:
     async def work(checked: Passwords) -> None:
         hashed = await checked.hash("right")
-        attempts = Attempts()
-        assert await checked.verify("me", "right", hashed, attempts)
-        assert not await checked.verify("me", "wrong", hashed, attempts)
-        assert not await checked.verify("nobody", "right", None, attempts)
-        assert len(computed) == 3
-        assert (attempts.counted, attempts.forgiven) == (3, 1)
+        assert await verify(checked, "me", "right", hashed)
+        assert counted(checked) == 0
+        assert not await verify(checked, "me", "wrong", hashed)
+        assert not await verify(checked, "nobody", "right", None)
+        assert computed == ["right", "wrong", "right"]
+        assert counted(checked) == 2 + 2 + 1
 
     run(work)
 
@@ -80,8 +77,9 @@ def test_every_check_computes_exactly_once_for_any_name(computed: list[str]) -> 
 def test_a_fault_of_the_server_is_not_reported_as_a_wrong_password() -> None:
     async def work(checked: Passwords) -> None:
         with pytest.raises(InvalidHashError):
-            await checked.verify("me", "right", "a damaged hash", Attempts())
+            await verify(checked, "me", "right", "a damaged hash")
         assert checked._checking == {}
+        assert not checked._throttle._checking  # otherwise some would wait for it for ever
 
     run(work)
 
@@ -90,13 +88,15 @@ def test_a_right_password_is_remembered_while_the_stored_hash_stays() -> None:
     async def work(checked: Passwords) -> None:
         hashed = await checked.hash("right")
         assert not checked.remembers("me", "right", hashed)
-        await checked.verify("me", "right", hashed, Attempts())
-        await checked.verify("me", "wrong", hashed, Attempts())
+        await verify(checked, "me", "right", hashed)
+        await verify(checked, "me", "wrong", hashed)
         assert checked.remembers("me", "right", hashed)
         assert not checked.remembers("me", "wrong", hashed)
         assert not checked.remembers("you", "right", hashed)
         assert not checked.remembers("me", "right", "another hash")
         assert not checked.remembers("me", "right", None)
+        checked.remember("me", "right", "another hash")
+        assert checked.remembers("me", "right", "another hash")
 
     run(work)
 
@@ -106,12 +106,9 @@ def test_the_same_password_shown_at_once_is_checked_once_and_counts_once(
 ) -> None:
     async def work(checked: Passwords) -> None:
         hashed = await checked.hash("right")
-        attempts = Attempts()
-        results = await asyncio.gather(
-            *(checked.verify("me", "right", hashed, attempts) for _ in range(30))
-        )
-        assert results == [True] * 30
-        assert (len(computed), attempts.counted, attempts.forgiven) == (1, 1, 1)
+        shown = [verify(checked, "me", "right", hashed) for _ in range(30)]
+        assert await asyncio.gather(*shown) == [True] * 30
+        assert computed == ["right"]
 
     run(work)
 
@@ -120,8 +117,7 @@ def test_a_caller_that_goes_away_does_not_take_the_check_from_the_others() -> No
     async def work(checked: Passwords) -> None:
         hashed = await checked.hash("right")
         first, second = (
-            asyncio.ensure_future(checked.verify("me", "right", hashed, Attempts()))
-            for _ in range(2)
+            asyncio.ensure_future(verify(checked, "me", "right", hashed)) for _ in range(2)
         )
         await asyncio.sleep(0)
         first.cancel()
@@ -130,26 +126,111 @@ def test_a_caller_that_goes_away_does_not_take_the_check_from_the_others() -> No
     run(work)
 
 
-def test_beyond_a_limit_no_password_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(passwords, "MAX_WAITING", 3)
+def test_right_passwords_wait_in_place_of_a_refusal_however_many_there_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(passwords, "hashed_at_once", lambda *_: 3)
 
     async def work(checked: Passwords) -> None:
-        results = await asyncio.gather(
-            *(checked.verify(f"user{i}", "x", None, Attempts()) for i in range(5)),
-            return_exceptions=True,
-        )
-        assert [type(result) for result in results] == [bool] * 3 + [TooManyAttempts] * 2
+        hashed = await checked.hash("right")
+        people = [verify(checked, f"user{n}", "right", hashed) for n in range(4 * PER_ADDRESS)]
+        assert all(await asyncio.gather(*people))
+        assert counted(checked) == 0
+
+    run(work)
+
+
+@pytest.mark.parametrize("at_once", [1, 4, 16])
+def test_of_wrong_passwords_only_as_many_are_computed_as_may_be_tried_however_many_come_at_once(
+    at_once: int, computed: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(passwords, "hashed_at_once", lambda *_: at_once)
+
+    async def work(checked: Passwords) -> None:
+        hashed = await checked.hash("right")
+        tried = [verify(checked, "me", f"wrong{number}", hashed) for number in range(60)]
+        found = await asyncio.gather(*tried, return_exceptions=True)
+        assert sum(one is False for one in found) == PER_ACCOUNT_AND_ADDRESS == len(computed)
+        assert sum(isinstance(one, TooManyAttempts) for one in found) == 50
+        with pytest.raises(TooManyAttempts):  # at once: nothing waits any longer
+            await verify(checked, "me", "right", hashed)
+
+    run(work)
+
+
+def test_who_finds_the_last_attempts_under_way_waits_and_is_let_in_if_one_was_right(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(passwords, "hashed_at_once", lambda *_: 2)
+    may_end = threading.Event()
+    matches = argon2id.matches
+
+    def held(stored_hash: str, password: str) -> bool:
+        assert password == "another right one" or may_end.wait(60)
+        return matches(stored_hash, password)
+
+    async def work(checked: Passwords) -> None:
+        hashed, other = [await checked.hash(one) for one in ("right", "another right one")]
+        for number in range(PER_ACCOUNT_AND_ADDRESS - 1):
+            assert not await verify(checked, "me", f"wrong{number}", hashed)
+        monkeypatch.setattr(argon2id, "matches", held)
+        first = asyncio.ensure_future(verify(checked, "me", "right", hashed))
+        await asyncio.sleep(0.0)
+        second = asyncio.ensure_future(verify(checked, "me", "another right one", other))
+        # Meanwhile others have their turn: what waits for the first one holds none.
+        assert await verify(checked, "you", "another right one", other)
+        assert not second.done()
+        may_end.set()
+        assert await first
+        assert await second
+
+    run(work)
+
+
+def test_beyond_a_limit_no_password_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hashing_queue, "MAX_WAITING", 3)
+    monkeypatch.setattr(passwords, "hashed_at_once", lambda *_: 1)
+
+    async def work(checked: Passwords) -> None:
+        hashed = await checked.hash("x")
+        shown = [verify(checked, f"user{number}", "x", hashed) for number in range(6)]
+        found = await asyncio.gather(*shown, checked.hash("x"), return_exceptions=True)
+        assert [type(one) for one in found] == [bool] * 3 + [TooManyAttempts] * 3 + [str]
+        assert counted(checked) == 0
+        assert await checked.hash("x")
+
+    run(work)
+
+
+def test_a_code_takes_as_long_and_counts_as_a_password_does() -> None:
+    async def work(checked: Passwords) -> None:
+        hashed = await checked.hash_if_right("x", "me", HOME, is_right=True)
+        assert hashed is not None
+        assert argon2id.matches(hashed, "x")
+        assert counted(checked) == 0
+        for _ in range(PER_ACCOUNT_AND_ADDRESS):
+            assert await checked.hash_if_right("x", "me", HOME, is_right=False) is None
+        with pytest.raises(TooManyAttempts):
+            await checked.hash_if_right("x", "me", HOME, is_right=True)
+
+    run(work)
+
+
+def test_a_renewed_hash_is_of_the_same_password() -> None:
+    async def work(checked: Passwords) -> None:
+        renewed = await checked.renewed("x", await checked.hash("x"))
+        assert argon2id.matches(renewed, "x")
 
     run(work)
 
 
 def test_the_number_of_remembered_passwords_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(passwords, "MAX_REMEMBERED", 2)
-    monkeypatch.setattr(passwords, "_matches", lambda *_: True)
+    monkeypatch.setattr(argon2id, "matches", lambda *_: True)
 
     async def work(checked: Passwords) -> None:
         for name in ("a", "b", "c"):
-            await checked.verify(name, "x", "hash", Attempts())
+            await verify(checked, name, "x", "hash")
         assert [checked.remembers(name, "x", "hash") for name in "abc"] == [False, True, True]
 
     run(work)
@@ -157,72 +238,30 @@ def test_the_number_of_remembered_passwords_is_limited(monkeypatch: pytest.Monke
 
 def test_nothing_that_is_remembered_holds_a_password() -> None:
     async def work(checked: Passwords) -> None:
-        await checked.verify("me", "opensesame", await checked.hash("opensesame"), Attempts())
+        await verify(checked, "me", "opensesame", await checked.hash("opensesame"))
         assert b"opensesame" not in repr(checked.__dict__).encode()
 
     run(work)
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "$argon2id$v=19$m=65536,t=3,p=4$c29tZXNhbHQ$8Tf44YakA6Z5zNBgblq13Nr+Q8FkCFWsjG4z6b1j7rM",
-        "$argon2id$v=19$m=131072,t=3,p=8$c29tZXNhbHQ$8Tf44YakA6Z5zNBgblq13Nr+Q8FkCFWsjG4z6b1j7rM",
-        "$argon2id$v=19$m=19456,t=2,p=1$c29tZXNhbHQ$8Tf44YakA6Z5zNBgblq13Nr+Q8FkCFWsjG4z6b1j7rM",
-        "$argon2id$v=19$m=8,t=1,p=1$c29tZXNhbHQ$8Tf44YakA6Z5zNBgblq13A",
-    ],
+    ("processors", "workers", "at_once"),
+    [(1, 1, 1), (2, 1, 1), (4, 1, 2), (64, 1, 4), (64, 2, 2), (64, 3, 1), (2, 8, 1)],
 )
-def test_a_hash_that_was_made_elsewhere_is_taken_if_a_check_costs_no_more_than_twice_ours(
-    text: str,
+def test_hashes_have_half_of_the_processors_and_each_process_can_compute_one(
+    processors: int, workers: int, at_once: int
 ) -> None:
-    assert check_hash(text) == text
-    assert passwords._matches(text, "wrong") is False  # argon2 itself can read it
+    assert hashed_at_once(processors, workers) == at_once
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "plain text",
-        "$2b$12$R9h/cIPz0gi.URNNX3kh2OPST9/PgBkqquzi.Ss7KIUgO2t0jWMUW",
-        "$argon2i$v=19$m=65536,t=3,p=4$c29tZXNhbHQ$8Tf44YakA6Z5zNBgblq13A",
-        "$argon2id$v=16$m=65536,t=3,p=4$c29tZXNhbHQ$8Tf44YakA6Z5zNBgblq13A",
-        "$argon2id$m=65536,t=3,p=4$c29tZXNhbHQ$8Tf44YakA6Z5zNBgblq13A",
-        "$argon2id$v=19$m=065536,t=3,p=4$c29tZXNhbHQ$8Tf44YakA6Z5zNBgblq13A",
-        "$argon2id$v=19$m=65536,t=0,p=4$c29tZXNhbHQ$8Tf44YakA6Z5zNBgblq13A",
-        "$argon2id$v=19$m=65536,t=3,p=4$c29tZXNhbHQ$8Tf44YakA6Z5zNBgblq13A\n",
-        "$argon2id$v=19$m=65536,t=3,p=4$c29t$8Tf44YakA6Z5zNBgblq13A",
-        "$argon2id$v=19$m=65536,t=3,p=4$c29tZXNhbHQ$8Tf44YakA6Z5zNBgblq13B",
-        "$argon2id$v=19$m=65536,t=3,p=4$c29tZXNhbHQ$8Tf44YakA6Z5zNBgb",
-        "$argon2id$v=19$m=65536,t=3,p=4$c29tZXNhbHQ$",
-    ],
-)
-def test_what_is_no_argon2id_hash_is_refused(text: str) -> None:
-    with pytest.raises(AccountError, match="argon2id hash in PHC form"):
-        check_hash(text)
+@pytest.mark.skipif(sys.platform != "linux", reason="threads have priorities on Linux only")
+def test_threads_that_hash_let_others_go_first() -> None:
+    def niceness() -> int:
+        stat = Path(f"/proc/self/task/{threading.get_native_id()}/stat").read_text()
+        return int(stat.rpartition(")")[2].split()[16])
 
+    async def work(checked: Passwords) -> None:
+        assert await checked._computed(niceness) == 5
+        assert niceness() < 5
 
-@pytest.mark.parametrize(
-    "parameters",
-    ["m=131073,t=1,p=4", "m=65536,t=7,p=4", "m=131072,t=4,p=4", "m=65536,t=3,p=9", "m=8,t=1,p=2"],
-)
-def test_a_hash_that_is_dear_or_impossible_to_check_is_refused(parameters: str) -> None:
-    text = f"$argon2id$v=19${parameters}$c29tZXNhbHQ$8Tf44YakA6Z5zNBgblq13A"
-    with pytest.raises(AccountError, match="too much memory or time"):
-        check_hash(text)
-
-
-def test_only_so_many_passwords_wait_to_be_hashed(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def work(computing: Passwords) -> None:
-        waiting = [asyncio.ensure_future(computing.hash("x")) for _ in range(MAX_WAITING)]
-        await asyncio.sleep(0)
-        with pytest.raises(TooManyAttempts):
-            await computing.hash("x")
-        with pytest.raises(TooManyAttempts):
-            await computing.verify("name", "x", None, Attempts())
-        await asyncio.gather(*waiting)
-        assert await computing.hash("x")
-
-    cheap = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
-    monkeypatch.setattr(passwords, "_HASHER", cheap)
     run(work)

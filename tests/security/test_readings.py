@@ -18,7 +18,7 @@ from feedkeep.rules.credentials import (
     read_token,
     write_token,
 )
-from feedkeep.security import passwords
+from feedkeep.security import argon2id
 from feedkeep.service import Service
 from feedkeep.store.sqlite import SqliteStore
 from feedkeep.store.sqlite.accounts import SqliteAccounts
@@ -70,14 +70,14 @@ def test_every_refusal_looks_up_all_names_computes_once_and_counts_once(
         for name in ("zoê", "zu\u00c3\u00aa", "disablê"):
             await service.accounts.create(name, "a good passphrase")
         await service.accounts.set_disabled("disablê", True)
-        monkeypatch.setattr(passwords, "_matches", matches)
-        begin = service.authentication._throttle.begin
+        monkeypatch.setattr(argon2id, "matches", matches)
+        begin = service._throttle.begin
 
         def counting(name_key: str, *others: Any) -> Any:
             counted.append(name_key)
             return begin(name_key, *others)
 
-        monkeypatch.setattr(service.authentication._throttle, "begin", counting)
+        monkeypatch.setattr(service._throttle, "begin", counting)
         for number, name in enumerate(("zoê", "zuê", "nobodê", "disablê")):
             looked_up.clear()
             computed.clear()

@@ -6,11 +6,10 @@ In the short form, one store shows it: `tests/store` has what all stores have in
 from __future__ import annotations
 
 import pytest
-from argon2 import PasswordHasher
 from forms import IS_LONG
 from stores import database, emptied_database, path, shared_database
 
-from feedkeep.security import passwords
+from feedkeep.security import argon2id
 
 if IS_LONG:
     from stores import open_store
@@ -23,4 +22,4 @@ __all__ = ["database", "emptied_database", "open_store", "path", "shared_databas
 @pytest.fixture(autouse=True)
 def cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is looked at here is what becomes of a hash, not what it costs."""
-    monkeypatch.setattr(passwords, "_HASHER", PasswordHasher(1, 8, 1))
+    monkeypatch.setattr(argon2id, "OURS", argon2id.Cost(8, 1, 1))

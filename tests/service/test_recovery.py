@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import AsyncExitStack
 
 import pytest
 from running import DAY, HOME, PASSWORD, Clock, run
@@ -11,7 +12,7 @@ from running import DAY, HOME, PASSWORD, Clock, run
 from feedkeep.errors import AccountError, NotAuthorized, TooManyAttempts
 from feedkeep.model import Account, Admitted, CredentialKind, Scope
 from feedkeep.rules.credentials import PasswordCredential
-from feedkeep.security.passwords import MAX_WAITING
+from feedkeep.security import hashing_queue
 from feedkeep.security.throttle import PER_ACCOUNT_AND_ADDRESS
 from feedkeep.service import Service
 from feedkeep.store.base import Store
@@ -203,16 +204,23 @@ def test_a_right_code_is_not_counted(open_store: Callable) -> None:
 
 
 def test_a_code_that_was_not_checked_since_too_many_passwords_wait_is_not_counted(
-    open_store: Callable,
+    open_store: Callable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(hashing_queue, "MAX_WAITING", 1)
+
     async def work(service: Service, store: Store, clock: Clock) -> None:
         bob = await service.accounts.create("Bob", PASSWORD)
         code, *_ = await service.recovery.new_codes(bob)
-        service._passwords._hashing += MAX_WAITING
-        for _ in range(PER_ACCOUNT_AND_ADDRESS + 1):
-            with pytest.raises(TooManyAttempts):
-                await service.recovery.recover("bob", code, NEW, HOME)
-        service._passwords._hashing -= MAX_WAITING
+        queue = service._passwords._queue
+        async with AsyncExitStack() as stack:
+            for _ in range(queue._free):
+                await stack.enter_async_context(queue.turn("others"))
+            waiting = asyncio.ensure_future(service._passwords.hash(NEW))
+            await asyncio.sleep(0)
+            for _ in range(PER_ACCOUNT_AND_ADDRESS + 1):
+                with pytest.raises(TooManyAttempts):
+                    await service.recovery.recover("bob", code, NEW, HOME)
+        assert await waiting
         await service.recovery.recover("bob", code, NEW, HOME)
 
     run(open_store, work)

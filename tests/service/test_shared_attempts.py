@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 import structlog
-from argon2 import PasswordHasher
 from running import HOME, MINUTE, PASSWORD, Clock
 
 from feedkeep import wall_clock
@@ -20,7 +19,6 @@ from feedkeep.model import Stamp
 from feedkeep.recorder import Recorder
 from feedkeep.rules.credentials import PasswordCredential
 from feedkeep.rules.guessing import KEPT_SECONDS
-from feedkeep.security import passwords
 from feedkeep.security.throttle import PER_ACCOUNT_AND_ADDRESS
 from feedkeep.service import Service, shared_attempts
 from feedkeep.store.sqlite import SqliteStore
@@ -60,11 +58,6 @@ async def looked_at(service: Service, most: int) -> int:
         if await wait_for_word(service, f"wrong{number}{time.monotonic()}") is not None:
             return number
     return most
-
-
-@pytest.fixture(autouse=True)
-def cheap_for_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(passwords, "_NOBODYS_HASH", PasswordHasher(1, 8, 1).hash("nobody"))
 
 
 def run(work: Callable[[], Awaitable[None]]) -> None:

@@ -917,6 +917,33 @@ def test_a_new_password_ends_the_sessions_of_its_account_and_no_token(
     run(open_store, work)
 
 
+def test_another_hash_of_the_same_password_ends_nothing_and_replaces_no_new_password(
+    open_store: Callable,
+) -> None:
+    old, new = (f"$argon2id$v=19$m=8,t={n},p=1$c29tZXNhbHQ$AAAAAAAAAAAAAAAA" for n in (1, 2))
+
+    async def work(store: Store) -> None:
+        before = replace(account(), password_hash=old)
+        await store.accounts.set_password(ALICE, old)
+        begun = await store.tokens.add_session(before, session(2, 9), 9, 9)
+        await store.accounts.replace_hash(ALICE, old, new)
+        found = await store.accounts.find("alice")
+        assert found is not None
+        assert found.password_hash == new
+        # Whoever was let in by the old hash just before.
+        other = await store.tokens.add_session(before, session(3, 9), 9, 9)
+        assert await store.tokens.of(ALICE) == [begun, other]
+        await store.accounts.set_password(ALICE, "another password")
+        await store.accounts.replace_hash(ALICE, new, old)
+        found = await store.accounts.find("alice")
+        assert found is not None
+        assert found.password_hash == "another password"
+        with pytest.raises(NotAuthorized):
+            await store.tokens.add_session(before, session(4, 9), 9, 9)
+
+    run(open_store, work)
+
+
 def test_a_session_of_a_token_ends_when_the_token_is_revoked_and_not_before(
     open_store: Callable,
 ) -> None:

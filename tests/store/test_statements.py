@@ -160,6 +160,7 @@ async def every_request(store: PostgresStore) -> None:
     await every_request_about_accounts(store)
     await every_request_about_feeds(store)
     await store.accounts.set_password(ALICE, "other")
+    await store.accounts.replace_hash(ALICE, "other", "a dearer one")
     await store.accounts.set_disabled(ALICE, True)
     await store.accounts.delete(ALICE)
 

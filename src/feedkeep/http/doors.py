@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import structlog
 
-from feedkeep.errors import NotAuthorized, TooManyAttempts
+from feedkeep.errors import AppPasswordNeeded, NotAuthorized, TooManyAttempts
 from feedkeep.http.requests import Request
 from feedkeep.http.routing import READING
 from feedkeep.model import Admitted, replace
@@ -75,5 +75,15 @@ def log_refusal(request: Request, error: Exception) -> None:
         request_id=request.id,
         address=request.address,
         credential=request.credential_kind,
-        reason="too many attempts" if isinstance(error, TooManyAttempts) else "not valid",
+        reason=_reason(error),
     )
+
+
+def _reason(error: Exception) -> str:
+    match error:
+        case TooManyAttempts():
+            return "too many attempts"
+        case AppPasswordNeeded():
+            return "not an app password"
+        case _:
+            return "not valid"

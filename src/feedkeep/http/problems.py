@@ -6,6 +6,7 @@ import structlog
 from starlette.responses import Response
 
 from feedkeep.errors import (
+    AppPasswordNeeded,
     ChangedSince,
     DeletedSubscription,
     FeedkeepError,
@@ -75,8 +76,10 @@ READ_ONLY = Refusal(
 )
 
 _NOT_FOUND = Refusal(404, "The resource was not found.")
+_NOT_AUTHORIZED = "The user is not authorized."
+_CHALLENGED = {"WWW-Authenticate": CHALLENGE}
 _FIXED = {
-    NotAuthorized: Refusal(401, "The user is not authorized.", "", {"WWW-Authenticate": CHALLENGE}),
+    NotAuthorized: Refusal(401, _NOT_AUTHORIZED, "", _CHALLENGED),
     UnknownSubscription: _NOT_FOUND,
     UnknownChange: _NOT_FOUND,
     NoSuchRoute: _NOT_FOUND,
@@ -90,10 +93,12 @@ _FIXED = {
 
 def refusal_of(error: Exception, allow: str, invalid_status: int = METHOD_NOT_ALLOWED) -> Refusal:
     """Return the refusal for an error; `allow` names the methods that the route has."""
-    for kind, refusal in _FIXED.items():
-        if isinstance(error, kind):
-            return refusal
+    fixed = next((refusal for kind, refusal in _FIXED.items() if isinstance(error, kind)), None)
+    if fixed and not isinstance(error, AppPasswordNeeded):
+        return fixed
     match error:
+        case AppPasswordNeeded():
+            return Refusal(401, _NOT_AUTHORIZED, str(error), _CHALLENGED)
         case Forbidden():
             return Refusal(FORBIDDEN, str(error))
         case InvalidInput() if invalid_status != METHOD_NOT_ALLOWED:

@@ -11,6 +11,9 @@ from typing import ClassVar
 from feedkeep.model.entries import Counts
 from feedkeep.model.values import AccountId, Stamp, Value
 
+_PHC_PARTS = 6
+"""Of a hash in PHC form, divided by `$`: nothing, function, version, cost, salt and digest."""
+
 
 class Account(Value, frozen=True):
     """An account: it has a list of feeds, and people and apps log in to it.
@@ -45,6 +48,15 @@ class Account(Value, frozen=True):
     counts: Counts = Counts()
 
     hidden: ClassVar[frozenset[str]] = frozenset({"password_hash"})
+
+    @property
+    def salt(self) -> str | None:
+        """The salt of the hash: a new password has a new one, a new hash of the same one has not.
+
+        A text that is not in PHC form is its own salt.
+        """
+        parts = (self.password_hash or "").split("$")
+        return parts[-2] if len(parts) == _PHC_PARTS else self.password_hash
 
 
 class Person(Value, frozen=True):

@@ -96,13 +96,14 @@ class FlowResource(Resource):
         if not _is_from_our_page(request, form):
             return self._form(request, _FORM_TOO_OLD, FORBIDDEN)
         request.credential_kind = PasswordCredential.kind
-        credential = PasswordCredential(form.text("name"), form.text("password"))
+        name, password = form.text("name"), form.text("password")
+        authentication = self.service.authentication
         try:
-            request.asker = await self.service.authentication.admit(credential, request.address)
+            request.asker = await authentication.admit_person(name, password, request.address)
             is_granted = await self._grant(request, request.asker.account)
         except (NotAuthorized, TooManyAttempts) as error:
             log_refusal(request, error)
-            return self._refused(request, error, form.text("name"))
+            return self._refused(request, error, name)
         if not is_granted:
             return self._page(request, _USED, FORBIDDEN)
         place = f"{request.path}?{request.http.url.query}"

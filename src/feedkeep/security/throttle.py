@@ -8,9 +8,10 @@ import ipaddress
 import math
 from array import array
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import TypeAlias
 from weakref import WeakSet
 
 from feedkeep.errors import TooManyAttempts
@@ -34,12 +35,15 @@ name, and each has at most 100 times of 8 bytes. What others counted takes less 
 _KEY_BYTES = 16
 _NONE = array("d")
 
+_Limits: TypeAlias = Sequence[tuple[bytes, int]]
+"""By what an attempt is counted, and how many may be made."""
+
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Attempt:
     """An attempt that is being checked; it counts as a wrong one until it is found right."""
 
-    keys: tuple[tuple[bytes, int], ...]
+    limits: _Limits
     at_seconds: float
 
 
@@ -60,20 +64,34 @@ class Throttle:
         self._untold: dict[bytes, None] = {}
         self._last_seconds = -math.inf
         self.has_news = asyncio.Event()
+        self._settling = asyncio.Event()
 
-    def begin(self, name_key: str, address: str, now_seconds: float) -> Attempt:
+    def check(self, name_key: str, address: str, now_seconds: float) -> None:
+        """Check that an attempt may be made, whatever becomes of those that are being checked.
+
+        Raises:
+            TooManyAttempts: One of the limits is reached.
+        """
+        self._check(_limits(name_key, address), now_seconds, self._checking)
+
+    def begin(self, name_key: str, address: str, now_seconds: float) -> Attempt | None:
         """Count an attempt before it is checked, so that many at once cannot slip through.
+
+        Return None, and count nothing, if attempts that are being checked fill a limit; whether
+        there is room is known when `one_is_settled`.
 
         Raises:
             TooManyAttempts: One of the limits is reached; this attempt is not counted.
         """
-        network = _network(address)
-        return self._count(
-            now_seconds,
-            (_key("both", name_key, network), PER_ACCOUNT_AND_ADDRESS),
-            (_key("address", network), PER_ADDRESS),
-            (_key("account", name_key), PER_ACCOUNT),
-        )
+        self.check(name_key, address, now_seconds)
+        limits = _limits(name_key, address)
+        if self._wait_seconds(limits, now_seconds, ()) > 0:
+            return None
+        return self._count(limits, now_seconds)
+
+    async def one_is_settled(self) -> None:
+        """Return when it is known of one more attempt whether it was right."""
+        await self._settling.wait()
 
     def settle(self, attempt: Attempt, *, is_right: bool) -> None:
         """Take an attempt back if its password was right, or was never checked.
@@ -81,23 +99,25 @@ class Throttle:
         Otherwise other processes are to know of it.
         """
         self._checking.discard(attempt)
+        self._settling.set()
+        self._settling = asyncio.Event()
         if not is_right:
             self._last_seconds = max(self._last_seconds, attempt.at_seconds)
-            self._tell(key for key, _ in attempt.keys)
+            self._tell(key for key, _ in attempt.limits)
             return
-        for key, _ in attempt.keys:
+        for key, _ in attempt.limits:
             # If many others came while it was checked, it may be forgotten by now, or dated later.
             # Then it goes on counting: better one too many than one of a guesser's too few.
-            times = self._attempts.get(key)
-            if times is not None and attempt.at_seconds in times:
-                times.remove(attempt.at_seconds)
+            times = self._attempts.get(key, _NONE)
+            _take_out(times, key, [attempt])
             if not times:
                 self._forget(key)
 
     def count_sign_up(self, address: str, now_seconds: float) -> None:
-        """Count that somebody creates an account, or tries to; raises as `begin` does."""
-        key = _key("sign-up", _network(address))
-        self.settle(self._count(now_seconds, (key, SIGN_UPS_PER_ADDRESS)), is_right=False)
+        """Count that somebody creates an account, or tries to; raises as `check` does."""
+        limits = [(_key("sign-up", network_of(address)), SIGN_UPS_PER_ADDRESS)]
+        self._check(limits, now_seconds, ())
+        self.settle(self._count(limits, now_seconds), is_right=False)
 
     def untold(self, limit: int) -> dict[bytes, array[float]]:
         """Return what other processes are to know: for up to `limit` keys, when attempts were made.
@@ -108,10 +128,8 @@ class Throttle:
         for key in keys:
             del self._untold[key]
         told = {key: array("d", self._attempts[key]) for key in keys}
-        for attempt in self._checking:
-            for key, _ in attempt.keys:
-                if attempt.at_seconds in told.get(key, _NONE):
-                    told[key].remove(attempt.at_seconds)
+        for key, times in told.items():
+            _take_out(times, key, self._checking)
         if not self._untold:
             self.has_news.clear()
         return told
@@ -137,25 +155,34 @@ class Throttle:
         """Say whether nobody was found to be wrong for as long as that counts."""
         return self._last_seconds + WINDOW_SECONDS <= now_seconds
 
-    def _count(self, now_seconds: float, *keys: tuple[bytes, int]) -> Attempt:
+    def _check(self, limits: _Limits, now_seconds: float, left_out: Iterable[Attempt]) -> None:
         self._forget_what_is_over(now_seconds)
-        waits = [self._wait_seconds(key, limit, now_seconds) for key, limit in keys]
-        if max(waits) > 0:
-            raise TooManyAttempts(math.ceil(max(waits)))
-        for key, limit in keys:
+        wait = self._wait_seconds(limits, now_seconds, left_out)
+        if wait > 0:
+            raise TooManyAttempts(math.ceil(wait))
+
+    def _count(self, limits: _Limits, now_seconds: float) -> Attempt:
+        for key, limit in limits:
             own, others = self._attempts.get(key, _NONE), self._others.get(key, {})
             times = with_attempt(own, others.values(), limit, now_seconds)
             self._attempts[key] = array("d", times)
             self._attempts.move_to_end(key)
         while len(self._attempts) > MAX_KEYS:
             self._forget(next(iter(self._attempts)))
-        attempt = Attempt(keys, now_seconds)
+        attempt = Attempt(limits, now_seconds)
         self._checking.add(attempt)
         return attempt
 
-    def _wait_seconds(self, key: bytes, limit: int, now_seconds: float) -> float:
-        own, others = self._attempts.get(key, _NONE), self._others.get(key, {})
-        return wait_seconds((own, *others.values()), limit, now_seconds)
+    def _wait_seconds(
+        self, limits: _Limits, now_seconds: float, left_out: Iterable[Attempt]
+    ) -> float:
+        """Return how long an attempt has to wait, if some others had not been made."""
+        longest = 0.0
+        for key, limit in limits:
+            own, others = array("d", self._attempts.get(key, _NONE)), self._others.get(key, {})
+            _take_out(own, key, left_out)
+            longest = max(longest, wait_seconds((own, *others.values()), limit, now_seconds))
+        return longest
 
     def _tell(self, keys: Iterable[bytes]) -> None:
         # What was forgotten meanwhile is told to nobody.
@@ -181,6 +208,22 @@ class Throttle:
             self._others_count -= len(self._others.pop(key))
 
 
+def _limits(name_key: str, address: str) -> _Limits:
+    network = network_of(address)
+    return (
+        (_key("both", name_key, network), PER_ACCOUNT_AND_ADDRESS),
+        (_key("address", network), PER_ADDRESS),
+        (_key("account", name_key), PER_ACCOUNT),
+    )
+
+
+def _take_out(times: array[float], key: bytes, attempts: Iterable[Attempt]) -> None:
+    """Remove the attempts that were counted by a key, except those that are dated later by now."""
+    for attempt in attempts:
+        if any(key == one for one, _ in attempt.limits) and attempt.at_seconds in times:
+            times.remove(attempt.at_seconds)
+
+
 def _key(*parts: str) -> bytes:
     """Return a hash of a name, an address or both: of a fixed size, and the same everywhere.
 
@@ -191,7 +234,7 @@ def _key(*parts: str) -> bytes:
     return hashlib.blake2b(text, digest_size=_KEY_BYTES, person=b"feedkeep attempt").digest()
 
 
-def _network(address: str) -> str:
+def network_of(address: str) -> str:
     """Return the addresses of one client: an IPv4 address, or 64 bits of an IPv6 address."""
     try:
         parsed = ipaddress.ip_address(address)

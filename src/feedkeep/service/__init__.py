@@ -40,6 +40,7 @@ from feedkeep.service.page_sessions import PageSessions
 from feedkeep.service.preferences import AccountPreferences
 from feedkeep.service.progress import Progress
 from feedkeep.service.recovery import Recovery
+from feedkeep.service.rehashing import Rehashing
 from feedkeep.service.rekeying import Rekeying
 from feedkeep.service.shared_attempts import SharedAttempts
 from feedkeep.service.subscriptions import Subscriptions
@@ -133,28 +134,38 @@ class Service:
         registration: Registration = Registration.CLOSED,
         history_days: int = HISTORY_DAYS,
         recorder: Recorder | None = None,
+        app_passwords_url: str = "",
     ) -> None:
         """Use a store.
 
         `workers` is how many processes of this machine do so: they share its memory for hashing
         passwords. `registration` is who may create an account for themselves. `history_days` is for
         how long former states of lists are kept; with 0 none are. `recorder` counts
-        wrong passwords, if it is given.
+        wrong passwords, if it is given. `app_passwords_url` is where people make app passwords, if
+        apps are let in by nothing else.
         """
         limits, progress = limits_for(max_subscriptions), Progress(store)
         self.new_feeds = NewFeeds()
         changes = ListChanges(store, now, history_days, self.new_feeds)
-        passwords, last_uses = Passwords(workers), LastUses(store)
         self._throttle = throttle = Throttle()
+        passwords, last_uses = Passwords(throttle, workers), LastUses(store)
         self.now = now
         self.store = store
         self._passwords = passwords
         self._last_uses = last_uses
         self.shared_attempts = SharedAttempts(store, throttle, now)
-        self.authentication = Authentication(store, passwords, throttle, last_uses, now, recorder)
+        self.authentication = Authentication(
+            store,
+            passwords,
+            Rehashing(store, passwords),
+            last_uses,
+            now,
+            recorder,
+            app_passwords_url,
+        )
         self.accounts = accounts = Accounts(store, passwords, now)
         self.invitations = Invitations(store, accounts, throttle, registration, now)
-        self.recovery = Recovery(store, accounts, passwords, throttle, now)
+        self.recovery = Recovery(store, accounts, passwords, now)
         self.page_sessions = PageSessions(store, self.authentication, now)
         self.apps = Apps(store, now)
         self.preferences = AccountPreferences(store)
@@ -179,6 +190,7 @@ class Service:
         """Finish what was accepted, and close the store."""
         await self.forgetting.close()
         await self.rekeying.close()
+        await self.authentication.close()
         await self._last_uses.close()
         await self.shared_attempts.close()
         await self.store.close()

@@ -11,7 +11,8 @@ from feedkeep.model import Account, AccountId, Entry, Now, Person, Restored, Val
 from feedkeep.rules import credentials
 from feedkeep.rules.administrators import check_not_last
 from feedkeep.rules.restores import restored
-from feedkeep.security.passwords import Passwords, check_hash
+from feedkeep.security.argon2id import check_hash
+from feedkeep.security.passwords import Passwords
 from feedkeep.security.tokens import new_account_id, new_epoch
 from feedkeep.store.base import Store, anything_goes
 

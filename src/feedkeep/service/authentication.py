@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable
 
-from feedkeep.errors import NotAuthorized
+from feedkeep.errors import AppPasswordNeeded, NotAuthorized
 from feedkeep.model import Account, Admitted, Guid, NotLookedUp, Now
 from feedkeep.recorder import Recorder
 from feedkeep.rules import credentials
@@ -14,8 +13,8 @@ from feedkeep.rules.credentials import Credential, PasswordCredential, TokenCred
 from feedkeep.rules.guessing import WINDOW_SECONDS
 from feedkeep.rules.guids import guid_or_none
 from feedkeep.security.passwords import Passwords
-from feedkeep.security.throttle import Throttle
 from feedkeep.service.last_uses import LastUses
+from feedkeep.service.rehashing import Rehashing
 from feedkeep.store.base import Store
 
 _MAX_COUNTED = 10_000
@@ -28,19 +27,28 @@ class Authentication:
         self,
         store: Store,
         passwords: Passwords,
-        throttle: Throttle,
+        rehashing: Rehashing,
         last_uses: LastUses,
         now: Now,
         recorder: Recorder | None = None,
+        app_passwords_url: str = "",
     ) -> None:
-        """Use these; `recorder` counts wrong passwords, if it is given."""
+        """Use these; `recorder` counts wrong passwords, if it is given.
+
+        `app_passwords_url` is where people make app passwords, if apps are let in by nothing else.
+        """
+        self._app_passwords_url = app_passwords_url
         self._recorder = recorder
         self._store = store
         self._passwords = passwords
-        self._throttle = throttle
+        self._rehashing = rehashing
         self._last_uses = last_uses
         self._now = now
         self._wrong_at_seconds: deque[float] = deque(maxlen=_MAX_COUNTED)
+
+    async def close(self) -> None:
+        """Leave hashes as they are that would have been replaced."""
+        await self._rehashing.close()
 
     def wrong_passwords(self) -> int:
         """Return how many wrong passwords came to this process in the last five minutes."""
@@ -57,11 +65,14 @@ class Authentication:
 
         Raises:
             NotAuthorized: The credential is not valid. The error never says why.
+            AppPasswordNeeded: It is a password, valid or not, and apps are let in by none.
             TooManyAttempts: Too many wrong passwords came for this name or from this address.
         """
         wanted = None if guid is None else guid_or_none(guid)
         if isinstance(credential, TokenCredential):
             return await self._authenticate_token(credential, wanted)
+        if self._app_passwords_url:
+            raise AppPasswordNeeded(self._app_passwords_url)
         account = await self._authenticate_password(credential, address)
         view = (
             NotLookedUp.NOBODY_LOOKED
@@ -69,6 +80,14 @@ class Authentication:
             else await self._store.entries.view(account.id, wanted)
         )
         return Admitted(account, credential.kind, view)
+
+    async def admit_person(self, name: str, password: str, address: str) -> Admitted:
+        """Return the account of somebody who types name and password on a page; raises as `admit`.
+
+        An account's own password is always taken there.
+        """
+        shown = PasswordCredential(name, password)
+        return Admitted(await self._authenticate_password(shown, address), shown.kind)
 
     async def _authenticate_token(
         self, credential: TokenCredential, wanted: Guid | None
@@ -95,16 +114,13 @@ class Authentication:
         if account and self._passwords.remembers(key, password, stored_hash):
             return account
 
-        def count_attempt() -> Callable[[bool], None]:
-            attempt = self._throttle.begin(counted_key, address, time.monotonic())
-            return lambda is_right: self._throttle.settle(attempt, is_right=is_right)
-
-        is_right = await self._passwords.verify(key, password, stored_hash, count_attempt)
+        is_right = await self._passwords.verify(key, password, stored_hash, counted_key, address)
         if account is None or not is_right:
             self._wrong_at_seconds.append(time.monotonic())
             if self._recorder:
                 self._recorder.wrong_passwords += 1
             raise NotAuthorized
+        self._rehashing.begin(account, key, password)
         return account
 
     async def _named_account(

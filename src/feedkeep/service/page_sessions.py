@@ -17,7 +17,7 @@ from feedkeep.model import (
 )
 from feedkeep.rules import credentials
 from feedkeep.rules.clock import DAY_US, day_of, later
-from feedkeep.rules.credentials import BROWSER_PREFIX, PasswordCredential, as_label
+from feedkeep.rules.credentials import BROWSER_PREFIX, as_label
 from feedkeep.security.tokens import new_token
 from feedkeep.service.authentication import Authentication
 from feedkeep.service.logins import MAX_SESSIONS, MAX_SESSIONS_OF_AN_APP
@@ -47,8 +47,7 @@ class PageSessions:
             NotAuthorized: The name or the password is wrong, or the account is disabled.
             TooManyAttempts: Too many wrong passwords came for this name or from this address.
         """
-        shown = PasswordCredential(name, password)
-        admitted = await self._authentication.admit(shown, address)
+        admitted = await self._authentication.admit_person(name, password, address)
         return await self.begin(admitted.account, label)
 
     async def begin(self, account: Account, label: str) -> NewToken:
@@ -87,8 +86,8 @@ class PageSessions:
 
         Raises as `sign_in` does.
         """
-        shown = PasswordCredential(admitted.account.name, password)
-        confirmed = await self._authentication.admit(shown, address)
+        name = admitted.account.name
+        confirmed = await self._authentication.admit_person(name, password, address)
         return await self._begin(confirmed.account, label, _session_of(admitted).id)
 
     async def sign_out(self, admitted: Admitted) -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 
-from feedkeep.errors import AccountError, NotAuthorized, TooManyAttempts
+from feedkeep.errors import AccountError, NotAuthorized
 from feedkeep.model import (
     UNNUMBERED,
     Account,
@@ -22,7 +21,6 @@ from feedkeep.rules import account_links, credentials
 from feedkeep.rules.clock import DAY_US, later
 from feedkeep.rules.credentials import RESET_PREFIX
 from feedkeep.security.passwords import Passwords
-from feedkeep.security.throttle import Throttle
 from feedkeep.security.tokens import new_recovery_code, new_token
 from feedkeep.service.accounts import Accounts
 from feedkeep.store.base import Store
@@ -39,13 +37,11 @@ class Recovery:
         store: Store,
         accounts: Accounts,
         passwords: Passwords,
-        throttle: Throttle,
         now: Now,
     ) -> None:
         self._store = store
         self._accounts = accounts
         self._passwords = passwords
-        self._throttle = throttle
         self._now = now
 
     async def reset_link(self, name: str) -> NewToken:
@@ -126,15 +122,9 @@ class Recovery:
         account_id = account.id if account else _NOBODY
         code_hash = credentials.recovery_hash(code) or _NO_CODE
         found = await self._store.tokens.find(account_id, code_hash)
-        attempt = self._throttle.begin(key, address, time.monotonic())
-        try:
-            password_hash = await self._passwords.hash(normal)
-        except TooManyAttempts:  # the code was not checked
-            self._throttle.settle(attempt, is_right=True)
-            raise
         is_right = found is not None and self._is_open(found, Purpose.RECOVERY)
-        self._throttle.settle(attempt, is_right=is_right)
-        if found is None or not is_right:
+        password_hash = await self._passwords.hash_if_right(normal, key, address, is_right=is_right)
+        if found is None or password_hash is None:
             raise NotAuthorized
         return await self._spend(found, password_hash)
 

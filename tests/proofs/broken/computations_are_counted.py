@@ -3,9 +3,9 @@
 import os
 from pathlib import Path
 
-from feedkeep.security import passwords
+from feedkeep.security import argon2id
 
-_matches = passwords._matches
+_matches = argon2id.matches
 
 
 def matches(stored_hash: str, password: str) -> bool:
@@ -14,4 +14,4 @@ def matches(stored_hash: str, password: str) -> bool:
     return _matches(stored_hash, password)
 
 
-passwords._matches = matches
+argon2id.matches = matches

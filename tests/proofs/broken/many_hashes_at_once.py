@@ -2,4 +2,4 @@
 
 from feedkeep.security import passwords
 
-passwords.AT_ONCE = 16
+passwords.hashed_at_once = lambda _processors, _workers: 16

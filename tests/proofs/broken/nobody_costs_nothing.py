@@ -1,7 +1,5 @@
 """Whoever has no password to compare with is answered without computing anything."""
 
-from collections.abc import Callable
-
 from feedkeep.security.passwords import Passwords
 
 _verify = Passwords.verify
@@ -12,11 +10,12 @@ async def verify(
     name_key: str,
     password: str,
     stored_hash: str | None,
-    count_attempt: Callable[[], Callable[[bool], None]],
+    counted_key: str,
+    address: str,
 ) -> bool:
     if stored_hash is None:
         return False
-    return await _verify(self, name_key, password, stored_hash, count_attempt)
+    return await _verify(self, name_key, password, stored_hash, counted_key, address)
 
 
 Passwords.verify = verify

@@ -111,6 +111,12 @@ class Accounts(Protocol):
         token does not.
         """
 
+    async def replace_hash(self, account_id: AccountId, stored_hash: str, new_hash: str) -> None:
+        """Replace the hash of a password by another of the same password, with the same salt.
+
+        Nothing ends with it. Nothing is done if the account has another hash by now.
+        """
+
     async def set_disabled(
         self, account_id: AccountId, is_disabled: bool, check: CheckChange = anything_goes
     ) -> None:

@@ -66,6 +66,7 @@ INSERT INTO feedkeep.account
 VALUES ($1, $2, $3, $4, $5, $6, $7)
 """
 _SET_PASSWORD = "UPDATE feedkeep.account SET password_hash = $2 WHERE account_id = $1"
+_REPLACE_HASH = f"{_SET_PASSWORD} AND password_hash = $3"
 _SET_DISABLED = "UPDATE feedkeep.account SET is_disabled = $2 WHERE account_id = $1"
 _SET_ADMIN = "UPDATE feedkeep.account SET is_admin = $2 WHERE account_id = $1"
 _DELETE = "DELETE FROM feedkeep.account WHERE account_id = $1 RETURNING name_key"
@@ -82,10 +83,6 @@ _OPEN_GRANTS = "FROM feedkeep.login_grant WHERE account_id = $1 AND fetched IS N
 _HAS_OPEN_GRANTS = f"SELECT EXISTS (SELECT 1 {_OPEN_GRANTS})"
 _END_GRANTS = f"DELETE {_OPEN_GRANTS}"
 _HOLD = f"{_WITH_ID} FOR NO KEY UPDATE"
-_HOLD_IF_LET_IN = f"""
-{_WITH_ID} AND a.password_hash IS NOT DISTINCT FROM $2 AND NOT a.is_disabled
-FOR NO KEY UPDATE
-"""
 _NEWEST_ENTRY = f"""
 SELECT {columns(ENTRY, "e")} FROM feedkeep.entry e
 WHERE e.account_id = $1 AND e.revision IS NOT NULL ORDER BY e.revision DESC LIMIT 1
@@ -193,6 +190,11 @@ class PostgresAccounts:
             lambda connection: set_password(connection, account_id, password_hash)
         )
 
+    async def replace_hash(self, account_id: AccountId, stored_hash: str, new_hash: str) -> None:
+        await self._runner.write(
+            lambda connection: connection.execute(_REPLACE_HASH, account_id, new_hash, stored_hash)
+        )
+
     async def set_disabled(
         self, account_id: AccountId, is_disabled: bool, check: CheckChange = anything_goes
     ) -> None:
@@ -272,8 +274,8 @@ async def set_password(
 
 async def is_still_let_in(connection: asyncpg.Connection, account: Account) -> bool:
     """Say whether the account still has its password and is not disabled; lock it if so."""
-    found = await connection.fetchrow(_HOLD_IF_LET_IN, account.id, account.password_hash)
-    return found is not None
+    found = await hold(connection, account.id)
+    return found is not None and not found.is_disabled and found.salt == account.salt
 
 
 async def hold_clock(connection: asyncpg.Connection, account_id: AccountId, clock: Clock) -> Stamp:

@@ -36,10 +36,8 @@ _CREATE = """
 INSERT INTO account (id, name, name_key, password_hash, is_disabled, created, is_admin)
 VALUES (?, ?, ?, ?, ?, ?, ?)
 """
-_IS_LET_IN = """
-SELECT EXISTS (SELECT 1 FROM account WHERE id = ? AND password_hash IS ? AND NOT is_disabled)
-"""
 _SET_PASSWORD = "UPDATE account SET password_hash = ? WHERE id = ?"
+_REPLACE_HASH = f"{_SET_PASSWORD} AND password_hash = ?"
 _SET_DISABLED = "UPDATE account SET is_disabled = ? WHERE id = ?"
 _SET_ADMIN = "UPDATE account SET is_admin = ? WHERE id = ?"
 _END_SESSIONS = """
@@ -150,6 +148,13 @@ class SqliteAccounts:
             lambda connection: set_password(connection, account_id, password_hash), account_id
         )
 
+    async def replace_hash(self, account_id: AccountId, stored_hash: str, new_hash: str) -> None:
+        await self._runner.write(
+            lambda connection: connection.execute(
+                _REPLACE_HASH, (new_hash, account_id, stored_hash)
+            )
+        )
+
     async def set_disabled(
         self, account_id: AccountId, is_disabled: bool, check: CheckChange = anything_goes
     ) -> None:
@@ -231,7 +236,8 @@ def set_password(connection: apsw.Connection, account_id: AccountId, password_ha
 
 def is_still_let_in(connection: apsw.Connection, account: Account) -> bool:
     """Say whether the password of `account` is still its password, and it is not disabled."""
-    return bool(connection.execute(_IS_LET_IN, (account.id, account.password_hash)).get)
+    found = with_id(connection, account.id)
+    return found is not None and not found.is_disabled and found.salt == account.salt
 
 
 def read_clock(connection: apsw.Connection, account_id: AccountId, clock: Clock) -> Stamp:

@@ -1,0 +1,167 @@
+"""Hashes of passwords: what they cost, and that a check costs the same whoever made the hash."""
+
+from __future__ import annotations
+
+import pytest
+from argon2 import PasswordHasher
+from argon2.exceptions import HashingError, InvalidHashError
+from hypothesis import given
+from hypothesis import strategies as st
+
+from feedkeep.errors import AccountError
+from feedkeep.model import Account, AccountId, Stamp
+from feedkeep.security import argon2id
+from feedkeep.security.argon2id import OURS, Cost, check_hash, padding
+
+OF_AN_EARLIER_VERSION = Cost(64 * 1024, 3, 4)
+
+
+def made_elsewhere(password: str, cost: Cost) -> str:
+    return PasswordHasher(cost.passes, cost.memory_kib, cost.lanes).hash(password)
+
+
+def account_with(password_hash: str | None) -> Account:
+    return Account(AccountId(1), "Bob", password_hash, False, Stamp(1))
+
+
+def test_a_hash_is_argon2id_with_64_mib_and_three_passes_in_one_lane() -> None:
+    hashed = argon2id.new_hash("x")
+    assert hashed.startswith("$argon2id$v=19$m=65536,t=3,p=1$")
+    assert hashed != argon2id.new_hash("x")
+    assert PasswordHasher().verify(hashed, "x")  # argon2's own function agrees
+
+
+@pytest.mark.parametrize("lanes", [1, 2, 4, 8])
+def test_one_thread_computes_what_a_thread_for_each_lane_does(lanes: int) -> None:
+    hashed = made_elsewhere("ünï", Cost(64, 2, lanes))
+    assert argon2id.matches(hashed, "ünï")
+    assert not argon2id.matches(hashed, "uni")
+
+
+def work_of(costs: list[Cost]) -> tuple[int, int]:
+    """Return what is filled, and what is passed over, of memory."""
+    return sum(c.memory_kib for c in costs), sum(c.memory_kib * c.passes for c in costs)
+
+
+def test_what_earlier_versions_hashed_costs_what_ours_costs_as_it_is() -> None:
+    assert work_of([OF_AN_EARLIER_VERSION]) == work_of([OURS])
+    assert list(padding(OF_AN_EARLIER_VERSION)) == list(padding(OURS)) == []
+
+
+@given(st.integers(8, 56 * 1024), st.integers(1, 30))
+def test_a_hash_that_is_cheaper_than_ours_is_compared_at_the_cost_of_ours(
+    memory_kib: int, passes: int
+) -> None:
+    cost = Cost(memory_kib, passes, 1)
+    costs = [cost, *padding(cost)]
+    filled, passed = work_of(costs)
+    ours_filled, ours_passed = work_of([OURS])
+    if memory_kib * passes >= ours_passed:
+        assert costs == [cost]
+        return
+    # Less than 8 KiB cannot be computed; and a part with no pass over it is not filled either.
+    assert ours_passed - 8 * 32_768 < passed <= ours_passed
+    if ours_passed - memory_kib * passes >= OURS.memory_kib - memory_kib:
+        assert ours_filled - 8 < filled <= ours_filled
+
+
+def test_a_hash_with_all_the_memory_and_fewer_passes_takes_few_more() -> None:
+    less = Cost(OURS.memory_kib, OURS.passes - 1, 1)
+    assert list(padding(less)) == [Cost(8 * 1024, 8, 1)]
+
+
+def test_the_padding_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(argon2id, "OURS", Cost(64, 3, 1))
+    computed = []
+    digest = argon2id._digest
+
+    def counted(cost: Cost, *others: object) -> bytes:
+        computed.append(cost)
+        return digest(cost, *others)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(argon2id, "_digest", counted)
+    assert argon2id.matches(made_elsewhere("x", Cost(16, 2, 1)), "x")
+    assert computed[0] == Cost(16, 2, 1)
+    assert work_of(computed) == work_of([Cost(64, 3, 1)])
+
+
+def test_a_renewed_hash_costs_what_ours_costs_and_is_of_the_same_password(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(argon2id, "OURS", Cost(16, 1, 1))
+    old = made_elsewhere("x", Cost(64, 2, 4))
+    new = argon2id.renewed(old, "x")
+    assert argon2id.is_outdated(old)
+    assert not argon2id.is_outdated(new)
+    assert argon2id.matches(new, "x")
+    assert account_with(new).salt == account_with(old).salt
+    assert account_with(new).salt != account_with(argon2id.new_hash("x")).salt
+
+
+def test_without_a_hash_there_is_no_salt_and_what_is_no_hash_is_its_own() -> None:
+    assert account_with(None).salt is None
+    assert account_with("what is no hash").salt == "what is no hash"
+
+
+def test_nobodys_hash_costs_what_ours_costs_and_no_password_has_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert not argon2id.is_outdated(argon2id.nobodys_hash())
+    monkeypatch.setattr(argon2id, "OURS", Cost(8, 1, 1))
+    assert not argon2id.matches(argon2id.nobodys_hash(), "")
+
+
+def test_a_fault_of_the_server_is_not_reported_as_a_wrong_password() -> None:
+    with pytest.raises(InvalidHashError):
+        argon2id.matches("a damaged hash", "x")
+    with pytest.raises(HashingError, match=r"[Mm]emory"):
+        argon2id.matches("$argon2id$v=19$m=8,t=1,p=2$c29tZXNhbHQ$8Tf44YakA6Z5zNBgblq13A", "x")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "$argon2id$v=19$m=65536,t=3,p=4$c29tZXNhbHQ$8Tf44YakA6Z5zNBgblq13Nr+Q8FkCFWsjG4z6b1j7rM",
+        "$argon2id$v=19$m=131072,t=3,p=8$c29tZXNhbHQ$8Tf44YakA6Z5zNBgblq13Nr+Q8FkCFWsjG4z6b1j7rM",
+        "$argon2id$v=19$m=19456,t=2,p=1$c29tZXNhbHQ$8Tf44YakA6Z5zNBgblq13Nr+Q8FkCFWsjG4z6b1j7rM",
+        "$argon2id$v=19$m=8,t=1,p=1$c29tZXNhbHQ$8Tf44YakA6Z5zNBgblq13A",
+    ],
+)
+def test_a_hash_that_was_made_elsewhere_is_taken_if_a_check_costs_no_more_than_twice_ours(
+    text: str,
+) -> None:
+    assert check_hash(text) == text
+    assert PasswordHasher().check_needs_rehash(text) in {True, False}  # argon2 itself can read it
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "plain text",
+        "$2b$12$R9h/cIPz0gi.URNNX3kh2OPST9/PgBkqquzi.Ss7KIUgO2t0jWMUW",
+        "$argon2i$v=19$m=65536,t=3,p=4$c29tZXNhbHQ$8Tf44YakA6Z5zNBgblq13A",
+        "$argon2id$v=16$m=65536,t=3,p=4$c29tZXNhbHQ$8Tf44YakA6Z5zNBgblq13A",
+        "$argon2id$m=65536,t=3,p=4$c29tZXNhbHQ$8Tf44YakA6Z5zNBgblq13A",
+        "$argon2id$v=19$m=065536,t=3,p=4$c29tZXNhbHQ$8Tf44YakA6Z5zNBgblq13A",
+        "$argon2id$v=19$m=65536,t=0,p=4$c29tZXNhbHQ$8Tf44YakA6Z5zNBgblq13A",
+        "$argon2id$v=19$m=65536,t=3,p=4$c29tZXNhbHQ$8Tf44YakA6Z5zNBgblq13A\n",
+        "$argon2id$v=19$m=65536,t=3,p=4$c29t$8Tf44YakA6Z5zNBgblq13A",
+        "$argon2id$v=19$m=65536,t=3,p=4$c29tZXNhbHQ$8Tf44YakA6Z5zNBgblq13B",
+        "$argon2id$v=19$m=65536,t=3,p=4$c29tZXNhbHQ$8Tf44YakA6Z5zNBgb",
+        "$argon2id$v=19$m=65536,t=3,p=4$c29tZXNhbHQ$",
+    ],
+)
+def test_what_is_no_argon2id_hash_is_refused(text: str) -> None:
+    with pytest.raises(AccountError, match="argon2id hash in PHC form"):
+        check_hash(text)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    ["m=131073,t=1,p=4", "m=65536,t=7,p=4", "m=131072,t=4,p=4", "m=65536,t=3,p=9", "m=8,t=1,p=2"],
+)
+def test_a_hash_that_is_dear_or_impossible_to_check_is_refused(parameters: str) -> None:
+    text = f"$argon2id$v=19${parameters}$c29tZXNhbHQ$8Tf44YakA6Z5zNBgblq13A"
+    with pytest.raises(AccountError, match="too much memory or time"):
+        check_hash(text)

@@ -1,0 +1,107 @@
+"""Hashes of earlier versions and of elsewhere are replaced when their password comes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+from running import HOME, PASSWORD, Clock, run
+
+from feedkeep.errors import StoreUnavailable
+from feedkeep.rules.credentials import PasswordCredential
+from feedkeep.security import argon2id
+from feedkeep.security.argon2id import Cost
+from feedkeep.service import Service
+from feedkeep.store.base import Store
+
+FORMER, OURS = Cost(64, 3, 4), Cost(64, 3, 1)
+SHOWN = PasswordCredential("Bob", PASSWORD)
+
+
+async def hash_of_bob(store: Store) -> str:
+    bob = await store.accounts.find("bob")
+    assert bob is not None
+    assert bob.password_hash is not None
+    return bob.password_hash
+
+
+async def all_replaced(service: Service) -> None:
+    await asyncio.gather(*service.authentication._rehashing._tasks.values())
+
+
+@pytest.fixture
+def make_former(monkeypatch: pytest.MonkeyPatch) -> Callable:
+    """Create an account with a hash of an earlier version."""
+
+    async def make(service: Service) -> None:
+        monkeypatch.setattr(argon2id, "OURS", FORMER)
+        await service.accounts.create("Bob", PASSWORD)
+        monkeypatch.setattr(argon2id, "OURS", OURS)
+
+    return make
+
+
+def test_a_right_password_replaces_an_older_hash_after_the_reply_and_ends_nothing(
+    open_store: Callable, make_former: Callable
+) -> None:
+    async def work(service: Service, store: Store, clock: Clock) -> None:
+        await make_former(service)
+        former = await hash_of_bob(store)
+        admitted = await service.authentication.admit(SHOWN, HOME)
+        await service.authentication.admit(SHOWN, HOME)
+        assert len(service.authentication._rehashing._tasks) == 1
+        assert await hash_of_bob(store) == former  # nobody waits for it
+        session = await service.page_sessions.begin(admitted.account, "")
+        await all_replaced(service)
+        replaced = await hash_of_bob(store)
+        assert replaced.startswith("$argon2id$v=19$m=64,t=3,p=1$")
+        # What the old hash let in just before goes on, and the password is remembered.
+        await service.logins.begin_session(admitted, "gPodder")
+        await service.page_sessions.admit(session.text)
+        assert service._passwords.remembers("bob", PASSWORD, replaced)
+        await service.authentication.admit(SHOWN, HOME)
+        assert not service.authentication._rehashing._tasks
+
+    run(open_store, work)
+
+
+def test_a_new_password_is_not_replaced_by_a_hash_of_the_old_one(
+    open_store: Callable, make_former: Callable
+) -> None:
+    async def work(service: Service, store: Store, clock: Clock) -> None:
+        await make_former(service)
+        await service.authentication.admit(SHOWN, HOME)
+        await service.accounts.set_password("Bob", "battery staple")
+        new = await hash_of_bob(store)
+        await all_replaced(service)
+        assert await hash_of_bob(store) == new
+
+    run(open_store, work)
+
+
+def test_what_was_not_replaced_is_replaced_after_the_next_start(
+    open_store: Callable, make_former: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def work(service: Service, store: Store, clock: Clock) -> None:
+        await make_former(service)
+        former = await hash_of_bob(store)
+
+        async def unavailable(*_: object) -> None:
+            raise StoreUnavailable
+
+        with monkeypatch.context() as patched:
+            patched.setattr(store.accounts, "replace_hash", unavailable)
+            await service.authentication.admit(SHOWN, HOME)
+            await all_replaced(service)
+        await service.authentication.admit(SHOWN, HOME)
+        await service.authentication.close()  # meanwhile
+        assert await hash_of_bob(store) == former
+        assert not service.authentication._rehashing._tasks
+        next_one = Service(store, clock)
+        await next_one.authentication.admit(SHOWN, HOME)
+        await all_replaced(next_one)
+        assert await hash_of_bob(store) != former
+        next_one._passwords.close()
+
+    run(open_store, work)

@@ -1,0 +1,101 @@
+"""A service that lets apps in by app passwords only; its pages take people's own passwords."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import httpx
+import pytest
+from feedkeep_process import FeedkeepProcess
+
+from feedkeep.web.apps import GUIDES
+
+PASSWORD = "the right one"
+PROTOCOLS = (
+    "/subscriptions",
+    "/api/2/devices/{name}.json",
+    "/index.php/apps/gpoddersync/subscriptions",
+)
+LOGIN = "/api/2/auth/{name}/login.json"
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FeedkeepProcess]:
+    folder: Path = tmp_path_factory.mktemp("app_passwords_only")
+    with FeedkeepProcess(folder, app_passwords_only="true") as process:
+        yield process
+
+
+def get(service: FeedkeepProcess, path: str, name: str, password: str) -> httpx.Response:
+    url = service.base_url + path.format(name=name)
+    return httpx.request("POST" if path == LOGIN else "GET", url, auth=(name, password))
+
+
+def signed_in(service: FeedkeepProcess, name: str) -> httpx.Client:
+    browser = httpx.Client(base_url=service.base_url, follow_redirects=True)
+    page = browser.post("/sign-in", data={"name": name, "password": PASSWORD})
+    assert page.url.path == "/", page.text
+    return browser
+
+
+def shown_once(page: httpx.Response) -> str:
+    (secret,) = set(re.findall(r"fk_[\w-]{44}", html.unescape(page.text)))
+    return str(secret)
+
+
+def test_an_app_with_the_accounts_password_learns_where_to_make_an_app_password(
+    service: FeedkeepProcess,
+) -> None:
+    name = service.new_account(PASSWORD)
+    for path in (*PROTOCOLS, LOGIN):
+        # Whether name and password are right makes no difference, and however often: no 429.
+        for who, password in ((name, PASSWORD), *[(name, "wrong"), ("nobody", "wrong")] * 8):
+            reply = get(service, path, who, password)
+            assert reply.status_code == 401
+            assert reply.headers["WWW-Authenticate"].startswith("Bearer ")
+            assert "set-cookie" not in reply.headers
+            assert reply.json() == {
+                "code": "401",
+                "message": "The user is not authorized. Use an app password in the app: make one at"
+                " /apps/connect.",
+            }
+    assert '"reason":"not an app password"' in service.log.read_text()
+
+
+@pytest.mark.parametrize("app", GUIDES)
+def test_whatever_app_is_chosen_the_page_makes_a_password_that_opens_every_protocol(
+    service: FeedkeepProcess, app: str
+) -> None:
+    name = service.new_account(PASSWORD)
+    with closing(signed_in(service, name)) as browser:
+        assert f'action="/apps/connect/{app}"' in browser.get(f"/apps/connect/{app}").text
+        made = browser.post(f"/apps/connect/{app}", data={"label": "phone", "scope": "write"})
+        secret = shown_once(made)
+    for path in (*PROTOCOLS, LOGIN):
+        assert get(service, path, name, secret).status_code == 200
+
+
+def test_an_app_that_logs_in_by_nextclouds_page_is_let_in(service: FeedkeepProcess) -> None:
+    name = service.new_account(PASSWORD)
+    with httpx.Client(base_url=service.base_url) as browser:
+        begun = browser.post("/index.php/login/v2").json()
+        (form,) = re.findall(r'name="secret" value="([^"]+)"', browser.get(begun["login"]).text)
+        granted = browser.post(
+            begun["login"], data={"secret": form, "name": name, "password": PASSWORD}
+        )
+        assert granted.status_code == 303
+        poll = {"token": begun["poll"]["token"]}
+        secret = browser.post("/index.php/login/v2/poll", data=poll).json()["appPassword"]
+    for path in PROTOCOLS:
+        assert get(service, path, name, secret).status_code == 200
+
+
+def test_the_message_has_the_public_address(tmp_path: Path) -> None:
+    url = "https://home.example/feedkeep/"
+    with FeedkeepProcess(tmp_path, app_passwords_only="true", public_url=url) as process:
+        reply = get(process, "/subscriptions", "nobody", "x")
+        assert reply.json()["message"].endswith("https://home.example/feedkeep/apps/connect.")
