@@ -42,6 +42,13 @@ def test_every_link_leads_to_a_file_and_a_heading_that_is_there(page: Path) -> N
     assert dead == []
 
 
+@pytest.mark.parametrize("name", ["Caddyfile", "nginx.conf"])
+def test_the_examples_of_proxies_are_those_that_are_run(name: str) -> None:
+    example = (PROJECT / "deploy" / "proxy" / name).read_text("utf-8")
+    without_its_head = re.sub(r"\A(#.*\n)+", "", example)
+    assert f"\n{without_its_head}```\n" in (DOCS / "operations.md").read_text("utf-8")
+
+
 def test_the_settings_are_documented_as_the_code_says_them() -> None:
     page = (DOCS / "settings.md").read_text("utf-8")
     assert page == settings_page(), "Run `make reference`."
