@@ -37,6 +37,13 @@ def test_every_service_of_compose_runs_without_rights(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", COMPOSED)
+def test_the_log_of_every_service_of_compose_is_rotated(name: str) -> None:
+    for service in composed(name)["services"].values():
+        options = service["logging"]["options"]
+        assert (options["max-size"], options["max-file"]) == ("10m", "5")
+
+
+@pytest.mark.parametrize("name", COMPOSED)
 def test_what_compose_sets_are_settings_and_every_secret_comes_from_a_file(name: str) -> None:
     content = composed(name)
     feedkeep = content["services"]["feedkeep"]
