@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import chain
 from pathlib import Path
 
 import msgspec
@@ -40,6 +41,19 @@ def test_every_link_leads_to_a_file_and_a_heading_that_is_there(page: Path) -> N
         if not target.exists() or (anchor and anchor not in anchors(target)):
             dead.append(link)
     assert dead == []
+
+
+def test_the_page_about_what_is_known_names_every_table_and_cookie() -> None:
+    page = (DOCS / "privacy.md").read_text("utf-8")
+    rows = [line.rsplit("|", 2)[1] for line in page.splitlines() if line.endswith("` |")]
+    named = sorted(name for row in rows for name in re.findall(r"`(\w+)`", row))
+    schema = (PROJECT / "src/feedkeep/store/schema/sqlite").glob("*.sql")
+    made = [re.findall(r"CREATE TABLE (\w+)", path.read_text("utf-8")) for path in schema]
+    assert named == sorted(chain(*made))
+    source = (path.read_text("utf-8") for path in (PROJECT / "src/feedkeep").rglob("*.py"))
+    cookies = re.findall(r'^_COOKIE = "(\w+)"', "\n".join(source), re.MULTILINE)
+    assert cookies
+    assert all(f"`{cookie}`" in page.partition("## Cookies")[2] for cookie in cookies)
 
 
 @pytest.mark.parametrize("name", ["Caddyfile", "nginx.conf"])
