@@ -224,6 +224,31 @@ def test_a_note_that_somebody_else_wrote_is_passed_over_and_cleared(
             client.http.cookies.delete("feedkeep_note", domain="127.0.0.1")
 
 
+@pytest.mark.parametrize(
+    "note",
+    [
+        *FORGED,
+        b'{"kind":"restored","values":{"count":1,"moment":253402300799999999,"stamps":""}}',
+        b'{"kind":"secret","values":{"text":"","label":"%s","app":"kasts"}}',
+        b'{"kind":"added","values":{"count":1,"name":"","stamps":"","refused":"%s"}}',
+    ],
+)
+def test_a_note_of_a_session_that_somebody_else_began_is_an_error_on_no_page(
+    feedkeep: FeedkeepProcess, note: bytes
+) -> None:
+    chief, _ = administrator(feedkeep)
+    session = chief.http.cookies["feedkeep"]  # who led a browser into their account knows it
+    body = note.replace(b"%s", EVIL.encode())
+    code = hmac.digest(session.encode(), body, "sha256")
+    text = ".".join(urlsafe_b64encode(part).decode().rstrip("=") for part in (body, code))
+    for page in ("/", "/changes", "/apps/connected", "/people/link", "/account/codes"):
+        chief.http.cookies.set("feedkeep_note", text, domain="127.0.0.1")
+        reply = chief.http.get(page)
+        assert reply.status_code == 200
+        assert "feedkeep_note=;" in reply.headers["set-cookie"]
+        chief.http.cookies.delete("feedkeep_note", domain="127.0.0.1")
+
+
 @pytest.mark.parametrize("text", ["x", "e30", "A" * 4_000, "eyJraW5kIjo1fQ", ".", "é"])
 def test_a_note_that_is_none_is_passed_over(anna: PageClient, text: str) -> None:
     reply = anna.http.get("/", headers={"Cookie": f"feedkeep_note={text}".encode()})

@@ -3,7 +3,8 @@
 After a form, the browser is led to a page that can be loaded again without doing a thing twice.
 What that page has to say once travels in a cookie that only this service reads. Another host of the
 same domain may set that cookie, too, so it is believed only if it was written with the browser's
-session, which nobody else knows. Who is not signed in is told a few fixed things alone.
+session, which nobody else knows, and if it has the values of its kind: somebody may have led this
+browser into their own account. Who is not signed in is told a few fixed things alone.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import base64
 import binascii
 import hashlib
 import hmac
+from typing import Annotated, NotRequired, TypedDict
 
 import msgspec
 
@@ -24,6 +26,8 @@ _TOLD_TO_ANYBODY = frozenset({GRANTED, SIGNED_OUT, ACCOUNT_DELETED})
 _COOKIE = "feedkeep_note"
 _MAX_CHARACTERS = 3_000
 _SECONDS = 60
+_LAST_US = 253_402_214_400_000_000
+"""The last moment that a calendar has in each time zone: the day before the end of 9999."""
 
 
 class Note(msgspec.Struct, frozen=True):
@@ -37,6 +41,76 @@ class Note(msgspec.Struct, frozen=True):
     kind: str
     values: dict[str, str | int | bool | list[str]] = {}
 
+
+class _Nothing(TypedDict):
+    pass
+
+
+class _Named(TypedDict):
+    name: str
+
+
+class _OfAFeed(_Named):
+    stamps: str
+
+
+class _OfFeeds(_OfAFeed):
+    count: int
+    refused: NotRequired[int]
+
+
+class _Refused(TypedDict):
+    refused: int
+
+
+class _TakenBack(TypedDict):
+    count: int
+    left: int
+    stamps: str
+
+
+class _Restored(TypedDict):
+    count: int
+    moment: Annotated[int, msgspec.Meta(ge=0, le=_LAST_US)]
+    stamps: str
+
+
+class _Secret(TypedDict):
+    text: Annotated[str, msgspec.Meta(min_length=1)]
+    label: str
+    app: str
+
+
+class _Link(_Named):
+    link: str
+    kind: str
+
+
+class _Codes(TypedDict):
+    codes: list[str]
+
+
+_VALUES: dict[str, type] = {
+    "added": _OfFeeds,
+    "none-added": _Refused,
+    "unsubscribed": _OfFeeds,
+    "subscribed": _OfFeeds,
+    "taken-back": _TakenBack,
+    "back": _TakenBack,
+    "restored": _Restored,
+    "moved": _OfAFeed,
+    "merged": _OfAFeed,
+    "deleted": _OfAFeed,
+    "account-disable": _Named,
+    "account-enable": _Named,
+    "account-admin": _Named,
+    "account-no-admin": _Named,
+    "account-delete": _Named,
+    "secret": _Secret,
+    "link": _Link,
+    "codes": _Codes,
+}
+"""What values a note of a kind has, which templates rely on; all other kinds have none."""
 
 _NOTE = msgspec.json.Decoder(Note)
 
@@ -94,7 +168,14 @@ def read_note(request: Request, session: str = "") -> Note | None:
         body, mac = (base64.urlsafe_b64decode(part + "==") for part in text.split(".", 1))
     except (binascii.Error, ValueError):
         return None
-    return _NOTE.decode(body) if hmac.compare_digest(mac, _mac(session, body)) else None
+    if not hmac.compare_digest(mac, _mac(session, body)):
+        return None
+    try:
+        note = _NOTE.decode(body)
+        msgspec.convert(note.values, _VALUES.get(note.kind, _Nothing))
+    except msgspec.DecodeError:
+        return None
+    return note
 
 
 def _mac(session: str, body: bytes) -> bytes:
