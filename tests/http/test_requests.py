@@ -19,6 +19,7 @@ def request_with(*headers: tuple[bytes, bytes]) -> Request:
     [
         (b"sessionid=abc", "abc"),
         (b"other=1; sessionid=abc; sessionid2=2", "abc"),
+        (b"sessionid=abc; sessionid=of-a-neighbour", "abc"),
         (b'sessionid="abc"', "abc"),
         (b"sessionid=a=b", "a=b"),
         (b"sessionid=", ""),
