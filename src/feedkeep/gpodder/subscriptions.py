@@ -234,7 +234,7 @@ def _updates(
 
 def _texts(cards: Mapping[str, Card]) -> Iterator[str]:
     """Yield the texts that make a list with what is known of its feeds long."""
-    return (text for card in cards.values() for text in astuple(card))
+    return chain.from_iterable(map(astuple, cards.values()))
 
 
 def _url_of(item: dict[str, Any]) -> str:

@@ -110,7 +110,7 @@ class EpisodeActions:
             await turn.end_if_long()
         valid = [action for action in judged if isinstance(action, EpisodeAction)]
         valid = await beside(len(valid) > LONG_LIST, episode_actions.grouped, valid)
-        named = {episode_actions.device_of(action) for action in sent}
+        named = await beside(len(sent) > LONG_LIST, set, map(episode_actions.device_of, sent))
         app = await self._progress.of(admitted, Clock.ACTIONS, named)
         until = partial(seconds.clock_after_upload, app.known)
 

@@ -151,7 +151,8 @@ class ListHistory:
         even asked if only a small part of the list is missing since, as of nearly every list.
         """
         since = max(after, later(self._now(), -_ASKED_ABOUT_DAYS * DAY_US))
-        gone = _gone_since(whole, since)
+        is_long = len(whole.entries) > LONG_LIST
+        gone = await beside(is_long, _gone_since, whole, since)
         needed = max(_FEWEST_GONE, (whole.counts.subscribed + gone) // _LEAST_PART)
         if not self._days or gone < needed:
             return None

@@ -15,7 +15,7 @@ from feedkeep.rules.feed_names import Card, Headline, card_of, headline_of
 from feedkeep.rules.feed_schedule import permitted
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.store.base import Store
-from feedkeep.turns import LONG_LIST, beside
+from feedkeep.turns import LONG_LIST, Turn, beside
 
 MAX_NEW = 10_000
 """How many new feeds wait to be noted; further ones are found on the next round."""
@@ -45,10 +45,12 @@ class KnownFeeds:
         What is known of a feed stays the same until it is looked at again, so it is remembered
         until then.
         """
-        now = self._now()
+        now, turn = self._now(), Turn()
         found: dict[str, Headline] = {}
         others = []
-        for url in urls:
+        for number, url in enumerate(urls):
+            if number % _AT_ONCE == 0:
+                await turn.end_if_long()
             headline, until = self._headlines.get(url, _NOTHING)
             if headline is not None and until > now:
                 found[url] = headline

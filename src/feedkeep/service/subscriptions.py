@@ -130,7 +130,7 @@ class Subscriptions:
         Raises:
             InvalidInput: The list has no room; nothing is changed.
         """
-        known = [found for guid in guids if (found := guid_or_none(guid))]
+        known = await beside(len(guids) > LONG_LIST, _guids_in, guids)
         return await self._changes.make(
             account_id,
             known,
@@ -185,3 +185,7 @@ class Subscriptions:
         """Return every subscription that the account is subscribed to, oldest change first."""
         whole = await self._store.entries.whole(account_id)
         return await beside(len(whole.entries) > LONG_LIST, subscriptions.subscribed, whole)
+
+
+def _guids_in(texts: Sequence[str]) -> list[Guid]:
+    return [found for text in texts if (found := guid_or_none(text))]

@@ -37,7 +37,9 @@ class AppsPage(Page):
     async def get(self, request: AdmittedRequest) -> Response:
         """Show every app that is let in."""
         apps = await self.service.apps.of(request.admitted.account.id)
-        return await self.show(request, "apps.html", apps=apps, now=self.service.now())
+        return await self.show(
+            request, "apps.html", is_long=True, apps=apps, now=self.service.now()
+        )
 
     async def choose(self, request: AdmittedRequest) -> Response:
         """Show the kinds of apps."""

@@ -147,20 +147,16 @@ class FeedPage(Page):
     ) -> Response:
         account_id = request.admitted.account.id
         whole = await self.service.subscriptions.whole(account_id)
-        pointers = [
-            entry
-            for entry in whole.entries.values()
-            if isinstance(entry, Pointer) and entry.new_guid == found.guid
-        ]
+        is_long = len(whole.entries) > LONG_LIST
+        pointers, feeds = await beside(is_long, lambda: (_led_to(found, whole), live(whole)))
         aliases = [found.alias, *(pointer.alias for pointer in pointers)]
         former = [alias.url for alias in aliases if alias is not None]
         former_guids = [pointer.guid for pointer in pointers if pointer.guid_changed]
         guids = [found.guid, *former_guids[:_FORMER_GUIDS]]
         listed = await self.service.history.of_feed(account_id, guids, whole, _CHANGES)
-        now, known, feeds = self.service.now(), self.service.known_feeds, live(whole)
+        now, known = self.service.now(), self.service.known_feeds
         feed = await known.of(found)
         headlines = await known.headlines(feed.feed_url for feed in feeds)
-        is_long = len(feeds) > LONG_LIST
         told = about(found, feed, self.settings.fetch, now)
         there = _other_at(told.moved_to, found, whole) if told.moved_to else None
         apart = await self.service.kept_apart.of(account_id)
@@ -169,6 +165,7 @@ class FeedPage(Page):
             request,
             "feed.html",
             status,
+            is_long=True,
             feed=found,
             row=row_of(found, headline_of(feed) if feed else None, now, labels),
             title=labels.title(found.feed_url, title_of(feed)),
@@ -180,7 +177,9 @@ class FeedPage(Page):
             twins=await beside(is_long, twins, found, feeds, headlines, apart, labels),
             former_urls=former,
             former_guids=former_guids,
-            lines=lines_of(
+            lines=await beside(
+                True,
+                lines_of,
                 listed,
                 await self.devices(account_id, listed.authors.values()),
                 await self.titles(request, shown_urls(listed)),
@@ -190,6 +189,15 @@ class FeedPage(Page):
             now=now,
             **values,
         )
+
+
+def _led_to(found: Subscription, whole: Snapshot) -> list[Pointer]:
+    """Return the pointers that lead to a feed."""
+    return [
+        entry
+        for entry in whole.entries.values()
+        if isinstance(entry, Pointer) and entry.new_guid == found.guid
+    ]
 
 
 def _other_at(url: str, found: Subscription, whole: Snapshot) -> Subscription | None:

@@ -18,6 +18,7 @@ from feedkeep.rules.guids import guid_or_none
 from feedkeep.rules.history import BroughtBack, Undo, WhenChangedSince
 from feedkeep.rules.list_changes import in_kinds, is_back
 from feedkeep.service.history import NEWEST
+from feedkeep.turns import beside
 from feedkeep.web.changes import FEEDS_OF_A_CHANGE, change_of, lines_of, shown_urls, urls_of
 from feedkeep.web.resource import Page, stamps_text
 
@@ -119,7 +120,9 @@ class HistoryPage(Page):
         listed = await self.service.history.page(
             account.id, NEWEST if before is None else Stamp(before)
         )
-        lines = lines_of(
+        lines = await beside(
+            True,
+            lines_of,
             listed,
             await self.devices(account.id, listed.authors.values()),
             await self.titles(request, shown_urls(listed)),
@@ -149,7 +152,9 @@ class HistoryPage(Page):
         newest = Stamp(error.stamps[0])
         listed = await self.service.history.page(account_id, later(newest, 1))
         since = [change for change in listed.changes if change.stamp in set(error.stamps)]
-        lines = lines_of(
+        lines = await beside(
+            True,
+            lines_of,
             replace(listed, changes=since, has_more=False),
             await self.devices(account_id, listed.authors.values()),
             await self.titles(request, shown_urls(listed)),
