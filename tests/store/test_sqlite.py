@@ -11,6 +11,7 @@ import threading
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 
 import apsw
@@ -39,7 +40,17 @@ from feedkeep.model import (
 )
 from feedkeep.recorder import Recorder
 from feedkeep.rules.counts import count
-from feedkeep.store.sqlite import SqliteStore, changes, connection, entries, reading, runner
+from feedkeep.service.forgetting import Forgetting
+from feedkeep.store.sqlite import (
+    SqliteStore,
+    accounts,
+    changes,
+    connection,
+    entries,
+    reading,
+    runner,
+)
+from feedkeep.store.sqlite.accounts import SqliteAccounts
 from feedkeep.store.sqlite.connection import (
     APPLICATION_ID,
     connect,
@@ -49,6 +60,7 @@ from feedkeep.store.sqlite.connection import (
 )
 from feedkeep.store.sqlite.history import _PAGE, _PAGE_OF_GUID, _next
 from feedkeep.store.sqlite.rows import to_bytes
+from feedkeep.store.tables import TABLES
 
 ALICE = AccountId(7)
 GUID = Guid("00000000-0000-4000-8000-000000000001")
@@ -360,6 +372,112 @@ def test_a_large_account_that_changes_meanwhile_is_decided_anew_and_not_for_ever
         assert len(seen) == entries._TRIES
 
     run(path, work)
+
+
+TOKENS_OF_AN_ACCOUNT = 10
+"""No account of a library has more."""
+
+GONE, OTHER = AccountId(2**62), AccountId(2**62 + 1_000_003)
+"""The two accounts of a library."""
+
+
+def rows_of(path: Path, account_id: AccountId) -> int:
+    """Return how many rows an account has besides its own; all references have to be whole."""
+    with closing(connect(path, 1)) as opened:
+        assert opened.execute("PRAGMA foreign_key_check").fetchall() == []
+        return sum(
+            opened.execute(
+                f"SELECT count(*) FROM {table.name} WHERE account_id = ?", (account_id,)
+            ).get
+            for table in TABLES[1:]
+        )
+
+
+async def shown(store: SqliteStore) -> tuple[object, ...]:
+    """Return which accounts are copied, counted and listed."""
+    async with store.archive() as archive:
+        records = [account_id async for some in archive.records() for account_id, _ in some]
+        assert await archive.count() == len(records)
+    totals = await store.totals.of_accounts(AccountId(0), 10, Stamp(0))
+    listed = [account.id for account in await store.accounts.by_id(AccountId(0), 10)]
+    assert len(listed) == await store.accounts.count(AccountId(0))
+    people = [person.account.id for person in await store.accounts.people("", 10)]
+    return set(records), listed, people, totals and totals.accounts
+
+
+async def delete_and_stop(store: SqliteStore, account_id: AccountId) -> None:
+    """Delete an account on a machine that stops when it is marked."""
+
+    def stop(_: apsw.Connection, account_id: AccountId) -> Iterator[None]:
+        raise StoreUnavailable(f"the machine stops before the rows of {account_id} are gone")
+
+    with pytest.MonkeyPatch.context() as stopping:
+        stopping.setattr(accounts, "_delete_step", stop)
+        await store.accounts.delete(account_id)
+
+
+def test_a_deleted_account_is_gone_at_once_and_its_rows_in_small_steps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "library.db"
+    monkeypatch.setattr(accounts, "_ROWS_IN_A_STEP", 240)
+    monkeypatch.setattr(accounts, "_STEPS_AT_ONCE", 1)
+
+    async def go() -> None:
+        store = await SqliteStore.open(path, wall_clock.now)
+        await store.fill(library(2, 400))
+        rows = rows_of(path, OTHER)
+        left = rows_of(path, GONE)
+        await store.accounts.delete(GONE)
+        before, left = left, rows_of(path, GONE)
+        assert 0 < before - left <= 240 + TOKENS_OF_AN_ACCOUNT
+        assert left > 240
+        assert await shown(store) == ({OTHER}, [OTHER], [OTHER], 1)
+        assert await store.accounts.find("zoë0") is None
+        assert await store.accounts.find(f":{GONE}") is None
+        await store.accounts.create(Account(ALICE, "Zoë0", None, False, 0), "zoë0")
+        await store.accounts.delete(ALICE)
+        step = partial(accounts._delete_step, account_id=GONE)
+        while not await store._runner.write_in_turns(step):
+            before, left = left, rows_of(path, GONE)
+            assert 0 < before - left <= 240
+        assert left <= 240
+        assert (rows_of(path, GONE), rows_of(path, OTHER)) == (0, rows)
+        assert await shown(store) == ({OTHER}, [OTHER], [OTHER], 1)
+        await store.close()
+
+    asyncio.run(go())
+
+
+def test_what_a_stop_leaves_of_a_deleted_account_goes_after_the_next_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "library.db"
+    finish = SqliteAccounts.finish_deleting
+
+    async def go() -> None:
+        is_finished = asyncio.Event()
+
+        async def finish_and_tell(table: SqliteAccounts) -> None:
+            await finish(table)
+            is_finished.set()
+
+        monkeypatch.setattr(SqliteAccounts, "finish_deleting", finish_and_tell)
+        store = await SqliteStore.open(path, wall_clock.now)
+        await store.fill(library(1, 400))
+        await delete_and_stop(store, GONE)
+        assert not await store.accounts.are_there()
+        await store.close()
+        store = await SqliteStore.open(path, wall_clock.now)
+        assert rows_of(path, GONE) > 0
+        forgetting = Forgetting(store, wall_clock.now, 0)
+        forgetting.start()
+        await is_finished.wait()
+        await forgetting.close()
+        assert rows_of(path, GONE) == 0
+        await store.close()
+
+    asyncio.run(go())
 
 
 def test_what_a_write_costs_does_not_grow_with_the_account(path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Forgetting former states that are older than is promised, in small steps beside other work."""
+"""Forgetting what is older than is promised, or deleted, in small steps beside other work."""
 
 from __future__ import annotations
 
@@ -57,6 +57,7 @@ class Forgetting:
     async def _go_round(self) -> None:
         # Several processes that start together begin at different accounts.
         after: AccountId | None = AccountId(secrets.randbits(63))
+        begins = True
         while True:
             # Without a history, nothing depends on how old anything is.
             if not self._clock.is_believed() and self._days:
@@ -64,7 +65,10 @@ class Forgetting:
                 continue
             seconds = _SECONDS_BETWEEN_STEPS
             try:
+                if begins:
+                    await self._store.accounts.finish_deleting()
                 after = await self.step(after or AccountId(0))
+                begins = after is None
                 if after is None:
                     seconds = _SECONDS_BETWEEN_ROUNDS
             except Exception as error:  # noqa: BLE001 - whatever it is, it goes on later

@@ -132,7 +132,14 @@ class Accounts(Protocol):
         """Make an account an administrator, or none; all else is as in `set_disabled`."""
 
     async def delete(self, account_id: AccountId, check: CheckChange = anything_goes) -> None:
-        """Remove an account and all that is stored for it; all else is as in `set_disabled`."""
+        """Remove an account and all that is stored for it; all else is as in `set_disabled`.
+
+        It is gone, and its name is free, with one commit. The rest may go in steps that others do
+        not wait for; what a stop leaves of it, `finish_deleting` removes.
+        """
+
+    async def finish_deleting(self) -> None:
+        """Remove what is left of accounts that are deleted."""
 
     async def advance(
         self, account_id: AccountId, clock: Clock, to: Callable[[Stamp], Stamp]

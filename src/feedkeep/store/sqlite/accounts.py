@@ -2,28 +2,51 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import apsw
+import structlog
 
-from feedkeep.errors import NameTaken, NotAuthorized
+from feedkeep.errors import NameTaken, NotAuthorized, StoreUnavailable
 from feedkeep.model import Account, AccountId, Clock, Person, Stamp, Token
 from feedkeep.store.base import CheckChange, DecideRestored, DecideStamps, anything_goes
 from feedkeep.store.rows import account_of, key_range, restored_row, stamped_row, token_of
 from feedkeep.store.sqlite.rows import ROWS, to_bytes
 from feedkeep.store.sqlite.runner import Runner
 from feedkeep.store.sqlite.stamping import stamp_anew
-from feedkeep.store.tables import ACCOUNT, ENTRY, RESTORED, STAMPED, TOKEN, columns
+from feedkeep.store.tables import (
+    ACCOUNT,
+    ACCOUNTS,
+    COUNTS,
+    ENTRIES,
+    ENTRY,
+    RESTORED,
+    STAMPED,
+    TABLES,
+    TOKEN,
+    TOKENS,
+    Table,
+    columns,
+)
+from feedkeep.turns import Turns
 
 ACCOUNT_COLUMNS = f"a.id, {columns(ACCOUNT, 'a')}"
+IS_THERE = "name_key NOT BETWEEN ':' AND ';'"
+"""The condition that leaves out accounts that are deleted, and whose rows are not all gone yet."""
 
-_FIND = f"SELECT {ACCOUNT_COLUMNS} FROM account a WHERE a.name_key = ?"
+_log: structlog.stdlib.BoundLogger = structlog.get_logger()
+
+_FIND = f"SELECT {ACCOUNT_COLUMNS} FROM account a WHERE a.name_key = ? AND {IS_THERE}"
 _WITH_ID = f"SELECT {ACCOUNT_COLUMNS} FROM account a WHERE a.id = ?"
-_COUNT = "SELECT count(*) FROM account WHERE id > ?"
-_BY_ID = f"SELECT {ACCOUNT_COLUMNS} FROM account a WHERE a.id > ? ORDER BY a.id LIMIT ?"
+_COUNT = f"SELECT count(*) FROM account WHERE id > ? AND {IS_THERE}"
+_BY_ID = f"""
+SELECT {ACCOUNT_COLUMNS} FROM account a WHERE a.id > ? AND {IS_THERE} ORDER BY a.id LIMIT ?
+"""
 _PEOPLE = f"""
 SELECT (SELECT max(t.last_used) FROM token t WHERE t.account_id = a.id), {ACCOUNT_COLUMNS}
-FROM account a WHERE a.name_key >= ? AND a.name_key < ? AND a.name_key <> ?
+FROM account a WHERE a.name_key >= ? AND a.name_key < ? AND a.name_key <> ? AND {IS_THERE}
 ORDER BY a.name_key LIMIT ?
 """
 _ADMINISTRATORS = f"""
@@ -31,7 +54,7 @@ SELECT {ACCOUNT_COLUMNS} FROM account a WHERE a.is_admin AND NOT a.is_disabled
 ORDER BY a.created, a.id
 """
 _COUNT_OTHERS = "SELECT count(*) FROM account WHERE is_admin AND NOT is_disabled AND id <> ?"
-_ARE_THERE = "SELECT EXISTS (SELECT 1 FROM account)"
+_ARE_THERE = f"SELECT EXISTS (SELECT 1 FROM account WHERE {IS_THERE})"
 _CREATE = """
 INSERT INTO account (id, name, name_key, password_hash, is_disabled, created, is_admin)
 VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -46,7 +69,37 @@ DELETE FROM token WHERE account_id = ? AND (is_session AND of_token IS NULL OR p
 _WITH_HASH = f"SELECT {columns(TOKEN)} FROM token WHERE account_id = ? AND hash = ?"
 _FORGET_TOKEN = "DELETE FROM token WHERE account_id = ? AND id = ?"
 _END_GRANTS = "DELETE FROM login_grant WHERE account_id = ? AND fetched IS NULL"
-_DELETE = "DELETE FROM account WHERE id = ?"  # its rows in other tables go with it
+# No name has a colon, so that nobody can ask for this one.
+_MARK_DELETED = f"""
+UPDATE account SET name = '', name_key = ':' || id, password_hash = NULL, is_disabled = 1,
+    is_admin = 0, former_count = 0, {", ".join(f"{name} = 0" for name in COUNTS)}
+WHERE id = ?
+"""
+_END_TOKENS = "DELETE FROM token WHERE account_id = ?"
+_END_ALL_GRANTS = "DELETE FROM login_grant WHERE account_id = ?"
+_DELETED = "SELECT id FROM account WHERE name_key >= ':' AND name_key < ';'"
+_DELETE = "DELETE FROM account WHERE id = ?"  # what else there is of it goes with it
+
+
+def _delete_some(table: Table, condition: str = "") -> str:
+    """Return the statement that deletes some rows of an account."""
+    key = columns(("account_id", *table.key))
+    return f"""
+        DELETE FROM {table.name} WHERE ({key}) IN (
+            SELECT {key} FROM {table.name} WHERE account_id = ?{condition} LIMIT ?
+        )
+    """
+
+
+_DELETE_SOME = (
+    _delete_some(ENTRIES, " AND new_guid IS NOT NULL"),  # before what they lead to
+    *(_delete_some(table) for table in TABLES if table not in (ACCOUNTS, TOKENS)),
+)
+_ROWS_IN_A_STEP, _AT_ONCE = 1_000, 20
+"""How many rows of a deleted account go with one commit, and before other tasks may run."""
+
+_STEPS_AT_ONCE = 20
+"""How many steps whoever deletes an account waits for; the rest goes later."""
 _NEWEST_ENTRY = f"""
 SELECT {columns(ENTRY)} FROM entry WHERE account_id = ? AND revision IS NOT NULL
 ORDER BY revision DESC LIMIT 1
@@ -175,11 +228,32 @@ class SqliteAccounts:
         await self._runner.write(set_admin, account_id)
 
     async def delete(self, account_id: AccountId, check: CheckChange = anything_goes) -> None:
-        def delete(connection: apsw.Connection) -> None:
-            _check(connection, account_id, check)
-            connection.execute(_DELETE, (account_id,))
+        """Mark it, so that it is gone for everybody, and delete its rows in small steps.
 
-        await self._runner.write(delete, account_id)
+        An account may have a million rows, and nobody else could write meanwhile. Nearly all have
+        so few that nothing is left for later.
+        """
+
+        def mark(connection: apsw.Connection) -> None:
+            _check(connection, account_id, check)
+            for statement in (_MARK_DELETED, _END_TOKENS, _END_ALL_GRANTS):
+                connection.execute(statement, (account_id,))
+
+        await self._runner.write(mark, account_id)
+        try:
+            await self._delete_rows(account_id, _STEPS_AT_ONCE)
+        except StoreUnavailable as error:
+            _log.warning("rows of a deleted account are left for later", reason=str(error))
+
+    async def finish_deleting(self) -> None:
+        for account_id in self._runner.read(deleted):
+            await self._delete_rows(account_id)
+
+    async def _delete_rows(self, account_id: AccountId, max_steps: int = sys.maxsize) -> None:
+        step = partial(_delete_step, account_id=account_id)
+        for _ in range(max_steps):
+            if await self._runner.write_in_turns(step, account_id, _ROWS_IN_A_STEP):
+                return
 
     async def advance(
         self, account_id: AccountId, clock: Clock, to: Callable[[Stamp], Stamp]
@@ -206,6 +280,23 @@ class SqliteAccounts:
         await self._runner.write(stamp, account_id)
 
 
+def _delete_step(connection: apsw.Connection, account_id: AccountId) -> Turns[bool]:
+    """Delete some rows of an account that is marked, or itself; return whether it is gone."""
+    left = _ROWS_IN_A_STEP
+    for statement in _DELETE_SOME:
+        while True:
+            connection.execute(statement, (account_id, _AT_ONCE))
+            deleted = connection.changes()
+            left -= deleted
+            if left <= 0:
+                return False
+            if deleted < _AT_ONCE:
+                break
+            yield None
+    connection.execute(_DELETE, (account_id,))
+    return True
+
+
 def note_restored(
     connection: apsw.Connection, account_id: AccountId, decide: DecideRestored
 ) -> None:
@@ -219,6 +310,11 @@ def note_restored(
     if restored.newest is not None:
         key = (account_id, to_bytes(restored.newest.guid))
         connection.execute(_STAMP_ANEW, (*stamped_row(restored.newest), *key))
+
+
+def deleted(connection: apsw.Connection) -> list[AccountId]:
+    """Return the accounts that are deleted, and whose rows are not all gone yet."""
+    return [AccountId(account_id) for (account_id,) in connection.execute(_DELETED)]
 
 
 def with_id(connection: apsw.Connection, account_id: AccountId) -> Account | None:

@@ -11,11 +11,21 @@ from feedkeep.errors import StoreUnusable
 from feedkeep.model import AccountId, Records
 from feedkeep.store.base import RECORDS_AT_ONCE, Check
 from feedkeep.store.kinds import KINDS, every, kind_of
+from feedkeep.store.sqlite.accounts import deleted
 from feedkeep.store.sqlite.connection import Translating
 from feedkeep.store.sqlite.rows import ROWS, insert_into
 from feedkeep.store.tables import ACCOUNTS, TABLES, Table
 
+
+def _id_in(table: Table) -> str:
+    """Return the name of the column with the account's id."""
+    return "id" if table is ACCOUNTS else "account_id"
+
+
 _COUNT = "SELECT " + " + ".join(f"(SELECT count(*) FROM {table.name})" for table in TABLES)
+_COUNT_OF = "SELECT " + " + ".join(
+    f"(SELECT count(*) FROM {table.name} WHERE {_id_in(table)} = ?1)" for table in TABLES
+)
 _HAS_ACCOUNTS = "SELECT EXISTS (SELECT 1 FROM account)"
 
 
@@ -28,13 +38,19 @@ class SqliteArchive:
     async def count(self) -> int:
         with Translating():
             count: int = self._connection.execute(_COUNT).get
+            gone = deleted(self._connection)
+            for account_id in gone:
+                count -= self._connection.execute(_COUNT_OF, (account_id,)).get
         return count
 
     async def records(self) -> AsyncIterator[Records]:
+        with Translating():
+            gone = frozenset(deleted(self._connection))
         for kind in KINDS:
             cursor = self._connection.execute(every(kind, "", _id_in(kind.table)))
             while chunk := _next(cursor):
-                yield [(AccountId(row[0]), kind.read(ROWS, row)) for row in chunk]
+                if rows := [row for row in chunk if row[0] not in gone]:
+                    yield [(AccountId(row[0]), kind.read(ROWS, row)) for row in rows]
 
 
 async def fill(
@@ -55,8 +71,3 @@ async def fill(
 def _next(cursor: apsw.Cursor) -> list[tuple[Any, ...]]:
     with Translating():
         return [row for _, row in zip(range(RECORDS_AT_ONCE), cursor, strict=False)]
-
-
-def _id_in(table: Table) -> str:
-    """Return the name of the column with the account's id."""
-    return "id" if table is ACCOUNTS else "account_id"

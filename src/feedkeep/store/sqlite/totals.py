@@ -8,13 +8,14 @@ import apsw
 
 from feedkeep.model import AccountId, FeedHealth, Guid, Purpose, Stamp
 from feedkeep.store.base import SomeAccounts, SomeFeeds
+from feedkeep.store.sqlite.accounts import IS_THERE
 from feedkeep.store.sqlite.connection import one_moment
 from feedkeep.store.sqlite.rows import to_bytes, to_guid
 from feedkeep.store.sqlite.runner import Runner
 
-_ACCOUNTS = """
+_ACCOUNTS = f"""
 SELECT max(id), count(*), sum(former_count)
-FROM (SELECT id, former_count FROM account WHERE id > ? ORDER BY id LIMIT ?)
+FROM (SELECT id, former_count FROM account WHERE id > ? AND {IS_THERE} ORDER BY id LIMIT ?)
 """
 _SESSIONS = """
 SELECT purpose, count(*) FROM token
