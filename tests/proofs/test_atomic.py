@@ -37,7 +37,7 @@ from feedkeep.service.accounts import ImportedAccount
 from feedkeep.service.logins import MAX_SESSIONS_OF_AN_APP
 from feedkeep.store.base import Store
 from feedkeep.store.postgres import PostgresStore, connections
-from feedkeep.store.sqlite import SqliteStore
+from feedkeep.store.sqlite import SqliteStore, episode_actions
 from feedkeep.store.sqlite.runner import Runner
 
 A, B, C = "https://a.example", "https://b.example", "https://c.example"
@@ -396,6 +396,6 @@ def test_the_proof_notices_statements_without_a_transaction(
     opened: Opened, monkeypatch: pytest.MonkeyPatch, operation: Operation
 ) -> None:
     monkeypatch.setattr(Runner, "_run_batch", Runner._run_jobs)
-    monkeypatch.setattr(Runner, "_through", lambda _, turn, work: turn.through(work))
+    monkeypatch.setattr(episode_actions, "undone_if_refused", lambda work: work)
     monkeypatch.setattr(connections, "_BEGIN", "SELECT 1;")
     assert asyncio.run(halves(opened, operation)) != []
