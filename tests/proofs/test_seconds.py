@@ -39,7 +39,6 @@ from feedkeep.rules.episode_actions import RefusedUrl, SentAction
 from feedkeep.rules.history import Undo, WhenChangedSince
 from feedkeep.rules.list_changes import is_back, is_gone
 from feedkeep.rules.login_links import login_of
-from feedkeep.rules.subscriptions import Added
 from feedkeep.rules.url_lists import UrlChanges
 from feedkeep.service import Service
 from feedkeep.service.progress import Uploaded
@@ -376,16 +375,6 @@ def past_its_upload(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(seconds, "knows_all", lambda app, _: app.last_sent is not None)
 
 
-def the_present_url(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Answer an app that sends the old URL of a feed with the present one."""
-
-    def kept_as(item: Any, result: Any) -> tuple[str, str]:
-        is_added = isinstance(result, Added)
-        return item.sent, result.subscription.feed_url if is_added else ""
-
-    monkeypatch.setattr(url_lists, "kept_as", kept_as)
-
-
 def one_record_for_each_device(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take every app that names a device for the same one."""
     monkeypatch.setattr(App, "key", property(lambda app: f"app {app.device}"))
@@ -432,7 +421,6 @@ def one_spelling(monkeypatch: pytest.MonkeyPatch) -> None:
         every_removal,
         what_is_its_own,
         past_its_upload,
-        the_present_url,
         one_spelling,
         one_record_for_each_device,
         every_password,
