@@ -20,10 +20,17 @@ from forms import first_of
 from library import library
 
 from feedkeep import wall_clock
-from feedkeep.errors import StoreDamaged, StoreReadOnly, StoreUnavailable, StoreUnusable
+from feedkeep.errors import (
+    NotAuthorized,
+    StoreDamaged,
+    StoreReadOnly,
+    StoreUnavailable,
+    StoreUnusable,
+)
 from feedkeep.model import (
     Account,
     AccountId,
+    Clock,
     Counts,
     Decision,
     DocumentKind,
@@ -402,6 +409,8 @@ async def shown(store: SqliteStore) -> tuple[object, ...]:
     listed = [account.id for account in await store.accounts.by_id(AccountId(0), 10)]
     assert len(listed) == await store.accounts.count(AccountId(0))
     people = [person.account.id for person in await store.accounts.people("", 10)]
+    _, subscribed = await store.feeds.subscribed(AccountId(0), 1_000)
+    assert {account_id for account_id, _ in subscribed} == set(listed)
     return set(records), listed, people, totals and totals.accounts
 
 
@@ -435,6 +444,15 @@ def test_a_deleted_account_is_gone_at_once_and_its_rows_in_small_steps(
         assert await shown(store) == ({OTHER}, [OTHER], [OTHER], 1)
         assert await store.accounts.find("zoë0") is None
         assert await store.accounts.find(f":{GONE}") is None
+        for work in (
+            store.entries.change(GONE, [GUID], subscribe),
+            store.entries.change(GONE, None, keep),
+            store.accounts.advance(GONE, Clock.ACTIONS, lambda clock: clock),
+        ):
+            with pytest.raises(NotAuthorized):
+                await work
+        await store.accounts.set_disabled(GONE, False)
+        await store.accounts.set_password(GONE, "a hash")
         await store.accounts.create(Account(ALICE, "Zoë0", None, False, 0), "zoë0")
         await store.accounts.delete(ALICE)
         step = partial(accounts._delete_step, account_id=GONE)

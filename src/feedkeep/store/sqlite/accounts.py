@@ -39,7 +39,7 @@ IS_THERE = "name_key NOT BETWEEN ':' AND ';'"
 _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 _FIND = f"SELECT {ACCOUNT_COLUMNS} FROM account a WHERE a.name_key = ? AND {IS_THERE}"
-_WITH_ID = f"SELECT {ACCOUNT_COLUMNS} FROM account a WHERE a.id = ?"
+_WITH_ID = f"SELECT {ACCOUNT_COLUMNS} FROM account a WHERE a.id = ? AND {IS_THERE}"
 _COUNT = f"SELECT count(*) FROM account WHERE id > ? AND {IS_THERE}"
 _BY_ID = f"""
 SELECT {ACCOUNT_COLUMNS} FROM account a WHERE a.id > ? AND {IS_THERE} ORDER BY a.id LIMIT ?
@@ -59,10 +59,10 @@ _CREATE = """
 INSERT INTO account (id, name, name_key, password_hash, is_disabled, created, is_admin)
 VALUES (?, ?, ?, ?, ?, ?, ?)
 """
-_SET_PASSWORD = "UPDATE account SET password_hash = ? WHERE id = ?"
+_SET_PASSWORD = f"UPDATE account SET password_hash = ? WHERE id = ? AND {IS_THERE}"
 _REPLACE_HASH = f"{_SET_PASSWORD} AND password_hash = ?"
-_SET_DISABLED = "UPDATE account SET is_disabled = ? WHERE id = ?"
-_SET_ADMIN = "UPDATE account SET is_admin = ? WHERE id = ?"
+_SET_DISABLED = f"UPDATE account SET is_disabled = ? WHERE id = ? AND {IS_THERE}"
+_SET_ADMIN = f"UPDATE account SET is_admin = ? WHERE id = ? AND {IS_THERE}"
 _END_SESSIONS = """
 DELETE FROM token WHERE account_id = ? AND (is_session AND of_token IS NULL OR purpose = 'reset')
 """
@@ -342,7 +342,7 @@ def read_clock(connection: apsw.Connection, account_id: AccountId, clock: Clock)
     Raises:
         NotAuthorized: The account is gone.
     """
-    statement = f"SELECT {_CLOCKS[clock]} FROM account WHERE id = ?"
+    statement = f"SELECT {_CLOCKS[clock]} FROM account WHERE id = ? AND {IS_THERE}"
     found: Stamp | None = connection.execute(statement, (account_id,)).get
     if found is None:
         raise NotAuthorized

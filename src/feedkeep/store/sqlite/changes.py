@@ -25,6 +25,7 @@ from feedkeep.model import (
     Value,
 )
 from feedkeep.store.base import MAX_DELETIONS, MAX_FORMER_STATES
+from feedkeep.store.sqlite.accounts import IS_THERE
 from feedkeep.store.sqlite.documents import known_document, save_document
 from feedkeep.store.sqlite.rows import ROWS, insert_into, to_bytes, update
 from feedkeep.store.sqlite.tokens import save_progress
@@ -45,9 +46,10 @@ _AT_ONCE = 20
 
 _ENTRY = columns(ENTRY)
 
-_ACCOUNT = (
-    f"SELECT last_stamp, {columns(COUNTS)}, known_from, former_count FROM account WHERE id = ?"
-)
+_ACCOUNT = f"""
+SELECT last_stamp, {columns(COUNTS)}, known_from, former_count FROM account
+WHERE id = ? AND {IS_THERE}
+"""
 _ADVANCED = ("last_stamp", *COUNTS, "known_from", "former_count")
 _ADVANCE = f"UPDATE account SET {', '.join(f'{name} = ?' for name in _ADVANCED)} WHERE id = ?"
 _ONE = f"SELECT {_ENTRY} FROM entry WHERE account_id = ? AND guid = ?"

@@ -20,6 +20,7 @@ from feedkeep.store.feed_rows import (
     picture_of,
     picture_row,
 )
+from feedkeep.store.sqlite.accounts import IS_THERE
 from feedkeep.store.sqlite.connection import one_moment
 from feedkeep.store.sqlite.rows import ROWS, to_bytes, to_guid
 from feedkeep.store.sqlite.runner import Runner
@@ -72,10 +73,13 @@ SELECT min(moment) FROM (
 _PICTURE = f"SELECT {columns(PICTURE)} FROM feed_picture WHERE guid = ?"
 _UNWANTED = "SELECT guid FROM feed WHERE wanted < ? ORDER BY wanted LIMIT ?"
 _FORGET = "DELETE FROM feed WHERE guid = ?"  # its picture goes with it
-_SOME_ACCOUNTS = "SELECT id, subscribed_count FROM account WHERE id > ? ORDER BY id LIMIT ?"
+_SOME_ACCOUNTS = f"""
+SELECT id, subscribed_count FROM account WHERE id > ? AND {IS_THERE} ORDER BY id LIMIT ?
+"""
 _SUBSCRIBED = f"""
 SELECT account_id, {columns(ENTRY)} FROM entry
-WHERE account_id > ? AND account_id <= ? AND is_subscribed ORDER BY account_id
+WHERE account_id > ? AND account_id <= ? AND is_subscribed
+AND account_id IN (SELECT id FROM account WHERE {IS_THERE}) ORDER BY account_id
 """
 
 
