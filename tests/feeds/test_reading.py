@@ -49,6 +49,23 @@ def test_what_is_beyond_the_bound_is_not_read() -> None:
     assert len(read_feed(document + item + b"</channel></rss>", "", URL).items) == 2
 
 
+@pytest.mark.parametrize(
+    "end", [b"", b'{"id": "c', b'{"id": "c", "attachments": [{"url": "x"}, {"u', b"]}"]
+)
+def test_a_json_feed_beyond_the_bound_is_read_as_far_as_that(end: bytes) -> None:
+    begin = b'{"version": "https://jsonfeed.org/version/1.1", "title": "x", "items": [{"id": "a"},'
+    item = b'{"id": "b"}' + b"," * (end[:1] == b"{")
+    document = begin + b" " * (MAX_BYTES - len(begin + item + end)) + item + end
+    found = read_feed(document + b', {"id": "d"}]}', "", URL)
+    assert (found.title, len(found.items)) == ("x", 2)
+
+
+def test_a_json_feed_that_is_cut_without_a_whole_item_is_refused() -> None:
+    begin = b'{"version": "https://jsonfeed.org/version/1.1", "items": ["' + b"}" * 99
+    with pytest.raises(NotAFeed):
+        read_feed(begin + b"x" * MAX_BYTES, "", URL)
+
+
 AROUND = {
     "an element that never ends": "<a:b x='y'>",
     "one within one": "<a:b x='y'><a:b x='z'/>",

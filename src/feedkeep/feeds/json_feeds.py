@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TypeVar
 
 import msgspec
@@ -12,6 +13,9 @@ from feedkeep.feeds.found import Found
 
 MAX_OBJECTS = 50_000
 """The maximum of objects in a document; no feed has nearly as many."""
+
+_MAX_ENDS = 30
+"""How many braces from the end of a document that was cut may be the end of its last whole item."""
 
 _VERSIONS = ("https://jsonfeed.org/version/", "http://jsonfeed.org/version/")
 _ABSENT = msgspec.Raw(b"null")
@@ -47,8 +51,8 @@ class _Attachment(msgspec.Struct):
     url: msgspec.Raw = _ABSENT
 
 
-def read_json_feed(document: bytes, url: str) -> Found:
-    """Return what a JSON Feed in UTF-8 says of its feed.
+def read_json_feed(document: bytes, url: str, *, is_cut: bool = False) -> Found:
+    """Return what a JSON Feed in UTF-8 says of its feed; of one that `is_cut`, as far as it goes.
 
     Raises:
         NotAFeed: It is something else, or not whole.
@@ -56,7 +60,7 @@ def read_json_feed(document: bytes, url: str) -> Found:
     if document.count(b"{") > MAX_OBJECTS:
         raise NotAFeed("There are more than {max} objects in the JSON.", max=MAX_OBJECTS)
     try:
-        feed = msgspec.json.decode(document, type=_Feed)
+        feed = _beginning(document) if is_cut else msgspec.json.decode(document, type=_Feed)
     except msgspec.ValidationError as error:  # an array, say
         raise NotAFeed("This is JSON, but not JSON Feed.") from error
     except (msgspec.DecodeError, RecursionError) as error:
@@ -75,6 +79,20 @@ def read_json_feed(document: bytes, url: str) -> Found:
     for item in _list(feed.items, _Item):
         found.add_item(_id_of(item), _text(item.date_published))
     return found
+
+
+def _beginning(document: bytes) -> _Feed:
+    """Return what stands before the end of the last item that is whole.
+
+    Raises:
+        msgspec.DecodeError: There is none near the end.
+    """
+    end = len(document)
+    for _ in range(_MAX_ENDS):
+        end = max(document.rfind(b"}", 0, end), 0)
+        with suppress(msgspec.DecodeError):
+            return msgspec.json.decode(document[: end + 1] + b"]}", type=_Feed)
+    return msgspec.json.decode(document, type=_Feed)
 
 
 def _id_of(item: _Item) -> str:

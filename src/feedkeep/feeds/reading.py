@@ -31,7 +31,8 @@ def read_feed(document: bytes, content_type: str, url: str) -> FeedContent:
     if not text:
         raise NotAFeed("The document is empty.")
     is_json = text.startswith((b"{", b"["))
-    found = read_json_feed(text, url) if is_json else read_xml_feed(text, url)
+    is_cut = len(document) >= MAX_BYTES
+    found = read_json_feed(text, url, is_cut=is_cut) if is_json else read_xml_feed(text, url)
     content = _content(found)
     if not content.title and not content.items:
         raise NotAFeed("The feed has neither a title nor items.")
