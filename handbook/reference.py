@@ -34,7 +34,8 @@ _SETTINGS = """# Settings
 
 Each setting is a flag of `serve` if it has one, a variable of the environment, or a line of a TOML
 file under its name. A flag overrides the environment, and the environment overrides the file that
-`--config` or `FEEDKEEP_CONFIG` names. Lists in the environment are separated by commas.
+`--config` or `FEEDKEEP_CONFIG` names. Lists in the environment are separated by commas; a list
+has at most 1,000 values.
 [operations.md](operations.md#set-up) says how some of them belong together.
 """
 _COMMANDS = """# Commands

@@ -49,8 +49,9 @@ def fault(
 
 def _shown(value: object) -> str:
     if isinstance(value, list):
-        return f"[{', '.join(map(_shown, value))}]"
-    text = f'"{value}"' if isinstance(value, str) else str(value).lower()
+        text = f"[{', '.join(map(_shown, value[:_MAX_SHOWN]))}]"
+    else:
+        text = f'"{value}"' if isinstance(value, str) else str(value).lower()
     return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}..."
 
 
@@ -62,8 +63,8 @@ def _wanted(kind: inspect.Type) -> str:
         case inspect.EnumType(cls=choices):
             *others, last = (str(choice.value) for choice in choices)
             return f"{', '.join(others)} or {last}"
-        case inspect.VarTupleType(item_type=item):
-            return f"a list, of which each is {_wanted(item)}"
+        case inspect.VarTupleType(item_type=item, max_length=most):
+            return f"a list of at most {most} values, of which each is {_wanted(item)}"
         case inspect.IntType(ge=lowest, le=highest):
             return f"a whole number{_between(lowest, highest)}"
         case inspect.FloatType(ge=lowest, le=highest):

@@ -56,6 +56,14 @@ Port = Annotated[int, msgspec.Meta(ge=0, le=_LAST_PORT)]
 OtherPort = Annotated[int, msgspec.Meta(ge=1, le=_LAST_PORT)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
 
+MAX_LISTED = 1_000
+"""How many values a list may have: all of `fetch_*` fit into one variable of the environment, which
+Linux lets have 128 KiB, and each network costs every request a comparison."""
+
+_AtMost = msgspec.Meta(max_length=MAX_LISTED)
+Texts = Annotated[tuple[str, ...], _AtMost]
+OtherPorts = Annotated[tuple[OtherPort, ...], _AtMost]
+
 
 class LogLevel(StrEnum):
     """How much is logged."""
@@ -140,16 +148,16 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     max_in_flight_bytes: Count = 256 * 1024 * 1024
     max_items: Count = 10_000
     max_subscriptions: Count = MAX_SUBSCRIPTIONS
-    trusted_proxies: tuple[str, ...] = ()
-    cors_origins: tuple[str, ...] = ()
+    trusted_proxies: Texts = ()
+    cors_origins: Texts = ()
     registration: Registration = Registration.CLOSED
     app_passwords_only: bool = False
     history_days: Annotated[int, msgspec.Meta(ge=0, le=36_500)] = HISTORY_DAYS
     fetch: Fetch = Fetch.PUBLIC
     fetch_connections: Annotated[int, msgspec.Meta(ge=1, le=100)] = 8
-    fetch_allowed: tuple[str, ...] = ()
-    fetch_denied: tuple[str, ...] = ()
-    fetch_ports: tuple[OtherPort, ...] = ()
+    fetch_allowed: Texts = ()
+    fetch_denied: Texts = ()
+    fetch_ports: OtherPorts = ()
     fetch_contact: Annotated[str, msgspec.Meta(pattern=_CONTACT, max_length=200)] = ""
     log_level: LogLevel = LogLevel.INFO
     tls_cert: str = ""
