@@ -14,8 +14,8 @@ import pytest
 from web_of_hosts import Host, Request, WebOfHosts, reply
 
 from feedkeep.feeds.child import max_memory_bytes
-from feedkeep.feeds.frames import Errand, Report, read_frame, write_frame
-from feedkeep.model import Failure, Feed, Stamp
+from feedkeep.feeds.frames import Errand, Lack, Report, read_frame, write_frame
+from feedkeep.model import Failure, Feed, Looked, Stamp
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.settings import Settings
 
@@ -96,7 +96,7 @@ def test_each_errand_is_reported_by_its_number_in_bounded_memory(web: WebOfHosts
                 process.stdin.write(errand(number, host, "/"))
                 report = await reported(process)
                 assert report.number == number
-                assert report.looked is not None
+                assert isinstance(report.looked, Looked)
                 assert report.looked.content is not None
                 assert report.looked.content.title == "A Show"
             bounds = resource.prlimit(process.pid, resource.RLIMIT_AS)
@@ -117,14 +117,14 @@ def test_a_look_that_fails_in_a_way_that_nobody_knows_of_is_reported_and_the_oth
             assert process.stdin is not None
             process.stdin.write(errand(1, host, "/fault"))
             looked = (await reported(process)).looked
-            assert looked is not None
+            assert isinstance(looked, Looked)
             assert (looked.failure, looked.content) == (Failure.CRASHED, None)
             assert "nobody knows of" in looked.reason
             process.stdin.write(errand(2, host, "/memory"))
-            assert (await reported(process)).looked is None
+            assert (await reported(process)).looked is Lack.MEMORY
             process.stdin.write(errand(3, host, "/"))
             looked = (await reported(process)).looked
-            assert looked is not None
+            assert isinstance(looked, Looked)
             assert looked.content is not None
 
     asyncio.run(go())

@@ -22,7 +22,7 @@ from feedkeep.feeds.failures import MachineFailed
 from feedkeep.feeds.looker import Looker
 from feedkeep.model import Failure, Feed, Looked, Stamp
 from feedkeep.rules.feed_urls import parse_feed_url
-from feedkeep.settings import Settings
+from feedkeep.settings import Settings, load_settings
 
 NOW = Stamp(1_795_370_000_000_000)
 FEED = b"<rss><channel><title>A Show</title><item><guid>1</guid></item></channel></rss>"
@@ -109,6 +109,27 @@ def test_the_process_that_reads_strangers_feeds_is_given_no_other_setting(web: W
         assert "database" not in environment
 
     run(replace(settings_for(host), database=secret), work)
+
+
+def test_every_list_that_fetching_takes_may_be_as_long_as_can_be_set(web: WebOfHosts) -> None:
+    host = web.host("show.example")
+    host.answers["/a"] = reply(FEED)
+    networks = tuple(f"2001:0db8:ffff:ffff:ffff:ffff:254.254.254.{n % 256}/128" for n in range(999))
+    chosen = load_settings(
+        {
+            "fetch_allowed": ("127.0.0.0/8", *networks),
+            "fetch_denied": (*networks, networks[0]),
+            "fetch_ports": (host.port, *range(64_000, 64_999)),
+            "fetch_contact": "x" * 200,
+        },
+        None,
+        {},
+    )
+
+    async def work(looker: Looker) -> None:
+        assert (await looker.look(at(host, "/a"), NOW)).content is not None
+
+    run(chosen, work)
 
 
 @in_the_long_form
@@ -216,6 +237,29 @@ def test_of_feeds_that_took_the_process_down_together_each_is_judged_alone(
     run(settings_for(*hosts), work)
 
 
+def test_of_feeds_whose_process_was_ended_each_is_looked_at_alone(web: WebOfHosts) -> None:
+    hosts = [web.host(f"{number}.example") for number in range(2)]
+    feeds = [at(host, "/") for host in hosts]
+
+    async def work(looker: Looker) -> None:
+        held = Held()
+        for host in hosts:
+            host.answers["/"] = held
+        looks = [asyncio.create_task(looker.look(feed, NOW)) for feed in feeds]
+        await held.until(2)
+        (child,) = children()
+        os.kill(child, signal.SIGKILL)  # as the kernel does when memory is short
+        lost = await asyncio.gather(*looks, return_exceptions=True)
+        assert [type(one) for one in lost] == [MachineFailed] * 2
+        looker._rests_until = 0.0
+        hosts[0].answers["/"] = hosts[1].answers["/"] = reply(FEED)
+        for feed in feeds:
+            assert (await looker.look(feed, NOW)).content is not None
+            assert not children()
+
+    run(settings_for(*hosts), work)
+
+
 def test_who_ends_the_process_makes_no_feed_fail(
     web: WebOfHosts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -239,6 +283,43 @@ def test_who_ends_the_process_makes_no_feed_fail(
     run(settings_for(host), work)
 
 
+_WITHOUT_MEMORY_FOR_ONE = """
+from feedkeep.feeds import child, looking
+
+look = looking.Looking.look
+
+async def look_or_lack(self, feed, now):
+    if feed.url.endswith("/large"):
+        raise MemoryError
+    return await look(self, feed, now)
+
+looking.Looking.look = look_or_lack
+child.main()
+"""
+
+
+def test_a_feed_that_takes_all_memory_also_when_looked_at_alone_fails_and_no_other_does(
+    web: WebOfHosts, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    host = web.host("show.example")
+    host.answers = {"/a": reply(FEED), "/large": reply(FEED)}
+    program = tmp_path / "python"
+    program.write_text(f"#!/bin/sh\nexec {sys.executable} -c '{_WITHOUT_MEMORY_FOR_ONE}'\n")
+    program.chmod(0o700)
+    monkeypatch.setattr(sys, "executable", str(program))
+    monkeypatch.setattr(looking, "REST_SECONDS", 0.0)
+
+    async def work(looker: Looker) -> None:
+        with pytest.raises(MachineFailed, match="memory"):  # another may have taken it
+            await looker.look(at(host, "/large"), NOW)
+        looked = await looker.look(at(host, "/large"), NOW)
+        assert (looked.failure, looked.content) == (Failure.CRASHED, None)
+        assert "memory" in looked.reason
+        assert (await looker.look(at(host, "/a"), NOW)).content is not None
+
+    run(settings_for(host), work)
+
+
 def test_a_process_without_a_file_to_ask_with_makes_no_feed_fail(
     web: WebOfHosts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -253,7 +334,7 @@ def test_a_process_without_a_file_to_ask_with_makes_no_feed_fail(
         open_now = open_files(child)
         resource.prlimit(child, resource.RLIMIT_NOFILE, (open_now, most))
         for _ in range(2):
-            with pytest.raises(MachineFailed, match="memory"):
+            with pytest.raises(MachineFailed, match="files"):
                 await looker.look(at(host, "/a"), NOW)
         resource.prlimit(child, resource.RLIMIT_NOFILE, (some, most))
         assert (await looker.look(at(host, "/a"), NOW)).content is not None

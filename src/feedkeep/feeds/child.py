@@ -17,7 +17,7 @@ import msgspec
 from feedkeep.feeds.door import Door
 from feedkeep.feeds.door_policy import policy_of
 from feedkeep.feeds.failures import Exhausted
-from feedkeep.feeds.frames import Errand, Report, read_frame, write_frame
+from feedkeep.feeds.frames import Errand, Lack, Report, read_frame, write_frame
 from feedkeep.feeds.looking import Looking
 from feedkeep.model import Failure, Looked
 from feedkeep.settings import Settings
@@ -52,11 +52,13 @@ async def run(chosen: Settings) -> None:
         looking = Looking(door)
 
         async def carry_out(errand: Errand) -> None:
-            looked: Looked | None
+            looked: Looked | Lack
             try:
                 looked = await looking.look(errand.feed, errand.now)
-            except (MemoryError, Exhausted):
-                looked = None
+            except MemoryError:
+                looked = Lack.MEMORY
+            except Exhausted:
+                looked = Lack.FILES
             except Exception as error:  # noqa: BLE001 - or all other looks would be lost with it
                 looked = Looked(failure=Failure.CRASHED, reason=repr(error))
             transport.write(write_frame(Report(errand.number, looked)))

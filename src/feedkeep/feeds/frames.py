@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import struct
+from enum import StrEnum
 
 import msgspec
 
@@ -29,16 +30,23 @@ class Errand(Value, frozen=True):
     now: Stamp
 
 
+class Lack(StrEnum):
+    """What a process had not enough of to look."""
+
+    MEMORY = "memory"
+    FILES = "files"
+
+
 class Report(Value, frozen=True):
     """What became of an errand.
 
     Attributes:
         number: That of the errand.
-        looked: What was found; None if this machine could not look.
+        looked: What was found, or what was lacking to find anything.
     """
 
     number: int
-    looked: Looked | None
+    looked: Looked | Lack
 
 
 _ENCODER = msgspec.msgpack.Encoder()

@@ -15,7 +15,7 @@ import structlog
 from msgspec.structs import asdict
 
 from feedkeep.feeds.failures import MachineFailed
-from feedkeep.feeds.frames import Errand, Report, read_frame, write_frame
+from feedkeep.feeds.frames import Errand, Lack, Report, read_frame, write_frame
 from feedkeep.model import Failure, Feed, Guid, Looked, Stamp
 from feedkeep.settings import Settings
 
@@ -30,6 +30,7 @@ _ENDING_SECONDS = 5.0
 
 _REPORT = msgspec.msgpack.Decoder(Report)
 _CRASHED = Looked(failure=Failure.CRASHED, reason="What came could not be read.")
+_TOO_LARGE = Looked(failure=Failure.CRASHED, reason="What came takes too much memory to be read.")
 _FAULTS = {-fault for fault in (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE)}
 """How a process ends by a fault in what it runs; anything else is done to it, or lacks memory."""
 
@@ -54,16 +55,16 @@ class _Lost(Exception):
         self.is_shared = is_shared
 
 
-_Waiting: TypeAlias = dict[int, asyncio.Future[Looked | None]]
+_Waiting: TypeAlias = dict[int, asyncio.Future[Looked | Lack]]
 
 
 class Looker:
     """Sends feeds to the process that looks at them; one begins with the first look.
 
-    What takes that process down, or too long, is the failure of a feed only if it was looking at
-    no other. Of several, each is suspected, and is looked at in a process of its own next time:
-    then it is known which it was. What this machine cannot do is no feed's failure. That is logged
-    once, until a look succeeds.
+    What takes that process down, its memory or too long is the failure of a feed only if it was
+    looking at no other. Of several, each is suspected, and is looked at in a process of its own
+    next time: then it is known which it was. What this machine cannot do is no feed's failure. That
+    is logged once, until a look succeeds.
     """
 
     def __init__(self, chosen: Settings) -> None:
@@ -83,8 +84,9 @@ class Looker:
         """
         if asyncio.get_running_loop().time() < self._rests_until:
             raise MachineFailed("This machine could not look at feeds just now.")
+        is_alone = feed.guid in self._suspects
         try:
-            if feed.guid in self._suspects:
+            if is_alone:
                 looked = await self._look_alone(feed, now)
             else:
                 looked = await (await self._started()).look(feed, now)
@@ -92,8 +94,14 @@ class Looker:
             raise self._failed(str(error)) from error
         except _Lost as lost:
             return self._judged(feed, lost)
-        if looked is None:
-            raise self._failed("There is not enough memory, or too many files are open.")
+        if looked is Lack.FILES:
+            raise self._failed("Too many files are open.")
+        if looked is Lack.MEMORY:
+            if is_alone:
+                return self._blamed(feed, _TOO_LARGE)
+            self._suspect(feed)
+            raise self._failed("There is not enough memory.")
+        self._suspects.pop(feed.guid, None)
         self._is_told = False
         return looked
 
@@ -109,31 +117,35 @@ class Looker:
                 self._process = await _start(self._chosen)
             return self._process
 
-    async def _look_alone(self, feed: Feed, now: Stamp) -> Looked | None:
+    async def _look_alone(self, feed: Feed, now: Stamp) -> Looked | Lack:
         async with self._starting:
             if self._alone is not None:  # this one has its turn later
                 raise MachineFailed("Another feed is being looked at alone.")
             self._alone = process = await _start(self._chosen)
         try:
-            looked = await process.look(feed, now)
+            return await process.look(feed, now)
         finally:
             await process.end()
             self._alone = None
-        if looked is not None:
-            self._suspects.pop(feed.guid, None)
-        return looked
 
     def _judged(self, feed: Feed, lost: _Lost) -> Looked:
         """Return that a feed is to blame, if it surely is."""
-        if not lost.is_fault:
+        if lost.is_shared or not lost.is_fault:
+            self._suspect(feed)
+        if not lost.is_fault:  # an operator did that, or the kernel, for want of memory
             raise self._failed("The process that looks at feeds was ended.")
         if lost.is_shared:
-            if len(self._suspects) < MAX_SUSPECTS:
-                self._suspects[feed.guid] = None
             raise MachineFailed("It is not known which feed could not be read.")
+        return self._blamed(feed, _CRASHED)
+
+    def _suspect(self, feed: Feed) -> None:
+        if len(self._suspects) < MAX_SUSPECTS:
+            self._suspects[feed.guid] = None
+
+    def _blamed(self, feed: Feed, looked: Looked) -> Looked:
         self._suspects.pop(feed.guid, None)
-        _log.warning("a feed cannot be read", feed=feed.guid)
-        return _CRASHED
+        _log.warning("a feed cannot be read", feed=feed.guid, reason=looked.reason)
+        return looked
 
     def _failed(self, reason: str) -> MachineFailed:
         self._rests_until = asyncio.get_running_loop().time() + REST_SECONDS
@@ -156,14 +168,14 @@ class _Process:
     def has_ended(self) -> bool:
         return self._process.returncode is not None
 
-    async def look(self, feed: Feed, now: Stamp) -> Looked | None:
-        """Return what it reports of a feed; None if the machine has no memory for it.
+    async def look(self, feed: Feed, now: Stamp) -> Looked | Lack:
+        """Return what it reports of a feed.
 
         Raises:
             _Lost: It reports nothing.
         """
         number = next(self._numbers)
-        report: asyncio.Future[Looked | None] = asyncio.get_running_loop().create_future()
+        report: asyncio.Future[Looked | Lack] = asyncio.get_running_loop().create_future()
         self._waiting[number] = report
         assert self._process.stdin is not None
         try:
