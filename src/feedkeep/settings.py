@@ -101,7 +101,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             path, such as https://home.example/feedkeep, if a proxy hands on what is under that.
         max_body_bytes: The size of the largest request body that is read.
         max_in_flight_bytes: How many bytes of bodies and replies each process holds in memory at a
-            time; further requests have to wait.
+            time, and how many of what is made of bodies; further requests have to wait.
         max_items: How many items one POST may hold.
         max_subscriptions: How many feeds an account may be subscribed to. Its list may have five
             times as many entries, including those that were deleted or renamed.

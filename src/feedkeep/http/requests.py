@@ -12,6 +12,7 @@ from feedkeep.errors import FeedkeepError, InvalidInput
 from feedkeep.http.addresses import plain_address
 from feedkeep.http.proxies import Proxies
 from feedkeep.model import Admitted, Author, CredentialKind
+from feedkeep.turns import LONG_BYTES
 
 HOLD = "feedkeep.hold"
 """The key of a scope under which a function may be that counts the memory a request takes."""
@@ -21,6 +22,9 @@ ROUTE = "feedkeep.route"
 
 DISCARD = "feedkeep.discard"
 """The key under which a function may be that says that the body so far is not held any more."""
+
+MAKE = "feedkeep.make"
+"""The key under which a coroutine function may be that waits for room to read the whole body."""
 
 _NO_PROXIES = Proxies()
 
@@ -140,6 +144,7 @@ class Request:
             UnsupportedCoding: It is compressed or otherwise coded.
             BodyTooLarge: It is larger than `max_bytes`; no more than that was kept.
             InvalidInput: The connection was cut in the middle of it.
+            NoRoom: Other bodies, being read, take all the memory for so long.
         """
         coding = self.header("content-encoding")
         if coding and coding.strip().lower() not in {"", "identity"}:
@@ -155,6 +160,8 @@ class Request:
             raise InvalidInput("The body ended early.") from error
         if count > max_bytes:
             raise BodyTooLarge("At most {max} bytes are read.", max=max_bytes)
+        if count > LONG_BYTES and (make := self.http.scope.get(MAKE)):
+            await make()
         return bytes(body)
 
     async def discard_body(self, max_bytes: int) -> None:

@@ -14,8 +14,9 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from feedkeep.http.problems import BodyTooSlow, NoRoom, refusal_of
+from feedkeep.http.requests import MAKE
 from feedkeep.http.serving import in_flight
-from feedkeep.http.serving.in_flight import CHUNK_BYTES, InFlight
+from feedkeep.http.serving.in_flight import CHUNK_BYTES, MADE_OF_A_BYTE, InFlight
 
 ROOM = 1_000_000
 LARGE = 900_000
@@ -188,6 +189,85 @@ async def test_a_body_is_counted_until_its_request_is_answered() -> None:
     await task
     assert client.status == 200
     assert traffic.bounded.held_bytes == 0
+
+
+class Reading:
+    """An application that reads a body only after a test has let it."""
+
+    def __init__(self) -> None:
+        self.begun: list[int] = []
+        self.goes_on = asyncio.Event()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        body = (await receive())["body"]
+        await scope[MAKE]()
+        self.begun.append(len(body))
+        await self.goes_on.wait()
+        await Response(b"read")(scope, receive, send)
+
+
+@run
+async def test_bodies_are_read_in_turn_where_what_is_made_of_them_has_no_room_together() -> None:
+    reading = Reading()
+    traffic = Traffic(reading)
+    sizes = [ROOM // MADE_OF_A_BYTE, ROOM // MADE_OF_A_BYTE - 1, 1]
+    clients = [traffic.begin(1, posts=True) for _ in sizes]
+    for (client, _), size in zip(clients, sizes, strict=True):
+        client.body.put_nowait((b"x" * size, False))
+    await until(lambda: reading.begun)
+    for _ in range(10):
+        await asyncio.sleep(0)
+    assert reading.begun == sizes[:1]  # the smallest does not overtake those before it
+    assert traffic.bounded.made_bytes == MADE_OF_A_BYTE * sizes[0]
+    reading.goes_on.set()
+    await asyncio.gather(*(task for _, task in clients))
+    assert reading.begun == sizes
+    assert [client.status for client, _ in clients] == [200, 200, 200]
+    assert traffic.bounded.made_bytes == 0
+
+
+@run
+async def test_a_body_that_is_too_large_to_be_read_beside_others_is_read_alone() -> None:
+    reading = Reading()
+    reading.goes_on.set()
+    traffic = Traffic(reading)
+    client, task = traffic.begin(1, posts=True)
+    client.body.put_nowait((b"x" * ROOM, False))
+    await task
+    assert client.status == 200
+
+
+@run
+async def test_nothing_counts_as_made_of_a_body_once_its_reply_begins() -> None:
+    reading = Reading()
+    reading.goes_on.set()
+    traffic = Traffic(reading)
+    client, task = traffic.begin(1, posts=True)
+    client.reads.clear()
+    client.body.put_nowait((b"x" * 10, False))
+    await until(lambda: client.sent)
+    assert (traffic.bounded.made_bytes, traffic.bounded.held_bytes) == (0, 14)
+    client.reads.set()
+    await task
+
+
+@run
+async def test_who_waits_too_long_to_have_a_body_read_is_told_to_come_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(in_flight, "WAIT_SECONDS", 0.01)
+    reading = Reading()
+    traffic = Traffic(reading)
+    clients = [traffic.begin(1, posts=True) for _ in range(2)]
+    for client, _ in clients:
+        client.body.put_nowait((b"x" * ROOM, False))
+    (_, first), (second, refused) = clients
+    await refused
+    assert second.status == 503
+    reading.goes_on.set()
+    await first
+    assert reading.begun == [ROOM]
+    assert traffic.bounded.made_bytes == 0
 
 
 @run
