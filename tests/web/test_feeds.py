@@ -99,11 +99,15 @@ def test_nothing_typed_is_told_beside_the_field(anna: PageClient, typed: str) ->
     assert "address of a feed" in page.problem("urls")
 
 
-def test_too_many_lines_are_refused_and_kept_for_another_try(anna: PageClient) -> None:
-    page = anna.post("/feeds/add", {"urls": "\n".join(url(number) for number in range(501))})
+@pytest.mark.parametrize("others", [[], ["#"] * 501, [""] * 20_000])
+def test_too_many_lines_are_refused_and_kept_for_another_try(
+    anna: PageClient, others: list[str]
+) -> None:
+    lines = [url(number) for number in range(1 if others else 501)]
+    page = anna.post("/feeds/add", {"urls": "\n".join([*others, *lines])})
     assert page.status == 400
     assert "import" in page.problem("urls")
-    assert url(500) in page.reply.text
+    assert lines[-1] in page.reply.text
     assert listed(anna) == set()
 
 

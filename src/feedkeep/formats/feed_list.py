@@ -171,23 +171,25 @@ def _json_feed(number: int, item: object) -> ListedFeed:
     )
 
 
-def read_urls(text: str, max_items: int = MAX_ITEMS) -> list[ListedFeed]:
+def read_urls(
+    text: str, max_items: int = MAX_ITEMS, max_lines: int = MAX_LINES
+) -> list[ListedFeed]:
     """Return the feeds of a text with one URL a line; lines that start with # are comments.
 
     Raises:
-        InvalidInput: It has too many lines, or more than `max_items` feeds.
+        InvalidInput: It has more than `max_lines`, or more than `max_items` feeds.
     """
     feeds: list[ListedFeed] = []
-    for number, line in _lines(text):
+    for number, line in _lines(text, max_lines):
         check_count(len(feeds) + 1, max_items)
         feeds.append(ListedFeed(number, line, None))
     return feeds
 
 
-def _lines(text: str) -> Iterator[tuple[int, str]]:
+def _lines(text: str, max_lines: int = MAX_LINES) -> Iterator[tuple[int, str]]:
     """Yield the lines that may name a feed, with their numbers."""
-    if sum(map(text.count, _LINE_ENDS)) - text.count("\r\n") > MAX_LINES:
-        raise InvalidInput("The text has more than {max} lines.", max=MAX_LINES)
+    if sum(map(text.count, _LINE_ENDS)) - text.count("\r\n") > max_lines:
+        raise InvalidInput("The text has more than {max} lines.", max=max_lines)
     for number, line in enumerate(text.splitlines(), 1):
         stripped = line.strip()
         if stripped and not stripped.startswith("#"):

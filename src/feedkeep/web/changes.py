@@ -18,7 +18,7 @@ FEEDS_OF_A_CHANGE = 200
 
 _FEEDS_ON_A_PAGE = 1_000
 _MAX_SHOWN = 100
-_PRODUCT = re.compile(r"([^/(]+?)\s*/\s*v?\d")
+_VERSION = re.compile(r"\s*v?\d")
 _LAST_PRODUCT = re.compile(r".*\s([^\s/()]+)/v?\d")
 
 
@@ -194,5 +194,6 @@ def product(name: str) -> str:
     """Return an app's name from what it calls itself: its User-Agent, or a label."""
     if name.startswith("Mozilla/") and (last := _LAST_PRODUCT.match(name)):
         return last[1]
-    found = _PRODUCT.match(name)
-    return (found[1] if found else name).strip()
+    head, _, tail = name.partition("/")
+    is_product = "(" not in head and _VERSION.match(tail)
+    return (head if is_product and head else name).strip()

@@ -19,8 +19,8 @@ from feedkeep.http.responses import JsonResponse
 from feedkeep.model import Stamp
 from feedkeep.rules import many
 from feedkeep.rules.feed_urls import as_typed
-from feedkeep.rules.subscriptions import Refused, want
-from feedkeep.turns import LONG_LIST, beside
+from feedkeep.rules.subscriptions import Refused, Wanted, want
+from feedkeep.turns import LONG_BYTES, LONG_LIST, beside
 from feedkeep.web.door import HOME
 from feedkeep.web.resource import Page, stamps_text, status_of
 from feedkeep.web.rows import Order, Show, listing, live
@@ -51,33 +51,34 @@ class FeedsPage(Page):
         """Add what was typed, line by line; lines that are refused are shown again with why."""
         form = await read_form(request, self.settings.max_body_bytes)
         typed = form.text("urls")
-        if len(typed.splitlines()) > MAX_LINES:
+        is_long = len(typed) > LONG_BYTES
+        try:
+            items = await beside(is_long, _typed_items, typed)
+        except InvalidInput:
             problem = Sentence(
                 "At most {max} lines fit here: import a longer list.", {"max": MAX_LINES}
             )
-            return await self._list(
-                request, status=BAD_REQUEST, typed=form, problems={"urls": [("", problem)]}
-            )
-        feeds = read_urls(typed)
-        lines = [as_typed(feed.feed_url) for feed in feeds]
-        items = [want(line, None) for line in lines]
+            problems = {"urls": [("", problem)]}
+            return await self._list(request, BAD_REQUEST, is_long, typed=form, problems=problems)
         changed = await self.service.subscriptions.add(
             request.admitted.account.id, items, request.author()
         )
         count = many.count_added(changed.outcome)
         refused = [result for result in changed.outcome if isinstance(result, Refused)]
-        note = await self._note(request, "added", count, changed.stamp, lines)
-        if not refused and lines:
+        urls = [item.sent for item in items if isinstance(item, Wanted)]
+        note = await self._note(request, "added", count, changed.stamp, urls)
+        if not refused and items:
             return self.leading_to(request, HOME, note)
-        problems: Sequence[tuple[str, Sentence]] = [
-            (item.feed_url[:200], item.reason) for item in refused
-        ] or [("", Sentence("Type or paste the address of a feed."))]
+        reasons = [(item.feed_url[:200], item.reason) for item in refused] or [
+            ("", Sentence("Type or paste the address of a feed."))
+        ]
         again = Form({"urls": ["\n".join(item.feed_url for item in refused)]})
         return await self._list(
             request,
-            status=BAD_REQUEST,
+            BAD_REQUEST,
+            is_long,
             typed=again,
-            problems={"urls": problems},
+            problems={"urls": reasons},
             **({"note": note} if count else {}),
         )
 
@@ -112,15 +113,25 @@ class FeedsPage(Page):
         note = await self._note(request, kind, changed.outcome, changed.stamp, names)
         return self.leading_to(request, back, note)
 
-    async def _list(self, request: AdmittedRequest, status: int = OK, **values: Any) -> Response:
-        return await self._part(request, request.query, status, **values)
+    async def _list(
+        self, request: AdmittedRequest, status: int = OK, is_long: bool = False, **values: Any
+    ) -> Response:
+        return await self._part(request, request.query, status, is_long, **values)
 
     async def _part(
-        self, request: AdmittedRequest, asked: Callable[[str], str], status: int, **values: Any
+        self,
+        request: AdmittedRequest,
+        asked: Callable[[str], str],
+        status: int,
+        is_long: bool = False,
+        **values: Any,
     ) -> Response:
-        """Show the part of the list that `asked` tells, by the names of an address or a form."""
+        """Show the part of the list that `asked` tells, by the names of an address or a form.
+
+        `is_long` says that the page has a long text besides its list.
+        """
         snapshot = await self.service.subscriptions.whole(request.admitted.account.id)
-        is_long = len(snapshot.entries) > LONG_LIST
+        is_long = is_long or len(snapshot.entries) > LONG_LIST
         shown, order, now = asked("show"), asked("order"), self.service.now()
         show = Show(shown) if shown in set(Show) else Show.SUBSCRIBED
         urls = await beside(is_long, lambda: [feed.feed_url for feed in live(snapshot)])
@@ -180,6 +191,16 @@ class FeedsPage(Page):
                 "name": await self.name(request, urls[0]) if len(urls) == 1 else "",
             },
         )
+
+
+def _typed_items(text: str) -> list[Wanted | Refused]:
+    """Return what is wanted by the lines of a text.
+
+    Raises:
+        InvalidInput: There are more than `MAX_LINES`.
+    """
+    feeds = read_urls(text, MAX_LINES, MAX_LINES)
+    return [want(as_typed(feed.feed_url), None) for feed in feeds]
 
 
 def _view(value_of: Callable[[str], str]) -> list[tuple[str, str]]:
