@@ -200,16 +200,19 @@ def test_the_door_is_as_the_settings_say() -> None:
     usual = policy_of(Settings())
     assert usual.user_agent == f"feedkeep/{__version__}"
     assert usual.ports == {80, 443, 8080, 8443}
+    assert usual.look_ups > Settings().fetch_connections  # one that is silent leaves others theirs
     assert not usual.addresses.admits("192.168.1.7")
     environment = {
         "FEEDKEEP_FETCH_ALLOWED": "192.168.1.0/24,fd00::7",
         "FEEDKEEP_FETCH_DENIED": "8.8.8.0/24",
         "FEEDKEEP_FETCH_PORTS": "3000, 8000",
         "FEEDKEEP_FETCH_CONTACT": "https://home.example/bot",
+        "FEEDKEEP_FETCH_CONNECTIONS": "100",
     }
     policy = policy_of(load_settings({}, None, environment))
     assert policy.user_agent == f"feedkeep/{__version__} (+https://home.example/bot)"
     assert policy.ports == usual.ports | {3_000, 8_000}
+    assert policy.look_ups > 100
     asked = ("192.168.1.7", "fd00::7", "9.9.9.9", "192.168.2.7", "fd00::8", "8.8.8.8")
     assert [policy.addresses.admits(one) for one in asked] == [True] * 3 + [False] * 3
 

@@ -523,10 +523,28 @@ def test_a_resolver_is_waited_for_so_long_only() -> None:
             await asyncio.Event().wait()
             return []
 
-        async with Door(DoorPolicy(connect_seconds=0.1), hangs) as door:
+        async with Door(DoorPolicy(connect_seconds=0.1, whole_seconds=0.2), hangs) as door:
             with pytest.raises(Unreachable) as raised:
                 await door.get("http://a.example/")
         assert raised.value.kind is Failure.TOO_SLOW
+
+    asyncio.run(ask())
+
+
+def test_who_gives_a_name_up_goes_on_when_no_thread_looks_it_up_any_more() -> None:
+    under_way: list[str] = []
+
+    async def ask() -> None:
+        async def slow(host: str) -> list[str]:
+            under_way.append(host)
+            await asyncio.sleep(0.1)
+            under_way.remove(host)
+            return []
+
+        async with Door(DoorPolicy(connect_seconds=0.01), slow) as door:
+            with pytest.raises(Unreachable):
+                await door.get("http://a.example/")
+            assert not under_way
 
     asyncio.run(ask())
 

@@ -12,15 +12,19 @@ from types import SimpleNamespace
 
 import pytest
 from PIL import Image
-from web_of_hosts import Host, WebOfHosts, redirect, reply
+from web_of_hosts import Host, Request, WebOfHosts, redirect, reply
 
 from feedkeep.feeds import door as asking
+from feedkeep.feeds import looking
 from feedkeep.feeds.door import Door
 from feedkeep.feeds.failures import Exhausted
 from feedkeep.feeds.looking import Looking
 from feedkeep.feeds.reading import MAX_BYTES
 from feedkeep.model import Failure, Feed, FeedContent, Looked, Stamp, replace
 from feedkeep.rules.feed_urls import parse_feed_url
+
+PATIENCE_SECONDS = 20.0
+"""Less than a door waits for one answer, and far more than any look here takes."""
 
 NOW = Stamp(1_795_370_000_000_000)  # Sun, 22 Nov 2026 17:53:20 GMT
 ITEMS = "".join(f"<item><guid>{number}</guid></item>" for number in range(5))
@@ -36,6 +40,10 @@ def picture(side: int = 600) -> bytes:
     written = io.BytesIO()
     Image.new("RGB", (side, side), (200, 30, 60)).save(written, "PNG")
     return written.getvalue()
+
+
+async def silent(_: Request, __: asyncio.StreamWriter) -> None:
+    await asyncio.Event().wait()
 
 
 @pytest.fixture
@@ -56,7 +64,7 @@ def feed_at(url: str, content: FeedContent | None = None, **known: object) -> Fe
 
 def look(web: WebOfHosts, feed: Feed) -> Looked:
     async def go() -> Looked:
-        async with Door(web.policy(), web.look_up) as door:
+        async with asyncio.timeout(PATIENCE_SECONDS), Door(web.policy(), web.look_up) as door:
             return await Looking(door).look(feed, NOW)
 
     return asyncio.run(go())
@@ -192,6 +200,43 @@ def test_where_a_feed_says_that_it_moved_to_is_looked_at(web: WebOfHosts, host: 
     assert again.elsewhere == looked.elsewhere
     nowhere = replace(looked.content or FeedContent(), new_feed_url=new)
     assert look(web, feed_at(host.url("/feed"), nowhere)).elsewhere is None
+
+
+def test_what_a_feed_leads_to_is_waited_for_together_so_long_only(
+    web: WebOfHosts, host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(looking, "_MORE_SECONDS", 0.5)
+    slow, art = web.host("slow.example"), web.host("art.example")
+    slow.answers["/feed"] = art.answers["/cover"] = silent
+    image = f'<itunes:image href="{art.url("/cover")}"/>'
+    moved = f"<itunes:new-feed-url>{slow.url('/feed')}</itunes:new-feed-url>"
+    host.answers["/feed"] = reply(rss("A Show", image + moved))
+    looked = look(web, feed_at(host.url("/feed")))
+    assert looked.content is not None
+    assert (looked.elsewhere, looked.picture, looked.picture_tried) == (None, None, "")
+    assert art.connections == 0
+    host.answers["/feed"] = reply(rss("A Show", image))
+    looked = look(web, feed_at(host.url("/feed")))
+    assert looked.content is not None
+    assert (looked.picture, looked.picture_tried) == (None, art.url("/cover"))
+
+
+@pytest.mark.parametrize(("redirects", "is_found"), [(2, True), (3, False)])
+def test_what_a_feed_leads_to_may_redirect_a_few_times(
+    web: WebOfHosts, host: Host, redirects: int, is_found: bool
+) -> None:
+    other = web.host("other.example")
+    image = f'<itunes:image href="{other.url("/0.png")}"/>'
+    moved = f"<itunes:new-feed-url>{other.url('/0.xml')}</itunes:new-feed-url>"
+    host.answers["/feed"] = reply(rss("A Show", image + moved))
+    for number in range(redirects):
+        for kind in ("png", "xml"):
+            other.answers[f"/{number}.{kind}"] = redirect(other.url(f"/{number + 1}.{kind}"))
+    other.answers[f"/{redirects}.png"] = reply(picture())
+    other.answers[f"/{redirects}.xml"] = reply(rss("A Show"))
+    looked = look(web, feed_at(host.url("/feed")))
+    assert (looked.elsewhere is not None, looked.picture is not None) == (is_found, is_found)
+    assert len(other.requests) == 6
 
 
 @pytest.mark.parametrize(

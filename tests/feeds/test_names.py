@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from feedkeep.feeds import names
 from feedkeep.feeds.door import Door
 from feedkeep.feeds.door_policy import DoorPolicy
 from feedkeep.feeds.failures import Exhausted, Refused
@@ -20,7 +19,7 @@ from feedkeep.feeds.names import SystemNames
 
 def looked_up(host: str) -> list[str]:
     async def look_up() -> list[str]:
-        return list(await SystemNames().look_up(host))
+        return list(await SystemNames(1).look_up(host))
 
     return asyncio.run(look_up())
 
@@ -54,13 +53,11 @@ def test_what_the_resolver_says_is_told(monkeypatch: pytest.MonkeyPatch) -> None
 def test_where_the_system_has_no_thread_to_give_a_name_is_looked_up_later(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(names, "_AT_ONCE", 1)
-
     def no_thread(_: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
 
     async def ask() -> None:
-        system = SystemNames()
+        system = SystemNames(1)
         with monkeypatch.context() as patch:
             patch.setattr(threading.Thread, "start", no_thread)
             with pytest.raises(Exhausted):
@@ -101,7 +98,7 @@ def test_who_gives_up_waits_for_no_resolver(monkeypatch: pytest.MonkeyPatch) -> 
     with silent_resolver(monkeypatch) as asked:
 
         async def give_up() -> None:
-            looking = asyncio.create_task(SystemNames().look_up("a.example"))
+            looking = asyncio.create_task(SystemNames(1).look_up("a.example"))
             await asyncio.to_thread(asked.acquire)
             looking.cancel()
             with pytest.raises(asyncio.CancelledError):
@@ -111,11 +108,10 @@ def test_who_gives_up_waits_for_no_resolver(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_resolver_is_asked_so_many_names_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(names, "_AT_ONCE", 2)
     with silent_resolver(monkeypatch) as asked:
 
         async def ask_many() -> None:
-            system = SystemNames()
+            system = SystemNames(2)
             tasks = [asyncio.create_task(system.look_up("a.example")) for _ in range(3)]
             for _ in range(2):
                 await asyncio.to_thread(asked.acquire)

@@ -438,5 +438,6 @@ def test_the_process_is_given_nothing_of_this_ones_environment_but_what_it_needs
         environment = _told(Path(f"/proc/{child}/environ"))
         assert b"secret" not in environment
         assert b"HTTP_PROXY" not in environment
+        assert b"RES_OPTIONS=timeout:2 attempts:2" in environment
 
     run(settings_for(host), work)

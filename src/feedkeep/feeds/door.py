@@ -12,7 +12,7 @@ import asyncio
 import errno
 import os
 import socket
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from ipaddress import ip_address
@@ -105,7 +105,8 @@ class Door:
 
     async def __aenter__(self) -> Self:
         policy = self._policy
-        names = _JudgedNames(policy, self._look_up or SystemNames().look_up)
+        look_up = self._look_up or SystemNames(policy.look_ups).look_up
+        names = _JudgedNames(policy, look_up)
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
                 resolver=names,
@@ -142,13 +143,15 @@ class Door:
         etag: str = "",
         last_modified: str = "",
         max_bytes: int | None = None,
+        max_redirects: int | None = None,
         may_cut: bool = False,
     ) -> Answer:
         """Return what is at a URL, at the end of its redirects.
 
         With what an earlier answer said (`etag`, `last_modified`), a host can answer 304. It is
         said to the URL itself only: what it redirects to may be another host's. Of a body that is
-        too large, the beginning is returned if `may_cut`.
+        too large, the beginning is returned if `may_cut`. `max_bytes` and `max_redirects` are those
+        of the policy if they are not given.
 
         Raises:
             DoorError: There is no answer; it says why.
@@ -156,6 +159,8 @@ class Door:
         headers = {"Accept": accept, "If-None-Match": etag, "If-Modified-Since": last_modified}
         target = Target.parse(url)
         authorization = target.authorization
+        if max_redirects is None:
+            max_redirects = self._policy.max_redirects
         hops: list[Hop] = []
         async with self._in_time(target):
             while True:
@@ -164,7 +169,7 @@ class Door:
                 )
                 if not answer.is_redirect:
                     return replace(answer, hops=tuple(hops))
-                if len(hops) == self._policy.max_redirects:
+                if len(hops) == max_redirects:
                     raise Unusable(
                         Failure.TOO_MANY_REDIRECTS,
                         "{host} redirects once more, after all that are followed.",
@@ -313,7 +318,7 @@ class _JudgedNames(AbstractResolver):
             Unreachable: There are none, or nobody knows.
         """
         try:
-            found = await self._look_up(host)
+            found = await self._found(host)
         except socket.gaierror as error:
             if error.errno in _SURE:
                 raise _no_such_host(host) from error
@@ -342,6 +347,19 @@ class _JudgedNames(AbstractResolver):
             for address in admitted
             if address in few
         ]
+
+    async def _found(self, host: str) -> Sequence[str]:
+        """Look up a name; whoever gives that up waits until it ends, or gives up once more.
+
+        The thread that looks up a silent name cannot be stopped. If requests left theirs behind
+        when the time to connect is over, those of a few hosts would hold all that there may be.
+        """
+        asked = asyncio.ensure_future(self._look_up(host))
+        try:
+            return await asyncio.shield(asked)
+        except asyncio.CancelledError:
+            await asyncio.wait([asked])
+            raise
 
     async def close(self) -> None:
         """Nothing is open."""

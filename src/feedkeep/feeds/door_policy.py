@@ -13,6 +13,10 @@ PORTS = frozenset({80, 443, 8080, 8443})
 """Where web servers listen; what listens elsewhere may take a request for something else."""
 
 
+_SPARE_LOOK_UPS = 16
+"""How many names are looked up beside one for each fetch: a resolver may outlast some of them."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DoorPolicy:
     """Which hosts may be asked, and what an answer may cost.
@@ -24,6 +28,7 @@ class DoorPolicy:
         max_bytes: How large a body may be, before and after it is unpacked.
         max_header_bytes: How large all headers of an answer may be together.
         max_redirects: How many redirects are followed for one answer.
+        look_ups: How many names may be looked up at a time.
         connect_seconds: How long it may take to find and reach a host.
         silent_seconds: How long a host may send nothing.
         whole_seconds: How long everything may take, with all redirects.
@@ -36,6 +41,7 @@ class DoorPolicy:
     max_bytes: int = 8 * 1024 * 1024
     max_header_bytes: int = 64 * 1024
     max_redirects: int = 5
+    look_ups: int = _SPARE_LOOK_UPS
     connect_seconds: float = 10.0
     silent_seconds: float = 30.0
     whole_seconds: float = 30.0
@@ -52,4 +58,5 @@ def policy_of(settings: Settings) -> DoorPolicy:
         ),
         ports=PORTS | set(settings.fetch_ports),
         user_agent=f"feedkeep/{__version__}{contact}",
+        look_ups=_SPARE_LOOK_UPS + settings.fetch_connections,
     )

@@ -33,6 +33,15 @@ _ACCEPT = (
     " application/xml;q=0.9, text/xml;q=0.9, application/json;q=0.8, */*;q=0.5"
 )
 _ACCEPT_PICTURE = "image/webp, image/png, image/jpeg, image/gif;q=0.9, */*;q=0.5"
+_MORE_SECONDS = 15.0
+"""How long everything else may be waited for that a feed names: its new address, and its picture.
+
+Whoever writes a feed names these; it holds up other feeds for so long at most.
+"""
+
+_MORE_REDIRECTS = 2
+"""How many redirects are followed for each of these."""
+
 _MAX_HEADER = 1_000
 _PERMANENT = {HTTPStatus.MOVED_PERMANENTLY, HTTPStatus.PERMANENT_REDIRECT}
 _FAILURES: dict[int, Failure] = {
@@ -80,19 +89,26 @@ class Looking:
                 # What cannot be read as far as it was taken may be a feed, of JSON for example.
                 failure = Failure.TOO_LARGE if answer.is_cut else Failure.NOT_A_FEED
                 return replace(looked, failure=failure, reason=str(error), offered=offered)
-        elsewhere = await self._elsewhere(feed, content, answer, looked)
+        loop = asyncio.get_running_loop()
+        until = loop.time() + _MORE_SECONDS
+        elsewhere = await self._elsewhere(feed, content, answer, looked, until)
         looked = replace(looked, content=content, elsewhere=elsewhere)
         shown = content or feed.content
-        if shown is None or not wants_picture(feed, shown, now):
+        if shown is None or not wants_picture(feed, shown, now) or loop.time() >= until:
             return looked
         try:
-            picture = await self._picture(shown.picture_url)
+            picture = await self._picture(shown.picture_url, until)
         except (Exhausted, MemoryError):  # that was no try
             return looked
         return replace(looked, picture=picture, picture_tried=shown.picture_url)
 
     async def _elsewhere(
-        self, feed: Feed, content: FeedContent | None, answer: Answer, looked: Looked
+        self,
+        feed: Feed,
+        content: FeedContent | None,
+        answer: Answer,
+        looked: Looked,
+        until: float,
     ) -> Elsewhere | None:
         """Return the feed where this one says that it moved to, by a redirect or in its own words.
 
@@ -103,21 +119,30 @@ class Looking:
         said = content or feed.content
         if looked.is_redirected or said is None or not may_move(feed.url, said.new_feed_url):
             return None
-        with contextlib.suppress(DoorError, NotAFeed):
-            there = await self._door.get(said.new_feed_url, accept=_ACCEPT, may_cut=True)
+        with contextlib.suppress(DoorError, NotAFeed, TimeoutError):
+            async with asyncio.timeout_at(until):
+                there = await self._door.get(
+                    said.new_feed_url, accept=_ACCEPT, max_redirects=_MORE_REDIRECTS, may_cut=True
+                )
             if there.status == HTTPStatus.OK:
                 return Elsewhere(said.new_feed_url, await _read(there))
         return None
 
-    async def _picture(self, url: str) -> Picture | None:
+    async def _picture(self, url: str, until: float) -> Picture | None:
         try:
-            answer = await self._door.get(url, accept=_ACCEPT_PICTURE, max_bytes=MAX_PICTURE_BYTES)
+            async with asyncio.timeout_at(until):
+                answer = await self._door.get(
+                    url,
+                    accept=_ACCEPT_PICTURE,
+                    max_bytes=MAX_PICTURE_BYTES,
+                    max_redirects=_MORE_REDIRECTS,
+                )
             if answer.status == HTTPStatus.OK:
                 async with self._decoding:
                     return await asyncio.to_thread(shrink, answer.body)
         except Exhausted:
             raise
-        except (DoorError, NotAPicture):
+        except (DoorError, NotAPicture, TimeoutError):
             pass
         return None
 

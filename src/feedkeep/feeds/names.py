@@ -15,19 +15,16 @@ from feedkeep.feeds.failures import Exhausted
 LookUp: TypeAlias = Callable[[str], Awaitable[Sequence[str]]]
 """Returns the numeric addresses of a name, best first; `socket.gaierror` if there are none."""
 
-_AT_ONCE = 16
-"""How many names are looked up at a time; one whose servers are silent takes up to a minute."""
-
 
 class SystemNames:
-    """Looks names up in threads of their own.
+    """Looks names up in threads of their own, up to `at_once`.
 
-    Nobody can stop a thread that waits for a resolver. So who no longer wants the answer does not
-    wait for it, nor does the end of the process; but until then it counts.
+    Nobody can stop a thread that waits for a resolver. So the caller that no longer wants the
+    answer does not wait for it, nor does the end of the process; but until then the thread counts.
     """
 
-    def __init__(self) -> None:
-        self._free = asyncio.Semaphore(_AT_ONCE)
+    def __init__(self, at_once: int) -> None:
+        self._free = asyncio.Semaphore(at_once)
 
     async def look_up(self, host: str) -> Sequence[str]:
         """Return the addresses of a name.
