@@ -1,0 +1,191 @@
+"""An account that is at every limit at once, or as close to it as leaves room for a few changes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import AsyncIterator, Iterator
+
+from msgspec import json
+
+from feedkeep import wall_clock
+from feedkeep.model import (
+    Account,
+    AccountId,
+    Alias,
+    Author,
+    CredentialKind,
+    Deletion,
+    Document,
+    DocumentKind,
+    EntryState,
+    EpisodeAction,
+    FeedLabel,
+    Guid,
+    Owner,
+    Pointer,
+    Purpose,
+    Record,
+    Records,
+    Stamp,
+    Subscription,
+    Token,
+    TokenId,
+    replace,
+)
+from feedkeep.rules.account_links import MAX_INVITATIONS
+from feedkeep.rules.apps import MAX_TOKENS
+from feedkeep.rules.clock import DAY_US, later
+from feedkeep.rules.counts import count
+from feedkeep.rules.devices import MAX_DOCUMENTS, Device
+from feedkeep.rules.episode_actions import MAX_STORED
+from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.rules.kept_apart import MAX_REMEMBERED, pair_of
+from feedkeep.rules.room import MAX_SUBSCRIPTIONS, limits_for
+from feedkeep.rules.subscriptions import MAX_POINTERS
+from feedkeep.service.authors import write_author
+from feedkeep.service.devices import MAX_SETTINGS_BYTES
+from feedkeep.service.documents import as_json, short_name
+from feedkeep.service.logins import MAX_SESSIONS
+from feedkeep.store.base import MAX_DELETIONS, MAX_FORMER_STATES
+
+NAME = "Largest"
+ID = AccountId(7)
+ROOM = 3
+"""How many more fit of what has a limit, so that what is asked is done and not refused."""
+
+_AT_ONCE = 1_000
+_AUTHOR = write_author(Author(CredentialKind.TOKEN, TokenId(1), "app 1", "device0"))
+
+
+class LargestAccount:
+    """What is stored of it; `subscriptions` is the setting, and other limits go down with it.
+
+    Attributes:
+        subscriptions: How many feeds it may have.
+        guids: Those of its feeds; the first ones have as many pointers as one may have.
+        urls: Those of the same feeds.
+        newest: The stamp of the newest change, which changed all feeds.
+        last: The last stamp of its feeds.
+    """
+
+    def __init__(self, subscriptions: int) -> None:
+        self.subscriptions = subscriptions
+        self._part = subscriptions / MAX_SUBSCRIPTIONS
+        self._pointers = max(100, self._of(MAX_POINTERS))
+        self._now = wall_clock.now()
+        self._limits = limits_for(subscriptions)
+        rounds = self._of(MAX_FORMER_STATES) // (subscriptions - ROOM)
+        self._stamps = [
+            Stamp(self._now - DAY_US + MAX_SUBSCRIPTIONS * n) for n in range(rounds + 1)
+        ]
+        self.feeds = [self._feed(number) for number in range(subscriptions - ROOM)]
+        self.guids = [feed.guid for feed in self.feeds]
+        self.urls = [feed.feed_url for feed in self.feeds]
+        self.newest = self._stamps[-1]
+        self.last = Stamp(self.newest + len(self.feeds))
+
+    async def records(self) -> AsyncIterator[Records]:
+        """Yield all of it, as an archive does."""
+        for kind in (self._owner, self._tokens, self._deletions, self._entries, self._former,
+                     self._labels, self._actions, self._documents):  # fmt: skip
+            chunk: list[tuple[AccountId, Record]] = []
+            for record in kind():
+                chunk.append((ID, record))
+                if len(chunk) == _AT_ONCE:
+                    yield chunk
+                    chunk = []
+            if chunk:
+                yield chunk
+
+    def _of(self, limit: int) -> int:
+        return int(limit * self._part) - ROOM
+
+    def _feed(self, number: int) -> Subscription:
+        url = f"https://{number}.example/feed"
+        changed = Stamp(self._stamps[-1] + number + 1)
+        guid = parse_feed_url(url).guid
+        return Subscription(guid, url, True, changed, status_changed=changed)
+
+    def _aliases(self) -> Iterator[Pointer]:
+        """Former URLs: of the first feed as many as one may have, then of the next."""
+        for number in range(self._limits.entries - self._limits.subscriptions - ROOM):
+            led_to = self.feeds[number // self._pointers].guid
+            url = f"https://{number}.example/former"
+            yield Pointer(parse_feed_url(url).guid, led_to, None, Alias(url, moved_away=True))
+
+    def _owner(self) -> Iterator[Record]:
+        counts = count([*self.feeds, *self._aliases()])
+        last = Stamp(self._now - DAY_US // 2)
+        account = Account(ID, NAME, None, False, Stamp(1), last, last, True, counts=counts)
+        former = sum(1 for _ in self._former())
+        yield Owner(account, NAME.lower(), TokenId(2_000), Stamp(0), former)
+
+    def _tokens(self) -> Iterator[Record]:
+        for number in range(1, MAX_TOKENS - ROOM + MAX_SESSIONS - ROOM):
+            is_session = number > MAX_TOKENS - ROOM
+            yield Token(number, _digest(number), f"app {number}", Stamp(1), is_session=is_session)
+        for number in range(1_001, 1_001 + MAX_INVITATIONS - ROOM):
+            yield Token(
+                number,
+                _digest(number),
+                "",
+                Stamp(1),
+                later(self._now, DAY_US),
+                purpose=Purpose.INVITATION,
+            )
+
+    def _deletions(self) -> Iterator[Record]:
+        for number in range(self._of(MAX_DELETIONS)):
+            yield Deletion(Stamp(number + 1), self.guids[number % len(self.guids)])
+
+    def _entries(self) -> Iterator[Record]:
+        for feed in sorted(self.feeds, key=lambda feed: feed.guid):
+            yield EntryState(feed, self._stamps[-1], _AUTHOR)
+        for pointer in sorted(self._aliases(), key=lambda pointer: pointer.guid):
+            yield EntryState(pointer)
+
+    def _former(self) -> Iterator[Record]:
+        """Rounds in which all feeds were unsubscribed, or subscribed to again."""
+        for number, (began, ended) in enumerate(zip(self._stamps, self._stamps[1:], strict=False)):
+            is_subscribed = (len(self._stamps) - number) % 2 == 1
+            for place, _guid in sorted(enumerate(self.guids, 1), key=lambda feed: feed[1]):
+                then = Stamp(began + place)
+                feed = replace(
+                    self.feeds[place - 1],
+                    is_subscribed=is_subscribed,
+                    subscription_changed=then,
+                    status_changed=then,
+                )
+                yield EntryState(feed, began, _AUTHOR, ended)
+
+    def _labels(self) -> Iterator[Record]:
+        for guid in sorted(self.guids):
+            yield FeedLabel(guid, f"Title {guid}", "News / Daily", False, False)
+
+    def _actions(self) -> Iterator[Record]:
+        rows = []
+        for number in range(self._of(MAX_STORED)):
+            podcast = self.feeds[number % len(self.feeds)]
+            played = ("phone", "play", 10**9, 0, 60, 3_600)
+            url = f"https://{number}.example/episode"
+            action = EpisodeAction(
+                _digest(number)[:16], podcast.guid, podcast.feed_url, url, *played
+            )
+            revision = Stamp(self._now - DAY_US + number)
+            rows.append(replace(action, revision=revision, received=revision))
+        yield from sorted(rows, key=lambda action: (action.podcast_guid, action.key))
+
+    def _documents(self) -> Iterator[Record]:
+        pairs = [pair_of(self.guids[0], Guid(guid)) for guid in self.guids[1:MAX_REMEMBERED]]
+        yield Document(DocumentKind.APART, "", as_json(pairs))
+        for number in range(MAX_DOCUMENTS - ROOM):
+            name = f"device{number}"
+            yield Document(DocumentKind.DEVICE, name, as_json(Device(name, "", "other")))
+        for number in range(MAX_DOCUMENTS - ROOM):
+            body = {"a": "x" * (MAX_SETTINGS_BYTES - 100 if number == 0 else 1)}
+            name = short_name("account" if number == 0 else f"device{number}")
+            yield Document(DocumentKind.SETTINGS, name, json.encode(body).decode())
+
+
+def _digest(number: int) -> bytes:
+    return hashlib.sha256(f"{number}".encode()).digest()

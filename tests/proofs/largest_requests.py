@@ -1,0 +1,171 @@
+"""Requests for every route and page action, each as large as its account and the limits allow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from largest_account import NAME, LargestAccount
+from route_table import all_pages, all_routes, bare, path_of
+
+from feedkeep.http.pages.static import StaticFiles
+from feedkeep.http.routing import Target
+from feedkeep.model import Stamp
+from feedkeep.stamps import write_stamp
+
+PASSWORD = "correct horse battery"
+FEW = 40
+"""How many feeds a request names that passes for a small one: the first ones are the largest."""
+
+VALUES = {
+    "user": NAME, "device": "device0", "scope": "account", "count": "100", "tag": "news",
+    "login": "0" * 64, "app": "antennapod", "name": NAME, "link": "x", "deletion_id": 1,
+}  # fmt: skip
+STYLE = StaticFiles().path("style.css").rpartition("/")[2]
+FILES = {"/docs/{name}": "swagger-ui.css", "/static/{name}": STYLE}
+UNKNOWN = {"guid": "00000000-0000-4000-8000-000000000009", "stamp": 1, "deletion_id": 10**9}
+
+Named = Callable[[Sequence[str]], dict[str, Any]]
+"""What is sent to name some feeds, as httpx is given it."""
+
+
+def _actions(urls: Sequence[str]) -> dict[str, Any]:
+    played = {"action": "play", "position": 9, "timestamp": "2026-01-01T00:00:00"}
+    return {"json": [{"podcast": url, "episode": f"{url}/e", **played} for url in urls]}
+
+
+def _object(urls: Sequence[str]) -> dict[str, Any]:
+    items = [{"feed_url": url} for url in urls]
+    half = len(urls) // 2
+    some = {"add": urls[:half], "remove": urls[half:], "set": {"b": 1}}
+    return {"json": {"subscriptions": items, "is_subscribed": True, **some}}
+
+
+def _whole(urls: Sequence[str]) -> dict[str, Any]:
+    return {"json": urls}
+
+
+def _lines(urls: Sequence[str]) -> dict[str, Any]:
+    return {"data": {"text": "\n".join(urls), "list": "\n".join(urls), "urls": "\n".join(urls)}}
+
+
+NAMING: Mapping[str, Named] = {
+    "/api/2/subscriptions/{user}/{device}.json": _object,
+    "/api/2/episodes/{user}.json": _actions,
+    "/api/2/episodes/{user}/{device}.json": _actions,
+    "/subscriptions/{user}.{format}": _whole,
+    "/subscriptions/{user}/{device}.{format}": _whole,
+    "/index.php/apps/gpoddersync/subscription_change/create": _object,
+    "/index.php/apps/gpoddersync/episode_action/create": _actions,
+    "/subscriptions": _object,
+    "/feeds/add": lambda urls: _lines(urls[:500]),
+    "/import": _lines,
+    "/import/carry-out": _lines,
+}
+"""Routes that are sent many feeds by their URLs: each is asked with all, and with few."""
+
+FIRST = ("/history/{stamp}/undo", "/restore", "/changes/undo", "/changes/restore")
+"""What changes the whole list by its history comes before all that makes another history."""
+
+LAST = ("/sign-out", "/account/password", "/account/sign-out-others", "/account/delete")
+"""Page actions that each begin with a sign-in, since one before may have ended all sessions."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request.
+
+    Attributes:
+        name: Its method and its route, as the table of routes has it, and what is special about it.
+        template: Its route alone.
+        is_page: Whether it needs the session of a browser.
+        sent: What is sent, as httpx is given it.
+    """
+
+    name: str
+    method: str
+    template: str
+    path: str
+    is_page: bool
+    sent: Mapping[str, Any] = field(default_factory=dict)
+
+
+def largest_requests(account: LargestAccount) -> list[Asked]:
+    """Return requests for each method of each route: first those that read.
+
+    A prefix of all routes of a protocol leads to the same handlers, so it is asked without.
+    """
+    targets = [t for t in (*all_routes(), *all_pages()) if not t.path.startswith("/v1/")]
+    found = [asked for target in targets for asked in _requests(account, target)]
+    return sorted(found, key=lambda asked: (asked.method != "GET", _place(asked.template)))
+
+
+def _place(template: str) -> int:
+    if template in LAST:
+        return len(FIRST) + 1 + LAST.index(template)
+    return FIRST.index(template) if template in FIRST else len(FIRST)
+
+
+def _requests(account: LargestAccount, target: Target) -> Iterator[Asked]:
+    template, is_page = bare(target.path), target.edge.is_for_own_pages
+    values = {**VALUES, "guid": account.guids[0], "stamp": account.newest}
+    values |= {"format": "opml" if is_page else "json"}
+    values |= {"name": FILES[template]} if template in FILES else {}
+    for method in target.route.methods:
+        if method == "HEAD":  # GET without its body
+            continue
+        path = path_of(target.path, values)
+        for special, sent in _sent(account, template, method, is_page=is_page):
+            name = f"{method} {template}{special}"
+            yield Asked(name, method, template, path, is_page, sent)
+        if any(f"{{{name}}}" in template for name in UNKNOWN):
+            path = path_of(target.path, {**values, **UNKNOWN})
+            sent = {"json": {}} if method == "PATCH" else {}
+            yield Asked(f"{method} {template}, unknown", method, template, path, is_page, sent)
+
+
+def _sent(
+    account: LargestAccount, template: str, method: str, *, is_page: bool
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield what is sent to a route, each with what is special about it."""
+    if method == "GET":
+        yield "", {"params": _query(account, is_page=is_page)}
+    elif template in NAMING:
+        yield "", NAMING[template](account.urls)
+        yield ", few", NAMING[template](account.urls[:FEW])
+    elif template in {"/feeds/subscribe", "/feeds/unsubscribe"}:
+        yield "", {"data": {"feed": account.guids}}
+        yield ", few", {"data": {"feed": account.guids[:FEW]}}
+    elif template == "/history/{stamp}/undo":
+        yield "", {}
+    elif template == "/changes/undo":
+        asked = {"stamps": f"{account.newest}"}
+        yield ", changed since", {"data": asked}
+        yield "", {"data": {**asked, "when": "overwrite"}}
+    elif is_page:
+        yield "", {"data": _form(account)}
+    else:
+        yield (
+            "",
+            {"json": {"is_subscribed": True, "set": {"b": 1}, "at": write_stamp(account.last)}},
+        )
+
+
+def _query(account: LargestAccount, *, is_page: bool) -> dict[str, str]:
+    """Return a query of which routes understand something each."""
+    before = Stamp(account.newest - 1)
+    at = f"{before}" if is_page else write_stamp(before)
+    return {"per_page": "1000", "at": at, "url": account.urls[0], "q": "title"}
+
+
+def _form(account: LargestAccount) -> dict[str, Any]:
+    """Return a form of which pages understand something each."""
+    passwords = ("password", "new_password", "delete_password", "codes_password")
+    return {
+        "stamps": f"{account.newest}", "at": f"{account.last}", "keep": "1",
+        "other_url": account.urls[1], "other": account.guids[2], "title": "Title", "folder": "News",
+        "new_url": "https://new.example/feed", "label": "app", "id": "3", "by": NAME, "name": NAME,
+        "typed": NAME, "language": "de", "time_zone": "UTC", "theme": "dark", "scope": "read",
+        "action": "enable", **dict.fromkeys(passwords, PASSWORD),
+    }  # fmt: skip

@@ -1,0 +1,243 @@
+"""One account at every limit costs no other one more than a bounded part of what there is.
+
+What each request does is counted: the rows that the driver reads and writes, and the calls on the
+event loop until other tasks have their turn. No number follows from the time.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+from feedkeep_process import FeedkeepProcess
+from forms import in_the_long_form
+from largest_account import NAME, LargestAccount
+from largest_requests import FEW, LAST, PASSWORD, Asked, largest_requests
+from postgres_server import drop_database, new_database
+
+from feedkeep.service import Service
+
+SUBSCRIPTIONS = 1_000
+"""The settings `max_subscriptions` and `max_items`, which are 20,000 and 10,000 by default.
+
+There is a twentieth of the pointers, former states, actions and deletions, too, which have no
+setting; devices, documents, tokens, sessions and invitations are as many as there may be.
+"""
+
+CALLS_IN_A_TURN = 50_000
+"""At most 35,000 were seen, and no more of an account that has half or twice as much."""
+
+ROWS_WRITTEN = 3 * SUBSCRIPTIONS
+"""In one commit: each feed and what it was before, and what else belongs to a change."""
+
+ROWS_READ = 2_500
+"""A page of the list, all devices, all tokens or all titles: up to 1,200 were seen."""
+
+OF_WHAT_IS_NOT_THERE = 20
+OF_FEW = ROWS_READ + FEW * 100
+"""Feeds that are named come with their pointers, of which each of the first ones has a hundred."""
+
+OF_THE_LIST = 15 * SUBSCRIPTIONS
+"""With all pointers it has five times as many rows, of which some are read twice."""
+
+OF_THE_HISTORY = 40 * SUBSCRIPTIONS
+"""There are five times as many former states, which are read with the list, and once more to show
+them: up to 31,000."""
+
+OF_ALL = 80 * SUBSCRIPTIONS
+"""There are 25 times as many episode actions, which are read once to see which of them are sent,
+or to tell them anew: up to 64,000."""
+
+READ_MORE = {
+    OF_THE_LIST: (
+        "GET /",
+        "GET /api/2/subscriptions/{user}/{device}.json",
+        "GET /api/2/updates/{user}/{device}.json",
+        "GET /export/{format}",
+        "GET /feeds/{guid}",
+        "GET /history",
+        "GET /index.php/apps/gpoddersync/subscriptions",
+        "GET /restore",
+        "GET /subscriptions/{user}.{format}",
+        "GET /subscriptions/{user}/{device}.{format}",
+        "POST /api/2/subscriptions/{user}/{device}.json",
+        "POST /feeds/add",
+        "POST /feeds/subscribe",
+        "POST /feeds/unsubscribe",
+        "POST /history/{stamp}/undo",
+        "POST /import",
+        "POST /import, few",
+        "POST /import/carry-out",
+        "POST /index.php/apps/gpoddersync/episode_action/create",
+        "POST /index.php/apps/gpoddersync/subscription_change/create",
+        "POST /subscriptions",
+        "POST /subscriptions/{user}.{format}",
+        "POST /subscriptions/{user}.{format}, few",
+        "POST /subscriptions/{user}/{device}.{format}",
+        "POST /subscriptions/{user}/{device}.{format}, few",
+        "PUT /subscriptions/{user}.{format}",
+        "PUT /subscriptions/{user}.{format}, few",
+        "PUT /subscriptions/{user}/{device}.{format}",
+        "PUT /subscriptions/{user}/{device}.{format}, few",
+    ),
+    OF_THE_HISTORY: (
+        "GET /changes",
+        "GET /changes/restore",
+        "POST /changes/rescue",
+        "POST /changes/undo",
+        "POST /changes/undo, changed since",
+    ),
+    OF_ALL: (
+        "GET /account/download",
+        "GET /api/2/episodes/{user}.json",
+        "GET /index.php/apps/gpoddersync/episode_action",
+        "POST /changes/restore",
+        "POST /restore",
+    ),
+}
+"""What is asked for is that much; a new route has to do with less, or to come in here."""
+
+ROWS_READ_BY = {name: rows for rows, names in READ_MORE.items() for name in names}
+
+REFUSED = {
+    "GET /pictures/{guid}": 404,
+    "GET /reset": 403,
+    "POST /changes/undo, changed since": 409,
+    "POST /index.php/login/v2/flow/{login}": 403,
+    "POST /index.php/login/v2/poll": 404,
+    "POST /recover": 403,
+    "POST /reset": 403,
+    "POST /sign-up": 403,
+}
+"""For want of a picture, or of a secret link or code; and one that asks. All else is carried out.
+
+So a new route has to be sent what it carries out.
+"""
+
+
+@dataclass(frozen=True)
+class Done:
+    """A request that was answered, and what it cost."""
+
+    name: str
+    status: int
+    rows_read: int
+    rows_written: int
+    longest_turn: int
+
+    def is_bounded(self) -> bool:
+        """Say whether it is answered as it should be, within what it may cost."""
+        refusal, at_most = REFUSED.get(self.name), ROWS_READ_BY.get(self.name, ROWS_READ)
+        if self.name.endswith(", unknown"):
+            refusal, at_most = httpx.codes.NOT_FOUND, OF_WHAT_IS_NOT_THERE
+        elif self.name.endswith(", few"):
+            at_most = max(at_most, OF_FEW)
+        return (
+            (self.status if self.status >= httpx.codes.BAD_REQUEST else None) == refusal
+            and self.rows_read <= at_most
+            and self.rows_written <= ROWS_WRITTEN
+            and self.longest_turn <= CALLS_IN_A_TURN
+        )
+
+
+@contextmanager
+def serving(
+    folder: Path, account: LargestAccount, database: str, *first: str
+) -> Iterator[tuple[httpx.Client, httpx.Client]]:
+    """Serve what the account has; give the client of an app of it, and a browser."""
+    limit = f"{account.subscriptions}"
+    process = FeedkeepProcess(
+        folder,
+        database,
+        max_subscriptions=limit,
+        max_items=limit,
+        registration="open",
+        log_level="warning",
+    )
+    process.must("migrate")
+
+    async def fill(service: Service) -> None:
+        await service.store.fill(account.records())
+        await service.accounts.set_password(NAME, PASSWORD)
+        await service.accounts.create("Other", None, is_admin=True)
+
+    process.use(fill)
+    process.passwords.append(PASSWORD)
+    process.run_first(*first)
+    with (
+        process,
+        process.client(NAME) as app,
+        httpx.Client(base_url=process.base_url, timeout=60) as browser,
+    ):
+        sign_in(browser)
+        yield app, browser
+
+
+def sign_in(browser: httpx.Client) -> None:
+    """Begin a session."""
+    browser.cookies.clear()
+    reply = browser.post("/sign-in", data={"name": NAME, "password": PASSWORD})
+    assert reply.status_code == httpx.codes.SEE_OTHER, reply.text
+
+
+def what_is_done(
+    folder: Path, database: str = "", *first: str, names: Collection[str] = ()
+) -> list[Done]:
+    """Return what each request cost; with some names, of these alone."""
+    account = LargestAccount(SUBSCRIPTIONS)
+    answered: list[tuple[Asked, httpx.Response]] = []
+    with serving(folder, account, database, *first, "work_is_counted") as (app, browser):
+        for asked in largest_requests(account):
+            if names and asked.name not in names:
+                continue
+            client = browser if asked.is_page else app
+            if asked.template in LAST:
+                sign_in(browser)
+            if asked.is_page and asked.method == "GET":  # templates are compiled once
+                client.request(asked.method, asked.path, **asked.sent)
+            reply = client.request(asked.method, asked.path, **asked.sent)
+            answered.append((asked, reply))
+    lines = map(json.loads, (folder / "work.jsonl").read_text().splitlines())
+    work = {line.pop("id"): line for line in lines}
+    return [
+        Done(asked.name, reply.status_code, **work[reply.headers["x-request-id"]])
+        for asked, reply in answered
+    ]
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def database(request: pytest.FixtureRequest) -> Iterator[str]:
+    if request.param == "sqlite":
+        yield ""
+        return
+    server = request.getfixturevalue("postgres")
+    url = new_database(server)
+    yield url
+    drop_database(server, url)
+
+
+def test_no_request_of_the_largest_account_is_unbounded(tmp_path: Path, database: str) -> None:
+    done = what_is_done(tmp_path, database)
+    assert {*ROWS_READ_BY, *REFUSED} <= {work.name for work in done}
+    assert [work for work in done if not work.is_bounded()] == []
+
+
+@in_the_long_form
+@pytest.mark.parametrize(
+    ("broken", "names"),
+    [
+        ("long_work_is_on_the_loop", {"GET /", "GET /changes", "GET /history"}),
+        ("all_entries_are_loaded", {"PATCH /subscriptions/{guid}", "POST /feeds/{guid}/move"}),
+    ],
+)
+def test_the_proof_notices_work_that_is_not_bounded(
+    tmp_path: Path, broken: str, names: Collection[str]
+) -> None:
+    done = what_is_done(tmp_path, "", broken, names=names)
+    assert {work.name for work in done if not work.is_bounded()} == names
+    assert all(work.status < httpx.codes.BAD_REQUEST for work in done)
