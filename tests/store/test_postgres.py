@@ -46,6 +46,7 @@ from feedkeep.rules.subscriptions import want
 from feedkeep.store.batch import Outcome
 from feedkeep.store.postgres import (
     PostgresStore,
+    accounts,
     breaker,
     changes,
     connections,
@@ -492,6 +493,45 @@ def test_an_account_whose_change_loads_much_has_a_transaction_of_its_own(
         made.clear()
         assert await store.entries.change(ALICE, None, keep) == 10
         assert made == [({ALICE}, True)]
+
+    run(database, work)
+
+
+_REFUSE_LONG_DELETES = """
+CREATE FUNCTION feedkeep.refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF (SELECT count(*) FROM gone) > 4 THEN RAISE 'a long statement'; END IF;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER refuse AFTER DELETE ON feedkeep.entry REFERENCING OLD TABLE AS gone
+    FOR EACH STATEMENT EXECUTE FUNCTION feedkeep.refuse();
+CREATE TRIGGER refuse AFTER DELETE ON feedkeep.former_entry REFERENCING OLD TABLE AS gone
+    FOR EACH STATEMENT EXECUTE FUNCTION feedkeep.refuse();
+"""
+
+
+def test_the_rows_of_a_large_account_go_with_statements_that_each_take_a_moment(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(accounts, "_ROWS_AT_ONCE", 4)
+    monkeypatch.setattr(accounts, "_FULL", "DELETE 4")
+
+    async def work(store: PostgresStore) -> None:
+        for guid in (GUID, None):  # pointers, which lead to a feed, and feeds
+            items = [want(f"https://{guid}.example/{number}", guid) for number in range(9)]
+            await store.entries.change(
+                ALICE,
+                subscriptions.guids_wanted(items),
+                lambda given, items=items: subscriptions.add(given, items),
+            )
+        await asyncio.to_thread(
+            with_connection, database, lambda one: one.execute(_REFUSE_LONG_DELETES)
+        )
+        await store.accounts.delete(ALICE)
+        assert await store.accounts.find("alice") is None
+        assert not (await store.entries.whole(BOB)).entries
+        left = await asyncio.to_thread(execute, database, "SELECT count(*) FROM feedkeep.entry")
+        assert left == 0
 
     run(database, work)
 
