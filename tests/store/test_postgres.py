@@ -287,6 +287,28 @@ def test_for_a_page_from_the_start_nobody_counts_all_entries(database: str) -> N
     run(database, work)
 
 
+def test_a_page_of_a_list_goes_through_nobody_elses_entries(database: str) -> None:
+    def add_many(snapshot: Snapshot) -> Decision[None]:
+        feeds = [
+            Subscription(Guid(f"{number:08}{GUID[8:]}"), f"https://a.example/{number}", True, stamp)
+            for number, stamp in enumerate(range(1, 3_001), 1)
+        ]
+        return Decision(None, feeds, [], 3_000, count(feeds))
+
+    async def work(store: PostgresStore) -> None:
+        await store.entries.change(ALICE, None, add_many)
+        await store.entries.change(BOB, [GUID], subscribe)
+        await asyncio.to_thread(execute, database, "ANALYZE feedkeep.entry")
+        page = f"EXPLAIN {store.entries._pages}"
+        wanted = [[BOB], [0], [0], [100], [0]]
+        plan = await asyncio.to_thread(
+            with_connection, database, lambda one: one.fetch(page, *wanted)
+        )
+        assert "Seq Scan on entry" not in "\n".join(line for (line,) in plan)
+
+    run(database, work)
+
+
 def test_a_schema_of_another_program_is_refused_and_left_alone(database: str) -> None:
     execute(database, "CREATE SCHEMA feedkeep CREATE TABLE theirs ()")
     with pytest.raises(StoreUnusable, match="another program"):
