@@ -35,6 +35,9 @@ CALLS_IN_A_TURN = 50_000
 ROWS_WRITTEN = 3 * SUBSCRIPTIONS
 """In one commit: each feed and what it was before, and what else belongs to a change."""
 
+WRITE_MORE = {"POST /account/delete": 80 * SUBSCRIPTIONS}
+"""On PostgreSQL all goes with one commit, for which nobody waits; on SQLite, 1,000 at a time."""
+
 ROWS_READ = 2_500
 """A page of the list, all devices, all tokens or all titles: up to 1,200 were seen."""
 
@@ -140,7 +143,7 @@ class Done:
         return (
             (self.status if self.status >= httpx.codes.BAD_REQUEST else None) == refusal
             and self.rows_read <= at_most
-            and self.rows_written <= ROWS_WRITTEN
+            and self.rows_written <= WRITE_MORE.get(self.name, ROWS_WRITTEN)
             and self.longest_turn <= CALLS_IN_A_TURN
         )
 
@@ -223,7 +226,7 @@ def database(request: pytest.FixtureRequest) -> Iterator[str]:
 
 def test_no_request_of_the_largest_account_is_unbounded(tmp_path: Path, database: str) -> None:
     done = what_is_done(tmp_path, database)
-    assert {*ROWS_READ_BY, *REFUSED} <= {work.name for work in done}
+    assert {*ROWS_READ_BY, *WRITE_MORE, *REFUSED} <= {work.name for work in done}
     assert [work for work in done if not work.is_bounded()] == []
 
 
