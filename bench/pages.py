@@ -90,7 +90,7 @@ def table(costs: list[Cost]) -> str:
 
 
 async def _know(settings: Settings, urls: list[str]) -> None:
-    """Let a database know feeds, as after a look at each."""
+    """Let a database know feeds, as after a look at each that is later than all subscriptions."""
     store = await open_store(settings)
     now = wall_clock.now()
     until = later(now, DAY_US)
@@ -102,7 +102,14 @@ async def _know(settings: Settings, urls: list[str]) -> None:
             podcast_guid=feed.guid,
             items=tuple(f"{number:016x}" for number in range(50)),
         )
-        found = replace(feed, content=content, looked=now, next_look=until, picture=feed.guid[:16])
+        found = replace(
+            feed,
+            content=content,
+            looked=until,
+            answered=until,
+            next_look=until,
+            picture=feed.guid[:16],
+        )
         await store.feeds.save(found, until)
     await store.close()
 

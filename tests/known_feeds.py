@@ -5,14 +5,27 @@ from __future__ import annotations
 import hashlib
 import struct
 import zlib
+from functools import partial
 
 from feedkeep_process import FeedkeepProcess
 
-from feedkeep.model import Feed, FeedContent, Picture, Stamp
+from feedkeep.model import (
+    AccountId,
+    Decision,
+    Feed,
+    FeedContent,
+    Picture,
+    Snapshot,
+    Stamp,
+    Subscription,
+    replace,
+)
+from feedkeep.rules.draft import Draft
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.service import Service
 
-DAY_US = 86_400_000_000
+HOUR_US = 3_600_000_000
+DAY_US = 24 * HOUR_US
 
 
 def png(red: int, green: int, blue: int, size: int = 300) -> bytes:
@@ -39,17 +52,21 @@ async def note(
     shown: Picture | None = None,
     **fields: object,
 ) -> Feed:
-    """Let a service know a feed, as after a look that is not to be repeated soon."""
+    """Let a service know a feed, as after a look that is not to be repeated soon.
+
+    That look is an hour ahead, so that it is later than when any account first had the feed.
+    """
     feeds, guid, now = service.store.feeds, parse_feed_url(url).guid, service.now()
     await feeds.want({guid: url}, now)
+    looked = Stamp(now + HOUR_US)
     due = Stamp(now + 400 * DAY_US)  # also those that were noted before
     leased = {feed.guid: feed for feed in await feeds.lease(due, Stamp(due + 1), 1_000)}
     await feeds.give_back([one for one in leased if one != guid], Stamp(due + 1))
     told = {
         "content": content,
         "is_own": content is not None,
-        "looked": now,
-        "answered": None if content is None else now,
+        "looked": looked,
+        "answered": None if content is None else looked,
         "next_look": Stamp(now + DAY_US),
         "picture": shown.digest if shown else "",
         **fields,
@@ -57,6 +74,22 @@ async def note(
     feed = Feed(guid, url, leased[guid].wanted, **told)
     assert await feeds.save(feed, Stamp(due + 1), shown)
     return feed
+
+
+async def had_always(service: Service, url: str) -> None:
+    """Let accounts that are subscribed to a feed have had it always, as before that was kept."""
+    guid, store, last = parse_feed_url(url).guid, service.store, AccountId(0)
+    while last is not None:
+        last, listed = await store.feeds.subscribed(last, 1_000)
+        for account_id, feed in listed:
+            if parse_feed_url(feed.feed_url).guid == guid and feed.first_had is not None:
+                await store.entries.change(account_id, [feed.guid], partial(_with_no_first, feed))
+
+
+def _with_no_first(feed: Subscription, snapshot: Snapshot) -> Decision[None]:
+    draft = Draft(snapshot)
+    draft.put(replace(feed, first_had=None))
+    return draft.decision(None)
 
 
 def know(
@@ -68,6 +101,15 @@ def know(
     fields: dict[str, object] | None = None,
     **content: object,
 ) -> Feed:
-    """Let a service know a feed of a title, with more of its content and its fields."""
+    """Let a service know a feed of a title, with more of its content and its fields.
+
+    With `fields`, which may be of long ago, whoever is subscribed to it has had it always.
+    """
     said = FeedContent(title=title, **content) if title else None
-    return process.use(lambda service: note(service, url, said, shown, **(fields or {})))
+
+    async def learn(service: Service) -> Feed:
+        if fields:
+            await had_always(service, url)
+        return await note(service, url, said, shown, **(fields or {}))
+
+    return process.use(learn)

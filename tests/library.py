@@ -115,9 +115,12 @@ def _family(number: int) -> Iterator[Entry]:
     clock = 10**15 + 10 * number
     renamed, moved = Guid(f"{number:08x}-0000-4000-8000-000000000001"), _url("new", number)
     former = _url("old", number)
-    yield Subscription(renamed, moved, number % 3 > 0, clock + 2, clock + 2)
+    had = clock - 5
+    yield Subscription(renamed, moved, number % 3 > 0, clock + 2, clock + 2, first_had=had)
     yield Pointer(_derived(moved), renamed, clock + 1)
-    yield Pointer(_derived(former), renamed, None, Alias(former, moved_away=number % 2 == 0))
+    yield Pointer(
+        _derived(former), renamed, None, Alias(former, number % 2 == 0, first_had=had - 1)
+    )
     gone = _url("gone", number)
     yield Subscription(_derived(gone), gone, False, clock + 3, None, clock + 4)
     plain = _url("plain", number)
@@ -137,9 +140,9 @@ def _former(number: int) -> Iterator[EntryState]:
     renamed, former = Guid(f"{number:08x}-0000-4000-8000-000000000001"), _url("old", number)
     first = Subscription(_derived(former), former, True, clock, app_url=_url("app", number))
     yield EntryState(first, None, "", clock + 1)
-    second = replace(first, guid=renamed, guid_changed=clock + 1)
+    second = replace(first, guid=renamed, guid_changed=clock + 1, first_had=clock - 2)
     yield EntryState(second, clock + 1, '{"name":"Zoë"}', clock + 2)
-    alias = Alias(former, moved_away=True, retired=clock)
+    alias = Alias(former, moved_away=True, retired=clock, first_had=clock - 1)
     pointer = Pointer(_derived(_url("gone", number)), renamed, clock, alias)
     yield EntryState(pointer, clock, '{"name":"phone"}', clock + 1)
 

@@ -19,12 +19,12 @@ LONG_AGO = Stamp(1_700_000_000_000_000)
 def name(feedkeep: FeedkeepProcess) -> str:
     """The name of somebody with three feeds."""
     failing = {"failing": LONG_AGO, "failures": 1, "failure": Failure.NO_SUCH_HOST}
-    know(feedkeep, f"{URL}/z", "Zebras")
-    know(feedkeep, f"{URL}/a", "apples \x1b[31m", fields=failing)
     name = feedkeep.new_account()
     urls = [f"{URL}/{letter}" for letter in "zax"]
     with feedkeep.client(name) as api:
         add(api, *urls)
+    know(feedkeep, f"{URL}/z", "Zebras")
+    know(feedkeep, f"{URL}/a", "apples \x1b[31m", fields=failing)
     return name
 
 

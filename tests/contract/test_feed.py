@@ -33,8 +33,8 @@ def test_a_feed_is_told_as_it_tells_of_itself(
     api: httpx.Client, add: Any, feedkeep: FeedkeepProcess
 ) -> None:
     fields = {"answered": JUST_NOW}
-    know(feedkeep, FEED, "The Night Radio", shown=picture(png(1, 2, 3)), fields=fields, **SAID)
     add(FEED)
+    know(feedkeep, FEED, "The Night Radio", shown=picture(png(1, 2, 3)), fields=fields, **SAID)
     for prefix in ("", "/v1"):
         reply = api.get(f"{prefix}/subscriptions/{derived(FEED)}/feed")
         assert reply.json() == {
@@ -54,8 +54,8 @@ def test_a_feed_that_fails_tells_since_when_and_what_was_known_before(
         "answered": Stamp(JUST_NOW - DAY_US), "failing": JUST_NOW, "failures": 1,
         "failure": Failure.NOT_FOUND, "reason": "a stranger's words",
     }  # fmt: skip
-    know(feedkeep, FEED, "Radio", fields=fields)
     add(FEED)
+    know(feedkeep, FEED, "Radio", fields=fields)
     assert feed(api, derived(FEED)).json() == {
         "title": "Radio",
         "last_fetched": "2026-09-20T14:13:20.000000Z",

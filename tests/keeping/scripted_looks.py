@@ -29,12 +29,14 @@ class ScriptedLooks:
         found: What is found at a URL, or raised; a feed that has its URL for a title where nothing
             is said.
         looked: The URLs that were looked at.
+        etags: What each look could name to be told that nothing has changed.
         most_at_once: How many looks were under way at the same time, at most.
     """
 
     def __init__(self, found: dict[str, Looked | Exception] | None = None) -> None:
         self.found = found or {}
         self.looked: list[str] = []
+        self.etags: list[str] = []
         self.most_at_once = 0
         self.hosts_at_once: list[int] = []
         self.is_closed = False
@@ -49,6 +51,7 @@ class ScriptedLooks:
         of_a_host = [self._under_way.count(host) for host in self._under_way]
         self.hosts_at_once.append(max(of_a_host))
         self.looked.append(feed.url)
+        self.etags.append(feed.etag)
         self._news.set()
         await asyncio.sleep(0)
         await self.gate.wait()

@@ -19,13 +19,14 @@ from feedkeep.model import (
     AccountId,
     Failure,
     Feed,
+    FeedContent,
     Fetch,
     Guid,
     Looked,
     Stamp,
 )
 from feedkeep.recorder import Recorder
-from feedkeep.rules.clock import DAY_US
+from feedkeep.rules.clock import DAY_US, later
 from feedkeep.rules.feed_schedule import MINUTE_US, WEEK_US
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.subscriptions import want
@@ -46,9 +47,9 @@ def fast(monkeypatch: pytest.MonkeyPatch) -> None:
 class World:
     """A service on a store, and what looks at its feeds."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, clock: Clock) -> None:
         self.store = store
-        self.clock = Clock()
+        self.clock = clock
         self.service = Service(store, self.clock)
         self.looks = ScriptedLooks()
 
@@ -68,6 +69,11 @@ class World:
         await self.service.subscriptions.add(account.id, [want(u, None) for u in urls], TESTER)
         return account.id
 
+    async def title(self, account_id: AccountId, url: str) -> str:
+        """Return the title of a feed that an account is shown."""
+        found = await self.service.known_feeds.headlines_at(account_id, [url])
+        return found[url].title if url in found else ""
+
     async def known(self, *urls: str) -> list[Feed]:
         """Return what is known of feeds, once all of it is stored."""
         guids = [parse_feed_url(url).guid for url in urls]
@@ -82,8 +88,7 @@ def run(open_store: Callable, work: Callable[[World], Awaitable[None]]) -> None:
     async def go() -> None:
         clock = Clock()
         async with open_store(clock) as store:
-            world = World(store)
-            world.clock = clock
+            world = World(store, clock)
             await work(world)
             world.service._passwords.close()
 
@@ -103,6 +108,59 @@ def test_what_somebody_subscribes_to_is_looked_at_at_once(open_store: Callable) 
         assert [feed.content and feed.content.title for feed in feeds] == urls(3)
         assert all(feed.next_look > feed.looked + DAY_US // 2 for feed in feeds)
         assert world.looks.is_closed
+
+    run(open_store, work)
+
+
+def test_for_a_newcomer_a_known_feed_is_looked_at_at_once_and_once_a_minute(
+    open_store: Callable,
+) -> None:
+    async def work(world: World) -> None:
+        (url,) = urls(1)
+        world.looks.found = {url: Looked(FeedContent(title="Radio"), etag="1")}
+        async with world.keeper():
+            await asyncio.sleep(0)
+            await world.subscribe(url)
+            (first,) = await world.known(url)
+            world.clock.go_on(2 * MINUTE_US)
+            world.looks.found = {url: Looked()}  # it has not changed
+            world.looks.gate.clear()
+            ben = await world.subscribe(url, name="ben")
+            assert await world.title(ben, url) == ""
+            world.looks.gate.set()
+            while (feed := (await world.known(url))[0]).looked == first.looked:
+                pass
+            assert await world.title(ben, url) == "Radio"
+            assert world.looks.etags == ["", "1"]
+            mallory = await world.subscribe(url, name="mallory")
+            while (await world.known(url))[0].next_look != later(feed.looked, MINUTE_US):
+                pass
+            assert await world.title(mallory, url) == ""
+            assert len(world.looks.looked) == 2
+
+    run(open_store, work)
+
+
+def test_a_look_that_began_before_a_newcomer_came_is_followed_by_another(
+    open_store: Callable,
+) -> None:
+    async def work(world: World) -> None:
+        (url,) = urls(1)
+        world.looks.gate.clear()
+        async with world.keeper():
+            await asyncio.sleep(0)
+            await world.subscribe(url)
+            await world.looks.until_looked_at(1)
+            ben = await world.subscribe(url, name="ben")
+            guid = parse_feed_url(url).guid
+            while True:
+                await asyncio.sleep(0)
+                if (await world.store.feeds.known([guid]))[guid].next_look:
+                    break
+            world.looks.gate.set()
+            (feed,) = await world.known(url)
+        assert await world.title(ben, url) == ""
+        assert feed.next_look < later(world.clock.at, 2 * MINUTE_US)
 
     run(open_store, work)
 

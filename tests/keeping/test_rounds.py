@@ -21,13 +21,15 @@ from feedkeep.model import (
     FeedContent,
     Fetch,
     Guid,
+    Looked,
     Second,
     Sighting,
     Stamp,
     replace,
 )
-from feedkeep.rules.clock import DAY_US
+from feedkeep.rules.clock import DAY_US, later
 from feedkeep.rules.episode_actions import SentAction
+from feedkeep.rules.feed_schedule import LEASE_US, MINUTE_US, SECOND_US, after_look
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.history import Undo
 from feedkeep.rules.subscriptions import want
@@ -94,9 +96,12 @@ class World:
             assert await self.store.feeds.save(learned, until)
 
     async def seen_to_move(self, old: str, new: str) -> None:
+        """Let a feed be seen to have moved, on days on which all accounts had it already."""
+        self.clock.go_on(5 * DAY_US)
         now = self.clock()
         sighting = Sighting(new, Stamp(now - 4 * DAY_US), now, 3)
-        await self.learn(old, content=FeedContent(title="A Show"), looked=now, sighting=sighting)
+        content = FeedContent(title="A Show")
+        await self.learn(old, content=content, looked=now, answered=now, sighting=sighting)
 
     async def urls(self, account_id: AccountId) -> list[str]:
         return sorted(f.feed_url for f in await self.service.subscriptions.subscribed(account_id))
@@ -152,6 +157,7 @@ def test_apps_are_told_of_a_move_only_once_the_old_address_was_dead_for_two_week
         since = told.timestamp
         await world.seen_to_move(OLD, NEW)
         await world.go_round()
+        world.clock.go_on(15 * DAY_US)  # no death counts from before this list had its new address
         now = world.clock()
         await world.learn(OLD, dead=Stamp(now - 13 * DAY_US), looked=now, failure=Failure.GONE)
         await world.go_round()
@@ -185,6 +191,55 @@ def test_an_old_address_is_looked_at_for_as_long_as_apps_know_it(open_store: Cal
         fresh = world.clock.at - DAY_US
         assert (await world.known(OLD)).wanted > fresh
         assert (await world.known(NEW)).wanted > fresh
+
+    run(open_store, work)
+
+
+def test_a_list_follows_a_move_only_if_it_was_seen_while_the_list_had_the_feed(
+    open_store: Callable,
+) -> None:
+    async def work(world: World) -> None:
+        await world.subscribe(OLD)
+        await world.seen_to_move(OLD, NEW)
+        mallory = await world.subscribe(OLD, name="mallory")
+        await world.go_round()
+        assert await world.urls(mallory) == [OLD]
+        await world.seen_to_move(OLD, NEW)
+        await world.go_round()
+        assert await world.urls(mallory) == [NEW]
+
+    run(open_store, work)
+
+
+def test_for_many_accounts_that_come_to_a_feed_it_is_looked_at_once_a_minute(
+    open_store: Callable,
+) -> None:
+    """However many come, and all are shown what was found a minute after the last one came."""
+
+    async def work(world: World) -> None:
+        accounts, looks = [await world.subscribe(OLD)], 0
+
+        async def look_at_what_is_due() -> int:
+            await world.go_round()
+            now = world.clock()
+            until = later(now, LEASE_US)
+            leased = await world.store.feeds.lease(now, until, 9)
+            for feed in leased:
+                found = Looked(None if feed.etag else FeedContent(title="Radio"), etag="1")
+                after = after_look(feed, found, now, 0.5)
+                assert await world.store.feeds.save(after, until, None, feed.next_look)
+            return len(leased)
+
+        assert await look_at_what_is_due() == 1
+        for number in range(37):
+            world.clock.go_on(5 * SECOND_US)
+            accounts.append(await world.subscribe(OLD, name=f"user{number}"))
+            looks += await look_at_what_is_due()
+        world.clock.go_on(MINUTE_US)
+        assert looks + await look_at_what_is_due() == 4
+        for account_id in accounts:
+            known = await world.service.known_feeds.headlines_at(account_id, [OLD])
+            assert known[OLD].title == "Radio"
 
     run(open_store, work)
 

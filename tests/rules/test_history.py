@@ -267,7 +267,11 @@ def test_a_move_is_taken_back_and_the_url_that_was_wrong_leads_nowhere() -> None
     assert guid(B) not in known.entries
     undo(known)
     feed = known.subscription(guid(A))
-    assert (feed.feed_url, feed.app_url, feed.alias) == (B, A, Alias(A, moved_away=True))
+    assert (feed.feed_url, feed.app_url, feed.alias) == (
+        B,
+        A,
+        Alias(A, moved_away=True, first_had=1_000),
+    )
     assert known.entries[guid(B)] == Pointer(guid(B), guid(A))
 
 
@@ -281,7 +285,7 @@ def test_apps_that_were_told_of_a_move_are_told_when_it_is_taken_back() -> None:
     assert (feed.feed_url, feed.app_url) == (A, None)
     pointer = known.entries[guid(B)]
     assert isinstance(pointer, Pointer)
-    alias = Alias(B, moved_away=False, retired=feed.status_changed)
+    alias = Alias(B, moved_away=False, first_had=1_000, retired=feed.status_changed)
     assert (pointer.new_guid, pointer.alias) == (guid(A), alias)
     assert polled(known, first) == ([A], [B])
     assert done.podcasts == {guid(A), guid(B)}
@@ -330,7 +334,10 @@ def test_a_url_that_an_app_has_leads_to_its_feed_also_when_the_move_is_taken_bac
     known.keep(history.undo(snapshot, Undo(known.kept.stamps[-1:]), held={guid(B)}))
     pointer = known.entries[guid(B)]
     assert isinstance(pointer, Pointer)
-    assert (pointer.new_guid, pointer.alias) == (guid(A), Alias(B, moved_away=False))
+    assert (pointer.new_guid, pointer.alias) == (
+        guid(A),
+        Alias(B, moved_away=False, first_had=1_000),
+    )
 
 
 def test_a_guid_that_devices_were_told_leads_to_its_feed_when_the_renaming_is_taken_back() -> None:
@@ -407,9 +414,13 @@ def test_each_url_that_apps_may_have_beside_another_is_known_as_one() -> None:
     known.move(guid(B), URLS[0])
     snapshot = known.snapshot_with_history()
     known.keep(history.restore(snapshot, moment, keeps_added=True, held={guid(URLS[0])}))
-    assert known.subscription(guid(A)).alias == Alias(A, moved_away=False, was_own=True)
+    assert known.subscription(guid(A)).alias == Alias(
+        A, moved_away=False, was_own=True, first_had=1_000
+    )
     for url in (C, URLS[0]):
-        assert known.pointer(guid(url)).alias == Alias(url, moved_away=False, was_own=True)
+        assert known.pointer(guid(url)).alias == Alias(
+            url, moved_away=False, was_own=True, first_had=1_000
+        )
 
 
 def test_a_url_that_apps_are_told_to_give_up_is_known_as_one_that_they_may_have_beside() -> None:
@@ -421,7 +432,9 @@ def test_a_url_that_apps_are_told_to_give_up_is_known_as_one_that_they_may_have_
     known.keep(url_lists.move(known.snapshot(), parse_feed_url(B), parse_feed_url(C), is_told=True))
     restore(known, moment)
     feed = known.subscription(guid(A))
-    given_up = Alias(A, moved_away=False, was_own=True, retired=feed.status_changed)
+    given_up = Alias(
+        A, moved_away=False, was_own=True, first_had=1_000, retired=feed.status_changed
+    )
     assert (feed.feed_url, feed.alias) == (B, given_up)
 
 
@@ -431,7 +444,7 @@ def test_a_former_url_is_none_of_a_merge_once_the_merge_is_taken_back() -> None:
     former = known.subscription(guid(A)).alias
     known.update(guid(C), Update(new_guid=guid(A)))
     undo(known)
-    assert known.subscription(guid(A)).alias == former == Alias(A, moved_away=True)
+    assert known.subscription(guid(A)).alias == former == Alias(A, moved_away=True, first_had=1_000)
 
 
 def test_a_restored_list_is_the_one_of_that_moment_with_or_without_what_was_added_since() -> None:
@@ -632,3 +645,31 @@ def test_a_move_whose_way_back_forgot_its_pointer_is_taken_back_without_one() ->
     undo(known, moved, when=WhenChangedSince.OVERWRITE)
     assert guid(B) not in known.entries
     assert known.subscription(guid(A)).feed_url == A
+
+
+def test_what_is_brought_back_was_had_as_long_as_before() -> None:
+    known = account(A, B)
+    moment = known.last_stamp
+    known.now = 2_000
+    known.move(guid(A), C)
+    known.update(guid(B), Update(new_guid=guid(A)))
+    known.now = 3_000
+    restore(known, moment)
+    assert subscribed(known) == {A, B}
+    for url in (A, B):
+        assert known.subscription(guid(url)).first_had == 1_000
+    backup, known = account(A), Account(now=9_000)
+    from_backup(known, backup)
+    assert known.subscription(guid(A)).first_had == 1_000
+    leave(known, A)
+    undo(known)
+    assert known.subscription(guid(A)).first_had == 1_000
+    known = account(A)
+    known.now = 2_000
+    known.move(guid(A), C)
+    moment = known.last_stamp
+    known.now = 3_000
+    known.move(guid(A), B)
+    restore(known, moment)
+    assert known.subscription(guid(A)).first_had == 2_000
+    assert known.subscription(guid(A)).alias == Alias(A, moved_away=True, first_had=1_000)

@@ -45,6 +45,17 @@ KNOWN = st.sampled_from(GUID_TEXTS + [derive(url) for url in URL_TEXTS])
 CLOCK = st.integers(0, 50)
 
 
+def first_had(entries: dict[Guid, Entry]) -> dict[str, Any]:
+    """Return when the feed of each URL was had first, by the guid derived from it."""
+    had: dict[str, Any] = {}
+    for entry in entries.values():
+        if isinstance(entry, Subscription):
+            had[derive(entry.feed_url)] = entry.first_had
+        if entry.alias is not None:
+            had[entry.guid] = entry.alias.first_had
+    return had
+
+
 def standing(entry: Entry | None) -> int:
     """Return how much a feed is in the list: 0 is deleted, 1 unsubscribed, 2 subscribed."""
     if not isinstance(entry, Subscription) or entry.deleted is not None:
@@ -70,6 +81,9 @@ class Rules(RuleBasedStateMachine):
         self.followed_to = -1
         self.kept = KeptStates()
         self.lists: list[dict[Guid, Entry]] = [{}]  # after each change
+        self.ever_had: dict[str, set[int | None]] = {}  # by the derived guid of a URL
+        self.had_by_a_clock_set_back: set[str] = set()
+        self.latest = 0
 
     def teardown(self) -> None:
         self.limit.stop()
@@ -381,11 +395,25 @@ class Rules(RuleBasedStateMachine):
             entry = self.entries.pop(guid)
             assert isinstance(entry, Pointer), "a subscription was lost"
             assert entry.guid_changed is None, "a guid was lost that devices know"
+        self.assert_first_had(before, now)
         self.last_stamp = decision.last_stamp
         self.counts = decision.counts
         if decision.saved or decision.forgotten:
             self.keep(before, decision)
         return decision.outcome
+
+    def assert_first_had(self, before: dict[Guid, Entry], now: int) -> None:
+        """A feed was had first when its URL came, and nothing that becomes of it changes that."""
+        was, has = first_had(before), first_had(self.entries)
+        for guid, stamp in has.items():
+            if guid in was:
+                assert stamp is not None
+                assert stamp <= was[guid] or guid in self.had_by_a_clock_set_back
+            assert stamp == was.get(guid, now) or stamp in self.ever_had[guid]
+            self.ever_had.setdefault(guid, set()).add(stamp)
+            if stamp == now < self.latest:
+                self.had_by_a_clock_set_back.add(guid)
+        self.latest = max(self.latest, now)
 
     def keep(self, before: dict[Guid, Entry], decision: Decision[Any]) -> None:
         assert self.kept.stamps[-1:] < [decision.stamp], "two changes have one stamp"

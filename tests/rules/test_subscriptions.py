@@ -214,9 +214,13 @@ def test_a_pointer_has_the_text_of_a_url_that_is_former_or_absorbed_or_was_sent_
     account.move(G1, "https://a.example/new")
     account.update(G1, Update(new_guid=G2))
     account.add((C, G2))
-    assert account.pointer(guid(A)).alias == Alias(A, moved_away=False)  # before the merge
-    assert account.pointer(guid(B)).alias == Alias(B, moved_away=False, was_own=True)
-    assert account.pointer(guid(C)).alias == Alias(C, moved_away=False)
+    assert account.pointer(guid(A)).alias == Alias(
+        A, moved_away=False, first_had=1_000
+    )  # before the merge
+    assert account.pointer(guid(B)).alias == Alias(
+        B, moved_away=False, was_own=True, first_had=1_000
+    )
+    assert account.pointer(guid(C)).alias == Alias(C, moved_away=False, first_had=1_000)
     assert account.pointer(guid("https://a.example/new")).alias is None
 
 
@@ -224,11 +228,11 @@ def test_the_present_guid_keeps_the_text_of_the_url_that_it_was_derived_from() -
     account = Account()
     account.add((A, None))
     account.move(guid(A), B)
-    assert account.subscription(guid(A)).alias == Alias(A, moved_away=True)
+    assert account.subscription(guid(A)).alias == Alias(A, moved_away=True, first_had=1_000)
     account.update(guid(A), Update(new_guid=G1))
-    assert account.pointer(guid(A)).alias == Alias(A, moved_away=True)
+    assert account.pointer(guid(A)).alias == Alias(A, moved_away=True, first_had=1_000)
     account.update(G1, Update(new_guid=guid(A)))
-    assert account.subscription(guid(A)).alias == Alias(A, moved_away=True)
+    assert account.subscription(guid(A)).alias == Alias(A, moved_away=True, first_had=1_000)
 
 
 def test_moving_to_a_url_that_was_absorbed_is_a_new_move_and_loses_no_url() -> None:
@@ -281,7 +285,9 @@ def test_a_url_that_an_app_is_known_to_have_leads_here_after_the_move_to_it_is_u
     account.move(G1, B)
     back = Update(new_feed_url=parse_feed_url(A))
     account.keep(subscriptions.update(account.snapshot(), G1, back, held={guid(B)}))
-    assert account.pointer(guid(B)) == Pointer(guid(B), G1, None, Alias(B, moved_away=True))
+    assert account.pointer(guid(B)) == Pointer(
+        guid(B), G1, None, Alias(B, moved_away=True, first_had=1_000)
+    )
 
 
 def test_moving_to_a_url_that_was_only_sent_beside_is_a_new_move_and_loses_no_url() -> None:
@@ -341,3 +347,60 @@ def test_an_unknown_and_a_deleted_subscription_cannot_be_read() -> None:
         subscriptions.read(None)
     with pytest.raises(DeletedSubscription):
         subscriptions.read(View(account.pointer(guid(A)), deleted))
+
+
+def test_a_feed_was_had_first_when_its_url_came_whatever_becomes_of_it() -> None:
+    account = Account(now=10)
+    account.add((A, None), (B, G1))
+    account.now = 20
+    account.add((A, None))
+    account.update(guid(A), Update(is_subscribed=False))
+    account.delete(guid(A))
+    account.add((A, None))
+    assert account.subscription(guid(A)).first_had == 10
+    account.move(guid(A), C)
+    assert account.subscription(guid(A)).first_had == 20
+    account.now = 30
+    account.move(guid(A), D)
+    account.move(guid(A), A)
+    assert account.subscription(guid(A)).first_had == 10
+    account.move(guid(A), A.replace("https", "http"))  # the same feed
+    assert account.subscription(guid(A)).first_had == 10
+    account.move(guid(A), C)
+    assert account.subscription(guid(A)).first_had == 20  # as before
+    account.update(guid(A), Update(new_guid=G1))
+    assert account.subscription(G1).first_had == 20
+    merged = account.pointer(guid(B)).alias
+    assert merged is not None
+    assert merged.first_had == 10
+    account.now = 40
+    account.move(G1, B)
+    assert account.subscription(G1).first_had == 10
+
+
+def test_to_claim_the_guid_of_a_feed_is_not_to_have_it() -> None:
+    account = Account(now=10)
+    account.add((A, guid(B)))
+    account.now = 20
+    account.move(guid(B), B)
+    assert account.subscription(guid(B)).first_had == 20
+
+
+def test_a_former_url_that_becomes_a_feed_again_was_had_from_its_beginning_on() -> None:
+    account = Account(now=10)
+    account.add((A, G1))
+    account.move(G1, B)
+    account.delete(G1)
+    account.now = 20
+    account.add((A, None))
+    assert account.subscription(guid(A)).first_had == 10
+
+
+def test_a_url_that_was_sent_beside_a_guid_is_had_from_then_on() -> None:
+    account = Account(now=10)
+    account.add((A, G1))
+    account.now = 20
+    account.add((B, G1))
+    alias = account.pointer(guid(B)).alias
+    assert alias is not None
+    assert alias.first_had == 20

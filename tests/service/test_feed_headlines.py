@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from authors import TESTER
 from running import DAY, Clock, run
 
-from feedkeep.model import FeedContent, Guid, Picture, Stamp, replace
+from feedkeep.model import AccountId, FeedContent, Guid, Picture, Stamp, Subscription, replace
 from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.rules.subscriptions import want
 from feedkeep.service import Service, known_feeds
 from feedkeep.store.base import Store
 
@@ -21,6 +23,11 @@ def guid(url: str) -> Guid:
     return parse_feed_url(url).guid
 
 
+def feeds(*urls: str) -> list[Subscription]:
+    """Return feeds of a list that has had them always."""
+    return [Subscription(guid(url), url, True, Stamp(1)) for url in urls]
+
+
 async def look(store: Store, clock: Clock, title: str, *urls: str, days: int = 1) -> None:
     """Find feeds of a title, to be looked at again some days later."""
     now = clock()
@@ -29,7 +36,12 @@ async def look(store: Store, clock: Clock, title: str, *urls: str, days: int = 1
     for feed in await store.feeds.lease(now, until, 100):
         content = FeedContent(title, description="About it")
         found = replace(
-            feed, content=content, looked=now, next_look=Stamp(now + days * DAY), picture="0123"
+            feed,
+            content=content,
+            looked=now,
+            answered=now,
+            next_look=Stamp(now + days * DAY),
+            picture="0123",
         )
         assert await store.feeds.save(found, until, PICTURE)
 
@@ -39,7 +51,8 @@ def test_titles_are_remembered_until_the_next_look(open_store: Callable) -> None
         known = service.known_feeds
 
         async def titles() -> dict[str, str]:
-            return {url: one.title for url, one in (await known.headlines([*URLS, LONG])).items()}
+            found = await known.headlines(feeds(*URLS, LONG))
+            return {url: one.title for url, one in found.items()}
 
         assert await titles() == {}
         await look(store, clock, "First", URLS[0], LONG)
@@ -75,12 +88,12 @@ def test_only_so_many_are_remembered_and_a_long_list_is_read_in_parts(
     async def work(service: Service, store: Store, clock: Clock) -> None:
         await look(store, clock, "Radio", *URLS)
         for _ in range(2):
-            found = await service.known_feeds.headlines(URLS)
+            found = await service.known_feeds.headlines(feeds(*URLS))
             assert {url: one.guid for url, one in found.items()} == {
                 url: guid(url) for url in URLS
             }  # fmt: skip
             assert len(service.known_feeds._headlines) == 3
-        cards = await service.known_feeds.cards([*URLS, *URLS, "no address", "https://x.example"])
+        cards = await service.known_feeds.cards(feeds(*URLS, *URLS, "https://x.example"))
         assert list(cards) == URLS
         assert {card.description for card in cards.values()} == {"About it"}
 
@@ -90,8 +103,8 @@ def test_only_so_many_are_remembered_and_a_long_list_is_read_in_parts(
 def test_a_feed_that_was_never_read_has_a_headline_and_no_card(open_store: Callable) -> None:
     async def work(service: Service, store: Store, clock: Clock) -> None:
         await store.feeds.want({guid(URLS[0]): URLS[0]}, clock())
-        assert (await service.known_feeds.headlines(URLS))[URLS[0]].title == ""
-        assert await service.known_feeds.cards(URLS) == {}
+        assert (await service.known_feeds.headlines(feeds(*URLS)))[URLS[0]].title == ""
+        assert await service.known_feeds.cards(feeds(*URLS)) == {}
 
     run(open_store, work)
 
@@ -99,7 +112,57 @@ def test_a_feed_that_was_never_read_has_a_headline_and_no_card(open_store: Calla
 def test_a_picture_is_found_by_the_guid_of_its_feed(open_store: Callable) -> None:
     async def work(service: Service, store: Store, clock: Clock) -> None:
         await look(store, clock, "Radio", URLS[0])
-        assert await service.known_feeds.picture(guid(URLS[0])) == PICTURE
-        assert await service.known_feeds.picture(guid(URLS[1])) is None
+        assert [await service.known_feeds.picture(feed) for feed in feeds(*URLS[:2])] == [
+            PICTURE, None,
+        ]  # fmt: skip
+
+    run(open_store, work)
+
+
+def test_an_account_is_shown_nothing_that_was_found_before_it_had_a_feed(
+    open_store: Callable,
+) -> None:
+    url = URLS[0]
+
+    async def work(service: Service, store: Store, clock: Clock) -> None:
+        known = service.known_feeds
+
+        async def subscribe(name: str) -> Subscription:
+            account = await service.accounts.create(name, None)
+            await service.subscriptions.add(account.id, [want(url, None)], TESTER)
+            view = await service.subscriptions.view(account.id, guid(url))
+            assert view is not None
+            ids[name] = account.id
+            return view.subscription
+
+        async def told(feed: Subscription, name: str) -> set[object]:
+            """Return the title of a feed from everything that an account is shown."""
+            of = await known.of(feed)
+            headline = (await known.headlines([feed])).get(url)
+            there = (await known.headlines_at(ids[name], [url])).get(url)
+            card = (await known.cards([feed])).get(url)
+            card_there = (await known.cards_at(ids[name], [url])).get(url)
+            shown = [headline, there, card, card_there]
+            picture = await known.picture(feed)
+            return {
+                of and of.content and of.content.title,
+                *(one and one.title for one in shown),
+                picture and "Radio",
+            }
+
+        ids: dict[str, AccountId] = {}
+        first = await subscribe("alice")
+        clock.go_on(1)
+        await look(store, clock, "Radio", url)
+        clock.go_on(1)
+        newcomer = await subscribe("mallory")
+        for _ in range(2):  # the second time, what alice is shown is remembered
+            assert await told(first, "alice") == {"Radio"}
+            assert await told(newcomer, "mallory") == {None}
+        clock.go_on(DAY)
+        await look(store, clock, "Radio", url)
+        assert await told(newcomer, "mallory") == {"Radio"}
+        nowhere = await known.headlines_at(ids["mallory"], [URLS[1], "no address"])
+        assert nowhere == {}
 
     run(open_store, work)

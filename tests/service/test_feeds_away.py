@@ -28,8 +28,8 @@ def test_lists_have_no_titles_while_what_is_known_of_feeds_cannot_be_read(
         monkeypatch.setattr(store.feeds, "known", away)
         feed = Subscription(parse_feed_url(URL).guid, URL, True, clock())
         with capture_logs() as logs:
-            assert await service.known_feeds.headlines([URL]) == {}
-            assert await service.known_feeds.cards([URL]) == {}
+            assert await service.known_feeds.headlines([feed]) == {}
+            assert await service.known_feeds.cards([feed]) == {}
             assert await service.known_feeds.of(feed) is None
         assert {log["log_level"] for log in logs} == {"warning"}
 

@@ -79,7 +79,8 @@ def test_what_changed_is_told_from_a_stamp_on_with_the_former_urls_of_what_is_to
         assert list(await store.entries.changed(ALICE, second.revision + 1)) == []
 
         await update(store, G1, Update(new_feed_url=parse_feed_url("https://moved.example")))
-        former = Pointer(derived(A), G1, None, Alias(A, moved_away=True))
+        had = first.first_had
+        former = Pointer(derived(A), G1, None, Alias(A, moved_away=True, first_had=had))
         moved = (await store.entries.whole(ALICE)).entries[G1]
         assert set(await store.entries.changed(ALICE, second.revision + 1)) == {moved, former}
         assert set(await store.entries.changed(ALICE, 0)) == {second, moved, former}

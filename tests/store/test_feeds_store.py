@@ -23,6 +23,7 @@ from feedkeep.model import (
     Feed,
     FeedContent,
     Guid,
+    Newcomer,
     Picture,
     Sighting,
     Stamp,
@@ -31,6 +32,7 @@ from feedkeep.model import (
 )
 from feedkeep.rules.subscriptions import subscribed
 from feedkeep.store.base import Store
+from feedkeep.store.feed_rows import AFTER_LEASE_US
 from feedkeep.store.sqlite import feeds as sqlite_feeds
 from feedkeep.store.sqlite.connection import connect
 
@@ -425,6 +427,50 @@ def test_what_is_renewed_is_stored_as_given_and_a_look_under_way_saves_nothing(
         await store.feeds.renew([ALL_OF_IT])
         known = await store.feeds.known([G1, G2, G3])
         assert known == {G1: ALL_OF_IT, G2: waiting(2, NOW - 1)}  # and what is not known stays so
+
+    run(open_store, work)
+
+
+def newcomer(number: int, due: int, moment: int, began_before: int = 0) -> Newcomer:
+    return Newcomer(guid_of(number), Stamp(due), Stamp(moment), Stamp(began_before))
+
+
+def test_what_is_hastened_is_looked_at_earlier_and_never_later(open_store: Callable) -> None:
+    async def work(store: Store) -> None:
+        await looked_at(store, waiting(1, NOW + DAY), waiting(2, NOW + 5))
+        dues = {1: NOW + DAY, 2: NOW + 5, 3: NOW + DAY}
+        newcomers = [newcomer(number, due, NOW + 9) for number, due in dues.items()]
+        for _ in range(2):  # the second time, the first one has another due
+            await store.feeds.hasten(newcomers, NOW)
+            known = await store.feeds.known([one.guid for one in newcomers])
+            assert [known[guid_of(number)].next_look for number in (1, 2)] == [NOW + 9, NOW + 5]
+            assert len(known) == 2
+        await store.feeds.hasten([newcomer(1, NOW + DAY, 0)], NOW)  # it was looked at since
+        assert await store.feeds.lease(NOW, UNTIL, 9) == []
+        await store.feeds.hasten([newcomer(1, NOW + 9, 0)], NOW)
+        assert numbers(await store.feeds.lease(NOW, UNTIL, 9)) == [1]
+
+    run(open_store, work)
+
+
+def test_what_is_hastened_during_a_look_is_looked_at_once_more(open_store: Callable) -> None:
+    async def work(store: Store) -> None:
+        soon = Stamp(NOW + AFTER_LEASE_US)
+        for began_before, is_once_more in ((UNTIL, True), (UNTIL - 1, False)):
+            await store.feeds.want(urls(1), NOW)
+            [leased] = await store.feeds.lease(NOW, UNTIL, 1)
+            due = leased.next_look
+            await store.feeds.hasten([newcomer(1, due, 0, began_before)], NOW)
+            assert await store.feeds.lease(NOW, UNTIL, 1) == []  # as long as it is leased
+            after = replace(leased, looked=NOW, next_look=Stamp(NOW + DAY))
+            assert await store.feeds.save(after, UNTIL, due=leased.next_look)
+            assert (await only(store)).next_look == (soon if is_once_more else NOW + DAY)
+            await store.feeds.renew([replace(after, next_look=Stamp(0))])
+        [leased] = await store.feeds.lease(NOW, UNTIL, 1)
+        await store.feeds.hasten([newcomer(1, leased.next_look, 0, UNTIL)], NOW)
+        put_off = replace(leased, next_look=Stamp(soon - 1))
+        assert await store.feeds.save(put_off, UNTIL, due=leased.next_look)
+        assert (await only(store)).next_look == soon - 1
 
     run(open_store, work)
 

@@ -89,6 +89,9 @@ def guids(page: Page) -> list[Guid]:
 def test_what_was_saved_is_loaded_again_to_the_last_field(open_store: Callable) -> None:
     async def work(store: Store) -> None:
         await add(store, (A, G1), (B, G2), ("https://c.example", G3))
+        added = (await store.entries.whole(ALICE)).entries[G1]
+        assert isinstance(added, Subscription)
+        assert added.first_had is not None
         await update(store, G1, Update(new_feed_url=parse_feed_url("https://new.example")))
         await update(store, G1, Update(new_guid=G2))
         await delete(store, G3)
@@ -102,9 +105,11 @@ def test_what_was_saved_is_loaded_again_to_the_last_field(open_store: Callable) 
         assert merged.guid_changed == merged.subscription_changed
         assert entries[G1] == Pointer(G1, G2, merged.revision - 1)
         former = parse_feed_url(A).guid
-        assert entries[former] == Pointer(former, G2, None, Alias(A, moved_away=False))
+        assert entries[former] == Pointer(
+            former, G2, None, Alias(A, moved_away=False, first_had=added.first_had)
+        )
         absorbed = parse_feed_url(B).guid
-        taken_in = Alias(B, moved_away=False, was_own=True)
+        taken_in = Alias(B, moved_away=False, was_own=True, first_had=added.first_had)
         assert entries[absorbed] == Pointer(absorbed, G2, None, taken_in)
         deleted = entries[G3]
         assert isinstance(deleted, Subscription)

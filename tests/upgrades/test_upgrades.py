@@ -15,8 +15,11 @@ import httpx
 import pytest
 from feedkeep_process import FeedkeepProcess
 from forms import first_of
+from known_feeds import note
 from postgres_server import drop_database, new_database, with_connection
 
+from feedkeep.model import FeedContent, Stamp
+from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.store.sqlite.connection import open_file
 
 FOLDER = Path(__file__).parent
@@ -117,6 +120,34 @@ def test_the_list_is_whole_and_goes_on(upgraded: FeedkeepProcess, written: Path)
         newest = added.json()["success"][0]["subscription_changed"]
         assert newest > max(feed.get("subscription_changed", "") for feed in listed)
     assert "is whole" in upgraded.must("check")
+
+
+def test_what_was_known_of_feeds_is_shown_as_before(
+    upgraded: FeedkeepProcess, written: Path
+) -> None:
+    """Nobody's list turns into addresses until its feeds are looked at again."""
+    long_ago = Stamp(1_700_000_000_000_000)
+    known = {path: FEEDS + path for path in ("plain", "moved/new", "deleted")}
+    for path, url in known.items():
+        content = FeedContent(title=path)
+        upgraded.use(
+            lambda service, url=url, content=content: note(
+                service, url, content, looked=long_ago, answered=long_ago
+            )
+        )
+    with asking(upgraded, told(written, "token of alice")) as client:
+
+        def title(path: str) -> str:
+            guid = parse_feed_url(known[path]).guid
+            found: str = client.get(f"/subscriptions/{guid}/feed").json()["title"]
+            return found
+
+        for path in ("plain", "moved/new"):
+            assert title(path) == path
+        added = {"subscriptions": [{"feed_url": url} for url in known.values()]}
+        assert client.post("/subscriptions", json=added).status_code == 200
+        for path in known:  # also what was removed, and comes back
+            assert title(path) == path
 
 
 def test_who_was_let_in_is_and_who_was_not_is_not(upgraded: FeedkeepProcess, written: Path) -> None:

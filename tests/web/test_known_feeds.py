@@ -189,8 +189,8 @@ def test_the_page_of_a_feed_tells_what_is_known_and_what_was_fetched_when(
         "language": "de-AT", "author": "Anna & Ben",
     }  # fmt: skip
     fetched = {"picture_url": "https://cdn.example/x.jpg", "picture_looked": Stamp(1)}
-    know(anna.process, url, "The Night Radio", shown=RED, fields=fetched, **about)
     add(anna, url)
+    know(anna.process, url, "The Night Radio", shown=RED, fields=fetched, **about)
     page = anna.get(f"/feeds/{guid(url)}")
     link = '<a href="https://radio.example/?a=1&amp;b=2" rel="noopener noreferrer">'
     assert link in page.reply.text
@@ -231,13 +231,13 @@ def test_the_words_of_a_hostile_feed_are_text_everywhere(anna: PageClient, url: 
 
 def test_a_feed_that_failed_for_long_is_told_of_and_found(anna: PageClient, url: str) -> None:
     fine, lately = f"{url}/fine", f"{url}/lately"
+    add(anna, url, fine, lately)
     know(anna.process, url, "Gone", fields=failing(Failure.GONE, answered=Stamp(1)))
     know(anna.process, fine, "Fine")
     know(
         anna.process, lately, "Lately",
         fields={"failing": wall_clock.now(), "failures": 1, "failure": Failure.TOO_SLOW},
     )  # fmt: skip
-    add(anna, url, fine, lately)
     home = anna.get("/")
     assert "1 feed cannot be read any more. Show which" in home.text
     assert home.text.count("cannot be read") == 2
@@ -259,9 +259,9 @@ def test_whoever_unsubscribes_from_what_fails_stays_with_what_fails(
     anna: PageClient, url: str
 ) -> None:
     urls = [url, f"{url}/2"]
+    add(anna, *urls)
     for one in urls:
         know(anna.process, one, fields=failing())
-    add(anna, *urls)
     page = anna.post("/feeds/unsubscribe", {"only": guid(url), "show": "failing"})
     assert str(page.reply.url).endswith("/?show=failing")
     assert page.values("feed") == [guid(urls[1])]

@@ -112,7 +112,7 @@ def export_feeds(
     async def export(service: Service) -> bytes:
         account = await service.accounts.named(name)
         subscribed = await service.subscriptions.subscribed(account.id)
-        cards = await service.known_feeds.cards(feed.feed_url for feed in subscribed)
+        cards = await service.known_feeds.cards(subscribed)
         labels = await service.feed_labels.of(account.id)
         return write_feed_list(subscribed, kind, cards, labels)
 
@@ -141,7 +141,7 @@ def list_feeds(
     ) -> tuple[Sequence[Subscription], Mapping[str, Headline], Labels]:
         account = await service.accounts.named(name)
         subscribed = await service.subscriptions.subscribed(account.id)
-        known = await service.known_feeds.headlines(s.feed_url for s in subscribed)
+        known = await service.known_feeds.headlines(subscribed)
         return subscribed, known, await service.feed_labels.of(account.id)
 
     subscribed, known, labels = with_service(settings(database, config), read)

@@ -20,6 +20,7 @@ from feedkeep.feeds.failures import MachineFailed
 from feedkeep.feeds.rounds import Rounds
 from feedkeep.model import Feed, Fetch, Guid, Looked, Now, Stamp, replace
 from feedkeep.recorder import Recorder
+from feedkeep.rules import feed_schedule
 from feedkeep.rules.clock import later
 from feedkeep.rules.feed_schedule import MINUTE_US, SECOND_US, WEEK_US, after_look, is_wanted
 from feedkeep.rules.feed_urls import host_of
@@ -29,7 +30,7 @@ from feedkeep.store.base import Store
 LOOKS_A_SECOND = 4.0
 """How many looks begin in a second at most: 345,000 feeds a day."""
 
-LEASE_US = 10 * MINUTE_US
+LEASE_US = feed_schedule.LEASE_US
 _NEEDED_US = 3 * MINUTE_US
 """What a lease has to last when a look begins; a look takes two minutes at most."""
 
@@ -156,7 +157,8 @@ class Keeper:
             self._begin(self._look_at_host(host))
 
     async def _put_off(self, feed: Feed, until: Stamp, us: int) -> None:
-        await self._store.feeds.save(replace(feed, next_look=later(self._now(), us)), until)
+        put_off = replace(feed, next_look=later(self._now(), us))
+        await self._store.feeds.save(put_off, until, None, feed.next_look)
         self._leases.discard((feed.guid, until))
 
     async def _look_at_host(self, host: str) -> None:
@@ -190,7 +192,7 @@ class Keeper:
         after = after_look(feed, looked, now, secrets.randbelow(1_000) / 1_000)
         if self._recorder:
             self._recorder.fetch(_result(looked, after), seconds)
-        await self._store.feeds.save(after, until, looked.picture)
+        await self._store.feeds.save(after, until, looked.picture, feed.next_look)
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)

@@ -10,12 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 import structlog
 
 from feedkeep.errors import NotAuthorized
-from feedkeep.model import AccountId, Feed, Fetch, Guid, Now, Subscription, replace
+from feedkeep.model import AccountId, Feed, Fetch, Guid, Newcomer, Now, Stamp, Subscription
 from feedkeep.rules.clock import later
 from feedkeep.rules.feed_schedule import FORGOTTEN_US, wanted_anew
 from feedkeep.rules.feed_urls import FeedUrl, is_safer, parse_feed_url
 from feedkeep.rules.moves import is_dead, proved_move
 from feedkeep.rules.personal_urls import may_look_at
+from feedkeep.rules.seen_feeds import newcomer, seen
 from feedkeep.service.followed_moves import FollowedMoves
 from feedkeep.service.known_feeds import NewFeeds
 from feedkeep.store.base import Store
@@ -59,9 +60,11 @@ class Rounds:
         One is noted at once, and what is added meanwhile together, in bounded numbers: each is a
         row. As fast as thousands a second can be added, they would take a fifth from requests.
         """
-        texts = await self._new.take(NOTED_AT_ONCE)
-        urls = [parse_feed_url(text) for text in texts]
-        await self._want(urls, await self._store.feeds.known({url.guid for url in urls}))
+        taken = await self._new.take(NOTED_AT_ONCE)
+        had = {parse_feed_url(text): first_had for text, first_had in taken.items()}
+        known = await self._store.feeds.known({url.guid for url in had})
+        await self._want(had, known)
+        await self._look_for_newcomers(had.items(), known)
         await asyncio.sleep(_SECONDS_BETWEEN_STEPS)
 
     async def go_round(self) -> None:
@@ -91,6 +94,8 @@ class Rounds:
         urls = await beside(True, _urls_of, [subscription for _, subscription in listed])
         known = await self._store.feeds.known({url.guid for url in urls.values()})
         await self._want(urls.values(), known)
+        had = [(urls[feed.feed_url], feed.first_had) for _, feed in listed]
+        await self._look_for_newcomers(had, known)
         for account_id, subscription in listed:
             with contextlib.suppress(NotAuthorized):  # the account is gone
                 await self._follow(account_id, subscription, urls, known)
@@ -104,15 +109,17 @@ class Rounds:
         known: Mapping[Guid, Feed],
     ) -> None:
         """Let a list follow a feed that moved, and apps give up a URL that is dead."""
-        url = urls[subscription.feed_url]
+        url, now = urls[subscription.feed_url], self._now()
         feed = known.get(url.guid)
+        feed = feed and seen(feed, subscription.first_had, now)
         if feed and (moved_to := proved_move(feed)):
             if await self._moves.follow(account_id, url, moved_to):
                 _log.info("a feed moved", account=account_id, feed=url.guid, to=moved_to.guid)
-                self._new.note([replace(subscription, feed_url=moved_to.text)])
         elif subscription.app_url and subscription.app_url_until is None:
             old = urls[subscription.app_url]
             former = known.get(old.guid)
+            # It had the feed there before its present state, and is told nothing of before that.
+            former = former and seen(former, subscription.subscription_changed, now)
             if former and is_dead(former, feed) and await self._moves.tell_apps(account_id, old):
                 _log.info("apps give up a dead address", account=account_id, feed=old.guid)
 
@@ -143,6 +150,26 @@ class Rounds:
             if soon := len(some.keys() - known.keys()) + len(anew):
                 self.is_news.set()
                 await asyncio.sleep(soon / NOTED_A_SECOND)
+
+    async def _look_for_newcomers(
+        self, had: Iterable[tuple[FeedUrl, Stamp | None]], known: Mapping[Guid, Feed]
+    ) -> None:
+        """Have known feeds looked at anew for accounts that are shown nothing of them yet."""
+        now = self._now()
+        newcomers: dict[Guid, Newcomer] = {}
+        for url, first_had in had:
+            feed = known.get(url.guid)
+            if feed is None or not may_look_at(
+                url.text, self._fetch, is_permitted=feed.is_permitted
+            ):
+                continue
+            one = newcomer(feed, first_had, now)
+            last = newcomers.get(url.guid)
+            if one and (last is None or one.began_before > last.began_before):
+                newcomers[url.guid] = one
+        if newcomers:
+            await self._store.feeds.hasten(newcomers.values(), now)
+            self.is_news.set()
 
 
 def _urls_of(subscriptions: Sequence[Subscription]) -> dict[str, FeedUrl]:

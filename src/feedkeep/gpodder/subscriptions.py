@@ -44,15 +44,23 @@ _CONTENT_TYPES = {
 class _WithCards(Resource):
     """Tells what is known of podcasts."""
 
-    async def _cards(self, request: AdmittedRequest, urls: Sequence[str]) -> Mapping[str, Card]:
-        """Return what is known of feeds, under the titles that their owner sees.
+    async def _cards(
+        self, request: AdmittedRequest, feeds: Sequence[Subscription]
+    ) -> Mapping[str, Card]:
+        """Return what is known of feeds, by URL, under the titles that their owner sees."""
+        known = await self.service.known_feeds.cards(feeds)
+        return await self._titled(request, [feed.feed_url for feed in feeds], known)
+
+    async def _titled(
+        self, request: AdmittedRequest, urls: Sequence[str], cards: Mapping[str, Card]
+    ) -> Mapping[str, Card]:
+        """Give feeds the titles that their owner sees.
 
         Folders are left out: an app that reads only the first level of OPML would upload what is
         inside of them as removed.
         """
         if not urls:
             return {}
-        cards = await self.service.known_feeds.cards(urls)
         labels = await self.service.feed_labels.of(request.admitted.account.id)
         return await beside(len(urls) > LONG_LIST, labels.cards, urls, cards)
 
@@ -68,7 +76,8 @@ class UpdatesResource(_WithCards):
         )
         changes, timestamp = found.changes, found.timestamp
         request.hold(chain(changes.add, changes.removed_texts))  # before others go on with as much
-        cards = await self._cards(request, changes.add)
+        known = await self.service.known_feeds.cards_of(changes.had)
+        cards = await self._titled(request, changes.add, known)
         podcasts = chain.from_iterable([changes.add] * _URL_TIMES)
         request.hold(chain(podcasts, changes.removed_texts, _texts(cards)))
         return JsonResponse(
@@ -100,9 +109,9 @@ class PodcastResource(_WithCards):
         found = await self.service.subscriptions.view(request.admitted.account.id, url.guid)
         if found is None or not found.subscription.is_subscribed:
             raise UnknownSubscription
-        present = found.subscription.feed_url
-        cards = await self._cards(request, [present])
-        podcast = podcast_reply(url.text, cards.get(present), self.base_url(request))
+        feed = found.subscription
+        cards = await self._cards(request, [feed])
+        podcast = podcast_reply(url.text, cards.get(feed.feed_url), self.base_url(request))
         return JsonResponse(encode(podcast))
 
 
@@ -113,7 +122,9 @@ class FavoritesResource(_WithCards):
         """List them."""
         found = await self.service.devices.favorites(request.admitted.account.id)
         request.hold(chain.from_iterable([astuple(episode) for episode in found] * 2))
-        cards = await self._cards(request, [episode.podcast for episode in found])
+        urls = [episode.podcast for episode in found]
+        known = await self.service.known_feeds.cards_at(request.admitted.account.id, urls)
+        cards = await self._titled(request, urls, known)
         base_url = self.base_url(request)
         replies = [
             episode_reply(episode.podcast, episode.episode, cards.get(episode.podcast), base_url)
@@ -177,7 +188,7 @@ class DeviceListResource(WholeListResource):
         urls = [feed.feed_url for feed in found]
         request.hold(urls)
         is_opml = request.parameters["format"] == "opml"
-        cards = await self._cards(request, urls if is_opml else ())
+        cards = await self._cards(request, found if is_opml else ())
         return await written(request, found, cards, lambda: encode(urls))
 
 
@@ -190,7 +201,7 @@ class AccountListResource(WholeListResource):
         urls = [feed.feed_url for feed in found]
         request.hold(urls)
         is_text = request.parameters["format"] == "txt"
-        cards = await self._cards(request, () if is_text else urls)
+        cards = await self._cards(request, () if is_text else found)
         base_url = self.base_url(request)
         return await written(
             request, found, cards, lambda: encode(_podcasts(urls, cards, base_url)), _URL_TIMES

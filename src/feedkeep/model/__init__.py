@@ -54,6 +54,7 @@ from feedkeep.model.feeds import (
     FeedHealth,
     Fetch,
     Looked,
+    Newcomer,
     Picture,
     Sighting,
 )
@@ -112,6 +113,7 @@ __all__ = [
     "Labelled",
     "Looked",
     "NewToken",
+    "Newcomer",
     "NotLookedUp",
     "Now",
     "OwnUpload",

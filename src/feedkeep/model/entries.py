@@ -21,12 +21,14 @@ class Alias(Value, frozen=True):
         was_own: Whether it was the URL of a feed of its own, so that apps may have it beside
             another URL of the subscription: both came together by a merge.
         retired: Stamp of when apps were told to remove this URL; None while they may go on with it.
+        first_had: As `Subscription.first_had`, of the feed at this URL.
     """
 
     url: str
     moved_away: bool
     was_own: bool = False
     retired: Stamp | None = None
+    first_had: Stamp | None = None
 
 
 class Subscription(Value, frozen=True):
@@ -46,6 +48,9 @@ class Subscription(Value, frozen=True):
         app_url: The URL that these apps have it by, if that is not the present feed URL.
         app_url_until: Stamp of when it was unsubscribed, and apps were told to remove `app_url`;
             those that have not asked since still have it. None while all of them have it.
+        first_had: When the account first had the feed at the present feed URL, by the server's
+            clock and not by the account's; None if it counts as having had that feed always.
+            Nothing that was found before is shown (`rules/seen_feeds.py`).
     """
 
     guid: Guid
@@ -58,6 +63,7 @@ class Subscription(Value, frozen=True):
     status_changed: Stamp = Stamp(0)
     app_url: str | None = None
     app_url_until: Stamp | None = None
+    first_had: Stamp | None = None
 
     @property
     def revision(self) -> Stamp:

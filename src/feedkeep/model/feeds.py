@@ -168,6 +168,22 @@ class Sighting(Value, frozen=True):
     days: int = 1
 
 
+class Newcomer(Value, frozen=True):
+    """That an account came to have a feed that is known, and is shown nothing of it yet.
+
+    Attributes:
+        guid: The guid derived from the feed's URL.
+        due: When the feed was to be asked next.
+        moment: When it is to be asked for the newcomer.
+        began_before: When a lease ends that began when the newcomer came.
+    """
+
+    guid: Guid
+    due: Stamp
+    moment: Stamp
+    began_before: Stamp
+
+
 class Feed(Value, frozen=True):
     """All that is known of a feed. Its key is the guid derived from its URL.
 

@@ -247,7 +247,7 @@ class _Work:
     def _new_alias(self, feed: Subscription) -> Alias:
         """Return the present URL of a feed as one that it no longer has."""
         was_own = feed.guid in self.merged or _derived(feed.feed_url) in self.beside
-        return Alias(feed.feed_url, moved_away=False, was_own=was_own)
+        return Alias(feed.feed_url, moved_away=False, was_own=was_own, first_had=feed.first_had)
 
     def _lead(self, guid: Guid, pointer: Pointer | None) -> None:
         now = self.now[guid]
@@ -277,7 +277,8 @@ class _Work:
         alias = self._marked(guid, was.alias)
         wanted = replace(was, alias=alias)
         if source is not None:
-            wanted = _at(replace(source, guid=guid, alias=alias), was.feed_url)
+            gone_on = replace(source, guid=guid, alias=alias, first_had=was.first_had)
+            wanted = _at(gone_on, was.feed_url)
         status = self.staying.get(guid, was)
         wanted = replace(wanted, is_subscribed=status.is_subscribed, deleted=status.deleted)
         if is_same_state(now, wanted) and guid not in self.stamped:

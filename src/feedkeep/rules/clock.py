@@ -10,7 +10,7 @@ DAY_US = 86_400_000_000
 RESTORED_AHEAD_US = DAY_US
 """A day: the error of a wall clock that shows another time zone, or that was set by hand."""
 
-_SKEW_US = 60_000_000
+SKEW_US = 60_000_000
 """How much clocks of machines differ that are right."""
 
 
@@ -51,4 +51,4 @@ def is_before_its_time(moment: Stamp, last: Stamp, now: Stamp) -> bool:
     That is so where an account's clock is ahead, from when its database was restored until the wall
     clock has come as far; and for as long as a clock lags that was set back.
     """
-    return later(last, -RESTORED_AHEAD_US) < moment <= now < later(last, -_SKEW_US)
+    return later(last, -RESTORED_AHEAD_US) < moment <= now < later(last, -SKEW_US)

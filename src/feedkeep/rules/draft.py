@@ -86,6 +86,15 @@ class Draft:
         former = self.former_urls(subscription).items()
         return frozenset(guid for guid, alias in former if alias.was_own)
 
+    def first_had(self, url: FeedUrl) -> Stamp | None:
+        """Return when the account first had the feed at a URL that is no feed's present one.
+
+        That is now, unless the URL is known as a former one: a guid alone, which an account may
+        claim without its URL, does not count.
+        """
+        entry = self._index.get(url.guid)
+        return entry.alias.first_had if entry and entry.alias else self._now
+
     def tick(self) -> Stamp:
         """Return the next stamp of the account (contract, section 4)."""
         self._last_stamp = next_stamp(self._last_stamp, self._now)
@@ -107,6 +116,7 @@ class Draft:
 
     def create(self, guid: Guid, url: FeedUrl) -> Subscription:
         """Add a subscription that is subscribed, and let its URL lead to it."""
+        first_had = self.first_had(url)
         # A new subscription can take over the guid of a deleted one's former URL, which devices may
         # still follow. Without this they could end at the wrong feed; the random test found it.
         self._take_over(self._index.get(guid))
@@ -114,7 +124,9 @@ class Draft:
             unstamped = Subscription(guid, url.text, True, subscription_changed=Stamp(0))
             self.lead(url.guid, self.put(unstamped), alias=None)
         stamp = self.tick()
-        return self.put(Subscription(guid, url.text, True, stamp, status_changed=stamp))
+        return self.put(
+            Subscription(guid, url.text, True, stamp, status_changed=stamp, first_had=first_had)
+        )
 
     def lead(self, guid: Guid, subscription: Subscription, alias: Alias | None) -> None:
         """Let `guid` lead to the subscription; `alias` is the URL that the guid is derived from.
@@ -168,7 +180,8 @@ class Draft:
         self._redirect(other.guid, subscription.guid)
         url = parse_feed_url(other.feed_url)
         merged = self.put(_with_status_of_both(subscription, other))
-        self.lead(url.guid, merged, Alias(url.text, moved_away=False, was_own=True))
+        left = Alias(url.text, moved_away=False, was_own=True, first_had=other.first_had)
+        self.lead(url.guid, merged, left)
         return self._present(merged)
 
     def move(
@@ -189,6 +202,7 @@ class Draft:
         moved = self.put(moved_to(subscription, url.text))
         if old.guid == url.guid:  # from http to https, for example: still the same feed
             return moved
+        moved = self.put(replace(moved, first_had=self.first_had(url)))
         if url.guid == subscription.guid:
             # It began with this URL, so apps that were never sent another one have it.
             moved = self.put(_known_as(moved, None, None))
@@ -205,7 +219,8 @@ class Draft:
         if is_undo and old.guid not in held and self._is_unannounced(old.guid):
             self.set(old.guid, None)
         else:
-            left = Alias(old.text, moved_away=True, was_own=was_own)
+            first_had = subscription.first_had
+            left = Alias(old.text, moved_away=True, was_own=was_own, first_had=first_had)
             self.lead(old.guid, self._present(moved), left)
         if taken is not None and taken.was_own:
             return self._end_undoing(moved)

@@ -14,6 +14,9 @@ HOUR_US = 60 * MINUTE_US
 WEEK_US = 7 * DAY_US
 MONTH_US = 30 * DAY_US
 
+LEASE_US = 10 * MINUTE_US
+"""For how long a feed is leased to the process that looks at it."""
+
 FORGOTTEN_US = 30 * DAY_US
 """How long a feed is remembered that nobody is subscribed to any more."""
 
@@ -30,7 +33,7 @@ _FIRST_RETRY_US = HOUR_US
 _CALM_US = 30 * DAY_US
 """For each so long that a feed has not changed, a day more passes until it is asked again."""
 
-_UNSEEN = {
+UNSEEN = {
     Failure.NAME_UNANSWERED,
     Failure.NO_CONNECTION,
     Failure.TOO_SLOW,
@@ -114,7 +117,7 @@ def _judged(feed: Feed, looked: Looked) -> Looked:
 
 def _after_failure(feed: Feed, looked: Looked, now: Stamp) -> Feed:
     failure = looked.failure
-    dead = feed.dead if failure in _UNSEEN else None
+    dead = feed.dead if failure in UNSEEN else None
     if failure in SAY_DEAD:
         dead = feed.dead or now
     return replace(
@@ -122,7 +125,7 @@ def _after_failure(feed: Feed, looked: Looked, now: Stamp) -> Feed:
         failing=feed.failing or now,
         failure=failure,
         reason=looked.reason,
-        offered=looked.offered or (feed.offered if failure in _UNSEEN else ""),
+        offered=looked.offered or (feed.offered if failure in UNSEEN else ""),
         failures=feed.failures + 1,
         dead=dead,
     )

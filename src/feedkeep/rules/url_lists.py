@@ -62,12 +62,14 @@ class UrlChanges(Value, frozen=True):
             a feed by another spelling than is stored, and AntennaPod removes a podcast by the exact
             text only.
         app: What is known of the app once it was sent these.
+        had: When the account first had the feeds to add, as `seen_feeds.had_at` tells.
     """
 
     add: Sequence[str]
     remove: Sequence[str]
     removed_texts: Sequence[str]
     app: Spellings
+    had: Mapping[str, Stamp | None] = {}
 
 
 NO_CHANGES = UrlChanges((), (), (), UNKNOWN)

@@ -1,19 +1,36 @@
-"""What is known of feeds, for everything that shows them; and which are new here."""
+"""What is known of feeds, for everything that shows them; and which are new here.
+
+An account is shown what was found since it first had a feed (`rules/seen_feeds.py`), which is
+decided here alone: whoever shows a feed says whose it is.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
+from typing import TypeAlias
 
 import structlog
 
 from feedkeep.errors import InvalidFeedUrl, StoreUnavailable
-from feedkeep.model import Entry, Feed, Guid, Now, Picture, Stamp, Subscription
+from feedkeep.model import (
+    AccountId,
+    Entry,
+    Feed,
+    Guid,
+    Now,
+    Picture,
+    Stamp,
+    Subscription,
+    Value,
+)
+from feedkeep.rules import seen_feeds
 from feedkeep.rules.feed_names import Card, Headline, card_of, headline_of
 from feedkeep.rules.feed_schedule import permitted
 from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.rules.seen_feeds import is_whole, seen, whole_until
 from feedkeep.store.base import Store
 from feedkeep.turns import LONG_LIST, Turn, beside
 
@@ -25,8 +42,11 @@ MAX_REMEMBERED = 20_000
 
 _MAX_REMEMBERED_CHARACTERS = 300
 _AT_ONCE = 1_000
-_NOTHING = (None, Stamp(0))
+_VIEWED_AT_ONCE = 64
 
+
+Had: TypeAlias = Mapping[str, Stamp | None]
+"""When an account first had feeds, by their URLs; None if it has had them always."""
 
 _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -37,54 +57,88 @@ class KnownFeeds:
     def __init__(self, store: Store, now: Now) -> None:
         self._store = store
         self._now = now
-        self._headlines: dict[str, tuple[Headline, Stamp]] = {}
+        self._headlines: dict[str, _Remembered] = {}
 
-    async def headlines(self, urls: Iterable[str]) -> Mapping[str, Headline]:
-        """Return what lists show of feeds that are known, by their URLs.
+    async def headlines(self, feeds: Iterable[Subscription]) -> Mapping[str, Headline]:
+        """Return what lists show of the feeds of an account, by their URLs."""
+        return await self._headlines_of(seen_feeds.had(feeds))
+
+    async def headlines_at(
+        self, account_id: AccountId, urls: Iterable[str]
+    ) -> Mapping[str, Headline]:
+        """Return the same of feeds that are, or were, at URLs in the list of an account."""
+        return await self._headlines_of(await self._had_at(account_id, urls))
+
+    async def _headlines_of(self, had: Had) -> Mapping[str, Headline]:
+        """Return what lists show of feeds by their URLs, and when they were had first.
 
         What is known of a feed stays the same until it is looked at again, so it is remembered
-        until then.
+        until then, for all accounts that are shown the whole of it.
         """
         now, turn = self._now(), Turn()
         found: dict[str, Headline] = {}
-        others = []
-        for number, url in enumerate(urls):
+        others: dict[str, Stamp | None] = {}
+        for number, (url, first_had) in enumerate(had.items()):
             if number % _AT_ONCE == 0:
                 await turn.end_if_long()
-            headline, until = self._headlines.get(url, _NOTHING)
-            if headline is not None and until > now:
-                found[url] = headline
+            known = self._headlines.get(url)
+            if known and known.next_look > now and is_whole(known.whole_until, first_had, now):
+                found[url] = known.headline
             else:
-                others.append(url)
-        async for known in self._in_parts(others):
-            read = await beside(len(known) > LONG_LIST, _headlines_of, known)
-            found |= read
-            self._remember(read, known)
+                others[url] = first_had
+        async for feeds in self._in_parts(others):
+            is_long = len(feeds) > LONG_LIST
+            found |= await beside(is_long, _seen_headlines, feeds, others, now)
+            self._remember(await beside(is_long, _to_remember, feeds))
         return found
 
     def forget(self) -> None:
         """Forget what is remembered, so that it is read anew."""
         self._headlines.clear()
 
-    async def cards(self, urls: Iterable[str]) -> Mapping[str, Card]:
-        """Return what lists for apps tell of the feeds that were read, by their URLs."""
+    async def cards(self, feeds: Iterable[Subscription]) -> Mapping[str, Card]:
+        """Return what lists for apps tell of the feeds of an account, by their URLs.
+
+        Those are left out that were not read.
+        """
+        return await self.cards_of(seen_feeds.had(feeds))
+
+    async def cards_at(self, account_id: AccountId, urls: Iterable[str]) -> Mapping[str, Card]:
+        """Return the same of feeds that are, or were, at URLs in the list of an account."""
+        return await self.cards_of(await self._had_at(account_id, urls))
+
+    async def cards_of(self, had: Had) -> Mapping[str, Card]:
+        """Return the same of feeds by their URLs, and when their account had them first."""
         found: dict[str, Card] = {}
-        async for known in self._in_parts(list(dict.fromkeys(urls))):
-            found |= await beside(len(known) > LONG_LIST, _cards_of, known)
+        now = self._now()
+        async for feeds in self._in_parts(had):
+            found |= await beside(len(feeds) > LONG_LIST, _seen_cards, feeds, had, now)
         return found
 
-    def _remember(self, read: Mapping[str, Headline], known: Mapping[str, Feed]) -> None:
-        for url, headline in read.items():
-            if len(url) <= _MAX_REMEMBERED_CHARACTERS:
-                self._headlines.pop(url, None)
-                self._headlines[url] = (headline, known[url].next_look)
+    async def _had_at(self, account_id: AccountId, urls: Iterable[str]) -> Had:
+        each = list(dict.fromkeys(urls))
+        is_long = len(each) > LONG_LIST
+        guids = list({*(await beside(is_long, _guids_of, each)).values()})
+        entries: list[Entry] = []
+        for start in range(0, len(guids), _VIEWED_AT_ONCE):
+            some = guids[start : start + _VIEWED_AT_ONCE]
+            views = [self._store.entries.view(account_id, guid) for guid in some]
+            for view in await asyncio.gather(*views):
+                entries += (view.entry, view.subscription) if view else ()
+        return await beside(is_long, seen_feeds.had_at, each, entries)
+
+    def _remember(self, read: Mapping[str, _Remembered]) -> None:
+        for url, known in read.items():
+            self._headlines.pop(url, None)
+            self._headlines[url] = known
         while len(self._headlines) > MAX_REMEMBERED:
             del self._headlines[next(iter(self._headlines))]
 
     async def of(self, subscription: Subscription) -> Feed | None:
-        """Return all that is known of the feed of a subscription, if anything is."""
+        """Return all that its account is shown of the feed of a subscription, if anything is."""
         guid = parse_feed_url(subscription.feed_url).guid
-        return (await self._known([guid])).get(guid)
+        feed = (await self._known([guid])).get(guid)
+        return seen(feed, subscription.first_had, self._now()) if feed else None
 
     async def permit(self, subscription: Subscription) -> None:
         """Have a feed looked at although its URL looks personal, as a subscriber wants.
@@ -100,13 +154,14 @@ class KnownFeeds:
             [permitted(feed, url.text, now) for feed in known.values() if not feed.is_permitted]
         )
 
-    async def _in_parts(self, urls: Sequence[str]) -> AsyncIterator[Mapping[str, Feed]]:
+    async def _in_parts(self, urls: Iterable[str]) -> AsyncIterator[Mapping[str, Feed]]:
         """Yield what is known of feeds, by their URLs; what is no feed URL is passed over.
 
         All that is known of a feed may be some kilobytes, so not all of a long list is held.
         """
-        for start in range(0, len(urls), _AT_ONCE):
-            some = urls[start : start + _AT_ONCE]
+        each = list(urls)
+        for start in range(0, len(each), _AT_ONCE):
+            some = each[start : start + _AT_ONCE]
             guids = await beside(len(some) > LONG_LIST, _guids_of, some)
             known = await self._known(set(guids.values()))
             yield {url: known[guid] for url, guid in guids.items() if guid in known}
@@ -122,17 +177,44 @@ class KnownFeeds:
             _log.warning("what is known of feeds cannot be read", reason=str(error))
             return {}
 
-    async def picture(self, guid: Guid) -> Picture | None:
-        """Return the picture of a feed, by the guid derived from its URL."""
-        return await self._store.feeds.picture(guid)
+    async def picture(self, subscription: Subscription) -> Picture | None:
+        """Return the picture of the feed of a subscription, if its account is shown one."""
+        known = await self.headlines([subscription])
+        headline = known.get(subscription.feed_url)
+        if headline is None or not headline.picture:
+            return None
+        return await self._store.feeds.picture(headline.guid)
 
 
-def _headlines_of(known: Mapping[str, Feed]) -> dict[str, Headline]:
-    return {url: headline_of(feed) for url, feed in known.items()}
+class _Remembered(Value, frozen=True):
+    """What lists show of a feed, to accounts that had it before a moment, until the next look."""
+
+    headline: Headline
+    whole_until: Stamp
+    next_look: Stamp
 
 
-def _cards_of(known: Mapping[str, Feed]) -> dict[str, Card]:
-    return {url: card_of(feed.content) for url, feed in known.items() if feed.content}
+def _seen_feeds(known: Mapping[str, Feed], had: Had, now: Stamp) -> Iterator[tuple[str, Feed]]:
+    for url, feed in known.items():
+        if shown := seen(feed, had[url], now):
+            yield url, shown
+
+
+def _seen_headlines(known: Mapping[str, Feed], had: Had, now: Stamp) -> dict[str, Headline]:
+    return {url: headline_of(feed) for url, feed in _seen_feeds(known, had, now)}
+
+
+def _seen_cards(known: Mapping[str, Feed], had: Had, now: Stamp) -> dict[str, Card]:
+    shown = _seen_feeds(known, had, now)
+    return {url: card_of(feed.content) for url, feed in shown if feed.content}
+
+
+def _to_remember(known: Mapping[str, Feed]) -> dict[str, _Remembered]:
+    return {
+        url: _Remembered(headline_of(feed), whole_until(feed), feed.next_look)
+        for url, feed in known.items()
+        if len(url) <= _MAX_REMEMBERED_CHARACTERS
+    }
 
 
 def _guids_of(urls: Sequence[str]) -> dict[str, Guid]:
@@ -152,7 +234,7 @@ class NewFeeds:
     """
 
     def __init__(self) -> None:
-        self._urls: dict[str, None] = {}
+        self._urls: dict[str, Stamp | None] = {}
         self._are_there = asyncio.Event()
         self._is_anybody_there = False
 
@@ -164,15 +246,17 @@ class NewFeeds:
             if not isinstance(entry, Subscription) or not entry.is_subscribed:
                 continue
             if len(self._urls) < MAX_NEW:
-                self._urls[entry.feed_url] = None
+                url, had = entry.feed_url, entry.first_had
+                last = self._urls.get(url)
+                self._urls[url] = had if last is None or (had and had > last) else last
         if self._urls:
             self._are_there.set()
 
-    async def take(self, at_most: int) -> Sequence[str]:
+    async def take(self, at_most: int) -> Had:
         """Wait until there are any; return those that have waited longest."""
         self._is_anybody_there = True
         await self._are_there.wait()
-        taken = list(islice(self._urls, at_most))
+        taken = dict(islice(self._urls.items(), at_most))
         for url in taken:
             del self._urls[url]
         if not self._urls:

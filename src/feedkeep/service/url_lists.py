@@ -27,6 +27,7 @@ from feedkeep.rules.draft import Draft
 from feedkeep.rules.escaped_urls import EscapedUrls
 from feedkeep.rules.feed_urls import parse_feed_url, parse_new_feed_url
 from feedkeep.rules.room import Limits
+from feedkeep.rules.seen_feeds import had_at
 from feedkeep.rules.spellings import NO_RECORD, UNKNOWN, Spellings
 from feedkeep.rules.url_lists import Synced, UrlChanges
 from feedkeep.service.episode_actions import EpisodeActions
@@ -141,13 +142,14 @@ class UrlLists:
             # everything has forgotten its own uploads, and needs them.
             if first > seconds.EVERYTHING:
                 listed = url_lists.without_own(entries, asked.progress, asked.device, asked.since)
-            return url_lists.url_changes(
+            changes = url_lists.url_changes(
                 listed,
                 stamp,
                 known,
                 is_from_nothing=asked.is_from_nothing,
                 by_count=asked.by_count,
             )
+            return replace(changes, had=had_at(changes.add, listed))
 
         return known, await beside(len(entries) > LONG_LIST, judge)
 

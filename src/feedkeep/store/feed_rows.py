@@ -13,6 +13,9 @@ from feedkeep.store.rows import Row
 WANTED_AGAIN_US = 24 * 60 * 60 * 1_000_000
 """How old it has to be that a feed was wanted, before that is written anew."""
 
+AFTER_LEASE_US = 60 * 1_000_000
+"""How long after a newcomer a feed is looked at that is leased just then."""
+
 MAX_ACCOUNTS = 500
 """Through how many accounts one step looks for subscriptions."""
 

@@ -47,6 +47,7 @@ _PURPOSES = {purpose.value: purpose for purpose in Purpose}
 _SCOPES = {scope.value: scope for scope in Scope}
 _NEW_TOKEN_WIDTH = len(NEW_TOKEN)
 _WIDTH = len(ENTRY)
+_ALIAS_WIDTH = len(Alias.__struct_fields__)
 _LABEL_WIDTH = len(LABELS.columns)
 _ACCOUNT_END = 1 + len(ACCOUNT)
 _TOKEN_END = _ACCOUNT_END + len(TOKEN)
@@ -210,15 +211,17 @@ class Rows:
             moved_away,
             was_own,
             retired,
+            alias_first_had,
             status_changed,
             app_url,
             app_url_until,
+            first_had,
         ) = row
         alias = None
         if alias_url is not None:
             # Rows from before version 8 of the schema (7 on PostgreSQL) do not say it.
             may_be_own = not moved_away if was_own is None else bool(was_own)
-            alias = Alias(alias_url, bool(moved_away), may_be_own, retired)
+            alias = Alias(alias_url, bool(moved_away), may_be_own, retired, alias_first_had)
         if new_guid is not None:
             return Pointer(self._read(guid), self._read(new_guid), guid_changed, alias)
         return Subscription(
@@ -232,6 +235,7 @@ class Rows:
             status_changed,
             app_url,
             app_url_until,
+            first_had,
         )
 
     def subscription_of(self, row: Row) -> Subscription:
@@ -291,11 +295,11 @@ class Rows:
 
     def entry_row(self, entry: Entry) -> Row:
         """Return the `ENTRY` columns of an entry and its revision, as they are written."""
-        alias = astuple(entry.alias) if entry.alias else (None, None, None, None)
+        alias = astuple(entry.alias) if entry.alias else (None,) * _ALIAS_WIDTH
         guid, changed = self._write(entry.guid), entry.guid_changed
         if isinstance(entry, Pointer):
             target = self._write(entry.new_guid)
-            return (guid, target, None, None, None, changed, None, *alias, *(None,) * 3, changed)
+            return (guid, target, None, None, None, changed, None, *alias, *(None,) * 4, changed)
         return (
             guid,
             None,
@@ -308,6 +312,7 @@ class Rows:
             entry.status_changed,
             entry.app_url,
             entry.app_url_until,
+            entry.first_had,
             entry.revision,
         )
 

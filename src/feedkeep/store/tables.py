@@ -36,9 +36,11 @@ ENTRY = (
     "alias_moved_away",
     "alias_was_own",
     "alias_retired",
+    "alias_first_had",
     "status_changed",
     "app_url",
     "app_url_until",
+    "first_had",
 )
 """The columns of an entry that requests read.
 

@@ -156,7 +156,7 @@ class FeedPage(Page):
         listed = await self.service.history.of_feed(account_id, guids, whole, _CHANGES)
         now, known = self.service.now(), self.service.known_feeds
         feed = await known.of(found)
-        headlines = await known.headlines(feed.feed_url for feed in feeds)
+        headlines = await known.headlines(feeds)
         told = about(found, feed, self.settings.fetch, now)
         there = _other_at(told.moved_to, found, whole) if told.moved_to else None
         apart = await self.service.kept_apart.of(account_id)

@@ -134,8 +134,8 @@ class FeedsPage(Page):
         is_long = is_long or len(snapshot.entries) > LONG_LIST
         shown, order, now = asked("show"), asked("order"), self.service.now()
         show = Show(shown) if shown in set(Show) else Show.SUBSCRIBED
-        urls = await beside(is_long, lambda: [feed.feed_url for feed in live(snapshot)])
-        known = await self.service.known_feeds.headlines(urls)
+        feeds = await beside(is_long, live, snapshot)
+        known = await self.service.known_feeds.headlines(feeds)
         apart = await self.service.kept_apart.of(request.admitted.account.id)
         labels = await self.service.feed_labels.of(request.admitted.account.id)
         listed = await beside(

@@ -157,7 +157,7 @@ class ImportPage(Page):
         urls = [feed.feed_url for feed in subscribed]
         request.hold(urls)
         is_opml = kind is Format.OPML
-        cards = await self.service.known_feeds.cards(urls if is_opml else ())
+        cards = await self.service.known_feeds.cards(subscribed if is_opml else ())
         labels = await self.service.feed_labels.of(account.id) if is_opml else NO_LABELS
         data = await beside(
             len(subscribed) > LONG_LIST, write_feed_list, subscribed, kind, cards, labels

@@ -32,9 +32,7 @@ class PicturePage(Page):
         )
         if view is None or view.subscription.deleted is not None:
             raise UnknownSubscription
-        known = await self.service.known_feeds.headlines([view.subscription.feed_url])
-        headline = known.get(view.subscription.feed_url)
-        picture = await self.service.known_feeds.picture(headline.guid) if headline else None
+        picture = await self.service.known_feeds.picture(view.subscription)
         if picture is None:
             raise UnknownSubscription
         wanted = request.http.url.query

@@ -146,8 +146,9 @@ class Page:
         urls = list(urls)
         if not urls:
             return {}
-        known = await self.service.known_feeds.headlines(urls)
-        labels = await self.service.feed_labels.of(request.admitted.account.id)
+        account_id = request.admitted.account.id
+        known = await self.service.known_feeds.headlines_at(account_id, urls)
+        labels = await self.service.feed_labels.of(account_id)
         titles = {url: labels.title(url, known[url].title if url in known else "") for url in urls}
         return {url: title for url, title in titles.items() if title}
 

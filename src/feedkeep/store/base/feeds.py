@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
-from feedkeep.model import AccountId, Feed, Guid, Picture, Stamp, Subscription
+from feedkeep.model import AccountId, Feed, Guid, Newcomer, Picture, Stamp, Subscription
 
 
 class Feeds(Protocol):
@@ -23,14 +23,30 @@ class Feeds(Protocol):
     async def known(self, guids: Collection[Guid]) -> Mapping[Guid, Feed]:
         """Return what is known of feeds; those are left out of which there is nothing."""
 
+    async def hasten(self, newcomers: Collection[Newcomer], now: Stamp) -> None:
+        """Let known feeds be looked at earlier, unless their `next_look` has changed since.
+
+        One that is leased at `now` is looked at once more, `AFTER_LEASE_US` later, if the lease
+        ends at `began_before` or earlier: that look may have begun before the newcomer came.
+        """
+
     async def lease(self, now: Stamp, until: Stamp, limit: int) -> Sequence[Feed]:
         """Return up to `limit` feeds that are to be looked at now, those first that wait longest.
 
         Until `until`, nobody else is given them.
         """
 
-    async def save(self, feed: Feed, leased_until: Stamp, picture: Picture | None = None) -> bool:
+    async def save(
+        self,
+        feed: Feed,
+        leased_until: Stamp,
+        picture: Picture | None = None,
+        due: Stamp | None = None,
+    ) -> bool:
         """Store what is known of a feed, end its lease, and replace its picture if there is one.
+
+        `due` is the `next_look` that the feed had when it was leased. If it has another one since,
+        by `hasten`, the earlier one of that and the new one holds.
 
         Returns False, and stores nothing, if the lease that ended at `leased_until` is over and
         somebody else has it, or if the feed is forgotten. What was stored of `wanted` stays.

@@ -13,8 +13,9 @@ from typing import Any
 
 import asyncpg
 
-from feedkeep.model import AccountId, Feed, Guid, Picture, Stamp, Subscription
+from feedkeep.model import AccountId, Feed, Guid, Newcomer, Picture, Stamp, Subscription
 from feedkeep.store.feed_rows import (
+    AFTER_LEASE_US,
     FEED,
     MAX_ACCOUNTS,
     PICTURE,
@@ -63,8 +64,15 @@ LOOKS = (_WANTED, _KNOWN, _DUE, _FIRST_FREE, _FIRST_LEASE_TO_END, _UNWANTED, _SO
 """The statements that read rows of all machines."""
 
 _PICTURE = f"SELECT {columns(PICTURE, 'p')} FROM feedkeep.feed_picture p WHERE p.guid = $1"
+_HASTEN = f"""
+UPDATE feedkeep.feed f SET next_look =
+    CASE WHEN f.leased_until > $5 THEN $5::bigint + {AFTER_LEASE_US} ELSE $3 END
+WHERE f.guid = $1 AND f.next_look = $2
+    AND CASE WHEN f.leased_until > $5 THEN f.leased_until <= $4 ELSE f.next_look > $3 END
+"""
 _SAVE = """
-UPDATE feedkeep.feed f SET url = $3, next_look = $4, leased_until = 0, failing = $5, known = $6
+UPDATE feedkeep.feed f SET url = $3, leased_until = 0, failing = $5, known = $6, next_look =
+    CASE WHEN f.next_look = coalesce($7, f.next_look) THEN $4 ELSE least(f.next_look, $4) END
 WHERE f.guid = $1 AND f.leased_until = $2
 """
 _RENEW = """
@@ -163,6 +171,11 @@ class PostgresFeeds:
 
         return {feed.guid: feed for feed in await self._runner.scan(read)}
 
+    async def hasten(self, newcomers: Collection[Newcomer], now: Stamp) -> None:
+        for one in newcomers:  # each by itself: so none waits while it holds another
+            row = (one.guid, one.due, one.moment, one.began_before, now)
+            await self._execute(_HASTEN, *row)
+
     async def lease(self, now: Stamp, until: Stamp, limit: int) -> list[Feed]:
         if self._is_distributed:
             return await self._lease_one_by_one(now, until, limit)
@@ -180,8 +193,14 @@ class PostgresFeeds:
                 leased.extend(_feeds_of(await self._fetch(_LEASE_ONE, guid, until, now)))
         return leased
 
-    async def save(self, feed: Feed, leased_until: Stamp, picture: Picture | None = None) -> bool:
-        row = (feed.url, feed.next_look, feed.failing, known_column(feed))
+    async def save(
+        self,
+        feed: Feed,
+        leased_until: Stamp,
+        picture: Picture | None = None,
+        due: Stamp | None = None,
+    ) -> bool:
+        row = (feed.url, feed.next_look, feed.failing, known_column(feed), due)
 
         async def save(connection: asyncpg.Connection) -> bool:
             done = await connection.execute(_SAVE, feed.guid, leased_until, *row)

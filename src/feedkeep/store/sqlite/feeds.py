@@ -8,8 +8,9 @@ from typing import Any
 
 import apsw
 
-from feedkeep.model import AccountId, Feed, Guid, Picture, Stamp, Subscription
+from feedkeep.model import AccountId, Feed, Guid, Newcomer, Picture, Stamp, Subscription
 from feedkeep.store.feed_rows import (
+    AFTER_LEASE_US,
     FEED,
     MAX_ACCOUNTS,
     PICTURE,
@@ -45,9 +46,17 @@ SELECT {columns(FEED)} FROM feed WHERE next_look <= ?1 AND leased_until <= ?1
 ORDER BY next_look LIMIT ?2
 """
 _LEASE = "UPDATE feed SET leased_until = ? WHERE guid = ?"
+_HASTEN = f"""
+UPDATE feed SET
+    next_look = CASE WHEN leased_until > ?5 THEN ?5 + {AFTER_LEASE_US} ELSE ?3 END
+WHERE guid = ?1 AND next_look = ?2
+    AND CASE WHEN leased_until > ?5 THEN leased_until <= ?4 ELSE next_look > ?3 END
+"""
 _SAVE = """
-UPDATE feed SET url = ?, next_look = ?, leased_until = 0, failing = ?, known = ?
-WHERE guid = ? AND leased_until = ?
+UPDATE feed SET
+    next_look = CASE WHEN next_look = ifnull(?7, next_look) THEN ?2 ELSE min(next_look, ?2) END,
+    url = ?1, leased_until = 0, failing = ?3, known = ?4
+WHERE guid = ?5 AND leased_until = ?6
 """
 _RENEW = """
 UPDATE feed SET url = ?, wanted = ?, next_look = ?, leased_until = 0, failing = ?, known = ?
@@ -111,6 +120,12 @@ class SqliteFeeds:
             return self._runner.read(read)
         return await self._runner.scan(read)
 
+    async def hasten(self, newcomers: Collection[Newcomer], now: Stamp) -> None:
+        rows = [(to_bytes(n.guid), n.due, n.moment, n.began_before, now) for n in newcomers]
+        for start in range(0, len(rows), _WRITTEN_AT_ONCE):
+            some = rows[start : start + _WRITTEN_AT_ONCE]
+            await self._runner.write_in_turns(partial(_each, _HASTEN, some), weight=len(some))
+
     async def lease(self, now: Stamp, until: Stamp, limit: int) -> list[Feed]:
         def lease(connection: apsw.Connection) -> Turns[list[Feed]]:
             feeds = []
@@ -123,9 +138,15 @@ class SqliteFeeds:
 
         return await self._runner.write_in_turns(lease, weight=limit)
 
-    async def save(self, feed: Feed, leased_until: Stamp, picture: Picture | None = None) -> bool:
-        guid = to_bytes(feed.guid)
-        row = (feed.url, feed.next_look, feed.failing, known_column(feed), guid, leased_until)
+    async def save(
+        self,
+        feed: Feed,
+        leased_until: Stamp,
+        picture: Picture | None = None,
+        due: Stamp | None = None,
+    ) -> bool:
+        guid, known = to_bytes(feed.guid), known_column(feed)
+        row = (feed.url, feed.next_look, feed.failing, known, guid, leased_until, due)
 
         def save(connection: apsw.Connection) -> bool:
             connection.execute(_SAVE, row)

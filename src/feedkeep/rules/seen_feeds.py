@@ -1,0 +1,135 @@
+"""What an account is shown of a feed: what was found since it first had that feed. Pure.
+
+What is known of feeds is shared by all accounts. Whatever one of them were shown at once, of a feed
+that it has just added, would tell it that somebody else here has that feed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from contextlib import suppress
+
+from feedkeep.errors import InvalidFeedUrl
+from feedkeep.model import Entry, Feed, Newcomer, Stamp, Subscription, replace
+from feedkeep.rules.clock import SKEW_US, later
+from feedkeep.rules.feed_schedule import LEASE_US, MINUTE_US, UNSEEN
+from feedkeep.rules.feed_urls import parse_feed_url
+
+_ALWAYS = Stamp(0)
+
+
+def seen(feed: Feed, first_had: Stamp | None, now: Stamp) -> Feed | None:
+    """Return what an account is shown of a feed that it first had at a moment; None: nothing.
+
+    It is what a look since then has found, as if there had been none before: what an earlier look
+    had read is shown once it was read again, or the host has said that it did not change. That a
+    feed fails, or has moved, counts from that moment on. What nobody has looked at yet, nobody has
+    found. `first_had` is None if the account has had it always, and so it is with a moment that
+    lies in the future: a clock was wrong, and the account would be shown nothing until then.
+    """
+    had = _counted(first_had, now)
+    if feed.looked is None or _earliest(feed) > had:
+        return feed
+    if feed.looked <= had:
+        return None
+    was_read = feed.answered is not None and feed.answered > had
+    moved = feed.sighting
+    failed_before = feed.failing is not None and feed.failing <= had
+    return replace(
+        feed,
+        content=feed.content if was_read else None,
+        answered=feed.answered if was_read else None,
+        changed=_since(feed.changed, had) if was_read else None,
+        sighting=replace(moved, first=max(moved.first, had)) if moved and was_read else None,
+        picture=feed.picture if was_read else "",
+        picture_url=feed.picture_url if was_read else "",
+        picture_looked=_since(feed.picture_looked, had) if was_read else None,
+        failing=_since(feed.failing, had),
+        failures=1 if failed_before else feed.failures,
+        dead=_since(feed.dead, had),
+        offered="" if failed_before and feed.failure in UNSEEN else feed.offered,
+    )
+
+
+def had(feeds: Iterable[Subscription]) -> dict[str, Stamp | None]:
+    """Return when an account first had feeds of its list, by their present URLs."""
+    return {feed.feed_url: feed.first_had for feed in feeds}
+
+
+def had_at(urls: Collection[str], entries: Iterable[Entry]) -> dict[str, Stamp | None]:
+    """Return when an account first had the feeds at URLs, by entries of its list.
+
+    URLs are left out that are neither present nor former ones of these.
+    """
+    moments: dict[str, Stamp | None] = {}
+    for entry in entries:
+        if entry.alias is not None:
+            moments[entry.alias.url] = entry.alias.first_had
+        if isinstance(entry, Subscription):
+            moments[entry.feed_url] = entry.first_had
+    found = {url: moments[url] for url in urls if url in moments}
+    if len(found) < len(urls):  # the rest may be other spellings, of which an app knows one
+        by_guid = {parse_feed_url(url).guid: moment for url, moment in moments.items()}
+        for url in urls:
+            with suppress(InvalidFeedUrl, KeyError):
+                found[url] = by_guid[parse_feed_url(url).guid]
+    return found
+
+
+def whole_until(feed: Feed) -> Stamp:
+    """Return until when an account has to have had a feed to be shown its whole headline.
+
+    That is, all of `headline_of` what is known. Those that had it later are shown less.
+    """
+    if feed.looked is None:
+        return _ALWAYS
+    return min(feed.looked, _read(feed), feed.failing or feed.looked)
+
+
+def is_whole(until: Stamp, first_had: Stamp | None, now: Stamp) -> bool:
+    """Say whether an account is shown a headline that is whole until a moment, as it is."""
+    return _counted(first_had, now) < until
+
+
+def newcomer(feed: Feed, first_had: Stamp | None, now: Stamp) -> Newcomer | None:
+    """Return when a known feed is to be asked for an account that is shown nothing of it yet.
+
+    None if it is shown. It is asked next, as if it were new, since the order in which feeds are
+    asked would tell them apart; but for many accounts that come together, once a minute. One that
+    was never asked is asked when it was to be, and once more if that look began before.
+    """
+    had, moment = _counted(first_had, now), feed.next_look
+    if feed.looked is not None:
+        if feed.looked > had:
+            return None
+        again = later(feed.looked, MINUTE_US)
+        moment = again if again > now else Stamp(0)
+    return Newcomer(feed.guid, feed.next_look, moment, later(had, LEASE_US))
+
+
+def _counted(first_had: Stamp | None, now: Stamp) -> Stamp:
+    if first_had is None or first_had > later(now, SKEW_US):
+        return _ALWAYS
+    return first_had
+
+
+def _since(moment: Stamp | None, had: Stamp) -> Stamp | None:
+    return None if moment is None else max(moment, had)
+
+
+def _earliest(feed: Feed) -> Stamp:
+    """Return the earliest moment of all that is known of a feed that was looked at."""
+    moments = (feed.looked, feed.changed, feed.failing, feed.dead, feed.picture_looked)
+    told = [moment for moment in moments if moment is not None]
+    told.append(_read(feed))
+    if feed.sighting is not None:
+        told.append(feed.sighting.first)
+    return min(told)
+
+
+def _read(feed: Feed) -> Stamp:
+    """Return since when all that was read of a feed is known; of what was never read, its look."""
+    if feed.answered is not None:
+        return feed.answered
+    is_read = feed.content is not None or feed.sighting is not None
+    return _ALWAYS if is_read or feed.looked is None else feed.looked

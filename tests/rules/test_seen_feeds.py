@@ -1,0 +1,172 @@
+"""An account is shown what was found of a feed since it first had it, and nothing from before."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from test_subscriptions import G1, A, Account, B, C, guid
+
+from feedkeep.model import (
+    Failure,
+    Feed,
+    FeedContent,
+    Looked,
+    Sighting,
+    Stamp,
+    Subscription,
+    replace,
+)
+from feedkeep.rules.clock import DAY_US
+from feedkeep.rules.feed_names import headline_of
+from feedkeep.rules.feed_schedule import LEASE_US, MINUTE_US, after_look
+from feedkeep.rules.moves import is_dead, proved_move
+from feedkeep.rules.seen_feeds import (
+    SKEW_US,
+    had,
+    had_at,
+    is_whole,
+    newcomer,
+    seen,
+    whole_until,
+)
+
+DAY = DAY_US
+NOW = Stamp(100 * DAY)
+RADIO = FeedContent(title="Radio", items=("1", "2", "3"))
+NEW = Feed(guid(A), A, wanted=NOW, next_look=Stamp(0))
+
+STAMPS = st.integers(1, 9).map(Stamp)
+FEEDS = st.builds(
+    Feed,
+    guid=st.just(guid(A)),
+    url=st.just(A),
+    wanted=st.just(NOW),
+    next_look=st.just(NOW),
+    content=st.none() | st.just(RADIO),
+    looked=STAMPS,
+    answered=STAMPS,
+    changed=st.none() | STAMPS,
+    failing=st.none() | STAMPS,
+    failure=st.sampled_from([Failure.TOO_SLOW, Failure.GONE]),
+    failures=st.integers(0, 9),
+    dead=st.none() | STAMPS,
+    picture_looked=st.none() | STAMPS,
+    sighting=st.none() | st.builds(Sighting, url=st.just(B), first=STAMPS, last=STAMPS),
+)
+
+
+def at(day: int, us: int = 0) -> Stamp:
+    return Stamp(NOW + day * DAY + us)
+
+
+def looked(feed: Feed, day: int, found: Looked) -> Feed:
+    return after_look(feed, found, at(day), 0.5)
+
+
+READ = looked(NEW, 0, Looked(RADIO, etag="1"))
+FAILED = Looked(failure=Failure.NO_SUCH_HOST, reason="There is none.")
+
+
+@given(FEEDS, st.integers(0, 10).map(Stamp))
+def test_nothing_that_is_shown_is_from_before_and_a_headline_that_is_whole_is_the_same(
+    feed: Feed, first_had: Stamp
+) -> None:
+    shown = seen(feed, first_had, NOW)
+    assert (shown is None) == (feed.looked <= first_had)
+    if shown is None:
+        assert not is_whole(whole_until(feed), first_had, NOW)
+        return
+    read = shown.answered
+    assert read is None or read > first_had
+    assert read or (shown.content, shown.sighting, shown.picture, shown.changed) == (
+        None, None, "", None,
+    )  # fmt: skip
+    moments = (shown.changed, shown.failing, shown.dead, shown.picture_looked)
+    assert all(moment >= first_had for moment in moments if moment is not None)
+    assert shown.sighting is None or shown.sighting.first >= first_had
+    if is_whole(whole_until(feed), first_had, NOW):
+        assert headline_of(shown) == headline_of(feed)
+
+
+def test_a_feed_that_others_have_is_shown_once_it_was_looked_at_since() -> None:
+    assert seen(READ, at(0), NOW) is None  # a look at the very moment may have begun before
+    unchanged = looked(READ, 2, Looked())
+    assert seen(unchanged, at(2), at(3)) is None
+    shown = seen(unchanged, at(1), at(3))
+    assert shown is not None
+    assert (shown.content, shown.looked, shown.answered) == (RADIO, at(2), at(2))
+    assert shown.changed == at(1)  # and not the day on which somebody else has read it
+    assert seen(unchanged, Stamp(NOW - 1), at(3)) is unchanged
+
+
+@pytest.mark.parametrize("first_had", [None, at(0, SKEW_US + 1), at(9_999)])
+def test_what_was_had_always_or_by_a_clock_that_was_wrong_is_shown(first_had: Stamp) -> None:
+    assert seen(READ, first_had, NOW) is READ
+    assert is_whole(whole_until(READ), first_had, NOW)
+    assert newcomer(READ, first_had, NOW) is None
+    assert seen(READ, at(0, SKEW_US), NOW) is None  # the clock of another machine
+
+
+def test_a_title_that_others_have_read_is_not_shown_while_a_feed_fails() -> None:
+    failing = looked(looked(READ, 1, FAILED), 3, FAILED)
+    shown = seen(failing, at(2), at(3))
+    assert shown is not None
+    assert (shown.content, shown.answered, shown.failures) == (None, None, 1)
+    assert (shown.failing, shown.failure) == (at(2), Failure.NO_SUCH_HOST)
+    assert headline_of(shown).title == ""
+    read_again = looked(failing, 4, Looked())
+    assert headline_of(seen(read_again, at(2), at(4)) or NEW).title == "Radio"
+
+
+def test_what_a_page_offered_others_is_not_shown_where_nobody_could_see_that_page() -> None:
+    page = Looked(failure=Failure.NOT_A_FEED, offered=B)
+    unseen = looked(looked(NEW, 0, page), 2, Looked(failure=Failure.TOO_SLOW))
+    assert (seen(unseen, at(1), at(2)) or NEW).offered == ""
+    assert (seen(looked(unseen, 3, page), at(1), at(3)) or NEW).offered == B
+
+
+def test_a_move_and_a_death_count_from_when_an_account_first_had_the_feed() -> None:
+    moved = replace(READ, looked=at(5), answered=at(5), sighting=Sighting(B, at(0), at(5), 5))
+    assert proved_move(moved) is not None
+    for day, is_proved in ((-1, True), (1, True), (3, False), (4, False)):
+        shown = seen(moved, at(day), at(5))
+        assert shown is not None
+        assert (proved_move(shown) is not None) == is_proved
+    dead = replace(looked(READ, 1, FAILED), looked=at(20))
+    assert is_dead(dead, None)
+    assert is_dead(seen(dead, at(3), at(20)) or NEW, None)
+    assert not is_dead(seen(dead, at(10), at(20)) or NEW, None)
+
+
+def test_for_a_newcomer_a_feed_is_looked_at_next_and_for_many_once_a_minute() -> None:
+    def moment(feed: Feed, first_had: Stamp, now: Stamp) -> Stamp:
+        found = newcomer(feed, first_had, now)
+        assert found is not None
+        assert (found.guid, found.due) == (feed.guid, feed.next_look)
+        assert found.began_before == first_had + LEASE_US
+        return found.moment
+
+    assert moment(READ, at(1), at(1)) == 0
+    assert newcomer(READ, at(-1), at(1)) is None
+    assert moment(NEW, at(1), at(1)) == NEW.next_look  # again only if that look is under way
+    minute = at(0, MINUTE_US)
+    assert moment(READ, at(0, 9), at(0, 9)) == minute
+    assert moment(READ, at(0, 9), minute) == 0
+
+
+def test_a_url_was_had_by_its_list_alone_and_not_by_a_guid_that_claims_it() -> None:
+    account = Account(now=10)
+    account.add((A, None), (C, guid(B)))
+    account.now = 20
+    feed = account.subscription(guid(A))
+    assert had([feed]) == {A: 10}
+    account.move(guid(A), "https://moved.example")
+    urls = ["https://moved.example/", A, B, C, "https://unknown.example", "no address"]
+    known = {"https://moved.example/": 20, A: 10, C: 10}
+    assert had_at(urls, account.entries.values()) == known
+    account.move(guid(B), B)
+    assert had_at([B, C], account.entries.values()) == {B: 20, C: 10}
+    account.add((C, G1))
+    assert had_at([C], account.entries.values()) == {C: 10}
+    assert isinstance(feed, Subscription)
