@@ -18,7 +18,7 @@ from feedkeep_process import FeedkeepProcess
 from forms import in_the_long_form
 from largest_account import NAME, LargestAccount
 from largest_requests import FEW, LAST, PASSWORD, Asked, largest_requests
-from postgres_server import drop_database, new_database
+from postgres_server import drop_database, execute, new_database
 
 from feedkeep.service import Service
 
@@ -107,6 +107,9 @@ READ_MORE = {
 
 ROWS_READ_BY = {name: rows for rows, names in READ_MORE.items() for name in names}
 
+MOST_SECONDS = 600
+"""How long a reply may take: what is asked for may be half a million actions."""
+
 REFUSED = {
     "GET /pictures/{guid}": 404,
     "GET /reset": 403,
@@ -148,11 +151,30 @@ class Done:
         )
 
 
+class Served:
+    """A service that has the account: it is asked by an app of it, and by a browser."""
+
+    def __init__(self, process: FeedkeepProcess, app: httpx.Client, browser: httpx.Client) -> None:
+        self.process = process
+        self._app = app
+        self._browser = browser
+
+    def ask(self, asked: Asked) -> httpx.Response:
+        """Ask for something."""
+        if asked.template in LAST or (asked.is_page and not self._browser.cookies):
+            self._sign_in()
+        client = self._browser if asked.is_page else self._app
+        return client.request(asked.method, asked.path, **asked.sent)
+
+    def _sign_in(self) -> None:
+        self._browser.cookies.clear()
+        reply = self._browser.post("/sign-in", data={"name": NAME, "password": PASSWORD})
+        assert reply.status_code == httpx.codes.SEE_OTHER, reply.text
+
+
 @contextmanager
-def serving(
-    folder: Path, account: LargestAccount, database: str, *first: str
-) -> Iterator[tuple[httpx.Client, httpx.Client]]:
-    """Serve what the account has; give the client of an app of it, and a browser."""
+def serving(folder: Path, account: LargestAccount, database: str, *first: str) -> Iterator[Served]:
+    """Serve what the account has."""
     limit = f"{account.subscriptions}"
     process = FeedkeepProcess(
         folder,
@@ -170,22 +192,18 @@ def serving(
         await service.accounts.create("Other", None, is_admin=True)
 
     process.use(fill)
+    if database:
+        execute(database, "ANALYZE")  # as PostgreSQL does by itself, later
     process.passwords.append(PASSWORD)
-    process.run_first(*first)
+    if first:
+        process.run_first(*first)
     with (
         process,
         process.client(NAME) as app,
-        httpx.Client(base_url=process.base_url, timeout=60) as browser,
+        httpx.Client(base_url=process.base_url, timeout=MOST_SECONDS) as browser,
     ):
-        sign_in(browser)
-        yield app, browser
-
-
-def sign_in(browser: httpx.Client) -> None:
-    """Begin a session."""
-    browser.cookies.clear()
-    reply = browser.post("/sign-in", data={"name": NAME, "password": PASSWORD})
-    assert reply.status_code == httpx.codes.SEE_OTHER, reply.text
+        app.timeout = httpx.Timeout(MOST_SECONDS)
+        yield Served(process, app, browser)
 
 
 def what_is_done(
@@ -194,17 +212,12 @@ def what_is_done(
     """Return what each request cost; with some names, of these alone."""
     account = LargestAccount(SUBSCRIPTIONS)
     answered: list[tuple[Asked, httpx.Response]] = []
-    with serving(folder, account, database, *first, "work_is_counted") as (app, browser):
+    with serving(folder, account, database, *first, "work_is_counted") as served:
         for asked in largest_requests(account):
-            if names and asked.name not in names:
-                continue
-            client = browser if asked.is_page else app
-            if asked.template in LAST:
-                sign_in(browser)
-            if asked.is_page and asked.method == "GET":  # templates are compiled once
-                client.request(asked.method, asked.path, **asked.sent)
-            reply = client.request(asked.method, asked.path, **asked.sent)
-            answered.append((asked, reply))
+            if not names or asked.name in names:
+                if asked.is_page and asked.method == "GET":  # templates are compiled once
+                    served.ask(asked)
+                answered.append((asked, served.ask(asked)))
     lines = map(json.loads, (folder / "work.jsonl").read_text().splitlines())
     work = {line.pop("id"): line for line in lines}
     return [
