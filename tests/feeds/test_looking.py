@@ -43,7 +43,7 @@ def picture(side: int = 600) -> bytes:
 
 
 async def silent(_: Request, __: asyncio.StreamWriter) -> None:
-    await asyncio.Event().wait()
+    await asyncio.sleep(3_600)  # the web's end ends it
 
 
 @pytest.fixture
