@@ -529,6 +529,14 @@ CREATE TRIGGER refuse AFTER DELETE ON feedkeep.entry REFERENCING OLD TABLE AS go
     FOR EACH STATEMENT EXECUTE FUNCTION feedkeep.refuse();
 CREATE TRIGGER refuse AFTER DELETE ON feedkeep.former_entry REFERENCING OLD TABLE AS gone
     FOR EACH STATEMENT EXECUTE FUNCTION feedkeep.refuse();
+CREATE FUNCTION feedkeep.refuse_late() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF NOT EXISTS (SELECT 1 FROM feedkeep.account a WHERE a.account_id = OLD.account_id)
+    THEN RAISE 'a long commit'; END IF;
+    RETURN NULL;
+END $$;
+CREATE CONSTRAINT TRIGGER refuse_late AFTER DELETE ON feedkeep.entry DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW EXECUTE FUNCTION feedkeep.refuse_late();
 """
 
 

@@ -18,6 +18,7 @@ from feedkeep.store.rows import account_of, key_range, restored_row, stamped_row
 from feedkeep.store.tables import (
     ACCOUNT,
     ACCOUNTS,
+    ENTRIES,
     ENTRY,
     RESTORED,
     STAMPED,
@@ -84,18 +85,23 @@ _ROWS_AT_ONCE = 20_000
 """How many rows of a deleted account go with one statement, which takes 0.1 s: each may take 5."""
 
 
-def _delete_some(table: Table) -> str:
+def _delete_some(table: Table, condition: str = "") -> str:
     """Return the statement that deletes some rows of an account."""
     key = columns(table.key)
     return f"""
         DELETE FROM feedkeep.{table.name} t WHERE t.account_id = $1 AND ({key}) IN (
-            SELECT {key} FROM feedkeep.{table.name} s WHERE s.account_id = $1 LIMIT $2
+            SELECT {key} FROM feedkeep.{table.name} s WHERE s.account_id = $1{condition} LIMIT $2
         )
     """
 
 
 _FULL = f"DELETE {_ROWS_AT_ONCE}"
-_DELETE_SOME = [_delete_some(table) for table in TABLES if table is not ACCOUNTS]
+_DELETE_SOME = (
+    _delete_some(ENTRIES, " AND s.new_guid IS NOT NULL"),  # before what they lead to
+    *(_delete_some(table) for table in TABLES if table is not ACCOUNTS),
+)
+# Each statement checks its own rows. Else the commit would check all: 6 s, and it may take 5.
+_CHECK_EACH = "SET CONSTRAINTS ALL IMMEDIATE"
 _FREE_NAME = "DELETE FROM feedkeep.account_name WHERE name_key = $1"
 _END_SESSIONS = """
 DELETE FROM feedkeep.token t
@@ -243,6 +249,7 @@ class PostgresAccounts:
     async def delete(self, account_id: AccountId, check: CheckChange = anything_goes) -> None:
         async def delete(connection: asyncpg.Connection) -> None:
             await _check(connection, account_id, check)  # whoever writes to it waits from here on
+            await connection.execute(_CHECK_EACH)
             for statement in _DELETE_SOME:
                 while await connection.execute(statement, account_id, _ROWS_AT_ONCE) == _FULL:
                     pass
