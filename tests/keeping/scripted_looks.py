@@ -30,6 +30,7 @@ class ScriptedLooks:
             is said.
         looked: The URLs that were looked at.
         etags: What each look could name to be told that nothing has changed.
+        slow: URLs at which a look goes on until a test ends it.
         most_at_once: How many looks were under way at the same time, at most.
     """
 
@@ -37,6 +38,8 @@ class ScriptedLooks:
         self.found = found or {}
         self.looked: list[str] = []
         self.etags: list[str] = []
+        self.slow: set[str] = set()
+        self._waiting_for_slow: list[asyncio.Event] = []
         self.most_at_once = 0
         self.hosts_at_once: list[int] = []
         self.is_closed = False
@@ -55,6 +58,10 @@ class ScriptedLooks:
         self._news.set()
         await asyncio.sleep(0)
         await self.gate.wait()
+        if feed.url in self.slow:
+            self._waiting_for_slow.append(asyncio.Event())
+            self._news.set()
+            await self._waiting_for_slow[-1].wait()
         self._under_way.remove(feed.url.split("/")[2])
         seen = Looked(FeedContent(title=feed.url, items=("1", "2", "3")))
         found = self.found.get(feed.url, seen)
@@ -64,6 +71,15 @@ class ScriptedLooks:
 
     async def close(self) -> None:
         self.is_closed = True
+
+    async def end_slow(self, count: int) -> None:
+        """End the looks that are slow, once there are so many."""
+        while len(self._waiting_for_slow) < count:
+            self._news.clear()
+            await self._news.wait()
+        for one in self._waiting_for_slow:
+            one.set()
+        self._waiting_for_slow.clear()
 
     async def until_looked_at(self, count: int) -> None:
         """Return when so many looks have begun."""

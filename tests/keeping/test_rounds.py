@@ -121,6 +121,25 @@ def run(open_store: Callable, work: Callable[[World], Awaitable[None]]) -> None:
     asyncio.run(go())
 
 
+def test_known_feeds_are_looked_at_in_the_turns_of_accounts_that_come_to_have_them(
+    open_store: Callable,
+) -> None:
+    async def work(world: World) -> None:
+        await world.subscribe(OLD, OTHER)
+        await world.go_round()
+        for url in (OLD, OTHER):
+            now = world.clock()
+            await world.learn(url, looked=now, answered=now, next_look=Stamp(now + DAY_US))
+        world.clock.go_on(DAY_US // 2)
+        await world.subscribe(OLD, OTHER, name="ben")
+        await world.subscribe(OTHER, name="carol")
+        await world.go_round()
+        assert (await world.known(OLD)).next_look in {1, 2}
+        assert (await world.known(OTHER)).next_look == 1
+
+    run(open_store, work)
+
+
 def test_every_list_follows_a_feed_that_moved_and_it_is_an_undoable_change(
     open_store: Callable,
 ) -> None:

@@ -36,8 +36,12 @@ PATIENCE_SECONDS = 60.0
 
 FEEDS = 2_000 if IS_FULL else 200  # more than three processes lease at a time
 HOSTS = 200
-STRANGERS = 8
+STRANGERS = SLOTS = 8
 """As many as are looked at at a time."""
+
+SLOW = 140
+FEW = 12
+FEW_ROUNDS = 6
 
 
 @pytest.fixture
@@ -121,6 +125,12 @@ def until_known(process: FeedkeepProcess, urls: Sequence[str]) -> list[Feed]:
         lambda: (len(known(process, urls)), process.log.read_text()[-2_000:]),
     )
     return [found[url] for url in urls]
+
+
+def until_noted(process: FeedkeepProcess, urls: Sequence[str]) -> None:
+    """Wait until it is stored that all of these feeds are to be looked at."""
+    guids = [parse_feed_url(url).guid for url in urls]
+    until(lambda: len(process.use(lambda service: service.store.feeds.known(guids))) == len(guids))
 
 
 def title_of(feed: Feed) -> str:
@@ -310,6 +320,73 @@ def test_the_proof_of_one_connection_notices_when_nobody_waits_for_a_host(
 ) -> None:
     broken = ("what_looks_is_broken_too", "nobody_waits_for_a_host")
     assert most_connections_at_once(tmp_path, web, *broken) > 1
+
+
+# Several accounts
+
+
+class Rounds:
+    """Hosts that are slow: all that are asked at a time answer together, when a test says so."""
+
+    def __init__(self) -> None:
+        self._asked = 0
+        self._may_answer = 0
+
+    async def answer(self, _: Request, writer: asyncio.StreamWriter) -> None:
+        """Answer a request when its round ends."""
+        self._asked += 1
+        number = self._asked
+        while number > self._may_answer:  # noqa: ASYNC110 - another thread changes it
+            await asyncio.sleep(0.02)
+        writer.write(reply(titled("A Show")))
+
+    @property
+    def is_full(self) -> bool:
+        """Whether all slots wait for slow hosts, besides one for feeds that answered last time."""
+        return self._asked - self._may_answer >= SLOTS - 1
+
+    def end_one(self) -> None:
+        """End a round: all that were asked in it answer."""
+        self._may_answer = self._asked
+
+
+def rounds_until_asked(folder: Path, web: WebOfHosts, *programs: str) -> int:
+    """Return how many rounds a few feeds wait behind many at slow hosts, of another account.
+
+    No more are counted than tell that they are too many.
+    """
+    rounds = Rounds()
+    slow = [web.host(f"{number}.slow.example") for number in range(SLOW)]
+    for host in slow:
+        host.answers["/"] = rounds.answer
+    few = [web.host(f"{number}.example") for number in range(FEW)]
+    process = FeedkeepProcess(folder, **settings_for(*slow, *few))
+    process.run_first("looks_follow_at_once", *programs)
+    with process:
+        for hosts in (slow, few):
+            with process.client(process.new_account()) as client:
+                subscribe(client, *map(url_of, hosts))
+            until_noted(process, [url_of(host) for host in hosts])
+        rounds.end_one()
+        for passed in range(FEW_ROUNDS + 1):
+            until(lambda: rounds.is_full or all(host.requests for host in few))
+            if all(host.requests for host in few):
+                return passed
+            rounds.end_one()
+    return FEW_ROUNDS + 1
+
+
+def test_feeds_at_slow_hosts_keep_those_of_another_account_waiting_for_few_rounds(
+    tmp_path: Path, web: WebOfHosts
+) -> None:
+    assert rounds_until_asked(tmp_path, web) <= FEW_ROUNDS
+
+
+@in_the_long_form
+def test_the_proof_of_rounds_notices_accounts_that_take_no_turns(
+    tmp_path: Path, web: WebOfHosts
+) -> None:
+    assert rounds_until_asked(tmp_path, web, "accounts_take_no_turns") > FEW_ROUNDS
 
 
 # Several processes

@@ -11,6 +11,7 @@ from feedkeep.rules.clock import DAY_US
 from feedkeep.rules.feed_schedule import (
     HOUR_US,
     MONTH_US,
+    SLOW_SECONDS,
     UNWANTED_US,
     WEEK_US,
     after_look,
@@ -170,12 +171,20 @@ def test_a_secret_and_what_fails_by_http_are_asked_by_https_from_when_somebody_h
     assert renewed == Feed(feed.guid, url, NOW, Stamp(0), is_permitted=True)
 
 
-def test_what_a_subscriber_permits_is_looked_at_next_and_by_https_if_that_is_known() -> None:
+def test_what_a_subscriber_permits_is_looked_at_in_its_turn_and_by_https_if_that_is_known() -> None:
     known = replace(READ, next_look=Stamp(NOW + DAY_US))
-    assert permitted(known, URL, NOW) == replace(known, next_look=Stamp(0), is_permitted=True)
+    turn = Stamp(7)
+    assert permitted(known, URL, NOW, turn) == replace(known, next_look=turn, is_permitted=True)
     by_http = replace(known, url=SECRET_BY_HTTP)
-    assert permitted(by_http, SECRET, NOW).url == SECRET
-    assert permitted(by_http, SECRET, NOW).is_permitted
+    assert permitted(by_http, SECRET, NOW, turn).url == SECRET
+    assert permitted(by_http, SECRET, NOW, turn).is_permitted
+
+
+@pytest.mark.parametrize(("seconds", "is_slow"), [(0.1, False), (SLOW_SECONDS + 1, True)])
+def test_that_a_look_was_slow_is_known_until_the_next_one(seconds: float, is_slow: bool) -> None:
+    for before in (False, True):
+        after = after_look(replace(READ, is_slow=before), Looked(seconds=seconds), NOW, 0.5)
+        assert after.is_slow is is_slow
 
 
 @pytest.mark.parametrize("url", [BY_HTTP, URL, URL + "/"])

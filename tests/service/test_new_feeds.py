@@ -6,11 +6,12 @@ import asyncio
 
 import pytest
 
-from feedkeep.model import Stamp, Subscription, replace
+from feedkeep.model import AccountId, Stamp, Subscription, replace
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.service import known_feeds
-from feedkeep.service.known_feeds import Had, NewFeeds
+from feedkeep.service.known_feeds import New, NewFeeds
 
+ALICE, BEN = AccountId(1), AccountId(2)
 URLS = [f"https://show.example/{number}" for number in range(250)]
 
 
@@ -19,7 +20,11 @@ def subscriptions(urls: list[str]) -> list[Subscription]:
     return [Subscription(parse_feed_url(url).guid, url, at, at, at, at, True) for url in urls]
 
 
-async def waiting(new: NewFeeds, at_most: int) -> asyncio.Task[Had]:
+def of_alice(urls: list[str]) -> list[New]:
+    return [(ALICE, url, None) for url in urls]
+
+
+async def waiting(new: NewFeeds, at_most: int) -> asyncio.Task[object]:
     """Return a task that takes, once it waits for something to take."""
     task = asyncio.create_task(new.take(at_most))
     await asyncio.sleep(0)
@@ -30,8 +35,8 @@ def test_one_that_is_new_is_handed_over_at_once() -> None:
     async def go() -> None:
         new = NewFeeds()
         taking = await waiting(new, 100)
-        new.note(subscriptions(URLS[:1]))
-        assert list(await taking) == URLS[:1]
+        new.note(ALICE, subscriptions(URLS[:1]))
+        assert await taking == of_alice(URLS[:1])
 
     asyncio.run(go())
 
@@ -40,41 +45,52 @@ def test_of_many_a_few_are_handed_over_and_the_rest_waits_in_its_order() -> None
     async def go() -> None:
         new = NewFeeds()
         taking = await waiting(new, 100)
-        new.note(subscriptions(URLS))
-        assert list(await taking) == URLS[:100]
-        new.note(subscriptions([URLS[7], URLS[240]]))  # the second one waits already
-        assert list(await new.take(100)) == URLS[100:200]
-        assert list(await new.take(100)) == [*URLS[200:], URLS[7]]
+        new.note(ALICE, subscriptions(URLS))
+        assert await taking == of_alice(URLS[:100])
+        new.note(ALICE, subscriptions([URLS[7], URLS[240]]))  # the second one waits already
+        assert await new.take(100) == of_alice(URLS[100:200])
+        assert await new.take(100) == of_alice([*URLS[200:], URLS[7]])
         taking = await waiting(new, 100)
         assert not taking.done()
-        new.note(subscriptions(URLS[:1]))
-        assert list(await taking) == URLS[:1]
+        new.note(ALICE, subscriptions(URLS[:1]))
+        assert await taking == of_alice(URLS[:1])
 
     asyncio.run(go())
 
 
-def test_no_more_wait_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_adds_many_leaves_room_for_others_and_they_are_handed_over_in_turn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(known_feeds, "MAX_NEW", 20)
 
     async def go() -> None:
         new = NewFeeds()
-        taking = await waiting(new, 5)
-        new.note(subscriptions(URLS))
-        assert list(await taking) == URLS[:5]
-        assert list(await new.take(100)) == URLS[5:20]
+        taking = await waiting(new, 1)
+        new.note(ALICE, subscriptions(URLS[:1]))
+        await taking
+        new.note(ALICE, subscriptions(URLS[:50]))
+        new.note(ALICE, subscriptions(URLS[:50]))
+        new.note(BEN, subscriptions(URLS[100:]))
+        taken = await new.take(100)
+        in_turn = [(ALICE, URLS[0]), (BEN, URLS[100]), (ALICE, URLS[1]), (BEN, URLS[101])]
+        assert [(who, url) for who, url, _ in taken[:4]] == in_turn
+        assert [[url for one, url, _ in taken if one == who] for who in (ALICE, BEN)] == [
+            URLS[:10],
+            URLS[100:105],
+        ]
 
     asyncio.run(go())
 
 
-def test_of_accounts_that_come_together_the_last_newcomer_counts() -> None:
+def test_of_accounts_that_add_the_same_feed_each_is_handed_over_with_when_it_first_had_it() -> None:
     async def go() -> None:
         new = NewFeeds()
         taking = await waiting(new, 100)
-        new.note(subscriptions(URLS[:1]))
+        new.note(ALICE, subscriptions(URLS[:1]))
         await taking
         (feed,) = subscriptions(URLS[:1])
-        for first_had in (None, Stamp(5), Stamp(9), Stamp(7), None):
-            new.note([replace(feed, first_had=first_had)])
-        assert await new.take(100) == {URLS[0]: Stamp(9)}
+        for account_id, first_had in ((ALICE, Stamp(5)), (BEN, Stamp(9))):
+            new.note(account_id, [replace(feed, first_had=first_had)])
+        assert await new.take(100) == [(ALICE, URLS[0], 5), (BEN, URLS[0], 9)]
 
     asyncio.run(go())

@@ -91,6 +91,7 @@ ALL_OF_IT = Feed(
     picture_looked=Stamp(NOW - 6),
     offered="https://offered.example",
     is_permitted=True,
+    is_slow=True,
 )
 
 
@@ -175,6 +176,17 @@ def test_a_new_feed_is_looked_at_before_all_that_wait_already(open_store: Callab
         await looked_at(store, waiting(1, NOW - 30 * DAY))
         await store.feeds.want(urls(2), NOW)
         assert await store.feeds.lease(NOW, UNTIL, 1) == [Feed(G2, url_of(2), NOW, Stamp(0))]
+
+    run(open_store, work)
+
+
+def test_new_feeds_are_looked_at_in_their_turns(open_store: Callable) -> None:
+    async def work(store: Store) -> None:
+        turns = {G1: Stamp(9), G2: Stamp(5)}
+        await store.feeds.want(urls(1, 2, 3), NOW, turns)
+        await store.feeds.want(urls(1), NOW, {G1: Stamp(1)})  # it has its turn already
+        leased = await store.feeds.lease(NOW, UNTIL, 9)
+        assert [(feed.guid, feed.next_look) for feed in leased] == [(G3, 0), (G2, 5), (G1, 9)]
 
     run(open_store, work)
 
@@ -308,6 +320,17 @@ def test_those_that_wait_longest_are_leased_first_and_none_before_its_time(
         assert leased == [waiting(number, due[number]) for number in (3, 5, 2)]
         assert numbers(await store.feeds.lease(NOW, UNTIL, 3)) == [1]
         assert await store.feeds.lease(NOW, UNTIL, 3) == []
+
+    run(open_store, work)
+
+
+def test_those_in_between_two_moments_are_leased_and_no_others(open_store: Callable) -> None:
+    async def work(store: Store) -> None:
+        due = {1: NOW - 9, 2: NOW - 5, 3: NOW - 4, 4: NOW - 1}
+        await looked_at(store, *(waiting(number, at) for number, at in due.items()))
+        between = Stamp(NOW - 5), Stamp(NOW - 4)
+        assert numbers(await store.feeds.lease(NOW, UNTIL, 9, between)) == [2, 3]
+        assert numbers(await store.feeds.lease(NOW, UNTIL, 9)) == [1, 4]
 
     run(open_store, work)
 
@@ -694,7 +717,7 @@ def test_what_a_step_costs_does_not_grow_with_the_feeds_that_are_known(
     open_store: Callable, path: Path, what: str
 ) -> None:
     statement, bindings = {
-        "lease": (sqlite_feeds._DUE, (NOW, 9)),
+        "lease": (sqlite_feeds._DUE, (0, NOW, NOW, 9)),
         "next look": (sqlite_feeds._NEXT_LOOK, ()),
         "unwanted": (sqlite_feeds._UNWANTED, (NOW, 9)),
         "want": (sqlite_feeds._WANTED, (b"\0" * 16,)),

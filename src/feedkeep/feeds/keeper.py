@@ -1,6 +1,7 @@
 """Keeps what is known of feeds up to date, all day long, beside the requests.
 
-Feeds are looked at when it is their time, a few at once, and of each host one.
+Feeds are looked at when it is their time, a few at once, and of each host one. Feeds that were just
+added, those that answered quickly, and those that did not, share the slots (`rules/lanes.py`).
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import asyncio
 import contextlib
 import secrets
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, Protocol, Self
 
@@ -18,12 +19,14 @@ import structlog
 from feedkeep.errors import StoreUnavailable
 from feedkeep.feeds.failures import MachineFailed
 from feedkeep.feeds.rounds import Rounds
+from feedkeep.feeds.slots import Slots
 from feedkeep.model import Feed, Fetch, Guid, Looked, Now, Stamp, replace
 from feedkeep.recorder import Recorder
 from feedkeep.rules import feed_schedule
 from feedkeep.rules.clock import later
 from feedkeep.rules.feed_schedule import MINUTE_US, SECOND_US, WEEK_US, after_look, is_wanted
 from feedkeep.rules.feed_urls import host_of
+from feedkeep.rules.lanes import FIRST_DUE, Lane, lane_of, minutes_put_off
 from feedkeep.rules.personal_urls import may_look_at
 from feedkeep.store.base import Store
 
@@ -34,9 +37,14 @@ LEASE_US = feed_schedule.LEASE_US
 _NEEDED_US = 3 * MINUTE_US
 """What a lease has to last when a look begins; a look takes two minutes at most."""
 
-_LEASED = 64
-_OF_A_HOST = 16
-"""How many feeds of one host wait here; more of them wait in the store, so that others come by."""
+_AHEAD = 8
+"""How many feeds wait here in each lane, beside one for each slot; the others wait in the store.
+
+So who adds a feed waits for a few others at most, and a look begins while its lease lasts.
+"""
+
+_OF_A_HOST = 4
+"""How many of these are feeds of one host, at most; with more, the others would not come by."""
 
 _LONGEST_WAIT_SECONDS = 30.0
 _SHORTEST_WAIT_SECONDS = 0.2
@@ -82,7 +90,9 @@ class Keeper:
         self._looks = looks
         self._now = now
         self._fetch = fetch
-        self._slots = asyncio.Semaphore(at_once)
+        self._at_once = at_once
+        self._slots = Slots(at_once)
+        self._places: Counter[Lane] = Counter()
         self._pace = asyncio.Lock()
         self._waiting: dict[str, deque[tuple[Feed, Stamp]]] = {}
         self._leases: set[tuple[Guid, Stamp]] = set()
@@ -111,29 +121,45 @@ class Keeper:
 
     async def _look_at_all(self) -> None:
         self._rounds.is_news.clear()
-        room = _LEASED - sum(map(len, self._waiting.values()))
-        if room < _LEASED // 2:
-            await self._rounds.is_news.wait()
-            return
         now = self._now()
         until = later(now, LEASE_US)
-        # Whoever ends meanwhile waits for what is leased, to give it back.
-        self._leasing = asyncio.create_task(self._lease(now, until, room))
-        leased = await asyncio.shield(self._leasing)
-        for feed in leased:
-            await self._hand_on(feed, until)
-        if len(leased) < room:
-            await self._wait(now)
+        are_more = is_full = False
+        # Those that were just added, and those that are due, are leased apart: so many of the ones
+        # keep none of the others out of its lane.
+        new, due = (Stamp(0), Stamp(FIRST_DUE - 1)), (FIRST_DUE, now)
+        for lane, between in ((Lane.NEW, new), (Lane.QUICK, due)):
+            room = self._room(lane)
+            if room < _AHEAD // 2:
+                is_full = True
+                continue
+            # Whoever ends meanwhile waits for what is leased, to give it back.
+            self._leasing = asyncio.create_task(self._lease(now, until, room, between))
+            leased = await asyncio.shield(self._leasing)
+            for feed in leased:
+                await self._hand_on(feed, until)
+            are_more = are_more or len(leased) == room
+            if lane is Lane.NEW and not leased:
+                self._rounds.turns.all_begun()
+        if not are_more:
+            await self._wait(now, is_full=is_full)
 
-    async def _lease(self, now: Stamp, until: Stamp, room: int) -> Sequence[Feed]:
-        leased = await self._store.feeds.lease(now, until, room)
+    async def _lease(
+        self, now: Stamp, until: Stamp, room: int, between: tuple[Stamp, Stamp]
+    ) -> Sequence[Feed]:
+        leased = await self._store.feeds.lease(now, until, room, between)
         self._leases = {lease for lease in self._leases if lease[1] > now}
         self._leases.update((feed.guid, until) for feed in leased)
         return leased
 
-    async def _wait(self, now: Stamp) -> None:
-        """Wait until a feed is due, or there is news here; other processes tell none."""
-        due = await self._store.feeds.next_look()
+    def _room(self, lane: Lane) -> int:
+        return self._at_once + _AHEAD - self._places[lane]
+
+    async def _wait(self, now: Stamp, *, is_full: bool) -> None:
+        """Wait until a feed is due, or there is news here; other processes tell none.
+
+        Where a lane is full, what waits in the store is due long since: a look that ends is news.
+        """
+        due = None if is_full else await self._store.feeds.next_look()
         seconds = _LONGEST_WAIT_SECONDS
         if due is not None:
             seconds = min(max((due - now) / SECOND_US, _SHORTEST_WAIT_SECONDS), seconds)
@@ -147,13 +173,16 @@ class Keeper:
         if not may or not is_wanted(feed, self._now()):
             await self._put_off(feed, until, WEEK_US)
             return
-        host = host_of(feed.url)
-        waiting = self._waiting.setdefault(host, deque())
-        if len(waiting) >= _OF_A_HOST:
-            await self._put_off(feed, until, (1 + secrets.randbelow(5)) * MINUTE_US)
+        host, lane = host_of(feed.url), lane_of(feed)
+        waiting = self._waiting.get(host, deque())
+        of_host = sum(lane_of(one) is lane for one, _ in waiting)
+        if of_host >= _OF_A_HOST or self._room(lane) <= 0:
+            await self._put_off(feed, until, minutes_put_off(feed, _chance()) * MINUTE_US)
             return
+        self._places[lane] += 1
         waiting.append((feed, until))
         if len(waiting) == 1:
+            self._waiting[host] = waiting
             self._begin(self._look_at_host(host))
 
     async def _put_off(self, feed: Feed, until: Stamp, us: int) -> None:
@@ -170,12 +199,14 @@ class Keeper:
             except Exception as error:  # noqa: BLE001 - others wait; and its lease ends by itself
                 _log.warning("what a look has found is not stored", reason=repr(error))
             waiting.popleft()
+            self._places[lane_of(feed)] -= 1
             self._leases.discard((feed.guid, until))
             self._rounds.is_news.set()
         del self._waiting[host]
 
     async def _look_at(self, feed: Feed, until: Stamp) -> None:
-        async with self._slots:
+        async with self._slots.of(lane_of(feed), feed.next_look):
+            self._rounds.turns.begun(feed)
             async with self._pace:
                 await asyncio.sleep(1 / LOOKS_A_SECOND)
             now = self._now()
@@ -188,16 +219,20 @@ class Keeper:
             except MachineFailed:  # what looks has logged it, once
                 await self._put_off(feed, until, MINUTE_US)
                 return
-            seconds = time.monotonic() - began
-        after = after_look(feed, looked, now, secrets.randbelow(1_000) / 1_000)
+            looked = replace(looked, seconds=time.monotonic() - began)
+        after = after_look(feed, looked, now, _chance())
         if self._recorder:
-            self._recorder.fetch(_result(looked, after), seconds)
+            self._recorder.fetch(_result(looked, after), looked.seconds)
         await self._store.feeds.save(after, until, looked.picture, feed.next_look)
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+
+def _chance() -> float:
+    return secrets.randbelow(1_000) / 1_000
 
 
 def _result(looked: Looked, after: Feed) -> str:

@@ -5,12 +5,22 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import structlog
 
 from feedkeep.errors import NotAuthorized
-from feedkeep.model import AccountId, Feed, Fetch, Guid, Newcomer, Now, Stamp, Subscription
+from feedkeep.model import (
+    AccountId,
+    Feed,
+    Fetch,
+    Guid,
+    Newcomer,
+    Now,
+    Stamp,
+    Subscription,
+    replace,
+)
 from feedkeep.rules.clock import later
 from feedkeep.rules.feed_schedule import FORGOTTEN_US, wanted_anew
 from feedkeep.rules.feed_urls import FeedUrl, is_safer, parse_feed_url
@@ -42,6 +52,7 @@ class Rounds:
 
     Attributes:
         is_news: Set when feeds were noted that may be new.
+        turns: In which order the feeds are looked at that accounts add.
     """
 
     def __init__(
@@ -53,6 +64,7 @@ class Rounds:
         self._now = now
         self._fetch = fetch
         self.is_news = asyncio.Event()
+        self.turns = new.turns
 
     async def note_new(self) -> None:
         """Wait until somebody has subscribed to feeds, and note these.
@@ -61,10 +73,10 @@ class Rounds:
         row. As fast as thousands a second can be added, they would take a fifth from requests.
         """
         taken = await self._new.take(NOTED_AT_ONCE)
-        had = {parse_feed_url(text): first_had for text, first_had in taken.items()}
-        known = await self._store.feeds.known({url.guid for url in had})
-        await self._want(had, known)
-        await self._look_for_newcomers(had.items(), known)
+        asked = [(account_id, parse_feed_url(text), had) for account_id, text, had in taken]
+        known = await self._store.feeds.known({url.guid for _, url, _ in asked})
+        await self._want([(account_id, url) for account_id, url, _ in asked], known)
+        await self._look_for_newcomers(asked, known)
         await asyncio.sleep(_SECONDS_BETWEEN_STEPS)
 
     async def go_round(self) -> None:
@@ -91,10 +103,11 @@ class Rounds:
         last, listed = await self._store.feeds.subscribed(after, _SUBSCRIPTIONS_IN_A_STEP)
         if last is None:
             return None
-        urls = await beside(True, _urls_of, [subscription for _, subscription in listed])
+        asked = await beside(True, _asked, listed)
+        urls = {url.text: url for _, url in asked}
         known = await self._store.feeds.known({url.guid for url in urls.values()})
-        await self._want(urls.values(), known)
-        had = [(urls[feed.feed_url], feed.first_had) for _, feed in listed]
+        await self._want(asked, known)
+        had = [(one, urls[feed.feed_url], feed.first_had) for one, feed in listed]
         await self._look_for_newcomers(had, known)
         for account_id, subscription in listed:
             with contextlib.suppress(NotAuthorized):  # the account is gone
@@ -123,10 +136,14 @@ class Rounds:
             if former and is_dead(former, feed) and await self._moves.tell_apps(account_id, old):
                 _log.info("apps give up a dead address", account=account_id, feed=old.guid)
 
-    async def _want(self, urls: Iterable[FeedUrl], known: Mapping[Guid, Feed]) -> None:
-        """Note that somebody is subscribed to feeds, which are asked soon if they were not."""
+    async def _want(
+        self, asked: Collection[tuple[AccountId, FeedUrl]], known: Mapping[Guid, Feed]
+    ) -> None:
+        """Note that accounts are subscribed to feeds, which are asked soon if they were not."""
         wanted: dict[Guid, str] = {}
-        for url in urls:
+        first: dict[Guid, AccountId] = {}
+        for account_id, url in asked:
+            first.setdefault(url.guid, account_id)
             one = wanted.setdefault(url.guid, url.text)
             if is_safer(url.text, one):
                 wanted[url.guid] = url.text
@@ -144,39 +161,65 @@ class Rounds:
                 for guid in some.keys() & known.keys()
                 if (feed := wanted_anew(known[guid], some[guid], now))
             ]
+            soon = {*(some.keys() - known.keys()), *(feed.guid for feed in anew)}
+            turns = {guid: self.turns.next_of(first[guid]) for guid in some if guid in soon}
             if anew:
-                await self._store.feeds.renew(anew)
-            await self._store.feeds.want(some, now)
-            if soon := len(some.keys() - known.keys()) + len(anew):
+                await self._store.feeds.renew(
+                    [replace(feed, next_look=turns[feed.guid]) for feed in anew]
+                )
+            await self._store.feeds.want(some, now, turns)
+            if soon:
                 self.is_news.set()
-                await asyncio.sleep(soon / NOTED_A_SECOND)
+                await asyncio.sleep(len(soon) / NOTED_A_SECOND)
 
     async def _look_for_newcomers(
-        self, had: Iterable[tuple[FeedUrl, Stamp | None]], known: Mapping[Guid, Feed]
+        self,
+        had: Iterable[tuple[AccountId, FeedUrl, Stamp | None]],
+        known: Mapping[Guid, Feed],
     ) -> None:
-        """Have known feeds looked at anew for accounts that are shown nothing of them yet."""
+        """Have known feeds looked at anew for accounts that are shown nothing of them yet.
+
+        They are asked as new ones are, in the turns of these accounts.
+        """
         now = self._now()
         newcomers: dict[Guid, Newcomer] = {}
-        for url, first_had in had:
+        for account_id, url, first_had in had:
             feed = known.get(url.guid)
             if feed is None or not may_look_at(
                 url.text, self._fetch, is_permitted=feed.is_permitted
             ):
                 continue
             one = newcomer(feed, first_had, now)
-            last = newcomers.get(url.guid)
-            if one and (last is None or one.began_before > last.began_before):
-                newcomers[url.guid] = one
+            if one is None:
+                continue
+            if not one.moment:
+                one = replace(one, moment=self.turns.next_of(account_id))
+            last = newcomers.get(url.guid, one)
+            newcomers[url.guid] = replace(
+                one,
+                moment=min(one.moment, last.moment),
+                began_before=max(one.began_before, last.began_before),
+            )
         if newcomers:
             await self._store.feeds.hasten(newcomers.values(), now)
             self.is_news.set()
 
 
-def _urls_of(subscriptions: Sequence[Subscription]) -> dict[str, FeedUrl]:
-    """Return the URLs that are to be looked at for subscriptions, by their texts.
+def _asked(
+    listed: Sequence[tuple[AccountId, Subscription]],
+) -> list[tuple[AccountId, FeedUrl]]:
+    """Return the URLs that are to be looked at for subscriptions.
 
     The one that apps still know is looked at, too, until they are told that it is dead.
     """
-    texts = {s.feed_url for s in subscriptions}
-    texts |= {s.app_url for s in subscriptions if s.app_url and s.app_url_until is None}
-    return {text: parse_feed_url(text) for text in texts}
+    return [
+        (account_id, parse_feed_url(text))
+        for account_id, subscription in listed
+        for text in _texts_of(subscription)
+    ]
+
+
+def _texts_of(subscription: Subscription) -> Iterator[str]:
+    yield subscription.feed_url
+    if subscription.app_url and subscription.app_url_until is None:
+        yield subscription.app_url

@@ -136,6 +136,7 @@ class Looked(Value, frozen=True):
         picture: Its picture, if there is a new one.
         picture_tried: Where a picture was looked for; "" if none was.
         offered: The feed that the web page there names as its own; "" if it is none, or names none.
+        seconds: How long it took.
     """
 
     content: FeedContent | None = None
@@ -150,6 +151,7 @@ class Looked(Value, frozen=True):
     picture: Picture | None = None
     picture_tried: str = ""
     offered: str = ""
+    seconds: float = 0.0
 
 
 class Sighting(Value, frozen=True):
@@ -191,7 +193,7 @@ class Feed(Value, frozen=True):
         guid: That guid.
         url: The URL that is asked.
         wanted: When somebody was last known to be subscribed to it.
-        next_look: When it is to be asked next.
+        next_look: When it is to be asked next; a turn (`rules/lanes.py`) if it was just added.
         content: What it last said of itself; None if it was never read.
         is_own: Whether it has said that at this URL itself, and not only where that redirects to.
         looked: When it was last asked.
@@ -210,6 +212,7 @@ class Feed(Value, frozen=True):
         picture_looked: When that was.
         offered: The feed that a web page at this URL names as its own; "" if it does not.
         is_permitted: Whether a subscriber has it looked at although its URL looks personal.
+        is_slow: Whether the last look at it took long.
     """
 
     guid: Guid
@@ -234,3 +237,4 @@ class Feed(Value, frozen=True):
     picture_looked: Stamp | None = None
     offered: str = ""
     is_permitted: bool = False
+    is_slow: bool = False

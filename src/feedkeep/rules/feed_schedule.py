@@ -29,6 +29,9 @@ _WANTED_ANEW_US = UNWANTED_US * 3 // 4
 PICTURE_US = 30 * DAY_US
 """After which a picture is asked for once more, although its address is the same."""
 
+SLOW_SECONDS = 5.0
+"""A look that takes longer was slow: the feed waits among its like next time."""
+
 _FIRST_RETRY_US = HOUR_US
 _CALM_US = 30 * DAY_US
 """For each so long that a feed has not changed, a day more passes until it is asked again."""
@@ -66,9 +69,9 @@ def wanted_anew(feed: Feed, url: str, now: Stamp) -> Feed | None:
     return None
 
 
-def permitted(feed: Feed, url: str, now: Stamp) -> Feed:
+def permitted(feed: Feed, url: str, now: Stamp, turn: Stamp) -> Feed:
     """Return what becomes of a known feed once a subscriber has it looked at by a URL."""
-    return replace(wanted_anew(feed, url, now) or feed, is_permitted=True, next_look=Stamp(0))
+    return replace(wanted_anew(feed, url, now) or feed, is_permitted=True, next_look=turn)
 
 
 def after_look(feed: Feed, looked: Looked, now: Stamp, chance: float) -> Feed:
@@ -83,7 +86,9 @@ def after_look(feed: Feed, looked: Looked, now: Stamp, chance: float) -> Feed:
         after = _after_failure(feed, looked, now)
     else:
         after = _after_answer(feed, looked, now)
-    after = replace(after, url=spelling_after(feed, looked), looked=now, sighting=sighting)
+    is_slow = looked.seconds > SLOW_SECONDS
+    url = spelling_after(feed, looked)
+    after = replace(after, url=url, looked=now, sighting=sighting, is_slow=is_slow)
     if looked.picture_tried:
         digest = looked.picture.digest if looked.picture else feed.picture
         tried = looked.picture_tried

@@ -177,7 +177,7 @@ class Service:
         self.episode_actions = actions = EpisodeActions(store, progress)
         self.history = ListHistory(store, changes, actions, limits, now, history_days)
         self.url_lists = UrlLists(store, changes, actions, limits, progress)
-        self.known_feeds = KnownFeeds(store, now)
+        self.known_feeds = KnownFeeds(store, now, self.new_feeds.turns)
         self.followed_moves = FollowedMoves(changes, actions, limits)
         self.feed_labels = FeedLabels(store)
         self.kept_apart = KeptApart(store)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections import OrderedDict
 from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 from typing import TypeAlias
 
 import structlog
@@ -30,6 +30,7 @@ from feedkeep.rules import seen_feeds
 from feedkeep.rules.feed_names import Card, Headline, card_of, headline_of
 from feedkeep.rules.feed_schedule import permitted
 from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.rules.lanes import Turns
 from feedkeep.rules.seen_feeds import is_whole, seen, whole_until
 from feedkeep.store.base import Store
 from feedkeep.turns import LONG_LIST, Turn, beside
@@ -48,15 +49,20 @@ _VIEWED_AT_ONCE = 64
 Had: TypeAlias = Mapping[str, Stamp | None]
 """When an account first had feeds, by their URLs; None if it has had them always."""
 
+New: TypeAlias = tuple[AccountId, str, Stamp | None]
+"""An account, the URL of a feed that it has just subscribed to, and when it first had that feed."""
+
 _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
 class KnownFeeds:
     """Reads what is known of feeds, by the subscriptions that name them."""
 
-    def __init__(self, store: Store, now: Now) -> None:
+    def __init__(self, store: Store, now: Now, turns: Turns) -> None:
+        """Read of `store`; what a subscriber permits is looked at in the account's `turns`."""
         self._store = store
         self._now = now
+        self._turns = turns
         self._headlines: dict[str, _Remembered] = {}
 
     async def headlines(self, feeds: Iterable[Subscription]) -> Mapping[str, Headline]:
@@ -140,19 +146,19 @@ class KnownFeeds:
         feed = (await self._known([guid])).get(guid)
         return seen(feed, subscription.first_had, self._now()) if feed else None
 
-    async def permit(self, subscription: Subscription) -> None:
+    async def permit(self, account_id: AccountId, subscription: Subscription) -> None:
         """Have a feed looked at although its URL looks personal, as a subscriber wants.
 
         Raises:
             StoreUnavailable: What is known of feeds cannot be read or written now.
         """
         url, now, feeds = parse_feed_url(subscription.feed_url), self._now(), self._store.feeds
-        await feeds.want({url.guid: url.text}, now)
+        turn = self._turns.next_of(account_id)
+        await feeds.want({url.guid: url.text}, now, {url.guid: turn})
         known = await feeds.known([url.guid])
         # One that is permitted is looked at when it is its time, however often that is clicked.
-        await feeds.renew(
-            [permitted(feed, url.text, now) for feed in known.values() if not feed.is_permitted]
-        )
+        some = [feed for feed in known.values() if not feed.is_permitted]
+        await feeds.renew([permitted(feed, url.text, now, turn) for feed in some])
 
     async def _in_parts(self, urls: Iterable[str]) -> AsyncIterator[Mapping[str, Feed]]:
         """Yield what is known of feeds, by their URLs; what is no feed URL is passed over.
@@ -227,38 +233,53 @@ def _guids_of(urls: Sequence[str]) -> dict[str, Guid]:
 
 
 class NewFeeds:
-    """The URLs of feeds that somebody has just subscribed to, until they are looked at.
+    """The URLs of feeds that accounts have just subscribed to, until they are noted for a look.
 
     Whoever subscribes does not wait for it: to note one costs less than a microsecond. What is
     lost with the process is found by the next round through all lists.
+
+    Attributes:
+        turns: In which order the feeds are looked at that accounts add.
     """
 
     def __init__(self) -> None:
-        self._urls: dict[str, Stamp | None] = {}
+        self.turns = Turns()
+        self._urls: OrderedDict[AccountId, OrderedDict[str, Stamp | None]] = OrderedDict()
+        self._count = 0
         self._are_there = asyncio.Event()
         self._is_anybody_there = False
 
-    def note(self, entries: Iterable[Entry]) -> None:
-        """Note the feeds of the entries that are subscribed to, if anybody takes them."""
+    def note(self, account_id: AccountId, entries: Iterable[Entry]) -> None:
+        """Note the feeds of an account's entries that are subscribed to, if anybody takes them.
+
+        An account takes no more room than it leaves to others.
+        """
         if not self._is_anybody_there:
             return
+        urls = self._urls.get(account_id, OrderedDict())
+        before = len(urls)
         for entry in entries:
             if not isinstance(entry, Subscription) or not entry.is_subscribed:
                 continue
-            if len(self._urls) < MAX_NEW:
-                url, had = entry.feed_url, entry.first_had
-                last = self._urls.get(url)
-                self._urls[url] = had if last is None or (had and had > last) else last
-        if self._urls:
+            if self._count + 2 * len(urls) - before < MAX_NEW:
+                urls[entry.feed_url] = entry.first_had
+        if urls:
+            self._urls[account_id] = urls
+            self._count += len(urls) - before
             self._are_there.set()
 
-    async def take(self, at_most: int) -> Had:
-        """Wait until there are any; return those that have waited longest."""
+    async def take(self, at_most: int) -> Sequence[New]:
+        """Wait until there are any; return one of each account, then one of each again."""
         self._is_anybody_there = True
         await self._are_there.wait()
-        taken = dict(islice(self._urls.items(), at_most))
-        for url in taken:
-            del self._urls[url]
+        taken: list[New] = []
+        while self._urls and len(taken) < at_most:
+            account_id, urls = self._urls.popitem(last=False)
+            url, first_had = urls.popitem(last=False)
+            taken.append((account_id, url, first_had))
+            if urls:
+                self._urls[account_id] = urls
+        self._count -= len(taken)
         if not self._urls:
             self._are_there.clear()
         return taken

@@ -93,7 +93,7 @@ class ListChanges:
             history_from=history_from,
         )
         assert made is not None, "the store has asked for the decision"
-        self._new.note(made.saved)
+        self._new.note(account_id, made.saved)
         after = made.counts.subscribed
         if after < before:
             self._note(account_id, by, before, before - after)

@@ -87,7 +87,7 @@ class FeedPage(Page):
         feed = await self.service.known_feeds.of(found)
         told = about(found, feed, self.settings.fetch, self.service.now())
         if told.can_permit:  # otherwise the page that was shown is an old one
-            await self.service.known_feeds.permit(found)
+            await self.service.known_feeds.permit(request.admitted.account.id, found)
         return self.leading_to(request, _place(found.guid))
 
     async def label(self, request: AdmittedRequest) -> Response:

@@ -14,10 +14,13 @@ class Feeds(Protocol):
     Several processes share the work: who looks at a feed leases it first.
     """
 
-    async def want(self, urls: Mapping[Guid, str], now: Stamp) -> None:
-        """Note that somebody is subscribed to feeds; those that are new are looked at next.
+    async def want(
+        self, urls: Mapping[Guid, str], now: Stamp, turns: Mapping[Guid, Stamp] | None = None
+    ) -> None:
+        """Note that somebody is subscribed to feeds.
 
-        Of one that is known, only `wanted` becomes `now`, and only if it was a day ago or more.
+        Those that are new are looked at in their `turns`, those without a turn next. Of one that
+        is known, only `wanted` becomes `now`, and only if it was a day ago or more.
         """
 
     async def known(self, guids: Collection[Guid]) -> Mapping[Guid, Feed]:
@@ -30,10 +33,17 @@ class Feeds(Protocol):
         ends at `began_before` or earlier: that look may have begun before the newcomer came.
         """
 
-    async def lease(self, now: Stamp, until: Stamp, limit: int) -> Sequence[Feed]:
+    async def lease(
+        self,
+        now: Stamp,
+        until: Stamp,
+        limit: int,
+        between: tuple[Stamp, Stamp] | None = None,
+    ) -> Sequence[Feed]:
         """Return up to `limit` feeds that are to be looked at now, those first that wait longest.
 
-        Until `until`, nobody else is given them.
+        If `between` is given, their `next_look` lies from its first stamp to its second. Until
+        `until`, nobody else is given them.
         """
 
     async def save(

@@ -43,7 +43,8 @@ _NEVER = 2**63 - 1
 _WANTED = "SELECT f.guid, f.wanted FROM feedkeep.feed f WHERE f.guid = ANY($1::uuid[])"
 _KNOWN = f"SELECT {columns(FEED, 'f')} FROM feedkeep.feed f WHERE f.guid = ANY($1::uuid[])"
 _DUE = """
-SELECT f.guid FROM feedkeep.feed f WHERE f.next_look <= $1 AND f.leased_until <= $1
+SELECT f.guid FROM feedkeep.feed f
+WHERE f.next_look BETWEEN $3 AND $4 AND f.leased_until <= $1
 ORDER BY f.next_look LIMIT $2
 """
 _FIRST_FREE = """
@@ -86,9 +87,10 @@ ON CONFLICT (guid) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name
 """
 
 _ADD = "INSERT INTO feedkeep.feed (guid, url, wanted, next_look)"
-_ADD_ONE = f"{_ADD} VALUES ($1, $2, $3, 0) ON CONFLICT (guid) DO NOTHING"
+_ADD_ONE = f"{_ADD} VALUES ($1, $2, $3, $4) ON CONFLICT (guid) DO NOTHING"
 _ADD_SOME = f"""
-{_ADD} SELECT w.guid, w.url, $3, 0 FROM unnest($1::uuid[], $2::text[]) AS w (guid, url)
+{_ADD} SELECT w.guid, w.url, $3, w.turn
+FROM unnest($1::uuid[], $2::text[], $4::bigint[]) AS w (guid, url, turn)
 ORDER BY w.guid ON CONFLICT (guid) DO NOTHING
 """
 _MARK_ONE = "UPDATE feedkeep.feed f SET wanted = $2 WHERE f.guid = $1 AND f.wanted <= $3"
@@ -105,7 +107,8 @@ WHERE f.guid = $1 AND f.next_look <= $3 AND f.leased_until <= $3 RETURNING {colu
 """
 _LEASE_SOME = f"""
 WITH due AS MATERIALIZED (
-    SELECT d.guid FROM feedkeep.feed d WHERE d.next_look <= $1 AND d.leased_until <= $1
+    SELECT d.guid FROM feedkeep.feed d
+    WHERE d.next_look BETWEEN $4 AND $5 AND d.leased_until <= $1
     ORDER BY d.next_look LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED
 )
 UPDATE feedkeep.feed f SET leased_until = $2 FROM due WHERE f.guid = due.guid
@@ -146,7 +149,10 @@ class PostgresFeeds:
         self._runner = runner
         self._is_distributed = runner.shape.is_distributed
 
-    async def want(self, urls: Mapping[Guid, str], now: Stamp) -> None:
+    async def want(
+        self, urls: Mapping[Guid, str], now: Stamp, turns: Mapping[Guid, Stamp] | None = None
+    ) -> None:
+        turns = turns or {}
         long_ago = now - WANTED_AGAIN_US
         rows = await self._runner.scan(partial(_read_parts, _WANTED, list(urls)))
         known = {Guid(str(guid)): wanted for guid, wanted in rows}
@@ -155,12 +161,13 @@ class PostgresFeeds:
         marked = sorted(guid for guid, wanted in known.items() if wanted <= long_ago)
         if self._is_distributed:
             for guid in new:
-                await self._execute(_ADD_ONE, guid, urls[guid], now)
+                await self._execute(_ADD_ONE, guid, urls[guid], now, turns.get(guid, 0))
             for guid in marked:
                 await self._execute(_MARK_ONE, guid, now, long_ago)
             return
         for some in _parts(new):
-            await self._execute(_ADD_SOME, some, [urls[guid] for guid in some], now)
+            texts, when = [urls[guid] for guid in some], [turns.get(guid, 0) for guid in some]
+            await self._execute(_ADD_SOME, some, texts, now, when)
         for some in _parts(marked):
             await self._execute(_MARK_SOME, some, now, long_ago)
 
@@ -176,17 +183,28 @@ class PostgresFeeds:
             row = (one.guid, one.due, one.moment, one.began_before, now)
             await self._execute(_HASTEN, *row)
 
-    async def lease(self, now: Stamp, until: Stamp, limit: int) -> list[Feed]:
+    async def lease(
+        self,
+        now: Stamp,
+        until: Stamp,
+        limit: int,
+        between: tuple[Stamp, Stamp] | None = None,
+    ) -> list[Feed]:
+        due = between or (Stamp(0), now)
         if self._is_distributed:
-            return await self._lease_one_by_one(now, until, limit)
-        feeds = _feeds_of(await self._fetch(_LEASE_SOME, now, until, limit))
+            return await self._lease_one_by_one(now, until, limit, due)
+        feeds = _feeds_of(await self._fetch(_LEASE_SOME, now, until, limit, *due))
         return sorted(feeds, key=lambda feed: (feed.next_look, feed.guid))
 
-    async def _lease_one_by_one(self, now: Stamp, until: Stamp, limit: int) -> list[Feed]:
+    async def _lease_one_by_one(
+        self, now: Stamp, until: Stamp, limit: int, between: tuple[Stamp, Stamp]
+    ) -> list[Feed]:
         """No lock reaches over several machines: what is due is looked at again with each lease."""
         leased: list[Feed] = []
         while not leased:  # else other processes were faster with all that was found
-            due = await self._runner.scan(lambda connections: connections.fetch(_DUE, now, limit))
+            due = await self._runner.scan(
+                lambda connections: connections.fetch(_DUE, now, limit, *between)
+            )
             if not due:
                 break
             for (guid,) in due:

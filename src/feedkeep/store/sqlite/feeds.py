@@ -36,14 +36,14 @@ _WRITTEN_AT_ONCE = 100
 
 _WANTED = "SELECT wanted FROM feed WHERE guid = ?"
 _WANT = f"""
-INSERT INTO feed (guid, url, wanted, next_look) VALUES (?, ?, ?, 0)
+INSERT INTO feed (guid, url, wanted, next_look) VALUES (?, ?, ?, ?)
 ON CONFLICT (guid) DO UPDATE SET wanted = excluded.wanted
 WHERE feed.wanted <= excluded.wanted - {WANTED_AGAIN_US}
 """
 _KNOWN = f"SELECT {columns(FEED)} FROM feed WHERE guid = ?"
 _DUE = f"""
-SELECT {columns(FEED)} FROM feed WHERE next_look <= ?1 AND leased_until <= ?1
-ORDER BY next_look LIMIT ?2
+SELECT {columns(FEED)} FROM feed WHERE next_look BETWEEN ?1 AND ?2 AND leased_until <= ?3
+ORDER BY next_look LIMIT ?4
 """
 _LEASE = "UPDATE feed SET leased_until = ? WHERE guid = ?"
 _HASTEN = f"""
@@ -98,11 +98,14 @@ class SqliteFeeds:
     def __init__(self, runner: Runner) -> None:
         self._runner = runner
 
-    async def want(self, urls: Mapping[Guid, str], now: Stamp) -> None:
-        rows = [(to_bytes(guid), url, now) for guid, url in urls.items()]
+    async def want(
+        self, urls: Mapping[Guid, str], now: Stamp, turns: Mapping[Guid, Stamp] | None = None
+    ) -> None:
+        turns = turns or {}
+        rows = [(to_bytes(guid), url, now, turns.get(guid, 0)) for guid, url in urls.items()]
         long_ago = now - WANTED_AGAIN_US
 
-        def to_write(connection: apsw.Connection) -> list[tuple[bytes, str, Stamp]]:
+        def to_write(connection: apsw.Connection) -> list[tuple[Any, ...]]:
             return [row for row in rows if _is_not_wanted_since(connection, row[0], long_ago)]
 
         changed = await self._runner.scan(to_write)
@@ -126,10 +129,18 @@ class SqliteFeeds:
             some = rows[start : start + _WRITTEN_AT_ONCE]
             await self._runner.write_in_turns(partial(_each, _HASTEN, some), weight=len(some))
 
-    async def lease(self, now: Stamp, until: Stamp, limit: int) -> list[Feed]:
+    async def lease(
+        self,
+        now: Stamp,
+        until: Stamp,
+        limit: int,
+        between: tuple[Stamp, Stamp] | None = None,
+    ) -> list[Feed]:
+        due = (*(between or (0, now)), now, limit)
+
         def lease(connection: apsw.Connection) -> Turns[list[Feed]]:
             feeds = []
-            rows: list[Any] = connection.execute(_DUE, (now, limit)).fetchall()
+            rows: list[Any] = connection.execute(_DUE, due).fetchall()
             for row in rows:
                 connection.execute(_LEASE, (until, row[0]))
                 feeds.append(feed_of(to_guid(row[0]), row))
