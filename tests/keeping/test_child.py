@@ -37,13 +37,15 @@ def errand(number: int, host: Host, path: str) -> bytes:
 
 _AS_LOOKER_STARTS_IT = ("-m", "feedkeep.feeds.child")
 _WITH_A_FAULT = """
-from feedkeep.feeds import child, looking
+from feedkeep.feeds import child, failures, looking
 
 look = looking.Looking.look
 
 async def look_or_fail(self, feed, now):
     if feed.url.endswith("/memory"):
         raise MemoryError
+    if feed.url.endswith("/files"):
+        raise failures.Exhausted
     if feed.url.endswith("/fault"):
         raise LookupError("a fault that nobody knows of")
     return await look(self, feed, now)
@@ -122,7 +124,9 @@ def test_a_look_that_fails_in_a_way_that_nobody_knows_of_is_reported_and_the_oth
             assert "nobody knows of" in looked.reason
             process.stdin.write(errand(2, host, "/memory"))
             assert (await reported(process)).looked is Lack.MEMORY
-            process.stdin.write(errand(3, host, "/"))
+            process.stdin.write(errand(3, host, "/files"))
+            assert (await reported(process)).looked is Lack.FILES
+            process.stdin.write(errand(4, host, "/"))
             looked = (await reported(process)).looked
             assert isinstance(looked, Looked)
             assert looked.content is not None
