@@ -207,22 +207,22 @@ class Reading:
 
 
 @run
-async def test_bodies_are_read_in_turn_where_what_is_made_of_them_has_no_room_together() -> None:
+async def test_large_bodies_wait_where_what_is_made_of_them_has_no_room_and_others_do_not() -> None:
     reading = Reading()
     traffic = Traffic(reading)
-    sizes = [ROOM // MADE_OF_A_BYTE, ROOM // MADE_OF_A_BYTE - 1, 1]
-    clients = [traffic.begin(1, posts=True) for _ in sizes]
-    for (client, _), size in zip(clients, sizes, strict=True):
+    half, rest, small = (ROOM // parts // MADE_OF_A_BYTE for parts in (2, 3, 16))
+    clients = [traffic.begin(1, posts=True) for _ in range(4)]
+    for (client, _), size in zip(clients, (half, rest, rest, small), strict=True):
         client.body.put_nowait((b"x" * size, False))
-    await until(lambda: reading.begun)
+    await until(lambda: len(reading.begun) == 2)
     for _ in range(10):
         await asyncio.sleep(0)
-    assert reading.begun == sizes[:1]  # the smallest does not overtake those before it
-    assert traffic.bounded.made_bytes == MADE_OF_A_BYTE * sizes[0]
+    assert reading.begun == [half, small]
+    assert traffic.bounded.made_bytes == MADE_OF_A_BYTE * (half + small)
     reading.goes_on.set()
     await asyncio.gather(*(task for _, task in clients))
-    assert reading.begun == sizes
-    assert [client.status for client, _ in clients] == [200, 200, 200]
+    assert reading.begun == [half, small, rest, rest]
+    assert [client.status for client, _ in clients] == [200] * 4
     assert traffic.bounded.made_bytes == 0
 
 

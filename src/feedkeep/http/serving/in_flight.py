@@ -59,8 +59,9 @@ class InFlight:
     bodies wait for room; if there is none for too long, the client gets 503. A large reply does not
     wait: without room for it, the client gets 503 instead.
 
-    What is made of bodies while they are read has as much room again. Requests wait for that in
-    the order in which their bodies were complete, and have it until their replies begin.
+    What is made of bodies while they are read has as much room again, which a request has until
+    its reply begins. A part of that is only for bodies that are not large, so that who sends many
+    large ones keeps nobody else waiting.
 
     Attributes:
         held_bytes: How many bytes all requests hold together.
@@ -72,7 +73,6 @@ class InFlight:
         self._max_bytes = max_bytes
         self._freed = asyncio.Event()
         self._requests: set[_Request] = set()
-        self._makes = asyncio.Lock()
         self._made = asyncio.Event()
         self.held_bytes = self.made_bytes = 0
 
@@ -146,9 +146,11 @@ class InFlight:
         Raises:
             NoRoom: There was no room for `WAIT_SECONDS`.
         """
+        is_large = count > self._max_bytes // 16
+        most_bytes = self._max_bytes * 3 // 4 if is_large else self._max_bytes
         try:
-            async with asyncio.timeout(WAIT_SECONDS), self._makes:
-                while self.made_bytes and self.made_bytes + count > self._max_bytes:
+            async with asyncio.timeout(WAIT_SECONDS):
+                while self.made_bytes and self.made_bytes + count > most_bytes:
                     self._made.clear()
                     await self._made.wait()
         except TimeoutError:
