@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 import structlog
@@ -73,7 +73,7 @@ class InFlight:
         self._max_bytes = max_bytes
         self._freed = asyncio.Event()
         self._requests: set[_Request] = set()
-        self._made = asyncio.Event()
+        self._unmade = asyncio.Event()
         self.held_bytes = self.made_bytes = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -132,13 +132,7 @@ class InFlight:
         Raises:
             NoRoom: There was no room for `WAIT_SECONDS`.
         """
-        try:
-            async with asyncio.timeout(WAIT_SECONDS):
-                while self.is_full():
-                    self._freed.clear()
-                    await self._freed.wait()
-        except TimeoutError:
-            raise NoRoom from None
+        await _wait_while(self.is_full, self._freed)
 
     async def room_to_make(self, count: int) -> None:
         """Wait until so many bytes may be made of a body, or nothing else is made, and count them.
@@ -148,24 +142,35 @@ class InFlight:
         """
         is_large = count > self._max_bytes // 16
         most_bytes = self._max_bytes * 3 // 4 if is_large else self._max_bytes
-        try:
-            async with asyncio.timeout(WAIT_SECONDS):
-                while self.made_bytes and self.made_bytes + count > most_bytes:
-                    self._made.clear()
-                    await self._made.wait()
-        except TimeoutError:
-            raise NoRoom from None
+        await _wait_while(
+            lambda: self.made_bytes and self.made_bytes + count > most_bytes, self._unmade
+        )
         self.made_bytes += count
 
     def unmake(self, count: int) -> None:
         """Count that so many bytes that were made of a body are not held any more."""
         self.made_bytes -= count
-        self._made.set()
+        self._unmade.set()
 
     def tell_of_room(self) -> None:
         """Let requests go on that wait for room, if there is any now."""
         if not self.is_full():
             self._freed.set()
+
+
+async def _wait_while(is_without_room: Callable[[], object], freed: asyncio.Event) -> None:
+    """Wait until there is room.
+
+    Raises:
+        NoRoom: There was none for `WAIT_SECONDS`.
+    """
+    try:
+        async with asyncio.timeout(WAIT_SECONDS):
+            while is_without_room():
+                freed.clear()
+                await freed.wait()
+    except TimeoutError:
+        raise NoRoom from None
 
 
 class _Request:
