@@ -259,14 +259,14 @@ async def test_who_waits_too_long_to_have_a_body_read_is_told_to_come_back(
     reading = Reading()
     traffic = Traffic(reading)
     clients = [traffic.begin(1, posts=True) for _ in range(2)]
-    for client, _ in clients:
-        client.body.put_nowait((b"x" * ROOM, False))
+    for client, _ in clients:  # there is room for both bodies, and not for what is made of them
+        client.body.put_nowait((b"x" * (ROOM // 4), False))
     (_, first), (second, refused) = clients
     await refused
     assert second.status == 503
     reading.goes_on.set()
     await first
-    assert reading.begun == [ROOM]
+    assert reading.begun == [ROOM // 4]
     assert traffic.bounded.made_bytes == 0
 
 
