@@ -36,6 +36,9 @@ from feedkeep.rules.subscriptions import want
 from feedkeep.service import Service
 from feedkeep.store.base import Store
 
+PATIENCE_SECONDS = 30.0
+"""Far more than any test here takes; what never comes to pass ends it with an error."""
+
 PERSONAL = "https://members.example/rss?key=kPq3vXyZ0aB9cD8eF7gH6iJ5kL4mN3oP"
 
 
@@ -108,7 +111,7 @@ class World:
 def run(open_store: Callable, work: Callable[[World], Awaitable[None]]) -> None:
     async def go() -> None:
         clock = Clock()
-        async with open_store(clock) as store:
+        async with asyncio.timeout(PATIENCE_SECONDS), open_store(clock) as store:
             world = World(store, clock)
             await work(world)
             world.service._passwords.close()

@@ -11,6 +11,9 @@ from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.service import known_feeds
 from feedkeep.service.known_feeds import New, NewFeeds
 
+PATIENCE_SECONDS = 10.0
+"""Far more than a test here takes; a feed that is lost ends it with an error."""
+
 ALICE, BEN = AccountId(1), AccountId(2)
 URLS = [f"https://show.example/{number}" for number in range(250)]
 
@@ -38,7 +41,7 @@ def test_one_that_is_new_is_handed_over_at_once() -> None:
         new.note(ALICE, subscriptions(URLS[:1]))
         assert await taking == of_alice(URLS[:1])
 
-    asyncio.run(go())
+    asyncio.run(asyncio.wait_for(go(), PATIENCE_SECONDS))
 
 
 def test_of_many_a_few_are_handed_over_and_the_rest_waits_in_its_order() -> None:
@@ -55,7 +58,7 @@ def test_of_many_a_few_are_handed_over_and_the_rest_waits_in_its_order() -> None
         new.note(ALICE, subscriptions(URLS[:1]))
         assert await taking == of_alice(URLS[:1])
 
-    asyncio.run(go())
+    asyncio.run(asyncio.wait_for(go(), PATIENCE_SECONDS))
 
 
 def test_who_adds_many_leaves_room_for_others_and_they_are_handed_over_in_turn(
@@ -79,7 +82,7 @@ def test_who_adds_many_leaves_room_for_others_and_they_are_handed_over_in_turn(
             URLS[100:105],
         ]
 
-    asyncio.run(go())
+    asyncio.run(asyncio.wait_for(go(), PATIENCE_SECONDS))
 
 
 def test_of_accounts_that_add_the_same_feed_each_is_handed_over_with_when_it_first_had_it() -> None:
@@ -93,4 +96,4 @@ def test_of_accounts_that_add_the_same_feed_each_is_handed_over_with_when_it_fir
             new.note(account_id, [replace(feed, first_had=first_had)])
         assert await new.take(100) == [(ALICE, URLS[0], 5), (BEN, URLS[0], 9)]
 
-    asyncio.run(go())
+    asyncio.run(asyncio.wait_for(go(), PATIENCE_SECONDS))
