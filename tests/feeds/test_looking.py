@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 from PIL import Image
-from web_of_hosts import Host, Request, WebOfHosts, redirect, reply
+from web_of_hosts import Host, WebOfHosts, redirect, reply, silent
 
 from feedkeep.feeds import door as asking
 from feedkeep.feeds import looking
@@ -40,10 +40,6 @@ def picture(side: int = 600) -> bytes:
     written = io.BytesIO()
     Image.new("RGB", (side, side), (200, 30, 60)).save(written, "PNG")
     return written.getvalue()
-
-
-async def silent(_: Request, __: asyncio.StreamWriter) -> None:
-    await asyncio.sleep(3_600)  # the web's end ends it
 
 
 @pytest.fixture

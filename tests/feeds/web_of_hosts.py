@@ -57,6 +57,11 @@ def redirect(location: str, status: int = 301) -> bytes:
     return reply(b"moved", status, Location=location)
 
 
+async def silent(_: Request, __: asyncio.StreamWriter) -> None:
+    """Take a request, and answer nothing."""
+    await asyncio.sleep(3_600)  # the web's end ends it
+
+
 @dataclass
 class Host:
     """A host of the web: what it answers, and what it was asked."""

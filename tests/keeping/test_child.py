@@ -36,7 +36,7 @@ def errand(number: int, host: Host, path: str) -> bytes:
 
 
 _AS_LOOKER_STARTS_IT = ("-m", "feedkeep.feeds.child")
-_WITH_A_FAULT = """
+WITH_FAULTS = """
 from feedkeep.feeds import child, failures, looking
 
 look = looking.Looking.look
@@ -53,6 +53,7 @@ async def look_or_fail(self, feed, now):
 looking.Looking.look = look_or_fail
 child.main()
 """
+"""The program of that process, where some looks fail by the path of their feed."""
 
 
 @asynccontextmanager
@@ -115,7 +116,7 @@ def test_a_look_that_fails_in_a_way_that_nobody_knows_of_is_reported_and_the_oth
     host.answers["/"] = reply(FEED)
 
     async def go() -> None:
-        async with started(host, ("-c", _WITH_A_FAULT)) as process:
+        async with started(host, ("-c", WITH_FAULTS)) as process:
             assert process.stdin is not None
             process.stdin.write(errand(1, host, "/fault"))
             looked = (await reported(process)).looked

@@ -15,6 +15,7 @@ import pytest
 from forms import in_the_long_form
 from msgspec.structs import replace
 from structlog.testing import capture_logs
+from test_child import WITH_FAULTS
 from web_of_hosts import Host, Request, WebOfHosts, reply
 
 from feedkeep.feeds import looker as looking
@@ -283,36 +284,21 @@ def test_who_ends_the_process_makes_no_feed_fail(
     run(settings_for(host), work)
 
 
-_WITHOUT_MEMORY_FOR_ONE = """
-from feedkeep.feeds import child, looking
-
-look = looking.Looking.look
-
-async def look_or_lack(self, feed, now):
-    if feed.url.endswith("/large"):
-        raise MemoryError
-    return await look(self, feed, now)
-
-looking.Looking.look = look_or_lack
-child.main()
-"""
-
-
 def test_a_feed_that_takes_all_memory_also_when_looked_at_alone_fails_and_no_other_does(
     web: WebOfHosts, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     host = web.host("show.example")
-    host.answers = {"/a": reply(FEED), "/large": reply(FEED)}
+    host.answers = {"/a": reply(FEED), "/memory": reply(FEED)}
     program = tmp_path / "python"
-    program.write_text(f"#!/bin/sh\nexec {sys.executable} -c '{_WITHOUT_MEMORY_FOR_ONE}'\n")
+    program.write_text(f"#!/bin/sh\nexec {sys.executable} -c '{WITH_FAULTS}'\n")
     program.chmod(0o700)
     monkeypatch.setattr(sys, "executable", str(program))
     monkeypatch.setattr(looking, "REST_SECONDS", 0.0)
 
     async def work(looker: Looker) -> None:
         with pytest.raises(MachineFailed, match="memory"):  # another may have taken it
-            await looker.look(at(host, "/large"), NOW)
-        looked = await looker.look(at(host, "/large"), NOW)
+            await looker.look(at(host, "/memory"), NOW)
+        looked = await looker.look(at(host, "/memory"), NOW)
         assert (looked.failure, looked.content) == (Failure.CRASHED, None)
         assert "memory" in looked.reason
         assert (await looker.look(at(host, "/a"), NOW)).content is not None

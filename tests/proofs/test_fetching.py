@@ -25,7 +25,7 @@ from feedkeep_process import FeedkeepProcess
 from forms import IS_FULL, IS_LONG, in_the_long_form
 from PIL import Image
 from postgres_server import drop_database, new_database
-from web_of_hosts import Host, Request, Victim, WebOfHosts, redirect, reply
+from web_of_hosts import Host, Request, Victim, WebOfHosts, redirect, reply, silent
 
 from feedkeep.model import Failure, Feed
 from feedkeep.rules.feed_urls import parse_feed_url
@@ -90,10 +90,6 @@ def url_of(host: Host, path: str = "/") -> str:
 def settings_for(*hosts: Host) -> dict[str, str]:
     ports = ",".join(str(host.port) for host in hosts)
     return {"fetch": "public", "fetch_allowed": "127.0.0.0/8", "fetch_ports": ports}
-
-
-async def never(_: Request, __: asyncio.StreamWriter) -> None:
-    await asyncio.sleep(3_600)  # the web's end ends it
 
 
 def until(is_so: Callable[[], Any], told: Callable[[], object] = str) -> Any:
@@ -181,7 +177,7 @@ def test_what_somebody_subscribes_to_is_known_within_a_minute_and_nobody_waits_f
 ) -> None:
     quick, mute = web.host("quick.example"), web.host("mute.example")
     quick.answers["/"] = reply(titled("A Show"))
-    mute.answers = {"/1": never, "/2": never}
+    mute.answers = {"/1": silent, "/2": silent}
     with FeedkeepProcess(tmp_path, database, **settings_for(quick, mute)) as process:
         with process.client(process.new_account()) as client:
             subscribe(client, url_of(mute, "/1"))
@@ -259,7 +255,7 @@ def test_with_fetch_off_the_process_opens_no_connection_and_starts_no_process(
     tmp_path: Path, web: WebOfHosts
 ) -> None:
     host = web.host("show.example")
-    host.answers["/"] = never
+    host.answers["/"] = silent
     others, off = ({**settings_for(host), "fetch": fetch} for fetch in ("public", "off"))
     with watched(tmp_path / "public", others) as (client, seen):
         begun = time.monotonic()
@@ -564,7 +560,7 @@ def test_the_proof_of_that_notices_a_service_that_ends_with_it(
 
 def kill_what_looks(process: FeedkeepProcess, client: httpx.Client, mute: Host) -> int:
     """Let the process that looks crash while it does; return its number."""
-    mute.answers["/"] = never
+    mute.answers["/"] = silent
     subscribe(client, url_of(mute))
     until(lambda: mute.requests)
     killed = looking(process)
