@@ -14,7 +14,6 @@ from feedkeep.model import (
     Looked,
     Sighting,
     Stamp,
-    Subscription,
     replace,
 )
 from feedkeep.rules.clock import DAY_US
@@ -169,4 +168,3 @@ def test_a_url_was_had_by_its_list_alone_and_not_by_a_guid_that_claims_it() -> N
     assert had_at([B, C], account.entries.values()) == {B: 20, C: 10}
     account.add((C, G1))
     assert had_at([C], account.entries.values()) == {C: 10}
-    assert isinstance(feed, Subscription)
