@@ -20,7 +20,8 @@ from feedkeep.model import Failure, Feed, Guid, Looked, Stamp
 from feedkeep.settings import Settings
 
 LOOK_SECONDS = 120.0
-"""How long a look may take: 45 seconds for what hosts answer, and reading that."""
+"""How long a look may take: 45 seconds for hosts to answer, 20 more for look-ups of names that are
+under way when these are over, and reading what came."""
 
 REST_SECONDS = 10.0
 """How long nothing is tried after this machine could not look."""

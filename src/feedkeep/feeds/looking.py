@@ -34,9 +34,10 @@ _ACCEPT = (
 )
 _ACCEPT_PICTURE = "image/webp, image/png, image/jpeg, image/gif;q=0.9, */*;q=0.5"
 _MORE_SECONDS = 15.0
-"""How long everything else may be waited for that a feed names: its new address, and its picture.
+"""How long all else that a feed names may be waited for: its new address, and its picture.
 
-Whoever writes a feed names these; it holds up other feeds for so long at most.
+Whoever writes a feed chooses these. They hold up other feeds for no longer than that, and than the
+look-up of a name that is under way then.
 """
 
 _MORE_REDIRECTS = 2
