@@ -58,7 +58,7 @@ Count = Annotated[int, msgspec.Meta(ge=1)]
 
 MAX_LISTED = 1_000
 """How many values a list may have: all of `fetch_*` fit into one variable of the environment, which
-Linux lets have 128 KiB, and each network costs every request a comparison."""
+Linux limits to 128 KiB, and each network costs every request a comparison."""
 
 _AtMost = msgspec.Meta(max_length=MAX_LISTED)
 Texts = Annotated[tuple[str, ...], _AtMost]
@@ -101,7 +101,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             path, such as https://home.example/feedkeep, if a proxy hands on what is under that.
         max_body_bytes: The size of the largest request body that is read.
         max_in_flight_bytes: How many bytes of bodies and replies each process holds in memory at a
-            time, and how many of what is made of bodies; further requests have to wait.
+            time, and as many again of what is made of bodies; further requests have to wait.
         max_items: How many items one POST may hold.
         max_subscriptions: How many feeds an account may be subscribed to. Its list may have five
             times as many entries, including those that were deleted or renamed.
