@@ -1,4 +1,4 @@
-"""Forms that are sent as addresses have their fields: read as a browser means them, in bounds."""
+"""Urlencoded forms: they are read as a browser means them, within bounds."""
 
 from __future__ import annotations
 

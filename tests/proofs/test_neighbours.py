@@ -32,7 +32,7 @@ LATER_SECONDS = 0.05
 """By how much the slowest of a hundred replies may come later than without the account."""
 
 GAP_SECONDS = 0.25
-"""For how long the service may not say that it lives, beyond what the machine keeps it from it."""
+"""By how much longer it may fail to say that it lives than a service beside it does."""
 
 TRIES = 3
 
@@ -65,7 +65,7 @@ class Waiting:
 
     @property
     def longest_gap(self) -> float:
-        """The seconds after which it said at the latest that it lives."""
+        """The most seconds that it took to say that it lives."""
         return max(self._took["alive"])
 
 

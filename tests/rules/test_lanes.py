@@ -1,4 +1,4 @@
-"""In which order feeds are fetched: fair to accounts, to new feeds, and to those that answer."""
+"""The order of fetching feeds: fair to accounts, to new feeds, and to those that answer."""
 
 from __future__ import annotations
 

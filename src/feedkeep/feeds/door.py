@@ -349,10 +349,10 @@ class _JudgedNames(AbstractResolver):
         ]
 
     async def _found(self, host: str) -> Sequence[str]:
-        """Look up a name; whoever gives that up waits until it ends, or gives up once more.
+        """Look up a name; a task that is cancelled waits for that, unless it is cancelled again.
 
         The thread that looks up a silent name cannot be stopped. If requests left theirs behind
-        when the time to connect is over, those of a few hosts would hold all that there may be.
+        when the time to connect is over, those of a few hosts would hold all threads.
         """
         asked = asyncio.ensure_future(self._look_up(host))
         try:

@@ -14,7 +14,7 @@ PORTS = frozenset({80, 443, 8080, 8443})
 
 
 _SPARE_LOOK_UPS = 16
-"""How many names are looked up beside one for each fetch: a resolver may outlast some of them."""
+"""How many look-ups there may be besides one for each fetch: some outlast their fetch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

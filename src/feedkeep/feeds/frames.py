@@ -31,7 +31,7 @@ class Errand(Value, frozen=True):
 
 
 class Lack(StrEnum):
-    """What a process had not enough of to look."""
+    """What a process did not have enough of to look at a feed."""
 
     MEMORY = "memory"
     FILES = "files"
@@ -42,7 +42,7 @@ class Report(Value, frozen=True):
 
     Attributes:
         number: That of the errand.
-        looked: What was found, or what was lacking to find anything.
+        looked: What was found, or what the process lacked.
     """
 
     number: int

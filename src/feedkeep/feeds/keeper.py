@@ -38,13 +38,14 @@ _NEEDED_US = 3 * MINUTE_US
 """What a lease has to last when a look begins; a look takes two minutes at most."""
 
 _AHEAD = 8
-"""How many feeds wait here in each lane, beside one for each slot; the others wait in the store.
+"""How many feeds wait here in each lane, besides one for each slot; the others wait in the store.
 
-So who adds a feed waits for a few others at most, and a look begins while its lease lasts.
+So a feed that was just added waits for a few others at most, and a look begins while its lease
+lasts.
 """
 
 _OF_A_HOST = 4
-"""How many of these are feeds of one host, at most; with more, the others would not come by."""
+"""How many of these may be feeds of one host; with more, other hosts would have no turn."""
 
 _LONGEST_WAIT_SECONDS = 30.0
 _SHORTEST_WAIT_SECONDS = 0.2
@@ -124,8 +125,8 @@ class Keeper:
         now = self._now()
         until = later(now, LEASE_US)
         are_more = is_full = False
-        # Those that were just added, and those that are due, are leased apart: so many of the ones
-        # keep none of the others out of its lane.
+        # Feeds that were just added and feeds that are due are leased separately, so that many of
+        # one kind keep none of the other out of its lane.
         new, due = (Stamp(0), Stamp(FIRST_DUE - 1)), (FIRST_DUE, now)
         for lane, between in ((Lane.NEW, new), (Lane.QUICK, due)):
             room = self._room(lane)
@@ -157,7 +158,7 @@ class Keeper:
     async def _wait(self, now: Stamp, *, is_full: bool) -> None:
         """Wait until a feed is due, or there is news here; other processes tell none.
 
-        Where a lane is full, what waits in the store is due long since: a look that ends is news.
+        Where a lane is full, what waits in the store has long been due; a look that ends is news.
         """
         due = None if is_full else await self._store.feeds.next_look()
         seconds = _LONGEST_WAIT_SECONDS

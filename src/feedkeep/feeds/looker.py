@@ -65,10 +65,11 @@ _Waiting: TypeAlias = dict[int, asyncio.Future[Looked | Lack]]
 class Looker:
     """Sends feeds to the process that looks at them; one begins with the first look.
 
-    What takes that process down, its memory or too long is the failure of a feed only if it was
-    looking at no other. Of several, each is suspected, and is looked at in a process of its own
-    next time: then it is known which it was. What this machine cannot do is no feed's failure. That
-    is logged once, until a look succeeds.
+    A crash of that process, or a look that takes too long, is the failure of a feed only if the
+    process was looking at no other. Of several, each is suspected; so is a feed that finds no
+    memory, or whose process is killed. A suspect is looked at in a process of its own next time,
+    which shows whether it is to blame. What this machine cannot do is no feed's failure. That is
+    logged once, until a look succeeds.
     """
 
     def __init__(self, chosen: Settings) -> None:

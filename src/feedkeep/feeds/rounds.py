@@ -52,7 +52,7 @@ class Rounds:
 
     Attributes:
         is_news: Set when feeds were noted that may be new.
-        turns: In which order the feeds are looked at that accounts add.
+        turns: The order in which feeds that accounts add are looked at.
     """
 
     def __init__(
@@ -131,7 +131,7 @@ class Rounds:
         elif subscription.app_url and subscription.app_url_until is None:
             old = urls[subscription.app_url]
             former = known.get(old.guid)
-            # It had the feed there before its present state, and is told nothing of before that.
+            # By its last change it had the feed there: nothing from before that counts.
             former = former and seen(former, subscription.subscription_changed, now)
             if former and is_dead(former, feed) and await self._moves.tell_apps(account_id, old):
                 _log.info("apps give up a dead address", account=account_id, feed=old.guid)
@@ -208,7 +208,7 @@ class Rounds:
 def _asked(
     listed: Sequence[tuple[AccountId, Subscription]],
 ) -> list[tuple[AccountId, FeedUrl]]:
-    """Return the URLs that are to be looked at for subscriptions.
+    """Return the URLs that are to be looked at for subscriptions, each with its account.
 
     The one that apps still know is looked at, too, until they are told that it is dead.
     """

@@ -144,7 +144,7 @@ class Request:
             UnsupportedCoding: It is compressed or otherwise coded.
             BodyTooLarge: It is larger than `max_bytes`; no more than that was kept.
             InvalidInput: The connection was cut in the middle of it.
-            NoRoom: Other bodies, being read, take all the memory for so long.
+            NoRoom: Other bodies that are being read take all the memory.
         """
         coding = self.header("content-encoding")
         if coding and coding.strip().lower() not in {"", "identity"}:

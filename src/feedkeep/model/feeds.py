@@ -171,7 +171,7 @@ class Sighting(Value, frozen=True):
 
 
 class Newcomer(Value, frozen=True):
-    """That an account came to have a feed that is known, and is shown nothing of it yet.
+    """An account that has come to have a known feed, and is shown nothing of it yet.
 
     Attributes:
         guid: The guid derived from the feed's URL.

@@ -1,4 +1,4 @@
-"""In which order feeds are fetched, so that no account and no slow host delays the others. Pure."""
+"""The order of fetching feeds, so that no account and no slow host delays the others. Pure."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from enum import StrEnum
 from feedkeep.model import AccountId, Feed, Stamp
 
 FIRST_DUE = Stamp(10**12)
-"""Below it, `Feed.next_look` is the turn of a feed that was just added, and no moment."""
+"""Below it, `Feed.next_look` is the turn of a feed that was just added, and not a moment."""
 
 MAX_ACCOUNTS = 10_000
-"""Of how many accounts the last turn is remembered; the others begin at the turn that is served."""
+"""For how many accounts the last turn is remembered; others begin at the turn that is served."""
 
 
 class Lane(StrEnum):
@@ -38,9 +38,9 @@ def lane_of(feed: Feed) -> Lane:
 
 
 def minutes_put_off(feed: Feed, chance: float) -> int:
-    """Return for how many minutes a feed is put off for which there is no room.
+    """Return for how many minutes to put off a feed that finds no room.
 
-    `chance` is a number from 0 to 1. Each time is a write: feeds that are slow can be many, and
+    `chance` is a number from 0 to 1. Each time costs a write: there can be many slow feeds, and
     little is lost if they wait.
     """
     is_slow = lane_of(feed) is Lane.SLOW and feed.looked is not None
@@ -85,7 +85,7 @@ class Turns:
         return Stamp(min(turn, FIRST_DUE - 1))
 
     def begun(self, feed: Feed) -> None:
-        """Note that a feed is being fetched: who adds feeds from now on comes after it."""
+        """Note that a feed is being fetched: feeds that are added from now on come after it."""
         if feed.next_look < FIRST_DUE:
             self._served = max(self._served, feed.next_look)
 

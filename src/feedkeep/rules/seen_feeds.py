@@ -1,7 +1,7 @@
 """What an account is shown of a feed: what was found since it first had that feed. Pure.
 
-What is known of feeds is shared by all accounts. Whatever one of them were shown at once, of a feed
-that it has just added, would tell it that somebody else here has that feed.
+What is known of feeds is shared by all accounts. If an account were shown any of it as soon as it
+adds a feed, that would tell it that somebody else here has that feed.
 """
 
 from __future__ import annotations
@@ -77,9 +77,9 @@ def had_at(urls: Collection[str], entries: Iterable[Entry]) -> dict[str, Stamp |
 
 
 def whole_until(feed: Feed) -> Stamp:
-    """Return until when an account has to have had a feed to be shown its whole headline.
+    """Return before which moment an account must have had a feed to be shown its whole headline.
 
-    That is, all of `headline_of` what is known. Those that had it later are shown less.
+    That is the `headline_of` all that is known. Accounts that had the feed later are shown less.
     """
     if feed.looked is None:
         return _ALWAYS
@@ -94,8 +94,8 @@ def is_whole(until: Stamp, first_had: Stamp | None, now: Stamp) -> bool:
 def newcomer(feed: Feed, first_had: Stamp | None, now: Stamp) -> Newcomer | None:
     """Return when a known feed is to be asked for an account that is shown nothing of it yet.
 
-    None if it is shown. It is asked next, as if it were new, since the order in which feeds are
-    asked would tell them apart; but for many accounts that come together, once a minute. One that
+    None if it is shown. The feed is asked next, as if it were new, since the order in which feeds
+    are asked would tell them apart; for many accounts that come together, once a minute. One that
     was never asked is asked when it was to be, and once more if that look began before.
     """
     had, moment = _counted(first_had, now), feed.next_look

@@ -59,7 +59,7 @@ class KnownFeeds:
     """Reads what is known of feeds, by the subscriptions that name them."""
 
     def __init__(self, store: Store, now: Now, turns: Turns) -> None:
-        """Read of `store`; what a subscriber permits is looked at in the account's `turns`."""
+        """Read from `store`; what a subscriber permits is looked at in the account's `turns`."""
         self._store = store
         self._now = now
         self._turns = turns
@@ -239,7 +239,7 @@ class NewFeeds:
     lost with the process is found by the next round through all lists.
 
     Attributes:
-        turns: In which order the feeds are looked at that accounts add.
+        turns: The order in which feeds that accounts add are looked at.
     """
 
     def __init__(self) -> None:

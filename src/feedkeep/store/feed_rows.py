@@ -14,7 +14,7 @@ WANTED_AGAIN_US = 24 * 60 * 60 * 1_000_000
 """How old it has to be that a feed was wanted, before that is written anew."""
 
 AFTER_LEASE_US = 60 * 1_000_000
-"""How long after a newcomer a feed is looked at that is leased just then."""
+"""How soon a feed is looked at once more if it was leased when a newcomer came."""
 
 MAX_ACCOUNTS = 500
 """Through how many accounts one step looks for subscriptions."""

@@ -23,7 +23,7 @@ MAX_FORM_BYTES = 16_384
 _MAX_FIELDS = 30
 _MAX_NUMBER_DIGITS = 18
 _IN_PARTS = "multipart/form-data"
-_BY_ADDRESS = "application/x-www-form-urlencoded"
+_URLENCODED = "application/x-www-form-urlencoded"
 _AT_ONCE_BYTES = 65_536
 
 
@@ -67,7 +67,7 @@ async def read_form(
     body = await request.body(max_bytes)
     kind, _, parameters = request.header("content-type").lower().partition(";")
     is_long = len(body) > LONG_BYTES
-    if kind.strip() == _BY_ADDRESS:
+    if kind.strip() == _URLENCODED:
         return await beside(is_long, _read_fields, body, max_fields)
     # Parts of a form would be decoded as the client says, by any codec that Python has. To decode
     # "punycode" takes a time that grows with the square of the length. Browsers name none.
@@ -80,7 +80,7 @@ async def read_form(
 
 
 def _read_fields(body: bytes, max_fields: int) -> Form:
-    """Return the form of a body as addresses have it, `name=value&name=value` (URL Standard, 5.1).
+    """Return the form of a urlencoded body, `name=value&name=value` (URL Standard, 5.1).
 
     Raises:
         InvalidInput: It has too many fields.

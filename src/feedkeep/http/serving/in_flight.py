@@ -59,13 +59,13 @@ class InFlight:
     bodies wait for room; if there is none for too long, the client gets 503. A large reply does not
     wait: without room for it, the client gets 503 instead.
 
-    What is made of bodies while they are read has as much room again, which a request has until
-    its reply begins. A part of that is only for bodies that are not large, so that who sends many
-    large ones keeps nobody else waiting.
+    What is made of bodies while they are read has as much room again, of which a request keeps its
+    part until its reply begins. A quarter is only for bodies that are not large, so that a client
+    that sends many large ones keeps nobody else waiting.
 
     Attributes:
         held_bytes: How many bytes all requests hold together.
-        made_bytes: How many bytes what is made of bodies takes at most.
+        made_bytes: How many bytes are counted for what is made of bodies.
     """
 
     def __init__(self, app: ASGIApp, max_bytes: int) -> None:
@@ -244,7 +244,7 @@ class _Request:
         self.hold(self._body_bytes + count)
 
     async def make(self) -> None:
-        """Wait for room to read the whole body, once; it is had until the reply begins.
+        """Wait for room to read the whole body, once; keep it until the reply begins.
 
         Raises:
             NoRoom: There was none for `WAIT_SECONDS`.

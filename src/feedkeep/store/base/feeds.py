@@ -55,8 +55,8 @@ class Feeds(Protocol):
     ) -> bool:
         """Store what is known of a feed, end its lease, and replace its picture if there is one.
 
-        `due` is the `next_look` that the feed had when it was leased. If it has another one since,
-        by `hasten`, the earlier one of that and the new one holds.
+        `due` is the `next_look` that the feed had when it was leased. If `hasten` has changed that
+        since, the earlier of the two new ones holds.
 
         Returns False, and stores nothing, if the lease that ended at `leased_until` is over and
         somebody else has it, or if the feed is forgotten. What was stored of `wanted` stays.
