@@ -64,7 +64,7 @@ def _wanted(kind: inspect.Type) -> str:
             *others, last = (str(choice.value) for choice in choices)
             return f"{', '.join(others)} or {last}"
         case inspect.VarTupleType(item_type=item, max_length=most):
-            return f"a list of at most {most} values, of which each is {_wanted(item)}"
+            return f"a list of at most {most:,} values, each {_wanted(item)}"
         case inspect.IntType(ge=lowest, le=highest):
             return f"a whole number{_between(lowest, highest)}"
         case inspect.FloatType(ge=lowest, le=highest):

@@ -253,7 +253,7 @@ class PostgresAccounts:
             for statement in _DELETE_SOME:
                 while await connection.execute(statement, account_id, _ROWS_AT_ONCE) == _FULL:
                     pass
-            name_key = await connection.fetchval(_DELETE, account_id)  # other tables' rows go, too
+            name_key = await connection.fetchval(_DELETE, account_id)
             if name_key is not None:
                 await connection.execute(_FREE_NAME, name_key)
 
