@@ -24,7 +24,10 @@ DISCARD = "feedkeep.discard"
 """The key under which a function may be that says that the body so far is not held any more."""
 
 MAKE = "feedkeep.make"
-"""The key under which a coroutine function may be that waits for room to read the whole body."""
+"""The key under which a coroutine function may be that waits for room to read the whole body.
+
+It is given the account, or None of a stranger.
+"""
 
 _NO_PROXIES = Proxies()
 
@@ -161,7 +164,7 @@ class Request:
         if count > max_bytes:
             raise BodyTooLarge("At most {max} bytes are read.", max=max_bytes)
         if count > LONG_BYTES and (make := self.http.scope.get(MAKE)):
-            await make()
+            await make(self.asker and self.asker.account.id)
         return bytes(body)
 
     async def discard_body(self, max_bytes: int) -> None:

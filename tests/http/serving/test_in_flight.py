@@ -200,30 +200,47 @@ class Reading:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         body = (await receive())["body"]
-        await scope[MAKE]()
+        await scope[MAKE](scope["path"])
         self.begun.append(len(body))
         await self.goes_on.wait()
         await Response(b"read")(scope, receive, send)
 
 
 @run
-async def test_large_bodies_wait_where_what_is_made_of_them_has_no_room_and_others_do_not() -> None:
+async def test_an_account_has_a_quarter_of_the_room_for_what_is_made_of_bodies() -> None:
     reading = Reading()
     traffic = Traffic(reading)
-    half, rest, small = (ROOM // parts // MADE_OF_A_BYTE for parts in (2, 3, 16))
-    clients = [traffic.begin(1, posts=True) for _ in range(4)]
-    for (client, _), size in zip(clients, (half, rest, rest, small), strict=True):
+    most, less, other = (ROOM // parts // MADE_OF_A_BYTE for parts in (5, 6, 2))
+    clients = [traffic.begin(account, posts=True) for account in (1, 1, 1, 2)]
+    for (client, _), size in zip(clients, (most, less, less, other), strict=True):
         client.body.put_nowait((b"x" * size, False))
     await until(lambda: len(reading.begun) == 2)
     for _ in range(10):
         await asyncio.sleep(0)
-    assert reading.begun == [half, small]
-    assert traffic.bounded.made_bytes == MADE_OF_A_BYTE * (half + small)
+    assert reading.begun == [most, other]
+    assert traffic.bounded.made_bytes == MADE_OF_A_BYTE * (most + other)
     reading.goes_on.set()
     await asyncio.gather(*(task for _, task in clients))
-    assert reading.begun == [half, small, rest, rest]
+    assert reading.begun == [most, other, less, less]
     assert [client.status for client, _ in clients] == [200] * 4
     assert traffic.bounded.made_bytes == 0
+
+
+@run
+async def test_accounts_share_the_room_for_what_is_made_of_bodies() -> None:
+    reading = Reading()
+    traffic = Traffic(reading)
+    size = ROOM // 2 // MADE_OF_A_BYTE
+    clients = [traffic.begin(account, posts=True) for account in range(3)]
+    for client, _ in clients:
+        client.body.put_nowait((b"x" * size, False))
+    await until(lambda: len(reading.begun) == 2)
+    for _ in range(10):
+        await asyncio.sleep(0)
+    assert len(reading.begun) == 2
+    reading.goes_on.set()
+    await asyncio.gather(*(task for _, task in clients))
+    assert reading.begun == [size] * 3
 
 
 @run

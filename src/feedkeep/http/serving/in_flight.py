@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections import Counter
+from collections.abc import Awaitable, Callable, Hashable
 from typing import TypeVar
 
 import structlog
@@ -60,8 +61,8 @@ class InFlight:
     wait: without room for it, the client gets 503 instead.
 
     What is made of bodies while they are read has as much room again, of which a request keeps its
-    part until its reply begins. A quarter is only for bodies that are not large, so that a client
-    that sends many large ones keeps nobody else waiting.
+    part until its reply begins. One account has a quarter of it, or one body of any size, so that
+    who sends many keeps no other account waiting.
 
     Attributes:
         held_bytes: How many bytes all requests hold together.
@@ -74,6 +75,7 @@ class InFlight:
         self._freed = asyncio.Event()
         self._requests: set[_Request] = set()
         self._unmade = asyncio.Event()
+        self._made_for: Counter[Hashable] = Counter()
         self.held_bytes = self.made_bytes = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -134,22 +136,29 @@ class InFlight:
         """
         await _wait_while(self.is_full, self._freed)
 
-    async def room_to_make(self, count: int) -> None:
-        """Wait until so many bytes may be made of a body, or nothing else is made, and count them.
+    async def room_to_make(self, count: int, account: Hashable) -> None:
+        """Wait until so many bytes may be made of a body of an account, and count them.
 
         Raises:
             NoRoom: There was no room for `WAIT_SECONDS`.
         """
-        is_large = count > self._max_bytes // 16
-        most_bytes = self._max_bytes * 3 // 4 if is_large else self._max_bytes
-        await _wait_while(
-            lambda: self.made_bytes and self.made_bytes + count > most_bytes, self._unmade
-        )
-        self.made_bytes += count
 
-    def unmake(self, count: int) -> None:
+        def is_without_room() -> bool:
+            own_bytes = self._made_for[account]
+            return (own_bytes > 0 and own_bytes + count > self._max_bytes // 4) or (
+                self.made_bytes > 0 and self.made_bytes + count > self._max_bytes
+            )
+
+        await _wait_while(is_without_room, self._unmade)
+        self.made_bytes += count
+        self._made_for[account] += count
+
+    def unmake(self, count: int, account: Hashable) -> None:
         """Count that so many bytes that were made of a body are not held any more."""
         self.made_bytes -= count
+        self._made_for[account] -= count
+        if not self._made_for[account]:
+            del self._made_for[account]
         self._unmade.set()
 
     def tell_of_room(self) -> None:
@@ -184,6 +193,7 @@ class _Request:
         "_held_bytes",
         "_in_flight",
         "_made_bytes",
+        "_made_for",
         "_receive",
         "_send",
         "_since",
@@ -200,6 +210,7 @@ class _Request:
         self._task = asyncio.current_task()
         self._start: Message | None = None
         self._body_bytes = self._held_bytes = self._made_bytes = 0
+        self._made_for: Hashable = None
         self._waits_for = self._waited_for = NOTHING
         self._began_at = self._since = 0.0
         self._error: Exception | None = None
@@ -243,21 +254,22 @@ class _Request:
             raise NoRoom
         self.hold(self._body_bytes + count)
 
-    async def make(self) -> None:
+    async def make(self, account: Hashable) -> None:
         """Wait for room to read the whole body, once; keep it until the reply begins.
 
         Raises:
             NoRoom: There was none for `WAIT_SECONDS`.
         """
         count = MADE_OF_A_BYTE * self._body_bytes
-        await self._wait(ROOM, self._in_flight.room_to_make(count))
+        await self._wait(ROOM, self._in_flight.room_to_make(count, account))
+        self._made_for = account
         self._made_bytes += count
 
     def unmake(self) -> None:
         """Count that what was made of the body is not held any more."""
         count, self._made_bytes = self._made_bytes, 0
         if count:
-            self._in_flight.unmake(count)
+            self._in_flight.unmake(count, self._made_for)
 
     def discard(self) -> None:
         """Count that the body so far is not held any more."""
