@@ -34,6 +34,7 @@ from feedkeep.rules.history import BroughtBack, Undo, WhenChangedSince
 from feedkeep.rules.history_invariants import history_violations
 from feedkeep.rules.invariants import violations
 from feedkeep.rules.room import DEFAULT_LIMITS, Limits
+from feedkeep.rules.seen_feeds import NEVER
 from feedkeep.rules.subscriptions import MAX_POINTERS, Added, Update, guids_wanted, want
 
 URL_TEXTS = ["http://a.example/", "https://a.example", "http://b.example", "https://c.example/x"]
@@ -82,8 +83,6 @@ class Rules(RuleBasedStateMachine):
         self.kept = KeptStates()
         self.lists: list[dict[Guid, Entry]] = [{}]  # after each change
         self.ever_had: dict[str, set[int | None]] = {}  # by the derived guid of a URL
-        self.had_by_a_clock_set_back: set[str] = set()
-        self.latest = 0
 
     def teardown(self) -> None:
         self.limit.stop()
@@ -403,17 +402,14 @@ class Rules(RuleBasedStateMachine):
         return decision.outcome
 
     def assert_first_had(self, before: dict[Guid, Entry], now: int) -> None:
-        """A feed was had first when its URL came, and nothing that becomes of it changes that."""
+        """A feed was had first when its URL came; only a state from before has another moment."""
         was, has = first_had(before), first_had(self.entries)
         for guid, stamp in has.items():
-            if guid in was:
-                assert stamp is not None
-                assert stamp <= was[guid] or guid in self.had_by_a_clock_set_back
-            assert stamp == was.get(guid, now) or stamp in self.ever_had[guid]
+            assert stamp is not None
+            if stamp != was.get(guid, NEVER) and stamp not in self.ever_had.get(guid, ()):
+                assert was.get(guid, NEVER) == NEVER
+                assert stamp == now
             self.ever_had.setdefault(guid, set()).add(stamp)
-            if stamp == now < self.latest:
-                self.had_by_a_clock_set_back.add(guid)
-        self.latest = max(self.latest, now)
 
     def keep(self, before: dict[Guid, Entry], decision: Decision[Any]) -> None:
         assert self.kept.stamps[-1:] < [decision.stamp], "two changes have one stamp"

@@ -22,6 +22,7 @@ from feedkeep.model import (
 )
 from feedkeep.rules import subscriptions
 from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.rules.seen_feeds import NEVER
 from feedkeep.rules.subscriptions import MAX_POINTERS, Added, Refused, Update, want
 
 A, B, C = "https://a.example/feed", "https://b.example/feed", "https://c.example/feed"
@@ -220,7 +221,7 @@ def test_a_pointer_has_the_text_of_a_url_that_is_former_or_absorbed_or_was_sent_
     assert account.pointer(guid(B)).alias == Alias(
         B, moved_away=False, was_own=True, first_had=1_000
     )
-    assert account.pointer(guid(C)).alias == Alias(C, moved_away=False, first_had=1_000)
+    assert account.pointer(guid(C)).alias == Alias(C, moved_away=False, first_had=NEVER)
     assert account.pointer(guid("https://a.example/new")).alias is None
 
 
@@ -396,11 +397,14 @@ def test_a_former_url_that_becomes_a_feed_again_was_had_from_its_beginning_on() 
     assert account.subscription(guid(A)).first_had == 10
 
 
-def test_a_url_that_was_sent_beside_a_guid_is_had_from_then_on() -> None:
+def test_a_url_that_was_only_sent_beside_a_guid_was_never_had_until_the_feed_moves_to_it() -> None:
     account = Account(now=10)
     account.add((A, G1))
+    for _ in range(2):
+        account.add((B, G1))
+        assert account.pointer(guid(B)).alias == Alias(B, moved_away=False, first_had=NEVER)
     account.now = 20
-    account.add((B, G1))
-    alias = account.pointer(guid(B)).alias
-    assert alias is not None
-    assert alias.first_had == 20
+    account.move(G1, B)
+    assert account.subscription(G1).first_had == 20
+    account.add((A, G1))  # which it was, and so it stays
+    assert account.pointer(guid(A)).alias == Alias(A, moved_away=True, first_had=10)

@@ -253,6 +253,25 @@ def test_neither_a_guid_nor_an_address_that_a_feed_moves_to_tells_what_others_ha
     assert other.told(urls[:1]) == set()
 
 
+def test_an_address_that_was_only_sent_beside_a_guid_never_tells_what_others_have(
+    start: Callable[..., FeedkeepProcess],
+) -> None:
+    process = start()
+    known, own = "https://feeds.example/0", "https://feeds.example/own"
+    owner, other = account(process), account(process)
+    owner.add([known])
+    other.add([own])
+    other.add([known], guid=str(guid_of(own)))
+    other.love(known)
+    look(process, [known])  # for the owner alone
+    for moves in (False, True):
+        if moves:
+            other.patch(guid_of(own), new_feed_url=known)
+        assert other.told([own, known]) == set()
+    look(process, [known])
+    assert other.title(own) == TITLE
+
+
 def unsubscribe(account: Account, url: str, _: str) -> None:
     """Bring a feed back in both ways."""
     account.patch(guid_of(url), is_subscribed=False)

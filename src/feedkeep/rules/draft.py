@@ -29,6 +29,7 @@ from feedkeep.rules.counts import counted
 from feedkeep.rules.entry_states import is_same_state
 from feedkeep.rules.feed_urls import FeedUrl, parse_feed_url
 from feedkeep.rules.room import DEFAULT_LIMITS, Limits
+from feedkeep.rules.seen_feeds import NEVER
 
 E = TypeVar("E", bound=Entry)
 
@@ -86,14 +87,17 @@ class Draft:
         former = self.former_urls(subscription).items()
         return frozenset(guid for guid, alias in former if alias.was_own)
 
-    def first_had(self, url: FeedUrl) -> Stamp | None:
+    def first_had(self, url: FeedUrl, *, is_only_sent: bool = False) -> Stamp | None:
         """Return when the account first had the feed at a URL that is no feed's present one.
 
         That is now, unless the URL is known as a former one: a guid alone, which an account may
-        claim without its URL, does not count.
+        claim without its URL, does not count. A URL that `is_only_sent` beside a guid is not asked
+        for the account, so it never had the feed there: what others have found would tell of them.
         """
         entry = self._index.get(url.guid)
-        return entry.alias.first_had if entry and entry.alias else self._now
+        if entry and entry.alias and entry.alias.first_had != NEVER:
+            return entry.alias.first_had
+        return NEVER if is_only_sent else self._now
 
     def tick(self) -> Stamp:
         """Return the next stamp of the account (contract, section 4)."""

@@ -15,6 +15,9 @@ from feedkeep.rules.clock import SKEW_US, later
 from feedkeep.rules.feed_schedule import LEASE_US, MINUTE_US, UNSEEN
 from feedkeep.rules.feed_urls import parse_feed_url
 
+NEVER = Stamp(2**62)
+"""As the moment of a URL that was only sent beside a guid: the account never had its feed."""
+
 _ALWAYS = Stamp(0)
 
 
@@ -27,6 +30,8 @@ def seen(feed: Feed, first_had: Stamp | None, now: Stamp) -> Feed | None:
     found. `first_had` is None if the account has had it always, and so it is with a moment that
     lies in the future: a clock was wrong, and the account would be shown nothing until then.
     """
+    if first_had == NEVER:
+        return None
     had = _counted(first_had, now)
     if feed.looked is None or _earliest(feed) > had:
         return feed
@@ -88,7 +93,7 @@ def whole_until(feed: Feed) -> Stamp:
 
 def is_whole(until: Stamp, first_had: Stamp | None, now: Stamp) -> bool:
     """Say whether an account is shown a headline that is whole until a moment, as it is."""
-    return _counted(first_had, now) < until
+    return first_had != NEVER and _counted(first_had, now) < until
 
 
 def newcomer(feed: Feed, first_had: Stamp | None, now: Stamp) -> Newcomer | None:

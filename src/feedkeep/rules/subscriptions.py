@@ -323,7 +323,7 @@ def _add_one(draft: Draft, item: Wanted) -> bool:
     # The feed never moved away from a URL that was only sent beside its guid. Moving to it later is
     # a new move, not an undo, and drops no URL.
     if draft.find(item.url.guid) != subscription:
-        first_had = draft.first_had(item.url)
+        first_had = draft.first_had(item.url, is_only_sent=True)
         alias = Alias(item.url.text, moved_away=False, first_had=first_had)
         draft.lead(item.url.guid, subscription, alias)
 
