@@ -10,6 +10,7 @@ from feedkeep.model import Failure, Feed, FeedContent, Looked, Picture, Stamp, r
 from feedkeep.rules.clock import DAY_US
 from feedkeep.rules.feed_schedule import (
     HOUR_US,
+    MINUTE_US,
     MONTH_US,
     SLOW_SECONDS,
     UNWANTED_US,
@@ -74,16 +75,38 @@ def test_a_feed_that_says_nothing_new_is_asked_more_seldom_up_to_once_a_week() -
 
 
 def test_failures_back_off_from_an_hour_to_a_week_and_one_answer_ends_that() -> None:
-    feed, waits = READ, []
+    feed, waits, now = READ, [], NOW
     for _ in range(10):
-        feed = after_look(feed, failed(Failure.NO_CONNECTION), NOW, 0.5)
-        waits.append((feed.next_look - NOW) / HOUR_US)
+        feed = after_look(feed, failed(Failure.NO_CONNECTION), now, 0.5)
+        waits.append((feed.next_look - now) / HOUR_US)
+        now = feed.next_look
     assert waits == [1, 2, 4, 8, 16, 32, 64, 128, 168, 168]
     assert (feed.failing, feed.failure, feed.failures) == (NOW, Failure.NO_CONNECTION, 10)
     assert feed.content == SHOW
     again = after_look(feed, UNCHANGED, Stamp(NOW + 1), 0.5)
     assert (again.failing, again.failure, again.reason, again.failures) == (None, None, "", 0)
     assert again.next_look == NOW + 1 + DAY_US
+
+
+@pytest.mark.parametrize(("minutes", "failures"), [(50, 1), (58, 2), (160, 2), (165, 3)])
+def test_failures_count_as_the_schedule_would_have_had_them_however_often_a_feed_is_looked_at(
+    minutes: int, failures: int
+) -> None:
+    feed = READ
+    for minute in range(minutes):
+        now = Stamp(NOW + minute * MINUTE_US)
+        feed = after_look(feed, failed(Failure.NO_CONNECTION), now, 0.5)
+    assert feed.failures == failures
+    assert feed.next_look - now == HOUR_US * 2 ** (failures - 1)
+
+
+@given(st.lists(st.floats(0, 1), min_size=12, max_size=12))
+def test_each_look_of_the_schedule_that_fails_counts(chances: list[float]) -> None:
+    feed, now = READ, NOW
+    for number, chance in enumerate(chances, 1):
+        feed = after_look(feed, failed(Failure.NO_CONNECTION), now, chance)
+        assert feed.failures == number
+        now = feed.next_look
 
 
 def test_what_is_gone_is_asked_once_a_month() -> None:

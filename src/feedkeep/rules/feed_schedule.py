@@ -33,6 +33,9 @@ SLOW_SECONDS = 5.0
 """A look that takes longer was slow: the feed waits among its like next time."""
 
 _FIRST_RETRY_US = HOUR_US
+_EARLIEST = 0.9
+"""The least part of the time until the next look that passes, so that not all are at once."""
+
 _CALM_US = 30 * DAY_US
 """For each so long that a feed has not changed, a day more passes until it is asked again."""
 
@@ -131,9 +134,19 @@ def _after_failure(feed: Feed, looked: Looked, now: Stamp) -> Feed:
         failure=failure,
         reason=looked.reason,
         offered=looked.offered or (feed.offered if failure in UNSEEN else ""),
-        failures=feed.failures + 1,
+        failures=feed.failures + _counts(feed, now),
         dead=dead,
     )
+
+
+def _counts(feed: Feed, now: Stamp) -> bool:
+    """Say whether one more failure counts: not before the schedule would have had it.
+
+    Accounts that come to have a feed have it looked at once a minute. An outage of some minutes
+    would else put it off for days, for all that have it.
+    """
+    by_schedule_us = min(_FIRST_RETRY_US * ((1 << min(feed.failures, 10)) - 1), WEEK_US)
+    return now - (feed.failing or now) >= _EARLIEST * by_schedule_us
 
 
 def _after_answer(feed: Feed, looked: Looked, now: Stamp) -> Feed:
@@ -169,4 +182,4 @@ def _next_look(feed: Feed, looked: Looked, now: Stamp, chance: float) -> Stamp:
         us = min((1 + calm_us // _CALM_US) * DAY_US, WEEK_US)
     us = max(us, min(looked.retry_after_seconds * SECOND_US, MONTH_US))
     # Somewhat earlier or later, so that not all are asked at once.
-    return later(now, int(us * (0.9 + 0.2 * chance)))
+    return later(now, int(us * (_EARLIEST + 2 * (1 - _EARLIEST) * chance)))
