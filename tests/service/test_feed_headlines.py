@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 from authors import TESTER
-from running import DAY, Clock, run
+from running import DAY, MINUTE, Clock, run
 
 from feedkeep.model import AccountId, FeedContent, Guid, Picture, Stamp, Subscription, replace
 from feedkeep.rules.feed_urls import parse_feed_url
@@ -46,7 +46,9 @@ async def look(store: Store, clock: Clock, title: str, *urls: str, days: int = 1
         assert await store.feeds.save(found, until, PICTURE)
 
 
-def test_titles_are_remembered_until_the_next_look(open_store: Callable) -> None:
+def test_titles_are_remembered_until_the_next_look_and_for_ten_minutes_at_most(
+    open_store: Callable,
+) -> None:
     async def work(service: Service, store: Store, clock: Clock) -> None:
         known = service.known_feeds
 
@@ -71,6 +73,10 @@ def test_titles_are_remembered_until_the_next_look(open_store: Callable) -> None
         known.forget()
         assert await titles() == {URLS[0]: "First", LONG: "First"}
         assert guid(URLS[0]) in asked[-1]
+        for minutes in (9, 1):  # others who come to have a feed have it looked at earlier
+            clock.go_on(minutes * MINUTE)
+            assert await titles() == {URLS[0]: "First", LONG: "First"}
+            assert (guid(URLS[0]) in asked[-1]) is (minutes == 1)
         clock.go_on(DAY)
         await look(store, clock, "Second", URLS[0])
         assert (await titles())[URLS[0]] == "Second"

@@ -21,7 +21,7 @@ class Alias(Value, frozen=True):
         was_own: Whether it was the URL of a feed of its own, so that apps may have it beside
             another URL of the subscription: both came together by a merge.
         retired: Stamp of when apps were told to remove this URL; None while they may go on with it.
-        first_had: As `Subscription.first_had`, of the feed at this URL; `seen_feeds.NEVER` if the URL
+        first_had: As `Subscription.first_had`, of the feed at this URL; `seen_feeds.NEVER` if it
             was only sent beside a guid.
     """
 

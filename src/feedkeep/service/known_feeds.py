@@ -27,8 +27,9 @@ from feedkeep.model import (
     Value,
 )
 from feedkeep.rules import seen_feeds
+from feedkeep.rules.clock import later
 from feedkeep.rules.feed_names import Card, Headline, card_of, headline_of
-from feedkeep.rules.feed_schedule import permitted
+from feedkeep.rules.feed_schedule import MINUTE_US, permitted
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.lanes import Turns
 from feedkeep.rules.seen_feeds import is_whole, seen, whole_until
@@ -41,6 +42,7 @@ MAX_NEW = 10_000
 MAX_REMEMBERED = 20_000
 """Of how many feeds the headlines are remembered: that takes 30 MB."""
 
+_REMEMBERED_US = 10 * MINUTE_US
 _MAX_REMEMBERED_CHARACTERS = 300
 _AT_ONCE = 1_000
 _VIEWED_AT_ONCE = 64
@@ -79,7 +81,8 @@ class KnownFeeds:
         """Return what lists show of feeds by their URLs, and when they were had first.
 
         What is known of a feed stays the same until it is looked at again, so it is remembered
-        until then, for all accounts that are shown the whole of it.
+        until then, for all accounts that are shown the whole of it; but not for long, since others
+        who come to have it have it looked at earlier.
         """
         now, turn = self._now(), Turn()
         found: dict[str, Headline] = {}
@@ -88,14 +91,14 @@ class KnownFeeds:
             if number % _AT_ONCE == 0:
                 await turn.end_if_long()
             known = self._headlines.get(url)
-            if known and known.next_look > now and is_whole(known.whole_until, first_had, now):
+            if known and known.until > now and is_whole(known.whole_until, first_had, now):
                 found[url] = known.headline
             else:
                 others[url] = first_had
         async for feeds in self._in_parts(others):
             is_long = len(feeds) > LONG_LIST
             found |= await beside(is_long, _seen_headlines, feeds, others, now)
-            self._remember(await beside(is_long, _to_remember, feeds))
+            self._remember(await beside(is_long, _to_remember, feeds, now))
         return found
 
     def forget(self) -> None:
@@ -197,7 +200,7 @@ class _Remembered(Value, frozen=True):
 
     headline: Headline
     whole_until: Stamp
-    next_look: Stamp
+    until: Stamp
 
 
 def _seen_feeds(known: Mapping[str, Feed], had: Had, now: Stamp) -> Iterator[tuple[str, Feed]]:
@@ -215,9 +218,10 @@ def _seen_cards(known: Mapping[str, Feed], had: Had, now: Stamp) -> dict[str, Ca
     return {url: card_of(feed.content) for url, feed in shown if feed.content}
 
 
-def _to_remember(known: Mapping[str, Feed]) -> dict[str, _Remembered]:
+def _to_remember(known: Mapping[str, Feed], now: Stamp) -> dict[str, _Remembered]:
+    latest = later(now, _REMEMBERED_US)
     return {
-        url: _Remembered(headline_of(feed), whole_until(feed), feed.next_look)
+        url: _Remembered(headline_of(feed), whole_until(feed), min(feed.next_look, latest))
         for url, feed in known.items()
         if len(url) <= _MAX_REMEMBERED_CHARACTERS
     }
