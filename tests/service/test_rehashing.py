@@ -43,16 +43,24 @@ def make_former(monkeypatch: pytest.MonkeyPatch) -> Callable:
 
 
 def test_a_right_password_replaces_an_older_hash_after_the_reply_and_ends_nothing(
-    open_store: Callable, make_former: Callable
+    open_store: Callable, make_former: Callable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def work(service: Service, store: Store, clock: Clock) -> None:
         await make_former(service)
         former = await hash_of_bob(store)
+        renewed, may_begin = service._passwords.renewed, asyncio.Event()
+
+        async def renewed_later(*given: str) -> str:
+            await may_begin.wait()
+            return await renewed(*given)
+
+        monkeypatch.setattr(service._passwords, "renewed", renewed_later)
         admitted = await service.authentication.admit(SHOWN, HOME)
         await service.authentication.admit(SHOWN, HOME)
         assert len(service.authentication._rehashing._tasks) == 1
         assert await hash_of_bob(store) == former  # nobody waits for it
         session = await service.page_sessions.begin(admitted.account, "")
+        may_begin.set()
         await all_replaced(service)
         replaced = await hash_of_bob(store)
         assert replaced.startswith("$argon2id$v=19$m=64,t=3,p=1$")
