@@ -1,41 +1,79 @@
-"""Slots: as many as there are, by their lanes, and none is lost."""
+"""Slots: as many as there are, by their lanes, one for each host, and none is lost."""
 
 from __future__ import annotations
 
 import asyncio
 
 from feedkeep.feeds.slots import Slots
-from feedkeep.model import Stamp
 from feedkeep.rules.lanes import Lane
 
+A_SECOND = 10_000.0
 PATIENCE_SECONDS = 10.0
 """Far more than a test here takes; a slot that is lost ends it with an error."""
 
 
-def test_in_a_lane_the_one_that_is_due_first_gets_the_next_slot() -> None:
+def test_in_a_lane_the_lowest_rank_gets_the_next_slot() -> None:
     async def go() -> None:
-        slots, order = Slots(1), []
+        slots, order = Slots(1, A_SECOND), []
 
-        async def hold(due: int) -> None:
-            async with slots.of(Lane.NEW, Stamp(due)):
-                order.append(due)
+        async def hold(rank: int) -> None:
+            async with slots.of(Lane.NEW, f"{rank}.example", rank):
+                order.append(rank)
                 await asyncio.sleep(0)
 
-        await asyncio.gather(*(hold(due) for due in (5, 9, 3, 7)))
+        await asyncio.gather(*(hold(rank) for rank in (5, 9, 3, 7)))
         assert order == [5, 3, 7, 9]
+
+    asyncio.run(asyncio.wait_for(go(), PATIENCE_SECONDS))
+
+
+def test_of_each_host_one_feed_has_a_slot_and_those_of_other_hosts_pass() -> None:
+    async def go() -> None:
+        slots, order, has_passed = Slots(8, A_SECOND), [], asyncio.Event()
+
+        async def hold(rank: int, host: str) -> None:
+            async with slots.of(Lane.NEW, host, rank):
+                order.append(rank)
+                if host == "other.example":
+                    has_passed.set()
+                await has_passed.wait()
+
+        hosts = ((1, "one.example"), (2, "one.example"), (3, "other.example"))
+        await asyncio.gather(*(hold(rank, host) for rank, host in hosts))
+        assert order == [1, 3, 2]
+
+    asyncio.run(asyncio.wait_for(go(), PATIENCE_SECONDS))
+
+
+def test_a_feed_that_waits_for_a_slot_of_its_lane_keeps_no_other_of_its_host_waiting() -> None:
+    async def go() -> None:
+        slots, is_over = Slots(2, A_SECOND), asyncio.Event()
+
+        async def hold(lane: Lane, host: str, rank: int) -> str:
+            async with slots.of(lane, host, rank):
+                if host == "silent.example":
+                    await is_over.wait()
+                return lane
+
+        silent = asyncio.create_task(hold(Lane.SLOW, "silent.example", 1))
+        failing = asyncio.create_task(hold(Lane.SLOW, "popular.example", 2))
+        assert await hold(Lane.QUICK, "popular.example", 3) == Lane.QUICK
+        assert not failing.done()
+        is_over.set()
+        await asyncio.gather(silent, failing)
 
     asyncio.run(asyncio.wait_for(go(), PATIENCE_SECONDS))
 
 
 def test_who_gives_up_waiting_or_is_ended_just_then_holds_no_slot() -> None:
     async def go() -> None:
-        slots, is_over = Slots(1), asyncio.Event()
+        slots, is_over = Slots(1, A_SECOND), asyncio.Event()
 
-        async def hold() -> None:
-            async with slots.of(Lane.QUICK, Stamp(0)):
+        async def hold(host: str) -> None:
+            async with slots.of(Lane.QUICK, host, 0):
                 await is_over.wait()
 
-        tasks = [asyncio.create_task(hold()) for _ in range(4)]
+        tasks = [asyncio.create_task(hold(f"{number}.example")) for number in range(4)]
         await asyncio.sleep(0)
         tasks[1].cancel()  # while it waits
         await asyncio.wait([tasks[1]])

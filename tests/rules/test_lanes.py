@@ -10,8 +10,20 @@ from hypothesis import strategies as st
 
 from feedkeep.model import AccountId, Failure, Feed, Guid, Stamp, replace
 from feedkeep.rules import lanes
-from feedkeep.rules.lanes import FIRST_DUE, Lane, Turns, lane_of, minutes_put_off, next_lane
+from feedkeep.rules.lanes import (
+    FIRST_DUE,
+    MAX_FETCH_US,
+    MAX_WAIT_US,
+    USUAL_FETCH_US,
+    Lane,
+    Lines,
+    Turns,
+    lane_of,
+    minutes_put_off,
+    next_lane,
+)
 
+OTHERS = [Lane.NEW, Lane.PUT_OFF, Lane.SLOW]
 ALICE, BEN = AccountId(1), AccountId(2)
 NOW = Stamp(1_795_370_000_000_000)
 ANSWERED = Feed(Guid("0" * 8), "https://show.example", NOW, NOW, looked=Stamp(NOW - 1))
@@ -23,7 +35,7 @@ ANSWERED = Feed(Guid("0" * 8), "https://show.example", NOW, NOW, looked=Stamp(NO
         (ANSWERED, Lane.QUICK),
         (replace(ANSWERED, is_slow=True), Lane.SLOW),
         (replace(ANSWERED, failure=Failure.TOO_SLOW), Lane.SLOW),
-        (replace(ANSWERED, looked=None), Lane.SLOW),
+        (replace(ANSWERED, looked=None), Lane.PUT_OFF),
         (replace(ANSWERED, next_look=Stamp(7)), Lane.NEW),
         (replace(ANSWERED, next_look=Stamp(7), failure=Failure.GONE), Lane.NEW),
     ],
@@ -36,7 +48,7 @@ def test_the_lane_that_has_fewer_slots_gets_the_next_one() -> None:
     busy = {Lane.QUICK: 2, Lane.NEW: 1}
     assert next_lane([Lane.QUICK, Lane.NEW], busy, {}, 8) is Lane.NEW
     assert next_lane([Lane.QUICK], busy, {}, 8) is Lane.QUICK
-    assert next_lane(list(Lane), busy, {}, 8) is Lane.SLOW
+    assert next_lane([Lane.QUICK, Lane.NEW, Lane.SLOW], busy, {}, 8) is Lane.SLOW
     assert next_lane([], busy, {}, 8) is None
     assert next_lane(list(Lane), busy, {}, 3) is None
 
@@ -44,7 +56,7 @@ def test_the_lane_that_has_fewer_slots_gets_the_next_one() -> None:
 def test_one_slot_alone_goes_round() -> None:
     served: dict[Lane, int] = {}
     order = []
-    for number in range(6):
+    for number in range(2 * len(Lane)):
         lane = next_lane(list(Lane), {}, served, 1)
         assert lane is not None
         served[lane] = number + 1
@@ -54,7 +66,7 @@ def test_one_slot_alone_goes_round() -> None:
 
 @given(
     st.integers(2, 20),
-    st.lists(st.tuples(st.sampled_from([Lane.NEW, Lane.SLOW]), st.booleans()), max_size=60),
+    st.lists(st.tuples(st.sampled_from(OTHERS), st.booleans()), max_size=60),
 )
 def test_whatever_else_is_fetched_a_quick_feed_finds_a_slot(
     slots: int, others: list[tuple[Lane, bool]]
@@ -65,7 +77,7 @@ def test_whatever_else_is_fetched_a_quick_feed_finds_a_slot(
             busy[lane] += 1
         if ends and busy[lane]:
             busy[lane] -= 1
-    assert next_lane([Lane.NEW, Lane.QUICK, Lane.SLOW], busy, {}, slots) is not None
+    assert next_lane(list(Lane), busy, {}, slots) is not None
     assert next_lane([Lane.QUICK], busy, {}, slots) is Lane.QUICK
 
 
@@ -104,11 +116,10 @@ def test_accounts_begin_equally_once_no_feed_waits() -> None:
 
 
 @given(st.floats(0, 1))
-def test_what_is_slow_is_put_off_for_longer_than_what_was_never_fetched(chance: float) -> None:
+def test_what_is_slow_is_put_off_for_longer_than_what_was_quick(chance: float) -> None:
     failing = replace(ANSWERED, failure=Failure.TOO_SLOW)
     assert 10 <= minutes_put_off(failing, chance) <= 60
-    for feed in (ANSWERED, replace(ANSWERED, looked=None), replace(failing, next_look=Stamp(7))):
-        assert 1 <= minutes_put_off(feed, chance) <= 6
+    assert 1 <= minutes_put_off(ANSWERED, chance) <= 6
 
 
 def test_what_is_due_is_no_turn() -> None:
@@ -123,3 +134,67 @@ def test_turns_of_so_many_accounts_are_remembered(monkeypatch: pytest.MonkeyPatc
     assert [turns.next_of(one) for one in (ALICE, ALICE, BEN, BEN, ALICE)] == [1, 2, 1, 2, 1]
     turns.begun(replace(ANSWERED, next_look=Stamp(FIRST_DUE - 1)))
     assert turns.next_of(BEN) == FIRST_DUE - 1
+
+
+HOST = "one.example"
+
+
+def new(turn: int) -> Feed:
+    return replace(ANSWERED, looked=None, next_look=Stamp(turn))
+
+
+@given(st.integers(1, 500), st.integers(0, 2 * MAX_FETCH_US))
+def test_feeds_of_a_host_that_are_put_off_come_as_fast_as_it_answers(count: int, us: int) -> None:
+    lines, each_us = Lines(), min(us, MAX_FETCH_US)
+    lines.fetched(HOST, us)
+    dues = [lines.due(HOST, new(turn), NOW, turn) for turn in range(1, count + 1)]
+    assert dues == [NOW + each_us * number for number in range(1, count + 1)]
+    assert lines.due("other.example", new(count), NOW, count) == NOW + USUAL_FETCH_US
+
+
+@given(st.integers(0, 1_000), st.integers(1, 100), st.integers(1, 100))
+def test_however_many_are_put_off_a_feed_waits_as_long_as_there_are_turns_before_it(
+    others: int, ahead: int, later_us: int
+) -> None:
+    lines = Lines()
+    for turn in range(1, others + 1):
+        lines.due(HOST, new(turn), NOW, turn)
+    now = Stamp(NOW + later_us)
+    assert lines.due(HOST, new(others + ahead), now, ahead) <= now + ahead * USUAL_FETCH_US
+    # It has taken the place of nobody: the next one of who has added many comes at the end.
+    end = lines.due(HOST, new(others + 1_000), now, 2_000)
+    assert end >= NOW + (others + 1) * USUAL_FETCH_US
+
+
+def test_a_feed_that_was_put_off_goes_before_those_that_had_more_turns_before_them() -> None:
+    lines, few, many = Lines(), new(10_002), replace(new(9), guid=Guid("1" * 8))
+    assert lines.rank(few) == 10_002
+    lines.due(HOST, many, NOW, 9)
+    lines.due(HOST, few, NOW, 2)
+    put_off = [replace(feed, next_look=NOW) for feed in (few, many, replace(few, guid=Guid("2")))]
+    assert [lines.rank(feed) for feed in put_off] == [2, 9, FIRST_DUE]
+    assert lines.rank(ANSWERED) == NOW
+
+
+@given(st.integers(0, 10**9))
+def test_a_feed_that_is_put_off_again_waits_half_as_long_as_so_far(waited_us: int) -> None:
+    lines, now = Lines(), Stamp(NOW + waited_us)
+    again = replace(ANSWERED, looked=None, wanted=NOW, next_look=now)
+    due = lines.due(HOST, again, now, 1)
+    assert due - now == max(USUAL_FETCH_US, min(waited_us // 2, MAX_WAIT_US))
+
+
+def test_of_so_many_hosts_it_is_remembered_how_long_feeds_are_put_off(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(lanes, "MAX_HOSTS", 1)
+    lines = Lines()
+    first = [lines.due(HOST, new(9), NOW, 9) for _ in range(2)]
+    assert lines.due("other.example", new(9), NOW, 9) == first[0] < first[1]
+    assert lines.due(HOST, new(9), NOW, 9) == first[0]
+
+
+def test_turns_are_counted_from_the_one_that_is_served() -> None:
+    turns = Turns()
+    turns.begun(replace(ANSWERED, next_look=Stamp(5)))
+    assert [turns.ahead_of(new(turn)) for turn in (3, 5, 6, 9)] == [1, 1, 1, 4]

@@ -335,6 +335,18 @@ def test_those_in_between_two_moments_are_leased_and_no_others(open_store: Calla
     run(open_store, work)
 
 
+def test_none_is_leased_before_its_time_whatever_it_lies_between(open_store: Callable) -> None:
+    """A clock that was never set shows less than the turns of feeds that were just added."""
+
+    async def work(store: Store) -> None:
+        await store.feeds.want(urls(1, 2), NOW, {G1: Stamp(7), G2: Stamp(9)})
+        async with asyncio.timeout(10):
+            leased = await store.feeds.lease(Stamp(8), UNTIL, 9, (Stamp(0), NOW))
+        assert numbers(leased) == [1]
+
+    run(open_store, work)
+
+
 def test_two_processes_that_lease_at_the_same_time_get_each_feed_once(
     open_store: Callable,
 ) -> None:

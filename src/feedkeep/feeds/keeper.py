@@ -10,8 +10,8 @@ import asyncio
 import contextlib
 import secrets
 import time
-from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
 import structlog
@@ -26,7 +26,7 @@ from feedkeep.rules import feed_schedule
 from feedkeep.rules.clock import later
 from feedkeep.rules.feed_schedule import MINUTE_US, SECOND_US, WEEK_US, after_look, is_wanted
 from feedkeep.rules.feed_urls import host_of
-from feedkeep.rules.lanes import FIRST_DUE, Lane, lane_of, minutes_put_off
+from feedkeep.rules.lanes import FIRST_DUE, Lane, Lines, lane_of, minutes_put_off
 from feedkeep.rules.personal_urls import may_look_at
 from feedkeep.store.base import Store
 
@@ -45,9 +45,15 @@ lasts.
 """
 
 _OF_A_HOST = 4
-"""How many of these may be feeds of one host; with more, other hosts would have no turn."""
+"""How many of these may be feeds of one host; with more, other hosts would have no turn.
+
+Those that were just added are put off until the host can be asked for them (`lanes.Lines`).
+"""
+
+_JUST_ADDED = {Lane.NEW, Lane.PUT_OFF}
 
 _LONGEST_WAIT_SECONDS = 30.0
+_FULL_WAIT_SECONDS = 1.0
 _SHORTEST_WAIT_SECONDS = 0.2
 _SECONDS_AFTER_A_FAILURE = 60.0
 
@@ -66,6 +72,19 @@ class Looks(Protocol):
 
     async def close(self) -> None:
         """End what is under way."""
+
+
+@dataclass(eq=False)
+class _Leased:
+    """A feed that waits here, or that is looked at."""
+
+    feed: Feed
+    until: Stamp
+    host: str
+    lane: Lane
+    rank: int
+    waits: bool = True
+    task: asyncio.Task[None] | None = None
 
 
 class Keeper:
@@ -92,10 +111,9 @@ class Keeper:
         self._now = now
         self._fetch = fetch
         self._at_once = at_once
-        self._slots = Slots(at_once)
-        self._places: Counter[Lane] = Counter()
-        self._pace = asyncio.Lock()
-        self._waiting: dict[str, deque[tuple[Feed, Stamp]]] = {}
+        self._slots = Slots(at_once, LOOKS_A_SECOND)
+        self._lines = Lines()
+        self._here: set[_Leased] = set()
         self._leases: set[tuple[Guid, Stamp]] = set()
         self._leasing: asyncio.Task[Sequence[Feed]] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -153,15 +171,16 @@ class Keeper:
         return leased
 
     def _room(self, lane: Lane) -> int:
-        return self._at_once + _AHEAD - self._places[lane]
+        return self._at_once + _AHEAD - sum(one.lane is lane for one in self._here)
 
     async def _wait(self, now: Stamp, *, is_full: bool) -> None:
         """Wait until a feed is due, or there is news here; other processes tell none.
 
-        Where a lane is full, what waits in the store has long been due; a look that ends is news.
+        Where a lane is full, what waits in the store for that has long been due, and hides when the
+        first feed of another lane is.
         """
         due = None if is_full else await self._store.feeds.next_look()
-        seconds = _LONGEST_WAIT_SECONDS
+        seconds = _FULL_WAIT_SECONDS if is_full else _LONGEST_WAIT_SECONDS
         if due is not None:
             seconds = min(max((due - now) / SECOND_US, _SHORTEST_WAIT_SECONDS), seconds)
         with contextlib.suppress(TimeoutError):
@@ -174,62 +193,88 @@ class Keeper:
         if not may or not is_wanted(feed, self._now()):
             await self._put_off(feed, until, WEEK_US)
             return
-        host, lane = host_of(feed.url), lane_of(feed)
-        waiting = self._waiting.get(host, deque())
-        of_host = sum(lane_of(one) is lane for one, _ in waiting)
-        if of_host >= _OF_A_HOST or self._room(lane) <= 0:
-            await self._put_off(feed, until, minutes_put_off(feed, _chance()) * MINUTE_US)
+        lane, rank = lane_of(feed), self._lines.rank(feed)
+        one = _Leased(feed, until, host_of(feed.url), lane, rank)
+        of_lane = [other for other in self._here if other.lane is lane]
+        of_host = [other for other in of_lane if other.host == one.host]
+        is_full = len(of_host) >= _OF_A_HOST
+        if not is_full and self._room(lane) > 0:
+            self._let_wait(one)
             return
-        self._places[lane] += 1
-        waiting.append((feed, until))
-        if len(waiting) == 1:
-            self._waiting[host] = waiting
-            self._begin(self._look_at_host(host))
+        # Of those that were just added, the last one gives way.
+        rivals = (of_host if is_full else of_lane) if lane in _JUST_ADDED else []
+        last = max([one, *(o for o in rivals if o.waits)], key=lambda o: o.rank)
+        if last.task:
+            last.task.cancel()
+            self._here.remove(last)
+            self._let_wait(one)
+        await self._put_off(last.feed, last.until, self._until_room(last))
+
+    def _let_wait(self, one: _Leased) -> None:
+        self._here.add(one)
+        one.task = self._begin(self._wait_and_look(one))
+
+    def _until_room(self, one: _Leased) -> int:
+        """Return for how many microseconds to put off a feed for which there is no room now."""
+        if one.lane not in _JUST_ADDED:
+            return minutes_put_off(one.feed, _chance()) * MINUTE_US
+        now = self._now()
+        ahead = self._rounds.turns.ahead_of(one.feed)
+        return self._lines.due(one.host, one.feed, now, ahead) - now
 
     async def _put_off(self, feed: Feed, until: Stamp, us: int) -> None:
         put_off = replace(feed, next_look=later(self._now(), us))
         await self._store.feeds.save(put_off, until, None, feed.next_look)
         self._leases.discard((feed.guid, until))
 
-    async def _look_at_host(self, host: str) -> None:
-        waiting = self._waiting[host]
-        while waiting:
-            feed, until = waiting[0]
-            try:
-                await self._look_at(feed, until)
-            except Exception as error:  # noqa: BLE001 - others wait; and its lease ends by itself
-                _log.warning("what a look has found is not stored", reason=repr(error))
-            waiting.popleft()
-            self._places[lane_of(feed)] -= 1
-            self._leases.discard((feed.guid, until))
-            self._rounds.is_news.set()
-        del self._waiting[host]
+    async def _wait_and_look(self, one: _Leased) -> None:
+        try:
+            await self._look_at(one)
+        except MachineFailed:  # what looks has logged it, once
+            self._begin(self._give_back_later(one))
+        except Exception as error:  # noqa: BLE001 - others wait; and its lease ends by itself
+            _log.warning("what a look has found is not stored", reason=repr(error))
+            self._leases.discard((one.feed.guid, one.until))
+        else:
+            self._leases.discard((one.feed.guid, one.until))
+        self._here.remove(one)
+        self._rounds.is_news.set()
 
-    async def _look_at(self, feed: Feed, until: Stamp) -> None:
-        async with self._slots.of(lane_of(feed), feed.next_look):
+    async def _look_at(self, one: _Leased) -> None:
+        feed, until = one.feed, one.until
+        async with self._slots.of(one.lane, one.host, one.rank):
+            one.waits = False
             self._rounds.turns.begun(feed)
-            async with self._pace:
-                await asyncio.sleep(1 / LOOKS_A_SECOND)
             now = self._now()
             if now > later(until, -_NEEDED_US):
                 await self._store.feeds.give_back([feed.guid], until)
                 return
             began = time.monotonic()
-            try:
-                looked = await self._looks.look(feed, now)
-            except MachineFailed:  # what looks has logged it, once
-                await self._put_off(feed, until, MINUTE_US)
-                return
+            looked = await self._looks.look(feed, now)
             looked = replace(looked, seconds=time.monotonic() - began)
+        seconds = looked.seconds + 1 / LOOKS_A_SECOND
+        self._lines.fetched(one.host, int(seconds * SECOND_US))
         after = after_look(feed, looked, now, _chance())
         if self._recorder:
             self._recorder.fetch(_result(looked, after), looked.seconds)
         await self._store.feeds.save(after, until, looked.picture, feed.next_look)
 
-    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+    async def _give_back_later(self, one: _Leased) -> None:
+        """Have a feed looked at in a minute, in its turn as before: it keeps its lease until then.
+
+        These are four a second at most. If the store is away then, the lease ends by itself.
+        """
+        await asyncio.sleep(_SECONDS_AFTER_A_FAILURE)
+        with contextlib.suppress(StoreUnavailable):
+            await self._store.feeds.give_back([one.feed.guid], one.until)
+        self._leases.discard((one.feed.guid, one.until))
+        self._rounds.is_news.set()
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
 
 def _chance() -> float:

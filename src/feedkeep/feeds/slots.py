@@ -1,53 +1,84 @@
-"""Slots for fetching feeds, shared between lanes."""
+"""Slots for fetching feeds, shared between lanes, and of each host one at a time."""
 
 from __future__ import annotations
 
 import asyncio
-import heapq
+import bisect
 import itertools
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TypeAlias
+from typing import NamedTuple
 
-from feedkeep.model import Stamp
 from feedkeep.rules.lanes import Lane, next_lane
 
-_Waiter: TypeAlias = tuple[Stamp, int, asyncio.Future[None]]
+
+class _Waiter(NamedTuple):
+    rank: int
+    number: int
+    host: str
+    turn: asyncio.Future[None]
 
 
 class Slots:
-    """Lets a bounded number of feeds be fetched at a time; in each lane, the earliest due first."""
+    """Lets a bounded number of feeds be fetched at a time and in a second, and of each host one.
 
-    def __init__(self, count: int) -> None:
+    In each lane, the lowest rank goes first. Those whose host is being asked are passed over: a
+    feed that waits for a slot of its lane keeps none waiting of its host in another lane.
+    """
+
+    def __init__(self, count: int, a_second: float) -> None:
         self._count = count
+        self._seconds_between = 1 / a_second
+        self._rests = False
         self._busy: Counter[Lane] = Counter()
+        self._busy_hosts: set[str] = set()
         self._served: dict[Lane, int] = {}
         self._waiting: dict[Lane, list[_Waiter]] = {lane: [] for lane in Lane}
         self._numbers = itertools.count(1)
 
     @asynccontextmanager
-    async def of(self, lane: Lane, due: Stamp) -> AsyncIterator[None]:
-        """Wait for a slot, and hold it."""
+    async def of(self, lane: Lane, host: str, rank: int) -> AsyncIterator[None]:
+        """Wait for a slot until nobody else asks the host, and hold both."""
         turn = asyncio.get_running_loop().create_future()
-        heapq.heappush(self._waiting[lane], (due, next(self._numbers), turn))
+        waiter = _Waiter(rank, next(self._numbers), host, turn)
+        bisect.insort(self._waiting[lane], waiter)
         self._grant()
         try:
             await turn
             yield
         finally:
-            if not turn.cancelled():  # it was granted
+            if turn.cancelled():
+                self._waiting[lane].remove(waiter)
+            else:  # it was granted
                 self._busy[lane] -= 1
+                self._busy_hosts.remove(host)
                 self._grant()
 
     def _grant(self) -> None:
-        while True:
-            waiting = [lane for lane, some in self._waiting.items() if some]
-            lane = next_lane(waiting, self._busy, self._served, self._count)
-            if lane is None:
-                return
-            *_, turn = heapq.heappop(self._waiting[lane])
-            if not turn.cancelled():
-                self._busy[lane] += 1
-                self._served[lane] = next(self._numbers)
-                turn.set_result(None)
+        """Let the next one go, unless the last one has just gone."""
+        first = {lane: one for lane in Lane if (one := self._first(lane))}
+        lane = next_lane(first, self._busy, self._served, self._count)
+        if lane is None or self._rests:
+            return
+        one = first[lane]
+        self._waiting[lane].remove(one)
+        self._busy[lane] += 1
+        self._busy_hosts.add(one.host)
+        self._served[lane] = next(self._numbers)
+        one.turn.set_result(None)
+        self._rests = True
+        asyncio.get_running_loop().call_later(self._seconds_between, self._go_on)
+
+    def _go_on(self) -> None:
+        self._rests = False
+        self._grant()
+
+    def _first(self, lane: Lane) -> _Waiter | None:
+        """Return who may go first; those who have just given up are about to leave."""
+        may = (
+            one
+            for one in self._waiting[lane]
+            if one.host not in self._busy_hosts and not one.turn.cancelled()
+        )
+        return next(may, None)

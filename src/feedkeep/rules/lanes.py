@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Collection, Mapping
 from enum import StrEnum
+from typing import TypeVar
 
-from feedkeep.model import AccountId, Feed, Stamp
+from feedkeep.model import AccountId, Feed, Guid, Stamp
+from feedkeep.rules.clock import later
 
 FIRST_DUE = Stamp(10**12)
 """Below it, `Feed.next_look` is the turn of a feed that was just added, and not a moment."""
@@ -14,17 +16,32 @@ FIRST_DUE = Stamp(10**12)
 MAX_ACCOUNTS = 10_000
 """For how many accounts the last turn is remembered; others begin at the turn that is served."""
 
+MAX_HOSTS = MAX_PUT_OFF = 10_000
+"""Of how many hosts and feeds it is remembered how they were put off."""
+
+USUAL_FETCH_US = 500_000
+"""How long a fetch takes of a host that was not asked yet."""
+
+MAX_FETCH_US = 60_000_000
+MAX_WAIT_US = 600_000_000
+"""For how long a feed is put off at most, each time after the first."""
+
+_Key = TypeVar("_Key")
+_Kept = TypeVar("_Kept")
+
 
 class Lane(StrEnum):
     """Feeds that wait for each other before they are fetched.
 
     Attributes:
         NEW: An account has just added the feed, which waits for its turn.
+        PUT_OFF: The feed was new, and was put off since its host had many others.
         QUICK: The last fetch succeeded, and took no longer than `feed_schedule.SLOW_SECONDS`.
-        SLOW: The last fetch failed, or took longer; or there was none, and the feed was put off.
+        SLOW: The last fetch failed, or took longer.
     """
 
     NEW = "new"
+    PUT_OFF = "put off"
     QUICK = "quick"
     SLOW = "slow"
 
@@ -33,18 +50,19 @@ def lane_of(feed: Feed) -> Lane:
     """Return the lane in which a feed waits."""
     if feed.next_look < FIRST_DUE:
         return Lane.NEW
-    is_quick = feed.looked is not None and feed.failure is None and not feed.is_slow
+    if feed.looked is None:
+        return Lane.PUT_OFF
+    is_quick = feed.failure is None and not feed.is_slow
     return Lane.QUICK if is_quick else Lane.SLOW
 
 
 def minutes_put_off(feed: Feed, chance: float) -> int:
-    """Return for how many minutes to put off a feed that finds no room.
+    """Return for how many minutes to put off a feed that was fetched before and finds no room.
 
     `chance` is a number from 0 to 1. Each time costs a write: there can be many slow feeds, and
     little is lost if they wait.
     """
-    is_slow = lane_of(feed) is Lane.SLOW and feed.looked is not None
-    return int((10 if is_slow else 1) * (1 + 5 * chance))
+    return int((10 if lane_of(feed) is Lane.SLOW else 1) * (1 + 5 * chance))
 
 
 def next_lane(
@@ -78,11 +96,13 @@ class Turns:
 
     def next_of(self, account_id: AccountId) -> Stamp:
         """Return the turn of one more feed that an account adds."""
-        turn = max(self._last.pop(account_id, 0), self._served) + 1
-        self._last[account_id] = turn
-        if len(self._last) > MAX_ACCOUNTS:
-            self._last.popitem(last=False)
+        turn = max(self._last.get(account_id, 0), self._served) + 1
+        _remember(self._last, account_id, turn, MAX_ACCOUNTS)
         return Stamp(min(turn, FIRST_DUE - 1))
+
+    def ahead_of(self, feed: Feed) -> int:
+        """Return how many feeds each account may have fetched before a new one, and this one."""
+        return max(feed.next_look - self._served, 1)
 
     def begun(self, feed: Feed) -> None:
         """Note that a feed is being fetched: feeds that are added from now on come after it."""
@@ -92,3 +112,53 @@ class Turns:
     def all_begun(self) -> None:
         """Note that no feed waits, whichever process has fetched them: accounts begin equally."""
         self._last.clear()
+
+
+class Lines:
+    """When feeds are due that were just added and found no place at their hosts.
+
+    Those of a host come one after the other, as fast as it can be asked. Who has added many waits
+    behind all others that were put off; a feed whose turn comes earlier goes between them.
+    """
+
+    def __init__(self) -> None:
+        self._ends: OrderedDict[str, Stamp] = OrderedDict()
+        self._fetch_us: OrderedDict[str, int] = OrderedDict()
+        self._ahead: OrderedDict[Guid, int] = OrderedDict()
+
+    def fetched(self, host: str, us: int) -> None:
+        """Note how long a fetch of a host took."""
+        _remember(self._fetch_us, host, min(us, MAX_FETCH_US), MAX_HOSTS)
+
+    def rank(self, feed: Feed) -> int:
+        """Return a number that is smaller for a feed that goes before another one of its lane.
+
+        That is its turn, or how many turns there were before its own when it was put off, so that
+        who has added few comes before who has added many; otherwise the moment at which it is due.
+        """
+        if lane_of(feed) is Lane.PUT_OFF:
+            return self._ahead.get(feed.guid, FIRST_DUE)
+        return feed.next_look
+
+    def due(self, host: str, feed: Feed, now: Stamp, ahead: int) -> Stamp:
+        """Return when a feed is due that finds no place at its host now.
+
+        `ahead` is how many turns there are until its own. A feed that was put off before, and so
+        has none, waits half as long again as so far: its host has more feeds than it can be asked
+        for, and each time costs a write.
+        """
+        us = self._fetch_us.get(host, USUAL_FETCH_US)
+        if feed.next_look >= FIRST_DUE:
+            return later(now, max(us, min((now - feed.wanted) // 2, MAX_WAIT_US)))
+        end = max(self._ends.get(host, now), now)
+        due = min(later(end, us), later(now, ahead * us))
+        _remember(self._ends, host, max(end, due), MAX_HOSTS)
+        _remember(self._ahead, feed.guid, ahead, MAX_PUT_OFF)
+        return due
+
+
+def _remember(known: OrderedDict[_Key, _Kept], key: _Key, value: _Kept, at_most: int) -> None:
+    known[key] = value
+    known.move_to_end(key)
+    if len(known) > at_most:
+        known.popitem(last=False)

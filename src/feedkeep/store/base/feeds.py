@@ -42,8 +42,8 @@ class Feeds(Protocol):
     ) -> Sequence[Feed]:
         """Return up to `limit` feeds that are to be looked at now, those first that wait longest.
 
-        If `between` is given, their `next_look` lies from its first stamp to its second. Until
-        `until`, nobody else is given them.
+        If `between` is given, their `next_look` lies from its first stamp to its second, and not
+        after `now`. Until `until`, nobody else is given them.
         """
 
     async def save(

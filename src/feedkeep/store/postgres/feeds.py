@@ -190,7 +190,8 @@ class PostgresFeeds:
         limit: int,
         between: tuple[Stamp, Stamp] | None = None,
     ) -> list[Feed]:
-        due = between or (Stamp(0), now)
+        first, last = between or (Stamp(0), now)
+        due = first, min(last, now)
         if self._is_distributed:
             return await self._lease_one_by_one(now, until, limit, due)
         feeds = _feeds_of(await self._fetch(_LEASE_SOME, now, until, limit, *due))

@@ -136,7 +136,8 @@ class SqliteFeeds:
         limit: int,
         between: tuple[Stamp, Stamp] | None = None,
     ) -> list[Feed]:
-        due = (*(between or (0, now)), now, limit)
+        first, last = between or (Stamp(0), now)
+        due = (first, min(last, now), now, limit)
 
         def lease(connection: apsw.Connection) -> Turns[list[Feed]]:
             feeds = []
