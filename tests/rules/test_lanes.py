@@ -15,8 +15,8 @@ from feedkeep.rules.lanes import (
     MAX_FETCH_US,
     MAX_WAIT_US,
     USUAL_FETCH_US,
+    HostQueues,
     Lane,
-    Lines,
     Turns,
     lane_of,
     minutes_put_off,
@@ -145,42 +145,42 @@ def new(turn: int) -> Feed:
 
 @given(st.integers(1, 500), st.integers(0, 2 * MAX_FETCH_US))
 def test_feeds_of_a_host_that_are_put_off_come_as_fast_as_it_answers(count: int, us: int) -> None:
-    lines, each_us = Lines(), min(us, MAX_FETCH_US)
-    lines.fetched(HOST, us)
-    dues = [lines.due(HOST, new(turn), NOW, turn) for turn in range(1, count + 1)]
+    queues, each_us = HostQueues(), min(us, MAX_FETCH_US)
+    queues.fetched(HOST, us)
+    dues = [queues.due(HOST, new(turn), NOW, turn) for turn in range(1, count + 1)]
     assert dues == [NOW + each_us * number for number in range(1, count + 1)]
-    assert lines.due("other.example", new(count), NOW, count) == NOW + USUAL_FETCH_US
+    assert queues.due("other.example", new(count), NOW, count) == NOW + USUAL_FETCH_US
 
 
 @given(st.integers(0, 1_000), st.integers(1, 100), st.integers(1, 100))
 def test_however_many_are_put_off_a_feed_waits_as_long_as_there_are_turns_before_it(
     others: int, ahead: int, later_us: int
 ) -> None:
-    lines = Lines()
+    queues = HostQueues()
     for turn in range(1, others + 1):
-        lines.due(HOST, new(turn), NOW, turn)
+        queues.due(HOST, new(turn), NOW, turn)
     now = Stamp(NOW + later_us)
-    assert lines.due(HOST, new(others + ahead), now, ahead) <= now + ahead * USUAL_FETCH_US
+    assert queues.due(HOST, new(others + ahead), now, ahead) <= now + ahead * USUAL_FETCH_US
     # It has taken the place of nobody: the next one of who has added many comes at the end.
-    end = lines.due(HOST, new(others + 1_000), now, 2_000)
+    end = queues.due(HOST, new(others + 1_000), now, 2_000)
     assert end >= NOW + (others + 1) * USUAL_FETCH_US
 
 
 def test_a_feed_that_was_put_off_goes_before_those_that_had_more_turns_before_them() -> None:
-    lines, few, many = Lines(), new(10_002), replace(new(9), guid=Guid("1" * 8))
-    assert lines.rank(few) == 10_002
-    lines.due(HOST, many, NOW, 9)
-    lines.due(HOST, few, NOW, 2)
+    queues, few, many = HostQueues(), new(10_002), replace(new(9), guid=Guid("1" * 8))
+    assert queues.rank(few) == 10_002
+    queues.due(HOST, many, NOW, 9)
+    queues.due(HOST, few, NOW, 2)
     put_off = [replace(feed, next_look=NOW) for feed in (few, many, replace(few, guid=Guid("2")))]
-    assert [lines.rank(feed) for feed in put_off] == [2, 9, FIRST_DUE]
-    assert lines.rank(ANSWERED) == NOW
+    assert [queues.rank(feed) for feed in put_off] == [2, 9, FIRST_DUE]
+    assert queues.rank(ANSWERED) == NOW
 
 
 @given(st.integers(0, 10**9))
 def test_a_feed_that_is_put_off_again_waits_half_as_long_as_so_far(waited_us: int) -> None:
-    lines, now = Lines(), Stamp(NOW + waited_us)
+    queues, now = HostQueues(), Stamp(NOW + waited_us)
     again = replace(ANSWERED, looked=None, wanted=NOW, next_look=now)
-    due = lines.due(HOST, again, now, 1)
+    due = queues.due(HOST, again, now, 1)
     assert due - now == max(USUAL_FETCH_US, min(waited_us // 2, MAX_WAIT_US))
 
 
@@ -188,10 +188,10 @@ def test_of_so_many_hosts_it_is_remembered_how_long_feeds_are_put_off(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(lanes, "MAX_HOSTS", 1)
-    lines = Lines()
-    first = [lines.due(HOST, new(9), NOW, 9) for _ in range(2)]
-    assert lines.due("other.example", new(9), NOW, 9) == first[0] < first[1]
-    assert lines.due(HOST, new(9), NOW, 9) == first[0]
+    queues = HostQueues()
+    first = [queues.due(HOST, new(9), NOW, 9) for _ in range(2)]
+    assert queues.due("other.example", new(9), NOW, 9) == first[0] < first[1]
+    assert queues.due(HOST, new(9), NOW, 9) == first[0]
 
 
 def test_turns_are_counted_from_the_one_that_is_served() -> None:

@@ -26,7 +26,7 @@ from feedkeep.rules import feed_schedule
 from feedkeep.rules.clock import later
 from feedkeep.rules.feed_schedule import MINUTE_US, SECOND_US, WEEK_US, after_look, is_wanted
 from feedkeep.rules.feed_urls import host_of
-from feedkeep.rules.lanes import FIRST_DUE, Lane, Lines, lane_of, minutes_put_off
+from feedkeep.rules.lanes import FIRST_DUE, HostQueues, Lane, lane_of, minutes_put_off
 from feedkeep.rules.personal_urls import may_look_at
 from feedkeep.store.base import Store
 
@@ -47,7 +47,7 @@ lasts.
 _OF_A_HOST = 4
 """How many of these may be feeds of one host; with more, other hosts would have no turn.
 
-Those that were just added are put off until the host can be asked for them (`lanes.Lines`).
+Those that were just added are put off until the host can be asked for them (`lanes.HostQueues`).
 """
 
 _JUST_ADDED = {Lane.NEW, Lane.PUT_OFF}
@@ -112,7 +112,7 @@ class Keeper:
         self._fetch = fetch
         self._at_once = at_once
         self._slots = Slots(at_once, LOOKS_A_SECOND)
-        self._lines = Lines()
+        self._queues = HostQueues()
         self._here: set[_Leased] = set()
         self._leases: set[tuple[Guid, Stamp]] = set()
         self._leasing: asyncio.Task[Sequence[Feed]] | None = None
@@ -176,8 +176,8 @@ class Keeper:
     async def _wait(self, now: Stamp, *, is_full: bool) -> None:
         """Wait until a feed is due, or there is news here; other processes tell none.
 
-        Where a lane is full, what waits in the store for that has long been due, and hides when the
-        first feed of another lane is.
+        Where a lane is full, feeds that have long been due wait in the store for room in it, so the
+        store cannot say when the first feed of another lane is due.
         """
         due = None if is_full else await self._store.feeds.next_look()
         seconds = _FULL_WAIT_SECONDS if is_full else _LONGEST_WAIT_SECONDS
@@ -193,7 +193,7 @@ class Keeper:
         if not may or not is_wanted(feed, self._now()):
             await self._put_off(feed, until, WEEK_US)
             return
-        lane, rank = lane_of(feed), self._lines.rank(feed)
+        lane, rank = lane_of(feed), self._queues.rank(feed)
         one = _Leased(feed, until, host_of(feed.url), lane, rank)
         of_lane = [other for other in self._here if other.lane is lane]
         of_host = [other for other in of_lane if other.host == one.host]
@@ -220,7 +220,7 @@ class Keeper:
             return minutes_put_off(one.feed, _chance()) * MINUTE_US
         now = self._now()
         ahead = self._rounds.turns.ahead_of(one.feed)
-        return self._lines.due(one.host, one.feed, now, ahead) - now
+        return self._queues.due(one.host, one.feed, now, ahead) - now
 
     async def _put_off(self, feed: Feed, until: Stamp, us: int) -> None:
         put_off = replace(feed, next_look=later(self._now(), us))
@@ -253,16 +253,16 @@ class Keeper:
             looked = await self._looks.look(feed, now)
             looked = replace(looked, seconds=time.monotonic() - began)
         seconds = looked.seconds + 1 / LOOKS_A_SECOND
-        self._lines.fetched(one.host, int(seconds * SECOND_US))
+        self._queues.fetched(one.host, int(seconds * SECOND_US))
         after = after_look(feed, looked, now, _chance())
         if self._recorder:
             self._recorder.fetch(_result(looked, after), looked.seconds)
         await self._store.feeds.save(after, until, looked.picture, feed.next_look)
 
     async def _give_back_later(self, one: _Leased) -> None:
-        """Have a feed looked at in a minute, in its turn as before: it keeps its lease until then.
+        """Keep the lease of a feed for a minute; then let it be looked at in its turn as before.
 
-        These are four a second at most. If the store is away then, the lease ends by itself.
+        At most `LOOKS_A_SECOND` begin to wait here. If the store is away then, the lease expires.
         """
         await asyncio.sleep(_SECONDS_AFTER_A_FAILURE)
         with contextlib.suppress(StoreUnavailable):

@@ -20,7 +20,7 @@ MAX_HOSTS = MAX_PUT_OFF = 10_000
 """Of how many hosts and feeds it is remembered how they were put off."""
 
 USUAL_FETCH_US = 500_000
-"""How long a fetch takes of a host that was not asked yet."""
+"""How long a host is assumed to take that was not asked yet."""
 
 MAX_FETCH_US = 60_000_000
 MAX_WAIT_US = 600_000_000
@@ -114,11 +114,11 @@ class Turns:
         self._last.clear()
 
 
-class Lines:
+class HostQueues:
     """When feeds are due that were just added and found no place at their hosts.
 
-    Those of a host come one after the other, as fast as it can be asked. Who has added many waits
-    behind all others that were put off; a feed whose turn comes earlier goes between them.
+    Those of a host come one after another, as fast as it answers. A feed of an account that has
+    added many waits behind all that were put off; one whose turn comes earlier goes between them.
     """
 
     def __init__(self) -> None:
@@ -133,8 +133,8 @@ class Lines:
     def rank(self, feed: Feed) -> int:
         """Return a number that is smaller for a feed that goes before another one of its lane.
 
-        That is its turn, or how many turns there were before its own when it was put off, so that
-        who has added few comes before who has added many; otherwise the moment at which it is due.
+        That is its turn; or how many turns there were before its own when it was put off, so that
+        an account that has added few goes first; otherwise the moment at which it is due.
         """
         if lane_of(feed) is Lane.PUT_OFF:
             return self._ahead.get(feed.guid, FIRST_DUE)
