@@ -220,7 +220,7 @@ async def run(
     server.draining = draining or server.draining
     _collect_seldom()
     sweeping = asyncio.create_task(_sweep(server, in_flight))
-    with _signals_spent(server):
+    with _stopped_by_signals(server):
         await server.serve(sockets=[])
     sweeping.cancel()
 
@@ -394,15 +394,13 @@ def _room_for_connections() -> int:
 
 
 @contextlib.contextmanager
-def _signals_spent(server: _Server) -> Iterator[None]:
-    """Ignore the signal that uvicorn raises again at the end: the store has still to be closed.
+def _stopped_by_signals(server: _Server) -> Iterator[None]:
+    """Have signals stop the server within this context, also before it has begun.
 
-    SIGHUP, of which uvicorn knows nothing, stops the server as SIGTERM does.
+    Only once it has begun would uvicorn do so, and not for SIGHUP. At its end it raises signals
+    again, which end nothing here: the store has still to be closed.
     """
-    handlers = {number: lambda *_: None for number in stop_signals()}
-    if signal.SIGHUP in handlers:
-        handlers[signal.SIGHUP] = server.handle_exit
-    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    before = {number: signal.signal(number, server.handle_exit) for number in stop_signals()}
     try:
         yield
     finally:
