@@ -17,7 +17,7 @@ help:
 	@echo "make check   lint, and test-fast; make hook has git run it before each commit"
 	@echo "make test-versions  run the most telling tests with the lowest versions, and on each Python"
 	@echo "make test-container  build the container and run it, with buildah and podman, as root"
-	@echo "make test-proxies  run the examples of Caddy and nginx before it, with a certificate"
+	@echo "make test-proxies  run the examples of Caddy and nginx before it, and smuggle through HAProxy"
 	@echo "make prove   run the proofs of tests/proofs in their full form, which takes hours"
 	@echo "make prove-cluster  drill a Citus cluster: kills, a cold start, moves; CLUSTER_PREFIX= says where it is"
 	@echo "make prove-year  let a year of 2,000 accounts pass on both stores; ARGS=\"--help\" says more"

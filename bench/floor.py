@@ -1,4 +1,4 @@
-"""The floor: the server that feedkeep runs on, with its settings, answering one constant."""
+"""The floor: stock uvicorn, the usual server of ASGI applications, answering one constant."""
 
 from __future__ import annotations
 
@@ -8,8 +8,14 @@ from typing import Any
 import uvicorn
 import uvloop
 
-from feedkeep.http.serving.listening import SERVER_SETTINGS
-
+SERVER_SETTINGS: dict[str, Any] = {
+    "ws": "none",
+    "lifespan": "off",
+    "log_config": None,
+    "access_log": False,
+    "server_header": False,
+    "proxy_headers": False,
+}
 BODY = b'{"answer":"' + b"x" * 187 + b'"}'
 START = {
     "type": "http.response.start",

@@ -13,6 +13,7 @@ from pathlib import Path
 import httpx
 import hypothesis
 import pytest
+from asgi_servers import SERVERS, ServedByAnother
 from feedkeep_process import FeedkeepProcess
 from forms import IS_LONG
 from postgres_server import PostgresServer, drop_database, new_database
@@ -144,12 +145,27 @@ def postgres() -> Iterator[str]:
 
 
 STORES = ["sqlite", "postgres, 2 workers"]
+CORE = {
+    "test_add.py",
+    "test_authentication.py",
+    "test_delete.py",
+    "test_list.py",
+    "test_read.py",
+    "test_update.py",
+}
+"""The tests of the contract that other servers pass, too: what they refuse is their own."""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run what asks for `feedkeep` on each store; in the short form, only stores' own tests do."""
+    """Run what asks for `feedkeep` on each store; in the short form, only stores' own tests do.
+
+    The longest form runs the core of the contract behind other servers, too.
+    """
     if "feedkeep" in metafunc.fixturenames:
         stores = STORES if IS_LONG else STORES[:1]
+        path = metafunc.definition.path
+        if IS_LONG and path.parent.name == "contract" and path.name in CORE:
+            stores = [*stores, *SERVERS]
         metafunc.parametrize("feedkeep", stores, indirect=True, scope="session")
 
 
@@ -163,6 +179,10 @@ def feedkeep(
     the wrong passwords of all of them would count together.
     """
     folder = tmp_path_factory.mktemp("feedkeep")
+    if request.param in SERVERS:
+        with ServedByAnother(request.param, folder) as process, process.used_often():
+            yield process
+        return
     if request.param == "sqlite":
         with FeedkeepProcess(folder, trusted_proxies="127.0.0.1") as process, process.used_often():
             yield process

@@ -28,7 +28,7 @@ from told_metrics import (
 )
 
 from feedkeep import __version__
-from feedkeep.http.serving.listening import METRICS_CONNECTIONS
+from feedkeep.http.serving.server import METRICS_CONNECTIONS
 
 REQUESTS = "feedkeep_http_requests_total"
 SECONDS = "feedkeep_http_request_duration_seconds_count"

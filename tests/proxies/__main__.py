@@ -1,6 +1,7 @@
 """Runs the examples of deploy/proxy: Caddy and nginx before feedkeep, with a certificate.
 
-It takes the two programs. `make test-proxies` runs it, and CI does not.
+Through HAProxy and nginx, it sends requests that may be framed in two ways. It takes the three
+programs, and tests those that there are. `make test-proxies` runs it, and CI does not.
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
+import smuggling
 import trustme
 from feedkeep_process import FeedkeepProcess
 
@@ -37,31 +39,70 @@ http {{
     include {folder}/site.conf;
 }}
 """
+_HAPROXY = """\
+defaults
+    mode http
+    timeout client 20s
+    timeout server 20s
+    timeout connect 5s
+    option forwardfor
+    http-reuse always
+frontend all
+    bind 127.0.0.1:{port}
+    default_backend feedkeep
+backend feedkeep
+    server one {upstream}
+"""
+_PLAIN_NGINX = """\
+upstream feedkeep {{ server {upstream}; keepalive 4; }}
+server {{
+    listen 127.0.0.1:{port};
+    location / {{
+        proxy_pass http://feedkeep;
+        proxy_http_version 1.1;
+        proxy_set_header Connection "";
+        proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
+    }}
+}}
+"""
 
 
 def main() -> int:
     """Do what the module says; return 0 if all of it was as it has to be."""
-    missing = [name for name in ("caddy", "nginx") if not shutil.which(name)]
-    if missing:
-        _say(f"The proxies were NOT tested. What is missing here: {', '.join(missing)}.")
-        return 1
+    missing = [name for name in ("caddy", "nginx", "haproxy") if not shutil.which(name)]
     with tempfile.TemporaryDirectory(prefix="feedkeep-proxies-") as folder:
         authority = trustme.CA()
         authority.cert_pem.write_to_path(f"{folder}/authority.pem")
         issued = authority.issue_cert(HOST)
         issued.private_key_pem.write_to_path(f"{folder}/key.pem")
         issued.cert_chain_pems[0].write_to_path(f"{folder}/certificate.pem")
-        for number, proxy in enumerate((_caddy, _nginx)):
-            home = Path(folder) / str(number)
-            home.mkdir()
-            process = FeedkeepProcess(
-                home, trusted_proxies="127.0.0.1", public_url=f"https://{HOST}"
-            )
-            process.must("account", "create", NAME, "--password-stdin", stdin=PASSWORD)
-            with process:
-                _check(process, home, proxy(process.base_url, home))
-            _say(f"{proxy.__name__.strip('_')}: its example works.")
-    return 0
+        for name, proxy in {"caddy": _caddy, "nginx": _nginx}.items():
+            if name not in missing:
+                _check_example(Path(folder) / name, proxy)
+                _say(f"{name}: its example works.")
+        for name, plain in {"haproxy": _plain_haproxy, "nginx": _plain_nginx}.items():
+            if name not in missing:
+                count = _check_framing(Path(folder) / f"plain-{name}", plain)
+                _say(f"{name}: of {count} requests, each ended where it ends for feedkeep.")
+    if missing:
+        _say(f"Not all proxies were tested. What is missing here: {', '.join(missing)}.")
+    return len(missing)
+
+
+def _check_example(home: Path, proxy: Callable[[str, Path], tuple[list[str], str, str]]) -> None:
+    home.mkdir()
+    process = FeedkeepProcess(home, trusted_proxies="127.0.0.1", public_url=f"https://{HOST}")
+    process.must("account", "create", NAME, "--password-stdin", stdin=PASSWORD)
+    with process:
+        _check(process, home, proxy(process.base_url, home))
+
+
+def _check_framing(home: Path, proxy: Callable[[str, Path], tuple[list[str], str]]) -> int:
+    home.mkdir()
+    with FeedkeepProcess(home, trusted_proxies="127.0.0.1") as process:
+        command, port = proxy(process.base_url, home)
+        with _running(command, home, port):
+            return smuggling.check(process, int(port), CLIENT)
 
 
 def _say(text: str) -> None:
@@ -93,6 +134,23 @@ def _nginx(upstream: str, home: Path) -> tuple[list[str], str, str]:
     user = "user root; " if os.geteuid() == 0 else ""  # another one may not write to this folder
     (home / "nginx.conf").write_text(_NGINX.format(folder=home, user=user))
     return ["nginx", "-p", str(home), "-e", f"{home}/error", "-c", f"{home}/nginx.conf"], plain, tls
+
+
+def _plain_haproxy(upstream: str, home: Path) -> tuple[list[str], str]:
+    """Return the command for HAProxy with as little as it takes, and its port."""
+    port = _free_port()
+    (home / "haproxy.cfg").write_text(_HAPROXY.format(port=port, upstream=upstream.split("//")[1]))
+    return ["haproxy", "-db", "-f", f"{home}/haproxy.cfg"], port
+
+
+def _plain_nginx(upstream: str, home: Path) -> tuple[list[str], str]:
+    """Return the command for nginx with as little as it takes, and its port."""
+    port = _free_port()
+    site = _PLAIN_NGINX.format(port=port, upstream=upstream.split("//")[1])
+    (home / "site.conf").write_text(site)
+    user = "user root; " if os.geteuid() == 0 else ""
+    (home / "nginx.conf").write_text(_NGINX.format(folder=home, user=user))
+    return ["nginx", "-p", str(home), "-e", f"{home}/error", "-c", f"{home}/nginx.conf"], port
 
 
 def _free_port() -> str:

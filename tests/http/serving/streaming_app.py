@@ -10,6 +10,7 @@ import uvloop
 from starlette.types import Receive, Scope, Send
 
 from feedkeep.http.serving import listen, run
+from feedkeep.logs import configure_logs
 from feedkeep.settings import Settings
 
 PIECE = b"x" * 65_536
@@ -67,6 +68,7 @@ async def app(scope: Scope, receive: Receive, send: Send) -> None:
 
 if __name__ == "__main__":
     settings = Settings(port=0)
+    configure_logs(settings.log_level)  # to standard error
     (listener,) = listen(settings)
     tell(listener.getsockname()[1])
     uvloop.run(run(app, listener, settings))

@@ -10,7 +10,7 @@ from typing import Any
 import uvloop
 from starlette.responses import PlainTextResponse
 
-from feedkeep.http.serving.listening import METRICS_CONNECTIONS, serving_metrics
+from feedkeep.http.serving.server import METRICS_CONNECTIONS, serving_metrics
 
 
 async def get(listener: socket.socket) -> bytes:

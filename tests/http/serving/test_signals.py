@@ -8,9 +8,10 @@ import socket
 from typing import Any
 
 import pytest
-import uvicorn
 
 from feedkeep.http.serving import run
+from feedkeep.http.serving.server import Server
+from feedkeep.notify import Signs
 from feedkeep.settings import Settings
 
 PATIENCE_SECONDS = 20.0
@@ -25,19 +26,17 @@ async def answer_nothing(*_: Any) -> None:
 def test_a_signal_just_before_the_server_begins_stops_it(
     number: signal.Signals, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    serve = uvicorn.Server.serve
+    serve = Server.serve
 
-    async def serve_after_a_signal(
-        server: uvicorn.Server, sockets: list[socket.socket] | None = None
-    ) -> None:
+    async def serve_after_a_signal(server: Server, signs: Signs | None = None) -> None:
         signal.raise_signal(number)
-        await serve(server, sockets)
+        await serve(server, signs)
 
     async def go() -> None:
         async with asyncio.timeout(PATIENCE_SECONDS):
             await run(answer_nothing, listener, Settings())
 
-    monkeypatch.setattr(uvicorn.Server, "serve", serve_after_a_signal)
+    monkeypatch.setattr(Server, "serve", serve_after_a_signal)
     before = signal.getsignal(number)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         asyncio.run(go())

@@ -2,6 +2,6 @@
 
 import os
 
-import uvicorn
+from feedkeep.http.serving.server import Server
 
-uvicorn.Server.handle_exit = lambda *_: os._exit(0)
+Server.stop = lambda *_, **__: os._exit(0)

@@ -17,11 +17,8 @@ from heapq import nsmallest
 import structlog
 
 from feedkeep.http.serving import in_flight
+from feedkeep.http.serving.listening import BACKLOG
 from feedkeep.http.serving.protocol import Protocol
-from feedkeep.http.serving.writing import reset
-
-BACKLOG = 2_048
-"""How many connections the kernel queues until they are accepted here."""
 
 AT_ONCE = 32
 """How many connections are accepted before other tasks can run."""
@@ -150,7 +147,7 @@ class Doorway:
             if isinstance(victim, asyncio.Task):
                 self._entering.pop(victim).cut()
             else:
-                reset(victim.transport)
+                victim.cut()
                 self._connections.discard(victim)
         return bool(victims)
 

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from feedkeep.http.problems import NO_ROOM, BodyTooSlow, NoRoom
 from feedkeep.http.requests import DISCARD, HOLD, MAKE, ROUTE
-from feedkeep.http.serving.refusals import response_of
+from feedkeep.http.serving.replies import response_of
 
 CHUNK_BYTES = 64 * 1024
 """How much of a reply is given to the server at a time."""

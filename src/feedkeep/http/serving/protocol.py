@@ -1,31 +1,32 @@
-"""A client's connection: the limits of what it may send, and refusals of what is not HTTP."""
+"""A client's connection: requests are parsed within limits, and answered one after the other."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import re
+import socket
+import struct
 import sys
+from collections import deque
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, cast
+from urllib.parse import unquote
 
 import httptools
 from starlette.types import ASGIApp
-from uvicorn._types import ASGI3Application
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from feedkeep.http.draining import Draining
 from feedkeep.http.problems import (
     HEAD_TOO_LARGE,
     NO_ROOM,
-    STOPPING,
     UNKNOWN_CODING,
     UNKNOWN_METHOD,
     UNREADABLE,
 )
 from feedkeep.http.serving import in_flight
-from feedkeep.http.serving.refusals import has_body, is_only_chunked, response_of, written
-from feedkeep.http.serving.writing import ReplyWriter, reset
+from feedkeep.http.serving.exchange import Exchange
+from feedkeep.http.serving.replies import written
 
 KEEP_ALIVE_SECONDS = 75
 """How long a connection may be idle between two requests."""
@@ -46,66 +47,127 @@ took 2.6 GB.
 MAX_UNREAD_BYTES = 16 * 1024 * 1024
 """How much of a body is taken and dropped after the last reply of a connection."""
 
+_BODY_BYTES_AHEAD = 64 * 1024
+"""How much of a body may wait to be received before no more is read."""
+
 _LINGER_SECONDS = 5.0
 """For how long, where the client cannot be told that nothing more comes: TLS has no half-close."""
 
 _VERSIONS = {"1.0", "1.1"}
+_BODY_HEADERS = {b"content-length", b"transfer-encoding"}
 _UPGRADE = re.compile(rb"\n([uU][pP][gG][rR][aA][dD][eE])(?=[ \t]*:)")
+_ASGI = {"version": "3.0", "spec_version": "2.4"}  # `send` raises when the client has left
+_AT_ONCE = struct.pack("ii", 1, 0)
 
 
-class Protocol(HttpToolsProtocol):
-    """uvicorn's protocol with limits, which answers what is not HTTP in the shape of all errors.
+@dataclass(eq=False, slots=True)
+class Serving:
+    """What the connections of one server share.
 
     Attributes:
+        app: The application that answers.
+        draining: Whether each connection is to end with its next reply.
+        connections: Those that are open.
+        tasks: The requests that are being answered.
+        date: The line of the present second that each reply has in its head.
+    """
+
+    app: ASGIApp
+    draining: Draining
+    connections: set[Protocol] = field(default_factory=set)
+    tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    date: bytes = b""
+
+
+class Protocol(asyncio.Protocol):
+    """A connection of HTTP/1.1 or 1.0, parsed by httptools' documented callbacks.
+
+    What a client sends ahead waits in order. What is not HTTP is answered in the shape of all
+    errors.
+
+    Attributes:
+        loop: The event loop that it runs in.
+        transport: The connection itself.
         is_in_head: Whether the next byte belongs to a request's line or headers.
         is_broken: Whether a request could not be read: those before it are answered, and what
             follows is dropped.
+        is_write_paused: Whether the kernel has not yet taken all that was written.
         last_seen: When the client connected, last sent something, or was last answered, in the
             event loop's time.
         waiting_since: Since when the client owes us a head or a body; None while it owes nothing.
     """
 
+    transport: asyncio.Transport
     is_in_head = True
     is_broken = False
+    is_write_paused = False
     waiting_since: float | None = None
 
+    _is_read_paused = False
+    _drained: asyncio.Future[None] | None = None
+    _current: Exchange | None = None  # which is being answered, or was
+    _newest: Exchange | None = None  # whose body is being read, or was
     _refusal = UNREADABLE
     _unaccounted_bytes = 0  # how many came since the last head or part of a body
     _closes_at: float | None = None  # when it ends whatever comes, after its last reply
     _dropped_bytes = 0
 
-    def __init__(self, *arguments: Any, draining: Draining, **named: Any) -> None:
-        super().__init__(*arguments, **named)
-        self._draining = draining
+    def __init__(self, serving: Serving) -> None:
+        self.loop = asyncio.get_running_loop()
         self.last_seen = self.loop.time()
+        self._serving = serving
+        self._queue: deque[Exchange] = deque()
+        self._url = b""
+        self._headers: list[tuple[bytes, bytes]] = []
+        self._parser = httptools.HttpRequestParser(self)
+        # A request may follow one that asks for the end of the connection. It is not answered, and
+        # is no reason not to answer the one before it.
+        self._parser.set_dangerous_leniencies(lenient_data_after_close=True)
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
-        """Begin to wait for a head."""
-        super().connection_made(transport)
-        transport.set_write_buffer_limits(high=0)  # `send` waits until the kernel has all of it
-        self.waiting_since = self.loop.time()
+    @property
+    def date(self) -> bytes:
+        """The line of the present second that each reply has in its head."""
+        return self._serving.date
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether nothing can be sent any more."""
+        return self.transport.is_closing()
 
     def is_idle(self) -> bool:
         """Say whether no request of this connection is being answered."""
-        cycle = self._cycle()
-        return cycle is None or cycle.response_complete
+        return self._newest is None or self._newest.is_answered
 
-    def cut_if_too_slow(self) -> None:
-        """Cut a client that takes too long to send a head, or to send its next request.
+    # Called by the event loop
 
-        While a request is being answered, `in_flight` limits the time that its client may take.
-        After a reply, this also covers the rest of a body that no handler has read.
-        """
-        if not self.is_idle():
-            return
-        now, waiting_since = self.loop.time(), self.waiting_since
-        if self._closes_at is not None:
-            if now > self._closes_at:
-                self.transport.close()
-        elif waiting_since is not None and now - waiting_since > in_flight.PATIENCE_SECONDS:
-            reset(self.transport)
-        elif now - self.last_seen > KEEP_ALIVE_SECONDS:
-            self.transport.close()
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin to wait for a head."""
+        self.transport = cast("asyncio.Transport", transport)
+        self.transport.set_write_buffer_limits(high=0)  # `send` waits until the kernel has it all
+        self._server = _address(transport.get_extra_info("sockname"))
+        self._client = _address(transport.get_extra_info("peername"))
+        self._scheme = "https" if transport.get_extra_info("sslcontext") else "http"
+        self._serving.connections.add(self)
+        self.waiting_since = self.last_seen
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's
+        """Tell those that answer requests of this connection."""
+        self._serving.connections.discard(self)
+        for exchange in filter(None, (self._current, self._newest)):
+            exchange.is_lost = not exchange.is_answered
+            exchange.wake()
+        self.resume_writing()
+        del self._parser  # or each would keep the other from being freed at once
+
+    def pause_writing(self) -> None:
+        """Let those that send wait."""
+        self.is_write_paused = True
+
+    def resume_writing(self) -> None:
+        """Let those that send go on."""
+        self.is_write_paused = False
+        if self._drained is not None and not self._drained.done():
+            self._drained.set_result(None)
 
     def data_received(self, data: bytes) -> None:
         """Take bytes from the client."""
@@ -125,7 +187,159 @@ class Protocol(HttpToolsProtocol):
         # Against heads and trailers without an end: the parser reports only those that are whole.
         if self._unaccounted_bytes > MAX_HEAD_BYTES and not self.is_broken:
             self._refusal = HEAD_TOO_LARGE
-            self.send_400_response("")
+            self._break()
+
+    # Called by the server, once a second or when it stops
+
+    def cut_if_too_slow(self) -> None:
+        """Cut a client that takes too long to send a head, or to send its next request.
+
+        While a request is being answered, `in_flight` limits the time that its client may take.
+        After a reply, this also covers the rest of a body that no handler has read.
+        """
+        if not self.is_idle():
+            return
+        now, waiting_since = self.loop.time(), self.waiting_since
+        if self._closes_at is not None:
+            if now > self._closes_at:
+                self.transport.close()
+        elif waiting_since is not None and now - waiting_since > in_flight.PATIENCE_SECONDS:
+            self.cut()
+        elif now - self.last_seen > KEEP_ALIVE_SECONDS:
+            self.transport.close()
+
+    def cut(self) -> None:
+        """End the connection so that the client notices, and the kernel forgets its data.
+
+        If it were closed in the usual way, the kernel would keep what the client does not read for
+        minutes, and a reply to a client of HTTP/1.0 would seem to be complete.
+        """
+        if not self.transport.is_closing():
+            connection = self.transport.get_extra_info("socket")
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)
+        self.transport.abort()
+
+    # Called by exchanges
+
+    def write(self, data: bytes) -> None:
+        """Give bytes to the kernel, or keep them until it takes them."""
+        self.transport.write(data)
+
+    async def drain(self) -> None:
+        """Wait until the kernel has all that was written, or the client has left."""
+        if self.is_write_paused:
+            self._drained = self.loop.create_future()
+            await self._drained
+
+    def resume_reading(self) -> None:
+        """Read on, if that was paused."""
+        if self._is_read_paused and not self.is_cut:
+            self._is_read_paused = False
+            self.transport.resume_reading()
+
+    def ends_with(self, exchange: Exchange) -> bool:
+        """Say whether a reply is the connection's last one: the process is about to stop.
+
+        What the client has sent ahead is answered all the same.
+        """
+        return self._serving.draining.has_begun and self._newest is exchange
+
+    def on_answered(self, exchange: Exchange) -> None:
+        """End the connection after its last reply, or go on to the next request."""
+        self.last_seen = self.loop.time()
+        if not exchange.keep_alive:
+            self._end()
+        if self.is_broken and not self._queue:
+            self.transport.close()
+        if self.is_cut or self._closes_at is not None:
+            return
+        self.resume_reading()
+        if self._queue:
+            self._answer(self._queue.popleft())
+
+    # Called by the parser: a ValueError refuses what is being parsed
+
+    def on_message_begin(self) -> None:
+        """Note that a request has begun."""
+        self.waiting_since = self.last_seen
+        self._url = b""
+        self._headers = []
+
+    def on_url(self, url: bytes) -> None:
+        """Take a part of the request's target."""
+        self._url += url
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header, or a trailer after a body in chunks."""
+        self._headers.append((name.lower(), value))
+
+    def on_headers_complete(self) -> None:
+        """Answer a request, or let it wait, unless its head is refused."""
+        if self._closes_at is not None:
+            raise ValueError("a request after the last one")
+        self.is_in_head = False
+        self.waiting_since = self.last_seen
+        self._unaccounted_bytes = 0
+        version = self._parser.get_http_version()
+        headers = self._headers
+        self._check_head(version)
+        # Trailers are not added to the headers of the request: one may be a credential, or an
+        # X-Forwarded-For that a proxy has not looked at.
+        self._headers = []
+        url = httptools.parse_url(self._url)
+        path = url.path.decode("ascii")
+        scope = {
+            "type": "http",
+            "asgi": _ASGI,
+            "http_version": version,
+            "server": self._server,
+            "client": self._client,
+            "scheme": self._scheme,
+            "method": self._parser.get_method().decode("ascii"),
+            "root_path": "",
+            "path": unquote(path) if "%" in path else path,
+            "raw_path": url.path,
+            "query_string": url.query or b"",
+            "headers": headers,
+        }
+        exchange = Exchange(
+            self,
+            scope,
+            keep_alive=version != "1.0" and self._parser.should_keep_alive(),
+            is_continue_owed=_expects_continue(headers),
+        )
+        is_first = self.is_idle()
+        self._newest = exchange
+        if is_first:
+            self._answer(exchange)
+        else:
+            self._pause_reading()
+            self._queue.append(exchange)
+
+    def on_body(self, body: bytes) -> None:
+        """Take a part of a body; of one whose request is answered, nothing is kept."""
+        self._unaccounted_bytes = 0
+        exchange = self._newest
+        assert exchange is not None
+        if not exchange.is_answered:
+            exchange.take(body)
+            if len(exchange.body) > _BODY_BYTES_AHEAD:
+                self._pause_reading()
+
+    def on_message_complete(self) -> None:
+        """Note that a request has ended."""
+        self.is_in_head = True
+        self.waiting_since = None
+        self._unaccounted_bytes = 0
+        exchange = self._newest
+        assert exchange is not None
+        if not exchange.is_answered:
+            exchange.has_more = False
+            exchange.wake()
+        if self._closes_at is not None:
+            self.transport.close()
+
+    # Its own
 
     def _parse_without_upgrade(self, data: bytes) -> None:
         """Parse bytes, but ignore any request to speak another protocol.
@@ -145,154 +359,72 @@ class Protocol(HttpToolsProtocol):
     def _parse(self, data: bytes) -> None:
         while data and not self.is_broken:
             try:
-                self.parser.feed_data(data)
+                self._parser.feed_data(data)
                 break
             except httptools.HttpParserUpgrade as upgrade:  # the field came in two reads
                 data = data[upgrade.args[0] :]
             except httptools.HttpParserError:
-                self.send_400_response("")
+                self._break()
 
-    def on_message_begin(self) -> None:
-        """Note that a request has begun."""
-        self.waiting_since = self.last_seen
-        super().on_message_begin()
+    def _check_head(self, version: str) -> None:
+        """Check a head that is complete.
 
-    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
-        async def answer(scope: Any, receive: Any, _send: Any) -> None:
-            writer = ReplyWriter(cycle, lambda: self._ends_with(cycle), self._end)
-            try:
-                await cast("ASGIApp", app)(scope, receive, writer.send)
-            except ConnectionError:
-                pass  # the client has left
-            except asyncio.CancelledError:  # at a stop, when the grace period is over
-                # Unless it is answered already, or the client has left.
-                with contextlib.suppress(RuntimeError, ConnectionError):
-                    await response_of(STOPPING)(scope, receive, writer.send)
-            finally:
-                writer.cut_if_incomplete()
-
-        super()._start_asgi_task(cycle, cast("ASGI3Application", answer))
-
-    def _ends_with(self, cycle: RequestResponseCycle) -> bool:
-        """Say whether a reply is the connection's last one: the process is about to stop.
-
-        What the client has sent ahead is answered all the same.
+        Raises:
+            ValueError: It is refused.
         """
-        return self._draining.has_begun and self.cycle is cycle
-
-    def _end(self) -> None:
-        """End the connection after its last reply, once the client has sent the rest of a body.
-
-        Were it closed at once, the kernel would reset it, and a client that goes on to send would
-        not see the reply (RFC 9112, section 9.6): gPodder's login is answered 401 while its upload
-        is under way.
-        """
-        cycle = self.cycle
-        if self.is_in_head or self.pipeline or cycle.waiting_for_100_continue:
-            self.transport.close()
-            return
-        cycle.body = bytearray()
-        patience_seconds = _LINGER_SECONDS
-        if self.transport.can_write_eof():
-            self.transport.write_eof()
-            patience_seconds = in_flight.PATIENCE_SECONDS
-        self._closes_at = self.loop.time() + patience_seconds
-        self.flow.resume_reading()
-
-    def _drop(self, data: bytes) -> None:
-        """Take a part of a body that nobody reads any longer, to see its end."""
-        self._dropped_bytes += len(data)
-        self._unaccounted_bytes += len(data)
-        try:
-            self.parser.feed_data(data)
-        except (httptools.HttpParserError, httptools.HttpParserUpgrade):
-            self.transport.close()
-        if self._dropped_bytes > MAX_UNREAD_BYTES or self._unaccounted_bytes > MAX_HEAD_BYTES:
-            reset(self.transport)
-
-    def on_body(self, body: bytes) -> None:
-        """Receive a part of the body."""
-        self._unaccounted_bytes = 0
-        super().on_body(body)
-
-    def on_headers_complete(self) -> None:
-        """Start the request, unless its head is refused: for httptools, a ValueError refuses it."""
-        if self._closes_at is not None:
-            raise ValueError("a request after the last one")
-        self.is_in_head = False
-        self.waiting_since = self.last_seen
-        self._unaccounted_bytes = 0
-        if self._head_bytes() > MAX_HEAD_BYTES:
+        headers = self._headers
+        # Once for the whole head: to count at each header took longer than to parse it.
+        texts_bytes = sum(map(len, chain.from_iterable(headers)))
+        if len(self._url) + texts_bytes + len(": \r\n") * len(headers) > MAX_HEAD_BYTES:
             self._refusal = HEAD_TOO_LARGE
             raise ValueError("the head is too large")
-        if self.parser.get_http_version() not in _VERSIONS:
+        if version not in _VERSIONS:
             raise ValueError("a version of HTTP that is not supported")
-        if len(self.pipeline) >= MAX_WAITING:  # one read may hold 8,000 requests
+        if len(self._queue) >= MAX_WAITING:  # one read may hold 8,000 requests
             self._refusal = NO_ROOM
             raise ValueError("too many requests are sent ahead")
-        names = [name for name, _ in self.headers]
+        names = [name for name, _ in headers]
         if names.count(b"host") > 1:
             raise ValueError("more than one Host field (RFC 9112, section 3.2)")
-        if any(name == b"host" and len(value) > MAX_HOST_BYTES for name, value in self.headers):
+        if any(name == b"host" and len(value) > MAX_HOST_BYTES for name, value in headers):
             raise ValueError("a Host that is longer than any name (RFC 1035, section 2.3.4)")
         # With an unknown coding, nobody knows where the body ends: what a proxy takes for its rest
         # would be read here as a second request.
-        if b"transfer-encoding" in names and not is_only_chunked(self.headers):
+        codings = [value for name, value in headers if name == b"transfer-encoding"]
+        if codings and b",".join(codings).strip().lower() != b"chunked":
             self._refusal = UNKNOWN_CODING
             raise ValueError("a transfer coding that is not known (RFC 9112, section 6.1)")
         # An Upgrade that came in two reads was not renamed: the body would be lost.
-        if self.parser.should_upgrade() and has_body(names):
+        if self._parser.should_upgrade() and not _BODY_HEADERS.isdisjoint(names):
             raise ValueError("an upgrade with a body")
-        super().on_headers_complete()
-        # uvicorn would add trailers, which come after the body, to the headers of the request: a
-        # credential, or an X-Forwarded-For that a proxy has not looked at.
-        self.headers = []
 
-    def on_message_complete(self) -> None:
-        """Note that a request has ended."""
-        self.is_in_head = True
-        self.waiting_since = None
-        self._unaccounted_bytes = 0
-        super().on_message_complete()
-        if self._closes_at is not None:
-            self.transport.close()
+    def _answer(self, exchange: Exchange) -> None:
+        self._current = exchange
+        serving = self._serving
+        task = self.loop.create_task(exchange.run(serving.app))
+        serving.tasks.add(task)
+        task.add_done_callback(serving.tasks.discard)
 
-    def on_response_complete(self) -> None:
-        """Go on to the next request, if there is one that can be read.
+    def _pause_reading(self) -> None:
+        if not self._is_read_paused and not self.is_cut:
+            self._is_read_paused = True
+            self.transport.pause_reading()
 
-        uvicorn sets a timer here, for a client that sends no more. Instead, all connections are
-        checked once a second, which saves 3 microseconds for each request.
-        """
-        self.last_seen = self.loop.time()
-        if self.is_broken and not self.pipeline:
-            self.transport.close()
-        if self.transport.is_closing() or self._closes_at is not None:
-            return
-        self.flow.resume_reading()
-        if self.pipeline:
-            self._start_asgi_task(*self.pipeline.pop())
-
-    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - the parser's words
+    def _break(self) -> None:
         """Refuse a request that cannot be read, once those before it are answered.
 
         While an error of the parser is handled, that error decides which refusal is sent.
         """
         self.is_broken = True
-        cycle = self._cycle()
-        is_under_way = cycle is not None and not cycle.response_complete
-        if cycle is not None and is_under_way and cycle.more_body:  # its own body is broken
-            cycle.disconnected = True
-            cycle.message_event.set()
-            is_under_way = bool(self.pipeline)
+        newest, is_under_way = self._newest, not self.is_idle()
+        if newest is not None and is_under_way and newest.has_more:  # its own body is broken
+            newest.is_lost = True
+            newest.wake()
+            is_under_way = bool(self._queue)
             if is_under_way:
-                self.pipeline.popleft()
+                self._queue.pop()
         if not is_under_way:
             self._refuse()
-
-    def _head_bytes(self) -> int:
-        # Once for the whole head: to count at each header took longer than to parse it.
-        texts = sum(map(len, chain.from_iterable(self.headers)))
-        return len(self.url) + texts + len(": \r\n") * len(self.headers)
 
     def _refuse(self) -> None:
         # No route has a method that the parser does not know, so it is answered as by a route. All
@@ -302,9 +434,42 @@ class Protocol(HttpToolsProtocol):
         self.transport.write(written(self._refusal))
         self.transport.close()
 
-    def _unsupported_upgrade_warning(self) -> None:
-        """Log nothing: other protocols are ignored on purpose."""
+    def _end(self) -> None:
+        """End the connection after its last reply, once the client has sent the rest of a body.
 
-    def _cycle(self) -> RequestResponseCycle | None:
-        """Return the newest request of the connection, if there was any."""
-        return self.cycle
+        Were it closed at once, the kernel would reset it, and a client that goes on to send would
+        not see the reply (RFC 9112, section 9.6): gPodder's login is answered 401 while its upload
+        is under way.
+        """
+        newest = self._newest
+        assert newest is not None
+        if self.is_in_head or self._queue or newest.is_continue_owed:
+            self.transport.close()
+            return
+        newest.body = bytearray()
+        patience_seconds = _LINGER_SECONDS
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+            patience_seconds = in_flight.PATIENCE_SECONDS
+        self._closes_at = self.loop.time() + patience_seconds
+        self.resume_reading()
+
+    def _drop(self, data: bytes) -> None:
+        """Take a part of a body that nobody reads any longer, to see its end."""
+        self._dropped_bytes += len(data)
+        self._unaccounted_bytes += len(data)
+        try:
+            self._parser.feed_data(data)
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade):
+            self.transport.close()
+        if self._dropped_bytes > MAX_UNREAD_BYTES or self._unaccounted_bytes > MAX_HEAD_BYTES:
+            self.cut()
+
+
+def _address(name: Any) -> tuple[str, int] | None:
+    """Return an address and its port, as ASGI has them, of what the kernel calls a socket."""
+    return (name[0], name[1]) if isinstance(name, tuple) else None
+
+
+def _expects_continue(headers: list[tuple[bytes, bytes]]) -> bool:
+    return any(name == b"expect" and value.lower() == b"100-continue" for name, value in headers)

@@ -1,0 +1,177 @@
+"""A request of a connection and its reply, as an ASGI application receives and sends them."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import structlog
+from starlette.types import ASGIApp, Message, Scope
+
+from feedkeep.http.problems import STOPPING
+from feedkeep.http.serving.replies import chunk_of, head_of, response_of
+
+if TYPE_CHECKING:
+    from feedkeep.http.serving.protocol import Protocol
+
+_CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+
+_log: structlog.stdlib.BoundLogger = structlog.get_logger()
+
+
+class Exchange:
+    """One request and its reply (ASGI 3.0, "HTTP & WebSocket ASGI Message Format" 2.4).
+
+    Attributes:
+        scope: The request as applications see it.
+        body: What has come of the body and was not received yet.
+        has_more: Whether more of the body is to come.
+        keep_alive: Whether the connection may be used after the reply.
+        is_continue_owed: Whether the client waits for a "100 Continue" before it sends a body.
+        is_lost: Whether the client has left, or sent a body that cannot be read.
+        has_begun: Whether a part of the reply was sent.
+        is_answered: Whether all of the reply was sent.
+    """
+
+    __slots__ = (
+        "_connection",
+        "_has_news",
+        "_is_chunked",
+        "_start",
+        "_waiter",
+        "body",
+        "has_begun",
+        "has_more",
+        "is_answered",
+        "is_continue_owed",
+        "is_lost",
+        "keep_alive",
+        "scope",
+    )
+
+    def __init__(
+        self,
+        connection: Protocol,
+        scope: Scope,
+        *,
+        keep_alive: bool,
+        is_continue_owed: bool,
+    ) -> None:
+        self._connection = connection
+        self._start: Message = {}
+        self._waiter: asyncio.Future[None] | None = None
+        self._has_news = self._is_chunked = False
+        self.scope = scope
+        self.body = bytearray()
+        self.has_more = True
+        self.keep_alive = keep_alive
+        self.is_continue_owed = is_continue_owed
+        self.is_lost = self.has_begun = self.is_answered = False
+
+    async def run(self, app: ASGIApp) -> None:
+        """Let an application answer; cut the connection if its reply has no end."""
+        try:
+            await app(self.scope, self.receive, self.send)
+        except ConnectionError:
+            pass  # the client has left
+        except asyncio.CancelledError:  # at a stop, when the grace period is over
+            await self._refuse_while_stopping()
+        except Exception as error:  # noqa: BLE001 - of this request alone
+            _log.error("a request failed without a reply", exc_info=error)
+        finally:
+            # Only a connection that is cut shows the client that the reply is not whole.
+            if not self.is_answered:
+                self._connection.cut()
+
+    def take(self, body: bytes) -> None:
+        """Take a part of the body."""
+        self.body += body
+        self.wake()
+
+    def wake(self) -> None:
+        """Let `receive` return: more of the body, or its end, or the client's, has come."""
+        self._has_news = True
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    async def receive(self) -> Message:
+        """Wait for the next part of the body, or for the client to leave."""
+        connection = self._connection
+        if self.is_continue_owed and not (self.has_begun or connection.is_cut):
+            self.is_continue_owed = False
+            connection.write(_CONTINUE)
+        if not self._has_news and not (self.is_lost or self.is_answered):
+            connection.resume_reading()
+            self._waiter = connection.loop.create_future()
+            await self._waiter
+        self._has_news = False
+        if self.is_lost or self.is_answered:
+            return {"type": "http.disconnect"}
+        body, self.body = bytes(self.body), bytearray()
+        return {"type": "http.request", "body": body, "more_body": self.has_more}
+
+    async def send(self, message: Message) -> None:
+        """Send the start of a reply or a part of its body; return once the kernel has taken it.
+
+        The head is sent together with the first part of the body, in one call of the system. A body
+        in several parts without a Content-Length is sent in HTTP's chunks (RFC 9112, section 7.1),
+        and to a client of HTTP/1.0 up to the end of the connection.
+
+        Raises:
+            RuntimeError: A reply has been sent already, or begun if this is the start of another.
+            ConnectionError: The client has left.
+        """
+        is_start = message["type"] == "http.response.start"
+        if self.is_answered or (is_start and self.has_begun):
+            raise RuntimeError("A reply has been sent already.")
+        if is_start:
+            self._start = message
+            return
+        connection = self._connection
+        is_last = not message.get("more_body", False)
+        self._raise_if_lost()
+        connection.write(self._bytes_of(message.get("body", b""), is_last=is_last))
+        if connection.is_write_paused:
+            await connection.drain()
+            self._raise_if_lost()
+        if is_last:
+            self.is_answered = True
+            self.wake()
+            connection.on_answered(self)
+
+    def _raise_if_lost(self) -> None:
+        if self.is_lost or self._connection.is_cut:
+            raise ConnectionResetError("The client has left.")
+
+    def _bytes_of(self, body: bytes, *, is_last: bool) -> bytes:
+        """Return a part of the body as it is sent; before the first part comes the head."""
+        head = b"" if self.has_begun else self._head(is_last=is_last)
+        self.has_begun = True
+        if self.scope["method"] == "HEAD":
+            return head
+        return head + (chunk_of(body, is_last=is_last) if self._is_chunked else body)
+
+    def _head(self, *, is_last: bool) -> bytes:
+        headers = list(self._start["headers"])
+        keep_alive = self.keep_alive and not self._connection.ends_with(self)
+        if not is_last and not any(name == b"content-length" for name, _ in headers):
+            self._is_chunked = self.scope["http_version"] != "1.0"
+            keep_alive = keep_alive and self._is_chunked
+        if self._is_chunked:
+            headers.append((b"transfer-encoding", b"chunked"))
+        if (b"connection", b"close") in headers:
+            keep_alive = False
+        elif not keep_alive:
+            headers.append((b"connection", b"close"))
+        self.keep_alive = keep_alive
+        return head_of(self._start["status"], headers, self._connection.date)
+
+    async def _refuse_while_stopping(self) -> None:
+        if self.has_begun or self.is_lost or self._connection.is_cut:
+            return
+        response = response_of(STOPPING)
+        self.keep_alive = False
+        body = b"" if self.scope["method"] == "HEAD" else bytes(response.body)
+        self._connection.write(head_of(response.status_code, response.raw_headers) + body)
+        self.is_answered = True
+        self._connection.on_answered(self)

@@ -1,0 +1,54 @@
+"""Replies as the bytes of HTTP, and those to requests that reach no route."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from http import HTTPStatus
+
+from feedkeep.http.refusal import Refusal
+from feedkeep.http.responses import JsonResponse
+
+_STATUS_LINES = {
+    status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus
+}
+_OF_REFUSALS = {
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+    "Connection": "close",
+}
+
+
+def head_of(status: int, headers: Iterable[tuple[bytes, bytes]], date: bytes = b"") -> bytes:
+    """Return the status line and the headers of a reply, with the empty line that ends them.
+
+    `date` is a line of its own. One check covers the whole head: to check each header by itself
+    took a sixth of the time of a GET.
+
+    Raises:
+        RuntimeError: A header has a line break in it, and would be taken for two.
+    """
+    lines = [name + b": " + value for name, value in headers]
+    head = b"%b%b%b\r\n\r\n" % (_STATUS_LINES[status], date, b"\r\n".join(lines))
+    line_breaks = len(lines) + (3 if date else 2)
+    if head.count(b"\n") != line_breaks or head.count(b"\r") != line_breaks:
+        raise RuntimeError("A header of the reply has a line break in it.")
+    return head
+
+
+def chunk_of(body: bytes, *, is_last: bool) -> bytes:
+    """Return a part of a body as one of HTTP's chunks (RFC 9112, section 7.1)."""
+    chunk = b"%x\r\n%b\r\n" % (len(body), body) if body else b""
+    return chunk + b"0\r\n\r\n" if is_last else chunk
+
+
+def written(refusal: Refusal) -> bytes:
+    """Return a refusal as the bytes of an HTTP message."""
+    response = response_of(refusal)
+    return head_of(response.status_code, response.raw_headers) + bytes(response.body)
+
+
+def response_of(refusal: Refusal) -> JsonResponse:
+    """Return a refusal with the headers of every response; the connection is closed after it."""
+    response = refusal.response()
+    response.headers.update(_OF_REFUSALS)
+    return response
