@@ -168,6 +168,7 @@ def _tell_missing_steps(chosen: Settings, missing: MissingSteps) -> None:
     if missing.lets_older_go_on:
         say("Older processes can go on meanwhile, and be started again.")
     else:
+        say("Back up first: to go back to an older version takes a backup that it can read.")
         say("Stop all older processes first: they cannot go on with it.")
 
 

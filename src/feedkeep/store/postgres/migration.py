@@ -109,7 +109,8 @@ async def version(connection: asyncpg.Connection) -> int:
     if found > newest_version() and (compatible_from or found) > newest_version():
         raise StoreUnusable(
             f"The database has schema version {found}; this feedkeep knows versions up to"
-            f" {newest_version()}. Install the newer feedkeep that wrote it."
+            f" {newest_version()}. Install the newer feedkeep that wrote it, or restore a backup"
+            " from before the upgrade."
         )
     return int(found)
 

@@ -345,7 +345,8 @@ def check_ours(connection: apsw.Connection, path: Path) -> int:
     if version > newest_version():
         raise StoreUnusable(
             f"{path} has schema version {version}; this feedkeep knows versions up to"
-            f" {newest_version()}. Install the newer feedkeep that wrote it."
+            f" {newest_version()}. Install the newer feedkeep that wrote it, or restore a backup"
+            " from before the upgrade."
         )
     assert isinstance(version, int)
     return version

@@ -1,0 +1,181 @@
+"""The way back: the older version restores the backup that was made before the upgrade.
+
+The older one is this program, and does what docs/operations.md says. The newer one is the same with
+a further step of its schema (`broken/a_version_with_no_way_on.py`): no earlier program is at hand
+here, so each version shows that one can go back to it, before it is released.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Protocol
+
+import httpx
+import pytest
+from feedkeep_process import DidNotStart, FeedkeepProcess
+from postgres_server import PostgresServer, new_database
+from test_upgrades import DATABASES
+
+from feedkeep.store.migrate import MissingSteps, missing_steps
+
+OPERATIONS = Path(__file__).parents[2] / "docs" / "operations.md"
+KEPT, LEFT, NEW = (f"https://{name}.example/feed" for name in ("kept", "left", "new"))
+
+
+class Versions(Protocol):
+    """An older and a newer version on one database, and the means of a backup of its kind."""
+
+    older: FeedkeepProcess
+    newer: FeedkeepProcess
+
+    def back_up(self) -> None:
+        """Back the database up, with the older version."""
+
+    def restore(self) -> None:
+        """Restore that backup with the older version, beside what the newer one left."""
+
+
+class OnSqlite:
+    def __init__(self, folder: Path) -> None:
+        self.older = FeedkeepProcess(new_folder(folder / "older"))
+        self.newer = FeedkeepProcess(new_folder(folder / "newer"), self.older.database)
+        self._backup = str(folder / "before-the-upgrade.db")
+
+    def back_up(self) -> None:
+        self.older.must("backup", self._backup)
+
+    def restore(self) -> None:
+        aside = new_folder(self.older.folder / "old")
+        for file in self.older.folder.glob("feedkeep.db*"):
+            file.rename(aside / file.name)
+        self.older.must("restore", self._backup)
+
+
+class OnPostgres:
+    def __init__(self, folder: Path, server: PostgresServer) -> None:
+        self._server = server
+        database = new_database(server.url)
+        self.older = FeedkeepProcess(new_folder(folder / "older"), database)
+        self.newer = FeedkeepProcess(new_folder(folder / "newer"), database)
+        self._backup = str(folder / "before-the-upgrade.dump")
+
+    def back_up(self) -> None:
+        self._run("pg_dump", "--format=custom", "--schema=feedkeep", f"--file={self._backup}",
+                  self.older.database)  # fmt: skip
+
+    def restore(self) -> None:
+        empty = new_database(self._server.url)
+        self._run("pg_restore", f"--dbname={empty}", self._backup)
+        self.older = FeedkeepProcess(self.older.folder, empty)
+        self.older.must("database", "restored")
+
+    def _run(self, program: str, *arguments: str) -> None:
+        subprocess.run([self._server.programs / program, *arguments], check=True)
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def versions(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Versions]:
+    if request.param == "sqlite":
+        yield OnSqlite(tmp_path)
+        return
+    with PostgresServer() as server:
+        yield OnPostgres(tmp_path, server)
+
+
+def new_folder(folder: Path) -> Path:
+    folder.mkdir()
+    return folder
+
+
+class Phone:
+    """An app of the interface, with one token, whatever serves."""
+
+    def __init__(self, process: FeedkeepProcess, name: str) -> None:
+        self._token = process.new_token(name)
+
+    def _asking(self, process: FeedkeepProcess) -> httpx.Client:
+        headers = {"Authorization": f"Bearer {self._token}"}
+        return httpx.Client(base_url=process.base_url, headers=headers)
+
+    def add(self, process: FeedkeepProcess, *urls: str) -> None:
+        with self._asking(process) as client:
+            wanted = [{"feed_url": url} for url in urls]
+            client.post("/subscriptions", json={"subscriptions": wanted}).raise_for_status()
+
+    def leave(self, process: FeedkeepProcess, guid: str) -> None:
+        with self._asking(process) as client:
+            left = {"is_subscribed": False}
+            client.patch(f"/subscriptions/{guid}", json=left).raise_for_status()
+
+    def sync(self, process: FeedkeepProcess, since: str | None = None) -> tuple[list[dict], str]:
+        """Return what changed since a stamp, oldest first, and the list's epoch."""
+        with self._asking(process) as client:
+            parameters = {} if since is None else {"since": since}
+            reply = client.get("/subscriptions", params=parameters).raise_for_status()
+        return reply.json()["subscriptions"], reply.headers["feedkeep-epoch"]
+
+
+def status(feeds: list[dict]) -> dict[str, bool]:
+    return {feed["feed_url"]: feed["is_subscribed"] for feed in feeds}
+
+
+def test_the_older_version_goes_on_with_what_was_backed_up_before_the_upgrade(
+    versions: Versions, tmp_path: Path
+) -> None:
+    older, newer, lists = versions.older, versions.newer, str(tmp_path / "lists.opml")
+    newer.run_first("a_version_with_no_way_on")
+    with older:
+        name = older.new_account()
+        phone = Phone(older, name)
+        phone.add(older, KEPT, LEFT)
+        before, epoch = phone.sync(older)
+    versions.back_up()
+
+    told = newer.must("migrate", "--dry-run")
+    assert "Back up first: to go back to an older version takes a backup that it can read." in told
+    with newer:
+        phone.leave(newer, before[1]["guid"])
+        phone.add(newer, NEW)
+        after, same = phone.sync(newer)
+    assert (status(after), same) == ({KEPT: True, LEFT: False, NEW: True}, epoch)
+    newer.must("export", name, "--output", lists)
+
+    with pytest.raises(DidNotStart, match="feedkeep that wrote it, or restore a backup"), older:
+        pass  # were it to serve what it cannot read, it would be stopped here
+    older.wait()
+    versions.restore()
+    older = versions.older
+    assert "is whole" in older.must("check")
+    with older:
+        whole, other = phone.sync(older, since=after[-1]["subscription_changed"])
+        assert (status(whole), other != epoch) == ({KEPT: True, LEFT: True}, True)
+        older.must("import", name, lists)
+        found, _ = phone.sync(older)
+    assert status(found) == {KEPT: True, LEFT: True, NEW: True}
+
+
+def test_the_document_says_of_each_version_what_takes_one_back_to_it() -> None:
+    rows = re.findall(r"(?m)^\| ([\d.]+)[^|]* \| (.+) \| (.+) \|$", OPERATIONS.read_text())
+    told = {
+        (version, kind): way
+        for version, *ways in rows
+        for kind, way in zip(("sqlite", "postgres"), ways, strict=True)
+    }
+    assert told == {
+        (version, kind): "as it is" if schema_since(path).lets_older_go_on else "the backup"
+        for path in DATABASES
+        for version, kind in [path.name.removesuffix(".sql").rsplit(".", 1)]
+    }
+
+
+def schema_since(written: Path) -> MissingSteps:
+    """Return the steps of the schema since the version that wrote a file."""
+    kind = "sqlite" if ".sqlite." in written.name else "postgres"
+    found = re.search(
+        r"user_version = (\d+)|feedkeep.schema_version VALUES \((\d+)", written.read_text()
+    )
+    assert found is not None
+    return missing_steps(kind, int(found[1] or found[2]))
