@@ -52,12 +52,14 @@ def impatient(tmp_path: Path) -> Iterator[FeedkeepProcess]:
         yield process
 
 
+# C1.6
 def test_headers_up_to_the_bound_are_read(feedkeep: FeedkeepProcess) -> None:
     filler = b"X-Filler: " + b"x" * (LARGEST - 200) + b"\r\n"
     reply = reply_to(feedkeep, HEAD + filler + b"Connection: close\r\n\r\n")
     assert reply.startswith(b"HTTP/1.1 200 ")
 
 
+# C1.6
 @pytest.mark.parametrize(
     "sent",
     [
@@ -90,6 +92,7 @@ def test_a_trailer_without_an_end_is_refused(feedkeep: FeedkeepProcess) -> None:
     assert reply.startswith(b"HTTP/1.1 431 ") or reply == b""  # cut while it was sending
 
 
+# C1.7
 def test_clients_that_keep_it_waiting_are_cut_and_the_others_are_not(
     impatient: FeedkeepProcess,
 ) -> None:
@@ -139,6 +142,7 @@ def test_a_client_that_sends_a_little_all_the_time_is_cut_too(impatient: Feedkee
     assert time.monotonic() - started < 6
 
 
+# C1.7
 def test_a_client_that_does_not_read_its_reply_is_cut(impatient: FeedkeepProcess) -> None:
     name = impatient.new_account()
     items = [{"feed_url": f"https://{number}.example/{'x' * 4_000}"} for number in range(900)]

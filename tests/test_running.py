@@ -50,6 +50,7 @@ def log_lines(process: FeedkeepProcess) -> list[dict[str, Any]]:
 
 
 # In the short form, tests/test_running_on_postgres.py has the other signal.
+# C8.1
 @pytest.mark.parametrize(
     "number", [pytest.param(signal.SIGTERM, marks=in_the_long_form), signal.SIGINT]
 )
@@ -117,6 +118,7 @@ def wait_until_refused(process: FeedkeepProcess) -> None:
             time.sleep(0.01)
 
 
+# C7.12
 @in_the_long_form
 def test_a_request_that_does_not_end_is_told_to_come_back_and_stores_nothing(
     own: FeedkeepProcess,
@@ -158,6 +160,7 @@ def test_it_is_live_and_ready(serving: FeedkeepProcess) -> None:
         assert httpx.get(serving.base_url + path).json() == {"status": "ok"}
 
 
+# C7.12
 def test_while_the_database_is_locked_it_is_live_reads_and_says_503_to_writers(
     serving: FeedkeepProcess,
 ) -> None:
@@ -190,6 +193,7 @@ def test_while_the_database_is_locked_it_is_live_reads_and_says_503_to_writers(
         serving.wait_until_ready()  # it looks once a second
 
 
+# C7.12
 def test_a_full_disk_is_not_ready_and_says_503_until_there_is_room(
     serving: FeedkeepProcess,
 ) -> None:
@@ -232,6 +236,7 @@ def test_however_many_ask_whether_it_is_ready_the_store_is_asked_once_a_second(
     assert len((serving.folder / "asked").read_text()) <= seconds + 1
 
 
+# C1.19
 def test_the_log_has_a_line_of_json_for_each_request_and_keeps_secrets_out(
     serving: FeedkeepProcess,
 ) -> None:
@@ -385,6 +390,7 @@ def test_an_address_that_is_taken_is_told_in_one_sentence(feedkeep: FeedkeepProc
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
 
 
+# C7.13
 @pytest.mark.parametrize("error", ["ZeroDivisionError", "AccountError", "StoreUnusable"])
 def test_a_defect_is_500_with_the_fixed_text_alone_and_the_log_tells_the_rest(
     serving: FeedkeepProcess, error: str

@@ -11,6 +11,7 @@ from feedkeep.openpodcast.paging import END
 from feedkeep.stamps import read_stamp, write_stamp
 
 
+# C4.2
 def test_a_stamp_is_written_in_utc_with_six_decimals_and_z() -> None:
     assert write_stamp(0) == "1970-01-01T00:00:00.000000Z"
     assert write_stamp(1_795_244_400_000_001) == "2026-11-21T07:00:00.000001Z"

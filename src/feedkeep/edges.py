@@ -16,7 +16,7 @@ from feedkeep.settings import Settings, base_path
 from feedkeep.web import web_edge
 
 PREFIXES = ("", "/v1")
-"""Every route of the interface is served at the root and under /v1 (contract, section 1)."""
+"""Every route of the interface is served at the root and under /v1 (C1.1)."""
 
 DOCUMENTED = ("feedkeep.openpodcast", "feedkeep.gpodder", "feedkeep.nextcloud")
 """The packages whose openapi.yaml describes their routes."""

@@ -71,15 +71,15 @@ class InvalidInput(FeedkeepError):
 
 
 class InvalidFeedUrl(InvalidInput):
-    """A text that is not an accepted feed URL (contract, section 3)."""
+    """A text that is not an accepted feed URL (C3.1)."""
 
 
 class FeedUrlTaken(InvalidInput):
-    """A feed URL that belongs to another subscription of the account (contract, section 5)."""
+    """A feed URL that belongs to another subscription of the account (C5.23)."""
 
 
 class NotAuthorized(FeedkeepError):
-    """Whoever asks is not let in; deliberately without a reason (contract, section 2)."""
+    """Whoever asks is not let in; deliberately without a reason (C2.12)."""
 
 
 class AppPasswordNeeded(NotAuthorized):
@@ -156,7 +156,8 @@ class NotAPicture(FeedkeepError):
 class StoreUnavailable(FeedkeepError):
     """The store cannot serve now: it is locked, full, away or damaged.
 
-    Nothing is half done. Whether a write was done may be unknown; sending it again is right.
+    Nothing is half done (C8.3). Whether a write was done may be unknown; sending it again is right
+    (C8.4).
     """
 
 

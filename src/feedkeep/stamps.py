@@ -26,7 +26,7 @@ _CLOCK_TIMES = tuple(f"{hour:02}:{minute}" for hour in range(24) for minute in _
 
 
 def write_stamp(stamp: Stamp) -> str:
-    """Return the stamp in UTC with six decimals and Z."""
+    """Return the stamp in UTC with six decimals and Z (C4.2)."""
     seconds, microseconds = divmod(stamp, 1_000_000)
     days, seconds = divmod(seconds, _SECONDS_IN_A_DAY)
     minutes, seconds = divmod(seconds, 60)
@@ -43,7 +43,7 @@ def _day(days: int) -> str:
 
 
 def read_stamp(text: str) -> Stamp:
-    """Return the moment that an RFC 3339 date-time names; digits past the sixth decimal are cut.
+    """Return the moment of an RFC 3339 date-time; digits past the sixth decimal are cut (C6.3).
 
     Any offset is taken, also where it leads out of the years 0 to 9999.
 

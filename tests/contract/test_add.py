@@ -11,6 +11,7 @@ import pytest
 from names import G1, G2, G3, A, B, C, delete, derived, entries, get, patch, status
 
 
+# C1.5
 def test_an_accepted_item_is_listed_under_success_with_exactly_four_fields(add: Any) -> None:
     item = add(A)
     assert set(item) == {"feed_url", "guid", "is_subscribed", "subscription_changed"}
@@ -18,6 +19,7 @@ def test_an_accepted_item_is_listed_under_success_with_exactly_four_fields(add: 
     assert item["is_subscribed"] is True
 
 
+# C1.5, C5.3
 def test_a_refused_item_is_listed_under_failure_with_exactly_two_fields(add: Any) -> None:
     body = add("a.example/feed")
     assert body["success"] == []
@@ -26,11 +28,13 @@ def test_a_refused_item_is_listed_under_failure_with_exactly_two_fields(add: Any
     assert body["failure"][0]["message"].startswith("No protocol present")
 
 
+# C3.4, C5.7
 def test_an_item_without_a_guid_gets_the_derived_one(add: Any) -> None:
     assert add("https://podnews.net/rss")["guid"] == "9b024349-ccf0-5f69-a609-6b82873eab3c"
     assert add((A, None))["guid"] == derived(A)
 
 
+# C3.5, C5.7
 def test_a_guid_that_is_sent_is_the_guid_of_the_subscription_in_lower_case(
     api: httpx.Client, add: Any
 ) -> None:
@@ -45,6 +49,7 @@ def test_items_of_both_kinds_are_each_in_request_order(add: Any) -> None:
     assert [item["feed_url"] for item in body["failure"]] == ["x", "ftp://a.example", B]
 
 
+# C5.1
 def test_a_request_whose_items_all_fail_is_200(api: httpx.Client) -> None:
     reply = api.post("/subscriptions", json={"subscriptions": [{"feed_url": ""}]})
     assert reply.status_code == 200
@@ -56,6 +61,7 @@ def test_a_request_without_items_is_200_with_two_empty_lists(api: httpx.Client) 
     assert (reply.status_code, reply.json()) == (200, {"success": [], "failure": []})
 
 
+# C3.2
 def test_the_url_is_kept_as_it_was_sent_but_for_the_white_space_around_it(
     api: httpx.Client, add: Any
 ) -> None:
@@ -69,6 +75,7 @@ def test_a_failure_shows_the_url_exactly_as_it_was_sent(add: Any) -> None:
     assert add(" ftp://a.example ")["failure"][0]["feed_url"] == " ftp://a.example "
 
 
+# C3.5, C5.3
 @pytest.mark.parametrize("guid", ["", "x", "9b024349ccf05f69a6096b82873eab3c", f"{{{G1}}}"])
 def test_a_guid_text_that_is_none_is_a_failure(add: Any, guid: str) -> None:
     body = add((A, guid))
@@ -77,6 +84,7 @@ def test_a_guid_text_that_is_none_is_a_failure(add: Any, guid: str) -> None:
     assert body["failure"][0]["message"].startswith("Not a guid")
 
 
+# C3.4
 def test_http_and_https_and_a_trailing_slash_never_make_a_second_subscription(
     api: httpx.Client, add: Any
 ) -> None:
@@ -86,6 +94,7 @@ def test_http_and_https_and_a_trailing_slash_never_make_a_second_subscription(
     assert get(api, derived(A))["feed_url"] == "http://a.example/feed"
 
 
+# C5.8
 def test_a_known_feed_is_subscribed_from_now_on_and_its_url_stays(
     api: httpx.Client, add: Any
 ) -> None:
@@ -103,6 +112,7 @@ def test_adding_what_is_subscribed_already_is_stamped_too(add: Any) -> None:
     assert add(A)["subscription_changed"] < add(A)["subscription_changed"]
 
 
+# C5.6, C5.9
 def test_a_deleted_subscription_is_revived_by_its_present_url(api: httpx.Client, add: Any) -> None:
     guid = add((A, G1))["guid"]
     delete(api, guid)
@@ -113,6 +123,7 @@ def test_a_deleted_subscription_is_revived_by_its_present_url(api: httpx.Client,
     assert "deleted" not in shown
 
 
+# C5.6, C5.9
 def test_a_deleted_subscription_is_revived_by_its_guid_with_the_url_that_is_sent(
     api: httpx.Client, add: Any
 ) -> None:
@@ -123,6 +134,7 @@ def test_a_deleted_subscription_is_revived_by_its_guid_with_the_url_that_is_sent
     assert get(api, derived(A))["new_guid"] == G1
 
 
+# C3.8, C5.6
 def test_a_deleted_subscription_is_revived_by_a_pointer_sent_as_guid(
     api: httpx.Client, add: Any
 ) -> None:
@@ -142,6 +154,7 @@ def test_a_deleted_subscription_is_revived_by_a_url_whose_guid_is_its_present_on
     assert get(api, derived(A))["feed_url"] == A
 
 
+# C5.6
 def test_a_former_url_of_a_deleted_subscription_makes_a_new_one_with_its_derived_guid(
     api: httpx.Client, add: Any
 ) -> None:
@@ -153,6 +166,7 @@ def test_a_former_url_of_a_deleted_subscription_makes_a_new_one_with_its_derived
     assert status(api, derived(B)) == 410
 
 
+# C3.7, C5.5
 def test_a_former_url_of_a_live_subscription_leads_to_it(api: httpx.Client, add: Any) -> None:
     add((A, G1))
     patch(api, G1, new_feed_url=B)
@@ -161,6 +175,7 @@ def test_a_former_url_of_a_live_subscription_leads_to_it(api: httpx.Client, add:
     assert get(api, G1)["feed_url"] == B
 
 
+# C4.5, C5.10
 def test_a_guid_unknown_to_the_account_renames_the_subscription_of_the_url(
     api: httpx.Client, add: Any
 ) -> None:
@@ -184,6 +199,7 @@ def test_a_guid_unknown_to_the_account_renames_and_revives_a_deleted_subscriptio
     assert get(api, derived(A))["new_guid"] == G1
 
 
+# C5.5, C5.11
 def test_a_known_guid_absorbs_the_subscription_of_the_url(api: httpx.Client, add: Any) -> None:
     add((A, G1), (B, G2))
     item = add((B, G1))
@@ -194,6 +210,7 @@ def test_a_known_guid_absorbs_the_subscription_of_the_url(api: httpx.Client, add
     assert get(api, derived(B))["new_guid"] == G1
 
 
+# C5.12
 def test_a_pointer_sent_as_guid_renames_nothing(api: httpx.Client, add: Any) -> None:
     add((A, G1))
     patch(api, G1, new_guid=G2)
@@ -224,6 +241,7 @@ def test_a_former_url_of_a_deleted_one_is_led_to_the_subscription_of_the_guid_se
     assert status(api, G1) == 410
 
 
+# C5.2, C5.13
 def test_each_item_sees_those_before_it_and_shows_the_end_of_the_request(
     api: httpx.Client, add: Any
 ) -> None:
@@ -242,6 +260,7 @@ def test_one_feed_twice_in_a_request_is_one_subscription(api: httpx.Client, add:
     assert len(entries(api)) == 1
 
 
+# C5.4
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
@@ -280,11 +299,13 @@ def test_a_request_of_another_shape_is_405_and_nothing_is_stored(
     assert entries(api) == []
 
 
+# C1.5
 def test_fields_that_the_interface_does_not_name_are_ignored(api: httpx.Client) -> None:
     body = {"subscriptions": [{"feed_url": A, "title": {"x": [None]}}], "device": 5}
     assert len(api.post("/subscriptions", json=body).json()["success"]) == 1
 
 
+# C1.10
 def test_at_most_ten_thousand_items_fit_in_a_request(api: httpx.Client) -> None:
     item = {"feed_url": A}
     most = api.post("/subscriptions", json={"subscriptions": [item] * 10_000})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 from collections.abc import Iterator
 
 import httpx
@@ -42,6 +43,7 @@ def assert_refused(reply: httpx.Response) -> None:
     assert reply.headers["Cache-Control"] == "no-store"
 
 
+# C2.1
 def test_a_token_lets_in_as_bearer_and_as_the_password_of_its_account(
     feedkeep: FeedkeepProcess, anyone: httpx.Client, name: str
 ) -> None:
@@ -51,6 +53,18 @@ def test_a_token_lets_in_as_bearer_and_as_the_password_of_its_account(
     assert ask(anyone, basic(name.upper(), token)).status_code == 200
 
 
+# C2.6
+def test_a_token_is_shown_once_and_only_its_sha_256_is_stored(
+    feedkeep: FeedkeepProcess, anyone: httpx.Client, name: str
+) -> None:
+    token = feedkeep.must("token", "create", name).split()[0]
+    assert ask(anyone, f"Bearer {token}").status_code == 200
+    (stored,) = feedkeep.use(lambda service: service.tokens.of(name))
+    assert stored.hash == hashlib.sha256(token.encode()).digest()
+    assert token not in repr(stored)
+    assert token not in feedkeep.must("token", "list", name)
+
+
 def test_a_token_is_no_password_of_another_account(
     feedkeep: FeedkeepProcess, anyone: httpx.Client, name: str
 ) -> None:
@@ -58,11 +72,13 @@ def test_a_token_is_no_password_of_another_account(
     assert_refused(ask(anyone, basic(name, token)))
 
 
+# C2.1, C2.2
 def test_a_password_lets_in_and_names_compare_without_case(anyone: httpx.Client, name: str) -> None:
     for written in (name, name.upper(), name.lower()):
         assert ask(anyone, basic(written, PASSWORD)).status_code == 200
 
 
+# C2.12, C7.2, C7.3
 def test_whoever_shows_nothing_or_something_wrong_gets_the_same_reply(
     feedkeep: FeedkeepProcess, anyone: httpx.Client, name: str
 ) -> None:
@@ -104,6 +120,7 @@ def test_basic_is_understood_in_the_alphabet_for_urls_too(
     assert ask(anyone, for_urls).status_code == ask(anyone, usual).status_code == 200
 
 
+# C2.4
 def test_credentials_in_the_url_or_a_cookie_let_nobody_in(
     feedkeep: FeedkeepProcess, anyone: httpx.Client, name: str
 ) -> None:
@@ -119,6 +136,7 @@ def test_two_credentials_at_once_let_nobody_in(api: httpx.Client, anyone: httpx.
         assert anyone.get("/subscriptions", headers=headers).status_code == 401
 
 
+# C2.8
 def test_revoking_takes_effect_with_the_next_request(
     feedkeep: FeedkeepProcess, anyone: httpx.Client, name: str
 ) -> None:
@@ -130,6 +148,7 @@ def test_revoking_takes_effect_with_the_next_request(
     assert ask(anyone, f"Bearer {other}").status_code == 200
 
 
+# C2.8
 def test_an_expired_token_lets_nobody_in(
     feedkeep: FeedkeepProcess, anyone: httpx.Client, name: str
 ) -> None:
@@ -137,6 +156,7 @@ def test_an_expired_token_lets_nobody_in(
     assert ask(anyone, f"Bearer {feedkeep.new_token(name, expires_days=1)}").status_code == 200
 
 
+# C2.8
 def test_disabling_takes_effect_with_the_next_request_and_enabling_too(
     feedkeep: FeedkeepProcess, anyone: httpx.Client, name: str
 ) -> None:
@@ -150,6 +170,7 @@ def test_disabling_takes_effect_with_the_next_request_and_enabling_too(
     assert [ask(anyone, c).status_code for c in credentials] == [200, 200]
 
 
+# C2.8
 def test_a_new_password_takes_effect_with_the_next_request(
     feedkeep: FeedkeepProcess, anyone: httpx.Client, name: str
 ) -> None:
@@ -173,6 +194,7 @@ def as_latin1(name: str, password: str) -> str:
     return "Basic " + base64.b64encode(f"{name}:{password}".encode("latin-1")).decode()
 
 
+# C2.3
 def test_names_and_passwords_in_latin_1_let_in_too(
     feedkeep: FeedkeepProcess, anyone: httpx.Client
 ) -> None:
@@ -193,6 +215,7 @@ def test_names_and_passwords_in_latin_1_let_in_too(
     assert_refused(ask(anyone, as_latin1(f"{name}é", PASSWORD)))
 
 
+# C2.3
 def test_what_names_somebody_in_utf_8_is_not_read_as_latin_1(
     feedkeep: FeedkeepProcess, anyone: httpx.Client
 ) -> None:
@@ -215,6 +238,7 @@ def test_an_account_without_a_password_is_let_in_by_tokens_only(
     assert ask(anyone, f"Bearer {feedkeep.new_token(name)}").status_code == 200
 
 
+# C2.14
 def test_authentication_comes_before_everything_else(anyone: httpx.Client) -> None:
     for method, path, body in [
         ("GET", f"/subscriptions/{UNKNOWN}", b""),
@@ -237,6 +261,7 @@ def test_authentication_comes_before_everything_else(anyone: httpx.Client) -> No
     assert_refused(anyone.post("/subscriptions", content=b"x", headers=coded))
 
 
+# C8.2
 def test_accounts_do_not_see_one_another(feedkeep: FeedkeepProcess, api: httpx.Client) -> None:
     item = {"feed_url": A, "guid": G1}
     api.post("/subscriptions", json={"subscriptions": [item]})
@@ -254,6 +279,7 @@ def test_accounts_do_not_see_one_another(feedkeep: FeedkeepProcess, api: httpx.C
     assert api.get(f"/subscriptions/{G1}").json()["is_subscribed"] is True
 
 
+# C2.15, C2.17, C7.11
 def test_too_many_wrong_passwords_have_to_wait_but_valid_credentials_never_do(
     feedkeep: FeedkeepProcess, anyone: httpx.Client, name: str
 ) -> None:
@@ -269,6 +295,7 @@ def test_too_many_wrong_passwords_have_to_wait_but_valid_credentials_never_do(
     assert ask(anyone, basic(name, PASSWORD)).status_code == 200
 
 
+# C2.17
 def test_missing_credentials_and_bad_tokens_are_not_counted(anyone: httpx.Client) -> None:
     for authorization in [None, "Bearer x", "Basic !"] * 20:
         assert ask(anyone, authorization).status_code == 401

@@ -17,6 +17,7 @@ from names import G1, A, derived, entries
 ADD_A = f'{{"subscriptions": [{{"feed_url": "{A}"}}]}}'.encode()
 
 
+# C1.1
 def test_every_route_is_served_at_the_root_and_under_v1(api: httpx.Client, add: Any) -> None:
     add(A)
     for path in (f"/subscriptions/{derived(A)}", "/livez", "/readyz", "/openapi.json", "/docs"):
@@ -25,6 +26,7 @@ def test_every_route_is_served_at_the_root_and_under_v1(api: httpx.Client, add: 
         assert at_root.content == under_v1.content
 
 
+# C1.3
 @pytest.mark.parametrize(
     "kind", ["text/plain", "application/x-www-form-urlencoded", "application/xml; x=y", "nonsense"]
 )
@@ -38,6 +40,7 @@ def test_replies_are_json(api: httpx.Client) -> None:
         assert reply.headers["Content-Type"] == "application/json"
 
 
+# C1.9, C7.10
 @pytest.mark.parametrize("coding", ["gzip", "br", "deflate", "GZIP", "gzip, identity"])
 def test_a_body_with_a_content_coding_is_415(api: httpx.Client, coding: str) -> None:
     reply = api.post(
@@ -56,6 +59,7 @@ def padded(size_bytes: int) -> bytes:
     return ADD_A + b" " * (size_bytes - len(ADD_A))
 
 
+# C1.10, C7.10
 def test_a_body_of_4_mib_is_read_and_a_larger_one_is_413(api: httpx.Client) -> None:
     limit = 4 * 1024 * 1024
     assert api.post("/subscriptions", content=padded(limit)).status_code == 200
@@ -158,6 +162,7 @@ def test_a_body_that_came_in_pieces_is_read_whole(api: httpx.Client) -> None:
     assert len(reply.json()["success"]) == 1
 
 
+# C1.16
 def test_nothing_is_cached_but_what_has_an_etag(api: httpx.Client, add: Any) -> None:
     add(A)
     for reply in (
@@ -173,6 +178,7 @@ def test_nothing_is_cached_but_what_has_an_etag(api: httpx.Client, add: Any) -> 
         assert "ETag" not in reply.headers
 
 
+# C1.19
 def test_every_reply_forbids_sniffing_and_tells_its_request_id(api: httpx.Client) -> None:
     replies = [api.get(path) for path in ("/subscriptions", "/nowhere", "/docs", "/livez")]
     assert {reply.headers["X-Content-Type-Options"] for reply in replies} == {"nosniff"}
@@ -180,6 +186,7 @@ def test_every_reply_forbids_sniffing_and_tells_its_request_id(api: httpx.Client
     assert not any("server" in reply.headers for reply in replies)
 
 
+# C7.6
 @pytest.mark.parametrize(
     ("path", "allowed"),
     [
@@ -214,12 +221,14 @@ def test_a_method_that_a_route_does_not_have_is_405_and_told_what_it_has(
         assert reply.json()["code"] == "405"
 
 
+# C1.13
 def test_head_is_wherever_get_is(api: httpx.Client) -> None:
     for path in ("/subscriptions", "/livez", "/readyz", "/openapi.json", "/docs", "/docs/start.js"):
         reply = api.head(path)
         assert (reply.status_code, reply.content) == (200, b"")
 
 
+# C7.1, C7.2, C7.5
 @pytest.mark.parametrize(
     "path",
     ["/v1", "/nowhere", "/docs/x/", f"/subscriptions/{G1}/x", "/v2/livez", "/docs/x"],
@@ -230,6 +239,26 @@ def test_a_route_that_there_is_not_is_404(api: httpx.Client, path: str) -> None:
     assert reply.json() == {"code": "404", "message": "The resource was not found."}
 
 
+# C1.8
+@pytest.mark.parametrize("text", ["x" * 201, "%00", "a%1F", "%7F", "%C2%85"])
+def test_a_name_in_a_path_that_is_too_long_or_has_a_control_character_is_refused(
+    feedkeep: FeedkeepProcess, text: str
+) -> None:
+    user = feedkeep.new_account()
+    with feedkeep.client(user) as client:
+        for path, status in (
+            (f"/subscriptions/{text}", 405),
+            (f"/v1/deletions/{text}", 405),
+            (f"/api/2/subscriptions/{user}/{text}.json", 400),
+        ):
+            reply = client.get(path)
+            assert (reply.status_code, reply.json()["code"]) == (status, str(status)), path
+            assert "A part of the address is too long, or has a char" in reply.json()["message"]
+        longest = client.get(f"/subscriptions/{'x' * 200}")
+        assert "Not a guid" in longest.json()["message"]
+
+
+# C1.14
 def test_no_origin_is_allowed_unless_configured(api: httpx.Client) -> None:
     headers = {"Origin": "https://app.example", "Access-Control-Request-Method": "GET"}
     for reply in (
@@ -239,6 +268,7 @@ def test_no_origin_is_allowed_unless_configured(api: httpx.Client) -> None:
         assert not any(name.startswith("access-control") for name in reply.headers)
 
 
+# C1.14
 def test_a_configured_origin_may_call_and_another_may_not(tmp_path: Path) -> None:
     with FeedkeepProcess(
         tmp_path, cors_origins="https://app.example, https://b.example"
@@ -279,6 +309,7 @@ def test_links_use_the_public_url_where_it_is_configured(tmp_path: Path) -> None
             assert body[name].startswith("https://feeds.example/keep/v1/subscriptions?")
 
 
+# C1.10
 def test_limits_can_be_configured(tmp_path: Path) -> None:
     with (
         FeedkeepProcess(tmp_path, max_body_bytes="100", max_items="1") as process,
@@ -290,6 +321,7 @@ def test_limits_can_be_configured(tmp_path: Path) -> None:
         assert client.post("/subscriptions", content=ADD_A).status_code == 200
 
 
+# C3.12, C3.14
 def test_a_list_is_as_long_as_is_configured_and_says_so_when_it_is_full(tmp_path: Path) -> None:
     with FeedkeepProcess(tmp_path, max_subscriptions="2") as process:
         name = process.new_account()
@@ -318,6 +350,7 @@ def test_a_list_is_as_long_as_is_configured_and_says_so_when_it_is_full(tmp_path
         assert printed[1].startswith("line 2: This account has 2 subscriptions, which is")
 
 
+# C7.1, C7.14
 @pytest.mark.parametrize(
     ("request_line", "status"),
     [

@@ -12,6 +12,7 @@ EVIL = {"Origin": "https://evil.example"}
 ADD = b'{"subscriptions": [{"feed_url": "https://evil.example/feed"}]}'
 
 
+# C7.4
 @pytest.mark.parametrize(
     "headers",
     [
@@ -71,6 +72,7 @@ def test_an_origin_that_is_configured_and_the_public_one_may_write(tmp_path: Pat
         assert client.post("/subscriptions", content=ADD, headers=EVIL).status_code == 403
 
 
+# C1.15
 def test_where_all_origins_may_call_only_a_token_that_the_page_itself_holds_lets_write(
     tmp_path: Path,
 ) -> None:

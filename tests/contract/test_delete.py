@@ -10,6 +10,7 @@ from feedkeep_process import FeedkeepProcess
 from names import G1, G2, UNKNOWN, A, delete, derived, entries, get, patch, status
 
 
+# C6.11, C6.13
 def test_a_deletion_is_accepted_and_can_be_asked_for(api: httpx.Client, add: Any) -> None:
     add(A)
     body = delete(api, derived(A))
@@ -22,6 +23,7 @@ def test_a_deletion_is_accepted_and_can_be_asked_for(api: httpx.Client, add: Any
     assert reply.json()["message"]
 
 
+# C6.11
 def test_the_entry_stays_as_a_tombstone(api: httpx.Client, add: Any) -> None:
     add(A)
     before = entries(api)[0]["subscription_changed"]
@@ -32,6 +34,7 @@ def test_the_entry_stays_as_a_tombstone(api: httpx.Client, add: Any) -> None:
     assert status(api, derived(A)) == 410
 
 
+# C3.8
 def test_a_pointer_stands_for_its_subscription(api: httpx.Client, add: Any) -> None:
     add((A, G1))
     patch(api, G1, new_guid=G2)
@@ -39,6 +42,7 @@ def test_a_pointer_stands_for_its_subscription(api: httpx.Client, add: Any) -> N
     assert status(api, G2) == 410
 
 
+# C6.12
 def test_what_is_unknown_or_deleted_already_is_404(api: httpx.Client, add: Any) -> None:
     add((A, G1))
     delete(api, G1)

@@ -8,7 +8,7 @@ import httpx
 import pytest
 from feedkeep_process import FeedkeepProcess
 from known_feeds import DAY_US, know, picture, png
-from names import G1, G2, UNKNOWN, delete, derived, patch
+from names import G1, G2, UNKNOWN, delete, derived, get, patch
 
 from feedkeep.model import Failure, Sighting, Stamp
 
@@ -29,6 +29,7 @@ def feed(api: httpx.Client, guid: str, **headers: str) -> httpx.Response:
     return api.get(f"/subscriptions/{guid}/feed", headers=headers)
 
 
+# C10.2, C10.8
 def test_a_feed_is_told_as_it_tells_of_itself(
     api: httpx.Client, add: Any, feedkeep: FeedkeepProcess
 ) -> None:
@@ -42,11 +43,13 @@ def test_a_feed_is_told_as_it_tells_of_itself(
         }  # fmt: skip
 
 
+# C10.3
 def test_of_a_feed_that_nobody_looked_at_nothing_is_told(api: httpx.Client, add: Any) -> None:
     add("https://never-looked-at.example")
     assert feed(api, derived("https://never-looked-at.example")).json() == {}
 
 
+# C10.3, C10.8, C10.9
 def test_a_feed_that_fails_tells_since_when_and_what_was_known_before(
     api: httpx.Client, add: Any, feedkeep: FeedkeepProcess
 ) -> None:
@@ -65,6 +68,7 @@ def test_a_feed_that_fails_tells_since_when_and_what_was_known_before(
     assert feed(api, derived(FEED)).json() == {"failing_since": "2026-09-21T14:13:20.000000Z"}
 
 
+# C10.10
 def test_where_a_feed_says_that_it_moved_is_told(
     api: httpx.Client, add: Any, feedkeep: FeedkeepProcess
 ) -> None:
@@ -76,6 +80,7 @@ def test_where_a_feed_says_that_it_moved_is_told(
     assert feed(api, derived(FEED)).json()["moved_to"] == f"{MOVED}/2"
 
 
+# C10.5, C10.6
 def test_the_words_of_a_hostile_feed_are_one_line_and_bounded(
     api: httpx.Client, add: Any, feedkeep: FeedkeepProcess
 ) -> None:
@@ -92,6 +97,7 @@ def test_the_words_of_a_hostile_feed_are_one_line_and_bounded(
     assert told["title"].startswith("<b> [31m xWWW")
 
 
+# C10.4
 def test_any_guid_leads_to_the_feed_of_its_subscription(
     api: httpx.Client, add: Any, feedkeep: FeedkeepProcess
 ) -> None:
@@ -105,6 +111,7 @@ def test_any_guid_leads_to_the_feed_of_its_subscription(
     assert feed(api, G1.upper()).json()["title"] == "Radio, elsewhere"
 
 
+# C10.4
 def test_an_unsubscribed_feed_is_told_a_deleted_one_is_410_and_others_are_404(
     api: httpx.Client, add: Any, feedkeep: FeedkeepProcess
 ) -> None:
@@ -122,6 +129,35 @@ def test_an_unsubscribed_feed_is_told_a_deleted_one_is_410_and_others_are_404(
     assert httpx.get(f"{feedkeep.base_url}/subscriptions/{UNKNOWN}/feed").status_code == 401
 
 
+# C10.1
+def test_what_is_known_of_a_feed_is_in_no_other_reply(
+    api: httpx.Client, add: Any, feedkeep: FeedkeepProcess
+) -> None:
+    know(feedkeep, FEED, "The Night Radio", **SAID)
+    added = add(FEED)
+    four = {"feed_url", "guid", "is_subscribed", "subscription_changed"}
+    (listed,) = api.get("/subscriptions").json()["subscriptions"]
+    assert set(added) == set(listed) == set(get(api, derived(FEED))) == four
+
+
+# C10.12
+def test_feeds_with_one_podcast_guid_are_neither_merged_nor_renamed(
+    api: httpx.Client, add: Any, feedkeep: FeedkeepProcess
+) -> None:
+    third = "https://of-the-interface.example/third"
+    for url in (FEED, MOVED, third):
+        know(feedkeep, url, "Radio", podcast_guid=G1)
+    add(FEED, (third, G1))
+    add(MOVED)
+    guids = {FEED: derived(FEED), third: G1, MOVED: derived(MOVED)}
+    for url, guid in guids.items():
+        assert feed(api, guid).json()["podcast_guid"] == G1
+        assert get(api, guid)["feed_url"] == url
+    assert "new_guid" not in get(api, derived(FEED))
+    listed = api.get("/subscriptions").json()["subscriptions"]
+    assert {entry["feed_url"]: entry["guid"] for entry in listed} == guids
+
+
 @pytest.mark.parametrize("method", ["POST", "PATCH", "PUT", "DELETE"])
 def test_what_is_known_of_a_feed_cannot_be_changed(
     api: httpx.Client, add: Any, method: str
@@ -132,6 +168,7 @@ def test_what_is_known_of_a_feed_cannot_be_changed(
     assert reply.headers["Allow"] == "GET, HEAD"
 
 
+# C10.4
 def test_who_has_it_already_is_told_304(
     api: httpx.Client, add: Any, feedkeep: FeedkeepProcess
 ) -> None:

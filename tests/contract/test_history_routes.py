@@ -57,6 +57,7 @@ def unsubscribe_all(api: httpx.Client) -> None:
         patch(api, guid, is_subscribed=False)
 
 
+# C9.4
 def test_what_changed_is_listed_newest_first_with_who_did_it_and_when(
     api: httpx.Client, add: Any
 ) -> None:
@@ -88,6 +89,7 @@ def test_an_app_is_named_with_its_device(feedkeep: FeedkeepProcess) -> None:
         assert by == {"kind": "session", "name": "AntennaPod/3.5.0", "device": "phone"}
 
 
+# C9.8, C9.19
 def test_a_change_is_undone_and_that_can_be_undone_as_well(api: httpx.Client, add: Any) -> None:
     add(A)
     patch(api, derived(A), is_subscribed=False)
@@ -102,6 +104,7 @@ def test_a_change_is_undone_and_that_can_be_undone_as_well(api: httpx.Client, ad
     assert len(history(api)["changes"]) == 4
 
 
+# C9.9
 def test_an_undo_without_a_body_is_one(api: httpx.Client, add: Any) -> None:
     add(A)
     patch(api, derived(A), is_subscribed=False)
@@ -109,6 +112,7 @@ def test_an_undo_without_a_body_is_one(api: httpx.Client, add: Any) -> None:
     assert subscribed(api) == {derived(A): A}
 
 
+# C9.5, C9.6
 def test_one_request_is_one_change_of_which_100_feeds_are_listed(
     api: httpx.Client, add: Any
 ) -> None:
@@ -123,6 +127,7 @@ def test_one_request_is_one_change_of_which_100_feeds_are_listed(
     assert subscribed(api) == {derived(url): url for url in urls}
 
 
+# C9.9
 def test_a_feed_alone_is_brought_back_by_its_guid(api: httpx.Client, add: Any) -> None:
     add(A, B)
     adding = newest(api)
@@ -133,6 +138,7 @@ def test_a_feed_alone_is_brought_back_by_its_guid(api: httpx.Client, add: Any) -
         assert (reply.status_code, reply.json()) == (404, NOT_FOUND)
 
 
+# C7.1, C7.8, C9.11
 def test_feeds_that_were_changed_again_are_a_conflict_until_somebody_chooses(
     api: httpx.Client, add: Any
 ) -> None:
@@ -161,6 +167,7 @@ def test_feeds_that_were_changed_again_are_a_conflict_until_somebody_chooses(
     assert [api.get(f"/subscriptions/{guid}").status_code for guid in (G1, G2)] == [410, 410]
 
 
+# C9.20
 def test_what_is_as_it_was_already_is_left_alone(api: httpx.Client, add: Any) -> None:
     add(A)
     patch(api, derived(A), is_subscribed=False)
@@ -171,6 +178,7 @@ def test_what_is_as_it_was_already_is_left_alone(api: httpx.Client, add: Any) ->
     assert entries(api) == before
 
 
+# C9.12
 def test_feeds_that_were_merged_are_two_again(api: httpx.Client, add: Any) -> None:
     add((A, G1), (B, G2))
     patch(api, G2, is_subscribed=False)
@@ -183,6 +191,7 @@ def test_feeds_that_were_merged_are_two_again(api: httpx.Client, add: Any) -> No
     assert get(api, G2)["is_subscribed"] is False
 
 
+# C9.14, C9.15, C9.20
 @pytest.mark.parametrize("keep_added", [True, False])
 def test_a_preview_says_what_restoring_then_does(
     api: httpx.Client, add: Any, keep_added: bool
@@ -214,6 +223,7 @@ def test_a_preview_says_what_restoring_then_does(
     assert restore(api, at, keep_added=keep_added) == {"stamp": None, "changed": 0, "left": 0}
 
 
+# C9.16, C9.17
 def test_what_was_added_stays_unless_one_says_otherwise(api: httpx.Client, add: Any) -> None:
     add(A)
     at = newest(api)["at"]
@@ -225,6 +235,22 @@ def test_what_was_added_stays_unless_one_says_otherwise(api: httpx.Client, add: 
     assert set(subscribed(api)) == {derived(A)}
 
 
+# C9.18
+def test_two_feeds_that_became_one_since_are_two_again_each_as_it_was(
+    api: httpx.Client, add: Any
+) -> None:
+    add((A, G1), (B, G2))
+    patch(api, G2, is_subscribed=False)
+    at = newest(api)["at"]
+    patch(api, G1, new_guid=G2, new_feed_url="https://c.example")
+    assert subscribed(api) == {G2: "https://c.example"}
+    restore(api, at)
+    assert [get(api, guid)["is_subscribed"] for guid in (G1, G2)] == [True, False]
+    assert [get(api, guid)["feed_url"] for guid in (G1, G2)] == [A, B]
+    assert [get(api, derived(url))["new_guid"] for url in (A, B)] == [G1, G2]
+
+
+# C9.14
 def test_a_long_preview_shows_the_first_1000_feeds_and_how_many_there_are(
     api: httpx.Client, add: Any
 ) -> None:
@@ -234,6 +260,7 @@ def test_a_long_preview_shows_the_first_1000_feeds_and_how_many_there_are(
     assert (len(preview["go"]), preview["go_count"]) == (1_000, 1_100)
 
 
+# C9.15, C9.19
 def test_a_restored_list_is_as_before_once_that_is_undone(api: httpx.Client, add: Any) -> None:
     add((A, G1), B)
     at = newest(api)["at"]
@@ -246,6 +273,7 @@ def test_a_restored_list_is_as_before_once_that_is_undone(api: httpx.Client, add
     assert subscribed(api) == before == {G2: A}
 
 
+# C9.7
 def test_pages_of_a_history_have_no_hole_while_others_write(api: httpx.Client, add: Any) -> None:
     for number in range(12):
         add(f"https://{number}.example")
@@ -263,6 +291,7 @@ def test_pages_of_a_history_have_no_hole_while_others_write(api: httpx.Client, a
     assert len(there) == 12
 
 
+# C9.10
 def test_a_history_of_another_account_is_never_seen(
     api: httpx.Client, add: Any, feedkeep: FeedkeepProcess
 ) -> None:
@@ -278,6 +307,7 @@ def test_a_history_of_another_account_is_never_seen(
     assert subscribed(api) == {derived(A): A}
 
 
+# C7.5, C9.10
 def test_a_change_that_there_is_not_is_404(api: httpx.Client, add: Any) -> None:
     add(A)
     stamp = newest(api)["stamp"]
@@ -286,6 +316,7 @@ def test_a_change_that_there_is_not_is_404(api: httpx.Client, add: Any) -> None:
         assert (reply.status_code, reply.json()) == (404, NOT_FOUND)
 
 
+# C9.2
 def test_a_moment_from_which_nothing_is_kept_is_refused(api: httpx.Client, add: Any) -> None:
     add(A)
     known_from = history(api)["known_from"]
@@ -360,6 +391,7 @@ def test_a_method_that_there_is_not_is_405_and_told_what_there_is(
         assert head.headers["Cache-Control"] == "no-store"
 
 
+# C9.3
 def test_without_a_history_nothing_is_kept_and_that_is_said(tmp_path: Path) -> None:
     with (
         FeedkeepProcess(tmp_path, history_days="0") as process,

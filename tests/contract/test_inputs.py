@@ -24,6 +24,7 @@ def item(fields: str) -> str:
     return f'{{"subscriptions": [{{{fields}}}]}}'
 
 
+# C1.3, C1.4, C7.2, C7.6
 @pytest.mark.parametrize(
     "body",
     [
@@ -65,6 +66,7 @@ def test_a_body_that_is_not_valid_is_405_and_stores_nothing(
     assert entries(api) == []
 
 
+# C1.11
 @pytest.mark.parametrize("opened", ["[", '{"a":'])
 def test_json_is_nested_64_levels_deep_at_most_and_that_is_said(
     api: httpx.Client, opened: str
@@ -97,6 +99,7 @@ def test_a_null_character_in_a_guid_is_a_failure_item(api: httpx.Client) -> None
     assert len(post(api, body).json()["failure"]) == 1
 
 
+# C1.4
 def test_of_duplicate_keys_the_last_counts(api: httpx.Client) -> None:
     post(api, f'{{"subscriptions": [], "subscriptions": [{{"feed_url": "x", "feed_url": "{A}"}}]}}')
     assert [entry["feed_url"] for entry in entries(api)] == [A]
@@ -142,6 +145,7 @@ def cut_off(feedkeep: FeedkeepProcess, api: httpx.Client, headers: str, body: by
                 pass
 
 
+# C8.3
 def test_a_body_cut_in_the_middle_stores_nothing(
     api: httpx.Client, feedkeep: FeedkeepProcess
 ) -> None:

@@ -25,11 +25,13 @@ def follow(api: httpx.Client, url: str) -> list[dict[str, Any]]:
     return found
 
 
+# C6.2
 def test_an_empty_list_is_a_page_with_nothing_on_it(api: httpx.Client) -> None:
     expected = {"total": 0, "page": 1, "per_page": 50, "subscriptions": []}
     assert api.get("/subscriptions").json() == expected
 
 
+# C3.10, C4.5, C6.1
 def test_entries_come_by_their_last_change_and_pointers_before_what_they_lead_to(
     api: httpx.Client, add: Any
 ) -> None:
@@ -40,12 +42,14 @@ def test_entries_come_by_their_last_change_and_pointers_before_what_they_lead_to
     assert [entry["guid"] for entry in entries(api)] == [G1, G3, G2]
 
 
+# C3.10, C6.1
 def test_pointers_that_were_never_announced_are_in_no_list(api: httpx.Client, add: Any) -> None:
     add((A, G1))
     patch(api, G1, new_feed_url=B)
     assert [entry["guid"] for entry in entries(api)] == [G1]
 
 
+# C4.3, C6.1
 def test_a_deleted_subscription_is_listed_with_its_stamp_and_as_not_subscribed(
     api: httpx.Client, add: Any
 ) -> None:
@@ -76,6 +80,7 @@ def test_an_announced_pointer_to_a_deleted_subscription_stays_listed(
     assert tombstone["guid"] == G2
 
 
+# C6.1
 def test_since_gives_only_what_changed_after_it(api: httpx.Client, add: Any) -> None:
     first = add(A)["subscription_changed"]
     second = add(B)["subscription_changed"]
@@ -84,6 +89,7 @@ def test_since_gives_only_what_changed_after_it(api: httpx.Client, add: Any) -> 
     assert api.get("/subscriptions", params={"since": first}).json()["total"] == 1
 
 
+# C6.3
 @pytest.mark.parametrize(
     "write",
     [
@@ -111,6 +117,7 @@ def test_a_plus_sign_in_since_that_was_not_encoded_is_understood(
     assert api.get(f"/subscriptions?since={now}{quote('+00:00')}").json()["total"] == 1
 
 
+# C6.3
 @pytest.mark.parametrize(
     ("since", "total"),
     [
@@ -137,6 +144,7 @@ def test_links_can_be_written_for_any_moment(api: httpx.Client, add: Any, since:
     assert previous.json()["total"] == body["total"]
 
 
+# C6.2
 @pytest.mark.parametrize(
     "query",
     [
@@ -179,6 +187,7 @@ def test_a_value_that_is_not_valid_is_405(api: httpx.Client, query: str) -> None
     assert query.partition("=")[0] in reply.json()["message"]
 
 
+# C6.2
 @pytest.mark.parametrize("query", ["page=1000000000", "per_page=1", "per_page=1000", "other=5"])
 def test_values_at_the_ends_of_their_ranges_are_taken(api: httpx.Client, query: str) -> None:
     assert api.get(f"/subscriptions?{query}").status_code == 200
@@ -224,6 +233,27 @@ def test_following_next_gives_every_entry_once_when_nobody_writes(
     assert [entry["feed_url"] for entry in follow(api, "/subscriptions?per_page=5")] == urls
 
 
+# C6.4, C6.8
+def test_every_reply_to_a_list_names_its_epoch_and_next_links_keep_it(
+    api: httpx.Client, add: Any, feedkeep: FeedkeepProcess
+) -> None:
+    stamp = add(A, B)["success"][0]["subscription_changed"]
+    first = api.get("/subscriptions?per_page=1")
+    epoch = first.headers["Feedkeep-Epoch"]
+    known = {"If-None-Match": first.headers["ETag"]}
+    for reply, status in (
+        (api.get("/v1/subscriptions", params={"since": stamp}), 200),
+        (api.head("/subscriptions"), 200),
+        (api.get("/subscriptions?per_page=1", headers=known), 304),
+    ):
+        assert (reply.status_code, reply.headers["Feedkeep-Epoch"]) == (status, epoch)
+    following = parse_qs(urlsplit(first.json()["next"]).query)
+    assert (following["after"], following["epoch"]) == ([stamp], [epoch])
+    with feedkeep.client(feedkeep.new_account()) as other:
+        assert other.get("/subscriptions").headers["Feedkeep-Epoch"] != epoch
+
+
+# C6.8
 def test_following_next_while_others_write_skips_nothing_and_shows_changes_again(
     api: httpx.Client, add: Any
 ) -> None:
@@ -242,6 +272,7 @@ def test_following_next_while_others_write_skips_nothing_and_shows_changes_again
     assert again == urls[:3]
 
 
+# C6.10, C8.5
 def test_a_device_that_was_away_follows_from_its_last_stamp_to_exactly_the_list(
     api: httpx.Client, add: Any
 ) -> None:

@@ -35,6 +35,7 @@ def test_a_subscription_shows_guid_changed_if_its_guid_ever_changed(
     assert shown["guid_changed"] == changed
 
 
+# C4.4, C5.15
 def test_an_announced_pointer_shows_the_present_state_and_its_own_stamp(
     api: httpx.Client, add: Any
 ) -> None:
@@ -47,6 +48,7 @@ def test_an_announced_pointer_shows_the_present_state_and_its_own_stamp(
     assert shown["is_subscribed"] is False
 
 
+# C3.7, C5.15
 def test_a_pointer_that_was_never_announced_shows_no_stamp(api: httpx.Client, add: Any) -> None:
     add((A, G1))
     assert get(api, derived(A)) == {
@@ -57,6 +59,7 @@ def test_a_pointer_that_was_never_announced_shows_no_stamp(api: httpx.Client, ad
     }
 
 
+# C3.9
 def test_a_pointer_points_straight_at_the_present_guid(api: httpx.Client, add: Any) -> None:
     add((A, G1))
     patch(api, G1, new_guid=G2)
@@ -66,6 +69,7 @@ def test_a_pointer_points_straight_at_the_present_guid(api: httpx.Client, add: A
     assert get(api, derived(A))["new_guid"] == G3
 
 
+# C3.5
 def test_a_guid_in_any_case_is_found_and_given_back_in_lower_case(
     api: httpx.Client, add: Any
 ) -> None:
@@ -85,12 +89,14 @@ def test_a_text_that_is_no_guid_is_405(api: httpx.Client, text: str) -> None:
         assert "Not a guid" in reply.json()["message"]
 
 
+# C5.14, C7.2, C7.5
 def test_an_unknown_guid_is_404(api: httpx.Client) -> None:
     reply = api.get(f"/subscriptions/{UNKNOWN}")
     assert reply.status_code == 404
     assert reply.json() == {"code": "404", "message": "The resource was not found."}
 
 
+# C5.14, C7.2, C7.7
 def test_a_deleted_subscription_is_410_also_through_its_pointers(
     api: httpx.Client, add: Any
 ) -> None:
@@ -103,6 +109,7 @@ def test_a_deleted_subscription_is_410_also_through_its_pointers(
         assert reply.json() == {"code": "410", "message": "The subscription has been deleted."}
 
 
+# C1.17
 def test_an_etag_that_is_known_gives_304_without_a_body(api: httpx.Client, add: Any) -> None:
     add(A)
     for path in (f"/subscriptions/{derived(A)}", "/subscriptions"):
@@ -122,6 +129,7 @@ def test_an_etag_that_is_known_gives_304_without_a_body(api: httpx.Client, add: 
         assert api.get(path, headers={"If-None-Match": "nonsense"}).status_code == 200
 
 
+# C1.18
 @pytest.mark.parametrize(
     "change", [{"is_subscribed": False}, {"new_feed_url": B}, {"new_guid": G3}]
 )

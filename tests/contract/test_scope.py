@@ -105,6 +105,7 @@ def requests(name: str, stamp: int) -> Iterator[tuple[bool, bool, str, str, obje
                 yield of_apps, may_change, method, path, BODIES.get(template, CHANGES)
 
 
+# C2.10, C7.4
 @pytest.mark.parametrize("way", ["a token", "a token as password", "a session"])
 def test_whatever_may_change_something_is_refused_on_every_route_and_changes_nothing(
     feedkeep: FeedkeepProcess, anyone: httpx.Client, name: str, reader: str, way: str
@@ -142,6 +143,7 @@ def test_what_reads_is_answered_and_creates_no_device(
     assert (len(entries), devices, settings) == (2, [], [])
 
 
+# C2.10
 def test_with_a_token_that_may_only_read_an_app_logs_in_and_out(
     anyone: httpx.Client, name: str, reader: str
 ) -> None:

@@ -24,6 +24,7 @@ from names import (
 )
 
 
+# C4.3, C5.19
 @pytest.mark.parametrize("value", [True, False])
 def test_is_subscribed_is_set_and_stamped_also_when_it_was_so_already(
     api: httpx.Client, add: Any, value: bool
@@ -39,6 +40,7 @@ def test_is_subscribed_is_set_and_stamped_also_when_it_was_so_already(
     assert (shown["is_subscribed"], shown["subscription_changed"]) == (value, stamps[-1])
 
 
+# C4.3, C5.19
 def test_new_feed_url_is_set_and_stamped_also_when_it_was_so_already(
     api: httpx.Client, add: Any
 ) -> None:
@@ -52,6 +54,7 @@ def test_new_feed_url_is_set_and_stamped_also_when_it_was_so_already(
     assert get(api, G1)["feed_url"] == B
 
 
+# C3.7, C4.3, C4.4, C5.20
 def test_new_guid_becomes_the_present_guid_and_the_old_one_an_announced_pointer(
     api: httpx.Client, add: Any
 ) -> None:
@@ -76,6 +79,7 @@ def test_new_guid_is_stamped_also_when_equal(api: httpx.Client, add: Any) -> Non
     assert len(entries(api)) == 1
 
 
+# C5.16
 def test_all_three_change_in_one_step(api: httpx.Client, add: Any) -> None:
     add((A, G1))
     reply = patch(api, G1, new_feed_url=B, new_guid=G2, is_subscribed=False)
@@ -91,6 +95,7 @@ def test_all_three_change_in_one_step(api: httpx.Client, add: Any) -> None:
     assert (shown["feed_url"], shown["is_subscribed"]) == (B, False)
 
 
+# C5.18
 def test_nothing_sent_changes_nothing_and_answers_nothing(api: httpx.Client, add: Any) -> None:
     add(A)
     before = get(api, derived(A))
@@ -99,6 +104,7 @@ def test_nothing_sent_changes_nothing_and_answers_nothing(api: httpx.Client, add
     assert get(api, derived(A)) == before
 
 
+# C3.8
 def test_a_pointer_stands_for_its_subscription(api: httpx.Client, add: Any) -> None:
     add((A, G1))
     patch(api, G1, new_guid=G2)
@@ -108,6 +114,7 @@ def test_a_pointer_stands_for_its_subscription(api: httpx.Client, add: Any) -> N
     assert get(api, G1)["new_guid"] == G3
 
 
+# C5.16, C5.17
 @pytest.mark.parametrize(
     "fields",
     [
@@ -137,6 +144,7 @@ def test_a_field_that_is_not_valid_is_405_for_the_whole_request(
     assert status(api, G2) == 404
 
 
+# C5.17
 def test_validity_is_judged_before_existence(api: httpx.Client) -> None:
     refused(api, UNKNOWN, new_guid="x")
     refused(api, UNKNOWN, new_feed_url="x")
@@ -144,6 +152,7 @@ def test_validity_is_judged_before_existence(api: httpx.Client) -> None:
     assert (reply.status_code, reply.json()["code"]) == (404, "404")
 
 
+# C5.17
 def test_a_deleted_subscription_is_404_also_through_its_pointers(
     api: httpx.Client, add: Any
 ) -> None:
@@ -157,6 +166,7 @@ def test_a_deleted_subscription_is_404_also_through_its_pointers(
         assert reply.json() == {"code": "404", "message": "The resource was not found."}
 
 
+# C3.7, C5.21
 def test_a_new_guid_of_another_subscription_absorbs_it_and_keeps_the_own_url(
     api: httpx.Client, add: Any
 ) -> None:
@@ -170,6 +180,7 @@ def test_a_new_guid_of_another_subscription_absorbs_it_and_keeps_the_own_url(
         assert get(api, guid)["new_guid"] == G2
 
 
+# C5.21
 def test_a_new_guid_that_leads_to_another_subscription_absorbs_that(
     api: httpx.Client, add: Any
 ) -> None:
@@ -181,6 +192,7 @@ def test_a_new_guid_that_leads_to_another_subscription_absorbs_that(
     assert "guid_changed" in get(api, G2)
 
 
+# C3.17, C5.21
 def test_a_merge_takes_the_url_that_is_sent_and_loses_none(api: httpx.Client, add: Any) -> None:
     add((A, G1), (B, G2))
     patch(api, G1, new_guid=G2, new_feed_url=B)
@@ -189,6 +201,7 @@ def test_a_merge_takes_the_url_that_is_sent_and_loses_none(api: httpx.Client, ad
     assert add(A)["guid"] == G2
 
 
+# C3.17
 def test_merging_never_unsubscribes_and_tells_a_state_that_it_changed(
     api: httpx.Client, add: Any
 ) -> None:
@@ -211,12 +224,14 @@ def test_a_merge_of_two_unsubscribed_ones_is_unsubscribed(api: httpx.Client, add
     assert get(api, G2)["is_subscribed"] is False
 
 
+# C5.22
 def test_is_subscribed_sent_with_a_merge_has_the_last_word(api: httpx.Client, add: Any) -> None:
     add((A, G1), (B, G2))
     assert patch(api, G1, new_guid=G2, is_subscribed=False)["is_subscribed"] is False
     assert get(api, G2)["is_subscribed"] is False
 
 
+# C5.21
 def test_a_deleted_subscription_is_absorbed_as_an_unsubscribed_one(
     api: httpx.Client, add: Any
 ) -> None:
@@ -230,6 +245,7 @@ def test_a_deleted_subscription_is_absorbed_as_an_unsubscribed_one(
     assert get(api, derived(B))["new_guid"] == G2
 
 
+# C3.16, C5.23
 def test_a_url_of_another_live_subscription_is_405_and_the_message_names_its_guid(
     api: httpx.Client, add: Any
 ) -> None:
@@ -251,6 +267,7 @@ def test_a_url_of_a_third_subscription_is_405_and_the_merge_is_not_done(
     assert get(api, G2)["feed_url"] == B
 
 
+# C3.16
 def test_an_app_that_takes_a_login_page_for_a_moved_feed_folds_nothing(
     api: httpx.Client, add: Any
 ) -> None:
@@ -262,6 +279,7 @@ def test_an_app_that_takes_a_login_page_for_a_moved_feed_folds_nothing(
     assert [get(api, guid)["feed_url"] for guid in (G1, G2)] == [A, B]
 
 
+# C5.24
 def test_a_url_of_a_deleted_subscription_absorbs_that(api: httpx.Client, add: Any) -> None:
     add((A, G1), (B, G2))
     delete(api, G2)
@@ -272,6 +290,7 @@ def test_a_url_of_a_deleted_subscription_absorbs_that(api: httpx.Client, add: An
     assert "guid_changed" in get(api, G2)
 
 
+# C5.25
 def test_a_former_url_of_a_deleted_subscription_leads_here_now(api: httpx.Client, add: Any) -> None:
     add((A, G1), (B, G2))
     patch(api, G2, new_feed_url=C)
@@ -292,6 +311,7 @@ def test_the_url_left_by_a_move_still_leads_to_the_subscription(
     assert add(A)["guid"] == G1
 
 
+# C5.26
 def test_going_back_to_a_former_url_undoes_the_move(api: httpx.Client, add: Any) -> None:
     add((A, G1))
     patch(api, G1, new_feed_url=B)
@@ -301,6 +321,7 @@ def test_going_back_to_a_former_url_undoes_the_move(api: httpx.Client, add: Any)
     assert add(B)["guid"] == derived(B)
 
 
+# C5.26
 def test_the_url_of_a_merged_feed_leads_to_the_result_after_any_move(
     api: httpx.Client, add: Any
 ) -> None:
@@ -323,6 +344,7 @@ def test_going_back_further_than_one_move_drops_only_the_url_left(
     assert get(api, derived(B))["new_guid"] == G1
 
 
+# C5.26
 def test_a_url_left_stays_if_its_derived_guid_was_ever_announced(
     api: httpx.Client, add: Any
 ) -> None:
@@ -362,6 +384,7 @@ def test_going_back_to_an_old_guid_makes_that_the_present_one(api: httpx.Client,
     assert get(api, G2)["new_guid"] == G1
 
 
+# C3.11
 def test_a_thousand_pointers_are_kept_and_one_more_is_refused(api: httpx.Client, add: Any) -> None:
     add((A, G1))
     reply = add(*((f"https://a.example/{number}", G1) for number in range(999)))

@@ -198,6 +198,25 @@ def test_where_a_feed_says_that_it_moved_to_is_looked_at(web: WebOfHosts, host: 
     assert look(web, feed_at(host.url("/feed"), nowhere)).elsewhere is None
 
 
+# C10.7
+def test_of_the_urls_in_a_feed_its_new_one_and_its_picture_are_asked_and_no_other(
+    web: WebOfHosts, host: Host
+) -> None:
+    new, art, site, item = (web.host(f"{name}.example") for name in ("new", "art", "site", "item"))
+    new.answers["/feed"] = reply(rss("A Show"))
+    art.answers["/cover.png"] = reply(picture())
+    said = f'<link>{site.url("/")}</link><itunes:image href="{art.url("/cover.png")}"/>'
+    said += f"<itunes:new-feed-url>{new.url('/feed')}</itunes:new-feed-url>"
+    said += f'<item><link>{item.url("/")}</link><enclosure url="{item.url("/1.mp3")}"/></item>'
+    host.answers["/feed"] = reply(rss("A Show", said))
+    looked = look(web, feed_at(host.url("/feed")))
+    assert looked.content is not None
+    assert looked.content.site_url == site.url("/")
+    assert (looked.elsewhere is not None, looked.picture is not None) == (True, True)
+    asked = [one.connections for one in (host, new, art, site, item)]
+    assert asked == [1, 1, 1, 0, 0]
+
+
 def test_what_a_feed_leads_to_is_waited_for_together_so_long_only(
     web: WebOfHosts, host: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:

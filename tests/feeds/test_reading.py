@@ -257,6 +257,7 @@ def test_what_breaks_off_within_a_comment_or_a_tag_counts_up_to_there() -> None:
         assert len(read(f"<title>x</title><item><guid>a</guid></item>{end}").items) == 1, end
 
 
+# C10.5
 @pytest.mark.parametrize(
     ("markup", "text"),
     [

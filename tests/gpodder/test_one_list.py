@@ -65,6 +65,7 @@ def test_a_feed_that_moved_is_told_to_nobody_who_has_it(person: Person) -> None:
     assert told["update_urls"] == [[f" {A}", A]]
 
 
+# C3.3
 def test_links_to_subscribe_are_understood_from_apps_and_never_in_the_interface(
     person: Person,
 ) -> None:

@@ -41,6 +41,7 @@ def test_without_credentials_everything_of_an_account_is_401_with_basic(person: 
         assert 'Basic realm="feedkeep"' in reply.headers["WWW-Authenticate"]
 
 
+# C7.4
 def test_everything_of_another_account_is_403(person: Person, other: Person) -> None:
     add(other, A)
     with_session = person.client()
@@ -80,6 +81,7 @@ def test_a_body_with_a_content_coding_is_415(person: Person) -> None:
     assert reply.status_code == 415
 
 
+# C1.2
 def test_a_path_that_ends_like_a_format_is_this_protocols_and_a_guid_is_the_interfaces(
     person: Person,
 ) -> None:

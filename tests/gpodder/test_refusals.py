@@ -62,6 +62,7 @@ def assert_a_fault_is_told(person: Person, client: httpx.Client) -> None:
         assert "WWW-Authenticate" not in reply.headers
 
 
+# C7.12, C7.16
 def test_a_damaged_database_is_503_and_never_401(alone: Person) -> None:
     client = log_in(alone)
     ok(client.post(alone.changes(), json={"add": [A], "remove": []}))
@@ -72,6 +73,7 @@ def test_a_damaged_database_is_503_and_never_401(alone: Person) -> None:
     database.write_bytes(content)
 
 
+# C7.12, C7.16
 def test_a_database_that_is_away_is_503_and_never_401_and_then_the_session_works_again(
     tmp_path: Path,
 ) -> None:

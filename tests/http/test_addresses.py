@@ -7,6 +7,7 @@ import pytest
 from feedkeep.http.addresses import plain_address
 
 
+# C2.16
 @pytest.mark.parametrize(
     ("told", "address"),
     [

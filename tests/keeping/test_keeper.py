@@ -142,6 +142,7 @@ def test_what_somebody_subscribes_to_is_looked_at_at_once(open_store: Callable) 
     run(open_store, work)
 
 
+# C10.14
 def test_for_a_newcomer_a_known_feed_is_looked_at_at_once_and_once_a_minute(
     open_store: Callable,
 ) -> None:

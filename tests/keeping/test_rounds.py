@@ -140,6 +140,7 @@ def test_known_feeds_are_looked_at_in_the_turns_of_accounts_that_come_to_have_th
     run(open_store, work)
 
 
+# C10.11
 def test_every_list_follows_a_feed_that_moved_and_it_is_an_undoable_change(
     open_store: Callable,
 ) -> None:

@@ -383,6 +383,7 @@ async def halves(opened: Opened, operation: Operation) -> list[str]:
     return wrong
 
 
+# C5.2, C8.3, C9.8, C9.15
 @pytest.mark.parametrize(("opened", "operation"), TRIED, indirect=["opened"])
 def test_a_fault_before_any_statement_leaves_all_or_nothing(
     opened: Opened, operation: Operation

@@ -99,6 +99,7 @@ def refused_after(ask_again: Callable[[int], httpx.Response], most: int) -> int:
     return most
 
 
+# C2.15, C2.17
 def test_wrong_passwords_have_to_wait_by_account_and_address(tmp_path: Path) -> None:
     with guessable(tmp_path, "hashes_are_cheap") as process:
         here, there = process.new_account(PASSWORD), process.new_account(PASSWORD)
@@ -119,6 +120,7 @@ def test_wrong_passwords_have_to_wait_by_account_and_address(tmp_path: Path) -> 
         assert ask(process, third, PASSWORD, "203.0.113.1").status_code == 200
 
 
+# C2.18
 def test_who_has_to_wait_has_to_wait_after_a_restart_too(tmp_path: Path) -> None:
     with guessable(tmp_path, "hashes_are_cheap") as process:
         name = process.new_account(PASSWORD)
@@ -226,6 +228,7 @@ def computations(
     return found
 
 
+# C2.12, C2.13
 @pytest.mark.parametrize("door", first_of(*reversed(DOORS)))
 def test_nobody_learns_which_accounts_there_are(
     tmp_path: Path, door: Callable[..., httpx.Response]

@@ -20,6 +20,7 @@ from raw_client import RawClient
 from writers import KILLS_OF_AN_ACCOUNT, WRITERS, Writers, wrong_after_kills
 
 
+# C8.1
 def test_nothing_acknowledged_is_lost_when_the_service_is_killed(
     start: Callable[..., FeedkeepProcess], store_kind: str, amount: Callable[..., int]
 ) -> None:

@@ -243,6 +243,7 @@ def prove(process: FeedkeepProcess, histories: int, operations: int) -> list[str
     return []
 
 
+# C8.2
 def test_operations_on_one_account_are_linearizable(
     start: Callable[..., FeedkeepProcess], store_kind: str, amount: Callable[..., int]
 ) -> None:

@@ -127,6 +127,7 @@ def prove(process: FeedkeepProcess, requests: int) -> list[str]:
     return asyncio.run(go())
 
 
+# C8.4
 def test_requests_that_are_repeated_after_a_cut_double_nothing(
     start: Callable[..., FeedkeepProcess], store_kind: str, amount: Callable[[int, int], int]
 ) -> None:

@@ -270,6 +270,7 @@ def differences(folder: Path, runs: int) -> list[str]:
     return []
 
 
+# C6.6, C6.7
 def test_after_a_restore_no_device_misses_a_change_and_a_new_start_brings_all_back(
     tmp_path: Path,
 ) -> None:

@@ -164,6 +164,7 @@ def test_no_route_opens_to_a_credential_that_is_not_valid(
             assert method == "HEAD" or reply.json() == told
 
 
+# C8.2
 def test_what_another_account_has_answers_byte_for_byte_as_what_nobody_has(
     process: FeedkeepProcess, amount: Callable[..., int]
 ) -> None:

@@ -104,6 +104,7 @@ def prove(process: FeedkeepProcess, changes: int) -> list[str]:
     ]
 
 
+# C6.8, C6.10, C8.5
 @pytest.mark.parametrize("broken", [[], ["the_clock_goes_back"]])
 def test_a_device_that_follows_the_list_misses_nothing(
     start: Callable[..., FeedkeepProcess],

@@ -17,6 +17,7 @@ from raw_client import RawClient
 from writers import wrong_after_kills
 
 
+# C8.1
 def test_nothing_acknowledged_is_lost_when_the_power_fails(
     start: Callable[..., FeedkeepProcess], amount: Callable[[int, int], int]
 ) -> None:

@@ -22,14 +22,17 @@ def test_no_change_has_the_last_microsecond_of_a_second_where_settled_clocks_sta
     assert next_stamp(last=7_999_998, now=5) == 8_000_000
 
 
+# C4.1
 def test_the_next_stamp_is_the_wall_clock_where_that_is_ahead() -> None:
     assert next_stamp(last=5, now=100) == 100
 
 
+# C4.1
 def test_a_wall_clock_that_was_set_back_does_no_harm() -> None:
     assert next_stamp(last=100, now=5) == 101
 
 
+# C4.1
 @given(st.lists(st.integers(0, 100), min_size=2))
 def test_stamps_rise_whatever_the_wall_clock_does(clock: list[int]) -> None:
     stamps = [0]

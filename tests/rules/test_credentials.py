@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import unicodedata
 from types import SimpleNamespace
 
@@ -82,6 +83,7 @@ def test_a_text_too_long_for_any_account_matches_none_however_it_could_be_shorte
     assert "\0" not in name_key("\0" * 65)
 
 
+# C2.7
 @pytest.mark.parametrize(
     ("password", "reason"),
     [
@@ -96,16 +98,18 @@ def test_a_short_or_absurd_password_is_refused(password: str, reason: str) -> No
         check_password(password)
 
 
+# C2.5, C2.6
 @given(IDS, st.binary(min_size=21, max_size=21))
 def test_a_token_tells_its_account_and_its_hash(account_id: AccountId, secret: bytes) -> None:
     text = write_token(account_id, secret)
     token = read_token(text)
-    assert text.startswith("fk_")
+    assert re.fullmatch(r"fk_[A-Za-z0-9_-]{44}", text)
     assert token is not None
     assert token.account_id == account_id
     assert token.hash == hashlib.sha256(text.encode()).digest()
 
 
+# C2.5
 def test_a_token_holds_at_least_160_random_bits() -> None:
     assert len(SECRET) * 8 >= 160
     assert len({write_token(AccountId(7), bytes([i]) + SECRET[1:]) for i in range(256)}) == 256
@@ -113,6 +117,7 @@ def test_a_token_holds_at_least_160_random_bits() -> None:
         write_token(AccountId(7), SECRET[:-1])
 
 
+# C2.5
 @given(st.integers(3, len(TEXT) - 1), st.sampled_from("abcXYZ019-_"))
 def test_a_typing_error_is_noticed_without_asking_the_store(place: int, letter: str) -> None:
     typed = TEXT[:place] + letter + TEXT[place + 1 :]

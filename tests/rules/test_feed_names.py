@@ -118,6 +118,7 @@ def test_a_card_tells_apps_what_is_short_and_safe() -> None:
     )
 
 
+# C10.6
 @pytest.mark.parametrize(
     ("url", "link"),
     [

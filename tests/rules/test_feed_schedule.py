@@ -74,6 +74,7 @@ def test_a_feed_that_says_nothing_new_is_asked_more_seldom_up_to_once_a_week() -
     assert after.next_look - NOW == 401 * DAY_US
 
 
+# C10.9
 def test_failures_back_off_from_an_hour_to_a_week_and_one_answer_ends_that() -> None:
     feed, waits, now = READ, [], NOW
     for _ in range(10):

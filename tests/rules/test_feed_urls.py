@@ -25,6 +25,7 @@ def guid(url: str) -> str:
     return parse_feed_url(url).guid
 
 
+# C3.4
 @pytest.mark.parametrize(
     ("url", "expected"),
     [
@@ -36,6 +37,7 @@ def test_the_derived_guid_has_the_published_check_values(url: str, expected: str
     assert guid(url) == expected
 
 
+# C3.4
 @pytest.mark.parametrize(
     "other",
     [
@@ -58,6 +60,7 @@ def test_these_spellings_name_the_same_feed(other: str) -> None:
     assert guid(other) == guid("https://example.com/Feed")
 
 
+# C3.4
 @pytest.mark.parametrize(
     "other",
     [
@@ -82,6 +85,7 @@ def test_only_the_host_is_lowered_not_the_user_information() -> None:
     assert guid("https://Bob:Pw@example.com") != guid("https://bob:pw@example.com")
 
 
+# C3.1, C3.2
 @pytest.mark.parametrize(
     "url",
     [
@@ -99,6 +103,7 @@ def test_the_url_is_stored_as_it_was_sent(url: str) -> None:
     assert parse_feed_url(f"  {url} ").text == url
 
 
+# C3.1, C5.3
 @pytest.mark.parametrize(
     ("url", "reason"),
     [
@@ -280,6 +285,7 @@ def test_what_is_no_link_to_subscribe_stays_as_it_is(text: str) -> None:
     assert as_linked(text) == text
 
 
+# C3.1
 @pytest.mark.parametrize(
     "url",
     ["http://https://a.example/x", " https://HTTP:/a.example ", "HTTP://feed://a.example",

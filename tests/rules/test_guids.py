@@ -12,6 +12,7 @@ from feedkeep.errors import InvalidInput
 from feedkeep.rules.guids import parse_guid
 
 
+# C3.5
 @given(st.uuids())
 def test_any_version_in_any_case_is_given_back_in_lower_case(value: uuid.UUID) -> None:
     assert parse_guid(str(value).upper()) == str(value)

@@ -238,6 +238,7 @@ def test_an_unknown_change_is_refused(stamps: list[Stamp]) -> None:
         history.undo(known.snapshot_with_history(), Undo(stamps))
 
 
+# C9.13
 def test_a_feed_that_was_added_is_deleted_and_an_undo_of_that_adds_it() -> None:
     known = account(A)
     known.add((B, G1))
@@ -340,6 +341,7 @@ def test_a_url_that_an_app_has_leads_to_its_feed_also_when_the_move_is_taken_bac
     )
 
 
+# C9.13
 def test_a_guid_that_devices_were_told_leads_to_its_feed_when_the_renaming_is_taken_back() -> None:
     known = account(A)
     known.update(guid(A), Update(new_guid=G1))
@@ -353,6 +355,7 @@ def test_a_guid_that_devices_were_told_leads_to_its_feed_when_the_renaming_is_ta
     assert feed.status_changed < pointer.guid_changed, "apps are told nothing of guids"
 
 
+# C9.12
 def test_a_merge_that_is_taken_back_gives_two_feeds_with_all_that_led_to_each() -> None:
     known = Account()
     known.add((A, G1), (B, G2))
@@ -459,6 +462,7 @@ def test_a_restored_list_is_the_one_of_that_moment_with_or_without_what_was_adde
         assert (known.subscription(guid(C)).deleted is None) == keeps_added
 
 
+# C9.16, C9.17
 @pytest.mark.parametrize("was", ["deleted", "unsubscribed"])
 @pytest.mark.parametrize("keeps_added", [True, False])
 def test_a_feed_that_was_added_again_since_stays_like_any_other_that_was_added(
@@ -520,6 +524,7 @@ def test_without_what_was_added_apps_are_told_to_remove_what_is_a_deleted_feed_a
     assert set(polled(known, first)[1]) >= {A, C}
 
 
+# C9.18
 def test_of_two_feeds_that_were_deleted_then_and_are_one_now_one_stays() -> None:
     known = Account()
     known.add((A, G1), (B, G2))
@@ -579,6 +584,7 @@ def test_what_was_forgotten_cannot_be_restored() -> None:
     assert history.restore(snapshot, known.last_stamp, keeps_added=True).outcome.stamp is None
 
 
+# C9.8
 def test_a_list_without_room_comes_back_as_a_whole_or_not_at_all() -> None:
     known = account(A, B)
     gone = leave(known, A, B)

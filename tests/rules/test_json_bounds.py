@@ -35,6 +35,7 @@ def is_refused(data: bytes) -> bool:
     return False
 
 
+# C1.11
 @given(VALUES, st.integers(0, 70), st.booleans(), st.sampled_from([16, 65_536]))
 def test_json_nested_too_deep_is_refused_and_no_other(
     value: Any, more: int, is_ascii: bool, at_once: int
@@ -47,6 +48,7 @@ def test_json_nested_too_deep_is_refused_and_no_other(
         assert is_refused(data) == (depth_of(value) > MAX_JSON_DEPTH)
 
 
+# C1.11
 @pytest.mark.parametrize("unit", [b"[],", b"{},", b"0,", b'"",', b'{"":0},'])
 def test_json_with_too_many_parts_is_refused(unit: bytes) -> None:
     parts = sum(unit.count(sign) for sign in (b"[", b"]", b"{", b"}", b",", b":"))

@@ -463,6 +463,7 @@ STEPS = st.tuples(
 )
 
 
+# C3.17
 @given(steps=st.lists(STEPS, min_size=4, max_size=12))
 def test_no_url_of_a_feed_that_was_merged_is_lost_by_what_follows(
     steps: list[tuple[bool, str, str | None, str | None]],
@@ -498,6 +499,7 @@ def test_no_url_of_a_feed_that_was_merged_is_lost_by_what_follows(
 
 RUNS = 20_000 if IS_FULL else 120 if IS_LONG else 40
 
+# C3.6, C3.7, C3.9
 TestRules = Rules.TestCase
 TestRules.settings = settings(max_examples=RUNS, stateful_step_count=30)
 TestCrowdedRules = CrowdedRules.TestCase

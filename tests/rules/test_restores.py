@@ -30,6 +30,7 @@ def after(known: Account, now: int = NOW, epoch: int = 1) -> Account:
     return restored(known, newest, Stamp(now), epoch).account
 
 
+# C6.6
 @given(STAMPS, STAMPS, STAMPS)
 def test_a_stamp_from_the_state_that_was_lost_means_everything_and_one_from_before_does_not(
     last: Stamp, now: Stamp, since: Stamp
@@ -75,12 +76,14 @@ def test_of_several_restores_the_oldest_backup_and_the_latest_clock_count(
     assert (found.lost_after, found.lost_until) == (min(clocks), max(until))
 
 
+# C6.5
 def test_each_restore_and_each_account_has_an_epoch_of_its_own() -> None:
     other = Account(AccountId(8), "alice", None, False, Stamp(0))
     epochs = [account(), after(account()), after(account(), NOW, 2), other]
     assert len({epoch_of(one) for one in epochs}) == 4
 
 
+# C6.9
 @pytest.mark.parametrize(
     ("since", "page_before", "start"),
     [

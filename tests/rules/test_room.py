@@ -6,10 +6,10 @@ import pytest
 from test_subscriptions import Account
 
 from feedkeep.errors import InvalidInput
-from feedkeep.model import Guid
+from feedkeep.model import Counts, Guid
 from feedkeep.rules import subscriptions, url_lists
 from feedkeep.rules.feed_urls import parse_feed_url
-from feedkeep.rules.room import Limits, limits_for
+from feedkeep.rules.room import DEFAULT_LIMITS, Limits, check_room, limits_for
 from feedkeep.rules.subscriptions import Added, Refused, Update, want
 from feedkeep.rules.url_lists import whole_list
 
@@ -34,6 +34,18 @@ def update(account: Account, url: str, change: Update, limits: Limits = TWO) -> 
     account.keep(subscriptions.update(account.snapshot(), guid(url), change, limits))
 
 
+# C3.12, C3.13, C3.15
+def test_a_list_has_20_000_subscriptions_and_five_times_as_many_entries_at_most() -> None:
+    full, fullest = Counts(subscribed=20_000, entries=100_000), Counts(20_001, 0, 100_001)
+    check_room(Counts(19_999, 0, 99_999), full, DEFAULT_LIMITS)
+    check_room(full, full, DEFAULT_LIMITS)
+    check_room(fullest, fullest, DEFAULT_LIMITS)
+    for after in (Counts(20_001, 0, 100_000), Counts(20_000, 0, 100_001)):
+        with pytest.raises(InvalidInput, match="which is the maximum"):
+            check_room(full, after, DEFAULT_LIMITS)
+
+
+# C3.12, C3.14
 def test_items_that_find_no_room_fail_each_with_a_clear_reason_and_the_others_are_added() -> None:
     account = Account()
     results = added(account, A, B, C, A, D)
@@ -54,6 +66,7 @@ def test_after_unsubscribing_or_deleting_there_is_room_again() -> None:
     assert account.counts.subscribed == 2
 
 
+# C3.15
 def test_a_list_that_is_longer_than_it_may_be_can_still_be_changed_but_not_grow() -> None:
     account = Account()
     added(account, A, B, C, limits=limits_for(3))
@@ -63,6 +76,7 @@ def test_a_list_that_is_longer_than_it_may_be_can_still_be_changed_but_not_grow(
     assert isinstance(added(account, "https://e.example")[0], Refused)
 
 
+# C3.13
 def test_adding_and_deleting_without_end_reaches_a_limit() -> None:
     account = Account()
     for number in range(10):
@@ -75,6 +89,7 @@ def test_adding_and_deleting_without_end_reaches_a_limit() -> None:
     assert isinstance(added(account, "https://a.example/3")[0], Added)  # one that it knows
 
 
+# C3.13
 def test_renaming_and_moving_without_end_reaches_a_limit() -> None:
     account = Account()
     added(account, A)

@@ -88,6 +88,7 @@ def test_nothing_that_is_shown_is_from_before_and_a_headline_that_is_whole_is_th
         assert headline_of(shown) == headline_of(feed)
 
 
+# C10.13
 def test_a_feed_that_others_have_is_shown_once_it_was_looked_at_since() -> None:
     assert seen(READ, at(0), NOW) is None  # a look at the very moment may have begun before
     unchanged = looked(READ, 2, Looked())
@@ -107,6 +108,7 @@ def test_what_was_had_always_or_by_a_clock_that_was_wrong_is_shown(first_had: St
     assert seen(READ, at(0, SKEW_US), NOW) is None  # the clock of another machine
 
 
+# C10.9, C10.13
 def test_a_title_that_others_have_read_is_not_shown_while_a_feed_fails() -> None:
     failing = looked(looked(READ, 1, FAILED), 3, FAILED)
     shown = seen(failing, at(2), at(3))
@@ -138,6 +140,7 @@ def test_a_move_and_a_death_count_from_when_an_account_first_had_the_feed() -> N
     assert not is_dead(seen(dead, at(10), at(20)) or NEW, None)
 
 
+# C10.14
 def test_for_a_newcomer_a_feed_is_looked_at_next_and_for_many_once_a_minute() -> None:
     def moment(feed: Feed, first_had: Stamp, now: Stamp) -> Stamp:
         found = newcomer(feed, first_had, now)

@@ -84,6 +84,7 @@ class Account:
         return entry
 
 
+# C4.1
 def test_every_entry_of_one_request_has_a_stamp_of_its_own() -> None:
     account = Account()
     account.add((A, None), (B, None), (C, None))
@@ -100,6 +101,7 @@ def test_pointers_are_stamped_before_the_subscription_that_they_lead_to() -> Non
     assert account.subscription(G2).guid_changed == account.last_stamp
 
 
+# C4.4
 def test_leading_an_old_pointer_to_a_newer_guid_is_not_a_change_of_it() -> None:
     account = Account()
     account.add((A, G1))
@@ -122,6 +124,7 @@ def test_a_pointer_that_a_new_subscription_takes_from_a_deleted_one_is_stamped_a
     assert (account.pointer(guid(A)).guid_changed or 0) < account.subscription(G2).revision
 
 
+# C8.5
 @pytest.mark.parametrize("revive_with", [None, G3])
 def test_pointers_that_devices_follow_through_a_guid_that_is_taken_over_are_stamped_again(
     revive_with: Guid | None,
@@ -280,6 +283,7 @@ def test_a_move_after_a_merge_can_be_undone() -> None:
     assert guid(C) not in account.entries
 
 
+# C5.26
 def test_a_url_that_an_app_is_known_to_have_leads_here_after_the_move_to_it_is_undone() -> None:
     account = Account()
     account.add((A, G1))

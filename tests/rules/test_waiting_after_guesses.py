@@ -37,6 +37,7 @@ def test_up_to_the_limit_nobody_waits_and_then_until_the_first_one_is_over() -> 
     assert wait_seconds([[NOW - WINDOW_SECONDS], [NOW - 4]], 2, NOW) == 0
 
 
+# C2.19
 def test_what_is_too_many_at_once_is_waited_for_afterwards() -> None:
     four_times_too_many = [[NOW] * 10 for _ in range(4)]
     assert wait_seconds(four_times_too_many, 10, NOW) == 4 * WINDOW_SECONDS
@@ -44,6 +45,7 @@ def test_what_is_too_many_at_once_is_waited_for_afterwards() -> None:
     assert wait_seconds(four_times_too_many, 10, NOW + 4 * WINDOW_SECONDS) == 0
 
 
+# C2.19
 def test_after_an_hour_all_is_forgotten() -> None:
     far_too_many = [[NOW] * 1_000]
     assert wait_seconds(far_too_many, 10, NOW + KEPT_SECONDS - 1) == 1

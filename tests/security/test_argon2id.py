@@ -24,6 +24,7 @@ def account_with(password_hash: str | None) -> Account:
     return Account(AccountId(1), "Bob", password_hash, False, Stamp(1))
 
 
+# C2.7
 def test_a_hash_is_argon2id_with_64_mib_and_three_passes_in_one_lane() -> None:
     hashed = argon2id.new_hash("x")
     assert hashed.startswith("$argon2id$v=19$m=65536,t=3,p=1$")

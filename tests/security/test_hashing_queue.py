@@ -36,6 +36,7 @@ def run(work: Callable[[], Awaitable[None]]) -> None:
     asyncio.run(work())
 
 
+# C2.21
 def test_addresses_take_turns() -> None:
     async def work() -> None:
         served = Served()
@@ -71,6 +72,7 @@ def test_what_is_no_login_has_its_turn_when_no_login_waits() -> None:
     run(work)
 
 
+# C2.23
 def test_the_address_with_the_most_loses_its_last_where_too_many_wait(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -88,6 +90,7 @@ def test_the_address_with_the_most_loses_its_last_where_too_many_wait(
     run(work)
 
 
+# C2.23, C7.11
 def test_where_all_addresses_have_one_a_further_one_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -97,6 +100,7 @@ def test_where_all_addresses_have_one_a_further_one_is_refused(
         served = Served()
         found = await asyncio.gather(*served.tasks("abcd"), return_exceptions=True)
         assert [isinstance(one, TooManyAttempts) for one in found] == [False, False, False, True]
+        assert found[3].retry_after_seconds == 5
 
     run(work)
 

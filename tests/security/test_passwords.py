@@ -85,6 +85,7 @@ def test_a_fault_of_the_server_is_not_reported_as_a_wrong_password() -> None:
     run(work)
 
 
+# C2.9
 def test_a_right_password_is_remembered_while_the_stored_hash_stays() -> None:
     async def work(checked: Passwords) -> None:
         hashed = await checked.hash("right")
@@ -102,6 +103,7 @@ def test_a_right_password_is_remembered_while_the_stored_hash_stays() -> None:
     run(work)
 
 
+# C2.20
 def test_the_same_password_shown_at_once_is_checked_once_and_counts_once(
     computed: list[str],
 ) -> None:
@@ -141,6 +143,7 @@ def test_right_passwords_wait_in_place_of_a_refusal_however_many_there_are(
     run(work)
 
 
+# C2.22
 @pytest.mark.parametrize("at_once", [1, 4, 16])
 def test_of_wrong_passwords_only_as_many_are_computed_as_may_be_tried_however_many_come_at_once(
     at_once: int, computed: list[str], monkeypatch: pytest.MonkeyPatch
@@ -159,6 +162,7 @@ def test_of_wrong_passwords_only_as_many_are_computed_as_may_be_tried_however_ma
     run(work)
 
 
+# C2.22
 def test_who_finds_the_last_attempts_under_way_waits_and_is_let_in_if_one_was_right(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -237,6 +241,7 @@ def test_the_number_of_remembered_passwords_is_limited(monkeypatch: pytest.Monke
     run(work)
 
 
+# C2.9
 def test_nothing_that_is_remembered_holds_a_password() -> None:
     async def work(checked: Passwords) -> None:
         await verify(checked, "me", "opensesame", await checked.hash("opensesame"))

@@ -22,6 +22,7 @@ def held_up(watched: Throttle, name: str, address: str, now: float = 0) -> int:
     return 0
 
 
+# C2.15
 def test_ten_attempts_for_an_account_from_one_address_and_no_more() -> None:
     watched = Throttle()
     assert [held_up(watched, "me", "192.0.2.1") for _ in range(10)] == [0] * 10
@@ -30,18 +31,21 @@ def test_ten_attempts_for_an_account_from_one_address_and_no_more() -> None:
     assert held_up(watched, "you", "192.0.2.1") == 0
 
 
+# C2.15
 def test_fifty_attempts_from_one_address_for_whatever_accounts() -> None:
     watched = Throttle()
     assert sum(held_up(watched, f"user{i}", "192.0.2.1") for i in range(50)) == 0
     assert held_up(watched, "another", "192.0.2.1") > 0
 
 
+# C2.15
 def test_a_hundred_attempts_for_one_account_from_everywhere() -> None:
     watched = Throttle()
     assert sum(held_up(watched, "me", f"192.0.2.{i}") for i in range(100)) == 0
     assert held_up(watched, "me", "198.51.100.1") > 0
 
 
+# C2.16
 def test_64_bits_of_ipv6_addresses_count_as_one_address() -> None:
     watched = Throttle()
     for number in range(10):
@@ -55,6 +59,7 @@ def test_an_address_that_is_not_valid_counts_as_it_is() -> None:
     assert [held_up(watched, "me", "a socket") for _ in range(11)][-1] > 0
 
 
+# C2.15
 def test_attempts_are_forgotten_after_five_minutes_and_the_wait_says_when() -> None:
     watched = Throttle()
     for second in range(10):

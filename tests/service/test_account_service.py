@@ -95,6 +95,7 @@ def test_whether_there_is_such_an_account_changes_nothing_that_a_wrong_code_cost
     run(open_store, work)
 
 
+# C2.11
 def test_a_last_use_that_cannot_be_stored_is_logged_once_and_stored_later(
     open_store: Callable, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -118,6 +119,26 @@ def test_a_last_use_that_cannot_be_stored_is_logged_once_and_stored_later(
         await service._last_uses.close()
         (stored,) = await service.tokens.of("bob")
         assert stored.last_used is not None
+
+    run(open_store, work)
+
+
+# C2.11
+def test_no_request_waits_for_its_last_use_to_be_stored(open_store: Callable) -> None:
+    async def work(service: Service, store: Store, clock: Clock) -> None:
+        await service.accounts.create("Bob", None)
+        token = read_token((await service.tokens.create("bob", "", None)).text)
+        is_storing = asyncio.Event()
+
+        async def hang(*_):
+            is_storing.set()
+            await asyncio.Event().wait()
+
+        store.tokens.mark_used = hang
+        for _ in range(2):
+            assert await service.authentication.admit(token, HOME)
+            await is_storing.wait()
+        service._last_uses._work.cancel()
 
     run(open_store, work)
 

@@ -185,6 +185,7 @@ def test_the_list_of_apps_is_cut(open_store: Callable) -> None:
     run(open_store, work)
 
 
+# C2.11
 def test_the_last_use_is_stored_once_a_day_for_a_token_and_for_that_of_a_session(
     open_store: Callable,
 ) -> None:

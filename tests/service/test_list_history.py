@@ -55,6 +55,7 @@ async def forget_all(service: Service) -> int:
     return steps
 
 
+# C9.1, C9.2, C9.10
 def test_what_is_older_than_is_promised_is_forgotten_in_steps_and_the_rest_stays(
     open_store: Callable, monkeypatch: pytest.MonkeyPatch
 ) -> None:

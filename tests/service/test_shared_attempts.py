@@ -89,6 +89,7 @@ def test_four_processes_that_tell_each_other_let_as_many_through_as_one(
     run(work)
 
 
+# C2.19
 def test_what_they_let_through_before_they_knew_is_waited_for(open_store: Callable) -> None:
     async def work() -> None:
         clock = Clock()
@@ -104,6 +105,7 @@ def test_what_they_let_through_before_they_knew_is_waited_for(open_store: Callab
     run(work)
 
 
+# C2.18
 def test_a_restart_forgets_nothing_that_was_counted(open_store: Callable) -> None:
     async def work() -> None:
         clock = Clock()
@@ -120,6 +122,7 @@ def test_a_restart_forgets_nothing_that_was_counted(open_store: Callable) -> Non
     run(work)
 
 
+# C2.18
 def test_others_learn_it_without_being_asked(open_store: Callable) -> None:
     async def work() -> None:
         async with (

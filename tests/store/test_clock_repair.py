@@ -126,6 +126,7 @@ def order(known: Iterable[Entry]) -> list[list[Guid]]:
     ]
 
 
+# C6.5
 @pytest.mark.parametrize("ahead", [8 * DAY, 10 * YEAR])
 def test_a_clock_that_was_ahead_is_set_right_and_what_it_stamped_keeps_its_order(
     open_store: Callable, ahead: int

@@ -314,6 +314,7 @@ def test_a_stamp_is_that_of_a_change_if_a_state_began_or_ended_with_it(
     run(open_store, work)
 
 
+# C9.1
 def test_of_very_many_states_those_that_the_oldest_changes_ended_are_forgotten(
     open_store: Callable, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1205,6 +1205,7 @@ def test_a_connection_that_cannot_be_given_back_does_not_undo_what_was_done(
 # Durability
 
 
+# C8.1
 def test_a_commit_waits_for_the_disk_whatever_the_database_is_set_to(database: str) -> None:
     name = database.rpartition("/")[2]
     for configured, kept in (("off", "on"), ("local", "on"), ("remote_apply", "remote_apply")):

@@ -98,6 +98,7 @@ def keep(snapshot: Snapshot) -> Decision[None]:
     return Decision(None, [], [], snapshot.last_stamp, snapshot.counts)
 
 
+# C8.1
 def test_every_connection_is_durable_and_keeps_references_whole(path: Path) -> None:
     prepare(path)
     with connect(path, 1) as opened:

@@ -240,6 +240,7 @@ def test_a_long_change_that_is_refused_changes_nothing_and_the_next_one_goes_on(
     run(open_store, work)
 
 
+# C6.13
 def test_of_very_many_deletions_the_oldest_are_forgotten(
     open_store: Callable, monkeypatch: pytest.MonkeyPatch
 ) -> None:

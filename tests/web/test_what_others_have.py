@@ -219,6 +219,7 @@ def learned(process: FeedkeepProcess, count: int) -> tuple[Account, Account, lis
     return owner, other, urls, where
 
 
+# C10.13
 def test_who_adds_what_others_have_is_told_nothing_until_a_later_look(
     start: Callable[..., FeedkeepProcess],
 ) -> None:

@@ -61,6 +61,8 @@ class Looking:
     async def look(self, feed: Feed, now: Stamp) -> Looked:
         """Return what is at the URL of a feed now.
 
+        Of the URLs that it names, only its new one and that of its picture are asked (C10.7).
+
         Raises:
             Exhausted: This machine cannot look, or `MemoryError`.
         """

@@ -9,7 +9,7 @@ _WITH_PORT = re.compile(r"\[([^\]]+)\](?::[0-9]*)?|([0-9]+(?:\.[0-9]+){3}):[0-9]
 
 
 def plain_address(text: str) -> str:
-    """Return an address without a port; an IPv4 address inside an IPv6 one is returned as IPv4.
+    """Return an address without a port; an IPv4 address inside an IPv6 one as IPv4 (C2.16).
 
     A socket that listens for both reports `::ffff:192.0.2.1`, and some proxies add the port of the
     connection (RFC 7239, section 6). A text that is not an address is returned unchanged.

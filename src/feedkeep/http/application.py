@@ -31,7 +31,7 @@ from feedkeep.recorder import Recorder
 from feedkeep.settings import Settings, base_path
 
 _NO_SNIFFING = (b"x-content-type-options", b"nosniff")
-_NO_STORE = (b"cache-control", b"no-store")
+_NO_STORE = (b"cache-control", b"no-store")  # C1.16
 
 _REMEDY = "If your proxy has this address, add it to trusted_proxies (FEEDKEEP_TRUSTED_PROXIES)."
 
@@ -60,7 +60,10 @@ class Application:
         self._show_page = next((edge.show for edge in edges if edge.show), None)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request, and log one line about it, without secrets and feed URLs."""
+        """Answer one request, and log one line about it, without secrets and feed URLs.
+
+        The request's id is in both (C1.19).
+        """
         started_ns = time.perf_counter_ns()
         http = HTTPRequest(scope, receive, send)
         request = Request(http, self._proxies, self._base_path)

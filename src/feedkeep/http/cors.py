@@ -17,7 +17,7 @@ def is_cross_site(request: Request, allowed: Collection[str], public_url: str) -
 
     A browser adds a password or cookie that it remembers even to a form of another site's page. It
     also says which origin the page is from, and no page can change that. A browser never adds a
-    token: if all origins may call ("*"), a page that sends a token has it from its user.
+    token: if all origins may call ("*"), a page that sends a token has it from its user (C1.15).
     """
     origin = request.header("origin")
     fetched_from = request.header("sec-fetch-site")
@@ -50,7 +50,7 @@ def _own_hosts(request: Request, public_url: str) -> set[str]:
 
 
 class Cors:
-    """The headers by which browsers let pages of the configured origins call; "*" means all."""
+    """The headers that let pages of the configured origins call (C1.14); "*" means all."""
 
     def __init__(self, origins: Collection[str]) -> None:
         self._origins = frozenset(origins)

@@ -23,7 +23,7 @@ _log = structlog.get_logger()
 
 
 class HeaderDoor:
-    """Lets in by the credential in the Authorization header (contract, section 2)."""
+    """Lets in by the credential in the Authorization header."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -43,7 +43,7 @@ class HeaderDoor:
 
 
 def credential_of(request: Request) -> Credential:
-    """Return the credential in the Authorization header (contract, section 2).
+    """Return the credential in the Authorization header (C2.1); no other place counts (C2.4).
 
     Raises:
         NotAuthorized: There is no credential, or it is malformed.

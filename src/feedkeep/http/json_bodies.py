@@ -50,7 +50,7 @@ def encode(reply: object) -> bytes:
 
 
 def decode(decoder: msgspec.json.Decoder[Body], body: bytes) -> Body:
-    """Return what a body says.
+    """Return what a body says, whatever its Content-Type calls it (C1.3).
 
     Raises:
         InvalidInput: It is not UTF-8, is not JSON, is too deep, has too many values, or does not
@@ -73,7 +73,7 @@ def _decode_text(decoder: msgspec.json.Decoder[Body], text: str) -> Body:
     try:
         return decoder.decode(text)
     except msgspec.ValidationError:
-        # If a key occurs twice, the last one counts, and only that one has to be valid.
+        # If a key occurs twice, the last one counts, and only that one has to be valid (C1.4).
         return msgspec.convert(ANY.decode(text), decoder.type)
 
 

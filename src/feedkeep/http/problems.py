@@ -46,20 +46,24 @@ class BodyTooSlow(FeedkeepError):
 HEAD_TOO_LARGE = Refusal(
     431, "The request's headers are too large.", "At most 16,384 bytes of them are read."
 )
-UNREADABLE = Refusal(400, "The request is not valid HTTP.")
+UNREADABLE = Refusal(400, "The request is not valid HTTP.")  # C7.14
+# C7.15
 UNKNOWN_CODING = Refusal(
     501, "The transfer coding is not supported.", "Send the body as it is, or chunked."
 )
 UNKNOWN_METHOD = Refusal(
     METHOD_NOT_ALLOWED, INVALID, "", {"Allow": "GET, HEAD, POST, PUT, PATCH, DELETE"}
 )
+# C7.9
 TOO_SLOW = Refusal(408, "The body took too long.", "Send it again.", {"Connection": "close"})
+# C7.12
 NO_ROOM = Refusal(
     503,
     "The service is unavailable.",
     "Too much is under way; try again in a moment.",
     {"Retry-After": "5", "Connection": "close"},
 )
+# C7.12
 STOPPING = Refusal(
     503, "The service is unavailable.", "It is stopping; try again.", {"Retry-After": "5"}
 )
@@ -79,11 +83,12 @@ _NOT_FOUND = Refusal(404, "The resource was not found.")
 _NOT_AUTHORIZED = "The user is not authorized."
 _CHALLENGED = {"WWW-Authenticate": CHALLENGE}
 _FIXED = {
-    NotAuthorized: Refusal(401, _NOT_AUTHORIZED, "", _CHALLENGED),
+    NotAuthorized: Refusal(401, _NOT_AUTHORIZED, "", _CHALLENGED),  # C7.3
+    # C7.5
     UnknownSubscription: _NOT_FOUND,
     UnknownChange: _NOT_FOUND,
     NoSuchRoute: _NOT_FOUND,
-    DeletedSubscription: Refusal(410, "The subscription has been deleted."),
+    DeletedSubscription: Refusal(410, "The subscription has been deleted."),  # C7.7
     BodyTooSlow: TOO_SLOW,
     NoRoom: NO_ROOM,
     StoreReadOnly: READ_ONLY,
@@ -99,28 +104,28 @@ def refusal_of(error: Exception, allow: str, invalid_status: int = METHOD_NOT_AL
     match error:
         case AppPasswordNeeded():
             return Refusal(401, _NOT_AUTHORIZED, str(error), _CHALLENGED)
-        case Forbidden():
+        case Forbidden():  # C7.4
             return Refusal(FORBIDDEN, str(error))
         case InvalidInput() if invalid_status != METHOD_NOT_ALLOWED:
             return Refusal(invalid_status, INVALID, str(error))
-        case InvalidInput():
+        case InvalidInput():  # C7.6
             return _invalid(str(error), allow)
-        case ChangedSince(stamps=stamps):
+        case ChangedSince(stamps=stamps):  # C7.8
             told = stamps[:MAX_CHANGES_SINCE]
             return Refusal(CONFLICT, "It cannot be undone as it is.", str(error), {}, told)
-        case NoSuchMethod():
+        case NoSuchMethod():  # C7.6
             return _invalid(f"This resource takes {allow}.", allow)
-        case BodyTooLarge():
+        case BodyTooLarge():  # C7.10
             return Refusal(413, "The body is too large.", str(error), {"Connection": "close"})
-        case UnsupportedCoding():
+        case UnsupportedCoding():  # C7.10
             return Refusal(415, "The content coding is not supported.", str(error))
-        case TooManyAttempts(retry_after_seconds=seconds):
+        case TooManyAttempts(retry_after_seconds=seconds):  # C7.11
             wait = f"Try again after {seconds} seconds."
             return Refusal(429, "Too many attempts.", wait, {"Retry-After": str(seconds)})
-        case StoreUnavailable():
+        case StoreUnavailable():  # C7.12
             headers = {"Retry-After": str(RETRY_AFTER_SECONDS)}
             return Refusal(503, "The service is unavailable.", "Try again in a moment.", headers)
-        case _:
+        case _:  # a fault of ours, whatever it is: no client may take it for a 404 (C7.13, C7.16)
             return Refusal(INTERNAL_ERROR, "An internal error occurred.")
 
 

@@ -28,7 +28,7 @@ class Refusal:
     changed_since: Sequence[int] = ()
 
     def response(self) -> JsonResponse:
-        """Return the one shape that all errors have, with the changes that are in the way."""
+        """Return the one shape that all errors have (C7.1): a fixed text, then a detail (C7.2)."""
         message = f"{self.text} {self.detail}" if self.detail else self.text
         problem = Problem(str(self.status), message)
         if self.changed_since:

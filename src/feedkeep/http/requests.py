@@ -144,8 +144,8 @@ class Request:
         """Return the whole body.
 
         Raises:
-            UnsupportedCoding: It is compressed or otherwise coded.
-            BodyTooLarge: It is larger than `max_bytes`; no more than that was kept.
+            UnsupportedCoding: It is compressed or otherwise coded (C1.9).
+            BodyTooLarge: It is larger than `max_bytes` (C1.10); no more than that was kept.
             InvalidInput: The connection was cut in the middle of it.
             NoRoom: Other bodies that are being read take all the memory.
         """

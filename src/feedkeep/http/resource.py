@@ -39,7 +39,7 @@ class Resource:
         return await beside(len(body) > LONG_BYTES, read_object, body)
 
     def check_count(self, count: int) -> None:
-        """Check how many items are in one request.
+        """Check how many items are in one request (C1.10).
 
         Raises:
             InvalidInput: There are too many.

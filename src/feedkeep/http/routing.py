@@ -40,7 +40,7 @@ class AnyRoute(Generic[R]):
     """A path with names, such as /subscriptions/{guid}, and a handler for each method it has.
 
     A name can have a pattern, as in {format:json|txt}; without one it stands for any text without a
-    slash. HEAD is answered wherever GET is.
+    slash. HEAD is answered wherever GET is (C1.13).
 
     Attributes:
         path: The path.
@@ -155,12 +155,12 @@ class Target:
     edge: Edge
 
     async def answer(self, request: Request) -> Response:
-        """Check the credential, only then the method, whether the credential may use it, the path.
+        """Check the credential (C2.14), only then the method, whether it may use that, the path.
 
         Raises whatever the door or the handler does, and `NoSuchMethod`.
 
         Raises:
-            Forbidden: The credential may only read, and the method may change something.
+            Forbidden: The credential may only read, and the method may change something (C2.10).
             InvalidInput: As `check_parameters` does.
         """
         if isinstance(self.route, PublicRoute):
@@ -217,7 +217,7 @@ class Router:
 
 
 def check_parameters(parameters: Mapping[str, str]) -> None:
-    """Check what stands in a path for the names of its route, before any store is asked for it.
+    """Check what stands in a path for the names of its route (C1.8), before any store is asked.
 
     PostgreSQL stores no U+0000, and cannot index long texts.
 

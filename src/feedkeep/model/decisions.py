@@ -91,7 +91,8 @@ class Decision(Value, Generic[T_co], frozen=True):
         deletion: The deletion to store, if there was one.
         documents: Documents that are new or changed, all among those asked for; none occurs twice.
         token_progress: How far an app knows what changed, if that is to be stored, too.
-        stamp: The stamp of this change of the list: no entry's new stamp is smaller.
+        stamp: The stamp of this change of the list: no entry's new stamp is smaller. All that one
+            decision saves is one change (C9.5).
         ended: Guids of entries, saved or forgotten, whose state before ended with this change.
         restamped: Guids of saved entries of which only stamps changed: their state goes on.
     """

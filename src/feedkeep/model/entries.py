@@ -33,13 +33,13 @@ class Alias(Value, frozen=True):
 
 
 class Subscription(Value, frozen=True):
-    """A feed that an account has, under its present guid (contract, sections 3 and 4).
+    """A feed that an account has, under its present guid.
 
     Attributes:
         guid: The present guid.
         feed_url: The present feed URL, as it was sent.
         is_subscribed: False when unsubscribed or deleted.
-        subscription_changed: Stamp of the last change of status or feed URL.
+        subscription_changed: Stamp of the last change of status or feed URL (C4.3).
         guid_changed: Stamp of the last change of the guid, if there was one.
         deleted: Stamp of the deletion; None on a live subscription.
         alias: The other URL that `guid` is derived from, if there is one.
@@ -68,7 +68,7 @@ class Subscription(Value, frozen=True):
 
     @property
     def revision(self) -> Stamp:
-        """The stamp of the last change of any kind; lists are ordered by it."""
+        """The stamp of the last change of any kind; lists are ordered by it (C6.10)."""
         if self.guid_changed is None and self.deleted is None:  # as of nearly all
             return self.subscription_changed
         never = Stamp(0)
@@ -76,13 +76,13 @@ class Subscription(Value, frozen=True):
 
 
 class Pointer(Value, frozen=True):
-    """A guid that leads to a subscription without being its present guid (contract, section 3).
+    """A guid that leads to a subscription without being its present guid (C3.6).
 
     Attributes:
         guid: The guid that leads there.
         new_guid: The present guid of the subscription; never another pointer.
         guid_changed: Stamp of when a present guid became this pointer. None on a pointer that was
-            never a present guid: it is not announced, which means that no list shows it.
+            never a present guid: it is not announced, so that no list shows it (C3.10, C4.4).
         alias: The URL that `guid` is derived from, where that is not the present feed URL.
     """
 
@@ -141,7 +141,7 @@ class Page(Value, frozen=True):
 
 
 class PageRequest(Value, frozen=True):
-    """Which page of the entries that changed after a stamp is wanted (contract, section 6).
+    """Which page of the entries that changed after a stamp is wanted.
 
     Attributes:
         since: Only entries with a revision after this stamp.

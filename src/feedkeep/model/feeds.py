@@ -39,7 +39,7 @@ class FeedHealth(StrEnum):
 
 
 class FeedContent(Value, frozen=True):
-    """What a feed says of itself, as plain text without markup; what it does not say is "".
+    """What a feed says of itself, as plain text without markup (C10.5); what it does not say is "".
 
     Attributes:
         title: At most 200 characters.
@@ -48,8 +48,8 @@ class FeedContent(Value, frozen=True):
         picture_url: The address of its picture.
         language: Such as "de-AT".
         author: At most 200 characters.
-        podcast_guid: The `podcast:guid` in the form of a guid. It is knowledge, never an order:
-            too many feeds carry a copied one.
+        podcast_guid: The `podcast:guid` in the form of a guid. It is knowledge, never an order
+            (C10.12): too many feeds carry a copied one.
         is_locked: Whether `podcast:locked` says that it may not be imported elsewhere.
         new_feed_url: Where `itunes:new-feed-url` says that it moved to.
         items: Hashes of the ids of its newest items, at most 50.
@@ -197,7 +197,7 @@ class Feed(Value, frozen=True):
         content: What it last said of itself; None if it was never read.
         is_own: Whether it has said that at this URL itself, and not only where that redirects to.
         looked: When it was last asked.
-        answered: When it was last read.
+        answered: When it was last read (C10.8).
         changed: When what it says last changed.
         failing: Since when it could not be read; None if it could.
         failure: Why it could not be read.

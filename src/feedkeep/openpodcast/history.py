@@ -26,7 +26,7 @@ class HistoryResource:
         self._public_url = settings.public_url.rstrip("/")
 
     async def get(self, request: AdmittedRequest) -> Response:
-        """List the changes before one of them, or the newest ones."""
+        """List the changes before one of them, or the newest ones; `next` goes on (C9.7)."""
         before, per_page = paging.history_page(request.http.query_params)
         listed = await self._service.history.page(
             request.admitted.account.id, NEWEST if before is None else before, per_page

@@ -24,10 +24,10 @@ _WHOLE_NUMBER = re.compile(r"[0-9]{1,18}")
 
 
 def page_request(query: QueryParams) -> PageRequest:
-    """Return which page a query asks for.
+    """Return which page a query asks for (C6.2).
 
-    Only `next` links have `after` and `epoch`. A page that is counted from `since` would skip an
-    entry whenever one before it changes, and so moves to the end.
+    Only `next` links have `after` and `epoch` (C6.8). A page that is counted from `since` would
+    skip an entry whenever one before it changes, and so moves to the end.
 
     Raises:
         InvalidInput: A value is empty, given twice, or out of its range.

@@ -18,6 +18,7 @@ from feedkeep.settings import Settings
 from feedkeep.turns import LONG_BYTES, beside
 
 _KEPT_BY_ITS_OWNER = ((b"cache-control", b"private, no-cache"), (b"vary", b"Authorization"))
+"""The headers of replies that have an ETag (C1.17)."""
 
 
 class SubscriptionsResource:
@@ -46,7 +47,7 @@ class SubscriptionsResource:
         return _response_unless_known(request, encode(reply), epoch)
 
     async def post(self, request: AdmittedRequest) -> Response:
-        """Add feeds."""
+        """Add feeds: 200, also if each of them was refused (C5.1)."""
         body = await request.body(self._max_body_bytes)
         is_long = len(body) > LONG_BYTES
         wanted = await beside(is_long, self._wanted, body)
@@ -56,8 +57,8 @@ class SubscriptionsResource:
         return JsonResponse(await beside(is_long, lambda: encode(wire.add_reply(added.outcome))))
 
     def _wanted(self, body: bytes) -> list[Wanted | Refused]:
-        wanted = decode(wire.ADD_REQUEST, body)
-        if len(wanted.subscriptions) > self._max_items:
+        wanted = decode(wire.ADD_REQUEST, body)  # C5.4
+        if len(wanted.subscriptions) > self._max_items:  # C1.10
             raise InvalidInput(f"At most {self._max_items:,} subscriptions fit in one request.")
         return wire.items_wanted(wanted)
 
@@ -98,7 +99,7 @@ class SubscriptionResource:
 
 
 class FeedResource:
-    """/subscriptions/{guid}/feed: what is known of the feed of an entry of the list."""
+    """/subscriptions/{guid}/feed: what is known of the feed of an entry of the list (C10.4)."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -124,9 +125,9 @@ class DeletionResource:
 
 
 def _response_unless_known(request: Request, body: bytes, epoch: str = "") -> Response:
-    """Answer with the body and its ETag, or with 304 if the client has exactly this body.
+    """Answer with the body and its ETag, or with 304 if the client has exactly this body (C1.17).
 
-    The ETag covers the epoch, too, if the reply has one.
+    The ETag covers all of the body (C1.18), and the epoch, too, if the reply has one (C6.4).
     """
     etag = f'"{hashlib.sha256(body + epoch.encode()).hexdigest()[:32]}"'
     known = request.header("if-none-match")

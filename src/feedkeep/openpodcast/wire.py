@@ -1,4 +1,4 @@
-"""The JSON of requests and replies, with exactly the names of the Open Podcast API."""
+"""The JSON of requests and replies, with exactly the names of the Open Podcast API (C1.5)."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class AddReply(Struct):
 
 
 class SubscriptionReply(Struct):
-    """An entry: the reply to GET /subscriptions/{guid}, and an item of a list."""
+    """An entry: the reply to GET /subscriptions/{guid}, and an item of a list (C10.1)."""
 
     feed_url: str
     guid: str
@@ -101,7 +101,7 @@ class PageReply(Struct):
 
 
 class FeedReply(Struct):
-    """The reply to GET /subscriptions/{guid}/feed: what is known of it, and nothing else."""
+    """The reply to GET /subscriptions/{guid}/feed: what is known of it, nothing else (C10.2)."""
 
     title: str | UnsetType = UNSET
     description: str | UnsetType = UNSET
@@ -166,7 +166,7 @@ def add_reply(results: list[Added | Refused]) -> AddReply:
 
 
 def subscription_reply(view: View) -> SubscriptionReply:
-    """Return an entry as its owner sees it (contract, section 5: GET)."""
+    """Return an entry as its owner sees it; a pointer with what it leads to (C5.15)."""
     entry, subscription = view.entry, view.subscription
     if isinstance(entry, Pointer):
         return SubscriptionReply(
@@ -214,7 +214,7 @@ def page_reply(
 
 
 def feed_reply(feed: Feed | None) -> FeedReply:
-    """Return what is known of a feed; fields of which nothing is known are left out."""
+    """Return what is known of a feed; fields of which nothing is known are left out (C10.3)."""
     if feed is None:
         return FeedReply()
     content, moved = feed.content or FeedContent(), moved_to(feed)

@@ -1,7 +1,8 @@
 """Bringing feeds back to what they were at a moment, without rewriting anything. Pure.
 
-What comes back is a change like all others: every entry that differs gets a new stamp, so that each
-device learns of it. A guid that devices were told of never vanishes: it leads to its feed instead.
+What comes back is a change like all others (C9.19): every entry that differs gets a new stamp, so
+that each device learns of it. A guid that devices were told of never vanishes: it leads to its feed
+instead (C9.13).
 """
 
 from __future__ import annotations
@@ -68,9 +69,9 @@ def scope_of(draft: Draft, past: Past, guids: Iterable[Guid]) -> set[Guid]:
 def bring_back(draft: Draft, past: Past, scope: Iterable[Guid], *, keeps_added: bool) -> None:
     """Let the entries of a scope be what they were; `scope_of` made the scope.
 
-    A feed that was not in the list then is deleted, or with `keeps_added` left as it is: nothing
-    goes then that somebody has now, also if it was unsubscribed or deleted at that moment. The
-    counts of the list are for the caller to check.
+    A feed that was not in the list then is deleted (C9.13, C9.17), or with `keeps_added` left as it
+    is: nothing goes then that somebody has now, also if it was unsubscribed or deleted at that
+    moment (C9.16). The counts of the list are for the caller to check.
 
     Raises:
         InvalidInput: There would be too many pointers to a subscription.
@@ -91,7 +92,7 @@ class _Work:
         groups: For present subscriptions: those of that moment whose guids lead there now.
         sources: For subscriptions of that moment: the present one that goes on as it.
         staying: For subscriptions of that moment: the present one whose status it gets, since it
-            was added since, and that is kept.
+            was added since, and that is kept (C9.16).
         taken: Subscriptions of which a guid comes to lead elsewhere. A device may have been told
             that one guid leads to the next, so it is told anew of all that lead there.
         merged: Present subscriptions with a former URL that was a feed of its own.
@@ -159,6 +160,8 @@ class _Work:
         return {group[0]: present[g] for g, group in self.groups.items() if len(group) == 1}
 
     def _staying(self, present: Mapping[Guid, Subscription]) -> dict[Guid, Subscription]:
+        # Feeds that became one are each as they were if one of them was subscribed to (C9.18). Else
+        # one of them gets the status that they have together.
         staying: dict[Guid, Subscription] = {}
         for guid, group in self.groups.items():
             if all(standing(self.back[g]) < standing(present[guid]) for g in group):

@@ -27,9 +27,9 @@ def day_of(stamp: Stamp) -> Stamp:
 def next_stamp(last: Stamp, now: Stamp) -> Stamp:
     """Return the stamp after `last`: the wall clock, or one microsecond on where that lags.
 
-    So no two changes of an account share a stamp, and a clock that was set back does no harm. No
-    change has a stamp on which a settled clock stands: apps that go on from the second after it
-    would never be told of that change.
+    So no two changes of an account share a stamp (C4.1), and a clock that was set back does no
+    harm. No change has a stamp on which a settled clock stands: apps that go on from the second
+    after it would never be told of that change.
     """
     stamp = now if now > last else later(last, 1)
     return later(stamp, 1) if is_settled(stamp) else stamp

@@ -14,7 +14,7 @@ FAR_AHEAD_US = 7 * DAY_US
 """Restores move a clock a day ahead; several of them, one of the other's backup, some days."""
 
 _AWAY_US = 366 * DAY_US
-"""For how long a client may be away that goes on from its last stamp (contract, section 8)."""
+"""For how long a client may be away that goes on from its last stamp (C8.5)."""
 
 
 def is_far_ahead(account: Account, now: Stamp) -> bool:
@@ -67,7 +67,7 @@ def _told_nothing(progress: SyncProgress) -> SyncProgress:
 
 
 def _set_right(account: Account, clock: Stamp, now: Stamp, epoch: int) -> Account:
-    """Return an account whose clock is set back to `clock`.
+    """Return an account whose clock is set back to `clock`, in another epoch (C6.5).
 
     A client that was given one of the stamps ahead gets everything, since that is beyond the clock.
     The clock comes as far one day: clients that have been away until then are given everything,

@@ -117,7 +117,7 @@ def read_basic(text: bytes) -> Credential | None:
     """Return the credential of a Basic header (RFC 7617), or None if there is no valid one.
 
     Names and passwords should be UTF-8, as the challenge says; but OkHttp, and with it most apps on
-    Android, always sends Latin-1. The password can be a token.
+    Android, always sends Latin-1 (C2.3). The password can be a token (C2.1).
     """
     name, colon, password = text.partition(b":")
     if not colon:
@@ -175,7 +175,7 @@ def apps_that_refuse(name: str) -> list[Sentence]:
 
 
 def name_key(name: str) -> str:
-    """Return the key that all spellings of a name share: names compare without case.
+    """Return the key that all spellings of a name share: names compare without case (C2.2).
 
     The key of a name that is too long belongs to no account. No key contains U+0000, which
     PostgreSQL cannot store or look up.
@@ -198,7 +198,7 @@ def assert_typed(typed: str, account: Account) -> None:
 
 
 def check_password(password: str) -> str:
-    """Return `password` in the form that is hashed, if an account can have it.
+    """Return `password` in the form that is hashed, if an account can have it (C2.7).
 
     Raises:
         AccountError: It is too short, and easy to guess, or too long.
@@ -226,7 +226,7 @@ def normal_password(password: str) -> str:
 
 
 def write_token(account_id: AccountId, secret: bytes, prefix: str = TOKEN_PREFIX) -> str:
-    """Return the text of a token: prefix, then account, secret and checksum in URL-safe base64."""
+    """Return the text of a token: prefix; account, secret, checksum in URL-safe base64 (C2.5)."""
     assert len(secret) == SECRET_BYTES
     body = account_id.to_bytes(_ID_BYTES, "big") + secret
     return prefix + base64.urlsafe_b64encode(body + _checksum(body)).decode()
@@ -286,7 +286,7 @@ def _account_of(text: str, prefix: str) -> AccountId | None:
 
 
 def token_hash(text: str) -> bytes:
-    """Return the hash of a token that is stored: 160 random bits need no slow hash."""
+    """Return the hash of a token that is stored (C2.6): 168 random bits need no slow hash."""
     return hashlib.sha256(text.encode()).digest()
 
 
@@ -303,7 +303,7 @@ def is_alive(token: Token, now: Stamp) -> bool:
 
 def admits(account: Account, token: Token, now: Stamp, purpose: Purpose = Purpose.APPS) -> bool:
     """Say whether a secret of an account lets its bearer in for a purpose at the moment `now`."""
-    # Judged anew with each request, so that revoking takes effect with the next one.
+    # Judged anew with each request, so that revoking takes effect with the next one (C2.8).
     return token.purpose is purpose and is_alive(token, now) and not account.is_disabled
 
 

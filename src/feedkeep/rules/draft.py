@@ -1,8 +1,8 @@
 """An account's entries while one operation changes them: find, create, rename, absorb, move. Pure.
 
-Each step keeps what section 3 of the contract says of subscriptions and pointers: every known guid
-is a present guid or a pointer, pointers are straight, and the guids of a subscription's present and
-former URLs lead to it.
+Each step keeps what the contract says of subscriptions and pointers: every known guid is a present
+guid or a pointer (C3.6), pointers are straight (C3.9), and the guids of a subscription's present
+and former URLs lead to it (C3.7).
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Draft:
         self._before: dict[Guid, Entry | None] = {}  # the changed entries, as they were at first
 
     def find(self, guid: Guid) -> Subscription | None:
-        """Return the subscription that `guid` is the present guid of, or leads to; deleted too."""
+        """Return the subscription that `guid` names or leads to (C3.8), deleted or not."""
         return self._index.find(guid)
 
     def get(self, guid: Guid) -> Entry | None:
@@ -100,7 +100,7 @@ class Draft:
         return NEVER if is_only_sent else self._now
 
     def tick(self) -> Stamp:
-        """Return the next stamp of the account (contract, section 4)."""
+        """Return the next stamp of the account (C4.1)."""
         self._last_stamp = next_stamp(self._last_stamp, self._now)
         return self._last_stamp
 
@@ -124,7 +124,7 @@ class Draft:
         # A new subscription can take over the guid of a deleted one's former URL, which devices may
         # still follow. Without this they could end at the wrong feed; the random test found it.
         self._take_over(self._index.get(guid))
-        if url.guid != guid:  # stamped first: it leads to the subscription
+        if url.guid != guid:  # stamped first: it leads to the subscription (C4.5)
             unstamped = Subscription(guid, url.text, True, subscription_changed=Stamp(0))
             self.lead(url.guid, self.put(unstamped), alias=None)
         stamp = self.tick()
@@ -136,7 +136,7 @@ class Draft:
         """Let `guid` lead to the subscription; `alias` is the URL that the guid is derived from.
 
         An announced pointer that led to another subscription is stamped. Leading it to a newer guid
-        of the same subscription is not a change of it (contract, section 4).
+        of the same subscription is not a change of it (C4.4).
         """
         entry = self._index.get(guid)
         if isinstance(entry, Subscription):
@@ -153,7 +153,7 @@ class Draft:
         self.put(Pointer(guid, subscription.guid, stamp, alias))
 
     def rename(self, subscription: Subscription, guid: Guid) -> Subscription:
-        """Give the subscription another present guid; the old one becomes an announced pointer.
+        """Give the subscription another guid; the old one becomes an announced pointer (C3.7).
 
         `guid` has to be unknown, or a pointer to this subscription.
         """
@@ -167,10 +167,10 @@ class Draft:
         return renamed
 
     def absorb(self, subscription: Subscription, other: Subscription) -> Subscription:
-        """Merge `other` into the subscription (contract, section 3: Merging).
+        """Merge `other` into the subscription.
 
-        No guid and no URL is lost, and the result is subscribed if either was. The caller stamps
-        the result. Moves of both cannot be undone afterwards.
+        No guid and no URL is lost, and the result is subscribed if either was (C3.17). The caller
+        stamps the result. Moves of both cannot be undone afterwards.
         """
         # The error for a URL that is taken tells clients to merge and then to move. If that move
         # counted as an undo, it would drop the old URL, and an old device that still has this URL
@@ -200,7 +200,7 @@ class Draft:
 
         With `may_undo`, going back to a former URL of its own undoes a move: the old URL no longer
         leads anywhere, unless its guid was ever announced, it came from a merge, or it is one of
-        `held`, which apps are known to have (contract, section 5).
+        `held`, which apps are known to have (C5.26).
         """
         old = parse_feed_url(subscription.feed_url)
         moved = self.put(moved_to(subscription, url.text))
@@ -294,7 +294,7 @@ class Draft:
         return self._present(subscription)
 
     def _redirect(self, old: Guid, new: Guid) -> None:
-        """Let all pointers to `old` lead straight to `new`; this does not change their stamps."""
+        """Let all pointers to `old` lead straight to `new` (C3.9); their stamps stay."""
         for guid in self._index.pointers_to(old):
             pointer = self._index[guid]
             assert isinstance(pointer, Pointer)
@@ -304,7 +304,7 @@ class Draft:
         """Stamp the pointers that a device may follow through `taken` to their subscription.
 
         A device that was told "this guid leads to `taken`" follows `taken` from there. Once `taken`
-        belongs to another subscription, that device needs to be told anew (contract, section 8).
+        belongs to another subscription, that device needs to be told anew (C8.5).
         """
         if not isinstance(taken, Pointer) or taken.guid_changed is None:
             return

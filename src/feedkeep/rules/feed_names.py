@@ -169,7 +169,7 @@ def title_of(feed: Feed | None) -> str:
 
 
 def line_of(text: str, limit: int) -> str:
-    """Return a stranger's text as one line of at most `limit` characters.
+    """Return a stranger's text as one line of at most `limit` characters (C10.5).
 
     It has no control characters, nor any that turn the direction of the text around it.
     """
@@ -180,7 +180,7 @@ def line_of(text: str, limit: int) -> str:
 
 
 def web_url(url: str) -> str:
-    """Return the address of a web page as it is; "" if it is none that may become a link."""
+    """Return the address of a web page as it is; "" if it may not become a link (C10.6)."""
     is_web = url.lower().startswith(("http://", "https://")) and url.isprintable()
     return url if is_web and " " not in url else ""
 
@@ -197,7 +197,7 @@ def card_of(content: FeedContent) -> Card:
 
 
 def moved_to(feed: Feed) -> FeedUrl | None:
-    """Return where a feed says that it is now, whether that is proved or not."""
+    """Return where a feed says that it is now, whether that is proved or not (C10.10)."""
     told = [feed.sighting.url] if feed.sighting else []
     told += [feed.content.new_feed_url] if feed.content and feed.content.new_feed_url else []
     return next((parse_feed_url(url) for url in told if may_move(feed.url, url)), None)

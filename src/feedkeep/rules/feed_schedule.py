@@ -130,7 +130,7 @@ def _after_failure(feed: Feed, looked: Looked, now: Stamp) -> Feed:
         dead = feed.dead or now
     return replace(
         feed,
-        failing=feed.failing or now,
+        failing=feed.failing or now,  # C10.9
         failure=failure,
         reason=looked.reason,
         offered=looked.offered or (feed.offered if failure in UNSEEN else ""),
@@ -157,7 +157,7 @@ def _after_answer(feed: Feed, looked: Looked, now: Stamp) -> Feed:
         feed,
         content=content,
         is_own=feed.is_own or (looked.content is not None and not looked.is_redirected),
-        answered=now,
+        answered=now,  # C10.8
         changed=now if content != feed.content or feed.changed is None else feed.changed,
         failing=None,
         failure=None,

@@ -18,7 +18,7 @@ DEFAULT_PORTS = {"http": 80, "https": 443}
 MAX_PORT = 65_535
 
 LINK_SCHEMES = ("feed", "itpc", "pcast", "podcast", "antennapod-subscribe")
-"""The protocols of links to subscribe, which open a podcast app."""
+"""The protocols of links to subscribe, which open a podcast app; no feed URL has one (C3.3)."""
 
 _NAMESPACE_BYTES = PODCAST_NAMESPACE.bytes
 
@@ -45,7 +45,7 @@ class FeedUrl(Value, frozen=True):
     """An accepted feed URL.
 
     Attributes:
-        text: The URL as it was sent, without the ASCII white space around it.
+        text: The URL as it was sent, without the ASCII white space around it (C3.2).
         guid: The guid derived from it; two URLs with the same guid name the same feed.
     """
 
@@ -54,10 +54,10 @@ class FeedUrl(Value, frozen=True):
 
 
 def parse_feed_url(text: str) -> FeedUrl:
-    """Accept `text` as a feed URL, or say why not.
+    """Accept `text` as a feed URL (C3.1), or say why not.
 
     The derived guid is a UUIDv5 over the URL without scheme, fragment and trailing slashes, with
-    the host in lower case and without the scheme's default port. Nothing else is normalised.
+    the host in lower case and without the scheme's default port. Nothing else is normalised (C3.4).
 
     Raises:
         InvalidFeedUrl: With a message that starts with the reason.
@@ -68,7 +68,7 @@ def parse_feed_url(text: str) -> FeedUrl:
 
 
 def parse_new_feed_url(text: str) -> FeedUrl:
-    """Accept `text` as the URL of a feed that is added, or that a feed gets.
+    """Accept `text` as the URL of a feed that is added, or that a feed gets (C3.1).
 
     A second protocol, as in `http://https://host/feed`, is a mistake of the app or person: by its
     letters, `https` is the host. Lists from before may have such a URL, so that only what is new

@@ -46,7 +46,7 @@ def follow(
     limits: Limits = DEFAULT_LIMITS,
     held: Collection[Guid] = (),
 ) -> Decision[Outcome]:
-    """Give a subscription the URL that its feed moved to, as a PATCH would.
+    """Give a subscription the URL that its feed moved to, as a PATCH would (C10.11).
 
     Nothing is changed if the account is not subscribed at the old URL, if this was done before, or
     if the new URL leads to another feed of the list: nothing is merged by itself. Neither is it if

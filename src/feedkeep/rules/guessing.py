@@ -8,7 +8,7 @@ WINDOW_SECONDS = 300
 """How long an attempt counts; up to a limit of them may be made within that time."""
 
 KEPT_SECONDS = 12 * WINDOW_SECONDS
-"""After how long an attempt is forgotten, also if too many are not waited for by then."""
+"""After how long an attempt is forgotten, also if too many are not waited for by then (C2.19)."""
 
 
 def wait_seconds(counted: Iterable[Iterable[float]], limit: int, now_seconds: float) -> float:
@@ -18,7 +18,7 @@ def wait_seconds(counted: Iterable[Iterable[float]], limit: int, now_seconds: fl
     each other what they counted a moment later. So together they may let too many through: those
     beyond the limit count as if they had been made when they would have been allowed. Thus whoever
     gets more attempts at once from several processes waits for them afterwards, and over a long
-    time gets as many as from one process.
+    time gets as many as from one process (C2.19).
     """
     since = now_seconds - KEPT_SECONDS
     times = sorted(at for some in counted for at in some if at > since)

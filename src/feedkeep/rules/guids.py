@@ -23,7 +23,7 @@ def derived_guid(namespace: bytes, name: str) -> Guid:
 
 
 def parse_guid(text: str) -> Guid:
-    """Return the canonical form of `text`: 8-4-4-4-12 hexadecimal digits, in lower case.
+    """Return the canonical form of `text`: 8-4-4-4-12 hexadecimal digits, in lower case (C3.5).
 
     Any version and variant is accepted, in any case.
 

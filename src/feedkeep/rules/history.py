@@ -26,11 +26,11 @@ from feedkeep.rules.room import DEFAULT_LIMITS, Limits, check_room
 from feedkeep.rules.subscriptions import set_status
 
 HISTORY_DAYS = 90
-"""For how many days former states are kept, where no setting says otherwise."""
+"""For how many days former states are kept (C9.1), where no setting says otherwise."""
 
 
 class WhenChangedSince(StrEnum):
-    """What to do about feeds that were changed again after what is to be taken back.
+    """What to do about feeds that were changed again after what is to be taken back (C9.11).
 
     Attributes:
         ASK: Nothing is done; the error says by what they were changed.
@@ -48,7 +48,7 @@ class Undo(Value, frozen=True):
 
     Attributes:
         stamps: The stamps of the changes; those of one request, for example.
-        guids: Guids of the feeds to bring back; None for all that the changes touched.
+        guids: Guids of the feeds to bring back (C9.9); None for all that the changes touched.
         when_changed: What to do about feeds that were changed again since.
     """
 
@@ -80,14 +80,14 @@ def undo(
     held: Collection[Guid] = (),
     limits: Limits = DEFAULT_LIMITS,
 ) -> Decision[BroughtBack]:
-    """Bring what changes of a whole account touched back to what it was before the first of them.
+    """Bring what changes touched back to what it was before the first of them (C9.8).
 
-    The snapshot has its history from that first change on; `held` are the derived guids of URLs
-    that apps are known to have.
+    The snapshot is of a whole account, with its history from that first change on; `held` are the
+    derived guids of URLs that apps are known to have.
 
     Raises:
-        UnknownChange: There is no such change, or its feeds are not among those it touched.
-        ChangedSince: Feeds were changed again since, and nobody chose what to do about them.
+        UnknownChange: There is no such change (C9.10), or its feeds are not among those it touched.
+        ChangedSince: Feeds were changed again since, and nobody chose what to do then (C9.11).
         InvalidInput: The history does not go back that far, or the list has no room.
     """
     history = _history_of(snapshot)
@@ -230,7 +230,7 @@ def _history_of(snapshot: Snapshot) -> History:
 
 
 def _check_known(history: History, moment: Stamp) -> None:
-    if moment < history.known_from:
+    if moment < history.known_from:  # C9.2
         raise InvalidInput(
             "The history of this list does not go back that far. Choose a later moment."
         )
@@ -302,7 +302,7 @@ def _differs(past: Past, snapshot: Snapshot, guids: Iterable[Guid]) -> bool:
 
 
 def _groups(draft: Draft, past: Past, guids: Iterable[Guid]) -> list[set[Guid]]:
-    """Return what can only come back together."""
+    """Return what can only come back together (C9.12)."""
     group_of: dict[Guid, set[Guid]] = {}
     for guid in guids:
         if guid not in group_of:
@@ -316,7 +316,7 @@ def _groups(draft: Draft, past: Past, guids: Iterable[Guid]) -> list[set[Guid]]:
 
 def _brought_back(draft: Draft, left: int) -> Decision[BroughtBack]:
     decision = draft.decision(None)
-    if not decision.saved and not decision.forgotten:
+    if not decision.saved and not decision.forgotten:  # C9.20
         return decision.telling(BroughtBack(None, 0, left))
     feeds = [entry for entry in decision.saved if isinstance(entry, Subscription)]
     podcasts: set[Guid] = set()

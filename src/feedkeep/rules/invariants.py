@@ -35,7 +35,7 @@ def entry_violations(known: Mapping[Guid, Entry]) -> Iterator[str]:
     yield from (f"{n} pointers lead to {guid}" for guid, n in pointers.items() if n > MAX_POINTERS)
     for entry in known.values():
         if isinstance(entry, Pointer):
-            if not isinstance(known.get(entry.new_guid), Subscription):
+            if not isinstance(known.get(entry.new_guid), Subscription):  # C3.6, C3.9
                 yield f"pointer {entry.guid} does not lead to a subscription"
         else:
             yield from _subscription_violations(entry, known)

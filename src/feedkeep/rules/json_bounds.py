@@ -21,7 +21,7 @@ _STEPS = bytes(1 if byte in b"[{" else 255 if byte in b"]}" else 0 for byte in r
 
 
 def check_json(data: bytes) -> None:
-    """Check that JSON is neither too deep nor too large; whether it is valid is not checked.
+    """Check that JSON is neither too deep nor too large (C1.11), and not whether it is valid.
 
     Raises:
         InvalidInput: It is too deep or too large.

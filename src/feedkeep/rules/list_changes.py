@@ -77,7 +77,7 @@ class ListChange(Value, frozen=True):
 
 
 def changes_on(page: HistoryPage, entries: Mapping[Guid, Entry]) -> list[ListChange]:
-    """Return the changes on a page of a history, newest first.
+    """Return the changes on a page of a history, newest first (C9.4).
 
     `entries` is the present list, which tells the URLs of feeds whose states are not on the page.
     """

@@ -14,7 +14,7 @@ def restored(account: Account, newest: Entry | None, now: Stamp, epoch: int) -> 
 
     `newest` is the entry with the greatest revision. It alone is stamped anew, past the stamps that
     may have been lost: a client that reads the whole list then goes on from there. What apps that
-    know only URLs are told goes by other stamps, which stay.
+    know only URLs are told goes by other stamps, which stay: nothing is removed from them (C6.7).
     """
     moved = after_restore(account.last_stamp, now)
     clock = moved if newest is None else next_stamp(moved, now)
@@ -42,12 +42,12 @@ def stamped_anew(entry: Entry, stamp: Stamp) -> Entry:
 
 
 def epoch_of(account: Account) -> str:
-    """Return the id of the list's epoch: another one after a restore, or for another account."""
+    """Return the id of the list's epoch: another one after a restore (C6.5), or of another list."""
     return f"{account.id:x}-{account.epoch:x}"
 
 
 def may_follow_lost_changes(account: Account, since: Stamp) -> bool:
-    """Say whether a stamp may come from a state of the list that a restore has lost.
+    """Say whether a stamp may come from a state of the list that a restore has lost (C6.6).
 
     A stamp beyond the clock does so for certain: the database is an older one, and nobody said so.
     """
@@ -58,7 +58,7 @@ def page_to_read(account: Account, asked: PageRequest) -> PageRequest:
     """Return which page of the list answers a request.
 
     After a lost state there is only the whole list. A page that is reached by `next` goes on from
-    the one before it, unless that was read in another epoch: then it is the first one, again.
+    the one before it, unless that was read in another epoch: then it is the first, again (C6.9).
     """
     if asked.epoch is not None and asked.epoch != epoch_of(account):
         return replace(asked, since=BEGINNING, after=None, page=1)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from feedkeep.errors import InvalidInput
 from feedkeep.model import Counts, Value
 
-MAX_SUBSCRIPTIONS = 20_000
+MAX_SUBSCRIPTIONS = 20_000  # C3.12
 
-_ENTRIES_FOR_EACH = 5
+_ENTRIES_FOR_EACH = 5  # C3.13
 
 
 class Limits(Value, frozen=True):
@@ -39,10 +39,10 @@ def has_room_for_one(counts: Counts, limits: Limits) -> bool:
 
 
 def check_room(before: Counts, after: Counts, limits: Limits) -> None:
-    """Check a list that has grown against its limits; what makes it no larger is always allowed.
+    """Check a list that has grown against its limits; what makes it no larger is allowed (C3.15).
 
     Raises:
-        InvalidInput: A limit is exceeded.
+        InvalidInput: A limit is exceeded (C3.14).
     """
     if after.subscribed > max(before.subscribed, limits.subscriptions):
         raise InvalidInput(

@@ -35,7 +35,7 @@ def seen(feed: Feed, first_had: Stamp | None, now: Stamp) -> Feed | None:
     had = _counted(first_had, now)
     if feed.looked is None or _earliest(feed) > had:
         return feed
-    if feed.looked <= had:
+    if feed.looked <= had:  # C10.13
         return None
     was_read = feed.answered is not None and feed.answered > had
     moved = feed.sighting
@@ -49,7 +49,7 @@ def seen(feed: Feed, first_had: Stamp | None, now: Stamp) -> Feed | None:
         picture=feed.picture if was_read else "",
         picture_url=feed.picture_url if was_read else "",
         picture_looked=_since(feed.picture_looked, had) if was_read else None,
-        failing=_since(feed.failing, had),
+        failing=_since(feed.failing, had),  # C10.9
         failures=1 if failed_before else feed.failures,
         dead=_since(feed.dead, had),
         offered="" if failed_before and feed.failure in UNSEEN else feed.offered,
@@ -97,7 +97,7 @@ def is_whole(until: Stamp, first_had: Stamp | None, now: Stamp) -> bool:
 
 
 def newcomer(feed: Feed, first_had: Stamp | None, now: Stamp) -> Newcomer | None:
-    """Return when a known feed is to be asked for an account that is shown nothing of it yet.
+    """Return when a known feed is to be asked for an account that is shown nothing of it (C10.14).
 
     None if it is shown. The feed is asked next, as if it were new, since the order in which feeds
     are asked would tell them apart; for many accounts that come together, once a minute. One that

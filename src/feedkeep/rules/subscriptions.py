@@ -33,7 +33,7 @@ from feedkeep.rules.guids import parse_guid
 from feedkeep.rules.room import DEFAULT_LIMITS, Limits, check_room, has_room_for_one
 
 MAX_POINTERS = 1_000
-"""How many pointers may lead to one subscription."""
+"""How many pointers may lead to one subscription (C3.11)."""
 
 
 class Wanted(Value, frozen=True):
@@ -109,7 +109,7 @@ class Updated(Value, frozen=True):
 
 
 def want(feed_url: str, guid: str | None) -> Wanted | Refused:
-    """Return an item to add; refuse it if its URL or its guid is not valid."""
+    """Return an item to add; refuse it if its URL or its guid is not valid (C5.3)."""
     try:
         url = parse_new_feed_url(feed_url)
         return Wanted(feed_url, url, None if guid is None else parse_guid(guid))
@@ -128,7 +128,7 @@ def guids_wanted(items: Sequence[Wanted | Refused]) -> list[Guid]:
 def add(
     snapshot: Snapshot, items: Sequence[Wanted | Refused], limits: Limits = DEFAULT_LIMITS
 ) -> Decision[list[Added | Refused]]:
-    """Add each item in turn; each sees those before it, and one that is refused changes nothing."""
+    """Add each item in turn; each sees those before it (C5.2); a refused one changes nothing."""
     draft = Draft(snapshot, limits)
     return draft.decision(add_items(draft, items))
 
@@ -145,7 +145,7 @@ def add_items(draft: Draft, items: Sequence[Wanted | Refused]) -> list[Added | R
 
 
 def read(view: View | NotLookedUp | None) -> View:
-    """Return the entry that was read, if its subscription is there.
+    """Return the entry that was read, if its subscription is there (C5.14).
 
     Raises:
         LookupError: Nobody looked for it. That is a defect, and must not be told as "there is
@@ -169,7 +169,7 @@ def update(
     limits: Limits = DEFAULT_LIMITS,
     held: Collection[Guid] = (),
 ) -> Decision[Updated]:
-    """Change the guid, the feed URL and the status of a subscription: all of it, or nothing.
+    """Change the guid, the feed URL and the status of a subscription: all, or nothing (C5.16).
 
     `held` are the derived guids of URLs that apps are known to have, which go on leading here.
 
@@ -180,7 +180,7 @@ def update(
     """
     draft = Draft(snapshot, limits)
     found = _live(draft, guid)
-    if wanted == Update():
+    if wanted == Update():  # C5.18
         return draft.decision(Updated())
     subscription, has_merged = found, False
     if wanted.new_guid is not None:
@@ -194,11 +194,12 @@ def update(
         # To apps that know only URLs, this is a new subscription: they are told of nothing else.
         subscription = draft.retire_urls(subscription, stamp)
         subscription = replace(subscription, status_changed=stamp, app_url=None, app_url_until=None)
-    if wanted.is_subscribed is not None:
+    if wanted.is_subscribed is not None:  # after a merge, so that it counts (C5.22)
         subscription = with_status(subscription, wanted.is_subscribed, stamp)
     has_new_status = wanted.is_subscribed is not None or (
         subscription.is_subscribed != found.is_subscribed
     )
+    # Also where nothing has another value than before (C5.19).
     is_stamped = has_new_status or has_merged or wanted.new_feed_url is not None
     is_renamed = wanted.new_guid is not None
     draft.put(
@@ -222,10 +223,10 @@ def update(
 
 
 def delete(snapshot: Snapshot, guid: Guid) -> Decision[Deletion]:
-    """Leave a tombstone where a subscription was (contract, section 6).
+    """Leave a tombstone where a subscription was (C6.11).
 
     Raises:
-        UnknownSubscription: `guid` leads to no subscription, or to a deleted one.
+        UnknownSubscription: `guid` leads to no subscription, or to a deleted one (C6.12).
     """
     draft = Draft(snapshot)
     subscription = _live(draft, guid)
@@ -287,20 +288,20 @@ def _add_one(draft: Draft, item: Wanted) -> bool:
     """
     by_url = _found_by_url(draft, item.url)
     by_guid = draft.find(item.guid) if item.guid else None
-    # The guid sent is authoritative, not the URL beside it (contract, section 5).
+    # The guid sent is authoritative, not the URL beside it (C5.5).
     found = by_guid or by_url
     # Counted near the limit only: doing it for each item slowed down a POST of a hundred feeds.
     if not has_room_for_one(draft.counts, draft.limits):
         _check_room(draft, item, is_new=not any(f and f.is_subscribed for f in (found, by_url)))
     if found is None:
-        draft.create(item.guid or item.url.guid, item.url)
+        draft.create(item.guid or item.url.guid, item.url)  # C5.7
         return False
 
-    # A guid that the account knows renames nothing: it may be a former one, sent by a device that
-    # was offline for a long time.
+    # A guid that is new to the account becomes the present one (C5.10). One that it knows renames
+    # nothing: it may be a former one, sent by a device that was offline for a long time (C5.12).
     is_renamed = item.guid is not None and by_guid is None
     # Two subscriptions merge by a guid that was sent, never by a URL alone: an app that mistakes a
-    # login page for a moved feed would fold thirty feeds into one.
+    # login page for a moved feed would fold thirty feeds into one (C3.16).
     absorbed = by_url if by_url and by_url.guid != found.guid else None
     # Checked before anything is changed: a draft has no way back, and the next items go on with it.
     # Moving a thousand pointers for each item that is then refused also held up all other writers.
@@ -315,10 +316,11 @@ def _add_one(draft: Draft, item: Wanted) -> bool:
     if item.guid and is_renamed:
         subscription = draft.rename(found, item.guid)
     elif absorbed:
-        subscription = draft.absorb(found, absorbed)
+        subscription = draft.absorb(found, absorbed)  # C5.11
     was_subscribed = subscription.is_subscribed
     if subscription.deleted is not None:
-        # A client that adds a feed knows nothing of its moves: this undoes none, and drops no URL.
+        # It gets the URL that was sent (C5.9); any other one keeps its own (C5.8). A client that
+        # adds a feed knows nothing of its moves: this undoes none, and drops no URL.
         subscription = draft.move(subscription, item.url, may_undo=False)
     # The feed never moved away from a URL that was only sent beside its guid. Moving to it later is
     # a new move, not an undo, and drops no URL.
@@ -327,7 +329,7 @@ def _add_one(draft: Draft, item: Wanted) -> bool:
         alias = Alias(item.url.text, moved_away=False, first_had=first_had)
         draft.lead(item.url.guid, subscription, alias)
 
-    # Drawn last: pointers are stamped before the subscription they lead to (contract, section 4).
+    # Drawn last: pointers are stamped before the subscription they lead to (C4.5).
     stamp = draft.tick()
     draft.put(
         replace(
@@ -351,7 +353,7 @@ def _check_room(draft: Draft, item: Wanted, *, is_new: bool) -> None:
 
 
 def _found_by_url(draft: Draft, url: FeedUrl) -> Subscription | None:
-    """Return what the URL leads to; a deleted subscription only by its present guid or URL."""
+    """Return what the URL leads to; a deleted one only by its present guid or URL (C5.6)."""
     found = draft.find(url.guid)
     if found is None or found.deleted is None or _is_present(found, url.guid):
         return found
@@ -363,16 +365,16 @@ def _is_present(subscription: Subscription, url_guid: Guid) -> bool:
 
 
 def _at_the_end(draft: Draft, item: Wanted, was_subscribed: bool) -> Added:
-    # A later item of the same request may have renamed or absorbed this one's subscription.
+    # A later item of the same request may have renamed or absorbed this one's subscription (C5.13).
     subscription = draft.find(item.url.guid)
     assert subscription is not None, "an accepted URL leads to its subscription"
     return Added(item.url.text, subscription, was_subscribed)
 
 
 def _take_guid(draft: Draft, subscription: Subscription, guid: Guid) -> tuple[Subscription, bool]:
-    """Let `guid` be the present guid; return the subscription and whether it absorbed another."""
+    """Let `guid` be the present guid (C5.20); say whether the subscription absorbed another."""
     other = draft.find(guid)
-    # Deleted or not: a rename over another subscription's guid would lose that one.
+    # Deleted or not: a rename over another subscription's guid would lose that one (C5.21).
     has_merged = other is not None and other.guid != subscription.guid
     if other is not None and has_merged:
         subscription = draft.absorb(subscription, other)
@@ -385,14 +387,15 @@ def _take_feed_url(
     other = draft.find(url.guid)
     if other is not None and other.guid != subscription.guid:
         if other.deleted is None:
-            # Never merged by a URL alone: an app that mistakes a login page for a moved feed sends
-            # that one URL for many feeds.
+            # Never merged by a URL alone (C3.16, C5.23): an app that mistakes a login page for a
+            # moved feed sends that one URL for many feeds.
             raise FeedUrlTaken(
                 "The feed URL belongs to another subscription; to merge the two,"
                 " send its guid {guid} as new_guid.",
                 guid=other.guid,
             )
-        # Of a former URL of the deleted one, only that URL comes over; the tombstone stays.
+        # A deleted one is absorbed (C5.24). Of a former URL of it, only that URL comes over: the
+        # tombstone stays (C5.25).
         if _is_present(other, url.guid):
             subscription = draft.absorb(subscription, other)
     return draft.move(subscription, url, may_undo=True, held=held)

@@ -444,7 +444,7 @@ def replace_list(
     texts were meant to be.
 
     Raises:
-        InvalidInput: There is no room for one of the feeds; then nothing is changed.
+        InvalidInput: There is no room for one of the feeds; then nothing is changed (C3.14).
     """
     draft = Draft(snapshot, limits)
     urls = [as_known(url, draft.find, escaped.others(url.text)) for url in wanted.urls]

@@ -42,7 +42,7 @@ _PHC = re.compile(
 
 
 def new_hash(password: str, salt: bytes | None = None) -> str:
-    """Return the hash of a password, with a new salt unless one is given."""
+    """Return the hash of a password (C2.7), with a new salt unless one is given."""
     salt = salt or secrets.token_bytes(_SALT_BYTES)
     cost = (OURS.passes, OURS.memory_kib, OURS.lanes, _DIGEST_BYTES)
     return hash_secret(password.encode(), salt, *cost, Type.ID).decode()

@@ -11,7 +11,7 @@ from typing import TypeAlias
 from feedkeep.errors import TooManyAttempts
 
 MAX_WAITING = 512
-"""How many passwords may wait for their turn; beyond that, the address with the most loses one."""
+"""How many passwords may wait for their turn; then the address with the most loses one (C2.23)."""
 
 RETRY_AFTER_SECONDS = 5
 
@@ -20,7 +20,7 @@ _Waiting: TypeAlias = OrderedDict[str, deque[asyncio.Future[None]]]
 
 
 class HashingQueue:
-    """Gives turns to hash passwords, so many at a time."""
+    """Gives turns to hash passwords, so many at a time; addresses take turns (C2.21)."""
 
     def __init__(self, at_once: int) -> None:
         self._free = at_once

@@ -36,7 +36,7 @@ class Passwords:
     """Computes and checks hashes, and remembers which passwords were right.
 
     A right password is remembered under a keyed hash, with the stored hash that it matched, in
-    memory only. It is valid as long as the account has that stored hash (contract, section 2).
+    memory only. It is valid as long as the account has that stored hash (C2.8, C2.9).
     """
 
     def __init__(self, throttle: Throttle, workers: int = 1) -> None:
@@ -107,7 +107,7 @@ class Passwords:
 
         It is counted by `counted_key` and by the address that it comes from, before it is computed.
         Requests that send the same password at the same time share the computation, and count as
-        one attempt, also if the caller has gone meanwhile.
+        one attempt (C2.20), also if the caller has gone meanwhile.
 
         Raises:
             TooManyAttempts: Too many were wrong, or too many passwords wait to be checked.
@@ -129,7 +129,7 @@ class Passwords:
         self, shown: tuple[bytes, str | None], password: str, counted_key: str, address: str
     ) -> bool:
         fingerprint, stored_hash = shown
-        # A quick reply would tell strangers that a name is unknown, or has no password.
+        # A quick reply would tell strangers that a name is unknown, or has no password (C2.13).
         candidate = stored_hash or argon2id.nobodys_hash()
 
         def compute() -> str | None:

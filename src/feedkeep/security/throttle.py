@@ -18,7 +18,7 @@ from feedkeep.errors import TooManyAttempts
 from feedkeep.rules.guessing import KEPT_SECONDS, WINDOW_SECONDS, wait_seconds, with_attempt
 
 # Against one machine that guesses one password, one that tries many accounts, and many machines
-# that guess the password of one account.
+# that guess the password of one account (C2.15).
 PER_ACCOUNT_AND_ADDRESS = 10
 PER_ADDRESS = 50
 PER_ACCOUNT = 100
@@ -77,8 +77,8 @@ class Throttle:
     def begin(self, name_key: str, address: str, now_seconds: float) -> Attempt | None:
         """Count an attempt before it is checked, so that many at once cannot slip through.
 
-        Return None, and count nothing, if attempts that are being checked fill a limit; whether
-        there is room is known when `one_is_settled`.
+        Return None, and count nothing, if attempts that are being checked fill a limit (C2.22);
+        whether there is room is known when `one_is_settled`.
 
         Raises:
             TooManyAttempts: One of the limits is reached; this attempt is not counted.
@@ -235,7 +235,7 @@ def _key(*parts: str) -> bytes:
 
 
 def network_of(address: str) -> str:
-    """Return the addresses of one client: an IPv4 address, or 64 bits of an IPv6 address."""
+    """Return the addresses of one client: an IPv4 address, or 64 bits of an IPv6 one (C2.16)."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:

@@ -17,7 +17,7 @@ from feedkeep.rules.credentials import (
 
 
 def new_token(account_id: AccountId, prefix: str = TOKEN_PREFIX) -> str:
-    """Return the text of a new token, session or link; only its hash may be stored."""
+    """Return the text of a new token, session or link; only its hash may be stored (C2.6)."""
     return write_token(account_id, secrets.token_bytes(SECRET_BYTES), prefix)
 
 

@@ -111,6 +111,7 @@ class Authentication:
         key = credentials.name_key(read.name)
         password = credentials.normal_password(read.password)
         stored_hash = account.password_hash if account and not account.is_disabled else None
+        # What is remembered waits for nothing; tokens do not come here (C2.17).
         if account and self._passwords.remembers(key, password, stored_hash):
             return account
 
@@ -126,10 +127,10 @@ class Authentication:
     async def _named_account(
         self, credential: PasswordCredential
     ) -> tuple[PasswordCredential, Account | None]:
-        """Return the first reading of a credential that names an account, and that account.
+        """Return the first reading of a credential that names an account (C2.3), and that account.
 
         Basic can be read in two encodings. Both names are always looked up, and attempts are always
-        counted for the first: so neither the time nor the count tells whether a name exists.
+        counted for the first: neither the time nor the count tells whether a name exists (C2.13).
         """
         account = await self._store.accounts.find(credentials.name_key(credential.name))
         if credential.otherwise is not None:

@@ -115,7 +115,7 @@ class ListHistory:
         before: Stamp = NEWEST,
         per_page: int = 50,
     ) -> ListedChanges:
-        """Return the newest changes before a stamp."""
+        """Return the newest changes before a stamp; none where no history is kept (C9.3)."""
         found = await self._store.history.page(account_id, before, per_page + 1)
         known_from = max(found.known_from, self._horizon())
         stamps = [stamp for stamp in found.stamps if stamp > known_from] if self._days else []
@@ -201,7 +201,7 @@ class ListHistory:
     async def restore(
         self, account_id: AccountId, moment: Stamp, *, keeps_added: bool, by: Author
     ) -> BroughtBack:
-        """Bring a list back to what it was at a moment, in one step or not at all.
+        """Bring a list back to what it was at a moment, in one step or not at all (C9.15).
 
         Feeds that were added since stay with `keeps_added`, and are deleted otherwise.
 
@@ -212,7 +212,7 @@ class ListHistory:
         return await self._bring_back(account_id, decide, moment, by)
 
     async def preview(self, account_id: AccountId, moment: Stamp, *, keeps_added: bool) -> Preview:
-        """Return what `restore` would do; raises what it raises."""
+        """Return what `restore` would do (C9.14); raises what it raises."""
         decide = self._restoring(moment, keeps_added=keeps_added)
         return await self._preview(account_id, decide, moment)
 
@@ -299,14 +299,14 @@ class ListHistory:
             raise UnknownChange
 
     def _check_kept(self) -> None:
-        if not self._days:
+        if not self._days:  # C9.3
             raise InvalidInput("No history is kept here, so nothing can be brought back.")
 
     def _horizon(self) -> Stamp:
         return later(self._now(), -self._days * DAY_US)
 
     def _within(self, snapshot: Snapshot) -> Snapshot:
-        """Return a snapshot whose history is as long as it is promised, and no longer."""
+        """Return a snapshot whose history is as long as it is promised, and no longer (C9.1)."""
         known = snapshot.history
         assert known is not None, "the history was asked for"
         shown = replace(known, known_from=max(known.known_from, self._horizon()))

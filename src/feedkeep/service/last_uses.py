@@ -21,7 +21,7 @@ _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
 class LastUses:
-    """Stores on which day tokens were used: once a day for each, in commits with other work."""
+    """Stores on which day tokens were used (C2.11): once a day for each, with other work."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

@@ -99,7 +99,7 @@ class Logins:
             is_session=True,
             is_shared=is_shared,
             of_token=of_token,
-            scope=admitted.scope,
+            scope=admitted.scope,  # C2.10
             last_used=day_of(now),
         )
         stored = await self._store.tokens.add_session(

@@ -34,11 +34,12 @@ _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
 class SharedAttempts:
-    """Tells other processes what this one counts, and learns what they do; nobody waits for it.
+    """Tells other processes what this one counts (C2.18), and learns what they do.
 
-    Once a second at most, one statement writes what is new here, and one reads what is new there.
-    While nobody types a wrong password anywhere, nothing is written, and that is looked for every
-    five seconds. If the store is away, this process counts by itself, and tells it afterwards.
+    Nobody waits for it. Once a second at most, one statement writes what is new here, and one reads
+    what is new there. While nobody types a wrong password anywhere, nothing is written, and that is
+    looked for every five seconds. If the store is away, this process counts by itself, and tells it
+    afterwards.
     """
 
     def __init__(self, store: Store, throttle: Throttle, now: Now) -> None:

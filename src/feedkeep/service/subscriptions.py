@@ -39,7 +39,7 @@ class Subscriptions:
     async def add(
         self, account_id: AccountId, items: Sequence[Wanted | Refused], by: Author
     ) -> Changed[list[Added | Refused]]:
-        """Add all items in one step; each is accepted or refused on its own."""
+        """Add all items in one step (C5.2); each is accepted or refused on its own."""
         return await self._changes.make(
             account_id,
             subscriptions.guids_wanted(items),
@@ -84,6 +84,7 @@ class Subscriptions:
             UnknownSubscription: There is no such subscription, or it was deleted.
         """
         present = parse_guid(guid)
+        # All that was sent is judged before the subscription is looked for (C5.17).
         wanted = Update(
             None if new_feed_url is None else parse_new_feed_url(new_feed_url),
             None if new_guid is None else parse_guid(new_guid),

@@ -155,6 +155,7 @@ async def test_when_there_is_no_room_new_requests_wait_until_there_is() -> None:
     assert client.status == 200
 
 
+# C7.12
 @run
 async def test_who_waits_for_room_too_long_is_told_to_come_back(
     monkeypatch: pytest.MonkeyPatch,
@@ -356,6 +357,7 @@ async def test_bodies_that_only_wait_for_one_another_come_to_an_end() -> None:
     assert traffic.bounded.held_bytes == 0
 
 
+# C1.7, C7.9
 @run
 async def test_a_body_that_takes_too_long_is_408_however_much_of_it_comes_now_and_then(
     later: Callable[[float], None],

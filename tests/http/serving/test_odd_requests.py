@@ -24,6 +24,7 @@ def chunked(head: str, trailer: str) -> bytes:
     return f"{head}\r\nHost: x\r\nConnection: close\r\n{end}".encode()
 
 
+# C1.12
 def test_a_credential_in_a_trailer_lets_nobody_in(feedkeep: FeedkeepProcess) -> None:
     token = feedkeep.new_token(feedkeep.new_account())
     for head in ("GET /subscriptions HTTP/1.1", "POST /subscriptions HTTP/1.1"):
@@ -31,6 +32,7 @@ def test_a_credential_in_a_trailer_lets_nobody_in(feedkeep: FeedkeepProcess) -> 
         assert reply.startswith(b"HTTP/1.1 401 ")
 
 
+# C1.12
 def test_an_address_in_a_trailer_is_not_believed(tmp_path: Path) -> None:
     with FeedkeepProcess(tmp_path, trusted_proxies="127.0.0.1") as process:
         head = "GET /livez HTTP/1.1\r\nX-Forwarded-For: 192.0.2.7"
@@ -39,6 +41,7 @@ def test_an_address_in_a_trailer_is_not_believed(tmp_path: Path) -> None:
     assert line["address"] == "192.0.2.7"
 
 
+# C7.15
 @pytest.mark.parametrize(
     "coding", ["gzip, chunked", "gzip,chunked", "x\r\nTransfer-Encoding: chunked"]
 )
@@ -56,6 +59,7 @@ def test_chunked_is_known_however_it_is_written(feedkeep: FeedkeepProcess) -> No
     assert reply.count(OK) == 2
 
 
+# C7.14
 def test_a_second_host_and_one_longer_than_any_name_is_400(feedkeep: FeedkeepProcess) -> None:
     long = b"GET /livez HTTP/1.1\r\nHost: " + b"x" * 3_000
     for head in (GET + b"Host: y", GET + b"host: x", long):

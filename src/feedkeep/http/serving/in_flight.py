@@ -22,7 +22,7 @@ CHUNK_BYTES = 64 * 1024
 """How much of a reply is given to the server at a time."""
 
 PATIENCE_SECONDS = 30.0
-"""How long a client may take to send its body, and to take a chunk of a reply."""
+"""How long a client may take to send its body, and to take a chunk of a reply (C1.7)."""
 
 SLOW_SECONDS = 1.0
 """After how long a slow client may be cut if others wait for room."""

@@ -32,7 +32,7 @@ KEEP_ALIVE_SECONDS = 75
 """How long a connection may be idle between two requests."""
 
 MAX_HEAD_BYTES = 16 * 1024
-"""The size of the largest request line and headers together that are read."""
+"""The size of the largest request line and headers together that are read (C1.6)."""
 
 MAX_HOST_BYTES = 300
 """How long a Host may be: a name has 253 characters, and a port follows."""
@@ -192,7 +192,7 @@ class Protocol(asyncio.Protocol):
     # Called by the server, once a second or when it stops
 
     def cut_if_too_slow(self) -> None:
-        """Cut a client that takes too long to send a head, or to send its next request.
+        """Cut a client that takes too long to send a head (C1.7), or to send its next request.
 
         While a request is being answered, `in_flight` limits the time that its client may take.
         After a reply, this also covers the rest of a body that no handler has read.

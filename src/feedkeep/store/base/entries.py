@@ -22,14 +22,14 @@ from feedkeep.model import (
 )
 
 MAX_DELETIONS = 10_000
-"""How many deletions of an account are stored; a new one replaces the oldest."""
+"""How many deletions of an account are stored (C6.13); a new one replaces the oldest."""
 
 
 MAX_SEARCHED_FOR_ESCAPES = 5_000
 """Of how many entries of an account `Entries.escaped` reads the URLs."""
 
 MAX_FORMER_STATES = 100_000
-"""How many former states of an account's entries are stored; new ones replace the oldest."""
+"""How many former states of an account's entries are stored (C9.1); new ones replace the oldest."""
 
 
 class Entries(Protocol):
@@ -54,9 +54,9 @@ class Entries(Protocol):
         The states that end with the change are stored, and of the new ones that `author` made them.
         Without an author no history is kept: the list is known from this change on.
 
-        This is the only way to write entries. Changes of one account happen one after the other:
-        `decide` sees what every change before it committed. `decide` has to be pure, and may run
-        more than once. Returns the decision's outcome once the commit is durable.
+        This is the only way to write entries. Changes of one account happen one after the other
+        (C8.2): `decide` sees what every change before it committed. `decide` has to be pure, and
+        may run more than once. Returns the decision's outcome once the commit is durable (C8.1).
 
         Raises:
             NotAuthorized: The account is gone.
@@ -67,7 +67,7 @@ class Entries(Protocol):
         """Return the entry of `guid`, if there is one, with the subscription that it leads to."""
 
     async def page(self, account_id: AccountId, request: PageRequest) -> Page:
-        """Return a page of announced entries by rising revision, all read at one moment."""
+        """Return a page of announced entries by rising revision (C6.1), all read at one moment."""
 
     async def deletion(self, account_id: AccountId, deletion_id: int) -> Deletion | None:
         """Return the deletion with that id, if it is stored."""

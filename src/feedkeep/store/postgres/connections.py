@@ -59,7 +59,7 @@ BEGIN ISOLATION LEVEL READ COMMITTED;
 SET LOCAL lock_timeout = '{LOCK_SECONDS}s';
 SET LOCAL idle_in_transaction_session_timeout = '{IDLE_SECONDS}s';
 """
-# A commit returns only when it is on the disk. A stronger setting of the operator is not changed.
+# A commit returns only when it is on the disk (C8.1). A stronger setting of the operator stays.
 _DURABLE = """
 SELECT set_config('synchronous_commit', 'on', true)
 WHERE current_setting('synchronous_commit') IN ('off', 'local', 'remote_write')

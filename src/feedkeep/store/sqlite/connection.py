@@ -40,7 +40,7 @@ _MAX_ORPHANS = 100
 # On every connection: `synchronous` and `foreign_keys` are not kept in the file.
 _SETTINGS: dict[str, str | int] = {
     "journal_mode": "wal",
-    "synchronous": 2,  # FULL: a commit is on the disk before it returns
+    "synchronous": 2,  # FULL: a commit is on the disk before it returns (C8.1)
     "fullfsync": 1,  # on macOS, fsync alone leaves data in the drive's own cache
     "checkpoint_fullfsync": 1,
     "foreign_keys": 1,
