@@ -26,12 +26,12 @@ help:
 	@echo "make bench-quick  three ratios to the floor, in less than a minute"
 	@echo "make audit   look the dependencies up in the database of known weaknesses"
 	@echo "make release  build what a release consists of, and check it; it uploads nothing"
-	@echo "make lint    check style, types and layers"
+	@echo "make lint    check style, types and layers, and that each promise has code and a test"
 	@echo "make texts   collect what pages say for the translations"
 	@echo "make pictures  take the pictures of the pages that the documents show"
 	@echo "make deb     build a package for the Debian whose Python .venv has, in dist/"
 	@echo "make test-deb  install, run, upgrade and remove it in a tree of its own; as root, with debootstrap"
-	@echo "make reference  write docs/settings.md, commands.md and pages.md from the code"
+	@echo "make reference  write docs/settings.md, commands.md, pages.md and contract-index.md"
 	@echo "make site    build the documents as a site, in build/site"
 	@echo "make lock    pin the newest dependencies"
 
@@ -128,6 +128,7 @@ lint: .venv/dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m handbook.contract
 
 # The texts of pages, for translators: new ones come into each catalogue without a translation, and those
 # that no page says any more go. Of the headers, only those stay that say how to read the file.
@@ -153,7 +154,7 @@ texts: .venv/dev
 pictures: .venv/dev
 	PYTHONPATH=tests $(BIN)/python tests/web/pictures.py docs/pictures
 
-# What the code says of settings, commands and pages; a test compares it.
+# What the code says of settings, commands, pages and the contract; a test compares it.
 reference: .venv/dev
 	$(BIN)/python -m handbook.reference
 

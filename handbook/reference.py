@@ -1,4 +1,4 @@
-"""Writes docs/settings.md, docs/commands.md and docs/pages.md from the code: `make reference`."""
+"""Writes into docs/ what the code says of itself: `make reference`."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from feedkeep.settings import (
     NEVER_IN_THE_ENVIRONMENT,
     Settings,
 )
+from handbook.contract import index_page
 
 DOCS = Path(__file__).parent.parent / "docs"
 
@@ -174,3 +175,4 @@ if __name__ == "__main__":
     (DOCS / "settings.md").write_text(settings_page(), "utf-8")
     (DOCS / "commands.md").write_text(commands_page(), "utf-8")
     (DOCS / "pages.md").write_text(pages_page(), "utf-8")
+    (DOCS / "contract-index.md").write_text(index_page(), "utf-8")

@@ -11,6 +11,7 @@ import pytest
 from route_table import all_pages, bare
 
 from feedkeep.settings import ENVIRONMENT_PREFIX, Settings
+from handbook.contract import faults, index_page
 from handbook.reference import commands, commands_page, pages_page, settings_page
 
 PROJECT = Path(__file__).parent.parent
@@ -92,3 +93,8 @@ def test_every_page_is_documented_as_the_code_says_it() -> None:
                 re.MULTILINE,
             )
             assert what
+
+
+def test_each_promise_of_the_contract_has_code_and_a_test_and_the_index_lists_them() -> None:
+    assert faults() == []
+    assert (DOCS / "contract-index.md").read_text("utf-8") == index_page(), "Run `make reference`."
