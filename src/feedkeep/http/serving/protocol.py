@@ -284,7 +284,7 @@ class Protocol(asyncio.Protocol):
         headers = self._headers
         self._check_head(version)
         # Trailers are not added to the headers of the request: one may be a credential, or an
-        # X-Forwarded-For that a proxy has not looked at.
+        # X-Forwarded-For that a proxy has not looked at (C1.12).
         self._headers = []
         url = httptools.parse_url(self._url)
         path = url.path.decode("ascii")
