@@ -8,9 +8,10 @@ from test_subscriptions import G1, G2, A, Account, B, C, guid
 
 from feedkeep.model import Author, CredentialKind, Pointer, Stamp, Subscription, TokenId
 from feedkeep.rules import many, subscriptions
+from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.list_changes import FeedChange, ListChange, What, changes_on, differences
 from feedkeep.rules.subscriptions import Update, want
-from feedkeep.rules.wipes import WINDOW_US, Wipe, is_wipe, wipes
+from feedkeep.rules.wipes import WINDOW_US, Wipe, is_wipe, may_be_wiped, wipes
 
 PHONE = Author(CredentialKind.SESSION, TokenId(3), "AntennaPod/3.4", "phone")
 
@@ -69,6 +70,14 @@ def test_a_pointer_is_told_by_the_feed_that_it_leads_to_now() -> None:
     assert differences({}, led, {}) == []
 
 
+def test_what_only_apps_are_told_is_not_told_as_a_further_address() -> None:
+    known = account(A)
+    known.move(guid(A), C)
+    known.update(guid(A), Update(new_feed_url=parse_feed_url(C), is_told_to_apps=True))
+    assert changes(known)[0].feeds == []
+    assert len(changes(known)) == 3
+
+
 def test_what_only_renews_stamps_is_no_change() -> None:
     known = account(A)
     known.add((A, None))
@@ -98,6 +107,21 @@ def test_emptying_a_list_or_taking_three_feeds_and_a_third_of_it_is_a_wipe(
 def found(known: Account) -> list[Wipe]:
     authors = {"phone": PHONE, "tablet": Author(CredentialKind.SESSION, None, "", "tablet")}
     return wipes(changes(known), authors, known.entries, known.counts.subscribed)
+
+
+@pytest.mark.parametrize(
+    ("feeds", "gone", "may_be"), [(12, 1, False), (12, 2, True), (48, 3, False), (48, 4, True)]
+)
+def test_a_history_is_read_for_a_wipe_only_if_a_twelfth_of_the_list_is_missing(
+    feeds: int, gone: int, *, may_be: bool
+) -> None:
+    urls = [f"https://{number}.example/feed" for number in range(feeds)]
+    known = account(*urls)
+    before = known.last_stamp
+    leave_as(known, "phone", urls[:gone])
+    subscribed = known.counts.subscribed
+    assert may_be_wiped(known.entries, subscribed, before) is may_be
+    assert not may_be_wiped(known.entries, subscribed, known.last_stamp)
 
 
 def leave_as(known: Account, author: str, urls: list[str]) -> Stamp:

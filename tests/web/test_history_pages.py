@@ -107,6 +107,16 @@ def test_each_change_is_a_line_with_what_and_who_newest_first(
     ]
 
 
+def test_what_only_apps_are_told_is_a_line_that_names_no_feed(anna: PageClient) -> None:
+    add(anna, URLS[0])
+    moved = {"new_url": "https://new.example/feed"}
+    anna.post(f"/feeds/{GUIDS[0]}/move", moved)
+    anna.post(f"/feeds/{GUIDS[0]}/move", moved | {"tell_apps": "1"})
+    page = anna.get("/changes")
+    assert lines(page)[0] == "Changed what no list shows You, in a browser"
+    assert "Undone: 1 feed is as it was." in take_back(anna, page).note
+
+
 def test_a_line_is_taken_back_and_that_is_a_line_that_can_be_taken_back(anna: PageClient) -> None:
     add(anna, *URLS[:3])
     unsubscribe(anna, 0, 1)

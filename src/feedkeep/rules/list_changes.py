@@ -101,7 +101,7 @@ def changes_on(page: HistoryPage, entries: Mapping[Guid, Entry]) -> list[ListCha
 def differences(
     before: Mapping[Guid, Entry], after: Mapping[Guid, Entry], others: Mapping[Guid, Entry]
 ) -> list[FeedChange]:
-    """Return what became of feeds, ordered by URL.
+    """Return what became of feeds, ordered by URL; nothing if only apps are told something else.
 
     Given are the entries that changed, as they were before and after, and `others` that did not.
     """
@@ -141,7 +141,7 @@ def differences(
             gone = next((url for url in urls if url != into), None)
             found.append(FeedChange(What.MERGED, entry.new_guid, into, gone))
     if not found:
-        targets = {led_to(entry) for entry in after.values()}
+        targets = {led_to(entry) for guid, entry in after.items() if guid not in before}
         found = [
             FeedChange(What.LED, guid, url)
             for guid in targets

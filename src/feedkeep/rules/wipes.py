@@ -42,6 +42,19 @@ def is_wipe(subscribed: int, unsubscribed: int) -> bool:
     return unsubscribed >= _FEWEST and unsubscribed * _PART >= subscribed
 
 
+def may_be_wiped(entries: Mapping[Guid, Entry], subscribed: int, since: Stamp) -> bool:
+    """Say, without its history, whether a list may have been wiped since a stamp.
+
+    More than half of a wipe is missing still, or it is none any longer: so a sixth of the list is,
+    or a twelfth if the list has grown to twice that since.
+    """
+    gone = sum(
+        isinstance(entry, Subscription) and not entry.is_subscribed and entry.status_changed > since
+        for entry in entries.values()
+    )
+    return gone >= max(_SMALLEST_LIST, (subscribed + gone) // (4 * _PART))
+
+
 def can_wipe(author: Author) -> bool:
     """Say whether what an author removes can be a wipe.
 

@@ -18,7 +18,6 @@ from feedkeep.model import (
     Now,
     Snapshot,
     Stamp,
-    Subscription,
     Value,
     replace,
 )
@@ -27,7 +26,7 @@ from feedkeep.rules.clock import DAY_US, is_before_its_time, later
 from feedkeep.rules.history import BroughtBack, ListAt, Undo
 from feedkeep.rules.list_changes import FeedChange, ListChange, changes_on, differences
 from feedkeep.rules.room import Limits
-from feedkeep.rules.wipes import Wipe, wipes
+from feedkeep.rules.wipes import Wipe, may_be_wiped, wipes
 from feedkeep.service.authors import read_author
 from feedkeep.service.episode_actions import EpisodeActions
 from feedkeep.service.list_changes import ListChanges
@@ -39,10 +38,6 @@ NEWEST = Stamp(2**63 - 1)
 
 _LOOKED_AT_FOR_WIPES = 50
 _ASKED_ABOUT_DAYS = 30
-# A wipe takes two feeds, and a third of the list, or more; it is none any longer if half are back.
-# So more than a sixth of the list is missing; a twelfth if it has grown to twice that since.
-_FEWEST_GONE = 2
-_LEAST_PART = 12
 
 Decide: TypeAlias = Callable[[Snapshot, Collection[Guid]], Decision[BroughtBack]]
 """Decides what comes back, knowing the URLs that apps have for feeds that moved."""
@@ -151,19 +146,17 @@ class ListHistory:
         even asked if only a small part of the list is missing since, as of nearly every list.
         """
         since = max(after, later(self._now(), -_ASKED_ABOUT_DAYS * DAY_US))
-        is_long = len(whole.entries) > LONG_LIST
-        gone = await beside(is_long, _gone_since, whole, since)
-        needed = max(_FEWEST_GONE, (whole.counts.subscribed + gone) // _LEAST_PART)
-        if not self._days or gone < needed:
+        entries, subscribed = whole.entries, whole.counts.subscribed
+        is_long = len(entries) > LONG_LIST
+        if not self._days or not await beside(is_long, may_be_wiped, entries, subscribed, since):
             return None
         found = await self._store.history.page(account_id, NEWEST, _LOOKED_AT_FOR_WIPES)
         known_from = max(found.known_from, self._horizon())
         stamps = [stamp for stamp in found.stamps if stamp > max(known_from, since)]
         listed = await _listed(replace(found, stamps=stamps), whole, has_more=False)
-        subscribed = whole.counts.subscribed
         is_long = sum(len(change.feeds) for change in listed.changes) > LONG_LIST
         found_wipes = await beside(
-            is_long, wipes, listed.changes, listed.authors, whole.entries, subscribed
+            is_long, wipes, listed.changes, listed.authors, entries, subscribed
         )
         return (found_wipes[0], listed.author_of(found_wipes[0])) if found_wipes else None
 
@@ -311,13 +304,6 @@ class ListHistory:
         assert known is not None, "the history was asked for"
         shown = replace(known, known_from=max(known.known_from, self._horizon()))
         return replace(snapshot, history=shown)
-
-
-def _gone_since(whole: Snapshot, stamp: Stamp) -> int:
-    return sum(
-        isinstance(entry, Subscription) and not entry.is_subscribed and entry.status_changed > stamp
-        for entry in whole.entries.values()
-    )
 
 
 async def _listed(shown: HistoryPage, whole: Snapshot, *, has_more: bool) -> ListedChanges:

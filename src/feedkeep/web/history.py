@@ -231,7 +231,7 @@ class HistoryPage(Page):
             "left": done.left,
             "stamps": stamps_text([done.stamp]),
         }
-        return Note("back" if all(map(is_back, feeds)) else "taken-back", values)
+        return Note("back" if feeds and all(map(is_back, feeds)) else "taken-back", values)
 
     def _moment(self, text: str) -> Stamp:
         return self._within_time(Stamp(read_number(text) or 0))
