@@ -8,6 +8,12 @@ from dataclasses import dataclass, field
 from feedkeep.http.json_bodies import Conflict, Problem, encode
 from feedkeep.http.responses import JsonResponse
 
+_OF_THE_LAST = {
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+    "Connection": "close",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
@@ -34,3 +40,12 @@ class Refusal:
         if self.changed_since:
             problem = Conflict(str(self.status), message, list(self.changed_since))
         return JsonResponse(encode(problem), self.status, self.headers)
+
+    def last_response(self) -> JsonResponse:
+        """Return it for a request that reaches no route, or whose route cannot answer any more.
+
+        It has the headers of every response, and the connection is closed after it.
+        """
+        response = self.response()
+        response.headers.update(_OF_THE_LAST)
+        return response

@@ -9,7 +9,7 @@ import structlog
 from starlette.types import ASGIApp, Message, Scope
 
 from feedkeep.http.problems import STOPPING
-from feedkeep.http.serving.replies import chunk_of, head_of, response_of
+from feedkeep.http.serving.replies import chunk_of, head_of
 
 if TYPE_CHECKING:
     from feedkeep.http.serving.protocol import Protocol
@@ -169,7 +169,7 @@ class Exchange:
     async def _refuse_while_stopping(self) -> None:
         if self.has_begun or self.is_lost or self._connection.is_cut:
             return
-        response = response_of(STOPPING)
+        response = STOPPING.last_response()
         self.keep_alive = False
         body = b"" if self.scope["method"] == "HEAD" else bytes(response.body)
         self._connection.write(head_of(response.status_code, response.raw_headers) + body)

@@ -16,7 +16,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from feedkeep.http.problems import NO_ROOM, BodyTooSlow, NoRoom
 from feedkeep.http.requests import DISCARD, HOLD, MAKE, ROUTE
-from feedkeep.http.serving.replies import response_of
 
 CHUNK_BYTES = 64 * 1024
 """How much of a reply is given to the server at a time."""
@@ -96,7 +95,7 @@ class InFlight:
         except NoRoom:
             route = scope.get(ROUTE)  # None if there was not even room to look for it
             _log.warning("no room for a request", route=route, in_flight_bytes=self.held_bytes)
-            await response_of(NO_ROOM)(scope, receive, send)
+            await NO_ROOM.last_response()(scope, receive, send)
         except ClientTooSlow:
             pass  # the reply has no end, so that the server cuts the connection
         finally:

@@ -1,4 +1,4 @@
-"""Replies as the bytes of HTTP, and those to requests that reach no route."""
+"""Replies as the bytes of HTTP."""
 
 from __future__ import annotations
 
@@ -6,15 +6,9 @@ from collections.abc import Iterable
 from http import HTTPStatus
 
 from feedkeep.http.refusal import Refusal
-from feedkeep.http.responses import JsonResponse
 
 _STATUS_LINES = {
     status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus
-}
-_OF_REFUSALS = {
-    "Cache-Control": "no-store",
-    "X-Content-Type-Options": "nosniff",
-    "Connection": "close",
 }
 
 
@@ -43,12 +37,5 @@ def chunk_of(body: bytes, *, is_last: bool) -> bytes:
 
 def written(refusal: Refusal) -> bytes:
     """Return a refusal as the bytes of an HTTP message."""
-    response = response_of(refusal)
+    response = refusal.last_response()
     return head_of(response.status_code, response.raw_headers) + bytes(response.body)
-
-
-def response_of(refusal: Refusal) -> JsonResponse:
-    """Return a refusal with the headers of every response; the connection is closed after it."""
-    response = refusal.response()
-    response.headers.update(_OF_REFUSALS)
-    return response
