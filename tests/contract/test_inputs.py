@@ -108,6 +108,7 @@ def test_of_duplicate_keys_the_last_counts(api: httpx.Client) -> None:
     assert get(api, guid)["is_subscribed"] is False
 
 
+# C1.4
 def test_only_the_last_of_duplicate_keys_has_to_be_valid(api: httpx.Client) -> None:
     assert post(api, '{"subscriptions": 5, "subscriptions": []}').status_code == 200
     assert post(api, '{"subscriptions": [], "subscriptions": 5}').status_code == 405
