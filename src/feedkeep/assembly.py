@@ -129,7 +129,7 @@ async def telling_metrics(
         return
     # Prometheus' client is imported late: who has no metrics starts sooner.
     from feedkeep.metrics.counting import Counting  # noqa: PLC0415
-    from feedkeep.metrics.exposition import registry  # noqa: PLC0415
+    from feedkeep.metrics.exposition import register  # noqa: PLC0415
     from feedkeep.metrics.page import MetricsPage  # noqa: PLC0415
     from feedkeep.metrics.readiness import Readiness  # noqa: PLC0415
 
@@ -138,7 +138,8 @@ async def telling_metrics(
         if counts_what_is_stored:
             counting = await stack.enter_async_context(Counting(service.store, service.now))
         readiness = Readiness(service.store)
-        page = MetricsPage(registry(recorder, service.store, readiness, counting), readiness.ask)
+        register(recorder, service.store, readiness, counting)
+        page = MetricsPage(recorder.registry, readiness.ask)
         await stack.enter_async_context(serving_metrics(page, listener))
         yield
 

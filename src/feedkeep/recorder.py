@@ -1,15 +1,19 @@
-"""Counting what a process does, for its metrics: plain numbers, which cost a request a microsecond.
+"""Counting what a process does, for its metrics: with prometheus-client, but for requests.
 
-Everything is called in the event loop of the process, so nothing is locked. A process without
-metrics has no recorder, and counts nothing.
+No label holds what a client has sent: routes are templates, methods and results are known ones. So
+no account, URL or address is in it, and strangers cannot make series. A process without metrics has
+no recorder, and counts nothing.
 """
 
 from __future__ import annotations
 
-import time
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+from feedkeep.model import Failure
+
+if TYPE_CHECKING:
+    from prometheus_client import Histogram
 
 REQUEST_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 WAIT_SECONDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1, 5)
@@ -24,43 +28,25 @@ OTHER_METHOD = "other"
 """What stands for methods that no route has."""
 
 _METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
+_RESULTS = ("read", "unchanged", *(failure.value for failure in Failure))
 
 
-class Distribution:
-    """How many values were in each range.
+class Requests:
+    """The requests of a route, method and status, as plain numbers, which cost a request least.
 
     Attributes:
-        bounds: The greatest value of each range but the last one, which has none.
-        counts: How many values were in each range.
-        total: The sum of all values.
+        counts: How many took how long: as REQUEST_SECONDS has them, and those that took longer.
+        seconds: The sum of what they took.
     """
 
-    __slots__ = ("bounds", "counts", "total")
+    __slots__ = ("counts", "seconds")
 
-    def __init__(self, bounds: Sequence[float]) -> None:
-        self.bounds = bounds
-        self.counts = [0] * (len(bounds) + 1)
-        self.total = 0.0
-
-    def add(self, value: float) -> None:
-        """Count a value."""
-        self.counts[bisect_left(self.bounds, value)] += 1
-        self.total += value
-
-    def merge(self, other: Distribution) -> None:
-        """Count all values of another one that has the same ranges."""
-        self.counts = [
-            mine + theirs for mine, theirs in zip(self.counts, other.counts, strict=True)
-        ]
-        self.total += other.total
-
-    @property
-    def count(self) -> int:
-        """How many values there were."""
-        return sum(self.counts)
+    def __init__(self) -> None:
+        self.counts = [0] * (len(REQUEST_SECONDS) + 1)
+        self.seconds = 0.0
 
 
-class Batches:
+class Batches(NamedTuple):
     """The batches of one kind.
 
     Attributes:
@@ -68,60 +54,80 @@ class Batches:
         waits: For how many seconds the job of each that waited longest had waited when it began.
     """
 
-    def __init__(self) -> None:
-        self.jobs = Distribution(BATCH_JOBS)
-        self.waits = Distribution(WAIT_SECONDS)
-
-    def begin(self, jobs: int, waited_seconds: float) -> None:
-        """Count a batch that begins."""
-        self.jobs.add(jobs)
-        self.waits.add(waited_seconds)
-
-
-class Commits:
-    """The commits of a store.
-
-    Attributes:
-        done: How many seconds those took that are durable.
-        failed: How many transactions failed, before their commit or in it.
-    """
-
-    def __init__(self) -> None:
-        self.done = Distribution(COMMIT_SECONDS)
-        self.failed = 0
-
-    def fail(self) -> None:
-        """Count a transaction that failed for good: it is not tried again."""
-        self.failed += 1
-
-    @contextmanager
-    def timed(self) -> Iterator[None]:
-        """Count the commit that is made within this context, if it is made."""
-        began = time.perf_counter()
-        yield
-        self.done.add(time.perf_counter() - began)
+    jobs: Histogram
+    waits: Histogram
 
 
 class Recorder:
     """All that a process counts.
 
     Attributes:
-        requests: The seconds until the reply began, by route, method and status.
+        registry: What Prometheus is told of this process: all of these but the requests.
+        requests: The requests, by route, method and status; changed in the event loop alone.
         reads: The batches of reads.
         writes: The batches of writes.
-        commits: The commits.
-        fetches: How many seconds looks at feeds took, by their result.
-        wrong_passwords: How many wrong passwords came.
+        commits: The seconds that commits took which are durable.
+        failed_commits: Transactions that failed for good, before their commit or in it.
+        wrong_passwords: The wrong passwords.
     """
 
     def __init__(self) -> None:
-        self.requests: dict[tuple[str, str, int], Distribution] = {}
-        self._seen: dict[tuple[str | None, str, int], Distribution] = {}
-        self.reads = Batches()
-        self.writes = Batches()
-        self.commits = Commits()
-        self.fetches: dict[str, Distribution] = {}
-        self.wrong_passwords = 0
+        # Imported late: a process without metrics starts sooner.
+        from prometheus_client import (  # noqa: PLC0415
+            CollectorRegistry,
+            Counter,
+            Histogram,
+            disable_created_metrics,
+        )
+
+        # Otherwise each series has another one beside it, with the time at which it began.
+        disable_created_metrics()  # type: ignore[no-untyped-call]
+        self.registry = made = CollectorRegistry()
+        self.requests: dict[tuple[str, str, int], Requests] = {}
+        self._seen: dict[tuple[str | None, str, int], Requests] = {}
+        jobs = Histogram(
+            "feedkeep_store_batch_jobs",
+            "Jobs that shared a transaction or a query.",
+            ("kind",),
+            registry=made,
+            buckets=BATCH_JOBS,
+        )
+        waits = Histogram(
+            "feedkeep_store_batch_wait_seconds",
+            "Time that a batch's longest waiting job waited until the batch began.",
+            ("kind",),
+            registry=made,
+            buckets=WAIT_SECONDS,
+        )
+        self.reads = Batches(jobs.labels("read"), waits.labels("read"))
+        self.writes = Batches(jobs.labels("write"), waits.labels("write"))
+        self.commits = Histogram(
+            "feedkeep_store_commit_duration_seconds",
+            "Time until a commit was durable.",
+            registry=made,
+            buckets=COMMIT_SECONDS,
+        )
+        self.failed_commits = Counter(
+            "feedkeep_store_failed_commits",
+            "Transactions that failed for good; their requests were refused.",
+            registry=made,
+        )
+        self._fetches = Counter(
+            "feedkeep_fetches", "Looks at feeds, by what they came to.", ("result",), registry=made
+        )
+        for result in _RESULTS:  # told as 0 from the start
+            self._fetches.labels(result)
+        self._fetch_seconds = Histogram(
+            "feedkeep_fetch_duration_seconds",
+            "Time that a look at a feed took.",
+            registry=made,
+            buckets=FETCH_SECONDS,
+        )
+        self.wrong_passwords = Counter(
+            "feedkeep_wrong_passwords",
+            "Passwords that were wrong, whether or not their account exists.",
+            registry=made,
+        )
 
     def request(self, route: str | None, method: str, status: int, seconds: float) -> None:
         """Count a request; `route` is the route's path with its names, None if there is none."""
@@ -129,18 +135,18 @@ class Recorder:
             seen = self._seen[route, method, status]
         except KeyError:
             seen = self._first(route, method, status)
-        seen.counts[bisect_left(REQUEST_SECONDS, seconds)] += 1  # a call would cost as much again
-        seen.total += seconds
+        seen.counts[bisect_left(REQUEST_SECONDS, seconds)] += 1
+        seen.seconds += seconds
 
-    def _first(self, route: str | None, method: str, status: int) -> Distribution:
+    def _first(self, route: str | None, method: str, status: int) -> Requests:
         """Return where to count a request that is seen for the first time."""
         known = method if method in _METHODS else OTHER_METHOD
-        key = route or NO_ROUTE, known, status
-        seen = self.requests.setdefault(key, Distribution(REQUEST_SECONDS))
+        seen = self.requests.setdefault((route or NO_ROUTE, known, status), Requests())
         if known == method:  # strangers may invent any number of methods
             self._seen[route, method, status] = seen
         return seen
 
     def fetch(self, result: str, seconds: float) -> None:
         """Count a look at a feed."""
-        self.fetches.setdefault(result, Distribution(FETCH_SECONDS)).add(seconds)
+        self._fetches.labels(result).inc()
+        self._fetch_seconds.observe(seconds)

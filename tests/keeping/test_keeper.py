@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from authors import TESTER
+from recorded import recorded
 from scripted_looks import Clock, ScriptedLooks
 
 from feedkeep.errors import StoreUnavailable
@@ -208,12 +209,15 @@ def test_looks_are_counted_by_what_they_came_to(open_store: Callable) -> None:
             await asyncio.sleep(0)
             await world.subscribe(*some)
             await world.known(*some)
-        assert {result: seen.count for result, seen in recorder.fetches.items()} == {
+        for result, count in {
             "unchanged": 1,
             "gone": 1,
             "too-slow": 1,
             "read": 1,
-        }
+            "crashed": 0,
+        }.items():
+            assert recorded(recorder, "feedkeep_fetches_total", result=result) == count, result
+        assert recorded(recorder, "feedkeep_fetch_duration_seconds_count") == 4
 
     run(open_store, work)
 

@@ -10,12 +10,13 @@ from pathlib import Path
 import apsw
 import asyncpg
 import pytest
+from recorded import COMMITS, FAILED_COMMITS, recorded
 from stores import database
 
 from feedkeep import wall_clock
 from feedkeep.errors import StoreUnavailable
 from feedkeep.model import Account, AccountId, Decision, Snapshot
-from feedkeep.recorder import REQUEST_SECONDS, Batches, Commits, Distribution, Recorder
+from feedkeep.recorder import Recorder
 from feedkeep.store import batch
 from feedkeep.store.base import Pool, Store
 from feedkeep.store.batch import Batcher, Done, Outcome
@@ -24,34 +25,37 @@ from feedkeep.store.sqlite import SqliteStore
 
 __all__ = ["database"]
 
+JOBS = "feedkeep_store_batch_jobs"
+WAITS = "feedkeep_store_batch_wait_seconds"
+READS, WRITES = "read", "write"
 
-def test_a_value_is_counted_in_the_first_range_that_holds_it() -> None:
-    seen = Distribution((1, 2, 4))
-    for value in (0, 1, 1.5, 2, 4, 4.1, 99):
-        seen.add(value)
-    assert seen.counts == [2, 2, 1, 2]
-    assert (seen.count, seen.total) == (7, pytest.approx(111.6))
-    seen.merge(seen)
-    assert (seen.counts, seen.count) == ([4, 4, 2, 4], 14)
+
+def count_and_sum(recorder: Recorder, name: str, kind: str) -> tuple[float, float]:
+    number = recorded(recorder, f"{name}_count", kind=kind)
+    return number, recorded(recorder, f"{name}_sum", kind=kind)
 
 
 def test_requests_are_counted_by_what_is_known_before_they_come() -> None:
     recorder = Recorder()
     for method in ("GET", "GET", "BREW", "PROPFIND"):
         recorder.request(None, method, 404, 0.0005)
-    recorder.request("/livez", "GET", 200, 99)
-    assert {key: seen.count for key, seen in recorder.requests.items()} == {
+    for seconds in (0.001, 0.0025, 10, 99):
+        recorder.request("/livez", "GET", 200, seconds)
+    assert {key: sum(seen.counts) for key, seen in recorder.requests.items()} == {
         ("none", "GET", 404): 2,
         ("none", "other", 404): 2,
-        ("/livez", "GET", 200): 1,
+        ("/livez", "GET", 200): 4,
     }
-    assert recorder.requests["/livez", "GET", 200].counts == [0] * len(REQUEST_SECONDS) + [1]
+    assert {method for _, method, _ in recorder._seen} == {"GET"}  # strangers may invent any number
+    seen = recorder.requests["/livez", "GET", 200]
+    assert seen.counts == [1, 1, *[0] * 10, 1, 1]
+    assert seen.seconds == pytest.approx(109.0035)
 
 
 def test_a_batch_is_counted_with_its_jobs_and_the_wait_of_the_first(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    batches = Batches()
+    recorder = Recorder()
     clock = count()
     monkeypatch.setattr(batch.time, "perf_counter", lambda: next(clock))
 
@@ -60,23 +64,13 @@ def test_a_batch_is_counted_with_its_jobs_and_the_wait_of_the_first(
         return [Done(job) for job in jobs]
 
     async def work() -> None:
-        batcher: Batcher[int, int] = Batcher(run, 3, batches=batches)
+        batcher: Batcher[int, int] = Batcher(run, 3, batches=recorder.reads)
         await asyncio.gather(*(batcher.submit(number) for number in range(4)))
 
     asyncio.run(work())
-    assert (batches.jobs.count, batches.jobs.total) == (2, 4)
+    assert count_and_sum(recorder, JOBS, READS) == (2, 4)
     # The jobs came at 0, 1, 2 and 3, and their batches began at 4 and 5.
-    assert (batches.waits.count, batches.waits.total) == (2, (4 - 0) + (5 - 3))
-
-
-def test_a_commit_counts_as_done_or_as_failed() -> None:
-    commits = Commits()
-    with commits.timed():
-        pass
-    with pytest.raises(KeyError), commits.timed():
-        raise KeyError
-    commits.fail()
-    assert (commits.done.count, commits.failed) == (1, 1)
+    assert count_and_sum(recorder, WAITS, READS) == (2, (4 - 0) + (5 - 3))
 
 
 def nothing(given: Snapshot) -> Decision[None]:
@@ -96,10 +90,11 @@ def test_sqlite_counts_its_batches_and_commits(tmp_path: Path) -> None:
         store = await SqliteStore.open(path, wall_clock.now, recorder=recorder)
         try:
             await asyncio.gather(*(create(store, number) for number in range(1, 4)))
-            assert (recorder.writes.jobs.count, recorder.writes.jobs.total) == (1, 3)
-            assert (recorder.commits.done.count, recorder.commits.failed) == (1, 0)
+            assert count_and_sum(recorder, JOBS, WRITES) == (1, 3)
+            assert recorded(recorder, COMMITS) == 1
+            assert recorded(recorder, FAILED_COMMITS) == 0
             await store.tokens.find(AccountId(1), b"\0" * 32)
-            assert recorder.reads.jobs.count == 1
+            assert count_and_sum(recorder, JOBS, READS) == (1, 1)
 
             def refuse() -> bool:
                 raise apsw.IOError("the disk is gone")
@@ -107,7 +102,8 @@ def test_sqlite_counts_its_batches_and_commits(tmp_path: Path) -> None:
             store._runner._writer.set_commit_hook(refuse)
             with pytest.raises(StoreUnavailable):
                 await create(store, 9)
-            assert (recorder.commits.done.count, recorder.commits.failed) == (1, 1)
+            assert recorded(recorder, COMMITS) == 1
+            assert recorded(recorder, FAILED_COMMITS) == 1
             store._runner._writer.set_commit_hook(None)
         finally:
             await store.close()
@@ -163,13 +159,13 @@ def on_postgres(url: str, work: Callable[[PostgresStore, Recorder], Awaitable[No
 
 def test_postgres_counts_its_batches_and_commits(database: str) -> None:
     async def work(store: PostgresStore, recorder: Recorder) -> None:
-        before = recorder.commits.done.count
+        before = recorded(recorder, COMMITS)
         await create(store, 1)
-        assert recorder.commits.done.count == before + 1
+        assert recorded(recorder, COMMITS) == before + 1
         await asyncio.gather(*(store.tokens.find(AccountId(1), b"\0" * 32) for _ in range(3)))
-        assert (recorder.reads.jobs.count, recorder.reads.jobs.total) == (1, 3)
+        assert count_and_sum(recorder, JOBS, READS) == (1, 3)
         await store.entries.change(AccountId(1), [], nothing)
-        assert (recorder.writes.jobs.count, recorder.writes.jobs.total) == (1, 1)
+        assert count_and_sum(recorder, JOBS, WRITES) == (1, 1)
 
         async def swallow(connection: asyncpg.Connection) -> None:
             with pytest.raises(asyncpg.PostgresSyntaxError):
@@ -177,7 +173,7 @@ def test_postgres_counts_its_batches_and_commits(database: str) -> None:
 
         with pytest.raises(StoreUnavailable):
             await store._runner.write(swallow)
-        assert recorder.commits.failed == 1
+        assert recorded(recorder, FAILED_COMMITS) == 1
 
     on_postgres(database, work)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import structlog
+from recorded import COMMITS, recorded
 from running import HOME, MINUTE, PASSWORD, Clock
 
 from feedkeep import wall_clock
@@ -163,15 +164,15 @@ def test_right_passwords_and_idle_processes_write_nothing(path: Path) -> None:
         store = await SqliteStore.open(path, wall_clock.now, recorder=recorder)
         service = Service(store, wall_clock.now)
         await service.accounts.create("Bob", PASSWORD)
-        before = sum(recorder.commits.done.counts)
+        before = recorded(recorder, COMMITS)
         for _ in range(3):
             await service.authentication.admit(PasswordCredential("Bob", PASSWORD), HOME)
             await service.shared_attempts.exchange()
-        assert sum(recorder.commits.done.counts) == before
+        assert recorded(recorder, COMMITS) == before
         assert await wait_for_word(service, "wrong") is None
         await service.shared_attempts.exchange()
         await service.shared_attempts.exchange()
-        assert sum(recorder.commits.done.counts) == before + 1
+        assert recorded(recorder, COMMITS) == before + 1
         await service.close()
 
     run(work)

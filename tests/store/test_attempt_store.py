@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 from library import library
+from recorded import COMMITS, recorded
 
 from feedkeep import wall_clock
 from feedkeep.copying import copy
@@ -173,10 +174,10 @@ def test_nothing_is_written_to_look_or_to_forget_nothing(path: Path) -> None:
         recorder = Recorder()
         store = await SqliteStore.open(path, wall_clock.now, recorder=recorder)
         await store.attempts.save(some(1, 3))
-        before = recorder.commits.done.count
+        before = recorded(recorder, COMMITS)
         await store.attempts.saved_since(Stamp(0), MANY)
         assert await store.attempts.forget(HOUR, MANY, 100) == 0
-        assert recorder.commits.done.count == before > 0
+        assert recorded(recorder, COMMITS) == before > 0
         await store.close()
 
     asyncio.run(go())

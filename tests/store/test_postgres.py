@@ -19,6 +19,7 @@ import asyncpg
 import pytest
 from library import library
 from postgres_server import PostgresServer, drop_database, execute, new_database, with_connection
+from recorded import COMMITS, FAILED_COMMITS, recorded
 from transaction_pooler import Pooler
 
 from feedkeep import wall_clock
@@ -431,15 +432,16 @@ def test_a_transaction_that_fails_is_counted_whatever_it_failed_by(database: str
 
     async def work(store: PostgresStore) -> None:
         await store.entries.change(ALICE, [GUID], subscribe)
-        assert recorder.commits.failed == 0
-        before = recorder.commits.done.count
+        assert recorded(recorder, FAILED_COMMITS) == 0
+        before = recorded(recorder, COMMITS)
         await store._runner.connections._pool.expire_connections()
         execute(database, "DEALLOCATE ALL")
         execute(database, "ALTER TABLE feedkeep.entry ADD CHECK (false) NOT VALID")
         with pytest.raises(asyncpg.CheckViolationError):
             await store.entries.change(ALICE, [GUID], subscribe)
-        assert recorder.commits.failed == 1  # it was tried twice, and failed for good once
-        assert recorder.commits.done.count == before
+        # It was tried twice, and failed for good once.
+        assert recorded(recorder, FAILED_COMMITS) == 1
+        assert recorded(recorder, COMMITS) == before
 
     run(database, work, recorder=recorder)
 

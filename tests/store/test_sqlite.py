@@ -18,6 +18,7 @@ import apsw
 import pytest
 from forms import first_of
 from library import library
+from recorded import COMMITS, recorded
 
 from feedkeep import wall_clock
 from feedkeep.errors import (
@@ -297,14 +298,14 @@ def test_who_writes_little_waits_for_one_heavy_change_and_not_for_those_behind_i
     async def go() -> None:
         store = await SqliteStore.open(path, wall_clock.now, recorder=recorder)
         await store.accounts.create(Account(ALICE, "alice", None, False, 0), "alice")
-        before = sum(recorder.commits.done.counts)
+        before = recorded(recorder, COMMITS)
         many = [Guid(f"00000000-0000-4000-8000-{n:012}") for n in range(100)]
         light, heavy = [GUID], many
         named = (light, light, heavy, light, heavy, light)
         await asyncio.gather(*(store.entries.change(ALICE, guids, keep) for guids in named))
         await store.close()
         # A batch ends with the third, one with the fifth, and one with the last.
-        assert sum(recorder.commits.done.counts) - before == 3
+        assert recorded(recorder, COMMITS) - before == 3
 
     asyncio.run(go())
 

@@ -1,1 +1,1 @@
-"""What Prometheus is told of a process: the one package that knows Prometheus."""
+"""What Prometheus is told of a process beside its counters (`recorder.py`), and the page."""

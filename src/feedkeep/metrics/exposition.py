@@ -1,16 +1,12 @@
-"""What a process has counted, in the words of Prometheus.
-
-No label holds what a client has sent: routes are templates, methods and results are known ones. So
-no account, URL or address is in it, and strangers cannot make series.
-"""
+"""What Prometheus is told beside the counters of prometheus-client: what is so when it asks."""
 
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import accumulate
 
-from prometheus_client import CollectorRegistry, Metric, ProcessCollector
+from prometheus_client import Metric, ProcessCollector
 from prometheus_client.core import (
     CounterMetricFamily,
     GaugeMetricFamily,
@@ -22,31 +18,29 @@ from prometheus_client.registry import Collector
 from feedkeep import __version__
 from feedkeep.metrics.counting import Counted, Counting
 from feedkeep.metrics.readiness import Readiness
-from feedkeep.model import Failure, FeedHealth, Purpose, Stamp
-from feedkeep.recorder import FETCH_SECONDS, REQUEST_SECONDS, Distribution, Recorder
+from feedkeep.model import FeedHealth, Purpose, Stamp
+from feedkeep.recorder import REQUEST_SECONDS, Recorder, Requests
 from feedkeep.store.base import Files, Pool, Store
 
 _COUNTED = "Counted row by row, in small steps, so it is a minute old or more."
 
-_RESULTS = ("read", "unchanged", *(failure.value for failure in Failure))
+_BOUNDS = (*map(str, map(float, REQUEST_SECONDS)), "+Inf")
 _SESSIONS = (Purpose.APPS, Purpose.PAGES)
 
 
-def registry(
+def register(
     recorder: Recorder, store: Store, readiness: Readiness, counting: Counting | None
-) -> CollectorRegistry:
-    """Return a registry for what a process tells, with what the system says of the process.
+) -> None:
+    """Add to a recorder's registry its requests, and what the store and the system say.
 
     `counting` counts what is stored; None in a process that leaves that to another one.
     """
-    made = CollectorRegistry()
-    made.register(_Told(recorder, store, readiness, counting))
-    ProcessCollector(registry=made)
-    return made
+    recorder.registry.register(_Present(recorder, store, readiness, counting))
+    ProcessCollector(registry=recorder.registry)
 
 
-class _Told(Collector):
-    """All of feedkeep's own metrics; it may be asked in any thread."""
+class _Present(Collector):
+    """Values that are read when they are asked for, all at one moment, in any thread."""
 
     def __init__(
         self, recorder: Recorder, store: Store, readiness: Readiness, counting: Counting | None
@@ -73,15 +67,7 @@ class _Told(Collector):
             "1 if the process can read and write all that it has to, and 0 if not.",
             self._readiness.is_ready,
         )
-        yield from self._requests()
-        yield from self._batches()
-        yield from self._commits()
-        yield from self._fetches()
-        yield CounterMetricFamily(
-            "feedkeep_wrong_passwords",
-            "Passwords that were wrong, whether or not their account exists.",
-            self._recorder.wrong_passwords,
-        )
+        yield from _requests(dict(self._recorder.requests))
         if state.pool:
             yield from _pool(state.pool)
         if state.files:
@@ -89,74 +75,28 @@ class _Told(Collector):
         if self._counting and self._counting.last:
             yield from _counted(self._counting.last)
 
-    def _requests(self) -> Iterator[Metric]:
-        count = CounterMetricFamily(
-            "feedkeep_http_requests",
-            "Requests that were answered.",
-            labels=("route", "method", "status"),
-        )
-        took = HistogramMetricFamily(
-            "feedkeep_http_request_duration_seconds",
-            "Time from a request's head until its reply began.",
-            labels=("route", "method"),
-        )
-        of_route: dict[tuple[str, str], Distribution] = {}
-        for (route, method, status), seen in list(self._recorder.requests.items()):
-            count.add_metric((route, method, str(status)), seen.count)
-            of_route.setdefault((route, method), Distribution(REQUEST_SECONDS)).merge(seen)
-        for labels, seen in of_route.items():
-            _add(took, labels, seen)
-        yield count
-        yield took
 
-    def _batches(self) -> Iterator[Metric]:
-        jobs = HistogramMetricFamily(
-            "feedkeep_store_batch_jobs",
-            "Jobs that shared a transaction or a query.",
-            labels=("kind",),
-        )
-        waited = HistogramMetricFamily(
-            "feedkeep_store_batch_wait_seconds",
-            "Time that a batch's longest waiting job waited until the batch began.",
-            labels=("kind",),
-        )
-        for kind, batches in (("read", self._recorder.reads), ("write", self._recorder.writes)):
-            _add(jobs, (kind,), batches.jobs)
-            _add(waited, (kind,), batches.waits)
-        yield jobs
-        yield waited
-
-    def _commits(self) -> Iterator[Metric]:
-        took = HistogramMetricFamily(
-            "feedkeep_store_commit_duration_seconds", "Time until a commit was durable."
-        )
-        _add(took, (), self._recorder.commits.done)
-        yield took
-        yield CounterMetricFamily(
-            "feedkeep_store_failed_commits",
-            "Transactions that failed for good; their requests were refused.",
-            self._recorder.commits.failed,
-        )
-
-    def _fetches(self) -> Iterator[Metric]:
-        count = CounterMetricFamily(
-            "feedkeep_fetches", "Looks at feeds, by what they came to.", labels=("result",)
-        )
-        took = HistogramMetricFamily(
-            "feedkeep_fetch_duration_seconds", "Time that a look at a feed took."
-        )
-        of_all = Distribution(FETCH_SECONDS)
-        fetches = dict(self._recorder.fetches)
-        for result in _RESULTS:
-            seen = fetches.get(result, _NONE)
-            count.add_metric((result,), seen.count)
-            of_all.merge(seen)
-        _add(took, (), of_all)
-        yield count
-        yield took
-
-
-_NONE = Distribution(FETCH_SECONDS)
+def _requests(requests: Mapping[tuple[str, str, int], Requests]) -> Iterator[Metric]:
+    answered = CounterMetricFamily(
+        "feedkeep_http_requests",
+        "Requests that were answered.",
+        labels=("route", "method", "status"),
+    )
+    took = HistogramMetricFamily(
+        "feedkeep_http_request_duration_seconds",
+        "Time from a request's head until its reply began.",
+        labels=("route", "method"),
+    )
+    of_route: dict[tuple[str, str], list[Requests]] = {}
+    for (route, method, status), seen in requests.items():
+        answered.add_metric((route, method, str(status)), sum(seen.counts))
+        of_route.setdefault((route, method), []).append(seen)
+    for labels, of_each_status in of_route.items():
+        counts = map(sum, zip(*(seen.counts for seen in of_each_status), strict=True))
+        buckets = list(zip(_BOUNDS, accumulate(counts), strict=True))
+        took.add_metric(labels, buckets, sum(seen.seconds for seen in of_each_status))
+    yield answered
+    yield took
 
 
 def _pool(pool: Pool) -> Iterator[Metric]:
@@ -215,9 +155,3 @@ def _counted(counted: Counted) -> Iterator[Metric]:
     for health in FeedHealth:
         feeds.add_metric((health.value,), counted.feeds[health])
     yield feeds
-
-
-def _add(family: HistogramMetricFamily, labels: Sequence[str], seen: Distribution) -> None:
-    bounds = (*map(str, map(float, seen.bounds)), "+Inf")
-    buckets = list(zip(bounds, accumulate(seen.counts), strict=True))
-    family.add_metric(labels, buckets, seen.total)

@@ -119,7 +119,7 @@ class Authentication:
         if account is None or not is_right:
             self._wrong_at_seconds.append(time.monotonic())
             if self._recorder:
-                self._recorder.wrong_passwords += 1
+                self._recorder.wrong_passwords.inc()
             raise NotAuthorized
         self._rehashing.begin(account, key, password)
         return account

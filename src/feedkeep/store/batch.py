@@ -126,7 +126,8 @@ class Batcher(Generic[Job, T]):
                 batch = queue.next_batch()
                 if self._batches:
                     since = min(queued.since for queued in batch)
-                    self._batches.begin(len(batch), time.perf_counter() - since)
+                    self._batches.jobs.observe(len(batch))
+                    self._batches.waits.observe(time.perf_counter() - since)
                 outcomes = await self._outcomes([queued.job for queued in batch])
                 done = len(outcomes) or 1
                 for queued, outcome in zip(batch[:done], outcomes, strict=True):

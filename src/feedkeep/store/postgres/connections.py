@@ -7,6 +7,7 @@ import contextlib
 import secrets
 import ssl
 import sys
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -21,7 +22,7 @@ from feedkeep.errors import (
     StoreUnusable,
 )
 from feedkeep.model import T
-from feedkeep.recorder import Commits
+from feedkeep.recorder import Recorder
 from feedkeep.store.base import Pool
 from feedkeep.store.batch import FailedBeforeCommit
 from feedkeep.store.postgres.breaker import Breaker
@@ -171,10 +172,10 @@ class Connections:
             so that its settings have to be sent on to them.
     """
 
-    def __init__(self, url: str, max_connections: int, commits: Commits | None = None) -> None:
+    def __init__(self, url: str, max_connections: int, recorder: Recorder | None = None) -> None:
         """Take a URL, as PostgreSQL's own programs do, and how many connections there may be.
 
-        `commits` counts commits, if it is given.
+        `recorder` counts commits, if it is given.
 
         Raises:
             StoreUnusable: It is not a valid URL.
@@ -182,7 +183,7 @@ class Connections:
         self._hosts = split_by_host(url)
         check_certificate(url)
         self._max_connections = max_connections
-        self._commits = commits
+        self._recorder = recorder
         self._keeps_statements = True
         self._pool: asyncpg.Pool = self._new_pool()
         self._retiring: asyncio.Task[None] | None = None
@@ -252,8 +253,10 @@ class Connections:
         async with self._borrowed() as connection:
             await connection.execute(begin)
             value = await work(connection)
-            with self._commits.timed() if self._commits else contextlib.nullcontext():
-                await _commit(connection, commit_seconds)
+            began = time.perf_counter()
+            await _commit(connection, commit_seconds)
+            if self._recorder:
+                self._recorder.commits.observe(time.perf_counter() - began)
         return value
 
     @asynccontextmanager

@@ -56,7 +56,7 @@ class Runner:
         self.connections = connections
         self.max_connections = max_connections
         self._recorder = recorder
-        self._note_failure = recorder.commits.fail if recorder else note_nothing
+        self._note_failure = recorder.failed_commits.inc if recorder else note_nothing
         self._batchers: list[Batcher[Any, Any]] = []
         # Half of the connections stay free for look-ups by key: they must not wait for long lists.
         self._may_scan = asyncio.Semaphore(max(1, max_connections // 2))

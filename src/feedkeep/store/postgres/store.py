@@ -122,7 +122,7 @@ class PostgresStore:
                 although `may_create` is False; or the URL is not valid.
             StoreUnavailable: It cannot be reached.
         """
-        connections = Connections(url, max_connections, recorder.commits if recorder else None)
+        connections = Connections(url, max_connections, recorder)
         await connections.open()
         try:
             is_distributed = await repeated(lambda: _prepare(connections, may_create))

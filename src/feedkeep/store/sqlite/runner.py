@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from types import GeneratorType
 from typing import Any, TypeAlias
@@ -133,7 +134,7 @@ class Runner:
             MAX_WRITE_WEIGHT,
             MAX_SHARE,
             batches=recorder.writes if recorder else None,
-            note_failure=recorder.commits.fail if recorder else note_nothing,
+            note_failure=recorder.failed_commits.inc if recorder else note_nothing,
         )
 
     def write(
@@ -303,8 +304,10 @@ class Runner:
             await self._on_writers_thread(lambda: self._writer.execute("BEGIN IMMEDIATE"))
             try:
                 outcomes = await self._run_jobs(jobs)
-                with self._commits.timed() if self._commits else nullcontext():
-                    await self._on_writers_thread(self._commit)
+                began = time.perf_counter()
+                await self._on_writers_thread(self._commit)
+                if self._commits:
+                    self._commits.observe(time.perf_counter() - began)
             except BaseException:
                 roll_back(self._writer)
                 raise
