@@ -20,7 +20,7 @@ from bench.data import Population, write_etags
 from bench.subjects import FEEDKEEP, Subject, feedkeep, floor
 from bench.throughput import Calm, Result
 from bench.wrk import check_installed, load
-from feedkeep.logs import configure_logs
+from feedkeep.runtime.logs import configure_logs
 
 OUTPUT = Path("build/bench")
 POPULATION = Population(10_000, 100)

@@ -11,6 +11,7 @@ from pathlib import Path
 import httpx
 
 from feedkeep.assembly import open_store
+from feedkeep.config.settings import Settings
 from feedkeep.model import (
     Account,
     AccountId,
@@ -23,12 +24,11 @@ from feedkeep.model import (
     Token,
     TokenId,
 )
+from feedkeep.model.stamps import write_stamp
 from feedkeep.rules.clock import later
 from feedkeep.rules.credentials import MAX_ACCOUNT_ID, SECRET_BYTES, token_hash, write_token
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.seconds import second_of, settled
-from feedkeep.settings import Settings
-from feedkeep.stamps import write_stamp
 
 BEGUN = Stamp(1_700_000_000_000_000)
 """The stamp before the first one of each account."""

@@ -19,12 +19,12 @@ from bench.subjects import Subject, feedkeep, fetching, web
 from bench.throughput import WARM_UP_SECONDS
 from bench.web import ETAG, feed_url
 from bench.wrk import Run, load
-from feedkeep import wall_clock
 from feedkeep.assembly import open_store
+from feedkeep.config.settings import Settings
 from feedkeep.model import FeedContent, replace
 from feedkeep.rules.clock import DAY_US, later
 from feedkeep.rules.feed_urls import parse_feed_url
-from feedkeep.settings import Settings
+from feedkeep.runtime import wall_clock
 
 GOAL = 0.9
 DAY_SECONDS = 86_400
@@ -108,7 +108,7 @@ class _Podcasts(Population):
                     for feed in known
                 )
             )
-            await store.feeds.give_back([feed.guid for feed in leased], until)
+            await store.feeds.release([feed.guid for feed in leased], until)
         finally:
             await store.close()
 

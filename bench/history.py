@@ -18,8 +18,8 @@ from bench.data import Population
 from bench.subjects import Subject, feedkeep
 from bench.throughput import WARM_UP_SECONDS
 from bench.wrk import load
-from feedkeep import wall_clock
-from feedkeep.stamps import write_stamp
+from feedkeep.model.stamps import write_stamp
+from feedkeep.runtime import wall_clock
 
 CASES = (PATCH, POST)
 GOALS = {PATCH.name: 1.15, POST.name: 1.03}

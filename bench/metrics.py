@@ -23,14 +23,14 @@ from bench.subjects import Subject, feedkeep
 from bench.throughput import WARM_UP_SECONDS
 from bench.wrk import load
 from feedkeep.assembly import open_service
+from feedkeep.config.settings import Settings
 from feedkeep.edges import edges
 from feedkeep.http.application import Application
-from feedkeep.http.serving.in_flight import InFlight
+from feedkeep.http.in_flight import InFlight
 from feedkeep.model import Author, CredentialKind
-from feedkeep.recorder import Recorder
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.subscriptions import want
-from feedkeep.settings import Settings
+from feedkeep.runtime.recorder import Recorder
 
 GOAL = 1.02
 _ROUNDS_MORE = 8

@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from feedkeep import wall_clock
 from feedkeep.assembly import open_service, open_store
+from feedkeep.config.settings import Settings
 from feedkeep.edges import edges
 from feedkeep.http.application import Application
 from feedkeep.http.problems import OK
@@ -19,7 +19,7 @@ from feedkeep.model import Author, CredentialKind, FeedContent, replace
 from feedkeep.rules.clock import DAY_US, later
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.subscriptions import want
-from feedkeep.settings import Settings
+from feedkeep.runtime import wall_clock
 
 SIZES = (100, 1_000)
 ANEW = "my feeds, anew"

@@ -1,7 +1,7 @@
 """feedkeep, but looks at feeds follow each other as fast as they can."""
 
 from feedkeep.cli import main
-from feedkeep.feeds import keeper
+from feedkeep.feeds import scheduler as keeper
 
 if __name__ == "__main__":
     keeper.LOOKS_A_SECOND = 1e6

@@ -12,17 +12,17 @@ from typing import Any, cast
 import msgspec
 from typer.main import get_command
 
-from feedkeep import wall_clock
 from feedkeep.cli.main import app
-from feedkeep.edges import edges
-from feedkeep.http.routing import PublicRoute, Target, targets
-from feedkeep.service import Service
-from feedkeep.settings import (
+from feedkeep.config.settings import (
     ENVIRONMENT_PREFIX,
     IN_A_FILE,
     NEVER_IN_THE_ENVIRONMENT,
     Settings,
 )
+from feedkeep.edges import edges
+from feedkeep.http.routing import PublicRoute, Target, targets
+from feedkeep.runtime import wall_clock
+from feedkeep.service import Service
 from handbook.contract import index_page
 
 DOCS = Path(__file__).parent.parent / "docs"

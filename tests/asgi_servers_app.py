@@ -9,11 +9,11 @@ from contextlib import AsyncExitStack
 from starlette.types import Receive, Scope, Send
 
 from feedkeep.assembly import open_service
+from feedkeep.config.settings import load_settings
 from feedkeep.edges import edges
 from feedkeep.http.application import Application
 from feedkeep.http.draining import Draining
-from feedkeep.logs import configure_logs
-from feedkeep.settings import load_settings
+from feedkeep.runtime.logs import configure_logs
 
 _settings = load_settings({}, None, os.environ)
 _opened = AsyncExitStack()

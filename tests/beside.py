@@ -9,9 +9,9 @@ from contextlib import AsyncExitStack
 from typing import Self
 
 from feedkeep.assembly import open_service
+from feedkeep.config.settings import Settings
 from feedkeep.model import T
 from feedkeep.service import Service
-from feedkeep.settings import Settings
 
 
 class Beside:

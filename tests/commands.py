@@ -164,7 +164,7 @@ def _begin(arguments: Sequence[str], environment: Mapping[str, str]) -> None:
         _run_first(environment)
     elif not IS_AS_USERS_HAVE_IT:
         importlib.import_module("feedkeep.security.argon2id").OURS = CHEAP
-    importlib.import_module("feedkeep.http.serving.workers")._spawn = _ForkedWorkers
+    importlib.import_module("feedkeep.cli.workers")._spawn = _ForkedWorkers
     sys.argv = ["feedkeep", *arguments]
     importlib.import_module("feedkeep.cli").main()
 

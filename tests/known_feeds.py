@@ -61,7 +61,7 @@ async def note(
     looked = Stamp(now + HOUR_US)
     due = Stamp(now + 400 * DAY_US)  # also those that were noted before
     leased = {feed.guid: feed for feed in await feeds.lease(due, Stamp(due + 1), 1_000)}
-    await feeds.give_back([one for one in leased if one != guid], Stamp(due + 1))
+    await feeds.release([one for one in leased if one != guid], Stamp(due + 1))
     told = {
         "content": content,
         "is_own": content is not None,

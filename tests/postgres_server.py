@@ -24,7 +24,7 @@ from urllib.parse import urlsplit, urlunsplit
 import asyncpg
 
 from feedkeep.assembly import open_postgres
-from feedkeep.settings import Settings
+from feedkeep.config.settings import Settings
 
 ROLE = "feedkeep"
 """Who owns the database of a cluster, as docs/operations.md says; the superuser is another one."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from feedkeep.recorder import Recorder
+from feedkeep.runtime.recorder import Recorder
 
 COMMITS = "feedkeep_store_commit_duration_seconds_count"
 FAILED_COMMITS = "feedkeep_store_failed_commits_total"

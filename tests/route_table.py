@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
-from feedkeep import wall_clock
+from feedkeep.config.settings import Settings
 from feedkeep.edges import edges
 from feedkeep.http.routing import Target, targets
+from feedkeep.runtime import wall_clock
 from feedkeep.service import Service
-from feedkeep.settings import Settings
 
 _NAME = re.compile(r"{(\w+)(?::((?:[^{}]|{[0-9]+})+))?}")
 

@@ -10,8 +10,8 @@ import pytest
 from forms import in_the_long_form
 from postgres_server import drop_database, execute, new_database
 
-from feedkeep import wall_clock
 from feedkeep.model import Now
+from feedkeep.runtime import wall_clock
 from feedkeep.store.base import Store
 from feedkeep.store.postgres import PostgresStore
 from feedkeep.store.sqlite import SqliteStore

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 import yaml
 
-from feedkeep.settings import ENVIRONMENT_PREFIX, IN_A_FILE, Settings
+from feedkeep.config.settings import ENVIRONMENT_PREFIX, IN_A_FILE, Settings
 
 PROJECT = Path(__file__).parent.parent
 COMPOSED = ["compose.yaml", "compose.postgres.yaml"]

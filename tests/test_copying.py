@@ -16,13 +16,13 @@ from library import library
 from postgres_server import drop_database, execute, new_database
 from whole_store import all_accounts
 
-from feedkeep import copying
 from feedkeep.assembly import open_store
-from feedkeep.copying import checksums
+from feedkeep.config.settings import Settings
 from feedkeep.formats.feed_list import Format, write_feed_list
 from feedkeep.model import Owner, Record, Records, replace
 from feedkeep.rules.subscriptions import subscribed
-from feedkeep.settings import Settings
+from feedkeep.store import copying
+from feedkeep.store.copying import checksums
 
 ACCOUNTS, ENTRIES = 2_000 if IS_FULL else 200 if IS_LONG else 30, 100
 MIB = 1024 * 1024

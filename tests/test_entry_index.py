@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedkeep.entry_index import EntryIndex, led_to
 from feedkeep.model import Entry, Guid, Pointer, Stamp
 from feedkeep.model import Subscription as Sub
+from feedkeep.model.entry_index import EntryIndex, target_guid
 
 G1, G2, G3, G4 = GUIDS = [Guid(f"00000000-0000-4000-8000-00000000000{i}") for i in (1, 2, 3, 4)]
 ONE, THREE = (Sub(guid, f"https://{guid}.example", True, Stamp(1)) for guid in (G1, G3))
@@ -22,7 +22,7 @@ def test_an_entry_is_found_by_its_guid_and_a_subscription_by_its_pointers_too() 
     found = index(ONE, TWO)
     assert (found[G2], found.get(G2), found.get(G3)) == (TWO, TWO, None)
     assert (found.find(G1), found.find(G2), found.find(G3)) == (ONE, ONE, None)
-    assert (led_to(ONE), led_to(TWO)) == (G1, G1)
+    assert (target_guid(ONE), target_guid(TWO)) == (G1, G1)
 
 
 def test_a_closure_has_the_subscription_and_all_its_pointers_and_nothing_else() -> None:

@@ -19,7 +19,7 @@ import pytest
 from feedkeep_process import FEEDKEEP, FeedkeepProcess
 from forms import first_of
 
-from feedkeep import logs
+from feedkeep.runtime import logs
 
 MORE_THAN_FITS = 1_000
 """Requests whose lines are more than a pipe, a socket or a terminal holds."""

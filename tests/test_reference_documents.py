@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from route_table import all_pages, bare
 
-from feedkeep.settings import ENVIRONMENT_PREFIX, Settings
+from feedkeep.config.settings import ENVIRONMENT_PREFIX, Settings
 from handbook.contract import faults, index_page
 from handbook.reference import commands, commands_page, pages_page, settings_page
 

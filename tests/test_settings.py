@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from feedkeep import __version__
-from feedkeep.feeds.door_policy import policy_of
-from feedkeep.settings import (
+from feedkeep.config.settings import (
     InvalidSettings,
     Settings,
     load_settings,
@@ -17,6 +16,7 @@ from feedkeep.settings import (
     public_base,
     sqlite_path,
 )
+from feedkeep.outbound.policy import policy_of
 
 
 def test_flags_win_over_the_environment_and_that_over_the_file(tmp_path: Path) -> None:

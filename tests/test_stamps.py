@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta, timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
+from feedkeep.model.stamps import read_stamp, write_stamp
 from feedkeep.openpodcast.paging import END
-from feedkeep.stamps import read_stamp, write_stamp
 
 
 # C4.2

@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 from authors import TESTER
 
-from feedkeep import turns, wall_clock
 from feedkeep.model import Admitted
 from feedkeep.rules.episode_actions import SentAction
 from feedkeep.rules.subscriptions import want
+from feedkeep.runtime import cooperative as turns
+from feedkeep.runtime import wall_clock
+from feedkeep.runtime.cooperative import TimeSlice, Yielding
 from feedkeep.service import Service
 from feedkeep.store.sqlite import SqliteStore
-from feedkeep.turns import Turn, Turns
 
 A = "https://a.example/feed"
 
@@ -37,7 +38,7 @@ async def turns_of_others(work: Awaitable[object]) -> int:
     return count
 
 
-def three() -> Turns[str]:
+def three() -> Yielding[str]:
     for _ in range(3):
         yield
     return "done"
@@ -50,8 +51,8 @@ def test_others_have_their_turn_between_the_parts_of_what_takes_long_and_only_th
     monkeypatch.setattr(turns, "LONGEST_SECONDS", longest)
 
     async def go() -> None:
-        assert await Turn().through(three()) == "done"
-        assert (await turns_of_others(Turn().through(three())) >= 3) is expected
+        assert await TimeSlice().through(three()) == "done"
+        assert (await turns_of_others(TimeSlice().through(three())) >= 3) is expected
 
     asyncio.run(go())
 

@@ -19,14 +19,14 @@ from feedkeep.model import AccountId, Admitted, Clock, Second, Stamp, Token, Tok
 from feedkeep.openpodcast.resources import SubscriptionResource
 from feedkeep.rules.seconds import first_second, settled
 from feedkeep.service import Service
-from feedkeep.stamps import write_stamp
+from feedkeep.model.stamps import write_stamp
 from feedkeep.store.base import Store
-from feedkeep.store.sqlite.runner import Runner
+from feedkeep.store.sqlite.runner import SqliteRunner
 
 async def work(
     store: Store,
     service: Service,
-    runner: Runner,
+    runner: SqliteRunner,
     resource: SubscriptionResource,
     admitted: Admitted,
     account_id: AccountId,

@@ -19,20 +19,20 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import structlog
 
-from feedkeep import wall_clock
-from feedkeep.backups import backup_name, backups_in, remove
-from feedkeep.errors import StoreDamaged, StoreMisconfigured, StoreUnavailable, StoreUnusable
-from feedkeep.feeds.keeper import Keeper
-from feedkeep.feeds.looker import Looker
-from feedkeep.feeds.rounds import Rounds
+from feedkeep.config.settings import Settings, is_postgres, sqlite_path
+from feedkeep.feeds.fetcher_process import FetcherProcess
+from feedkeep.feeds.scheduler import FetchScheduler
+from feedkeep.feeds.sweep import SubscriptionSweep
 from feedkeep.http.serving import serving_metrics
 from feedkeep.model import Now
-from feedkeep.recorder import Recorder
-from feedkeep.rules.backups import superseded
+from feedkeep.model.errors import StoreDamaged, StoreMisconfigured, StoreUnavailable, StoreUnusable
 from feedkeep.rules.restores import restored
+from feedkeep.runtime import wall_clock
+from feedkeep.runtime.recorder import Recorder
 from feedkeep.security.tokens import new_epoch
 from feedkeep.service import Service
-from feedkeep.settings import Settings, is_postgres, sqlite_path
+from feedkeep.service.backup_rotation import superseded
+from feedkeep.store.backups import backup_name, backups_in, remove
 from feedkeep.store.base import Store
 from feedkeep.store.migrate import MissingSteps, missing_steps
 from feedkeep.store.sqlite import (
@@ -144,12 +144,14 @@ async def telling_metrics(
         yield
 
 
-def keeper(service: Service, settings: Settings, recorder: Recorder | None = None) -> Keeper:
+def fetch_scheduler(
+    service: Service, settings: Settings, recorder: Recorder | None = None
+) -> FetchScheduler:
     """Return what looks at the feeds of a service; nothing is looked at before it is started."""
     store, now, fetch = service.store, service.now, settings.fetch
-    rounds = Rounds(store, service.new_feeds, service.followed_moves, now, fetch)
+    sweep = SubscriptionSweep(store, service.new_feeds, service.followed_moves, now, fetch)
     at_once = settings.fetch_connections
-    return Keeper(store, rounds, Looker(settings), now, fetch, at_once, recorder)
+    return FetchScheduler(store, sweep, FetcherProcess(settings), now, fetch, at_once, recorder)
 
 
 async def open_store(

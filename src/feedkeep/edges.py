@@ -1,18 +1,18 @@
-"""All edges: the routes and the door of each protocol, and the one OpenAPI document."""
+"""All edges: the routes and the authenticator of each protocol, and the one OpenAPI document."""
 
 from __future__ import annotations
 
-from feedkeep.gpodder import SessionDoor, gpodder_routes
+from feedkeep.config.settings import Settings, base_path
+from feedkeep.gpodder import SessionAuthenticator, gpodder_routes
 from feedkeep.http import problems
-from feedkeep.http.doors import HeaderDoor
+from feedkeep.http.authenticators import HeaderAuthenticator
 from feedkeep.http.draining import Draining
 from feedkeep.http.pages.rendering import Pages
-from feedkeep.http.reference import openapi_document
 from feedkeep.http.routing import Edge
 from feedkeep.nextcloud import nextcloud_routes
 from feedkeep.openpodcast import openpodcast_routes
+from feedkeep.openpodcast.reference import openapi_document
 from feedkeep.service import Service
-from feedkeep.settings import Settings, base_path
 from feedkeep.web import web_edge
 
 PREFIXES = ("", "/v1")
@@ -40,9 +40,13 @@ def edges(
         web_edge(service, settings, pages, first_secret),
         Edge(
             gpodder_routes(service, settings),
-            SessionDoor(service),
+            SessionAuthenticator(service),
             problems.BAD_REQUEST,
         ),
-        Edge(nextcloud_routes(service, settings, pages), HeaderDoor(service), problems.BAD_REQUEST),
-        Edge(interface, HeaderDoor(service), problems.METHOD_NOT_ALLOWED, PREFIXES),
+        Edge(
+            nextcloud_routes(service, settings, pages),
+            HeaderAuthenticator(service),
+            problems.BAD_REQUEST,
+        ),
+        Edge(interface, HeaderAuthenticator(service), problems.METHOD_NOT_ALLOWED, PREFIXES),
     ]

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from feedkeep_process import FeedkeepProcess
 
-from feedkeep import wall_clock
 from feedkeep.assembly import back_up_into
-from feedkeep.backups import backup_name, backups_in
-from feedkeep.errors import StoreUnusable
+from feedkeep.config.settings import Settings
 from feedkeep.model import Stamp
+from feedkeep.model.errors import StoreUnusable
 from feedkeep.rules.clock import DAY_US
-from feedkeep.settings import Settings
+from feedkeep.runtime import wall_clock
+from feedkeep.store.backups import backup_name, backups_in
 
 OTHERS = (
     "feedkeep-2001-01-01.db", "feedkeep-2001-01-01T00-00-00.000000Z.db.bak",

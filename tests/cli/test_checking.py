@@ -20,11 +20,11 @@ from postgres_server import drop_database, execute, new_database
 
 from feedkeep.cli import checking
 from feedkeep.cli.checking import check, check_part
-from feedkeep.errors import StoreUnavailable
+from feedkeep.config.settings import Settings
 from feedkeep.model import AccountId
+from feedkeep.model.errors import StoreUnavailable
 from feedkeep.service import Checked, Service
 from feedkeep.service.accounts import PAGE
-from feedkeep.settings import Settings
 from feedkeep.store.sqlite.connection import open_file
 
 DAMAGED = [3, PAGE + 1, 3 * PAGE]

@@ -17,8 +17,8 @@ import pytest
 from feedkeep_process import FEEDKEEP, FeedkeepProcess
 from forms import in_the_long_form
 
+from feedkeep.config.settings import shown
 from feedkeep.rules.feed_urls import parse_feed_url
-from feedkeep.settings import shown
 from feedkeep.store.sqlite.connection import open_file
 
 SILENCE_SECONDS = 20

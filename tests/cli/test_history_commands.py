@@ -10,8 +10,8 @@ import pytest
 from feedkeep_process import FEEDKEEP, FeedkeepProcess
 from test_cli import failure, talk
 
+from feedkeep.model.stamps import write_stamp
 from feedkeep.service import Service
-from feedkeep.stamps import write_stamp
 
 FEEDS = "https://a.example/feed\nhttps://b.example/feed\nhttps://c.example/feed\n"
 

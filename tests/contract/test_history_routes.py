@@ -10,7 +10,7 @@ import pytest
 from feedkeep_process import FeedkeepProcess, from_elsewhere
 from names import G1, G2, UNKNOWN, A, B, delete, derived, entries, get, patch
 
-from feedkeep.stamps import read_stamp, write_stamp
+from feedkeep.model.stamps import read_stamp, write_stamp
 
 PASSWORD = "correct horse battery"
 LATER = "2999-01-01T00:00:00Z"

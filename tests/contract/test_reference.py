@@ -26,13 +26,14 @@ from route_table import all_routes, bare, choices
 import feedkeep
 from feedkeep.edges import DOCUMENTED
 from feedkeep.gpodder import wire as gpodder_wire
-from feedkeep.http import health, json_bodies, sync_json
-from feedkeep.http.reference import openapi_document
+from feedkeep.http import health, json_bodies
 from feedkeep.http.routing import PublicRoute
 from feedkeep.openpodcast import history_wire, wire
+from feedkeep.openpodcast.reference import openapi_document
 from feedkeep.rules.devices import is_device_id
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.guids import parse_guid
+from feedkeep.url_sync import messages as sync_json
 
 SCHEMATHESIS = Path(sys.executable).with_name("schemathesis")
 CASES_FOR_AN_OPERATION = 10_000 if IS_FULL else 6 if IS_LONG else 1

@@ -11,8 +11,8 @@ from feedkeep_process import FeedkeepProcess, from_elsewhere
 from names import G1, A
 from route_table import all_routes, path_of
 
-from feedkeep.gpodder import SessionDoor
-from feedkeep.http.doors import HeaderDoor
+from feedkeep.gpodder import SessionAuthenticator
+from feedkeep.http.authenticators import HeaderAuthenticator
 from feedkeep.http.routing import READING, Route
 from feedkeep.model import Account, DocumentKind, Scope
 from feedkeep.service import Service
@@ -92,9 +92,9 @@ def requests(name: str, stamp: int) -> Iterator[tuple[bool, bool, str, str, obje
     """
     values = {"format": "json", "count": "10", "scope": "account", "device": "tablet"}
     for target in all_routes():
-        of_apps = isinstance(target.edge.door, SessionDoor)
+        of_apps = isinstance(target.edge.authenticator, SessionAuthenticator)
         if isinstance(target.route, Route) and (
-            of_apps or isinstance(target.edge.door, HeaderDoor)
+            of_apps or isinstance(target.edge.authenticator, HeaderAuthenticator)
         ):
             named = {"guid": G1, "deletion_id": 1, "stamp": stamp, "user": name}
             path = path_of(target.path, {**values, **named})

@@ -18,19 +18,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from web_of_hosts import Host, Request, WebOfHosts, got, redirect, reply
 
-from feedkeep.feeds import door as door_module
-from feedkeep.feeds.addresses import AddressRule, network
-from feedkeep.feeds.door import Door, Hop
-from feedkeep.feeds.door_policy import DoorPolicy
-from feedkeep.feeds.failures import DoorError, Failure, Refused, Unreachable, Unusable
+from feedkeep.config.networks import AddressRule, network
+from feedkeep.outbound import client as door_module
+from feedkeep.outbound.client import GuardedClient, Hop
+from feedkeep.outbound.failures import Failure, RequestError, RequestRefused, Unreachable, Unusable
+from feedkeep.outbound.policy import ClientPolicy
 
 MIB = 1024 * 1024
 gzipped = partial(gzip.compress, mtime=0)  # the same in each process that collects these tests
 CHUNK = 65_536
 
 
-def failure(web: WebOfHosts, url: str, policy: DoorPolicy | None = None) -> DoorError:
-    with pytest.raises(DoorError) as raised:
+def failure(web: WebOfHosts, url: str, policy: ClientPolicy | None = None) -> RequestError:
+    with pytest.raises(RequestError) as raised:
         got(web, url, policy)
     return raised.value
 
@@ -179,7 +179,7 @@ def test_what_leads_nowhere_is_an_answer(web: WebOfHosts, a: Host, status: int) 
 )  # fmt: skip
 def test_a_redirect_is_judged_like_any_url(web: WebOfHosts, a: Host, location: str) -> None:
     a.answers["/"] = redirect(location)
-    assert isinstance(failure(web, a.url()), Refused)
+    assert isinstance(failure(web, a.url()), RequestRefused)
     assert len(a.requests) == 1
 
 
@@ -211,7 +211,7 @@ def test_one_request_alone_follows_nothing(web: WebOfHosts, a: Host) -> None:
     a.answers["/login"] = reply(b"", 302, Location="/x", Set_Cookie="session=1; Path=/")
 
     async def ask() -> None:
-        async with Door(web.policy(), web.look_up) as door:
+        async with GuardedClient(web.policy(), web.look_up) as door:
             url = a.url("/login", "me:secret@")
             answer = await door.ask("POST", url, headers={"Cookie": "x=1"})
             assert (answer.is_redirect, answer.location) == (True, "/x")
@@ -282,7 +282,7 @@ def test_user_info_never_goes_from_https_to_http(
         assert "give the password away" in str(failure(web, host.url("/", user_info), policy))
     else:
         assert got(web, host.url(), policy).status == 404
-        assert isinstance(failure(web, host.url("/other"), policy), Refused)
+        assert isinstance(failure(web, host.url("/other"), policy), RequestRefused)
     assert all("authorization" not in one.headers for one in a.requests)
 
 
@@ -299,7 +299,7 @@ def test_user_info_never_goes_from_https_to_http(
 def test_user_info_is_kept_where_a_host_moves_to_https(
     here: str, there: str, is_kept: bool
 ) -> None:
-    parse = door_module.Target.parse
+    parse = door_module.FetchTarget.parse
     kept = door_module._authorization_after(parse(here), "Basic x", parse(there))
     assert (kept == "Basic x") is is_kept
 
@@ -319,7 +319,7 @@ def test_a_host_on_a_private_address_is_refused_and_never_hears_of_it(
 def test_a_numeric_host_is_refused_like_a_name(web: WebOfHosts, a: Host) -> None:
     url = f"http://{a.address}:{a.port}/"
     assert got(web, url).status == 404
-    assert isinstance(failure(web, url, web.policy(addresses=AddressRule())), Refused)
+    assert isinstance(failure(web, url, web.policy(addresses=AddressRule())), RequestRefused)
     assert (a.connections, web.looked_up) == (1, [])
 
 
@@ -346,9 +346,9 @@ def test_a_name_that_means_another_address_the_next_time_is_judged_anew(
         return next(answers)
 
     async def ask_twice() -> None:
-        async with Door(policy, rebinds) as door:
+        async with GuardedClient(policy, rebinds) as door:
             assert (await door.get(a.url())).status == 404
-            with pytest.raises(Refused):
+            with pytest.raises(RequestRefused):
                 await door.get(a.url())
 
     asyncio.run(ask_twice())
@@ -363,7 +363,7 @@ def test_a_name_is_looked_up_once_for_a_request(web: WebOfHosts, a: Host) -> Non
 def test_there_is_no_way_to_a_socket_but_through_the_wall(
     web: WebOfHosts, a: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Door, "_judge", lambda *_: None)
+    monkeypatch.setattr(GuardedClient, "_judge", lambda *_: None)
     policy = web.policy(addresses=AddressRule())
     error = failure(web, f"http://{a.address}:{a.port}/", policy)
     assert (error.kind, a.connections) == (Failure.NO_CONNECTION, 0)
@@ -373,7 +373,7 @@ def test_there_is_no_way_to_a_socket_but_through_the_wall(
 
 @pytest.mark.parametrize("port", [0, 1, 22, 25, 81, 6_379, 65_535])
 def test_other_ports_are_refused(web: WebOfHosts, port: int) -> None:
-    error = failure(web, f"http://a.example:{port}/", DoorPolicy())
+    error = failure(web, f"http://a.example:{port}/", ClientPolicy())
     assert (error.kind, web.looked_up) == (Failure.REFUSED, [])
     assert str(error) == f"Port {port} is not one that may be asked."
 
@@ -395,11 +395,11 @@ def test_a_name_with_many_addresses_is_tried_at_a_few(web: WebOfHosts, a: Host) 
 
 
 def test_a_name_that_is_not_there_is_told_from_one_that_nobody_knows(web: WebOfHosts) -> None:
-    async def asked(number: int) -> DoorError:
+    async def asked(number: int) -> RequestError:
         async def fails(_: str) -> list[str]:
             raise socket.gaierror(number, "whatever it says")
 
-        async with Door(DoorPolicy(), fails) as door:
+        async with GuardedClient(ClientPolicy(), fails) as door:
             with pytest.raises(Unreachable) as raised:
                 await door.get("http://a.example/")
         return raised.value
@@ -462,7 +462,7 @@ def test_whatever_a_host_sends_is_an_answer_or_an_error_of_the_door(junk: bytes)
         host.answers = {"/1": junk, "/2": b"HTTP/1.1 200 OK\r\n" + junk,
                         "/3": reply(junk, Content_Encoding="deflate")}  # fmt: skip
         for path in host.answers:
-            with contextlib.suppress(DoorError):
+            with contextlib.suppress(RequestError):
                 got(web, host.url(path))
 
 
@@ -523,7 +523,9 @@ def test_a_resolver_is_waited_for_so_long_only() -> None:
             await asyncio.Event().wait()
             return []
 
-        async with Door(DoorPolicy(connect_seconds=0.1, whole_seconds=0.2), hangs) as door:
+        async with GuardedClient(
+            ClientPolicy(connect_seconds=0.1, whole_seconds=0.2), hangs
+        ) as door:
             with pytest.raises(Unreachable) as raised:
                 await door.get("http://a.example/")
         assert raised.value.kind is Failure.TOO_SLOW
@@ -541,7 +543,7 @@ def test_who_gives_a_name_up_goes_on_when_no_thread_looks_it_up_any_more() -> No
             under_way.remove(host)
             return []
 
-        async with Door(DoorPolicy(connect_seconds=0.01), slow) as door:
+        async with GuardedClient(ClientPolicy(connect_seconds=0.01), slow) as door:
             with pytest.raises(Unreachable):
                 await door.get("http://a.example/")
             assert not under_way

@@ -14,13 +14,13 @@ import pytest
 from PIL import Image
 from web_of_hosts import Host, WebOfHosts, redirect, reply, silent
 
-from feedkeep.feeds import door as asking
-from feedkeep.feeds import looking
-from feedkeep.feeds.door import Door
-from feedkeep.feeds.failures import Exhausted
-from feedkeep.feeds.looking import Looking
+from feedkeep.feeds import fetcher as looking
+from feedkeep.feeds.fetcher import Fetcher
 from feedkeep.feeds.reading import MAX_BYTES
-from feedkeep.model import Failure, Feed, FeedContent, Looked, Stamp, replace
+from feedkeep.model import Failure, Feed, FeedContent, FetchResult, Stamp, replace
+from feedkeep.outbound import client as asking
+from feedkeep.outbound.client import GuardedClient
+from feedkeep.outbound.failures import Exhausted
 from feedkeep.rules.feed_urls import parse_feed_url
 
 PATIENCE_SECONDS = 20.0
@@ -58,10 +58,13 @@ def feed_at(url: str, content: FeedContent | None = None, **known: object) -> Fe
     return replace(feed, **known)
 
 
-def look(web: WebOfHosts, feed: Feed) -> Looked:
-    async def go() -> Looked:
-        async with asyncio.timeout(PATIENCE_SECONDS), Door(web.policy(), web.look_up) as door:
-            return await Looking(door).look(feed, NOW)
+def look(web: WebOfHosts, feed: Feed) -> FetchResult:
+    async def go() -> FetchResult:
+        async with (
+            asyncio.timeout(PATIENCE_SECONDS),
+            GuardedClient(web.policy(), web.look_up) as door,
+        ):
+            return await Fetcher(door).look(feed, NOW)
 
     return asyncio.run(go())
 
@@ -84,7 +87,7 @@ def test_what_is_known_is_named_and_an_unchanged_feed_is_not_read(
     host.answers["/feed"] = reply(status=304, ETag='"1"')
     known = FeedContent(title="A Show")
     looked = look(web, feed_at(host.url("/feed"), known, etag='"1"', last_modified="yesterday"))
-    assert looked == Looked(etag='"1"')
+    assert looked == FetchResult(etag='"1"')
     (asked,) = host.requests
     assert asked.headers["if-none-match"] == '"1"'
     assert asked.headers["if-modified-since"] == "yesterday"

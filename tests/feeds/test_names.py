@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from feedkeep.feeds.door import Door
-from feedkeep.feeds.door_policy import DoorPolicy
-from feedkeep.feeds.failures import Exhausted, Refused
-from feedkeep.feeds.names import SystemNames
+from feedkeep.outbound.client import GuardedClient
+from feedkeep.outbound.failures import Exhausted, RequestRefused
+from feedkeep.outbound.names import SystemNames
+from feedkeep.outbound.policy import ClientPolicy
 
 
 def looked_up(host: str) -> list[str]:
@@ -69,8 +69,8 @@ def test_where_the_system_has_no_thread_to_give_a_name_is_looked_up_later(
 
 def test_a_door_looks_up_names_as_the_machine_does() -> None:
     async def ask() -> None:
-        async with Door(DoorPolicy()) as door:
-            with pytest.raises(Refused, match="not on the public internet"):
+        async with GuardedClient(ClientPolicy()) as door:
+            with pytest.raises(RequestRefused, match="not on the public internet"):
                 await door.get("http://localhost/")
 
     asyncio.run(ask())

@@ -10,7 +10,7 @@ from forms import IS_FULL, IS_LONG
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from feedkeep.feeds.addresses import GLOBAL_UNICAST, NOT_PUBLIC, AddressRule, network
+from feedkeep.config.networks import GLOBAL_UNICAST, NOT_PUBLIC, AddressRule, network
 
 PUBLIC = AddressRule()
 EXAMPLES = settings(max_examples=2_000 if IS_FULL else 300 if IS_LONG else 100)

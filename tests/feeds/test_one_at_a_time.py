@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from web_of_hosts import Request, Victim, WebOfHosts, redirect, reply
 
-from feedkeep.feeds.door import Answer, Door
-from feedkeep.feeds.failures import DoorError
-from feedkeep.feeds.looking import Looking
-from feedkeep.feeds.one_at_a_time import OneAtATime
-from feedkeep.model import Failure, Feed, Looked, Stamp
+from feedkeep.feeds.fetcher import Fetcher
+from feedkeep.model import Failure, Feed, FetchResult, Stamp
+from feedkeep.outbound.client import Answer, GuardedClient
+from feedkeep.outbound.failures import RequestError
+from feedkeep.outbound.one_at_a_time import OneAtATime
 from feedkeep.rules.feed_urls import parse_feed_url
 
 NOW = Stamp(1_795_370_000_000_000)
@@ -49,10 +49,10 @@ def lead_there(web: WebOfHosts, way: str) -> tuple[Victim, list[Feed]]:
     return victim, feeds
 
 
-def look_at_all(web: WebOfHosts, feeds: list[Feed]) -> list[Looked]:
-    async def go() -> list[Looked]:
-        async with Door(web.policy(), web.look_up) as door:
-            looking = Looking(door)
+def look_at_all(web: WebOfHosts, feeds: list[Feed]) -> list[FetchResult]:
+    async def go() -> list[FetchResult]:
+        async with GuardedClient(web.policy(), web.look_up) as door:
+            looking = Fetcher(door)
             return await asyncio.gather(*(looking.look(feed, NOW) for feed in feeds))
 
     return asyncio.run(go())
@@ -95,7 +95,7 @@ class Together:
 
 def get_all(web: WebOfHosts, *urls: str, **policy: Any) -> list[Answer | BaseException]:
     async def go() -> list[Answer | BaseException]:
-        async with Door(web.policy(**policy), web.look_up) as door:
+        async with GuardedClient(web.policy(**policy), web.look_up) as door:
             gets: list[Coroutine[Any, Any, Answer]] = [door.get(url) for url in urls]
             return await asyncio.gather(*gets, return_exceptions=True)
 
@@ -143,14 +143,14 @@ def test_waiting_for_others_counts_as_time_of_a_look_and_asks_nobody(web: WebOfH
 
     a.answers, b.answers = {"/mute": mute, "/": reply(b"a")}, {"/": then_to_a}
 
-    async def go() -> DoorError:
-        async with Door(web.policy(whole_seconds=0.5), web.look_up) as door:
+    async def go() -> RequestError:
+        async with GuardedClient(web.policy(whole_seconds=0.5), web.look_up) as door:
             waits = asyncio.create_task(door.get(b.url()))
             await asyncio.to_thread(b_is_asked.wait)
             holds = asyncio.create_task(door.get(a.url("/mute")))
-            with pytest.raises(DoorError) as raised:
+            with pytest.raises(RequestError) as raised:
                 await waits
-            with suppress(DoorError):
+            with suppress(RequestError):
                 await holds
             return raised.value
 
@@ -166,8 +166,8 @@ def test_who_fails_or_gives_up_makes_room_for_the_next(web: WebOfHosts) -> None:
     a.answers = {"/": reply(b"a"), "/nonsense": b"nonsense\r\n\r\n"}
 
     async def go() -> list[int]:
-        async with Door(web.policy(), web.look_up) as door:
-            with suppress(DoorError):
+        async with GuardedClient(web.policy(), web.look_up) as door:
+            with suppress(RequestError):
                 await door.get(a.url("/nonsense"))
             gives_up = asyncio.create_task(door.get(a.url()))
             await asyncio.sleep(0)

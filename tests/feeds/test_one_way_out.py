@@ -37,7 +37,7 @@ def test_nothing_but_the_door_can_ask_another_host() -> None:
         for path in SOURCE.rglob("*.py")
     }
     assert {path: found for path, found in asking.items() if found} == {
-        "feeds/door.py": {"aiohttp"}
+        "outbound/client.py": {"aiohttp"}
     }
 
 

@@ -10,8 +10,8 @@ import pytest
 from corpus_of_pictures import BLUE, PICTURES, RED, WHITE, drawn, saved
 from PIL import Image, features
 
-from feedkeep.errors import NotAPicture
 from feedkeep.feeds.pictures import MAX_BYTES, MAX_SCANS, shrink
+from feedkeep.model.errors import NotAPicture
 
 Colour = tuple[int, ...]
 

@@ -8,7 +8,6 @@ from xml.parsers import expat
 import pytest
 from corpus_of_feeds import URL, Example, examples, hashed
 
-from feedkeep.errors import NotAFeed
 from feedkeep.feeds import xml_feeds
 from feedkeep.feeds.fields import MAX_URL
 from feedkeep.feeds.found import MAX_OFFERS
@@ -18,6 +17,7 @@ from feedkeep.feeds.reading import MAX_BYTES, read_feed
 from feedkeep.feeds.xml_feeds import MAX_ATTRIBUTES, MAX_TAGS
 from feedkeep.feeds.xml_tags import MAX_OPEN, MAX_PARTS
 from feedkeep.model import FeedContent
+from feedkeep.model.errors import NotAFeed
 
 EXAMPLES = examples()
 

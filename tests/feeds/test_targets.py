@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedkeep.feeds.failures import Failure, Refused
-from feedkeep.feeds.targets import Target
+from feedkeep.outbound.failures import Failure, RequestRefused
+from feedkeep.outbound.targets import FetchTarget
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ from feedkeep.feeds.targets import Target
     ],
 )
 def test_a_url_has_one_spelling(text: str, spelling: str) -> None:
-    assert Target.parse(text).text == spelling
+    assert FetchTarget.parse(text).text == spelling
 
 
 @pytest.mark.parametrize(
@@ -65,8 +65,8 @@ def test_a_url_has_one_spelling(text: str, spelling: str) -> None:
      "http://a.example/" + "x" * 8_192],
 )  # fmt: skip
 def test_what_programs_read_in_different_ways_is_refused(text: str) -> None:
-    with pytest.raises(Refused) as raised:
-        Target.parse(text)
+    with pytest.raises(RequestRefused) as raised:
+        FetchTarget.parse(text)
     assert raised.value.kind is Failure.REFUSED
     assert str(raised.value).endswith(".")
 
@@ -80,15 +80,15 @@ def test_what_programs_read_in_different_ways_is_refused(text: str) -> None:
     )
 )
 def test_what_is_judged_is_what_is_asked(text: str) -> None:
-    with suppress(Refused):
-        target = Target.parse(text)
+    with suppress(RequestRefused):
+        target = FetchTarget.parse(text)
         url = target.url
         asked = (url.scheme, url.raw_host, url.port, url.raw_user, url.raw_fragment)
         assert asked == (target.scheme, target.host, target.port, None, "")
         assert url.raw_path_qs.rstrip("?") == target.path.rstrip("?")
         assert target.text.isascii()
         assert target.text.isprintable()
-        assert Target.parse(target.text) == target
+        assert FetchTarget.parse(target.text) == target
 
 
 @pytest.mark.parametrize(
@@ -105,18 +105,18 @@ def test_what_is_judged_is_what_is_asked(text: str) -> None:
     ],
 )
 def test_a_redirect_leads_on_from_where_it_was_told(location: str, leads_to: str) -> None:
-    here = Target.parse("http://me:x@a.example:8080/b/c?d")
+    here = FetchTarget.parse("http://me:x@a.example:8080/b/c?d")
     assert here.followed(location).text == leads_to
 
 
 @pytest.mark.parametrize("location", ["http://[", "//[x", "ftp://b.example", "\x00", "//b\\@c/"])
 def test_a_redirect_to_what_is_no_url_is_refused(location: str) -> None:
-    with pytest.raises(Refused):
-        Target.parse("http://a.example/").followed(location)
+    with pytest.raises(RequestRefused):
+        FetchTarget.parse("http://a.example/").followed(location)
 
 
 def test_user_info_is_a_name_and_a_password_in_bytes() -> None:
-    parsed = Target.parse
+    parsed = FetchTarget.parse
     assert parsed("http://a.example/").authorization is None
     assert parsed("http://me@a.example/").authorization == "Basic bWU6"
     assert parsed("http://m%65:%C3%BC:%0d@a.example/").authorization == "Basic bWU6w7w6DQ=="

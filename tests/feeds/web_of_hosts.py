@@ -24,9 +24,9 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, Self, TypeAlias
 
-from feedkeep.feeds.addresses import AddressRule, network
-from feedkeep.feeds.door import Answer, Door
-from feedkeep.feeds.door_policy import PORTS, DoorPolicy
+from feedkeep.config.networks import AddressRule, network
+from feedkeep.outbound.client import Answer, GuardedClient
+from feedkeep.outbound.policy import PORTS, ClientPolicy
 
 BEGINS_TLS = b"\x16"
 LOOPBACK = (network("127.0.0.0/8"),)
@@ -165,10 +165,10 @@ class WebOfHosts:
         self._ports.add(port)
         return host
 
-    def policy(self, **changes: Any) -> DoorPolicy:
+    def policy(self, **changes: Any) -> ClientPolicy:
         """Return a policy that lets a door ask these hosts, with changes."""
         usual = {"addresses": AddressRule(allowed=LOOPBACK), "ports": PORTS | self._ports}
-        return DoorPolicy(**{**usual, **changes})
+        return ClientPolicy(**{**usual, **changes})
 
     async def look_up(self, host: str) -> Sequence[str]:
         """Return the addresses of a name, as a resolver of this web's own."""
@@ -190,11 +190,11 @@ class WebOfHosts:
         await asyncio.gather(*others, return_exceptions=True)
 
 
-def got(web: WebOfHosts, url: str, policy: DoorPolicy | None = None, **asked: Any) -> Answer:
+def got(web: WebOfHosts, url: str, policy: ClientPolicy | None = None, **asked: Any) -> Answer:
     """Return what a door gets in that web."""
 
     async def get() -> Answer:
-        async with Door(policy or web.policy(), web.look_up) as door:
+        async with GuardedClient(policy or web.policy(), web.look_up) as door:
             return await door.get(url, **asked)
 
     return asyncio.run(get())

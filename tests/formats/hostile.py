@@ -13,9 +13,9 @@ from pathlib import Path
 
 from forms import IS_LONG
 
-from feedkeep.errors import InvalidInput
 from feedkeep.formats.feed_list import MAX_ITEMS, decoded_exactly, read_feed_list
 from feedkeep.formats.opml import read_whole
+from feedkeep.model.errors import InvalidInput
 
 SIZE_BYTES = 4 * 1024 * 1024
 CPU_SECONDS = 10

@@ -6,8 +6,8 @@ from io import BytesIO
 
 import pytest
 
-from feedkeep.errors import AccountError
 from feedkeep.formats.account_list import MAX_LINE_BYTES, read_accounts
+from feedkeep.model.errors import AccountError
 from feedkeep.service.accounts import ImportedAccount
 
 HASH = "$argon2id$v=19$m=8,t=1,p=1$c29tZXNhbHQ$aGFzaGhhc2hoYXNoaGFzaA"

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedkeep.errors import InvalidInput, Sentence
 from feedkeep.formats import feed_list, opml
 from feedkeep.formats.feed_list import (
     MAX_ITEMS,
@@ -18,6 +17,7 @@ from feedkeep.formats.feed_list import (
 )
 from feedkeep.formats.listed_feed import ListedFeed
 from feedkeep.model import FeedContent, FeedLabel, Guid, Subscription, replace
+from feedkeep.model.errors import InvalidInput, Sentence
 from feedkeep.rules.feed_labels import Labels
 from feedkeep.rules.feed_names import Card, card_of
 from feedkeep.rules.feed_urls import parse_feed_url

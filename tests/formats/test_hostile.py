@@ -15,9 +15,9 @@ from forms import IS_FULL
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from feedkeep.encodings import _CODECS, codec_of
-from feedkeep.errors import InvalidInput
+from feedkeep.formats.encodings import _CODECS, codec_of
 from feedkeep.formats.feed_list import read_feed_list
+from feedkeep.model.errors import InvalidInput
 
 
 def test_a_file_of_any_shape_is_read_or_refused_in_time() -> None:

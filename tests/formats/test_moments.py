@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedkeep.errors import InvalidInput
 from feedkeep.formats.moments import read_moment
 from feedkeep.model import Stamp
-from feedkeep.stamps import read_stamp, write_stamp
+from feedkeep.model.errors import InvalidInput
+from feedkeep.model.stamps import read_stamp, write_stamp
 
 NOW = read_stamp("2026-11-22T12:00:00Z")
 

@@ -12,15 +12,16 @@ import httpx
 import pytest
 from people import basic
 
-from feedkeep import wall_clock
+from feedkeep.config.settings import Settings
 from feedkeep.edges import edges
 from feedkeep.gpodder import subscriptions
-from feedkeep.http import resource, syncing
+from feedkeep.http import resource
 from feedkeep.http.application import Application
 from feedkeep.openpodcast import resources
+from feedkeep.runtime import wall_clock
 from feedkeep.service import Service
-from feedkeep.settings import Settings
 from feedkeep.store.sqlite import SqliteStore
+from feedkeep.url_sync import handlers as syncing
 
 PASSWORD = "a good passphrase"
 URLS = [f"https://a.example/{number}" for number in range(1_000)]
@@ -61,10 +62,10 @@ def long_ones(monkeypatch: pytest.MonkeyPatch) -> list[str]:
                 return work(*arguments)
 
             asyncio.get_running_loop().call_soon(went_on.set)
-            return await beside(True, waiting)
+            return await in_thread_if(True, waiting)
 
-        beside = module.beside
-        monkeypatch.setattr(module, "beside", watched)
+        in_thread_if = module.in_thread_if
+        monkeypatch.setattr(module, "in_thread_if", watched)
 
     for module in (resources, resource, syncing, subscriptions):
         watch(module)

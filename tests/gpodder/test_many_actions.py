@@ -18,11 +18,11 @@ from people import ok, play
 from postgres_server import drop_database, new_database
 
 from feedkeep.assembly import open_store
+from feedkeep.config.settings import Settings
 from feedkeep.model import Account, AccountId, EpisodeAction, Owner, Records, Stamp, Token
 from feedkeep.rules.credentials import SECRET_BYTES, token_hash, write_token
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.seconds import settled
-from feedkeep.settings import Settings
 
 MANY = 100_000 if IS_LONG else 40_000  # as objects, they would take more than 16 MiB
 ALICE = AccountId(7)

@@ -8,11 +8,11 @@ from pathlib import Path
 import httpx
 from people import basic
 
-from feedkeep import wall_clock
+from feedkeep.config.settings import Settings
 from feedkeep.edges import edges
 from feedkeep.http.application import Application
+from feedkeep.runtime import wall_clock
 from feedkeep.service import Service
-from feedkeep.settings import Settings
 from feedkeep.store.sqlite import SqliteStore
 
 PASSWORD = "a good passphrase"

@@ -14,12 +14,12 @@ from feedkeep.model import (
     TokenId,
 )
 from feedkeep.rules.app_identity import App
+from feedkeep.rules.app_urls import NO_RECORD, UNKNOWN, AppUrls
 from feedkeep.rules.devices import MAX_DOCUMENTS
-from feedkeep.rules.spellings import NO_RECORD, UNKNOWN, Spellings
 from feedkeep.service.documents import as_json
 from feedkeep.service.remembered_apps import RememberedApp, read_spellings
 
-LEARNED = Spellings(known=frozenset({Guid("0a0a0a0a-0a0a-5a0a-8a0a-0a0a0a0a0a0a")}))
+LEARNED = AppUrls(known=frozenset({Guid("0a0a0a0a-0a0a-5a0a-8a0a-0a0a0a0a0a0a")}))
 NOW = Stamp(7)
 
 
@@ -62,7 +62,7 @@ def test_what_is_known_already_is_not_saved_again(app: RememberedApp) -> None:
 def test_what_an_app_had_before_its_first_record_is_not_known(app: RememberedApp) -> None:
     assert app.known(there(app, 0)) == NO_RECORD
     [record] = app.noted(there(app, 0), NO_RECORD, NOW)
-    assert read_spellings(record.body) == Spellings(began=NOW)
+    assert read_spellings(record.body) == AppUrls(began=NOW)
 
 
 @pytest.mark.parametrize(

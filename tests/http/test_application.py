@@ -7,12 +7,12 @@ import asyncio
 from starlette.responses import Response
 from starlette.types import Message
 
+from feedkeep.config.settings import Settings
 from feedkeep.http.application import Application
+from feedkeep.http.in_flight import InFlight
 from feedkeep.http.requests import Request
 from feedkeep.http.routing import Edge, PublicRoute
-from feedkeep.http.serving.in_flight import InFlight
 from feedkeep.model import Admitted
-from feedkeep.settings import Settings
 
 LARGE = 900_000
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedkeep.errors import InvalidInput, Sentence
 from feedkeep.http.pages import languages
 from feedkeep.http.pages.languages import LANGUAGES, Words, chosen_language, time_zones
 from feedkeep.model import Stamp
+from feedkeep.model.errors import InvalidInput, Sentence
 
 MAX_HEADER = 16_384
 

@@ -7,9 +7,9 @@ import asyncio
 import pytest
 from structlog.testing import capture_logs
 
-from feedkeep.errors import StoreUnavailable
 from feedkeep.http import outages as module
 from feedkeep.http.outages import Outages
+from feedkeep.model.errors import StoreUnavailable
 
 AWAY = StoreUnavailable("It is away.")
 

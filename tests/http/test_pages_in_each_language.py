@@ -11,7 +11,6 @@ import pytest
 from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po
 
-from feedkeep.errors import Sentence
 from feedkeep.formats.listed_feed import ListedFeed
 from feedkeep.http.pages.forms import Form
 from feedkeep.http.pages.languages import DEFAULT_LANGUAGE, LANGUAGES, Words, time_zones
@@ -35,15 +34,16 @@ from feedkeep.model import (
     TokenId,
     replace,
 )
+from feedkeep.model.errors import Sentence
 from feedkeep.rules.apps import AppKind, ConnectedApp
 from feedkeep.rules.credentials import apps_that_refuse
 from feedkeep.rules.feed_names import WHY, Headline, Trouble
-from feedkeep.rules.list_changes import What
+from feedkeep.rules.list_changes import ChangeKind
 from feedkeep.service import Health
 from feedkeep.web.about import About, NotFetched, Twin
 from feedkeep.web.apps import GUIDES
-from feedkeep.web.changes import Change, Line, ShownWipe, Who
-from feedkeep.web.imports import Preview
+from feedkeep.web.changes import Actor, Change, Line, ShownWipe
+from feedkeep.web.imports import ImportPreview
 from feedkeep.web.rows import Listing, Show, row_of
 
 SOURCE = Path(__file__).parents[2] / "src" / "feedkeep"
@@ -114,21 +114,21 @@ FEEDS: dict[str, Any] = {
     "now": NOW,
 }
 NAME = "a.example/1"
-CHANGES = [Change(what, FEED.guid, NAME, "b.example/1") for what in What]
+CHANGES = [Change(what, FEED.guid, NAME, "b.example/1") for what in ChangeKind]
 DOERS = [
-    Who(None),
-    Who(CredentialKind.BROWSER, "Chrome"),
-    Who(CredentialKind.COMMAND),
-    Who(CredentialKind.FEEDKEEP),
-    Who(CredentialKind.TOKEN),
-    Who(CredentialKind.SESSION, "AntennaPod", "1"),
-    Who(CredentialKind.PASSWORD, "gPodder"),
+    Actor(None),
+    Actor(CredentialKind.BROWSER, "Chrome"),
+    Actor(CredentialKind.COMMAND),
+    Actor(CredentialKind.FEEDKEEP),
+    Actor(CredentialKind.TOKEN),
+    Actor(CredentialKind.SESSION, "AntennaPod", "1"),
+    Actor(CredentialKind.PASSWORD, "gPodder"),
 ]
 LINES = [
     *(Line([NOW], DOERS[0], [(one.what, 1)], [one], 1) for one in CHANGES),
-    *(Line([NOW], doer, [(what, 1) for what in What], CHANGES, 9) for doer in DOERS),
-    Line([NOW, Stamp(NOW - DAY)], DOERS[0], [(what, 2) for what in What], CHANGES, 1_234),
-    Line([NOW], DOERS[0], [(What.MERGED, 1)], [Change(What.MERGED, None, NAME, "")], 1),
+    *(Line([NOW], doer, [(what, 1) for what in ChangeKind], CHANGES, 9) for doer in DOERS),
+    Line([NOW, Stamp(NOW - DAY)], DOERS[0], [(what, 2) for what in ChangeKind], CHANGES, 1_234),
+    Line([NOW], DOERS[0], [(ChangeKind.MERGED, 1)], [Change(ChangeKind.MERGED, None, NAME, "")], 1),
     Line([NOW], DOERS[0], [], [], 0),
 ]
 WIPES = [ShownWipe([NOW], doer, CHANGES[:1], total) for doer in DOERS for total in (1, 2, 1_234)]
@@ -210,7 +210,7 @@ PEOPLE: dict[str, Any] = {
 }
 IMPORT: dict[str, Any] = {"max_bytes": 1_048_576, "count": 1_234}
 PREVIEW: dict[str, Any] = {
-    "preview": Preview([LISTED], [LISTED], 1, [(LISTED.place, "x", TOO_LONG)]),
+    "preview": ImportPreview([LISTED], [LISTED], 1, [(LISTED.place, "x", TOO_LONG)]),
     "notes": [TOO_LONG],
     "list": LISTED.feed_url,
     "known_list": LISTED.feed_url,
@@ -314,8 +314,8 @@ STATES: dict[str, list[dict[str, Any]]] = {
     "web/import_preview.html": [
         PREVIEW,
         PREVIEW | {"shown": 0, "notes": ()},
-        PREVIEW | {"preview": Preview([], [], 2, [])},
-        PREVIEW | {"preview": Preview([], [], 2, []), "labels": 0},
+        PREVIEW | {"preview": ImportPreview([], [], 2, [])},
+        PREVIEW | {"preview": ImportPreview([], [], 2, []), "labels": 0},
     ],
     "web/link.html": [
         {"note": note}

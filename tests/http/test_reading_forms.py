@@ -11,9 +11,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from starlette.requests import Request as HTTPRequest
 
-from feedkeep.errors import InvalidInput
 from feedkeep.http.pages.forms import Form, read_form
 from feedkeep.http.requests import Request
+from feedkeep.model.errors import InvalidInput
 
 KIND = (b"content-type", b"application/x-www-form-urlencoded")
 LARGE_BYTES = 4_000_000

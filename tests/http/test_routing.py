@@ -9,9 +9,9 @@ from route_table import all_pages, all_routes
 from starlette.requests import Request as HTTPRequest
 from starlette.responses import Response
 
+from feedkeep.config.settings import OWN_PLACES
 from feedkeep.http.requests import Request, own_path
 from feedkeep.http.routing import Edge, PublicRoute, Router
-from feedkeep.settings import OWN_PLACES
 
 
 async def answer(_request: Request) -> Response:

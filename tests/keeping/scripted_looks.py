@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from feedkeep.model import Feed, FeedContent, Looked, Stamp
+from feedkeep.model import Feed, FeedContent, FetchResult, Stamp
 from feedkeep.rules.clock import DAY_US
 
 
@@ -34,7 +34,7 @@ class ScriptedLooks:
         most_at_once: How many looks were under way at the same time, at most.
     """
 
-    def __init__(self, found: dict[str, Looked | Exception] | None = None) -> None:
+    def __init__(self, found: dict[str, FetchResult | Exception] | None = None) -> None:
         self.found = found or {}
         self.looked: list[str] = []
         self.etags: list[str] = []
@@ -48,7 +48,7 @@ class ScriptedLooks:
         self.gate = asyncio.Event()
         self.gate.set()
 
-    async def look(self, feed: Feed, now: Stamp) -> Looked:  # noqa: ARG002 - the protocol's
+    async def look(self, feed: Feed, now: Stamp) -> FetchResult:  # noqa: ARG002 - the protocol's
         self._under_way.append(feed.url.split("/")[2])
         self.most_at_once = max(self.most_at_once, len(self._under_way))
         of_a_host = [self._under_way.count(host) for host in self._under_way]
@@ -63,7 +63,7 @@ class ScriptedLooks:
             self._news.set()
             await self._waiting_for_slow[-1].wait()
         self._under_way.remove(feed.url.split("/")[2])
-        seen = Looked(FeedContent(title=feed.url, items=("1", "2", "3")))
+        seen = FetchResult(FeedContent(title=feed.url, items=("1", "2", "3")))
         found = self.found.get(feed.url, seen)
         if isinstance(found, Exception):
             raise found

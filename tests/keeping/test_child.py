@@ -13,11 +13,11 @@ import msgspec
 import pytest
 from web_of_hosts import Host, Request, WebOfHosts, reply
 
+from feedkeep.config.settings import Settings
 from feedkeep.feeds.child import max_memory_bytes
-from feedkeep.feeds.frames import Errand, Lack, Report, read_frame, write_frame
-from feedkeep.model import Failure, Feed, Looked, Stamp
+from feedkeep.feeds.frames import FetchJob, Lack, Report, read_frame, write_frame
+from feedkeep.model import Failure, Feed, FetchResult, Stamp
 from feedkeep.rules.feed_urls import parse_feed_url
-from feedkeep.settings import Settings
 
 PATIENCE_SECONDS = 30.0
 NOW = Stamp(1_795_370_000_000_000)
@@ -32,14 +32,16 @@ def web() -> Iterator[WebOfHosts]:
 
 def errand(number: int, host: Host, path: str) -> bytes:
     url = f"http://{host.address}:{host.port}{path}"
-    return write_frame(Errand(number, Feed(parse_feed_url(url).guid, url, NOW, NOW), NOW))
+    return write_frame(FetchJob(number, Feed(parse_feed_url(url).guid, url, NOW, NOW), NOW))
 
 
 _AS_LOOKER_STARTS_IT = ("-m", "feedkeep.feeds.child")
 WITH_FAULTS = """
-from feedkeep.feeds import child, failures, looking
+from feedkeep.feeds import child
+from feedkeep.outbound import failures
+from feedkeep.feeds import fetcher as looking
 
-look = looking.Looking.look
+look = fetcher.Fetcher.look
 
 async def look_or_fail(self, feed, now):
     if feed.url.endswith("/memory"):
@@ -50,7 +52,7 @@ async def look_or_fail(self, feed, now):
         raise LookupError("a fault that nobody knows of")
     return await look(self, feed, now)
 
-looking.Looking.look = look_or_fail
+fetcher.Fetcher.look = look_or_fail
 child.main()
 """
 """The program of that process, where some looks fail by the path of their feed."""
@@ -60,7 +62,7 @@ child.main()
 async def started(
     host: Host, program: Sequence[str] = _AS_LOOKER_STARTS_IT
 ) -> AsyncIterator[asyncio.subprocess.Process]:
-    """Start it as `Looker` does, but with all of this environment; its end is waited for."""
+    """Start it as `FetcherProcess` does, but with all of this environment; wait for its end."""
     chosen = Settings(fetch_allowed=("127.0.0.0/8",), fetch_ports=(host.port,))
     process = await asyncio.create_subprocess_exec(
         sys.executable,
@@ -99,7 +101,7 @@ def test_each_errand_is_reported_by_its_number_in_bounded_memory(web: WebOfHosts
                 process.stdin.write(errand(number, host, "/"))
                 report = await reported(process)
                 assert report.number == number
-                assert isinstance(report.looked, Looked)
+                assert isinstance(report.looked, FetchResult)
                 assert report.looked.content is not None
                 assert report.looked.content.title == "A Show"
             bounds = resource.prlimit(process.pid, resource.RLIMIT_AS)
@@ -120,7 +122,7 @@ def test_a_look_that_fails_in_a_way_that_nobody_knows_of_is_reported_and_the_oth
             assert process.stdin is not None
             process.stdin.write(errand(1, host, "/fault"))
             looked = (await reported(process)).looked
-            assert isinstance(looked, Looked)
+            assert isinstance(looked, FetchResult)
             assert (looked.failure, looked.content) == (Failure.CRASHED, None)
             assert "nobody knows of" in looked.reason
             process.stdin.write(errand(2, host, "/memory"))
@@ -129,7 +131,7 @@ def test_a_look_that_fails_in_a_way_that_nobody_knows_of_is_reported_and_the_oth
             assert (await reported(process)).looked is Lack.FILES
             process.stdin.write(errand(4, host, "/"))
             looked = (await reported(process)).looked
-            assert isinstance(looked, Looked)
+            assert isinstance(looked, FetchResult)
             assert looked.content is not None
 
     asyncio.run(go())

@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from feedkeep.feeds.frames import MAX_FRAME_BYTES, Report, read_frame, write_frame
-from feedkeep.model import Failure, Looked
+from feedkeep.model import Failure, FetchResult
 
-REPORT = Report(7, Looked(failure=Failure.GONE, reason="The host answers 410."))
+REPORT = Report(7, FetchResult(failure=Failure.GONE, reason="The host answers 410."))
 
 
 def read(data: bytes) -> bytes | None:

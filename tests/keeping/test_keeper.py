@@ -11,30 +11,30 @@ from authors import TESTER
 from recorded import recorded
 from scripted_looks import Clock, ScriptedLooks
 
-from feedkeep.errors import StoreUnavailable
-from feedkeep.feeds import keeper as keeping
-from feedkeep.feeds import rounds as going_round
-from feedkeep.feeds.failures import MachineFailed
-from feedkeep.feeds.keeper import LEASE_US, Keeper
-from feedkeep.feeds.rounds import Rounds
+from feedkeep.feeds import scheduler as keeping
+from feedkeep.feeds import sweep as going_round
+from feedkeep.feeds.scheduler import LEASE_US, FetchScheduler
+from feedkeep.feeds.sweep import SubscriptionSweep
 from feedkeep.model import (
     AccountId,
     Failure,
     Feed,
     FeedContent,
     Fetch,
+    FetchResult,
     Guid,
-    Looked,
     Stamp,
     replace,
 )
-from feedkeep.recorder import Recorder
+from feedkeep.model.errors import StoreUnavailable
+from feedkeep.outbound.failures import MachineFailed
 from feedkeep.rules import feed_schedule
 from feedkeep.rules.clock import DAY_US, later
 from feedkeep.rules.feed_schedule import MINUTE_US, WEEK_US
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.lanes import FIRST_DUE, USUAL_FETCH_US
 from feedkeep.rules.subscriptions import want
+from feedkeep.runtime.recorder import Recorder
 from feedkeep.service import Service
 from feedkeep.store.base import Store
 
@@ -67,11 +67,11 @@ class World:
         fetch: Fetch = Fetch.PUBLIC,
         at_once: int = 8,
         recorder: Recorder | None = None,
-    ) -> Keeper:
+    ) -> FetchScheduler:
         service, now = self.service, self.clock
         moves = service.followed_moves
-        rounds = Rounds(self.store, service.new_feeds, moves, now, fetch)
-        return Keeper(self.store, rounds, self.looks, now, fetch, at_once, recorder)
+        rounds = SubscriptionSweep(self.store, service.new_feeds, moves, now, fetch)
+        return FetchScheduler(self.store, rounds, self.looks, now, fetch, at_once, recorder)
 
     async def subscribe(self, *urls: str, name: str = "alice") -> AccountId:
         account = await self.service.accounts.create(name, None)
@@ -149,13 +149,13 @@ def test_for_a_newcomer_a_known_feed_is_looked_at_at_once_and_once_a_minute(
 ) -> None:
     async def work(world: World) -> None:
         (url,) = urls(1)
-        world.looks.found = {url: Looked(FeedContent(title="Radio"), etag="1")}
+        world.looks.found = {url: FetchResult(FeedContent(title="Radio"), etag="1")}
         async with world.keeper():
             await asyncio.sleep(0)
             await world.subscribe(url)
             (first,) = await world.known(url)
             world.clock.go_on(2 * MINUTE_US)
-            world.looks.found = {url: Looked()}  # it has not changed
+            world.looks.found = {url: FetchResult()}  # it has not changed
             world.looks.gate.clear()
             ben = await world.subscribe(url, name="ben")
             assert await world.title(ben, url) == ""
@@ -201,9 +201,9 @@ def test_looks_are_counted_by_what_they_came_to(open_store: Callable) -> None:
     async def work(world: World) -> None:
         some, recorder = urls(4), Recorder()
         world.looks.found = {
-            some[0]: Looked(),
-            some[1]: Looked(failure=Failure.GONE),
-            some[2]: Looked(failure=Failure.TOO_SLOW),
+            some[0]: FetchResult(),
+            some[1]: FetchResult(failure=Failure.GONE),
+            some[2]: FetchResult(failure=Failure.TOO_SLOW),
         }
         async with world.keeper(recorder=recorder):
             await asyncio.sleep(0)
@@ -410,7 +410,7 @@ def test_a_feed_that_waits_among_the_slow_keeps_no_quick_one_of_its_host_waiting
     silent, gone, good = "https://silent.example/", *urls(2, host="popular.example")
 
     async def work(world: World) -> None:
-        failing = Looked(failure=Failure.TOO_SLOW)
+        failing = FetchResult(failure=Failure.TOO_SLOW)
         world.looks.found = {silent: failing, gone: failing}
         await world.subscribe(silent, gone, good)
         async with world.keeper():
@@ -479,7 +479,7 @@ def test_hosts_that_never_end_their_answers_keep_no_feed_waiting_that_answered_l
         if kind != "new":
             await world.subscribe(*endless)
             if kind == "failing":
-                world.looks.found = {url: Looked(failure=Failure.TOO_SLOW) for url in endless}
+                world.looks.found = {url: FetchResult(failure=Failure.TOO_SLOW) for url in endless}
             with monkeypatch.context() as patch:
                 patch.setattr(feed_schedule, "SLOW_SECONDS", 0.0 if kind == "slow" else 60.0)
                 async with world.keeper():
@@ -618,7 +618,7 @@ def test_whenever_it_ends_what_is_leased_can_be_leased_by_others_at_once(
             until = Stamp(world.clock.at + LEASE_US)
             others = await feeds.lease(world.clock(), until, 9)
             assert {feed.guid for feed in others} == known.keys(), turns
-            await feeds.give_back(list(known), until)
+            await feeds.release(list(known), until)
 
     run(open_store, work)
 

@@ -18,12 +18,12 @@ from structlog.testing import capture_logs
 from test_child import WITH_FAULTS
 from web_of_hosts import Host, Request, WebOfHosts, reply
 
-from feedkeep.feeds import looker as looking
-from feedkeep.feeds.failures import MachineFailed
-from feedkeep.feeds.looker import Looker
-from feedkeep.model import Failure, Feed, Looked, Stamp
+from feedkeep.config.settings import Settings, load_settings
+from feedkeep.feeds import fetcher_process as looking
+from feedkeep.feeds.fetcher_process import FetcherProcess
+from feedkeep.model import Failure, Feed, FetchResult, Stamp
+from feedkeep.outbound.failures import MachineFailed
 from feedkeep.rules.feed_urls import parse_feed_url
-from feedkeep.settings import Settings, load_settings
 
 NOW = Stamp(1_795_370_000_000_000)
 FEED = b"<rss><channel><title>A Show</title><item><guid>1</guid></item></channel></rss>"
@@ -45,9 +45,9 @@ def settings_for(*hosts: Host) -> Settings:
     return Settings(fetch_allowed=("127.0.0.0/8",), fetch_ports=ports)
 
 
-def run(chosen: Settings, work: Callable[[Looker], Awaitable[None]]) -> None:
+def run(chosen: Settings, work: Callable[[FetcherProcess], Awaitable[None]]) -> None:
     async def go() -> None:
-        looker = Looker(chosen)
+        looker = FetcherProcess(chosen)
         try:
             await work(looker)
         finally:
@@ -79,7 +79,7 @@ def test_feeds_are_looked_at_in_a_process_that_ends_with_this_one(web: WebOfHost
     host = web.host("show.example")
     host.answers = {"/a": reply(FEED), "/b": reply(status=404)}
 
-    async def work(looker: Looker) -> None:
+    async def work(looker: FetcherProcess) -> None:
         assert not children()
         a, b = await asyncio.gather(
             looker.look(at(host, "/a"), NOW), looker.look(at(host, "/b"), NOW)
@@ -101,7 +101,7 @@ def test_the_process_that_reads_strangers_feeds_is_given_no_other_setting(web: W
     host.answers["/a"] = reply(FEED)
     secret = "postgresql://feedkeep:a-secret@127.0.0.1/feedkeep"
 
-    async def work(looker: Looker) -> None:
+    async def work(looker: FetcherProcess) -> None:
         assert (await looker.look(at(host, "/a"), NOW)).content is not None
         (child,) = children()
         environment = _told(Path(f"/proc/{child}/environ")).decode()
@@ -127,7 +127,7 @@ def test_every_list_that_fetching_takes_may_be_as_long_as_can_be_set(web: WebOfH
         {},
     )
 
-    async def work(looker: Looker) -> None:
+    async def work(looker: FetcherProcess) -> None:
         assert (await looker.look(at(host, "/a"), NOW)).content is not None
 
     run(chosen, work)
@@ -148,7 +148,7 @@ def test_as_many_looks_as_can_be_set_have_memory_enough(web: WebOfHosts) -> None
         await have_come.wait()
         writer.write(large[-1:])
 
-    async def work(looker: Looker) -> None:
+    async def work(looker: FetcherProcess) -> None:
         for host in hosts:
             host.answers["/"] = answer_all_at_once
         for looked in await asyncio.gather(*(looker.look(at(host, "/"), NOW) for host in hosts)):
@@ -161,7 +161,7 @@ def test_as_many_looks_as_can_be_set_have_memory_enough(web: WebOfHosts) -> None
 def test_what_the_settings_do_not_allow_is_refused_there(web: WebOfHosts) -> None:
     host = web.host("show.example")
 
-    async def work(looker: Looker) -> None:
+    async def work(looker: FetcherProcess) -> None:
         looked = await looker.look(at(host, "/a"), NOW)
         assert looked.failure is Failure.REFUSED
 
@@ -190,7 +190,7 @@ def test_what_takes_the_process_down_alone_is_a_failure_and_another_one_begins(
 ) -> None:
     host = web.host("show.example")
 
-    async def work(looker: Looker) -> None:
+    async def work(looker: FetcherProcess) -> None:
         held = Held()
         host.answers = {"/a": reply(FEED), "/held": held}
         slow = asyncio.create_task(looker.look(at(host, "/held"), NOW))
@@ -211,7 +211,7 @@ def test_of_feeds_that_took_the_process_down_together_each_is_judged_alone(
     hosts = [web.host(f"{number}.example") for number in range(3)]
     feeds = [at(host, "/") for host in hosts]
 
-    async def work(looker: Looker) -> None:
+    async def work(looker: FetcherProcess) -> None:
         held = Held()
         for host in hosts:
             host.answers["/"] = held
@@ -242,7 +242,7 @@ def test_of_feeds_whose_process_was_ended_each_is_looked_at_alone(web: WebOfHost
     hosts = [web.host(f"{number}.example") for number in range(2)]
     feeds = [at(host, "/") for host in hosts]
 
-    async def work(looker: Looker) -> None:
+    async def work(looker: FetcherProcess) -> None:
         held = Held()
         for host in hosts:
             host.answers["/"] = held
@@ -267,7 +267,7 @@ def test_who_ends_the_process_makes_no_feed_fail(
     host = web.host("show.example")
     monkeypatch.setattr(looking, "REST_SECONDS", 0.0)
 
-    async def work(looker: Looker) -> None:
+    async def work(looker: FetcherProcess) -> None:
         held = Held()
         host.answers = {"/a": reply(FEED), "/held": held}
         with capture_logs() as logs:
@@ -295,7 +295,7 @@ def test_a_feed_that_takes_all_memory_also_when_looked_at_alone_fails_and_no_oth
     monkeypatch.setattr(sys, "executable", str(program))
     monkeypatch.setattr(looking, "REST_SECONDS", 0.0)
 
-    async def work(looker: Looker) -> None:
+    async def work(looker: FetcherProcess) -> None:
         with pytest.raises(MachineFailed, match="memory"):  # another may have taken it
             await looker.look(at(host, "/memory"), NOW)
         looked = await looker.look(at(host, "/memory"), NOW)
@@ -313,7 +313,7 @@ def test_a_process_without_a_file_to_ask_with_makes_no_feed_fail(
     host.answers = {"/a": reply(FEED)}
     monkeypatch.setattr(looking, "REST_SECONDS", 0.0)
 
-    async def work(looker: Looker) -> None:
+    async def work(looker: FetcherProcess) -> None:
         await looker.look(at(host, "/a"), NOW)
         (child,) = children()
         some, most = resource.prlimit(child, resource.RLIMIT_NOFILE)
@@ -335,7 +335,7 @@ def test_a_look_that_takes_too_long_ends_the_process(
     monkeypatch.setattr(looking, "LOOK_SECONDS", 0.0)
     host = web.host("show.example")
 
-    async def work(looker: Looker) -> None:
+    async def work(looker: FetcherProcess) -> None:
         looked = await looker.look(at(host, "/a"), NOW)
         assert looked.failure is Failure.CRASHED
         assert looked.reason.endswith(".")
@@ -373,14 +373,14 @@ def test_a_report_that_comes_too_late_keeps_no_other_look_from_its_own(
 
     async def work() -> None:
         nonlocal looker
-        looker = Looker(settings_for(host))
+        looker = FetcherProcess(settings_for(host))
         await looker.look(at(host, "/a"), NOW)
         monkeypatch.setattr(looking, "LOOK_SECONDS", 0.01)
         looked.append(await looker.look(at(host, "/late"), NOW))
         await looker.close()
 
-    looked: list[Looked] = []
-    looker: Looker
+    looked: list[FetchResult] = []
+    looker: FetcherProcess
     monkeypatch.setattr(looking, "_Process", Hesitant)
     asyncio.run(work())
     assert [one.failure for one in looked] == [None, Failure.CRASHED]
@@ -392,7 +392,7 @@ def test_where_no_process_can_be_started_no_feed_fails_and_it_is_logged_once(
     host = web.host("show.example")
     host.answers = {"/a": reply(FEED)}
 
-    async def work(looker: Looker) -> None:
+    async def work(looker: FetcherProcess) -> None:
         with monkeypatch.context() as without, capture_logs() as logs:
             without.setattr(sys, "executable", "/nowhere/python")
             without.setattr(looking, "REST_SECONDS", 3_600.0)
@@ -418,7 +418,7 @@ def test_the_process_is_given_nothing_of_this_ones_environment_but_what_it_needs
     host = web.host("show.example")
     host.answers = {"/a": reply(FEED)}
 
-    async def work(looker: Looker) -> None:
+    async def work(looker: FetcherProcess) -> None:
         await looker.look(at(host, "/a"), NOW)
         (child,) = children()
         environment = _told(Path(f"/proc/{child}/environ"))

@@ -10,8 +10,8 @@ import pytest
 from authors import TESTER
 from scripted_looks import Clock
 
-from feedkeep.feeds import rounds
-from feedkeep.feeds.rounds import Rounds
+from feedkeep.feeds import sweep as rounds
+from feedkeep.feeds.sweep import SubscriptionSweep
 from feedkeep.model import (
     AccountId,
     Admitted,
@@ -20,8 +20,8 @@ from feedkeep.model import (
     Feed,
     FeedContent,
     Fetch,
+    FetchResult,
     Guid,
-    Looked,
     Second,
     Sighting,
     Stamp,
@@ -73,7 +73,7 @@ class World:
         self.store, self.clock = store, clock
         self.service = service = Service(store, clock)
         moves = service.followed_moves
-        self.rounds = Rounds(store, service.new_feeds, moves, clock, Fetch.PUBLIC)
+        self.rounds = SubscriptionSweep(store, service.new_feeds, moves, clock, Fetch.PUBLIC)
 
     async def subscribe(self, *urls: str, name: str = "alice") -> AccountId:
         account = await self.service.accounts.create(name, None)
@@ -245,7 +245,7 @@ def test_for_many_accounts_that_come_to_a_feed_it_is_looked_at_once_a_minute(
             until = later(now, LEASE_US)
             leased = await world.store.feeds.lease(now, until, 9)
             for feed in leased:
-                found = Looked(None if feed.etag else FeedContent(title="Radio"), etag="1")
+                found = FetchResult(None if feed.etag else FeedContent(title="Radio"), etag="1")
                 after = after_look(feed, found, now, 0.5)
                 assert await world.store.feeds.save(after, until, None, feed.next_look)
             return len(leased)

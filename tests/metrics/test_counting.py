@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from feedkeep import wall_clock
 from feedkeep.assembly import open_service
-from feedkeep.errors import StoreUnavailable
+from feedkeep.config.settings import Settings
 from feedkeep.metrics import counting
 from feedkeep.metrics.counting import Counting
-from feedkeep.settings import Settings
+from feedkeep.model.errors import StoreUnavailable
+from feedkeep.runtime import wall_clock
 
 
 @pytest.mark.parametrize("error", [StoreUnavailable("It is locked."), RuntimeError("unexpected")])

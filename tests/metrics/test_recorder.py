@@ -13,10 +13,10 @@ import pytest
 from recorded import COMMITS, FAILED_COMMITS, recorded
 from stores import database
 
-from feedkeep import wall_clock
-from feedkeep.errors import StoreUnavailable
 from feedkeep.model import Account, AccountId, Decision, Snapshot
-from feedkeep.recorder import Recorder
+from feedkeep.model.errors import StoreUnavailable
+from feedkeep.runtime import wall_clock
+from feedkeep.runtime.recorder import Recorder
 from feedkeep.store import batch
 from feedkeep.store.base import Pool, Store
 from feedkeep.store.batch import Batcher, Done, Outcome

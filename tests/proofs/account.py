@@ -11,18 +11,18 @@ from typing import Any
 
 from kept_states import KeptStates
 
-from feedkeep.errors import (
+from feedkeep.model import Counts, Decision, Entry, Guid, Pointer, Snapshot, Subscription, View
+from feedkeep.model.errors import (
     ChangedSince,
     DeletedSubscription,
     InvalidInput,
     UnknownChange,
     UnknownSubscription,
 )
-from feedkeep.model import Counts, Decision, Entry, Guid, Pointer, Snapshot, Subscription, View
 from feedkeep.rules import history, subscriptions, url_lists
+from feedkeep.rules.app_urls import UNKNOWN
 from feedkeep.rules.feed_urls import parse_feed_url
-from feedkeep.rules.history import Undo, WhenChangedSince
-from feedkeep.rules.spellings import UNKNOWN
+from feedkeep.rules.history import ConflictPolicy, Undo
 from feedkeep.rules.subscriptions import Added, Update, want
 
 URLS = [f"https://{letter}.example" for letter in "abcd"]
@@ -53,7 +53,7 @@ def random_request(chance: random.Random, kinds: Sequence[str] = KINDS) -> tuple
     if kind == "poll":
         return kind, None
     if kind == "undo":
-        return kind, (chance.randrange(len(BEFOREHAND)), str(chance.choice([*WhenChangedSince])))
+        return kind, (chance.randrange(len(BEFOREHAND)), str(chance.choice([*ConflictPolicy])))
     if kind == "restore":
         return kind, chance.random() < 0.5
     guid = chance.choice(KNOWN)
@@ -128,7 +128,7 @@ class Account:
 
     def undo(self, what: tuple[int, str]) -> tuple[int, object]:
         number, when_changed = what
-        wanted = Undo([self.kept.stamps[number]], None, WhenChangedSince(when_changed))
+        wanted = Undo([self.kept.stamps[number]], None, ConflictPolicy(when_changed))
         done = self.decide(lambda snapshot: history.undo(snapshot, wanted))
         return 200, (done.stamp is not None, done.feeds, done.left)
 

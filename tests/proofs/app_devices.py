@@ -13,8 +13,8 @@ from urllib.parse import unquote
 
 from authors import TESTER
 
-from feedkeep.errors import NotAuthorized
 from feedkeep.model import Admitted, CredentialKind, replace
+from feedkeep.model.errors import NotAuthorized
 from feedkeep.rules.credentials import read_session, read_token
 from feedkeep.rules.episode_actions import SentAction
 from feedkeep.service import Service

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Iterator
 
 from msgspec import json
 
-from feedkeep import wall_clock
 from feedkeep.model import (
     Account,
     AccountId,
@@ -39,9 +38,10 @@ from feedkeep.rules.counts import count
 from feedkeep.rules.devices import MAX_DOCUMENTS, Device
 from feedkeep.rules.episode_actions import MAX_STORED
 from feedkeep.rules.feed_urls import parse_feed_url
-from feedkeep.rules.kept_apart import MAX_REMEMBERED, pair_of
+from feedkeep.rules.not_duplicates import MAX_REMEMBERED, pair_of
 from feedkeep.rules.room import MAX_SUBSCRIPTIONS, limits_for
 from feedkeep.rules.subscriptions import MAX_POINTERS
+from feedkeep.runtime import wall_clock
 from feedkeep.service.authors import write_author
 from feedkeep.service.devices import MAX_SETTINGS_BYTES
 from feedkeep.service.documents import as_json, short_name
@@ -109,9 +109,9 @@ class LargestAccount:
     def _aliases(self) -> Iterator[Pointer]:
         """Former URLs: of the first feed as many as one may have, then of the next."""
         for number in range(self._limits.entries - self._limits.subscriptions - ROOM):
-            led_to = self.feeds[number // self._pointers].guid
+            target_guid = self.feeds[number // self._pointers].guid
             url = f"https://{number}.example/former"
-            yield Pointer(parse_feed_url(url).guid, led_to, None, Alias(url, moved_away=True))
+            yield Pointer(parse_feed_url(url).guid, target_guid, None, Alias(url, moved_away=True))
 
     def _owner(self) -> Iterator[Record]:
         counts = count([*self.feeds, *self._aliases()])

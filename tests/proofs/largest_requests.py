@@ -12,7 +12,7 @@ from route_table import all_pages, all_routes, bare, path_of
 from feedkeep.http.pages.static import StaticFiles
 from feedkeep.http.routing import Target
 from feedkeep.model import Stamp
-from feedkeep.stamps import write_stamp
+from feedkeep.model.stamps import write_stamp
 
 PASSWORD = "correct horse battery"
 FEW = 40

@@ -23,10 +23,10 @@ from corpus_of_feeds import URL, documents
 from corpus_of_pictures import PICTURES
 from PIL import Image
 
-from feedkeep.errors import NotAFeed, NotAPicture
 from feedkeep.feeds import pictures, reading
 from feedkeep.feeds.pictures import Picture
 from feedkeep.feeds.reading import FeedContent
+from feedkeep.model.errors import NotAFeed, NotAPicture
 
 MOST_SECONDS = 2
 """On a machine that counts to `_COUNTED` in `_COUNTING_SECONDS`; slower ones have more."""

@@ -24,13 +24,13 @@ from forms import IS_LONG, in_the_long_form
 from postgres_server import drop_database, new_database
 from whole_store import all_accounts, damages_of
 
-from feedkeep import wall_clock
-from feedkeep.errors import FeedkeepError
 from feedkeep.model import AccountId, Admitted, Owner, Record, Registration, Scope
+from feedkeep.model.errors import FeedkeepError
 from feedkeep.rules.clock import later
 from feedkeep.rules.episode_actions import SentAction
 from feedkeep.rules.history import Undo
 from feedkeep.rules.subscriptions import want
+from feedkeep.runtime import wall_clock
 from feedkeep.security import argon2id
 from feedkeep.service import Service
 from feedkeep.service.accounts import ImportedAccount
@@ -38,7 +38,7 @@ from feedkeep.service.logins import MAX_SESSIONS_OF_AN_APP
 from feedkeep.store.base import Store
 from feedkeep.store.postgres import PostgresStore, connections
 from feedkeep.store.sqlite import SqliteStore, episode_actions
-from feedkeep.store.sqlite.runner import Runner
+from feedkeep.store.sqlite.runner import SqliteRunner
 
 A, B, C = "https://a.example", "https://b.example", "https://c.example"
 GUIDS = [f"00000000-0000-4000-8000-00000000000{digit}" for digit in range(3)]
@@ -396,7 +396,7 @@ def test_a_fault_before_any_statement_leaves_all_or_nothing(
 def test_the_proof_notices_statements_without_a_transaction(
     opened: Opened, monkeypatch: pytest.MonkeyPatch, operation: Operation
 ) -> None:
-    monkeypatch.setattr(Runner, "_run_batch", Runner._run_jobs)
+    monkeypatch.setattr(SqliteRunner, "_run_batch", SqliteRunner._run_jobs)
     monkeypatch.setattr(episode_actions, "undone_if_refused", lambda work: work)
     monkeypatch.setattr(connections, "_BEGIN", "SELECT 1;")
     assert asyncio.run(halves(opened, operation)) != []

@@ -14,8 +14,8 @@ from postgres_server import PostgresServer, new_database
 from raw_client import RawClient
 from whole_store import damages_of
 
-from feedkeep.errors import FeedkeepError
 from feedkeep.model import AccountId
+from feedkeep.model.errors import FeedkeepError
 from feedkeep.service import Service
 
 WRITERS = 16

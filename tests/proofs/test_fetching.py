@@ -321,7 +321,7 @@ def test_the_proof_of_one_connection_notices_when_nobody_waits_for_a_host(
 # Several accounts
 
 
-class Rounds:
+class SubscriptionSweep:
     """Hosts that are slow: all that are asked at a time answer together, when a test says so."""
 
     def __init__(self) -> None:
@@ -351,7 +351,7 @@ def rounds_until_asked(folder: Path, web: WebOfHosts, *programs: str) -> int:
 
     No more are counted than tell that they are too many.
     """
-    rounds = Rounds()
+    rounds = SubscriptionSweep()
     slow = [web.host(f"{number}.slow.example") for number in range(SLOW)]
     for host in slow:
         host.answers["/"] = rounds.answer

@@ -19,11 +19,11 @@ import pytest
 from forms import in_the_long_form
 from web_of_hosts import WebOfHosts, redirect
 
-from feedkeep.feeds.addresses import AddressRule, network
-from feedkeep.feeds.door import Door, _JudgedNames
-from feedkeep.feeds.door_policy import DoorPolicy
-from feedkeep.feeds.failures import DoorError
-from feedkeep.feeds.targets import Target
+from feedkeep.config.networks import AddressRule, network
+from feedkeep.outbound.client import GuardedClient, _JudgedNames
+from feedkeep.outbound.failures import RequestError
+from feedkeep.outbound.policy import ClientPolicy
+from feedkeep.outbound.targets import FetchTarget
 
 AT_ONCE = 32
 ANY = "0.0.0.0"  # noqa: S104 - nothing is bound to it
@@ -127,7 +127,7 @@ class Hostile:
         answers = [self._answer() for _ in range(3)]
         if self._chance.random() < 0.3:  # it means a harmless host at first
             answers[0] = [self._address]
-        self.names[Target.parse(f"http://{name}/").host] = answers
+        self.names[FetchTarget.parse(f"http://{name}/").host] = answers
         return name
 
     def _answer(self) -> list[str]:
@@ -160,14 +160,14 @@ def asked(count: int, seed: int, *, is_guarded: bool = True) -> tuple[int, int, 
 
         ports = frozenset({harmless.port, *listeners.ports[:-1]})
         allowed = AddressRule(allowed=(network(harmless.address),))
-        policy = DoorPolicy(addresses=allowed, ports=ports)
+        policy = ClientPolicy(addresses=allowed, ports=ports)
         if not is_guarded:
             rule = AddressRule(allowed=EVERYWHERE)
-            policy = DoorPolicy(addresses=rule, ports=ports | set(listeners.ports))
+            policy = ClientPolicy(addresses=rule, ports=ports | set(listeners.ports))
         outcomes: Counter[str] = Counter()
         heard = 0
 
-        async def ask(door: Door, waiting: list[str]) -> None:
+        async def ask(door: GuardedClient, waiting: list[str]) -> None:
             nonlocal heard
             while waiting:
                 url = waiting.pop()
@@ -176,12 +176,12 @@ def asked(count: int, seed: int, *, is_guarded: bool = True) -> tuple[int, int, 
                     for _ in range(2):
                         await door.get(url)
                     outcomes["answered"] += 1
-                except DoorError as error:
+                except RequestError as error:
                     outcomes[error.kind] += 1
                 heard += listeners.heard(harmless.address)
 
         async def ask_all() -> None:
-            async with Door(policy, look_up) as door:
+            async with GuardedClient(policy, look_up) as door:
                 await asyncio.gather(*(ask(door, urls) for _ in range(AT_ONCE)))
 
         asyncio.run(ask_all())
@@ -208,12 +208,12 @@ def test_each_of_the_two_walls_is_enough(
 ) -> None:
     count = amount(100, 3_000, 300)
     with monkeypatch.context() as without_sockets:
-        without_sockets.setattr(Door, "_judged_socket", staticmethod(unjudged_socket))
+        without_sockets.setattr(GuardedClient, "_judged_socket", staticmethod(unjudged_socket))
         assert asked(count, seed=3)[0] == 0
-    monkeypatch.setattr(Door, "_judge", lambda *_: None)
+    monkeypatch.setattr(GuardedClient, "_judge", lambda *_: None)
     monkeypatch.setattr(_JudgedNames, "resolve", unjudged_names)
     assert asked(count, seed=4)[0] == 0
-    monkeypatch.setattr(Door, "_judged_socket", staticmethod(unjudged_socket))
+    monkeypatch.setattr(GuardedClient, "_judged_socket", staticmethod(unjudged_socket))
     assert asked(count, seed=5)[0] > 0.1 * count
 
 

@@ -34,7 +34,7 @@ from forms import in_the_long_form
 from raw_client import Answer, RawClient
 
 from feedkeep.model import Stamp
-from feedkeep.stamps import write_stamp
+from feedkeep.model.stamps import write_stamp
 
 CLIENTS = 16
 STAMPED = "uploads_tell_their_stamps"

@@ -27,12 +27,12 @@ from authors import TESTER
 from forms import IS_FULL, IS_LONG, in_the_long_form
 
 from feedkeep.assembly import back_up, open_service, restore
-from feedkeep.errors import UnknownSubscription
+from feedkeep.config.settings import Settings
 from feedkeep.model import Account, Admitted, Entry, PageRequest, Subscription, View
+from feedkeep.model.errors import UnknownSubscription
 from feedkeep.rules import restores, seconds
 from feedkeep.rules.subscriptions import want
 from feedkeep.service import Service
-from feedkeep.settings import Settings
 
 RUNS = 3_000 if IS_FULL else 25 if IS_LONG else 10
 CONTROL_RUNS = 300

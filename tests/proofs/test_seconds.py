@@ -21,7 +21,6 @@ from authors import TESTER
 from forms import IS_FULL, IS_LONG, in_the_long_form
 from postgres_server import drop_database, new_database
 
-from feedkeep.errors import InvalidInput
 from feedkeep.model import (
     Account,
     AccountId,
@@ -32,15 +31,16 @@ from feedkeep.model import (
     Subscription,
     replace,
 )
+from feedkeep.model.errors import InvalidInput
 from feedkeep.rules import cookieless, episode_actions, seconds, url_lists
 from feedkeep.rules.app_identity import App
 from feedkeep.rules.clock import later
 from feedkeep.rules.episode_actions import RefusedUrl, SentAction
-from feedkeep.rules.history import Undo, WhenChangedSince
+from feedkeep.rules.history import ConflictPolicy, Undo
 from feedkeep.rules.list_changes import is_back, is_gone
-from feedkeep.rules.login_links import login_of
 from feedkeep.rules.url_lists import UrlChanges
 from feedkeep.service import Service
+from feedkeep.service.login_links import login_of
 from feedkeep.service.progress import Uploaded
 from feedkeep.service.url_lists import UrlLists
 from feedkeep.store.base import Store
@@ -58,7 +58,7 @@ KINDS = ["reply", "plus one", "upload", "clock"]
 SPELLINGS = ["https://{}", "https://{}", "http://{}", "https://{}/", "http://{}/"]
 
 
-class Turns:
+class Yielding:
     """Says who goes next, at random, and lets one request at a time ask the store.
 
     What comes of a run depends on its seed alone then, and not on how busy the machine is: a run
@@ -77,7 +77,7 @@ class Turns:
         self._call_next()
         await turn
 
-    def give_back(self) -> None:
+    def release(self) -> None:
         """End the turn."""
         self._is_taken = False
         self._call_next()
@@ -95,7 +95,7 @@ class Turns:
 class InterleavedTopic:
     """A part of a store that lets others go first, before it is asked and before it answers."""
 
-    def __init__(self, topic: object, turns: Turns) -> None:
+    def __init__(self, topic: object, turns: Yielding) -> None:
         self._topic = topic
         self._turns = turns
 
@@ -107,9 +107,9 @@ class InterleavedTopic:
             try:
                 answer = await ask(*arguments, **named)
             finally:
-                self._turns.give_back()
+                self._turns.release()
             await self._turns.take()
-            self._turns.give_back()
+            self._turns.release()
             return answer
 
         return asked
@@ -118,7 +118,7 @@ class InterleavedTopic:
 class Interleaved:
     """A store whose every part does."""
 
-    def __init__(self, store: Store, turns: Turns) -> None:
+    def __init__(self, store: Store, turns: Yielding) -> None:
         self._store = store
         self._turns = turns
 
@@ -146,7 +146,7 @@ async def one_run(store: Store, seed: int, clock: ServerClock) -> str:
     """Return how a device differs from the account at the end; "" if none does."""
     chance = random.Random(seed)
     clock.begin(chance)
-    interleaved = Interleaved(store, Turns(random.Random(f"{seed} turns")))
+    interleaved = Interleaved(store, Yielding(random.Random(f"{seed} turns")))
     service = Service(interleaved, clock)  # type: ignore[arg-type]  # by __getattr__
     account = await service.accounts.create(f"run{seed}", None)
     world = Feeds({feed: [f"https://{feed}.example{PATHS.get(feed, '')}"] for feed in FEEDS})
@@ -227,7 +227,7 @@ async def bring_back(
         return set()
     stamp = chance.choice(listed.changes).stamp
     if chance.random() < 0.7:
-        when_changed = chance.choice([WhenChangedSince.LEAVE, WhenChangedSince.OVERWRITE])
+        when_changed = chance.choice([ConflictPolicy.LEAVE, ConflictPolicy.OVERWRITE])
         undo = Undo([stamp], None, when_changed)
         done = await service.history.undo(account_id, undo, TESTER)
     else:
@@ -258,7 +258,7 @@ async def move_a_feed(
         world.moves(url, new_url)
         is_told = chance.random() < 0.3
         with contextlib.suppress(InvalidInput):  # it was taken out of the list meanwhile
-            await service.url_lists.move(account_id, url, new_url, TESTER, is_told_to_apps=is_told)
+            await service.url_lists.move(account_id, url, new_url, TESTER, notify_apps=is_told)
 
 
 async def difference(service: Service, name: str, world: Feeds, devices: list[Device]) -> str:

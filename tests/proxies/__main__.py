@@ -23,7 +23,7 @@ import smuggling
 import trustme
 from feedkeep_process import FeedkeepProcess
 
-from feedkeep.settings import Settings
+from feedkeep.config.settings import Settings
 
 EXAMPLES = Path(__file__).parents[2] / "deploy" / "proxy"
 NAME, PASSWORD, HOST, CLIENT = "anna", "correct horse battery", "feeds.example", "127.0.0.5"

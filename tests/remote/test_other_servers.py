@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from feedkeep.feeds.addresses import AddressRule, network
-from feedkeep.feeds.door_policy import DoorPolicy
+from feedkeep.config.networks import AddressRule, network
 from feedkeep.model import T
+from feedkeep.outbound.policy import ClientPolicy
 from feedkeep.remote import asking, other_servers
 from feedkeep.remote.errors import RemoteError
 from feedkeep.remote.other_servers import MAX_OBJECTS, DeviceThere, Remote
@@ -59,7 +59,7 @@ def asked(server: Answering, *questions: Question[T]) -> T:
 
     async def ask() -> T:
         url = f"http://127.0.0.1:{server.server_port}"
-        async with Remote(url, "alice", "secret", DoorPolicy(), allow_private=True) as remote:
+        async with Remote(url, "alice", "secret", ClientPolicy(), allow_private=True) as remote:
             *_, last = [await question(remote) for question in questions]
             return last
 
@@ -154,9 +154,9 @@ def test_a_second_that_is_not_valid_is_reported(server: Answering, timestamp: st
 def test_a_server_in_the_own_network_is_asked_with_consent_only(server: Answering) -> None:
     asked_for: list[str] = []
     server.RequestHandlerClass = counting(asked_for)
-    policy = DoorPolicy(addresses=AddressRule(allowed=(network("127.0.0.2"),)))
+    policy = ClientPolicy(addresses=AddressRule(allowed=(network("127.0.0.2"),)))
 
-    async def ask(policy: DoorPolicy, *, allow_private: bool) -> None:
+    async def ask(policy: ClientPolicy, *, allow_private: bool) -> None:
         url = f"http://127.0.0.1:{server.server_port}"
         remote = Remote(url, "alice", "secret", policy, allow_private=allow_private)
         async with remote:
@@ -164,12 +164,12 @@ def test_a_server_in_the_own_network_is_asked_with_consent_only(server: Answerin
 
     with pytest.raises(RemoteError, match=r"If that server is your own, add --allow-private\."):
         asyncio.run(ask(policy, allow_private=False))
-    denying = DoorPolicy(addresses=AddressRule(denied=(network("127.0.0.0/8"),)))
+    denying = ClientPolicy(addresses=AddressRule(denied=(network("127.0.0.0/8"),)))
     with pytest.raises(RemoteError, match="may not be asked"):
         asyncio.run(ask(denying, allow_private=True))
     assert asked_for == []
     asyncio.run(ask(policy, allow_private=True))
-    own = DoorPolicy(addresses=AddressRule(allowed=(network("127.0.0.1"),)))
+    own = ClientPolicy(addresses=AddressRule(allowed=(network("127.0.0.1"),)))
     asyncio.run(ask(own, allow_private=False))
     assert len(asked_for) == 2
 

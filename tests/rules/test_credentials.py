@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedkeep.errors import AccountError
 from feedkeep.model import Account, AccountId, Purpose, Token
+from feedkeep.model.errors import AccountError
 from feedkeep.rules import credentials
 from feedkeep.rules.credentials import (
     MAX_ACCOUNT_ID,

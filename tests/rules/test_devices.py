@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from feedkeep.errors import InvalidInput
+from feedkeep.model.errors import InvalidInput
 from feedkeep.rules.devices import MAX_DOCUMENTS, Device, check_room, described, with_settings
 
 PHONE = Device("phone", "My phone", "mobile")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from feedkeep.cli import diagnosis
+from feedkeep.cli.diagnosis import SECOND_US, Entrance, Verdict
 from feedkeep.model import Stamp
-from feedkeep.rules import diagnosis
 from feedkeep.rules.clock import DAY_US
-from feedkeep.rules.diagnosis import SECOND_US, Entrance, Verdict
 
 NOW = Stamp(1_795_000_000 * SECOND_US)
 OK, NOTE, FAULT = Verdict

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedkeep.errors import InvalidInput
 from feedkeep.model import (
     ActionSnapshot,
     EpisodeAction,
@@ -17,6 +16,7 @@ from feedkeep.model import (
     SyncProgress,
     replace,
 )
+from feedkeep.model.errors import InvalidInput
 from feedkeep.rules import episode_actions
 from feedkeep.rules.episode_actions import (
     RefusedUrl,

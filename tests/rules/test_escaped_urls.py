@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from feedkeep.errors import InvalidFeedUrl
+from feedkeep.model.errors import InvalidFeedUrl
 from feedkeep.rules.escaped_urls import MAX_CHARACTERS, EscapedUrls, without_escapes
 from feedkeep.rules.feed_urls import parse_feed_url
 

@@ -29,7 +29,7 @@ from feedkeep.rules.feed_names import (
     web_url,
 )
 from feedkeep.rules.feed_urls import parse_feed_url
-from feedkeep.rules.kept_apart import pair_of
+from feedkeep.rules.not_duplicates import pair_of
 
 NOW = Stamp(1_000 * DAY_US)
 A, B, C = (f"https://{name}.example/feed" for name in "abc")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedkeep.model import Failure, Feed, FeedContent, Looked, Picture, Stamp, replace
+from feedkeep.model import Failure, Feed, FeedContent, FetchResult, Picture, Stamp, replace
 from feedkeep.rules.clock import DAY_US
 from feedkeep.rules.feed_schedule import (
     HOUR_US,
@@ -26,17 +26,17 @@ from feedkeep.rules.feed_urls import parse_feed_url
 URL = "https://show.example/feed"
 NOW = Stamp(20_000 * DAY_US)
 SHOW = FeedContent(title="A Show", picture_url="https://show.example/cover.jpg")
-ANSWER = Looked(SHOW, etag='"1"', last_modified="Sat, 21 Nov 2026 08:00:00 GMT")
-UNCHANGED = Looked(etag='"1"')
+ANSWER = FetchResult(SHOW, etag='"1"', last_modified="Sat, 21 Nov 2026 08:00:00 GMT")
+UNCHANGED = FetchResult(etag='"1"')
 NEW_FEED = Feed(parse_feed_url(URL).guid, URL, NOW, NOW)
 READ = after_look(NEW_FEED, ANSWER, NOW, 0.5)
 
 
-def failed(failure: Failure, **more: int) -> Looked:
-    return Looked(failure=failure, reason="It failed.", **more)
+def failed(failure: Failure, **more: int) -> FetchResult:
+    return FetchResult(failure=failure, reason="It failed.", **more)
 
 
-def wait(feed: Feed, looked: Looked, now: Stamp = NOW) -> int:
+def wait(feed: Feed, looked: FetchResult, now: Stamp = NOW) -> int:
     return after_look(feed, looked, now, 0.5).next_look - now
 
 
@@ -50,16 +50,16 @@ def test_a_feed_that_was_read_is_asked_again_after_a_day() -> None:
 @pytest.mark.parametrize(
     ("told", "kept"),
     [
-        (Looked(), ('"1"', "Sat, 21 Nov 2026 08:00:00 GMT")),
-        (Looked(etag='"2"'), ('"2"', "Sat, 21 Nov 2026 08:00:00 GMT")),
-        (Looked(last_modified="Sun, 22 Nov 2026 08:00:00 GMT"),
+        (FetchResult(), ('"1"', "Sat, 21 Nov 2026 08:00:00 GMT")),
+        (FetchResult(etag='"2"'), ('"2"', "Sat, 21 Nov 2026 08:00:00 GMT")),
+        (FetchResult(last_modified="Sun, 22 Nov 2026 08:00:00 GMT"),
          ('"1"', "Sun, 22 Nov 2026 08:00:00 GMT")),
-        (Looked(SHOW), ("", "")),
-        (Looked(SHOW, etag='"2"'), ('"2"', "")),
+        (FetchResult(SHOW), ("", "")),
+        (FetchResult(SHOW, etag='"2"'), ('"2"', "")),
     ],
 )  # fmt: skip
 def test_a_304_changes_the_validators_that_it_names_and_another_answer_all(
-    told: Looked, kept: tuple[str, str]
+    told: FetchResult, kept: tuple[str, str]
 ) -> None:
     after = after_look(READ, told, NOW, 0.5)
     assert (after.etag, after.last_modified) == kept
@@ -128,13 +128,13 @@ def test_feeds_that_were_added_together_are_asked_at_different_times(chance: flo
 
 
 def test_a_redirect_to_another_feed_is_a_failure_and_changes_no_title() -> None:
-    other = Looked(FeedContent(title="Casino"), is_moved=True, is_redirected=True)
+    other = FetchResult(FeedContent(title="Casino"), is_moved=True, is_redirected=True)
     after = after_look(READ, other, NOW, 0.5)
     assert (after.content, after.failure) == (SHOW, Failure.ANOTHER_FEED)
 
 
 def test_a_feed_that_always_redirected_shows_what_it_redirects_to() -> None:
-    first = Looked(SHOW, is_moved=True, is_redirected=True)
+    first = FetchResult(SHOW, is_moved=True, is_redirected=True)
     feed = after_look(NEW_FEED, first, NOW, 0.5)
     assert (feed.content, feed.is_own) == (SHOW, False)
     later = replace(first, content=FeedContent(title="A Show, renamed"))
@@ -207,7 +207,7 @@ def test_what_a_subscriber_permits_is_looked_at_in_its_turn_and_by_https_if_that
 @pytest.mark.parametrize(("seconds", "is_slow"), [(0.1, False), (SLOW_SECONDS + 1, True)])
 def test_that_a_look_was_slow_is_known_until_the_next_one(seconds: float, is_slow: bool) -> None:
     for before in (False, True):
-        after = after_look(replace(READ, is_slow=before), Looked(seconds=seconds), NOW, 0.5)
+        after = after_look(replace(READ, is_slow=before), FetchResult(seconds=seconds), NOW, 0.5)
         assert after.is_slow is is_slow
 
 
@@ -232,12 +232,12 @@ def test_what_is_put_off_as_unwanted_is_always_asked_again_by_who_wants_it(age_u
 
 
 def test_the_feed_that_a_page_names_is_known_until_the_page_is_another_or_is_a_feed() -> None:
-    page = Looked(failure=Failure.NOT_A_FEED, offered="https://feeds.example/night")
+    page = FetchResult(failure=Failure.NOT_A_FEED, offered="https://feeds.example/night")
     known = after_look(NEW_FEED, page, NOW, 0.5)
     assert known.offered == page.offered
-    away = after_look(known, Looked(failure=Failure.TOO_SLOW), NOW, 0.5)
+    away = after_look(known, FetchResult(failure=Failure.TOO_SLOW), NOW, 0.5)
     assert away.offered == page.offered
-    assert after_look(away, Looked(failure=Failure.NOT_A_FEED), NOW, 0.5).offered == ""
+    assert after_look(away, FetchResult(failure=Failure.NOT_A_FEED), NOW, 0.5).offered == ""
     assert after_look(away, ANSWER, NOW, 0.5).offered == ""
 
 

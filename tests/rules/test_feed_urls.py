@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedkeep.errors import InvalidFeedUrl
+from feedkeep.model.errors import InvalidFeedUrl
 from feedkeep.rules.feed_urls import (
     MAX_CHARACTERS,
     PODCAST_NAMESPACE,

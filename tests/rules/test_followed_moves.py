@@ -10,7 +10,7 @@ from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.followed_moves import (
     MAX_REMEMBERED,
     Followed,
-    Outcome,
+    MoveOutcome,
     follow,
     tell_apps,
 )
@@ -26,11 +26,11 @@ def account_with(*urls: str) -> Account:
     return account
 
 
-def followed(account: Account, *already: Followed) -> Outcome:
-    def decide(snapshot: Snapshot) -> Decision[Outcome]:
+def followed(account: Account, *already: Followed) -> MoveOutcome:
+    def decide(snapshot: Snapshot) -> Decision[MoveOutcome]:
         return follow(snapshot, OLD, NEW, already)
 
-    outcome: Outcome = account.decide(decide)
+    outcome: MoveOutcome = account.decide(decide)
     return outcome
 
 
@@ -41,7 +41,7 @@ def urls(account: Account) -> list[str]:
 
 def test_a_list_follows_a_feed_and_remembers_that_it_did() -> None:
     account = account_with(OLD.text)
-    assert followed(account) == Outcome(True, [ONCE])
+    assert followed(account) == MoveOutcome(True, [ONCE])
     assert urls(account) == [NEW.text]
     (feed,) = [e for e in account.entries.values() if isinstance(e, Subscription)]
     assert (feed.guid, feed.app_url) == (OLD.guid, OLD.text)
@@ -51,13 +51,13 @@ def test_a_list_that_has_a_feed_by_https_does_not_follow_it_to_http() -> None:
     """The move was seen by http, since somebody else subscribed to it so first."""
     plain = parse_feed_url("http://new.example")
     account = account_with(OLD.text)
-    outcome: Outcome = account.decide(lambda snapshot: follow(snapshot, OLD, plain, []))
+    outcome: MoveOutcome = account.decide(lambda snapshot: follow(snapshot, OLD, plain, []))
     assert (outcome.is_done, urls(account)) == (False, [OLD.text])
 
 
 def test_a_move_that_somebody_took_back_is_not_carried_out_again() -> None:
     account = account_with(OLD.text)
-    assert followed(account, ONCE) == Outcome(False, (ONCE,))
+    assert followed(account, ONCE) == MoveOutcome(False, (ONCE,))
     assert urls(account) == [OLD.text]
 
 

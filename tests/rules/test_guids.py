@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedkeep.errors import InvalidInput
+from feedkeep.model.errors import InvalidInput
 from feedkeep.rules.guids import parse_guid
 
 

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 import pytest
 from test_subscriptions import G1, G2, A, Account, B, C, guid
 
-from feedkeep.entry_index import led_to
-from feedkeep.errors import ChangedSince, InvalidInput, UnknownChange
 from feedkeep.model import Alias, Guid, History, Pointer, Stamp, Subscription, replace
+from feedkeep.model.entry_index import target_guid
+from feedkeep.model.errors import ChangedSince, InvalidInput, UnknownChange
 from feedkeep.rules import history, many, url_lists
+from feedkeep.rules.app_urls import UNKNOWN, AppUrls
 from feedkeep.rules.feed_urls import parse_feed_url
-from feedkeep.rules.history import BroughtBack, ListAt, Undo, WhenChangedSince
+from feedkeep.rules.history import BroughtBack, ConflictPolicy, ListAt, Undo
 from feedkeep.rules.room import Limits
-from feedkeep.rules.spellings import UNKNOWN, Spellings
 from feedkeep.rules.subscriptions import Update
 from feedkeep.rules.url_lists import url_changes
 
@@ -31,7 +31,7 @@ def undo(
     known: Account,
     *stamps: Stamp,
     guids: Sequence[Guid] | None = None,
-    when: WhenChangedSince = WhenChangedSince.ASK,
+    when: ConflictPolicy = ConflictPolicy.ASK,
 ) -> BroughtBack:
     wanted = Undo(stamps or known.kept.stamps[-1:], guids, when)
     return known.keep(history.undo(known.snapshot_with_history(), wanted))
@@ -177,10 +177,10 @@ def test_what_was_changed_again_is_told_and_comes_back_only_if_that_is_chosen() 
         undo(known, gone)
     assert (raised.value.stamps, raised.value.feeds) == ([left_again, since], 1)
     assert subscribed(known) == set()
-    done = undo(known, gone, when=WhenChangedSince.LEAVE)
+    done = undo(known, gone, when=ConflictPolicy.LEAVE)
     assert told(done) == (known.kept.stamps[-1], 1, 1)
     assert subscribed(known) == {B}
-    assert undo(known, gone, when=WhenChangedSince.OVERWRITE).feeds == 1
+    assert undo(known, gone, when=ConflictPolicy.OVERWRITE).feeds == 1
     assert subscribed(known) == {A, B}
 
 
@@ -314,7 +314,7 @@ def test_apps_give_up_every_url_from_between_when_a_move_that_they_were_told_of_
     known.keep(url_lists.move(told, parse_feed_url(A), parse_feed_url(B), is_told=True))
     known.move(guid(A), C)
     first = Stamp(known.last_stamp + 1)
-    undo(known, known.kept.stamps[-2], when=WhenChangedSince.OVERWRITE)
+    undo(known, known.kept.stamps[-2], when=ConflictPolicy.OVERWRITE)
     assert polled(known, first) == ([A], [B, C])
 
 
@@ -503,7 +503,7 @@ def test_a_feed_that_was_added_since_stays_as_the_deleted_one_that_its_url_led_t
     first = Stamp(known.last_stamp + 1)
     restore(known, moment)
     assert subscribed(known) == {B, C}
-    assert led_to(known.entries[guid(A)]) == G1
+    assert target_guid(known.entries[guid(A)]) == G1
     assert polled(known, first) == ([], [])  # whoever has the feed by its former URL goes on so
     assert polled(known, Stamp(between + 1)) == ([B], [])
 
@@ -513,7 +513,7 @@ def test_so_does_one_that_has_a_guid_of_its_own() -> None:
     assert subscribed(known) == {A, C}
     restore(known, moment)
     assert subscribed(known) == {B, C}
-    assert led_to(known.entries[G2]) == G1
+    assert target_guid(known.entries[G2]) == G1
 
 
 def test_without_what_was_added_apps_are_told_to_remove_what_is_a_deleted_feed_again() -> None:
@@ -623,7 +623,7 @@ def test_apps_are_told_nothing_when_a_move_that_they_were_not_told_of_is_taken_b
     assert polled(known, first) == ([], [])
 
 
-def remove(known: Account, url: str, app: Spellings) -> None:
+def remove(known: Account, url: str, app: AppUrls) -> None:
     known.keep(url_lists.upload(known.snapshot(), [], [parse_feed_url(url)], app))
 
 
@@ -631,7 +631,7 @@ def told(done: BroughtBack) -> tuple[Stamp | None, int, int]:
     return done.stamp, done.feeds, done.left
 
 
-def polled(known: Account, first: Stamp, app: Spellings = UNKNOWN) -> tuple[list[str], list[str]]:
+def polled(known: Account, first: Stamp, app: AppUrls = UNKNOWN) -> tuple[list[str], list[str]]:
     changes = url_changes(known.entries.values(), first, app)
     return sorted(changes.add), sorted(changes.remove)
 
@@ -648,7 +648,7 @@ def test_a_move_whose_way_back_forgot_its_pointer_is_taken_back_without_one() ->
     moved = known.kept.stamps[-1]
     known.move(guid(A), A)
     assert guid(B) not in known.entries  # nobody was ever told its guid
-    undo(known, moved, when=WhenChangedSince.OVERWRITE)
+    undo(known, moved, when=ConflictPolicy.OVERWRITE)
     assert guid(B) not in known.entries
     assert known.subscription(guid(A)).feed_url == A
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedkeep.errors import InvalidInput
-from feedkeep.rules import json_bounds
-from feedkeep.rules.json_bounds import MAX_JSON_DEPTH, MAX_JSON_PARTS, check_json
+from feedkeep.formats import json_bounds
+from feedkeep.formats.json_bounds import MAX_JSON_DEPTH, MAX_JSON_PARTS, check_json
+from feedkeep.model.errors import InvalidInput
 
 TEXTS = st.text('[]{}",:\\é a', max_size=8)
 VALUES = st.recursive(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from feedkeep.model import Guid
-from feedkeep.rules.kept_apart import MAX_REMEMBERED, keep_apart, pair_of
+from feedkeep.rules.not_duplicates import MAX_REMEMBERED, keep_apart, pair_of
 
 A, B, C = (Guid(f"00000000-0000-4000-8000-00000000000{number}") for number in range(3))
 

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from feedkeep.model import Stamp
-from feedkeep.rules.backups import day_number, superseded, week_of
+from feedkeep.model.stamps import read_stamp
 from feedkeep.rules.clock import DAY_US
-from feedkeep.stamps import read_stamp
+from feedkeep.service.backup_rotation import day_number, superseded, week_of
 
 HOUR_US = DAY_US // 24
 moments = st.integers(0, 100 * DAY_US).map(Stamp)

@@ -9,7 +9,7 @@ from test_subscriptions import G1, G2, A, Account, B, C, guid
 from feedkeep.model import Author, CredentialKind, Pointer, Stamp, Subscription, TokenId
 from feedkeep.rules import many, subscriptions
 from feedkeep.rules.feed_urls import parse_feed_url
-from feedkeep.rules.list_changes import FeedChange, ListChange, What, changes_on, differences
+from feedkeep.rules.list_changes import ChangeKind, FeedChange, ListChange, changes_on, differences
 from feedkeep.rules.subscriptions import Update, want
 from feedkeep.rules.wipes import WINDOW_US, Wipe, is_wipe, may_be_wiped, wipes
 
@@ -30,50 +30,52 @@ def test_each_change_is_told_newest_first_with_who_made_it() -> None:
     snapshot = known.snapshot()
     known.keep(many.set_subscribed(snapshot, [guid(A)], False), author="somebody")
     assert changes(known) == [
-        ListChange(known.kept.stamps[1], "somebody", [FeedChange(What.UNSUBSCRIBED, guid(A), A)]),
-        ListChange(known.kept.stamps[0], "", [FeedChange(What.ADDED, guid(A), A)]),
+        ListChange(
+            known.kept.stamps[1], "somebody", [FeedChange(ChangeKind.UNSUBSCRIBED, guid(A), A)]
+        ),
+        ListChange(known.kept.stamps[0], "", [FeedChange(ChangeKind.ADDED, guid(A), A)]),
     ]
 
 
 def test_what_happened_to_a_feed_is_told_by_its_name() -> None:
     known = account(A, B)
-    assert [feed.what for feed in last(known)] == [What.ADDED, What.ADDED]
+    assert [feed.what for feed in last(known)] == [ChangeKind.ADDED, ChangeKind.ADDED]
     leave(known, A)
     known.add((A, None))
-    assert last(known) == [FeedChange(What.SUBSCRIBED, guid(A), A)]
+    assert last(known) == [FeedChange(ChangeKind.SUBSCRIBED, guid(A), A)]
     known.move(guid(A), C)
-    assert last(known) == [FeedChange(What.MOVED, guid(A), C, A)]
+    assert last(known) == [FeedChange(ChangeKind.MOVED, guid(A), C, A)]
     known.update(guid(A), Update(new_guid=G1))
-    assert last(known) == [FeedChange(What.RENAMED, G1, C, guid(A))]
+    assert last(known) == [FeedChange(ChangeKind.RENAMED, G1, C, guid(A))]
     known.update(G1, Update(new_guid=guid(B)))
-    assert last(known) == [FeedChange(What.MERGED, guid(B), C, B)]
+    assert last(known) == [FeedChange(ChangeKind.MERGED, guid(B), C, B)]
     undo(known)
-    assert last(known) == [FeedChange(What.SPLIT, G1, C)]
+    assert last(known) == [FeedChange(ChangeKind.SPLIT, G1, C)]
     known.delete(guid(B))
-    assert last(known) == [FeedChange(What.DELETED, guid(B), B)]
+    assert last(known) == [FeedChange(ChangeKind.DELETED, guid(B), B)]
     known.add((B, None))
-    assert last(known) == [FeedChange(What.ADDED, guid(B), B)]
+    assert last(known) == [FeedChange(ChangeKind.ADDED, guid(B), B)]
 
 
 def test_a_further_url_is_told_as_one_that_leads_to_its_feed() -> None:
     known = Account()
     known.add((A, G2))
     known.add((B, G2))
-    assert last(known) == [FeedChange(What.LED, G2, A)]
+    assert last(known) == [FeedChange(ChangeKind.LED, G2, A)]
 
 
 def test_a_pointer_is_told_by_the_feed_that_it_leads_to_now() -> None:
     feed = Subscription(G2, A, True, Stamp(1))
     others = {G1: Pointer(G1, G2), G2: feed}
     led = {guid(B): Pointer(guid(B), G1)}
-    assert differences({}, led, others) == [FeedChange(What.LED, G1, A)]
+    assert differences({}, led, others) == [FeedChange(ChangeKind.LED, G1, A)]
     assert differences({}, led, {}) == []
 
 
 def test_what_only_apps_are_told_is_not_told_as_a_further_address() -> None:
     known = account(A)
     known.move(guid(A), C)
-    known.update(guid(A), Update(new_feed_url=parse_feed_url(C), is_told_to_apps=True))
+    known.update(guid(A), Update(new_feed_url=parse_feed_url(C), notify_apps=True))
     assert changes(known)[0].feeds == []
     assert len(changes(known)) == 3
 

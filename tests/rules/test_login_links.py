@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from feedkeep.rules.login_links import begun_at, is_open, login_of, new_secret, read_begun
+from feedkeep.service.login_links import begun_at, is_open, login_of, new_secret, read_begun
 
 RANDOM = "x" * 43
 

@@ -14,8 +14,6 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from kept_states import KeptStates
 from reference import Account, derive
 
-from feedkeep.entry_index import led_to
-from feedkeep.errors import ChangedSince, InvalidInput, UnknownSubscription
 from feedkeep.model import (
     Counts,
     Decision,
@@ -26,11 +24,13 @@ from feedkeep.model import (
     Stamp,
     Subscription,
 )
+from feedkeep.model.entry_index import target_guid
+from feedkeep.model.errors import ChangedSince, InvalidInput, UnknownSubscription
 from feedkeep.rules import history, subscriptions
 from feedkeep.rules.entry_states import is_same_state, states_at
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.guids import parse_guid
-from feedkeep.rules.history import BroughtBack, Undo, WhenChangedSince
+from feedkeep.rules.history import BroughtBack, ConflictPolicy, Undo
 from feedkeep.rules.history_invariants import history_violations
 from feedkeep.rules.invariants import violations
 from feedkeep.rules.room import DEFAULT_LIMITS, Limits
@@ -57,7 +57,7 @@ def first_had(entries: dict[Guid, Entry]) -> dict[str, Any]:
     return had
 
 
-def standing(entry: Entry | None) -> int:
+def status_rank(entry: Entry | None) -> int:
     """Return how much a feed is in the list: 0 is deleted, 1 unsubscribed, 2 subscribed."""
     if not isinstance(entry, Subscription) or entry.deleted is not None:
         return 0
@@ -160,10 +160,10 @@ class Rules(RuleBasedStateMachine):
             self.reference.remember(self.kept.stamps[-1])
 
     @rule(
-        back=st.integers(1, 6), count=st.integers(1, 3), choice=st.sampled_from(WhenChangedSince),
+        back=st.integers(1, 6), count=st.integers(1, 3), choice=st.sampled_from(ConflictPolicy),
         now=CLOCK,
     )  # fmt: skip
-    def undo_some(self, back: int, count: int, choice: WhenChangedSince, now: int) -> None:
+    def undo_some(self, back: int, count: int, choice: ConflictPolicy, now: int) -> None:
         """Changes that are undone leave nothing wrong, whatever happened since."""
         start = max(0, len(self.kept.stamps) - back)
         stamps = self.kept.stamps[start : start + count]
@@ -193,11 +193,11 @@ class Rules(RuleBasedStateMachine):
         for guid, was in wanted.items():
             target = self.entries[self.target(guid)]
             assert isinstance(target, Subscription)
-            assert standing(target) >= standing(was)
+            assert status_rank(target) >= status_rank(was)
         feeds = {g: e for g, e in before.items() if isinstance(e, Subscription)}
         assert all(self.is_subscribed(guid) for guid, feed in feeds.items() if feed.is_subscribed)
         if not any(feeds[guid].deleted for guid in wanted):
-            on = {g for g, e in self.entries.items() if standing(e) == 2}
+            on = {g for g, e in self.entries.items() if status_rank(e) == 2}
             back = {guid for guid, was in wanted.items() if was.is_subscribed}
             assert on == back | {guid for guid, feed in feeds.items() if feed.is_subscribed}
         again = self.bring_back(
@@ -212,9 +212,9 @@ class Rules(RuleBasedStateMachine):
         found = None
         for number in range(len(self.kept.stamps) - 1, -1, -1):
             was, became = (self.lists[number + after].get(guid) for after in (0, 1))
-            if not isinstance(was, Subscription) or standing(was) < standing(became):
+            if not isinstance(was, Subscription) or status_rank(was) < status_rank(became):
                 break
-            if standing(was) > standing(became):
+            if status_rank(was) > status_rank(became):
                 if self.kept.stamps[number] not in stamps:
                     break
                 found = was
@@ -305,10 +305,10 @@ class Rules(RuleBasedStateMachine):
             if isinstance(then, Subscription):
                 assert isinstance(now, Subscription)
                 assert now.feed_url == then.feed_url
-                standing, stood = (
+                status_rank, stood = (
                     (feed.deleted is None, feed.is_subscribed) for feed in (now, then)
                 )
-                assert standing == stood or (keeps_added and standing > stood)
+                assert status_rank == stood or (keeps_added and status_rank > stood)
         for guid, now in self.entries.items():
             if guid not in was and isinstance(now, Subscription) and not keeps_added:
                 assert now.deleted is not None
@@ -484,13 +484,13 @@ def test_no_url_of_a_feed_that_was_merged_is_lost_by_what_follows(
                 rules.update(guid, url, new_guid, None, frozenset(), 0)
             rules.the_reference_has_the_same_account()
             gone = {g for g in others if rules.target(g) == rules.target(Guid(guid))}
-            merged |= {g for g, entry in before.items() if led_to(entry) in gone}
+            merged |= {g for g, entry in before.items() if target_guid(entry) in gone}
             # The former URL of a deleted feed goes to who takes it, and is then as any other.
             merged -= {
                 g
                 for g in merged & rules.entries.keys()
-                if rules.target(g) != led_to(before[g])
-                and isinstance(rules.entries[led_to(before[g])], Subscription)
+                if rules.target(g) != target_guid(before[g])
+                and isinstance(rules.entries[target_guid(before[g])], Subscription)
             }
             assert merged <= rules.entries.keys()
     finally:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from test_subscriptions import Account, guid
 
-from feedkeep.errors import InvalidInput
 from feedkeep.model import Guid, Subscription
+from feedkeep.model.errors import InvalidInput
 from feedkeep.rules import many, subscriptions
 from feedkeep.rules.clock import next_stamp
 from feedkeep.rules.room import Limits

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedkeep.model import Elsewhere, Failure, Feed, FeedContent, Guid, Looked, Stamp, replace
+from feedkeep.model import Elsewhere, Failure, Feed, FeedContent, FetchResult, Guid, Stamp, replace
 from feedkeep.rules.clock import DAY_US, day_of
 from feedkeep.rules.feed_schedule import HOUR_US, after_look
 from feedkeep.rules.feed_urls import parse_feed_url
@@ -26,12 +26,12 @@ OLD, NEW = "https://old.example/feed", "https://new.example/feed"
 BEGIN = Stamp(20_000 * DAY_US + 7 * HOUR_US)
 SHOW = FeedContent(title="A Show", items=("1", "2", "3", "4"))
 OTHER = FeedContent(title="Hotel Wi-Fi", items=("9",))
-MOVED = Looked(SHOW, is_moved=True, is_redirected=True, elsewhere=Elsewhere(NEW, SHOW))
-THERE = Looked(SHOW)
-AWAY = Looked(failure=Failure.NO_CONNECTION, reason="There is no connection.")
-ANOTHER = Looked(OTHER, is_moved=True, is_redirected=True, elsewhere=Elsewhere(NEW, OTHER))
-FOR_NOW = Looked(SHOW)  # by redirects that are not meant to last
-LOGIN = Looked(failure=Failure.NOT_A_FEED, reason="It is a page.", is_redirected=True)
+MOVED = FetchResult(SHOW, is_moved=True, is_redirected=True, elsewhere=Elsewhere(NEW, SHOW))
+THERE = FetchResult(SHOW)
+AWAY = FetchResult(failure=Failure.NO_CONNECTION, reason="There is no connection.")
+ANOTHER = FetchResult(OTHER, is_moved=True, is_redirected=True, elsewhere=Elsewhere(NEW, OTHER))
+FOR_NOW = FetchResult(SHOW)  # by redirects that are not meant to last
+LOGIN = FetchResult(failure=Failure.NOT_A_FEED, reason="It is a page.", is_redirected=True)
 
 
 def known(url: str = OLD, content: FeedContent | None = SHOW) -> Feed:
@@ -39,7 +39,7 @@ def known(url: str = OLD, content: FeedContent | None = SHOW) -> Feed:
     return Feed(guid, url, BEGIN, BEGIN, content, is_own=content is not None, changed=BEGIN)
 
 
-def seen(feed: Feed, *looks: tuple[int, Looked]) -> Feed:
+def seen(feed: Feed, *looks: tuple[int, FetchResult]) -> Feed:
     """Return what is known of a feed after looks, each so many hours after the beginning."""
     for hours, looked in looks:
         feed = after_look(feed, looked, Stamp(BEGIN + hours * HOUR_US), 0.5)
@@ -66,7 +66,7 @@ def test_a_feed_has_moved_if_it_was_seen_so_on_three_days_over_72_hours() -> Non
         ("an expired domain in between", [(0, MOVED), (40, ANOTHER), (80, MOVED), (100, MOVED)]),
     ],
 )
-def test_a_feed_has_not_moved_if(what: str, looks: list[tuple[int, Looked]]) -> None:
+def test_a_feed_has_not_moved_if(what: str, looks: list[tuple[int, FetchResult]]) -> None:
     assert proved_move(seen(known(), *looks)) is None
 
 
@@ -142,10 +142,10 @@ def test_what_is_the_same_feed() -> None:
 
 
 def test_an_old_url_is_dead_once_it_was_gone_for_two_weeks_without_an_answer_in_between() -> None:
-    gone = Looked(failure=Failure.GONE, reason="The host answers 410.")
-    no_host = Looked(failure=Failure.NO_SUCH_HOST, reason="There is no such host.")
-    slow = Looked(failure=Failure.TOO_SLOW, reason="It takes too long.")
-    error = Looked(failure=Failure.ERROR_STATUS, reason="The host answers 500.")
+    gone = FetchResult(failure=Failure.GONE, reason="The host answers 410.")
+    no_host = FetchResult(failure=Failure.NO_SUCH_HOST, reason="There is no such host.")
+    slow = FetchResult(failure=Failure.TOO_SLOW, reason="It takes too long.")
+    error = FetchResult(failure=Failure.ERROR_STATUS, reason="The host answers 500.")
     day = 24
     assert not is_dead(known(), None)
     assert not is_dead(seen(known(), (0, gone), (13 * day, gone)), None)
@@ -160,7 +160,7 @@ def test_an_old_url_is_dead_once_it_was_gone_for_two_weeks_without_an_answer_in_
 
 
 def test_apps_are_not_sent_to_a_present_url_that_cannot_be_read_either() -> None:
-    gone = Looked(failure=Failure.NOT_FOUND, reason="The host answers 404.")
+    gone = FetchResult(failure=Failure.NOT_FOUND, reason="The host answers 404.")
     former = seen(known(), (0, gone), (14 * 24, gone))
     assert is_dead(former, known(NEW))
     assert not is_dead(former, seen(known(NEW), (14 * 24, AWAY)))
@@ -199,15 +199,17 @@ def test_what_is_known_of_a_feed_is_never_lost_by_a_look(kinds: list[str], chanc
 
 
 def test_a_copied_guid_of_a_feed_that_moved_nowhere_proves_nothing() -> None:
-    copied = Looked(replace(SHOW, podcast_guid=str(Guid("1" * 8))))
+    copied = FetchResult(replace(SHOW, podcast_guid=str(Guid("1" * 8))))
     assert proved_move(seen(known(), (0, copied), (40, copied), (80, copied))) is None
 
 
 BY_HTTP = OLD.replace("https", "http")
 
 
-def by_https(url: str = OLD, content: FeedContent = SHOW) -> Looked:
-    return Looked(content, is_moved=True, is_redirected=True, elsewhere=Elsewhere(url, content))
+def by_https(url: str = OLD, content: FeedContent = SHOW) -> FetchResult:
+    return FetchResult(
+        content, is_moved=True, is_redirected=True, elsewhere=Elsewhere(url, content)
+    )
 
 
 @pytest.mark.parametrize("url", [OLD, f"{OLD}/"])
@@ -236,7 +238,7 @@ def test_a_feed_that_redirects_to_https_is_asked_so_once_it_was_found_there_twic
         by_https("https://user@old.example/feed"),
     ],
 )
-def test_otherwise_it_is_asked_as_before(looked: Looked) -> None:
+def test_otherwise_it_is_asked_as_before(looked: FetchResult) -> None:
     assert seen(known(BY_HTTP), (0, looked)).url == BY_HTTP
 
 

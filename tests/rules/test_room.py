@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from test_subscriptions import Account
 
-from feedkeep.errors import InvalidInput
 from feedkeep.model import Counts, Guid
+from feedkeep.model.errors import InvalidInput
 from feedkeep.rules import subscriptions, url_lists
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.room import DEFAULT_LIMITS, Limits, check_room, limits_for

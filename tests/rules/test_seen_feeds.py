@@ -11,7 +11,7 @@ from feedkeep.model import (
     Failure,
     Feed,
     FeedContent,
-    Looked,
+    FetchResult,
     Sighting,
     Stamp,
     replace,
@@ -59,12 +59,12 @@ def at(day: int, us: int = 0) -> Stamp:
     return Stamp(NOW + day * DAY + us)
 
 
-def looked(feed: Feed, day: int, found: Looked) -> Feed:
+def looked(feed: Feed, day: int, found: FetchResult) -> Feed:
     return after_look(feed, found, at(day), 0.5)
 
 
-READ = looked(NEW, 0, Looked(RADIO, etag="1"))
-FAILED = Looked(failure=Failure.NO_SUCH_HOST, reason="There is none.")
+READ = looked(NEW, 0, FetchResult(RADIO, etag="1"))
+FAILED = FetchResult(failure=Failure.NO_SUCH_HOST, reason="There is none.")
 
 
 @given(FEEDS, st.integers(0, 10).map(Stamp))
@@ -91,7 +91,7 @@ def test_nothing_that_is_shown_is_from_before_and_a_headline_that_is_whole_is_th
 # C10.13
 def test_a_feed_that_others_have_is_shown_once_it_was_looked_at_since() -> None:
     assert seen(READ, at(0), NOW) is None  # a look at the very moment may have begun before
-    unchanged = looked(READ, 2, Looked())
+    unchanged = looked(READ, 2, FetchResult())
     assert seen(unchanged, at(2), at(3)) is None
     shown = seen(unchanged, at(1), at(3))
     assert shown is not None
@@ -116,13 +116,13 @@ def test_a_title_that_others_have_read_is_not_shown_while_a_feed_fails() -> None
     assert (shown.content, shown.answered, shown.failures) == (None, None, 1)
     assert (shown.failing, shown.failure) == (at(2), Failure.NO_SUCH_HOST)
     assert headline_of(shown).title == ""
-    read_again = looked(failing, 4, Looked())
+    read_again = looked(failing, 4, FetchResult())
     assert headline_of(seen(read_again, at(2), at(4)) or NEW).title == "Radio"
 
 
 def test_what_a_page_offered_others_is_not_shown_where_nobody_could_see_that_page() -> None:
-    page = Looked(failure=Failure.NOT_A_FEED, offered=B)
-    unseen = looked(looked(NEW, 0, page), 2, Looked(failure=Failure.TOO_SLOW))
+    page = FetchResult(failure=Failure.NOT_A_FEED, offered=B)
+    unseen = looked(looked(NEW, 0, page), 2, FetchResult(failure=Failure.TOO_SLOW))
     assert (seen(unseen, at(1), at(2)) or NEW).offered == ""
     assert (seen(looked(unseen, 3, page), at(1), at(3)) or NEW).offered == B
 

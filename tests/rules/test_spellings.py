@@ -1,44 +1,44 @@
 from __future__ import annotations
 
 from feedkeep.model import Guid, Stamp
-from feedkeep.rules.spellings import MAX_SPELLINGS, Spellings, merged
+from feedkeep.rules.app_urls import MAX_SPELLINGS, AppUrls, merged
 
 G1, G2, G3 = (Guid(f"00000000-0000-4000-8000-00000000000{i}") for i in (1, 2, 3))
 
 
 def test_what_two_requests_of_an_app_show_at_the_same_time_is_all_remembered() -> None:
-    before = Spellings(frozenset({G1}))
+    before = AppUrls(frozenset({G1}))
     other = before.with_known([G2])
-    assert merged(other, before, before.with_gone([G1])) == Spellings(
+    assert merged(other, before, before.with_gone([G1])) == AppUrls(
         frozenset({G2}), frozenset({G1})
     )
     assert merged(before, before, before.with_known([G3])).known == {G1, G3}
 
 
 def test_what_an_app_is_known_to_have_is_forgotten_when_it_starts_from_nothing() -> None:
-    before, begun = Spellings(frozenset({G1}), frozenset({G2})), Spellings(frozenset({G3}))
+    before, begun = AppUrls(frozenset({G1}), frozenset({G2})), AppUrls(frozenset({G3}))
     assert merged(before, before, begun) == begun
 
 
 def test_an_app_with_too_many_spellings_is_marked_as_full() -> None:
     many = [Guid(f"{i:08x}-0000-4000-8000-000000000000") for i in range(MAX_SPELLINGS)]
-    full = merged(Spellings(), Spellings(), Spellings().with_known(many))
+    full = merged(AppUrls(), AppUrls(), AppUrls().with_known(many))
     assert not full.is_full
-    more = merged(full, Spellings(), Spellings().with_gone([G1]))
-    assert more == Spellings(full.known, frozenset(), is_full=True)
+    more = merged(full, AppUrls(), AppUrls().with_gone([G1]))
+    assert more == AppUrls(full.known, frozenset(), is_full=True)
 
 
 TOLD, BEFORE, SINCE = Stamp(10), Stamp(9), Stamp(11)
 
 
-def told() -> Spellings:
-    return Spellings(frozenset({G1})).after_poll(TOLD, tells_removals=True)
+def told() -> AppUrls:
+    return AppUrls(frozenset({G1})).after_poll(TOLD, tells_removals=True)
 
 
 def test_a_removal_may_be_an_echo_only_of_what_was_subscribed_to_since_it_was_told() -> None:
     assert told().may_echo(SINCE)
     assert not told().may_echo(BEFORE)
-    assert not Spellings().may_echo(SINCE)
+    assert not AppUrls().may_echo(SINCE)
 
 
 def test_what_an_app_sends_once_it_has_answered_is_no_echo() -> None:
@@ -56,7 +56,7 @@ def test_an_app_that_was_told_of_other_changes_twice_has_no_echo_left() -> None:
 
 
 def test_that_an_app_was_told_removals_is_merged_with_what_else_is_learned() -> None:
-    before = Spellings()
+    before = AppUrls()
     stored = before.with_known([G2])
     assert merged(stored, before, told()) == told().with_known([G2])
     assert merged(told(), stored, stored.with_known([G3])).removals_told == TOLD

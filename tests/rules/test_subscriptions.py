@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from kept_states import KeptStates
 
-from feedkeep.errors import DeletedSubscription, InvalidInput, UnknownSubscription
 from feedkeep.model import (
     Alias,
     Counts,
@@ -20,6 +19,7 @@ from feedkeep.model import (
     View,
     replace,
 )
+from feedkeep.model.errors import DeletedSubscription, InvalidInput, UnknownSubscription
 from feedkeep.rules import subscriptions
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.seen_feeds import NEVER

@@ -5,12 +5,12 @@ from collections.abc import Callable
 import pytest
 from account import Account
 
-from feedkeep.errors import InvalidInput
 from feedkeep.model import Guid, OwnUpload, Snapshot, Stamp, Subscription, SyncProgress
+from feedkeep.model.errors import InvalidInput
 from feedkeep.rules import url_lists
+from feedkeep.rules.app_urls import UNKNOWN, AppUrls
 from feedkeep.rules.escaped_urls import EscapedUrls
 from feedkeep.rules.feed_urls import parse_feed_url
-from feedkeep.rules.spellings import UNKNOWN, Spellings
 from feedkeep.rules.subscriptions import Added, Update, Wanted, add, update, want
 from feedkeep.rules.url_lists import (
     UrlChanges,
@@ -92,7 +92,7 @@ def escaped(account: Account) -> EscapedUrls:
 
 
 def move(account: Account, old: str, new: str, *, is_told: bool = False) -> None:
-    change = Update(parse_feed_url(new), is_told_to_apps=is_told)
+    change = Update(parse_feed_url(new), notify_apps=is_told)
     account.decide(lambda snapshot: update(snapshot, guid(old), change))
 
 
@@ -780,9 +780,9 @@ def test_a_whole_list_shows_by_which_urls_an_app_has_the_feeds_that_moved() -> N
     move(account, A, B)
     phone = App(account)
     phone.put(A, B, C)
-    assert phone.spellings == Spellings(frozenset({guid(A), guid(B)}))
+    assert phone.spellings == AppUrls(frozenset({guid(A), guid(B)}))
     phone.put(B, C)
-    assert phone.spellings == Spellings(frozenset({guid(B)}), frozenset({guid(A)}))
+    assert phone.spellings == AppUrls(frozenset({guid(B)}), frozenset({guid(A)}))
     assert subscribed(account) == [B, C]
     phone.put(C)
     assert subscribed(account) == [C]

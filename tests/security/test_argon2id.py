@@ -8,8 +8,8 @@ from argon2.exceptions import HashingError, InvalidHashError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedkeep.errors import AccountError
 from feedkeep.model import Account, AccountId, Stamp
+from feedkeep.model.errors import AccountError
 from feedkeep.security import argon2id
 from feedkeep.security.argon2id import OURS, Cost, check_hash, padding
 

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from feedkeep.errors import TooManyAttempts
+from feedkeep.model.errors import TooManyAttempts
 from feedkeep.security import hashing_queue
 from feedkeep.security.hashing_queue import HashingQueue
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from argon2.exceptions import InvalidHashError
 
-from feedkeep.errors import TooManyAttempts
+from feedkeep.model.errors import TooManyAttempts
 from feedkeep.security import argon2id, hashing_queue, passwords
 from feedkeep.security.passwords import Passwords, hashed_at_once
 from feedkeep.security.throttle import PER_ACCOUNT_AND_ADDRESS, PER_ADDRESS, Throttle

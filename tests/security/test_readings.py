@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from feedkeep import wall_clock
-from feedkeep.errors import NotAuthorized
 from feedkeep.model import AccountId
+from feedkeep.model.errors import NotAuthorized
 from feedkeep.rules.credentials import (
     PasswordCredential,
     TokenCredential,
@@ -18,6 +17,7 @@ from feedkeep.rules.credentials import (
     read_token,
     write_token,
 )
+from feedkeep.runtime import wall_clock
 from feedkeep.security import argon2id
 from feedkeep.service import Service
 from feedkeep.store.sqlite import SqliteStore

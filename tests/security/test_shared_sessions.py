@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from feedkeep.errors import NotAuthorized
 from feedkeep.model import AccountId
+from feedkeep.model.errors import NotAuthorized
 from feedkeep.security import sessions
 from feedkeep.security.sessions import SharedSession, SharedSessions
 

@@ -7,9 +7,9 @@ from array import array
 
 import pytest
 
-from feedkeep.errors import TooManyAttempts
-from feedkeep.rules.guessing import KEPT_SECONDS, WINDOW_SECONDS
+from feedkeep.model.errors import TooManyAttempts
 from feedkeep.security import throttle
+from feedkeep.security.guessing import KEPT_SECONDS, WINDOW_SECONDS
 from feedkeep.security.throttle import SIGN_UPS_PER_ADDRESS, Throttle
 
 

@@ -9,8 +9,8 @@ import pytest
 from running import HOME, PASSWORD, Clock, run
 from whole_store import all_accounts
 
-from feedkeep.errors import AccountError, NotAuthorized
 from feedkeep.model import Account, AccountId, Person, Token
+from feedkeep.model.errors import AccountError, NotAuthorized
 from feedkeep.rules.credentials import read_token
 from feedkeep.service import Service
 from feedkeep.service.last_uses import MAX_WAITING, LastUses

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 from running import PASSWORD, Clock, run
 
-from feedkeep.errors import InvalidInput
 from feedkeep.model import Admitted, Second
+from feedkeep.model.errors import InvalidInput
 from feedkeep.rules.episode_actions import SentAction
 from feedkeep.service import Service, action_room
 from feedkeep.store.base import Store

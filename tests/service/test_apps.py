@@ -7,14 +7,14 @@ from collections.abc import Callable
 import pytest
 from running import DAY, HOME, PASSWORD, Clock, run
 
-from feedkeep.errors import AccountError, InvalidInput, NotAuthorized
 from feedkeep.model import Account, Admitted, CredentialKind, Preferences, Scope, Stamp
+from feedkeep.model.errors import AccountError, InvalidInput, NotAuthorized
 from feedkeep.rules.apps import MAX_ENDED_TOKENS, MAX_TOKENS, AppKind, AppUse
 from feedkeep.rules.clock import day_of
 from feedkeep.rules.credentials import read_session, read_token
-from feedkeep.rules.login_links import login_of
 from feedkeep.service import Service
 from feedkeep.service.apps import MAX_SHOWN
+from feedkeep.service.login_links import login_of
 from feedkeep.store.base import Store
 
 

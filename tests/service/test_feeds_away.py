@@ -9,8 +9,8 @@ import pytest
 from running import Clock, run
 from structlog.testing import capture_logs
 
-from feedkeep.errors import StoreUnavailable
 from feedkeep.model import Subscription
+from feedkeep.model.errors import StoreUnavailable
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.service import Service
 from feedkeep.store.base import Store

@@ -9,8 +9,8 @@ import pytest
 from running import DAY, HOME, PASSWORD, Clock, run
 from whole_store import all_accounts
 
-from feedkeep.errors import AccountError, NotAuthorized, TooManyAttempts
 from feedkeep.model import Account, Registration
+from feedkeep.model.errors import AccountError, NotAuthorized, TooManyAttempts
 from feedkeep.rules.account_links import MAX_INVITATIONS
 from feedkeep.security.throttle import SIGN_UPS_PER_ADDRESS
 from feedkeep.service import Service, invitations

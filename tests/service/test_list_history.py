@@ -12,10 +12,10 @@ from authors import TESTER
 from running import DAY, MINUTE, Clock, run
 from structlog.testing import capture_logs
 
-from feedkeep.errors import InvalidInput, StoreUnavailable
 from feedkeep.model import Account, AccountId, Admitted, CredentialKind, Second, replace
+from feedkeep.model.errors import InvalidInput, StoreUnavailable
 from feedkeep.rules.feed_urls import parse_feed_url
-from feedkeep.rules.history import Undo, WhenChangedSince
+from feedkeep.rules.history import ConflictPolicy, Undo
 from feedkeep.rules.subscriptions import want
 from feedkeep.service import Service, forgetting, list_changes
 from feedkeep.service.history import NEWEST
@@ -266,7 +266,7 @@ def test_only_so_many_apps_are_counted(
 async def moved(service: Service) -> tuple[Account, Undo]:
     """Return an account of which a feed moved to `MOVED`, and what takes the move back."""
     account = await filled(service)
-    await service.url_lists.move(account.id, URLS[0], MOVED, TESTER, is_told_to_apps=False)
+    await service.url_lists.move(account.id, URLS[0], MOVED, TESTER, notify_apps=False)
     change = (await service.history.page(account.id)).changes[0]
     return await service.accounts.named(account.name), Undo([change.stamp])
 
@@ -310,7 +310,7 @@ async def patch(service: Service, account: Account, _: Undo) -> None:
 
 
 async def move(service: Service, account: Account, _: Undo) -> None:
-    await service.url_lists.move(account.id, MOVED, URLS[0], TESTER, is_told_to_apps=False)
+    await service.url_lists.move(account.id, MOVED, URLS[0], TESTER, notify_apps=False)
 
 
 async def follow(service: Service, account: Account, _: Undo) -> None:
@@ -353,7 +353,7 @@ def test_an_app_that_missed_a_removal_is_told_all_addresses_again_after_a_move_w
         await lists.changes(Admitted(account, TOKEN), Second(0), "tablet")
         await lists.upload(Admitted(account, TOKEN), [], [MOVED], TABLET)
         assert MOVED in (await poll(told.timestamp)).changes.remove  # a reply that is lost
-        overwrite = replace(back, when_changed=WhenChangedSince.OVERWRITE)
+        overwrite = replace(back, when_changed=ConflictPolicy.OVERWRITE)
         await service.history.undo(account.id, overwrite, TESTER)
         again = (await poll(told.timestamp)).changes
         assert (again.add, again.remove) == ([URLS[0]], [MOVED])

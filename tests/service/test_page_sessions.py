@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 from running import DAY, HOME, MINUTE, PASSWORD, Clock, run
 
-from feedkeep.errors import NotAuthorized, TooManyAttempts
 from feedkeep.model import Admitted, CredentialKind, Purpose, Scope
+from feedkeep.model.errors import NotAuthorized, TooManyAttempts
 from feedkeep.rules import credentials
 from feedkeep.rules.credentials import SessionCredential, TokenCredential
 from feedkeep.service import Service

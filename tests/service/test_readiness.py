@@ -10,8 +10,8 @@ import pytest
 from running import Clock, run
 
 from feedkeep import service as service_module
-from feedkeep.errors import StoreUnavailable
 from feedkeep.model import Now
+from feedkeep.model.errors import StoreUnavailable
 from feedkeep.service import Service
 from feedkeep.store.base import Store
 from feedkeep.store.sqlite import SqliteStore

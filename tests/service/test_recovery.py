@@ -9,8 +9,8 @@ from contextlib import AsyncExitStack
 import pytest
 from running import DAY, HOME, PASSWORD, Clock, run
 
-from feedkeep.errors import AccountError, NotAuthorized, TooManyAttempts
 from feedkeep.model import Account, Admitted, CredentialKind, Scope
+from feedkeep.model.errors import AccountError, NotAuthorized, TooManyAttempts
 from feedkeep.rules.credentials import PasswordCredential
 from feedkeep.security import hashing_queue
 from feedkeep.security.throttle import PER_ACCOUNT_AND_ADDRESS

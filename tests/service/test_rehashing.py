@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from running import HOME, PASSWORD, Clock, run
 
-from feedkeep.errors import StoreUnavailable
+from feedkeep.model.errors import StoreUnavailable
 from feedkeep.rules.credentials import PasswordCredential
 from feedkeep.security import argon2id
 from feedkeep.security.argon2id import Cost

@@ -9,8 +9,8 @@ from collections.abc import Callable
 import pytest
 from running import PASSWORD, Clock, run
 
-from feedkeep.errors import NotAuthorized, StoreUnavailable
 from feedkeep.model import ActionDecision, ActionPlace, Admitted, EpisodeAction, Second, replace
+from feedkeep.model.errors import NotAuthorized, StoreUnavailable
 from feedkeep.rules import episode_actions
 from feedkeep.rules.episode_actions import SentAction
 from feedkeep.service import Service, rekeying

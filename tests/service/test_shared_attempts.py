@@ -14,12 +14,12 @@ import structlog
 from recorded import COMMITS, recorded
 from running import HOME, MINUTE, PASSWORD, Clock
 
-from feedkeep import wall_clock
-from feedkeep.errors import NotAuthorized, StoreUnavailable, TooManyAttempts
 from feedkeep.model import Stamp
-from feedkeep.recorder import Recorder
+from feedkeep.model.errors import NotAuthorized, StoreUnavailable, TooManyAttempts
 from feedkeep.rules.credentials import PasswordCredential
-from feedkeep.rules.guessing import KEPT_SECONDS
+from feedkeep.runtime import wall_clock
+from feedkeep.runtime.recorder import Recorder
+from feedkeep.security.guessing import KEPT_SECONDS
 from feedkeep.security.throttle import PER_ACCOUNT_AND_ADDRESS
 from feedkeep.service import Service, shared_attempts
 from feedkeep.store.sqlite import SqliteStore

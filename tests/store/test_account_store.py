@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable, Sequence
 import pytest
 from whole_store import all_accounts
 
-from feedkeep.errors import AccountError, NotAuthorized
 from feedkeep.model import (
     Account,
     AccountId,
@@ -20,6 +19,7 @@ from feedkeep.model import (
     TokensChanged,
     replace,
 )
+from feedkeep.model.errors import AccountError, NotAuthorized
 from feedkeep.rules.administrators import check_not_last
 from feedkeep.store.base import Store
 

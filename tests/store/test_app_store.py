@@ -12,7 +12,6 @@ import pytest
 from test_store import ALICE, BOB, G1, G2, G3, A, B, account, add, delete, run, update
 from whole_store import all_accounts
 
-from feedkeep.errors import InvalidInput, NotAuthorized
 from feedkeep.model import (
     Account,
     AccountId,
@@ -42,6 +41,7 @@ from feedkeep.model import (
     TokenProgress,
     replace,
 )
+from feedkeep.model.errors import InvalidInput, NotAuthorized
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.history_invariants import history_violations
 from feedkeep.rules.invariants import violations

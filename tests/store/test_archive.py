@@ -9,8 +9,8 @@ import pytest
 from library import library
 from whole_store import all_accounts
 
-from feedkeep.errors import FeedkeepError, StoreUnusable
 from feedkeep.model import AccountId, Found, PageRequest, Record, Records
+from feedkeep.model.errors import FeedkeepError, StoreUnusable
 from feedkeep.rules.invariants import violations
 from feedkeep.store.base import RECORDS_AT_ONCE
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from library import library
 from recorded import COMMITS, recorded
 
-from feedkeep import wall_clock
-from feedkeep.copying import copy
 from feedkeep.model import CountedAttempts, Stamp
-from feedkeep.recorder import Recorder
+from feedkeep.runtime import wall_clock
+from feedkeep.runtime.recorder import Recorder
 from feedkeep.store.base import Store
+from feedkeep.store.copying import copy
 from feedkeep.store.sqlite import SqliteStore
 
 HERE, THERE = 1, 2**63 - 1

@@ -17,8 +17,6 @@ import pytest
 from forms import in_the_long_form
 from library import library
 
-from feedkeep import wall_clock
-from feedkeep.errors import StoreDamaged, StoreUnavailable, StoreUnusable
 from feedkeep.model import (
     Account,
     AccountId,
@@ -31,7 +29,9 @@ from feedkeep.model import (
     Subscription,
     replace,
 )
+from feedkeep.model.errors import StoreDamaged, StoreUnavailable, StoreUnusable
 from feedkeep.rules.counts import counted
+from feedkeep.runtime import wall_clock
 from feedkeep.store.sqlite import SqliteStore, backup, connection, copy_file, restore_file
 from feedkeep.store.sqlite.connection import (
     APPLICATION_ID,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from feedkeep.errors import StoreUnavailable, UnknownSubscription
+from feedkeep.model.errors import StoreUnavailable, UnknownSubscription
 from feedkeep.store.batch import Batcher, Done, FailedBeforeCommit, Outcome
 
 

@@ -7,7 +7,7 @@ import asyncio
 import asyncpg
 import pytest
 
-from feedkeep.errors import StoreUnavailable
+from feedkeep.model.errors import StoreUnavailable
 from feedkeep.store.postgres import breaker as module
 from feedkeep.store.postgres.breaker import Breaker
 

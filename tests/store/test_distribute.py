@@ -14,8 +14,8 @@ import pytest
 from feedkeep_process import FeedkeepProcess
 from postgres_server import execute, with_connection
 
-from feedkeep import wall_clock
 from feedkeep.model import Account, AccountId, Decision, Guid, Snapshot
+from feedkeep.runtime import wall_clock
 from feedkeep.store.postgres import PostgresStore, connections, migration
 
 STAND_IN = """

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 import pytest
 from test_store import ALICE, BOB, G1, G2, G3, A, B, account, add, run, update
 
-from feedkeep.errors import NotAuthorized
 from feedkeep.model import FeedLabel, Guid, Labelled, replace
+from feedkeep.model.errors import NotAuthorized
 from feedkeep.rules.subscriptions import Update
 from feedkeep.store.base import Store
 

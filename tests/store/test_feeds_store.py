@@ -374,7 +374,7 @@ def test_a_lease_that_ended_is_given_to_another_and_the_first_can_save_nothing(
             assert numbers(await second.feeds.lease(UNTIL, Stamp(UNTIL + 9), 1)) == [1]
             late = replace(ALL_OF_IT, etag="late")
             assert not await first.feeds.save(late, UNTIL, PICTURE)
-            await first.feeds.give_back([G1], UNTIL)
+            await first.feeds.release([G1], UNTIL)
             assert await second.feeds.picture(G1) is None
             assert await second.feeds.lease(Stamp(UNTIL + 8), Stamp(UNTIL + 99), 1) == []
             assert await second.feeds.save(ALL_OF_IT, Stamp(UNTIL + 9))
@@ -423,7 +423,7 @@ def test_a_feed_that_is_forgotten_meanwhile_is_not_saved(open_store: Callable) -
         [feed] = await store.feeds.lease(NOW, UNTIL, 1)
         assert await store.feeds.forget(UNTIL, 9) == 1
         assert not await store.feeds.save(feed, UNTIL, PICTURE)
-        await store.feeds.give_back([G1], UNTIL)
+        await store.feeds.release([G1], UNTIL)
         assert await store.feeds.known([G1]) == {}
         assert await store.feeds.picture(G1) is None
 
@@ -435,11 +435,11 @@ def test_what_is_given_back_waits_as_before_and_of_others_nothing_ends(
 ) -> None:
     async def work(store: Store) -> None:
         await looked_at(store, *(waiting(number, NOW - 9 + number) for number in (1, 2, 3)))
-        await store.feeds.give_back([], UNTIL)
+        await store.feeds.release([], UNTIL)
         before = await store.feeds.lease(NOW, UNTIL, 2)
         assert numbers(before) == [1, 2]
         assert numbers(await store.feeds.lease(NOW, Stamp(UNTIL + 1), 2)) == [3]
-        await store.feeds.give_back([G2, G1, G3, guid_of(99)], UNTIL)
+        await store.feeds.release([G2, G1, G3, guid_of(99)], UNTIL)
         assert await store.feeds.lease(NOW, UNTIL, 9) == before
 
     run(open_store, work)
@@ -518,7 +518,7 @@ def test_the_next_look_is_when_a_feed_is_due_or_a_lease_ends(open_store: Callabl
         assert await feeds.next_look() == NOW - 9
         assert numbers(await feeds.lease(NOW, UNTIL, 9)) == [1]
         assert await feeds.next_look() == UNTIL
-        await feeds.give_back([G1], UNTIL)
+        await feeds.release([G1], UNTIL)
         assert await feeds.next_look() == NOW - 9
         assert numbers(await feeds.lease(NOW, Stamp(UNTIL + 9), 9)) == [1]
         assert await feeds.next_look() == UNTIL + 5
@@ -682,7 +682,7 @@ def test_feeds_that_another_transaction_holds_are_passed_over(
             begun = time.monotonic()
             tomorrow = Stamp(NOW + DAY)
             assert await store.feeds.lease(NOW, UNTIL, 1) == [waiting(1, NOW - 1)]
-            await store.feeds.give_back([G1], UNTIL)
+            await store.feeds.release([G1], UNTIL)
             await store.feeds.want(urls(1, 2, 3), tomorrow)
             known = await store.feeds.known([G1, G2, G3])
             assert {guid: feed.wanted for guid, feed in known.items()} == {

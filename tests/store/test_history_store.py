@@ -11,8 +11,6 @@ import pytest
 from library import library
 from whole_store import all_accounts
 
-from feedkeep import wall_clock
-from feedkeep.errors import InvalidInput, NotAuthorized
 from feedkeep.model import (
     Account,
     AccountId,
@@ -30,6 +28,8 @@ from feedkeep.model import (
     Subscription,
     replace,
 )
+from feedkeep.model.errors import InvalidInput, NotAuthorized
+from feedkeep.runtime import wall_clock
 from feedkeep.store.base import Store
 from feedkeep.store.postgres import PostgresStore
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
-from feedkeep.errors import NotAuthorized
 from feedkeep.model import (
     ActionDecision,
     ActionSnapshot,
@@ -15,6 +14,7 @@ from feedkeep.model import (
     Snapshot,
     Stamp,
 )
+from feedkeep.model.errors import NotAuthorized
 from feedkeep.rules.credentials import read_token
 from feedkeep.service import Service
 from feedkeep.store.base import Store

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import pytest
 
-from feedkeep.errors import InvalidInput
 from feedkeep.model import (
     AccountId,
     Counts,
@@ -22,6 +21,7 @@ from feedkeep.model import (
     replace,
 )
 from feedkeep.model import Subscription as Sub
+from feedkeep.model.errors import InvalidInput
 from feedkeep.store.overlay import Origin, Overlay
 
 G1, G2, G3 = (Guid(f"00000000-0000-4000-8000-00000000000{i}") for i in (1, 2, 3))

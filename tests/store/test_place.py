@@ -12,11 +12,12 @@ from types import SimpleNamespace
 import pytest
 from test_sqlite import ALICE, GUID, run
 
-from feedkeep import wall_clock
-from feedkeep.errors import StoreUnavailable, StoreUnusable
 from feedkeep.model import Decision, Snapshot, Subscription
+from feedkeep.model.errors import StoreUnavailable, StoreUnusable
 from feedkeep.rules.counts import count
-from feedkeep.store.sqlite import SqliteStore, lock, place
+from feedkeep.runtime import wall_clock
+from feedkeep.store.sqlite import SqliteStore, lock
+from feedkeep.store.sqlite import file_identity as place
 from feedkeep.store.sqlite.unusable import unusable
 
 

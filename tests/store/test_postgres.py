@@ -22,8 +22,6 @@ from postgres_server import PostgresServer, drop_database, execute, new_database
 from recorded import COMMITS, FAILED_COMMITS, recorded
 from transaction_pooler import Pooler
 
-from feedkeep import wall_clock
-from feedkeep.errors import InvalidInput, StoreUnavailable, StoreUnusable
 from feedkeep.model import (
     Account,
     AccountId,
@@ -40,10 +38,12 @@ from feedkeep.model import (
     Subscription,
     Token,
 )
-from feedkeep.recorder import Recorder
+from feedkeep.model.errors import InvalidInput, StoreUnavailable, StoreUnusable
 from feedkeep.rules import subscriptions
 from feedkeep.rules.counts import count
 from feedkeep.rules.subscriptions import want
+from feedkeep.runtime import wall_clock
+from feedkeep.runtime.recorder import Recorder
 from feedkeep.store.batch import Outcome
 from feedkeep.store.postgres import (
     PostgresStore,

@@ -20,14 +20,6 @@ from forms import first_of
 from library import library
 from recorded import COMMITS, recorded
 
-from feedkeep import wall_clock
-from feedkeep.errors import (
-    NotAuthorized,
-    StoreDamaged,
-    StoreReadOnly,
-    StoreUnavailable,
-    StoreUnusable,
-)
 from feedkeep.model import (
     Account,
     AccountId,
@@ -46,8 +38,16 @@ from feedkeep.model import (
     Subscription,
     Token,
 )
-from feedkeep.recorder import Recorder
+from feedkeep.model.errors import (
+    NotAuthorized,
+    StoreDamaged,
+    StoreReadOnly,
+    StoreUnavailable,
+    StoreUnusable,
+)
 from feedkeep.rules.counts import count
+from feedkeep.runtime import wall_clock
+from feedkeep.runtime.recorder import Recorder
 from feedkeep.service.forgetting import Forgetting
 from feedkeep.store.sqlite import (
     SqliteStore,

@@ -16,8 +16,6 @@ from msgspec.structs import astuple
 from postgres_server import execute, with_connection
 from sqlglot import exp
 
-from feedkeep import wall_clock
-from feedkeep.errors import NotAuthorized
 from feedkeep.model import (
     Account,
     AccountId,
@@ -45,9 +43,11 @@ from feedkeep.model import (
     TokenProgress,
     replace,
 )
+from feedkeep.model.errors import NotAuthorized
 from feedkeep.rules import subscriptions
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.subscriptions import Update, guids_wanted, want
+from feedkeep.runtime import wall_clock
 from feedkeep.store.postgres import PostgresStore, connections, migration
 from feedkeep.store.postgres import changes as changes_module
 from feedkeep.store.postgres import episode_actions as actions_module
@@ -206,7 +206,7 @@ async def every_request_about_feeds(store: PostgresStore) -> None:
         await store.feeds.want(urls, now)
     feed, other = await store.feeds.lease(1, 2, 9)
     assert await store.feeds.save(replace(feed, looked=1), 2, Picture("image/webp", b"", digest=""))
-    await store.feeds.give_back([other.guid], 2)
+    await store.feeds.release([other.guid], 2)
     await store.feeds.renew([other])
     assert await store.feeds.next_look() == 0
     assert await store.feeds.picture(feed.guid) is not None

@@ -9,7 +9,6 @@ from collections.abc import Awaitable, Callable
 import pytest
 from whole_store import all_accounts
 
-from feedkeep.errors import AccountError, InvalidInput, NotAuthorized, UnknownSubscription
 from feedkeep.model import (
     Account,
     AccountId,
@@ -27,6 +26,7 @@ from feedkeep.model import (
     Token,
     replace,
 )
+from feedkeep.model.errors import AccountError, InvalidInput, NotAuthorized, UnknownSubscription
 from feedkeep.rules import subscriptions, url_lists
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.invariants import violations

@@ -26,8 +26,6 @@ from hypothesis.stateful import (
 from postgres_server import drop_database, new_database
 from test_machine import CLOCK, GUIDS, KNOWN, URLS, Rules
 
-from feedkeep import wall_clock
-from feedkeep.errors import FeedkeepError, NotAuthorized
 from feedkeep.model import (
     Account,
     AccountId,
@@ -52,10 +50,12 @@ from feedkeep.model import (
     replace,
 )
 from feedkeep.model import Pointer as PointerEntry
+from feedkeep.model.errors import FeedkeepError, NotAuthorized
 from feedkeep.rules import episode_actions
 from feedkeep.rules.entry_states import states_at
 from feedkeep.rules.episode_actions import SentAction
 from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.runtime import wall_clock
 from feedkeep.store.base import Store
 from feedkeep.store.postgres import PostgresStore
 from feedkeep.store.sqlite import SqliteStore

@@ -10,10 +10,10 @@ import pytest
 from library import library
 from whole_store import all_accounts
 
-from feedkeep.errors import StoreUnavailable
 from feedkeep.metrics import counting
 from feedkeep.metrics.counting import Counting
 from feedkeep.model import Account, AccountId, FeedHealth, Guid, Purpose, Stamp, Token, replace
+from feedkeep.model.errors import StoreUnavailable
 from feedkeep.store.base import Store
 
 NOW = Stamp(10**15)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from feedkeep.model import Author, CredentialKind, Guid, Stamp
-from feedkeep.rules.list_changes import FeedChange, ListChange, What
+from feedkeep.rules.list_changes import ChangeKind, FeedChange, ListChange
 from feedkeep.service.history import ListedChanges
 from feedkeep.web.changes import (
     FEEDS_OF_A_CHANGE,
+    Actor,
     Change,
-    Who,
     change_of,
     lines_of,
     product,
@@ -23,7 +23,7 @@ GUID = Guid("9b024349-ccf0-5f69-a609-6b82873eab3c")
 APP = CredentialKind.SESSION
 
 
-def feeds(count: int, what: What = What.ADDED) -> list[FeedChange]:
+def feeds(count: int, what: ChangeKind = ChangeKind.ADDED) -> list[FeedChange]:
     return [FeedChange(what, Guid(f"{n}"), f"https://{n}.example/feed") for n in range(count)]
 
 
@@ -66,8 +66,8 @@ def test_an_app_is_called_without_its_version(name: str, expected: str) -> None:
 def test_a_device_is_called_as_its_owner_calls_it(device: str, expected: tuple[str, str]) -> None:
     devices = {"pixel": "Pixel", "old": "antennapod on Nexus", "bare": ""}
     author = Author(APP, name="AntennaPod/3.4.0", device=device)
-    assert who_of(author, devices) == Who(APP, *expected)
-    assert who_of(None, devices) == Who(None)
+    assert who_of(author, devices) == Actor(APP, *expected)
+    assert who_of(None, devices) == Actor(None)
 
 
 def test_the_steps_of_a_request_are_one_line_and_others_are_not() -> None:
@@ -77,7 +77,7 @@ def test_the_steps_of_a_request_are_one_line_and_others_are_not() -> None:
     assert [list(line.stamps) for line in lines] == [[6], [5, 4], [3], [2], [1]]
     assert [line.total for line in lines] == [1, 5, 1, 1, 1]
     assert lines[1].before == 3
-    assert lines[1].counts == [(What.ADDED, 5)]
+    assert lines[1].counts == [(ChangeKind.ADDED, 5)]
 
 
 def test_a_request_that_may_go_on_is_left_to_the_next_page_unless_it_is_the_only_one() -> None:
@@ -96,10 +96,10 @@ def test_a_page_of_long_changes_is_bounded() -> None:
 
 
 def test_a_move_between_two_spellings_of_an_address_shows_all_of_both() -> None:
-    moved = FeedChange(What.MOVED, GUID, "https://a.example/feed", "http://a.example/feed")
-    expected = Change(What.MOVED, GUID, "https://a.example/feed", "http://a.example/feed")
+    moved = FeedChange(ChangeKind.MOVED, GUID, "https://a.example/feed", "http://a.example/feed")
+    expected = Change(ChangeKind.MOVED, GUID, "https://a.example/feed", "http://a.example/feed")
     assert change_of(moved, {}) == expected
-    long = FeedChange(What.ADDED, GUID, "https://a.example/" + "x" * 200)
+    long = FeedChange(ChangeKind.ADDED, GUID, "https://a.example/" + "x" * 200)
     assert len(change_of(long, {}).name) == 101
 
 
@@ -109,26 +109,26 @@ A, B = "https://a.example/feed", "https://b.example/feed"
 @pytest.mark.parametrize(
     ("what", "titles", "name", "other"),
     [
-        (What.ADDED, {A: "Radio"}, "Radio", ""),
-        (What.ADDED, {B: "Radio"}, "a.example/feed", ""),
-        (What.RENAMED, {A: "Radio", B: "No"}, "Radio", ""),
-        (What.MOVED, {A: "Radio"}, "a.example/feed", "Radio"),
-        (What.MOVED, {B: "Radio"}, "a.example/feed", "Radio"),
-        (What.MOVED, {}, "a.example/feed", "b.example/feed"),
-        (What.MERGED, {A: "Radio", B: "News"}, "Radio", "News"),
-        (What.MERGED, {A: "Radio", B: "Radio"}, "Radio", "b.example/feed"),
+        (ChangeKind.ADDED, {A: "Radio"}, "Radio", ""),
+        (ChangeKind.ADDED, {B: "Radio"}, "a.example/feed", ""),
+        (ChangeKind.RENAMED, {A: "Radio", B: "No"}, "Radio", ""),
+        (ChangeKind.MOVED, {A: "Radio"}, "a.example/feed", "Radio"),
+        (ChangeKind.MOVED, {B: "Radio"}, "a.example/feed", "Radio"),
+        (ChangeKind.MOVED, {}, "a.example/feed", "b.example/feed"),
+        (ChangeKind.MERGED, {A: "Radio", B: "News"}, "Radio", "News"),
+        (ChangeKind.MERGED, {A: "Radio", B: "Radio"}, "Radio", "b.example/feed"),
     ],
 )
 def test_feeds_are_called_by_their_titles_and_a_moved_one_tells_where_it_is(
-    what: What, titles: dict[str, str], name: str, other: str
+    what: ChangeKind, titles: dict[str, str], name: str, other: str
 ) -> None:
     assert change_of(FeedChange(what, GUID, A, B), titles) == Change(what, GUID, name, other)
 
 
 def test_only_addresses_that_a_page_names_are_looked_up() -> None:
     changes = [
-        FeedChange(What.MOVED, GUID, "https://new.example", "https://old.example"),
-        FeedChange(What.RENAMED, GUID, A, "a former guid"),
+        FeedChange(ChangeKind.MOVED, GUID, "https://new.example", "https://old.example"),
+        FeedChange(ChangeKind.RENAMED, GUID, A, "a former guid"),
     ]
     assert urls_of(changes) == {"https://new.example", "https://old.example", A}
     assert len(shown_urls(listed((1, "a", 300)))) == FEEDS_OF_A_CHANGE

@@ -18,8 +18,8 @@ from playwright.sync_api import expect
 from postgres_server import drop_database, new_database
 from visitor import NARROW, PATIENCE_MS, WIDE, Visit, Visitor, title_of
 
-from feedkeep.errors import InvalidFeedUrl
 from feedkeep.formats.feed_list import read_feed_list
+from feedkeep.model.errors import InvalidFeedUrl
 from feedkeep.rules.feed_urls import parse_feed_url
 
 ANNA, BEN = "anna", "ben"

@@ -12,9 +12,9 @@ from feedkeep_process import FeedkeepProcess
 from known_feeds import DAY_US, know, picture, png
 from page_client import PASSWORD, PageClient, signed_in
 
-from feedkeep import wall_clock
 from feedkeep.model import Failure, Sighting, Stamp
 from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.runtime import wall_clock
 
 RED, BLUE = picture(png(200, 30, 30)), picture(png(20, 40, 200), "image/webp")
 LONG_AGO = Stamp(wall_clock.now() - 9 * DAY_US)

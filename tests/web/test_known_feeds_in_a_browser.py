@@ -9,9 +9,9 @@ from known_feeds import DAY_US, know, picture, png
 from playwright.sync_api import expect
 from visitor import NARROW, WIDE, Visit, Visitor
 
-from feedkeep import wall_clock
 from feedkeep.model import Failure, Stamp
 from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.runtime import wall_clock
 
 PASSWORD = "a good passphrase"
 URL = "https://of-a-browser.example"

@@ -26,8 +26,8 @@ from playwright.sync_api import (
     expect,
 )
 
-from feedkeep.errors import Sentence
 from feedkeep.http.pages.languages import Words
+from feedkeep.model.errors import Sentence
 
 PATIENCE_MS = 20_000
 NARROW, WIDE = 320, 1280

@@ -19,7 +19,7 @@ LOSSES = 0.01
 KINDS = ["upload", "reply", "plus one", "clock"]
 
 
-class Door:
+class Authenticator:
     """How one person's devices reach the service, and tell the ledger what was carried out."""
 
     def __init__(self, process: ServiceProcess, name: str, ledger: Ledger) -> None:
@@ -72,7 +72,7 @@ class Told:
 class AppDoor:
     """What an app of the proofs sees as its service."""
 
-    def __init__(self, door: Door, device: Phone) -> None:
+    def __init__(self, door: Authenticator, device: Phone) -> None:
         self._door = door
         self._device = device
 
@@ -101,7 +101,7 @@ class AppDoor:
         ledger = self._door.ledger
         left, doubtful = ledger.upload(added, wished, self._device.feeds)
         # What an app removes that was told to remove feeds, and has sent nothing since, can be an
-        # echo (`Spellings.may_echo`): the service may leave the feed, and tell the app so.
+        # echo (`AppUrls.may_echo`): the service may leave the feed, and tell the app so.
         if self._device.was_told_removals:
             doubtful = left
         self._device.was_told_removals = False
@@ -151,7 +151,9 @@ class Phone(AppOfToday):
     has_to_start_anew: bool = False
 
     @classmethod
-    def new(cls, kind: str, name: str, door: Door, world: Feeds, chance: random.Random) -> Phone:
+    def new(
+        cls, kind: str, name: str, door: Authenticator, world: Feeds, chance: random.Random
+    ) -> Phone:
         """Return an app that has nothing yet."""
 
         async def log_in() -> str:
@@ -218,7 +220,7 @@ class ListClient:
     """A client of the interface, as docs/apps.md describes its loop."""
 
     name: str
-    door: Door
+    door: Authenticator
     token: str = ""
     since: int = -1
     entries: dict[str, Entry] = field(default_factory=dict)

@@ -20,7 +20,7 @@ from typing import Any
 import uvloop
 
 from feedkeep.assembly import back_up, open_service
-from feedkeep.errors import FeedkeepError, InvalidInput
+from feedkeep.config.settings import Settings
 from feedkeep.model import (
     AccountId,
     Admitted,
@@ -31,14 +31,14 @@ from feedkeep.model import (
     Second,
     Stamp,
 )
+from feedkeep.model.errors import FeedkeepError, InvalidInput
 from feedkeep.rules.credentials import read_session, read_token
 from feedkeep.rules.entry_states import states_at
 from feedkeep.rules.episode_actions import SentAction
 from feedkeep.rules.feed_urls import parse_feed_url
-from feedkeep.rules.login_links import login_of
 from feedkeep.rules.subscriptions import Added, want
 from feedkeep.service import Service
-from feedkeep.settings import Settings
+from feedkeep.service.login_links import login_of
 from feedkeep.store.sqlite import SqliteStore
 
 OWNER = Author(CredentialKind.BROWSER, name="owner")
@@ -189,7 +189,7 @@ class Front:
         """Have all apps told of a move; return the account's clock, or None if it was refused."""
         account = await self._service.accounts.named(name)
         try:
-            await self._service.url_lists.move(account.id, old, new, OWNER, is_told_to_apps=True)
+            await self._service.url_lists.move(account.id, old, new, OWNER, notify_apps=True)
         except InvalidInput:
             return None
         return await self.stamp(name)

@@ -3,7 +3,7 @@
 from importlib import import_module
 from sys import argv
 
-from feedkeep.settings import is_postgres
+from feedkeep.config.settings import is_postgres
 from feedkeep.store import migrate
 from feedkeep.store.migrate import Migration
 from feedkeep.store.sqlite import connection

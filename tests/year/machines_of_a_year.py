@@ -15,8 +15,8 @@ from postgres_server import PostgresServer, execute, new_database, with_connecti
 from service_process import ServiceProcess
 
 from feedkeep.assembly import restore
+from feedkeep.config.settings import Settings
 from feedkeep.model import Stamp
-from feedkeep.settings import Settings
 from feedkeep.store.sqlite.connection import open_file
 
 if TYPE_CHECKING:

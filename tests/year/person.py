@@ -6,7 +6,7 @@ import contextlib
 import random
 
 from app_devices import Feeds, ReplyLost
-from devices_of_a_year import KINDS, Door, ListClient, Phone
+from devices_of_a_year import KINDS, Authenticator, ListClient, Phone
 from ledger import Kept, Known, Ledger, known
 from reference import Feed
 from service_process import ServiceProcess
@@ -57,7 +57,7 @@ class Person:
         # Of its own, so that looking changes nothing of what is done.
         self._looks = random.Random(f"{seed} {number} looks")
         self.ledger = Ledger()
-        self.door = Door(process, self.name, self.ledger)
+        self.door = Authenticator(process, self.name, self.ledger)
         self.wrong = self.door.wrong
         self.syncs = 0
         self._world = Feeds({})

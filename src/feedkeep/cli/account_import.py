@@ -22,8 +22,8 @@ from feedkeep.cli.common import (
     shortened,
     with_service,
 )
-from feedkeep.errors import AccountError, NameTaken
 from feedkeep.formats.account_list import read_accounts
+from feedkeep.model.errors import AccountError, NameTaken
 from feedkeep.service import Service
 from feedkeep.service.accounts import ImportedAccount
 

@@ -20,11 +20,11 @@ from feedkeep.cli.common import (
     warn,
     with_service,
 )
-from feedkeep.errors import AccountError
+from feedkeep.config.settings import Settings, public_base, shown
 from feedkeep.model import Account, NewToken
+from feedkeep.model.errors import AccountError
 from feedkeep.rules.credentials import apps_that_refuse
 from feedkeep.service import Service
-from feedkeep.settings import Settings, public_base, shown
 
 app = typer.Typer(
     no_args_is_help=True,

@@ -23,11 +23,11 @@ from feedkeep.cli.common import (
     warn,
     with_service,
 )
-from feedkeep.errors import FeedkeepError, StoreUnavailable
+from feedkeep.config.settings import Settings, shown
 from feedkeep.model import AccountId, replace
+from feedkeep.model.errors import FeedkeepError, StoreUnavailable
 from feedkeep.rules.credentials import MAX_ACCOUNT_ID
 from feedkeep.service import Checked, Service
-from feedkeep.settings import Settings, shown
 
 ACCOUNTS_AT_ONCE = 1_024
 """How many accounts a process looks at before it tells what it found: for about a second."""

@@ -30,12 +30,12 @@ from rich.table import Table
 from rich.text import Text
 
 from feedkeep.assembly import open_service
-from feedkeep.errors import AccountError, FeedkeepError
+from feedkeep.config.settings import Settings, load_settings, plain_url
 from feedkeep.model import Author, CredentialKind, Stamp, T
+from feedkeep.model.errors import AccountError, FeedkeepError
+from feedkeep.model.stamps import write_stamp
+from feedkeep.runtime.stopping import stop_signals
 from feedkeep.service import Service
-from feedkeep.settings import Settings, load_settings, plain_url
-from feedkeep.stamps import write_stamp
-from feedkeep.stopping import stop_signals
 
 DatabaseOption = Annotated[
     str | None,

@@ -9,8 +9,8 @@ import typer
 
 from feedkeep.assembly import open_store
 from feedkeep.cli.common import ConfigOption, progress_bar, say, settings
-from feedkeep.copying import copy
-from feedkeep.settings import Settings
+from feedkeep.config.settings import Settings
+from feedkeep.store.copying import copy
 
 SourceArgument = Annotated[str, typer.Argument(metavar="FROM-URL", help="The database to copy.")]
 TargetArgument = Annotated[

@@ -30,8 +30,8 @@ from feedkeep.cli.common import (
     warn,
     with_service,
 )
+from feedkeep.config.settings import InvalidSettings, Settings, is_postgres, shown
 from feedkeep.service import Service
-from feedkeep.settings import InvalidSettings, Settings, is_postgres, shown
 from feedkeep.store.migrate import MissingSteps
 
 app = typer.Typer(no_args_is_help=True, help="Do what only some databases need.")

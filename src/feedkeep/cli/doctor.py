@@ -11,15 +11,15 @@ from typing import Annotated
 
 import typer
 
-from feedkeep import wall_clock
 from feedkeep.assembly import open_service, steps_missing_from
+from feedkeep.cli import diagnosis
 from feedkeep.cli.common import ConfigOption, DatabaseOption, say, settings
+from feedkeep.cli.diagnosis import Finding, Verdict, fault, note, ok
 from feedkeep.cli.doctor_network import address, entrance, one_feed
 from feedkeep.cli.serve import EXAMPLE_FEED
-from feedkeep.errors import FeedkeepError
-from feedkeep.rules import diagnosis
-from feedkeep.rules.diagnosis import Finding, Verdict, fault, note, ok
-from feedkeep.settings import Settings, check_workers, is_postgres, misspelt, shown
+from feedkeep.config.settings import Settings, check_workers, is_postgres, misspelt, shown
+from feedkeep.model.errors import FeedkeepError
+from feedkeep.runtime import wall_clock
 
 _TIME_ERROR = 5
 """What adjtimex(2) returns while no time service sets the clock."""

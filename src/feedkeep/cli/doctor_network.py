@@ -8,17 +8,17 @@ from collections.abc import AsyncIterator, Iterator
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-from feedkeep import wall_clock
+from feedkeep.cli import diagnosis
+from feedkeep.cli.diagnosis import Entrance, Finding, fault, note, ok
 from feedkeep.cli.health import NotReady, asking_policy, ready_origin, trusting_policy, url_here
-from feedkeep.errors import FeedkeepError
-from feedkeep.feeds.failures import DoorError, MachineFailed
-from feedkeep.feeds.looker import Looker
+from feedkeep.config.settings import Settings
+from feedkeep.feeds.fetcher_process import FetcherProcess
 from feedkeep.http.serving import listen, listen_for_metrics, tls_context
 from feedkeep.model import Failure, Feed, Fetch, Stamp, replace
-from feedkeep.rules import diagnosis
-from feedkeep.rules.diagnosis import Entrance, Finding, fault, note, ok
+from feedkeep.model.errors import FeedkeepError
+from feedkeep.outbound.failures import MachineFailed, RequestError
 from feedkeep.rules.feed_urls import FeedUrl, parse_new_feed_url
-from feedkeep.settings import Settings
+from feedkeep.runtime import wall_clock
 
 _NAME_SECONDS = 10.0
 
@@ -119,7 +119,7 @@ async def _public(url: str) -> Finding:
         await ready_origin(url.rstrip("/"), asking_policy())
     except NotReady as error:
         cause = error.__cause__
-        if isinstance(cause, DoorError) and cause.kind is not Failure.TLS_FAULT:
+        if isinstance(cause, RequestError) and cause.kind is not Failure.TLS_FAULT:
             return note("public_url", f"{error} That is so from this machine; try it from another.")
         return fault("public_url", f"{error} Look at the proxy, and at public_url.")
     return ok("public_url", f"feedkeep answers at {url}.")
@@ -148,20 +148,20 @@ async def one_feed(chosen: Settings, url: str) -> AsyncIterator[Finding]:
         )
         return
     yield ok("names", f"{parts.hostname} is found.")
-    looker = Looker(chosen)
+    fetcher = FetcherProcess(chosen)
     try:
-        looked = await looker.look(_as_new(wanted), wall_clock.now())
+        result = await fetcher.look(_as_new(wanted), wall_clock.now())
     except MachineFailed as error:
         yield fault("feed", str(error))
         return
     finally:
-        await looker.close()
-    if looked.failure is None and looked.content:
-        yield ok("feed", f"{wanted.text} can be read: {looked.content.title}")
+        await fetcher.close()
+    if result.failure is None and result.content:
+        yield ok("feed", f"{wanted.text} can be read: {result.content.title}")
     else:
         yield fault(
             "feed",
-            f"{wanted.text} cannot be read: {looked.reason} If other feeds can be, name one by"
+            f"{wanted.text} cannot be read: {result.reason} If other feeds can be, name one by"
             " --feed; else look at the network and at fetch_allowed.",
         )
 

@@ -10,7 +10,6 @@ from typing import Annotated
 
 import typer
 
-from feedkeep import wall_clock
 from feedkeep.cli.accounts import NameArgument
 from feedkeep.cli.common import (
     FEEDS_AT_ONCE,
@@ -27,14 +26,15 @@ from feedkeep.cli.common import (
     warn,
     with_service,
 )
-from feedkeep.errors import InvalidInput
 from feedkeep.formats.feed_list import Format, read_feed_list, write_feed_list
 from feedkeep.formats.listed_feed import ListedFeed
 from feedkeep.model import Subscription
+from feedkeep.model.errors import InvalidInput
 from feedkeep.rules.feed_labels import Labels
 from feedkeep.rules.feed_names import Headline, trouble_of
 from feedkeep.rules.feed_urls import as_linked
 from feedkeep.rules.subscriptions import Added, Refused
+from feedkeep.runtime import wall_clock
 from feedkeep.service import Service
 
 _SHOWN = 100
@@ -186,7 +186,7 @@ def move_feed(
             as_linked(old_url),
             as_linked(new_url),
             command_author("move"),
-            is_told_to_apps=tell_apps,
+            notify_apps=tell_apps,
         )
 
     with_service(settings(database, config), move)

@@ -7,7 +7,7 @@ import socket
 
 import uvloop
 
-from feedkeep.assembly import keeper, open_service, telling_metrics
+from feedkeep.assembly import fetch_scheduler, open_service, telling_metrics
 from feedkeep.cli.common import (
     ConfigOption,
     DatabaseOption,
@@ -16,12 +16,12 @@ from feedkeep.cli.common import (
     say,
     settings,
 )
+from feedkeep.config.settings import InvalidSettings, Settings, is_postgres, shown
 from feedkeep.http.serving import listen_for_metrics
-from feedkeep.logs import configure_logs
 from feedkeep.model import Fetch
-from feedkeep.recorder import Recorder
-from feedkeep.settings import InvalidSettings, Settings, is_postgres, shown
-from feedkeep.stopping import stop_signals
+from feedkeep.runtime.logs import configure_logs
+from feedkeep.runtime.recorder import Recorder
+from feedkeep.runtime.stopping import stop_signals
 
 
 def fetch(database: DatabaseOption = None, config: ConfigOption = None) -> None:
@@ -48,7 +48,7 @@ async def _look_until_stopped(chosen: Settings, listener: socket.socket | None) 
         for number in stop_signals():
             asyncio.get_running_loop().add_signal_handler(number, is_over.set)
         telling = telling_metrics(service, recorder, listener, counts_what_is_stored=False)
-        async with keeper(service, chosen, recorder), telling:
+        async with fetch_scheduler(service, chosen, recorder), telling:
             if listener:
                 say(f"Metrics: {metrics_url(listener)}")
             say(f"Looking at the feeds of {shown(chosen.database)}; stop with Ctrl-C")

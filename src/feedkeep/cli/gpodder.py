@@ -23,15 +23,15 @@ from feedkeep.cli.common import (
     settings,
     with_service,
 )
-from feedkeep.errors import AccountError
-from feedkeep.feeds.door_policy import policy_of
-from feedkeep.http.sync_json import sent_actions
 from feedkeep.model import Account, Admitted, CredentialKind, T, replace
+from feedkeep.model.errors import AccountError
+from feedkeep.outbound.policy import policy_of
 from feedkeep.remote.errors import RemoteError
 from feedkeep.rules.feed_labels import FiledFeed
 from feedkeep.rules.subscriptions import Added, Refused
 from feedkeep.rules.url_lists import to_add
 from feedkeep.service import Service
+from feedkeep.url_sync.messages import sent_actions
 
 if TYPE_CHECKING:
     from feedkeep.remote.other_servers import DeviceThere, Remote

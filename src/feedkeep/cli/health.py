@@ -11,11 +11,11 @@ import msgspec
 import typer
 
 from feedkeep.cli.common import ConfigOption, say, settings
-from feedkeep.errors import FeedkeepError
-from feedkeep.feeds.addresses import EVERYWHERE, AddressRule
-from feedkeep.feeds.door_policy import DoorPolicy
-from feedkeep.feeds.failures import DoorError
-from feedkeep.settings import InvalidSettings, Settings, local_host, own_url
+from feedkeep.config.networks import EVERYWHERE, AddressRule
+from feedkeep.config.settings import InvalidSettings, Settings, local_host, own_url
+from feedkeep.model.errors import FeedkeepError
+from feedkeep.outbound.failures import RequestError
+from feedkeep.outbound.policy import ClientPolicy
 
 WHOLE_SECONDS = 10.0
 """How long the question may take. A service whose database is locked says so in less."""
@@ -52,9 +52,9 @@ def health(url: UrlOption = None, config: ConfigOption = None) -> None:
     say(f"feedkeep at {origin} is ready.")
 
 
-def asking_policy() -> DoorPolicy:
+def asking_policy() -> ClientPolicy:
     """Return what may be asked of the address that somebody has named."""
-    return DoorPolicy(
+    return ClientPolicy(
         addresses=AddressRule(EVERYWHERE),
         max_bytes=_MAX_BYTES,
         max_header_bytes=_MAX_BYTES,
@@ -64,7 +64,7 @@ def asking_policy() -> DoorPolicy:
     )
 
 
-def trusting_policy() -> DoorPolicy:
+def trusting_policy() -> ClientPolicy:
     """Return the same for this machine: the certificate is for the name that clients use.
 
     No secret is sent.
@@ -93,7 +93,7 @@ def _trusting() -> ssl.SSLContext:
     return context
 
 
-async def ready_origin(url: str, policy: DoorPolicy) -> str:
+async def ready_origin(url: str, policy: ClientPolicy) -> str:
     """Return the address of the service at a URL, without a path, once it says that it is ready.
 
     Raises:
@@ -101,15 +101,15 @@ async def ready_origin(url: str, policy: DoorPolicy) -> str:
         Refused: That is no URL.
     """
     # aiohttp is slow to import, and most commands of this program do without it.
-    from feedkeep.feeds.door import Door  # noqa: PLC0415
-    from feedkeep.feeds.targets import Target  # noqa: PLC0415
+    from feedkeep.outbound.client import GuardedClient  # noqa: PLC0415
+    from feedkeep.outbound.targets import FetchTarget  # noqa: PLC0415
 
-    target = Target.parse(f"{url}/readyz")
+    target = FetchTarget.parse(f"{url}/readyz")
     origin = target.origin
-    async with Door(replace(policy, ports=frozenset({target.port}))) as door:
+    async with GuardedClient(replace(policy, ports=frozenset({target.port}))) as client:
         try:
-            answer = await door.ask("GET", target.text)
-        except DoorError as error:
+            answer = await client.ask("GET", target.text)
+        except RequestError as error:
             raise NotReady(f"No feedkeep answers at {origin}. {error}") from error
     if answer.status == _UNAVAILABLE:
         raise NotReady(

@@ -26,39 +26,39 @@ from feedkeep.cli.common import (
     warn,
     with_service,
 )
-from feedkeep.errors import AccountError, ChangedSince, UnknownChange
 from feedkeep.formats.moments import read_moment
 from feedkeep.model import Account, AccountId, Author, CredentialKind, Stamp, replace
+from feedkeep.model.errors import AccountError, ChangedSince, UnknownChange
 from feedkeep.rules.clock import later
-from feedkeep.rules.history import BroughtBack, ListAt, Undo, WhenChangedSince
-from feedkeep.rules.list_changes import FeedChange, What, in_kinds
+from feedkeep.rules.history import BroughtBack, ConflictPolicy, ListAt, Undo
+from feedkeep.rules.list_changes import ChangeKind, FeedChange, in_kinds
 from feedkeep.service import Service
-from feedkeep.service.history import NEWEST, ListedChanges, Preview
+from feedkeep.service.history import NEWEST, ListedChanges, RestorePreview
 
 _MAX_FEEDS_SHOWN = 20
 _MAX_CHANGES_TOLD = 3
 
 _DONE_TO_ONE = {
-    What.ADDED: "added {url}",
-    What.SUBSCRIBED: "subscribed to {url} again",
-    What.UNSUBSCRIBED: "unsubscribed {url}",
-    What.DELETED: "deleted {url}",
-    What.MOVED: "moved {old} to {url}",
-    What.RENAMED: "gave {url} another guid",
-    What.MERGED: "made {url} one with {old}",
-    What.SPLIT: "made {url} a feed of its own again",
-    What.LED: "led another address to {url}",
+    ChangeKind.ADDED: "added {url}",
+    ChangeKind.SUBSCRIBED: "subscribed to {url} again",
+    ChangeKind.UNSUBSCRIBED: "unsubscribed {url}",
+    ChangeKind.DELETED: "deleted {url}",
+    ChangeKind.MOVED: "moved {old} to {url}",
+    ChangeKind.RENAMED: "gave {url} another guid",
+    ChangeKind.MERGED: "made {url} one with {old}",
+    ChangeKind.SPLIT: "made {url} a feed of its own again",
+    ChangeKind.LED: "led another address to {url}",
 }
 _DONE_TO_MANY = {
-    What.ADDED: "added {count} feeds",
-    What.SUBSCRIBED: "subscribed to {count} feeds again",
-    What.UNSUBSCRIBED: "unsubscribed {count} feeds",
-    What.DELETED: "deleted {count} feeds",
-    What.MOVED: "moved {count} feeds",
-    What.RENAMED: "gave {count} feeds another guid",
-    What.MERGED: "merged {count} feeds with others",
-    What.SPLIT: "made {count} feeds ones of their own again",
-    What.LED: "led other addresses to {count} feeds",
+    ChangeKind.ADDED: "added {count} feeds",
+    ChangeKind.SUBSCRIBED: "subscribed to {count} feeds again",
+    ChangeKind.UNSUBSCRIBED: "unsubscribed {count} feeds",
+    ChangeKind.DELETED: "deleted {count} feeds",
+    ChangeKind.MOVED: "moved {count} feeds",
+    ChangeKind.RENAMED: "gave {count} feeds another guid",
+    ChangeKind.MERGED: "merged {count} feeds with others",
+    ChangeKind.SPLIT: "made {count} feeds ones of their own again",
+    ChangeKind.LED: "led other addresses to {count} feeds",
 }
 
 StampArgument = Annotated[
@@ -72,8 +72,8 @@ StampArgument = Annotated[
 class ChangedSinceChoice(StrEnum):
     """What to do about feeds that were changed again; without a choice, nothing is done."""
 
-    LEAVE = WhenChangedSince.LEAVE.value
-    OVERWRITE = WhenChangedSince.OVERWRITE.value
+    LEAVE = ConflictPolicy.LEAVE.value
+    OVERWRITE = ConflictPolicy.OVERWRITE.value
 
 
 def show_history(
@@ -149,7 +149,7 @@ def undo(
 
     That is a change like all others. Apps get it with their next sync, and it can be undone.
     """
-    choice = WhenChangedSince(changed_since or WhenChangedSince.ASK)
+    choice = ConflictPolicy(changed_since or ConflictPolicy.ASK)
 
     async def take_back(service: Service) -> tuple[BroughtBack, str]:
         account = await service.accounts.named(name)
@@ -207,7 +207,7 @@ def restore_list(
         raise typer.BadParameter("Give --at MOMENT, --from BACKUP, or both.")
     then = _list_of_backup(backup, name, at) if backup else None
 
-    async def look(service: Service) -> tuple[Account, Stamp, Preview]:
+    async def look(service: Service) -> tuple[Account, Stamp, RestorePreview]:
         account = await service.accounts.named(name)
         if then is not None:
             preview = await service.history.preview_from(
@@ -318,7 +318,7 @@ def _feeds(count: int) -> str:
     return "1 of the feeds was" if count == 1 else f"{count:,} of the feeds were"
 
 
-def _show_preview(account: Account, wanted: Stamp, preview: Preview) -> None:
+def _show_preview(account: Account, wanted: Stamp, preview: RestorePreview) -> None:
     say(f"To bring the list of {account.name} back to what it was at {moment(wanted)}:")
     kinds = in_kinds(preview.feeds)
     for title, feeds in (
@@ -343,7 +343,7 @@ def _show_preview(account: Account, wanted: Stamp, preview: Preview) -> None:
 
 def _what(feeds: Sequence[FeedChange]) -> str:
     """Return what a change did, in words."""
-    of_kind = {what: [feed for feed in feeds if feed.what is what] for what in What}
+    of_kind = {what: [feed for feed in feeds if feed.what is what] for what in ChangeKind}
     done = [
         _one_change(alike[0])
         if len(alike) == 1

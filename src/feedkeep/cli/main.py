@@ -24,8 +24,8 @@ from feedkeep.cli import (
     tokens,
 )
 from feedkeep.cli.common import warn
-from feedkeep.errors import FeedkeepError
-from feedkeep.logs import configure_logs
+from feedkeep.model.errors import FeedkeepError
+from feedkeep.runtime.logs import configure_logs
 
 DEBUG_VARIABLE = "FEEDKEEP_DEBUG"
 

@@ -14,7 +14,7 @@ import typer
 import uvloop
 
 from feedkeep import __version__
-from feedkeep.assembly import Meanwhile, keeper, open_service, telling_metrics
+from feedkeep.assembly import Meanwhile, fetch_scheduler, open_service, telling_metrics
 from feedkeep.cli.common import (
     ConfigOption,
     DatabaseOption,
@@ -24,8 +24,18 @@ from feedkeep.cli.common import (
     settings,
     warn,
 )
+from feedkeep.cli.workers import Workers
+from feedkeep.config.settings import (
+    InvalidSettings,
+    Settings,
+    base_path,
+    check_workers,
+    local_host,
+    misspelt,
+    own_url,
+    shown,
+)
 from feedkeep.edges import edges
-from feedkeep.errors import NotAuthorized
 from feedkeep.http.application import Application
 from feedkeep.http.draining import Draining
 from feedkeep.http.outages import Outages
@@ -36,23 +46,13 @@ from feedkeep.http.serving import (
     run,
     serving_until_ready,
 )
-from feedkeep.http.serving.workers import Workers
 from feedkeep.http.waiting import WaitingApplication
-from feedkeep.logs import configure_logs
 from feedkeep.model import Value, replace
-from feedkeep.notify import Signs, notify, watchdog_seconds
-from feedkeep.recorder import Recorder
+from feedkeep.model.errors import NotAuthorized
+from feedkeep.runtime.logs import configure_logs
+from feedkeep.runtime.notify import Signs, notify, watchdog_seconds
+from feedkeep.runtime.recorder import Recorder
 from feedkeep.service import Service
-from feedkeep.settings import (
-    InvalidSettings,
-    Settings,
-    base_path,
-    check_workers,
-    local_host,
-    misspelt,
-    own_url,
-    shown,
-)
 
 EXAMPLE_FEED = "https://podnews.net/rss"
 
@@ -207,7 +207,7 @@ async def _serve(
         telling = telling_metrics(
             service, recorder, sockets.metrics, counts_what_is_stored=sockets.is_first
         )
-        async with keeper(service, chosen, recorder), telling:
+        async with fetch_scheduler(service, chosen, recorder), telling:
             draining = Draining()
             routes = edges(service, chosen, first_secret, draining)
             signs = Signs(tell, alive_each_seconds)

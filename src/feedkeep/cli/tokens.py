@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from feedkeep import wall_clock
 from feedkeep.cli.accounts import NameArgument
 from feedkeep.cli.common import (
     ConfigOption,
@@ -20,6 +19,7 @@ from feedkeep.cli.common import (
     with_service,
 )
 from feedkeep.model import Scope, Stamp, Token, TokenId
+from feedkeep.runtime import wall_clock
 
 app = typer.Typer(
     no_args_is_help=True,

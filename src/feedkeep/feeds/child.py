@@ -1,6 +1,6 @@
 """The process that looks at feeds: nothing that a stranger sends is read where lists are served.
 
-It is started by `Looker`, is given errands by its standard input, and reports by its standard
+It is started by `FetcherProcess`, is given jobs by its standard input, and reports by its standard
 output. It ends when its input does, so that it never outlives the process that started it.
 """
 
@@ -14,13 +14,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
 
-from feedkeep.feeds.door import Door
-from feedkeep.feeds.door_policy import policy_of
-from feedkeep.feeds.failures import Exhausted
-from feedkeep.feeds.frames import Errand, Lack, Report, read_frame, write_frame
-from feedkeep.feeds.looking import Looking
-from feedkeep.model import Failure, Looked
-from feedkeep.settings import Settings
+from feedkeep.config.settings import Settings
+from feedkeep.feeds.fetcher import Fetcher
+from feedkeep.feeds.frames import FetchJob, Lack, Report, read_frame, write_frame
+from feedkeep.model import Failure, FetchResult
+from feedkeep.outbound.client import GuardedClient
+from feedkeep.outbound.failures import Exhausted
+from feedkeep.outbound.policy import policy_of
 
 _MEBIBYTE = 1024 * 1024
 _READ_AT_ONCE = 4
@@ -28,7 +28,7 @@ _READ_AT_ONCE = 4
 
 _LESS_URGENT_BY = 10
 
-_ERRAND = msgspec.msgpack.Decoder(Errand)
+_ERRAND = msgspec.msgpack.Decoder(FetchJob)
 
 
 def max_memory_bytes(chosen: Settings) -> int:
@@ -41,27 +41,27 @@ def max_memory_bytes(chosen: Settings) -> int:
 
 
 async def run(chosen: Settings) -> None:
-    """Carry out errands until there are no more."""
+    """Carry out jobs until there are no more."""
     loop = asyncio.get_running_loop()
     loop.set_default_executor(ThreadPoolExecutor(_READ_AT_ONCE))
     reader = asyncio.StreamReader(loop=loop)
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
     transport, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, sys.stdout)
     under_way: set[asyncio.Task[None]] = set()
-    async with Door(policy_of(chosen)) as door:
-        looking = Looking(door)
+    async with GuardedClient(policy_of(chosen)) as client:
+        fetcher = Fetcher(client)
 
-        async def carry_out(errand: Errand) -> None:
-            looked: Looked | Lack
+        async def carry_out(job: FetchJob) -> None:
+            looked: FetchResult | Lack
             try:
-                looked = await looking.look(errand.feed, errand.now)
+                looked = await fetcher.look(job.feed, job.now)
             except MemoryError:
                 looked = Lack.MEMORY
             except Exhausted:
                 looked = Lack.FILES
             except Exception as error:  # noqa: BLE001 - or all other looks would be lost with it
-                looked = Looked(failure=Failure.CRASHED, reason=repr(error))
-            transport.write(write_frame(Report(errand.number, looked)))
+                looked = FetchResult(failure=Failure.CRASHED, reason=repr(error))
+            transport.write(write_frame(Report(job.number, looked)))
 
         while (frame := await read_frame(reader)) is not None:
             task = asyncio.create_task(carry_out(_ERRAND.decode(frame)))

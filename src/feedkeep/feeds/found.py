@@ -28,7 +28,7 @@ _NO_REFERENCE = re.compile(
 )
 
 
-class Found:
+class FoundFields:
     """Collects what a document says of its feed."""
 
     def __init__(self) -> None:

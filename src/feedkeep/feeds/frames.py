@@ -8,7 +8,7 @@ from enum import StrEnum
 
 import msgspec
 
-from feedkeep.model import Feed, Looked, Stamp, Value
+from feedkeep.model import Feed, FetchResult, Stamp, Value
 
 MAX_FRAME_BYTES = 4 * 1024 * 1024
 """No feed and no look is nearly as large; what claims to be is a broken pipe."""
@@ -16,7 +16,7 @@ MAX_FRAME_BYTES = 4 * 1024 * 1024
 _LENGTH = struct.Struct("!I")
 
 
-class Errand(Value, frozen=True):
+class FetchJob(Value, frozen=True):
     """A feed to look at.
 
     Attributes:
@@ -46,13 +46,13 @@ class Report(Value, frozen=True):
     """
 
     number: int
-    looked: Looked | Lack
+    looked: FetchResult | Lack
 
 
 _ENCODER = msgspec.msgpack.Encoder()
 
 
-def write_frame(message: Errand | Report) -> bytes:
+def write_frame(message: FetchJob | Report) -> bytes:
     """Return a message as it is sent."""
     body = _ENCODER.encode(message)
     return _LENGTH.pack(len(body)) + body

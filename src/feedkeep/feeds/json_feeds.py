@@ -7,9 +7,9 @@ from typing import TypeVar
 
 import msgspec
 
-from feedkeep.errors import NotAFeed
 from feedkeep.feeds.fields import Field
-from feedkeep.feeds.found import Found
+from feedkeep.feeds.found import FoundFields
+from feedkeep.model.errors import NotAFeed
 
 MAX_OBJECTS = 50_000
 """The maximum of objects in a document; no feed has nearly as many."""
@@ -51,7 +51,7 @@ class _Attachment(msgspec.Struct):
     url: msgspec.Raw = _ABSENT
 
 
-def read_json_feed(document: bytes, url: str, *, is_cut: bool = False) -> Found:
+def read_json_feed(document: bytes, url: str, *, is_cut: bool = False) -> FoundFields:
     """Return what a JSON Feed in UTF-8 says of its feed; of one that `is_cut`, as far as it goes.
 
     Raises:
@@ -67,7 +67,7 @@ def read_json_feed(document: bytes, url: str, *, is_cut: bool = False) -> Found:
         raise NotAFeed("The JSON is broken or not whole.") from error
     if not _text(feed.version).startswith(_VERSIONS):
         raise NotAFeed("This is JSON, but not JSON Feed.")
-    found = Found()
+    found = FoundFields()
     found.offer(Field.TITLE, 0, _text(feed.title))
     found.offer(Field.DESCRIPTION, 0, _text(feed.description))
     found.offer(Field.LANGUAGE, 0, _text(feed.language))

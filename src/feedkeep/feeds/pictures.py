@@ -9,8 +9,8 @@ import warnings
 
 from PIL import Image, features
 
-from feedkeep.errors import NotAPicture
 from feedkeep.model import Picture
+from feedkeep.model.errors import NotAPicture
 
 MAX_BYTES = 4 * 1024 * 1024
 MAX_SIDE = 4_096

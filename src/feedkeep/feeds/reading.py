@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 
-from feedkeep.decoding import utf8
-from feedkeep.errors import NotAFeed
 from feedkeep.feeds.fields import Field
-from feedkeep.feeds.found import Found
+from feedkeep.feeds.found import FoundFields
 from feedkeep.feeds.json_feeds import read_json_feed
 from feedkeep.feeds.xml_feeds import read_xml_feed
+from feedkeep.formats.decoding import utf8
 from feedkeep.model import FeedContent
+from feedkeep.model.errors import NotAFeed
 
 MAX_BYTES = 8 * 1024 * 1024
 
@@ -39,7 +39,7 @@ def read_feed(document: bytes, content_type: str, url: str) -> FeedContent:
     return content
 
 
-def _content(found: Found) -> FeedContent:
+def _content(found: FoundFields) -> FeedContent:
     return FeedContent(
         title=found.text(Field.TITLE),
         description=found.text(Field.DESCRIPTION),

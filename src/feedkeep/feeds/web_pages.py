@@ -6,8 +6,8 @@ import html
 import re
 from urllib.parse import urljoin
 
-from feedkeep.decoding import utf8
 from feedkeep.feeds.fields import absolute_url
+from feedkeep.formats.decoding import utf8
 from feedkeep.rules.feed_urls import MAX_CHARACTERS
 
 _HEAD_BYTES = 256 * 1024

@@ -9,12 +9,12 @@ import re
 from typing import NamedTuple
 from xml.parsers import expat
 
-from feedkeep.errors import NotAFeed
 from feedkeep.feeds.fields import Field
-from feedkeep.feeds.found import Found
+from feedkeep.feeds.found import FoundFields
 from feedkeep.feeds.plain_text import is_html
 from feedkeep.feeds.xml_mending import mended
 from feedkeep.feeds.xml_tags import with_tags_mended
+from feedkeep.model.errors import NotAFeed
 
 MAX_TAGS = 200_000
 MAX_DEPTH = 100
@@ -126,7 +126,7 @@ _ENDED = {
 _OUT_OF_MEMORY = expat.errors.codes[expat.errors.XML_ERROR_NO_MEMORY]
 
 
-def read_xml_feed(document: bytes, url: str) -> Found:
+def read_xml_feed(document: bytes, url: str) -> FoundFields:
     """Return what an RSS or Atom document in UTF-8 says of its feed.
 
     Mistakes in its tags are mended only if there are some, since that takes longer than to read
@@ -208,7 +208,7 @@ class _Reader:
     """
 
     def __init__(self, url: str) -> None:
-        self.found = Found()
+        self.found = FoundFields()
         self.is_head_whole = False
         self._path: list[str] = []
         self._scopes = [_Scope(0, (url,), {})]

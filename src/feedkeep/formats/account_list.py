@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 import msgspec
 
-from feedkeep.errors import AccountError
+from feedkeep.model.errors import AccountError
 from feedkeep.service.accounts import ImportedAccount
 
 MAX_LINE_BYTES = 16_384

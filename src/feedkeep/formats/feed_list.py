@@ -9,16 +9,16 @@ from enum import StrEnum
 
 import msgspec
 
-from feedkeep.decoding import utf8
-from feedkeep.encodings import SHOWN_BY_BEGINNING
-from feedkeep.errors import InvalidInput, Sentence
 from feedkeep.formats import opml
+from feedkeep.formats.decoding import utf8
+from feedkeep.formats.encodings import SHOWN_BY_BEGINNING
+from feedkeep.formats.json_bounds import check_json
 from feedkeep.formats.listed_feed import FeedList, ListedFeed, check_count
 from feedkeep.model import Subscription
+from feedkeep.model.errors import InvalidInput, Sentence
 from feedkeep.rules.feed_labels import NO_LABELS, Labels
 from feedkeep.rules.feed_names import Card
 from feedkeep.rules.feed_urls import LINK_SCHEMES, as_linked, as_typed, parse_feed_url
-from feedkeep.rules.json_bounds import check_json
 
 MAX_LINES = 400_000
 """The maximum number of lines of a text; no list of feeds has nearly as many."""

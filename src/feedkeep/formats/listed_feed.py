@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from feedkeep.errors import InvalidInput, Sentence
+from feedkeep.model.errors import InvalidInput, Sentence
 from feedkeep.rules.feed_labels import FiledFeed
 from feedkeep.rules.feed_names import Card
 from feedkeep.rules.subscriptions import Refused, Wanted, want

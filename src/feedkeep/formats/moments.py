@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-from feedkeep.errors import InvalidInput
 from feedkeep.model import Stamp
-from feedkeep.stamps import read_stamp
+from feedkeep.model.errors import InvalidInput
+from feedkeep.model.stamps import read_stamp
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _US = timedelta(microseconds=1)

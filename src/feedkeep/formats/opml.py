@@ -15,8 +15,8 @@ from itertools import islice
 from xml.parsers import expat
 from xml.sax.saxutils import quoteattr
 
-from feedkeep.errors import InvalidInput, Sentence
 from feedkeep.formats.listed_feed import FeedList, ListedFeed, check_count
+from feedkeep.model.errors import InvalidInput, Sentence
 from feedkeep.rules.feed_labels import (
     MAX_FOLDER,
     MAX_FOLDER_LEVELS,

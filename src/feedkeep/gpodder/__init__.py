@@ -1,4 +1,4 @@
 """gpodder.net's API, version 2, and its simple API: what podcast apps speak (docs/clients.md)."""
 
-from feedkeep.gpodder.door import SessionDoor as SessionDoor
+from feedkeep.gpodder.authenticator import SessionAuthenticator as SessionAuthenticator
 from feedkeep.gpodder.routes import gpodder_routes as gpodder_routes

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from feedkeep.gpodder.door import clear_cookie
+from feedkeep.gpodder.authenticator import clear_cookie
 from feedkeep.http.requests import AdmittedRequest
 from feedkeep.http.resource import Resource, done
 
 
 class LoginResource(Resource):
-    """/api/2/auth/{user}/login.json: the door has begun the session already."""
+    """/api/2/auth/{user}/login.json: the authenticator has begun the session already."""
 
     async def post(self, _request: AdmittedRequest) -> Response:
         """Answer that the login succeeded."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from feedkeep.config.settings import Settings
 from feedkeep.gpodder.auth import LoginResource, LogoutResource
 from feedkeep.gpodder.devices import (
     DeviceResource,
@@ -19,9 +20,8 @@ from feedkeep.gpodder.subscriptions import (
     UpdatesResource,
 )
 from feedkeep.http.routing import PublicRoute, Route
-from feedkeep.http.syncing import Syncing
 from feedkeep.service import Service
-from feedkeep.settings import Settings
+from feedkeep.url_sync.handlers import Syncing
 
 _FORMAT = f"{{format:{FORMATS}}}"
 _COUNT = "{count:[0-9]+}"

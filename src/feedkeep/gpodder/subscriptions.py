@@ -10,7 +10,6 @@ import structlog
 from msgspec.structs import astuple
 from starlette.responses import Response
 
-from feedkeep.errors import InvalidInput, UnknownSubscription
 from feedkeep.formats import opml
 from feedkeep.formats.feed_list import Format, decoded_exactly, read_urls, write_feed_list
 from feedkeep.formats.listed_feed import ListedFeed
@@ -19,13 +18,14 @@ from feedkeep.http.json_bodies import LIST, decode, encode, text
 from feedkeep.http.requests import AdmittedRequest, Request
 from feedkeep.http.resource import Resource, done
 from feedkeep.http.responses import JsonResponse
-from feedkeep.http.sync_times import read_since
-from feedkeep.http.syncing import device_of
 from feedkeep.model import Subscription
+from feedkeep.model.errors import InvalidInput, UnknownSubscription
 from feedkeep.rules.feed_names import Card
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.url_lists import UrlChanges
-from feedkeep.turns import LONG_BYTES, LONG_LIST, beside
+from feedkeep.runtime.cooperative import LONG_BYTES, LONG_LIST, in_thread_if
+from feedkeep.url_sync.handlers import device_of
+from feedkeep.url_sync.times import read_since
 
 _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -62,7 +62,7 @@ class _WithCards(Resource):
         if not urls:
             return {}
         labels = await self.service.feed_labels.of(request.admitted.account.id)
-        return await beside(len(urls) > LONG_LIST, labels.cards, urls, cards)
+        return await in_thread_if(len(urls) > LONG_LIST, labels.cards, urls, cards)
 
 
 class UpdatesResource(_WithCards):
@@ -81,7 +81,7 @@ class UpdatesResource(_WithCards):
         podcasts = chain.from_iterable([changes.add] * _URL_TIMES)
         request.hold(chain(podcasts, changes.removed_texts, _texts(cards)))
         return JsonResponse(
-            await beside(
+            await in_thread_if(
                 len(changes.add) > LONG_LIST,
                 _updates,
                 changes,
@@ -139,7 +139,9 @@ class WholeListResource(_WithCards):
     async def put(self, request: AdmittedRequest) -> Response:
         """Replace the list by the one that is sent."""
         body = await self.body(request)
-        feeds = await beside(len(body) > LONG_BYTES, self._read, body, request.parameters["format"])
+        feeds = await in_thread_if(
+            len(body) > LONG_BYTES, self._read, body, request.parameters["format"]
+        )
         urls = [feed.feed_url for feed in feeds]
         refused = await self.service.url_lists.replace(
             request.admitted, urls, request.author(device_of(request))
@@ -224,11 +226,11 @@ async def written(
     request.hold(chain(chain.from_iterable([urls] * url_times), _texts(cards)))
     name = request.parameters.get("format", "json")
     if name == "json":
-        return JsonResponse(await beside(is_long, as_json))
+        return JsonResponse(await in_thread_if(is_long, as_json))
     kind = Format.OPML if name == "opml" else Format.URLS
     headers = {"Content-Type": _CONTENT_TYPES[name]}
     return JsonResponse(
-        await beside(is_long, write_feed_list, subscriptions, kind, cards), headers=headers
+        await in_thread_if(is_long, write_feed_list, subscriptions, kind, cards), headers=headers
     )
 
 

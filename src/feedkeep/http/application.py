@@ -12,23 +12,23 @@ from starlette.requests import Request as HTTPRequest
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from feedkeep.errors import (
+from feedkeep.config.settings import Settings, base_path
+from feedkeep.http import problems
+from feedkeep.http.authenticators import log_refusal
+from feedkeep.http.cors import Cors, is_cross_site, is_from_own_page
+from feedkeep.http.outages import Outages
+from feedkeep.http.proxies import Proxies
+from feedkeep.http.requests import ROUTE, Request
+from feedkeep.http.routing import READING, Edge, Router, Show, Target
+from feedkeep.http.tracing import trace_id_of
+from feedkeep.model.errors import (
     Forbidden,
     NotAuthorized,
     NotSignedIn,
     StoreUnavailable,
     TooManyAttempts,
 )
-from feedkeep.http import problems
-from feedkeep.http.cors import Cors, is_cross_site, is_from_own_page
-from feedkeep.http.doors import log_refusal
-from feedkeep.http.outages import Outages
-from feedkeep.http.proxies import Proxies
-from feedkeep.http.requests import ROUTE, Request
-from feedkeep.http.routing import READING, Edge, Router, Show, Target
-from feedkeep.http.tracing import trace_id_of
-from feedkeep.recorder import Recorder
-from feedkeep.settings import Settings, base_path
+from feedkeep.runtime.recorder import Recorder
 
 _NO_SNIFFING = (b"x-content-type-options", b"nosniff")
 _NO_STORE = (b"cache-control", b"no-store")  # C1.16

@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
-from feedkeep.errors import InvalidInput
-from feedkeep.rules.json_bounds import check_json
+from feedkeep.formats.json_bounds import check_json
+from feedkeep.model.errors import InvalidInput
 
 Body = TypeVar("Body")
 

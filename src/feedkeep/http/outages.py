@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 
 import structlog
 
-from feedkeep.errors import StoreUnavailable
+from feedkeep.model.errors import StoreUnavailable
 
 LOOK_SECONDS = 1.0
 """How often it is looked whether an outage has ended."""

@@ -5,7 +5,10 @@ from __future__ import annotations
 import structlog
 from starlette.responses import Response
 
-from feedkeep.errors import (
+from feedkeep.http.refusal import Refusal
+from feedkeep.http.requests import BodyTooLarge, Request, UnsupportedCoding
+from feedkeep.http.routing import NoSuchMethod, NoSuchRoute, Show, Target
+from feedkeep.model.errors import (
     AppPasswordNeeded,
     ChangedSince,
     DeletedSubscription,
@@ -19,9 +22,6 @@ from feedkeep.errors import (
     UnknownChange,
     UnknownSubscription,
 )
-from feedkeep.http.refusal import Refusal
-from feedkeep.http.requests import BodyTooLarge, Request, UnsupportedCoding
-from feedkeep.http.routing import NoSuchMethod, NoSuchRoute, Show, Target
 
 CHALLENGE = 'Bearer realm="feedkeep", Basic realm="feedkeep", charset="UTF-8"'
 RETRY_AFTER_SECONDS = 2

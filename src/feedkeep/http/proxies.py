@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from ipaddress import ip_address
 
-from feedkeep.feeds.addresses import network
+from feedkeep.config.networks import network
 from feedkeep.http.addresses import plain_address
 
 MAX_HOPS = 32

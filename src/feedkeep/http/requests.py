@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping
 from starlette.requests import ClientDisconnect
 from starlette.requests import Request as HTTPRequest
 
-from feedkeep.errors import FeedkeepError, InvalidInput
 from feedkeep.http.addresses import plain_address
 from feedkeep.http.proxies import Proxies
 from feedkeep.model import Admitted, Author, CredentialKind
-from feedkeep.turns import LONG_BYTES
+from feedkeep.model.errors import FeedkeepError, InvalidInput
+from feedkeep.runtime.cooperative import LONG_BYTES
 
 HOLD = "feedkeep.hold"
 """The key of a scope under which a function may be that counts the memory a request takes."""

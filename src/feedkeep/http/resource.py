@@ -6,16 +6,16 @@ from typing import Any
 
 from starlette.responses import Response
 
-from feedkeep.errors import InvalidInput
+from feedkeep.config.settings import Settings
 from feedkeep.http.json_bodies import read_object
 from feedkeep.http.requests import Request
+from feedkeep.model.errors import InvalidInput
+from feedkeep.runtime.cooperative import LONG_BYTES, in_thread_if
 from feedkeep.service import Service
-from feedkeep.settings import Settings
-from feedkeep.turns import LONG_BYTES, beside
 
 
 class Resource:
-    """Handles the requests of a route. If that is not public, a door has let the client in."""
+    """Handles the requests of a route. If it is not public, its edge has let the client in."""
 
     def __init__(self, service: Service, settings: Settings) -> None:
         self.service = service
@@ -36,7 +36,7 @@ class Resource:
         body = await self.body(request)
         if may_be_empty and not body.strip():
             return {}
-        return await beside(len(body) > LONG_BYTES, read_object, body)
+        return await in_thread_if(len(body) > LONG_BYTES, read_object, body)
 
     def check_count(self, count: int) -> None:
         """Check how many items are in one request (C1.10).

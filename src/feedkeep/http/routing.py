@@ -9,10 +9,10 @@ from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from starlette.responses import Response
 
-from feedkeep.errors import FeedkeepError, Forbidden, InvalidInput
 from feedkeep.http.refusal import Refusal
 from feedkeep.http.requests import AdmittedRequest, Request
 from feedkeep.model import Admitted
+from feedkeep.model.errors import FeedkeepError, Forbidden, InvalidInput
 
 R = TypeVar("R", bound=Request)
 
@@ -106,7 +106,7 @@ class Show(Protocol):
         """Return the response."""
 
 
-class Door(Protocol):
+class Authenticator(Protocol):
     """How a protocol finds out who sent a request."""
 
     async def admit(self, request: Request) -> Admitted:
@@ -125,7 +125,7 @@ class Edge:
 
     Attributes:
         routes: The routes; if a path matches two of them, the first one counts.
-        door: What lets clients in at routes that are not public.
+        authenticator: What lets clients in at routes that are not public.
         invalid_status: The status code for input that is not valid.
         prefixes: The prefixes under which each route is served.
         show: How errors are shown, where that is not JSON.
@@ -133,7 +133,7 @@ class Edge:
     """
 
     routes: Sequence[Route | PublicRoute]
-    door: Door
+    authenticator: Authenticator
     invalid_status: int
     prefixes: Sequence[str] = ("",)
     show: Show | None = None
@@ -157,7 +157,7 @@ class Target:
     async def answer(self, request: Request) -> Response:
         """Check the credential (C2.14), only then the method, whether it may use that, the path.
 
-        Raises whatever the door or the handler does, and `NoSuchMethod`.
+        Raises whatever the authenticator or the handler does, and `NoSuchMethod`.
 
         Raises:
             Forbidden: The credential may only read, and the method may change something (C2.10).
@@ -167,7 +167,7 @@ class Target:
             public_handler = self.route.handler(request.method)
             check_parameters(request.parameters)
             return await public_handler(request)
-        admitted = await self.edge.door.admit(request)
+        admitted = await self.edge.authenticator.admit(request)
         admitted_request = AdmittedRequest(request, admitted)
         request.asker = admitted
         handler = self.route.handler(request.method)

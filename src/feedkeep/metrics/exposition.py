@@ -19,7 +19,7 @@ from feedkeep import __version__
 from feedkeep.metrics.counting import Counted, Counting
 from feedkeep.metrics.readiness import Readiness
 from feedkeep.model import FeedHealth, Purpose, Stamp
-from feedkeep.recorder import REQUEST_SECONDS, Recorder, Requests
+from feedkeep.runtime.recorder import REQUEST_SECONDS, Recorder, Requests
 from feedkeep.store.base import Files, Pool, Store
 
 _COUNTED = "Counted row by row, in small steps, so it is a minute old or more."

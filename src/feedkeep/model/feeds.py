@@ -120,7 +120,7 @@ class Picture(Value, frozen=True):
     digest: str
 
 
-class Looked(Value, frozen=True):
+class FetchResult(Value, frozen=True):
     """What a look at a feed has found.
 
     Attributes:

@@ -12,8 +12,8 @@ from urllib.parse import parse_qsl, urlencode
 
 from starlette.responses import Response
 
-from feedkeep.errors import NotAuthorized, Sentence, TooManyAttempts
-from feedkeep.http.doors import log_refusal
+from feedkeep.config.settings import Settings
+from feedkeep.http.authenticators import log_refusal
 from feedkeep.http.json_bodies import encode, read_object, text
 from feedkeep.http.pages.forms import MAX_FORM_BYTES, Form, read_form
 from feedkeep.http.pages.rendering import Pages, words_for
@@ -24,10 +24,10 @@ from feedkeep.http.resource import Resource
 from feedkeep.http.responses import JsonResponse
 from feedkeep.http.routing import NoSuchRoute
 from feedkeep.model import Account
+from feedkeep.model.errors import NotAuthorized, Sentence, TooManyAttempts
 from feedkeep.rules.credentials import PasswordCredential
-from feedkeep.rules.login_links import begun_at, login_of
 from feedkeep.service import Service
-from feedkeep.settings import Settings
+from feedkeep.service.login_links import begun_at, login_of
 
 LOGIN = "[0-9a-f]{64}"
 _COOKIE = "feedkeep_login"

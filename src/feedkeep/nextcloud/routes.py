@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from feedkeep.config.settings import Settings
 from feedkeep.http.pages.rendering import Pages
 from feedkeep.http.routing import PublicRoute, Route
-from feedkeep.http.syncing import Syncing
 from feedkeep.nextcloud.login import LOGIN, BeginResource, FlowResource, PollResource
 from feedkeep.service import Service
-from feedkeep.settings import Settings
+from feedkeep.url_sync.handlers import Syncing
 
 _LOGIN = "/index.php/login/v2"
 _SYNC = "/index.php/apps/gpoddersync"

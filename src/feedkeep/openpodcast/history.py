@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from feedkeep.errors import InvalidInput
+from feedkeep.config.settings import Settings
 from feedkeep.http.json_bodies import decode, encode
 from feedkeep.http.requests import AdmittedRequest
 from feedkeep.http.responses import JsonResponse
 from feedkeep.model import Guid, Stamp
+from feedkeep.model.errors import InvalidInput
 from feedkeep.openpodcast import history_wire, paging
 from feedkeep.rules.guids import parse_guid
 from feedkeep.rules.history import Undo
+from feedkeep.runtime.cooperative import LONG_BYTES, LONG_LIST, in_thread_if
 from feedkeep.service import Service
 from feedkeep.service.history import NEWEST
-from feedkeep.settings import Settings
-from feedkeep.turns import LONG_BYTES, LONG_LIST, beside
 
 
 class HistoryResource:
@@ -38,7 +38,9 @@ class HistoryResource:
             next_url = f"{base}?before={listed.changes[-1].stamp}&per_page={per_page}"
         is_long = sum(len(change.feeds) for change in listed.changes) > LONG_LIST
         return JsonResponse(
-            await beside(is_long, lambda: encode(history_wire.history_reply(listed, next_url)))
+            await in_thread_if(
+                is_long, lambda: encode(history_wire.history_reply(listed, next_url))
+            )
         )
 
 
@@ -54,7 +56,7 @@ class UndoResource:
         """Take it back, or only what it did to some feeds."""
         stamp = paging.read_change(request.parameters["stamp"])
         body = await request.body(self._max_body_bytes)
-        wanted = await beside(len(body) > LONG_BYTES, self._wanted, stamp, body)
+        wanted = await in_thread_if(len(body) > LONG_BYTES, self._wanted, stamp, body)
         done = await self._service.history.undo(
             request.admitted.account.id, wanted, request.author()
         )
@@ -90,13 +92,15 @@ class RestoreResource:
         request.hold(feed.feed_url for feed in preview.feeds)
         is_long = len(preview.feeds) > LONG_LIST
         return JsonResponse(
-            await beside(is_long, lambda: encode(history_wire.preview_reply(at, preview)))
+            await in_thread_if(is_long, lambda: encode(history_wire.preview_reply(at, preview)))
         )
 
     async def post(self, request: AdmittedRequest) -> Response:
         """Restore it."""
         body = await request.body(self._max_body_bytes)
-        wanted = await beside(len(body) > LONG_BYTES, decode, history_wire.RESTORE_REQUEST, body)
+        wanted = await in_thread_if(
+            len(body) > LONG_BYTES, decode, history_wire.RESTORE_REQUEST, body
+        )
         try:
             at = paging.read_moment(wanted.at)
         except InvalidInput as reason:

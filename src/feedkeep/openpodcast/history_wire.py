@@ -8,10 +8,10 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from feedkeep.model import Author, Stamp
-from feedkeep.rules.history import BroughtBack, WhenChangedSince
+from feedkeep.model.stamps import write_stamp
+from feedkeep.rules.history import BroughtBack, ConflictPolicy
 from feedkeep.rules.list_changes import FeedChange, ListChange, in_kinds
-from feedkeep.service.history import ListedChanges, Preview
-from feedkeep.stamps import write_stamp
+from feedkeep.service.history import ListedChanges, RestorePreview
 
 MAX_FEEDS_OF_A_CHANGE = 100
 """How many feeds of a change are shown (C9.6); of the others it is told how many they are."""
@@ -61,7 +61,7 @@ class UndoRequest(Struct):
     """The body of POST /history/{stamp}/undo; null is not a value of any field."""
 
     guids: list[str] | UnsetType = UNSET
-    changed_since: WhenChangedSince = WhenChangedSince.ASK
+    changed_since: ConflictPolicy = ConflictPolicy.ASK
 
 
 class RestoreRequest(Struct):
@@ -119,7 +119,7 @@ def brought_back_reply(done: BroughtBack) -> BroughtBackReply:
     return BroughtBackReply(done.stamp, done.feeds, done.left)
 
 
-def preview_reply(at: Stamp, preview: Preview) -> PreviewReply:
+def preview_reply(at: Stamp, preview: RestorePreview) -> PreviewReply:
     """Return what restoring would do."""
     kinds = in_kinds(preview.feeds)
     return PreviewReply(

@@ -6,16 +6,16 @@ import hashlib
 
 from starlette.responses import Response
 
-from feedkeep.errors import InvalidInput
+from feedkeep.config.settings import Settings
 from feedkeep.http.json_bodies import decode, encode
 from feedkeep.http.requests import AdmittedRequest, Request
 from feedkeep.http.responses import JsonResponse
+from feedkeep.model.errors import InvalidInput
 from feedkeep.openpodcast import paging, wire
 from feedkeep.rules import restores
 from feedkeep.rules.subscriptions import Refused, Wanted
+from feedkeep.runtime.cooperative import LONG_BYTES, in_thread_if
 from feedkeep.service import Service
-from feedkeep.settings import Settings
-from feedkeep.turns import LONG_BYTES, beside
 
 _KEPT_BY_ITS_OWNER = ((b"cache-control", b"private, no-cache"), (b"vary", b"Authorization"))
 """The headers of replies that have an ETag (C1.17)."""
@@ -50,11 +50,13 @@ class SubscriptionsResource:
         """Add feeds: 200, also if each of them was refused (C5.1)."""
         body = await request.body(self._max_body_bytes)
         is_long = len(body) > LONG_BYTES
-        wanted = await beside(is_long, self._wanted, body)
+        wanted = await in_thread_if(is_long, self._wanted, body)
         added = await self._service.subscriptions.add(
             request.admitted.account.id, wanted, request.author()
         )
-        return JsonResponse(await beside(is_long, lambda: encode(wire.add_reply(added.outcome))))
+        return JsonResponse(
+            await in_thread_if(is_long, lambda: encode(wire.add_reply(added.outcome)))
+        )
 
     def _wanted(self, body: bytes) -> list[Wanted | Refused]:
         wanted = decode(wire.ADD_REQUEST, body)  # C5.4
@@ -79,7 +81,7 @@ class SubscriptionResource:
         """Change its feed URL, its guid, its status."""
         body = await request.body(self._max_body_bytes)
         is_long = len(body) > LONG_BYTES
-        wanted = await beside(is_long, decode, wire.UPDATE_REQUEST, body)
+        wanted = await in_thread_if(is_long, decode, wire.UPDATE_REQUEST, body)
         updated = await self._service.subscriptions.update(
             request.admitted.account.id,
             request.parameters["guid"],

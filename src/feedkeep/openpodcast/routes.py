@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from feedkeep.config.settings import Settings
 from feedkeep.http.draining import Draining
 from feedkeep.http.health import LiveResource, ReadyResource
-from feedkeep.http.reference import DocsFileResource, DocsResource, OpenApiResource, leading_to
 from feedkeep.http.routing import PublicRoute, Route
 from feedkeep.openpodcast.history import HistoryResource, RestoreResource, UndoResource
+from feedkeep.openpodcast.reference import (
+    DocsFileResource,
+    DocsResource,
+    OpenApiResource,
+    leading_to,
+)
 from feedkeep.openpodcast.resources import (
     DeletionResource,
     FeedResource,
@@ -17,7 +23,6 @@ from feedkeep.openpodcast.resources import (
     SubscriptionsResource,
 )
 from feedkeep.service import Service
-from feedkeep.settings import Settings
 
 
 def openpodcast_routes(

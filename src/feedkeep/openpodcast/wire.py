@@ -8,6 +8,7 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from feedkeep.model import Deletion, Feed, FeedContent, Page, Pointer, Stamp, View
+from feedkeep.model.stamps import write_stamp
 from feedkeep.rules.feed_names import (
     MAX_DESCRIPTION,
     MAX_LANGUAGE,
@@ -18,7 +19,6 @@ from feedkeep.rules.feed_names import (
     web_url,
 )
 from feedkeep.rules.subscriptions import Added, Refused, Updated, Wanted, want
-from feedkeep.stamps import write_stamp
 
 Value = TypeVar("Value", str, bool)
 

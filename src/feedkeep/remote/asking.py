@@ -1,7 +1,8 @@
 """Requests to another server in the name of an account there, with errors for people.
 
-They go through the same door as everything that is asked of other hosts. The owner of this machine
-named the server, so the port that they named may be asked, and with their consent any address.
+They go through the same guarded client as all that is asked of other hosts. The owner of this
+machine named the server, so the port that they named may be asked, and with their consent any
+address.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ from dataclasses import replace
 from typing import Self
 from urllib.parse import quote
 
-from feedkeep.feeds.addresses import EVERYWHERE, AddressRule
-from feedkeep.feeds.door import Answer, Door
-from feedkeep.feeds.door_policy import DoorPolicy
-from feedkeep.feeds.failures import DoorError, Refused
-from feedkeep.feeds.targets import Target
+from feedkeep.config.networks import EVERYWHERE, AddressRule
 from feedkeep.model import Failure
+from feedkeep.outbound.client import Answer, GuardedClient
+from feedkeep.outbound.failures import RequestError, RequestRefused
+from feedkeep.outbound.policy import ClientPolicy
+from feedkeep.outbound.targets import FetchTarget
 from feedkeep.remote.errors import NotThere, RemoteError, TooLong
 
 _SILENT_SECONDS = 120.0  # a long history takes gpodder.net a minute
@@ -32,7 +33,13 @@ class Asker:
     """Gets paths of a server, with an account's name and password, between entering and leaving."""
 
     def __init__(
-        self, url: str, name: str, password: str, policy: DoorPolicy, *, allow_private: bool = False
+        self,
+        url: str,
+        name: str,
+        password: str,
+        policy: ClientPolicy,
+        *,
+        allow_private: bool = False,
     ) -> None:
         """Ask the server at `url`, which starts with https:// or http://.
 
@@ -43,8 +50,8 @@ class Asker:
             RemoteError: It is not such a URL.
         """
         try:
-            self._server = Target.parse(url)
-        except Refused as error:
+            self._server = FetchTarget.parse(url)
+        except RequestRefused as error:
             raise RemoteError(
                 "The address is not valid; it should look like https://gpodder.net."
             ) from error
@@ -60,14 +67,14 @@ class Asker:
             silent_seconds=_SILENT_SECONDS,
             whole_seconds=_WHOLE_SECONDS,
         )
-        self._door = Door(own)
+        self._client = GuardedClient(own)
 
     async def __aenter__(self) -> Self:
-        await self._door.__aenter__()
+        await self._client.__aenter__()
         return self
 
     async def __aexit__(self, *raised: object) -> None:
-        await self._door.__aexit__(*raised)
+        await self._client.__aexit__(*raised)
 
     async def get(self, path: str, max_bytes: int) -> bytes:
         """Return the body of a reply.
@@ -82,11 +89,11 @@ class Asker:
             await asyncio.sleep(pause_seconds)
             try:
                 answer = await self._get(path, max_bytes)
-            except Refused as error:
+            except RequestRefused as error:
                 raise RemoteError(
                     f"{error} If that server is your own, add --allow-private."
                 ) from error
-            except DoorError as error:
+            except RequestError as error:
                 if error.kind is Failure.TOO_LARGE:
                     raise TooLong("The other server sends too much.") from error
                 reason = str(error)
@@ -112,7 +119,7 @@ class Asker:
 
     async def _send(self, method: str, path: str, max_bytes: int) -> Answer:
         """Ask, and follow no redirect: the password is for the server that its owner named."""
-        return await self._door.ask(
+        return await self._client.ask(
             method, self._base + path, headers=self._headers, max_bytes=max_bytes
         )
 
@@ -133,6 +140,6 @@ class Asker:
         """Return the server that a redirect leads to, if it is a URL of another one."""
         try:
             origin = self._server.followed(answer.location).origin
-        except Refused:
+        except RequestRefused:
             return None
         return None if origin == self._server.origin else origin

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from feedkeep.errors import FeedkeepError
+from feedkeep.model.errors import FeedkeepError
 
 
 class RemoteError(FeedkeepError):

@@ -14,8 +14,8 @@ from urllib.parse import quote
 import msgspec
 from msgspec import Meta, Struct
 
-from feedkeep.feeds.door_policy import DoorPolicy
 from feedkeep.model import T
+from feedkeep.outbound.policy import ClientPolicy
 from feedkeep.remote.asking import Asker
 from feedkeep.remote.errors import NotThere, RemoteError, TooLong
 from feedkeep.rules.devices import MAX_DOCUMENTS, is_device_id
@@ -125,7 +125,13 @@ class Remote:
     """
 
     def __init__(
-        self, url: str, name: str, password: str, policy: DoorPolicy, *, allow_private: bool = False
+        self,
+        url: str,
+        name: str,
+        password: str,
+        policy: ClientPolicy,
+        *,
+        allow_private: bool = False,
     ) -> None:
         """Ask the server at `url`, which starts with https:// or http://, within a policy.
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from feedkeep.errors import AccountError, NotAuthorized
 from feedkeep.model import Account, Purpose, Stamp, Token, TokenDecision, TokenId
+from feedkeep.model.errors import AccountError, NotAuthorized
 from feedkeep.rules.credentials import admits, is_alive
 
 INVITATION_DAYS = 7

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from feedkeep.errors import AccountError
 from feedkeep.model import Account
+from feedkeep.model.errors import AccountError
 
 
 def check_not_last(account: Account, others: int) -> None:

@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
-from feedkeep.errors import AccountError
 from feedkeep.model import Scope, Stamp, Token, TokenDecision, TokenId, Value
+from feedkeep.model.errors import AccountError
 from feedkeep.rules.app_identity import product_of
 from feedkeep.rules.credentials import is_alive
 

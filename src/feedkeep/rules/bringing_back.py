@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from feedkeep.entry_index import EntryIndex, led_to
 from feedkeep.model import (
     Alias,
     Entry,
@@ -22,6 +21,7 @@ from feedkeep.model import (
     Value,
     replace,
 )
+from feedkeep.model.entry_index import EntryIndex, target_guid
 from feedkeep.rules.draft import Draft, moved_to
 from feedkeep.rules.entry_states import is_same_state
 from feedkeep.rules.feed_urls import parse_feed_url
@@ -60,7 +60,7 @@ def scope_of(draft: Draft, past: Past, guids: Iterable[Guid]) -> set[Guid]:
     while tied:
         guid = tied.pop()
         ties = {*then.pointers_to(guid), *draft.pointers_to(guid)}
-        ties |= {led_to(entry) for entry in (then.get(guid), draft.get(guid)) if entry}
+        ties |= {target_guid(entry) for entry in (then.get(guid), draft.get(guid)) if entry}
         tied += ties - seen
         seen |= ties
     return scope | seen
@@ -119,11 +119,13 @@ class _Work:
         self.sources = self._sources(present)
         self.staying = self._staying(present) if keeps_added else {}
         self.taken = {
-            led_to(entry)
+            target_guid(entry)
             for guid, entry in self.now.items()
-            if entry is not None and self._target(guid) != led_to(entry)
+            if entry is not None and self._target(guid) != target_guid(entry)
         }
-        self.merged = {led_to(e) for e in self.now.values() if e and e.alias and e.alias.was_own}
+        self.merged = {
+            target_guid(e) for e in self.now.values() if e and e.alias and e.alias.was_own
+        }
         self.beside = self._beside(present)
         self.stamped: set[Guid] = set()
 
@@ -131,12 +133,12 @@ class _Work:
         """Return what a subscription that was none then is to lead to, unless it is a new feed."""
         was = self.then[feed.guid]
         if was is not None:
-            return led_to(was)
+            return target_guid(was)
         guid: Guid | None = feed.guid
         while guid is not None and guid not in self.back:
             guid = renamed.get(guid)
         if guid is None and (had_url := self.then.get(_derived(feed.feed_url))):
-            guid = led_to(had_url)
+            guid = target_guid(had_url)
         return guid
 
     def _joining(self) -> dict[Guid, Subscription]:
@@ -151,7 +153,7 @@ class _Work:
         groups: defaultdict[Guid, list[Guid]] = defaultdict(list)
         for guid in self.back:
             if entry := self.now[guid]:
-                groups[led_to(entry)].append(guid)
+                groups[target_guid(entry)].append(guid)
         # A feed of its own that absorbed others goes on as none of them.
         return {g: group for g, group in groups.items() if g not in self.others or g in self.heirs}
 
@@ -164,11 +166,11 @@ class _Work:
         # one of them gets the status that they have together.
         staying: dict[Guid, Subscription] = {}
         for guid, group in self.groups.items():
-            if all(standing(self.back[g]) < standing(present[guid]) for g in group):
+            if all(status_rank(self.back[g]) < status_rank(present[guid]) for g in group):
                 staying[guid if guid in group else group[0]] = present[guid]
         for guid, feed in self.joining.items():
             was = self.back.get(guid)
-            if was and standing(staying.get(guid, was)) < standing(feed):
+            if was and status_rank(staying.get(guid, was)) < status_rank(feed):
                 staying[guid] = feed
         return staying
 
@@ -181,12 +183,12 @@ class _Work:
         for guid, entry in self.now.items():
             if entry is None:
                 continue
-            target = goes_on_as.get(led_to(entry), led_to(entry))
+            target = goes_on_as.get(target_guid(entry), target_guid(entry))
             is_merged = become[target] > 1
             if is_merged and isinstance(entry, Subscription):
                 beside.add(_derived(entry.feed_url))
             # What was merged before, and is not taken apart, stays so.
-            was_merged = led_to(entry) in self.merged and target in self.sources
+            was_merged = target_guid(entry) in self.merged and target in self.sources
             if entry.alias and (is_merged or (was_merged and self._target(guid) == target)):
                 beside.add(guid)
         return beside
@@ -201,10 +203,10 @@ class _Work:
         """Return where a guid leads in the end; None if it is forgotten."""
         then, now = self.then[guid], self.now[guid]
         if then is not None:
-            return led_to(then)
+            return target_guid(then)
         if now is None:
             return None
-        target = led_to(now)
+        target = target_guid(now)
         return self.heirs.get(target, target)
 
     def lead_pointers(self) -> None:
@@ -234,7 +236,7 @@ class _Work:
             alias = self._marked(guid, then.alias)
             return Pointer(guid, target, stamp if is_announced else None, alias)
         assert now is not None, "a guid that has no target now and had none then"
-        alias = self._marked(guid, now.alias) or self._alias_of(guid, led_to(now), target)
+        alias = self._marked(guid, now.alias) or self._alias_of(guid, target_guid(now), target)
         is_kept = is_announced or is_needed or (self.keeps_added and now.alias is not None)
         return Pointer(guid, target, stamp, alias) if is_kept else None
 
@@ -256,7 +258,7 @@ class _Work:
         now = self.now[guid]
         if pointer is not None:
             is_told = isinstance(now, Subscription) or pointer.guid_changed is not None
-            is_news = not is_same_state(now, pointer) or (now and led_to(now) in self.taken)
+            is_news = not is_same_state(now, pointer) or (now and target_guid(now) in self.taken)
             if is_told and is_news:
                 pointer = replace(pointer, guid_changed=self.draft.tick())
                 self.stamped.add(pointer.new_guid)
@@ -344,7 +346,7 @@ class _Work:
         return since or stamp
 
 
-def standing(feed: Subscription) -> tuple[bool, bool]:
+def status_rank(feed: Subscription) -> tuple[bool, bool]:
     """Return how much a feed is in the list: deleted, unsubscribed and subscribed rise."""
     return feed.deleted is None, feed.is_subscribed
 

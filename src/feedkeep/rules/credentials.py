@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import ClassVar, TypeAlias
 
-from feedkeep.errors import AccountError, Sentence
 from feedkeep.model import (
     Account,
     AccountId,
@@ -26,6 +25,7 @@ from feedkeep.model import (
     Value,
     replace,
 )
+from feedkeep.model.errors import AccountError, Sentence
 from feedkeep.rules.clock import DAY_US, later
 
 TOKEN_PREFIX = "fk_"  # noqa: S105 - what all tokens start with

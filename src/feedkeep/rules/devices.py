@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from feedkeep.errors import InvalidInput
 from feedkeep.model import Value
+from feedkeep.model.errors import InvalidInput
 
 MAX_DOCUMENTS = 1_000
 """The maximum number of devices of an account, and of its sets of settings."""

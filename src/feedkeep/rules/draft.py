@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TypeVar
 
-from feedkeep.entry_index import EntryIndex
 from feedkeep.model import (
     Alias,
     Decision,
@@ -24,6 +23,7 @@ from feedkeep.model import (
     T,
     replace,
 )
+from feedkeep.model.entry_index import EntryIndex
 from feedkeep.rules.clock import next_stamp
 from feedkeep.rules.counts import counted
 from feedkeep.rules.entry_states import is_same_state
@@ -318,7 +318,7 @@ class Draft:
 def moved_to(subscription: Subscription, feed_url: str) -> Subscription:
     """Return a subscription with another feed URL; apps go on with the URL that they know."""
     # AntennaPod and Kasts would take a move for a removal, and delete downloads and play states.
-    # Whoever was told another one since is known to have it (`rules/spellings.py`).
+    # Whoever was told another one since is known to have it (`rules/app_urls.py`).
     app_url = subscription.app_url or subscription.feed_url
     moved = replace(subscription, feed_url=feed_url)
     return _known_as(moved, app_url, subscription.app_url_until)

@@ -7,7 +7,6 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 
-from feedkeep.errors import InvalidFeedUrl, InvalidInput
 from feedkeep.model import (
     ActionDecision,
     ActionSnapshot,
@@ -19,6 +18,7 @@ from feedkeep.model import (
     Value,
     replace,
 )
+from feedkeep.model.errors import InvalidFeedUrl, InvalidInput
 from feedkeep.rules.clock import next_stamp
 from feedkeep.rules.devices import is_device_id
 from feedkeep.rules.feed_urls import as_linked, parse_feed_url

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from urllib.parse import unquote
 
-from feedkeep.errors import InvalidFeedUrl
 from feedkeep.model import Guid, Subscription
+from feedkeep.model.errors import InvalidFeedUrl
 from feedkeep.rules.feed_urls import FeedUrl, as_linked, parse_feed_url
 
 MAX_CHARACTERS = 1_000

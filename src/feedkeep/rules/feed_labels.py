@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from feedkeep.entry_index import EntryIndex
-from feedkeep.errors import InvalidFeedUrl
 from feedkeep.model import FeedLabel, Guid, Labelled, Pointer, Snapshot, Stamp, Value, replace
+from feedkeep.model.entry_index import EntryIndex
+from feedkeep.model.errors import InvalidFeedUrl
 from feedkeep.rules.feed_names import MAX_TITLE, Card, line_of
 from feedkeep.rules.feed_urls import parse_feed_url
 

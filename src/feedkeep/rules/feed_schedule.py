@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from feedkeep.model import Failure, Feed, FeedContent, Looked, Stamp, replace
+from feedkeep.model import Failure, Feed, FeedContent, FetchResult, Stamp, replace
 from feedkeep.rules.clock import DAY_US, later
 from feedkeep.rules.feed_urls import is_safer
 from feedkeep.rules.moves import SAY_DEAD, is_same_feed, sighting_after, spelling_after
@@ -77,7 +77,7 @@ def permitted(feed: Feed, url: str, now: Stamp, turn: Stamp) -> Feed:
     return replace(wanted_anew(feed, url, now) or feed, is_permitted=True, next_look=turn)
 
 
-def after_look(feed: Feed, looked: Looked, now: Stamp, chance: float) -> Feed:
+def after_look(feed: Feed, looked: FetchResult, now: Stamp, chance: float) -> Feed:
     """Return what is known of a feed after a look at it, and when it is asked next.
 
     `chance` is a number from 0 to 1, by which feeds that were added together are asked at
@@ -108,7 +108,7 @@ def wants_picture(feed: Feed, content: FeedContent, now: Stamp) -> bool:
     return is_old or content.picture_url != feed.picture_url
 
 
-def _judged(feed: Feed, looked: Looked) -> Looked:
+def _judged(feed: Feed, looked: FetchResult) -> FetchResult:
     """Return a look as it counts: what redirects for good to another feed is no answer."""
     found = looked.content
     if not looked.is_redirected or found is None or feed.content is None or not feed.is_own:
@@ -123,7 +123,7 @@ def _judged(feed: Feed, looked: Looked) -> Looked:
     )
 
 
-def _after_failure(feed: Feed, looked: Looked, now: Stamp) -> Feed:
+def _after_failure(feed: Feed, looked: FetchResult, now: Stamp) -> Feed:
     failure = looked.failure
     dead = feed.dead if failure in UNSEEN else None
     if failure in SAY_DEAD:
@@ -149,10 +149,10 @@ def _counts(feed: Feed, now: Stamp) -> bool:
     return now - (feed.failing or now) >= _EARLIEST * by_schedule_us
 
 
-def _after_answer(feed: Feed, looked: Looked, now: Stamp) -> Feed:
+def _after_answer(feed: Feed, looked: FetchResult, now: Stamp) -> Feed:
     content = looked.content or feed.content
     # A 304 changes what it names, and nothing else of what is stored (RFC 9111, section 4.3.4).
-    stored = Looked() if looked.content else feed
+    stored = FetchResult() if looked.content else feed
     return replace(
         feed,
         content=content,
@@ -170,7 +170,7 @@ def _after_answer(feed: Feed, looked: Looked, now: Stamp) -> Feed:
     )
 
 
-def _next_look(feed: Feed, looked: Looked, now: Stamp, chance: float) -> Stamp:
+def _next_look(feed: Feed, looked: FetchResult, now: Stamp, chance: float) -> Stamp:
     if feed.failure is Failure.GONE:
         us = MONTH_US
     elif feed.failure is not None and feed.sighting is None:

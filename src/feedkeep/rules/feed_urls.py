@@ -6,8 +6,8 @@ import ipaddress
 import re
 import uuid
 
-from feedkeep.errors import InvalidFeedUrl
 from feedkeep.model import Guid, Value
+from feedkeep.model.errors import InvalidFeedUrl
 from feedkeep.rules.guids import derived_guid
 
 PODCAST_NAMESPACE = uuid.UUID("ead4c236-bf58-58c6-a2c6-a6b28d128cb6")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from feedkeep.errors import FeedkeepError
 from feedkeep.model import Decision, Guid, Snapshot, Subscription, Value
+from feedkeep.model.errors import FeedkeepError
 from feedkeep.rules.draft import Draft
 from feedkeep.rules.feed_urls import FeedUrl, parse_feed_url
 from feedkeep.rules.moves import may_move
@@ -26,7 +26,7 @@ class Followed(Value, frozen=True):
     new: Guid
 
 
-class Outcome(Value, frozen=True):
+class MoveOutcome(Value, frozen=True):
     """What became of a move.
 
     Attributes:
@@ -45,7 +45,7 @@ def follow(
     followed: Sequence[Followed],
     limits: Limits = DEFAULT_LIMITS,
     held: Collection[Guid] = (),
-) -> Decision[Outcome]:
+) -> Decision[MoveOutcome]:
     """Give a subscription the URL that its feed moved to, as a PATCH would (C10.11).
 
     Nothing is changed if the account is not subscribed at the old URL, if this was done before, or
@@ -54,7 +54,7 @@ def follow(
     of whoever subscribed first, which may have been http. `held` is as in `subscriptions.update`.
     """
     draft = Draft(snapshot, limits)
-    nothing = draft.decision(Outcome(False, followed))
+    nothing = draft.decision(MoveOutcome(False, followed))
     feed = draft.find(old.guid)
     this = Followed(old.guid, new.guid)
     if feed is None or this in followed or not _is_at(feed, old):
@@ -65,7 +65,7 @@ def follow(
         decision = move(snapshot, old, new, is_told=False, limits=limits, held=held)
     except FeedkeepError:  # the list has the new one as well, or has no room for more pointers
         return nothing
-    return decision.telling(Outcome(True, [*followed, this][-MAX_REMEMBERED:]))
+    return decision.telling(MoveOutcome(True, [*followed, this][-MAX_REMEMBERED:]))
 
 
 def tell_apps(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import re
 
-from feedkeep.errors import InvalidInput
 from feedkeep.model import Guid
+from feedkeep.model.errors import InvalidInput
 
 _CANONICAL = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _VARIANTS = "89ab"

@@ -6,8 +6,6 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
 
-from feedkeep.entry_index import EntryIndex, led_to
-from feedkeep.errors import ChangedSince, InvalidInput, UnknownChange
 from feedkeep.model import (
     Decision,
     Entry,
@@ -18,7 +16,9 @@ from feedkeep.model import (
     Subscription,
     Value,
 )
-from feedkeep.rules.bringing_back import Past, bring_back, scope_of, standing
+from feedkeep.model.entry_index import EntryIndex, target_guid
+from feedkeep.model.errors import ChangedSince, InvalidInput, UnknownChange
+from feedkeep.rules.bringing_back import Past, bring_back, scope_of, status_rank
 from feedkeep.rules.clock import later
 from feedkeep.rules.draft import Draft
 from feedkeep.rules.entry_states import is_same_state, states_at
@@ -29,7 +29,7 @@ HISTORY_DAYS = 90
 """For how many days former states are kept (C9.1), where no setting says otherwise."""
 
 
-class WhenChangedSince(StrEnum):
+class ConflictPolicy(StrEnum):
     """What to do about feeds that were changed again after what is to be taken back (C9.11).
 
     Attributes:
@@ -54,7 +54,7 @@ class Undo(Value, frozen=True):
 
     stamps: Collection[Stamp]
     guids: Collection[Guid] | None = None
-    when_changed: WhenChangedSince = WhenChangedSince.ASK
+    when_changed: ConflictPolicy = ConflictPolicy.ASK
 
 
 class BroughtBack(Value, frozen=True):
@@ -101,12 +101,12 @@ def undo(
     changed_since = _changed_since(history, first, wanted.stamps)
     leaving: set[Guid] = set()
     groups = _groups(draft, past, sorted(touched))
-    if wanted.when_changed is not WhenChangedSince.OVERWRITE:
+    if wanted.when_changed is not ConflictPolicy.OVERWRITE:
         for group in groups:
             if _differs(past, snapshot, group) and not changed_since.keys().isdisjoint(group):
                 leaving |= group
     left = _count_feeds(snapshot.entries, leaving)
-    if leaving and wanted.when_changed is WhenChangedSince.ASK:
+    if leaving and wanted.when_changed is ConflictPolicy.ASK:
         since = {stamp for guid in leaving for stamp in changed_since.get(guid, ())}
         raise ChangedSince(sorted(since, reverse=True), left)
     scope = set().union(*groups) - leaving
@@ -260,9 +260,9 @@ def _removed(
         was, first, here, began = feed, None, feed, present.began
         while began and (earlier := before.get((feed.guid, began))):
             entry = earlier.entry
-            if not isinstance(entry, Subscription) or standing(entry) < standing(here):
+            if not isinstance(entry, Subscription) or status_rank(entry) < status_rank(here):
                 break  # it came, or came back
-            if standing(entry) > standing(here):
+            if status_rank(entry) > status_rank(here):
                 if began not in stamps:
                     break
                 was, first = entry, began
@@ -279,7 +279,7 @@ def _touched(history: History, wanted: Undo) -> set[Guid]:
         for state in history.states
         if (state.began in stamps or state.ended in stamps)
         # Of a feed that another URL was led to, only the pointer was touched.
-        and (guids is None or state.entry.guid in guids or led_to(state.entry) in guids)
+        and (guids is None or state.entry.guid in guids or target_guid(state.entry) in guids)
     }
 
 
@@ -327,4 +327,4 @@ def _brought_back(draft: Draft, left: int) -> Decision[BroughtBack]:
 
 
 def _count_feeds(entries: Mapping[Guid, Entry], guids: Iterable[Guid]) -> int:
-    return len({led_to(entries[guid]) for guid in guids if guid in entries})
+    return len({target_guid(entries[guid]) for guid in guids if guid in entries})

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from feedkeep.entry_index import led_to
-from feedkeep.errors import InvalidFeedUrl
 from feedkeep.model import Entry, Guid, Pointer, Snapshot, Subscription
+from feedkeep.model.entry_index import target_guid
+from feedkeep.model.errors import InvalidFeedUrl
 from feedkeep.rules.counts import count
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.subscriptions import MAX_POINTERS
@@ -50,7 +50,7 @@ def _subscription_violations(
         yield f"the feed URL of {subscription.guid} is not valid"
         return
     found = known.get(derived)
-    if found is None or led_to(found) != subscription.guid:
+    if found is None or target_guid(found) != subscription.guid:
         yield f"the feed URL of {subscription.guid} does not lead to it"
     if found is not None and found.alias is not None:
         yield f"the present feed URL of {subscription.guid} is stored as a former one, too"

@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 
-from feedkeep.entry_index import led_to
 from feedkeep.model import (
     Entry,
     EntryState,
@@ -17,9 +16,10 @@ from feedkeep.model import (
     Subscription,
     Value,
 )
+from feedkeep.model.entry_index import target_guid
 
 
-class What(StrEnum):
+class ChangeKind(StrEnum):
     """What happened to a feed.
 
     Attributes:
@@ -56,7 +56,7 @@ class FeedChange(Value, frozen=True):
             it was made one with with `MERGED`, else None.
     """
 
-    what: What
+    what: ChangeKind
     guid: Guid
     feed_url: str
     old: str | None = None
@@ -132,18 +132,18 @@ def differences(
     found: list[FeedChange] = []
     for guid, entry in after.items():
         if guid in split:
-            found.append(FeedChange(What.SPLIT, guid, _url_of(guid, after) or ""))
+            found.append(FeedChange(ChangeKind.SPLIT, guid, _url_of(guid, after) or ""))
         elif isinstance(entry, Subscription):
             found += _became(was.get(guid) or renamed.get(guid), entry, shared)
         elif guid in merged:
             into = _url_of(entry.new_guid, after, others) or was[guid].feed_url
             urls = [was[guid].feed_url, *(was[g].feed_url for g in [entry.new_guid] if g in was)]
             gone = next((url for url in urls if url != into), None)
-            found.append(FeedChange(What.MERGED, entry.new_guid, into, gone))
+            found.append(FeedChange(ChangeKind.MERGED, entry.new_guid, into, gone))
     if not found:
-        targets = {led_to(entry) for guid, entry in after.items() if guid not in before}
+        targets = {target_guid(entry) for guid, entry in after.items() if guid not in before}
         found = [
-            FeedChange(What.LED, guid, url)
+            FeedChange(ChangeKind.LED, guid, url)
             for guid in targets
             if (url := _url_of(guid, after, others))
         ]
@@ -153,20 +153,22 @@ def differences(
 def _became(
     old: Subscription | None, new: Subscription, shared: set[str | None]
 ) -> list[FeedChange]:
-    def change(what: What, former: str | None = None) -> FeedChange:
+    def change(what: ChangeKind, former: str | None = None) -> FeedChange:
         return FeedChange(what, new.guid, new.feed_url, former)
 
     if old is None:
-        return [change(What.ADDED)] if new.deleted is None else [change(What.DELETED)]
+        return [change(ChangeKind.ADDED)] if new.deleted is None else [change(ChangeKind.DELETED)]
     found = []
     if old.guid != new.guid:
-        found.append(change(What.RENAMED, old.guid))
+        found.append(change(ChangeKind.RENAMED, old.guid))
     if old.feed_url != new.feed_url and shared.isdisjoint({old.feed_url, new.feed_url}):
-        found.append(change(What.MOVED, old.feed_url))
+        found.append(change(ChangeKind.MOVED, old.feed_url))
     if (old.deleted is None) != (new.deleted is None):
-        found.append(change(What.DELETED if old.deleted is None else What.ADDED))
+        found.append(change(ChangeKind.DELETED if old.deleted is None else ChangeKind.ADDED))
     elif old.is_subscribed != new.is_subscribed:
-        found.append(change(What.SUBSCRIBED if new.is_subscribed else What.UNSUBSCRIBED))
+        found.append(
+            change(ChangeKind.SUBSCRIBED if new.is_subscribed else ChangeKind.UNSUBSCRIBED)
+        )
     return found
 
 
@@ -186,15 +188,15 @@ def _entries(states: Mapping[Guid, EntryState]) -> dict[Guid, Entry]:
 
 def is_gone(change: FeedChange) -> bool:
     """Say whether a feed is not subscribed to any longer."""
-    return change.what in {What.UNSUBSCRIBED, What.DELETED}
+    return change.what in {ChangeKind.UNSUBSCRIBED, ChangeKind.DELETED}
 
 
 def is_back(change: FeedChange) -> bool:
     """Say whether a feed is subscribed to that was not before."""
-    return change.what in {What.SUBSCRIBED, What.ADDED}
+    return change.what in {ChangeKind.SUBSCRIBED, ChangeKind.ADDED}
 
 
-class Sorted(Value, frozen=True):
+class GroupedChanges(Value, frozen=True):
     """What a restored list would look like: what comes back, what goes, and what changes else."""
 
     back: Sequence[FeedChange]
@@ -202,9 +204,9 @@ class Sorted(Value, frozen=True):
     others: Sequence[FeedChange]
 
 
-def in_kinds(feeds: Iterable[FeedChange]) -> Sorted:
+def in_kinds(feeds: Iterable[FeedChange]) -> GroupedChanges:
     """Return changes of feeds by what they mean to the owner of the list, in the same order."""
     kinds: tuple[list[FeedChange], ...] = ([], [], [])
     for feed in feeds:
         kinds[0 if is_back(feed) else 1 if is_gone(feed) else 2].append(feed)
-    return Sorted(*kinds)
+    return GroupedChanges(*kinds)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from feedkeep.errors import FeedkeepError
-from feedkeep.model import Failure, Feed, FeedContent, Looked, Sighting, Stamp, replace
+from feedkeep.model import Failure, Feed, FeedContent, FetchResult, Sighting, Stamp, replace
+from feedkeep.model.errors import FeedkeepError
 from feedkeep.rules.clock import DAY_US, day_of, later
 from feedkeep.rules.feed_urls import (
     FeedUrl,
@@ -47,7 +47,7 @@ def is_same_feed(known: FeedContent, found: FeedContent) -> bool:
     return bool(known.title) and known.title == found.title and in_common >= _EQUAL_ITEMS
 
 
-def sighting_after(feed: Feed, looked: Looked, now: Stamp) -> Sighting | None:
+def sighting_after(feed: Feed, looked: FetchResult, now: Stamp) -> Sighting | None:
     """Return the evidence that there is for a move of a feed after one more look at it."""
     if looked.failure is not None:
         # Nothing was seen; what was seen before still counts, unless it led to something else.
@@ -80,7 +80,7 @@ def may_move(old: str, new: str) -> bool:
     return from_url.guid != to_url.guid and not loses_user and not loses_cover
 
 
-def spelling_after(feed: Feed, looked: Looked) -> str:
+def spelling_after(feed: Feed, looked: FetchResult) -> str:
     """Return the URL by which a feed is asked from now on: by https once it was found there.
 
     That takes redirects that are all permanent, from http to https of the same URL, to what is the

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from feedkeep.errors import InvalidInput
 from feedkeep.model import Counts, Value
+from feedkeep.model.errors import InvalidInput
 
 MAX_SUBSCRIPTIONS = 20_000  # C3.12
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 
-from feedkeep.errors import InvalidFeedUrl
 from feedkeep.model import Entry, Feed, Newcomer, Stamp, Subscription, replace
+from feedkeep.model.errors import InvalidFeedUrl
 from feedkeep.rules.clock import SKEW_US, later
 from feedkeep.rules.feed_schedule import LEASE_US, MINUTE_US, UNSEEN
 from feedkeep.rules.feed_urls import parse_feed_url

@@ -7,13 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from feedkeep.errors import (
-    DeletedSubscription,
-    FeedUrlTaken,
-    InvalidInput,
-    Sentence,
-    UnknownSubscription,
-)
 from feedkeep.model import (
     Alias,
     Decision,
@@ -26,6 +19,13 @@ from feedkeep.model import (
     Value,
     View,
     replace,
+)
+from feedkeep.model.errors import (
+    DeletedSubscription,
+    FeedUrlTaken,
+    InvalidInput,
+    Sentence,
+    UnknownSubscription,
 )
 from feedkeep.rules.draft import Draft
 from feedkeep.rules.feed_urls import FeedUrl, parse_feed_url, parse_new_feed_url
@@ -88,7 +88,7 @@ class Update(Value, frozen=True):
     new_feed_url: FeedUrl | None = None
     new_guid: Guid | None = None
     is_subscribed: bool | None = None
-    is_told_to_apps: bool = False
+    notify_apps: bool = False
 
     def guids(self) -> list[Guid]:
         """Return the guids, besides the subscription's own, that this update may read or change."""
@@ -190,7 +190,7 @@ def update(
     check_pointers(draft, subscription)
 
     stamp = draft.tick()
-    if wanted.is_told_to_apps:
+    if wanted.notify_apps:
         # To apps that know only URLs, this is a new subscription: they are told of nothing else.
         subscription = draft.retire_urls(subscription, stamp)
         subscription = replace(subscription, status_changed=stamp, app_url=None, app_url_until=None)
@@ -305,9 +305,9 @@ def _add_one(draft: Draft, item: Wanted) -> bool:
     absorbed = by_url if by_url and by_url.guid != found.guid else None
     # Checked before anything is changed: a draft has no way back, and the next items go on with it.
     # Moving a thousand pointers for each item that is then refused also held up all other writers.
-    led_to = draft.find(item.url.guid)
+    target_guid = draft.find(item.url.guid)
     # A URL that already leads here needs no new pointer, so sending it again never fails.
-    is_led_here = led_to is not None and led_to in (found, absorbed)
+    is_led_here = target_guid is not None and target_guid in (found, absorbed)
     gained = 1 if is_renamed or not is_led_here else 0
     gained += draft.pointer_count(absorbed) + 1 if absorbed else 0
     check_pointers(draft, found, gained)

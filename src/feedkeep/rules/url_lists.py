@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from feedkeep.entry_index import led_to
-from feedkeep.errors import InvalidFeedUrl, InvalidInput
 from feedkeep.model import (
     Alias,
     Decision,
@@ -23,6 +21,9 @@ from feedkeep.model import (
     Value,
     replace,
 )
+from feedkeep.model.entry_index import target_guid
+from feedkeep.model.errors import InvalidFeedUrl, InvalidInput
+from feedkeep.rules.app_urls import UNKNOWN, AppUrls, after_adding, has_unsubscribed, is_in_doubt
 from feedkeep.rules.draft import Draft
 from feedkeep.rules.escaped_urls import NONE_ESCAPED, EscapedUrls, as_known, without_escapes
 from feedkeep.rules.feed_urls import (
@@ -34,7 +35,6 @@ from feedkeep.rules.feed_urls import (
 )
 from feedkeep.rules.room import DEFAULT_LIMITS, Limits
 from feedkeep.rules.seconds import NOTHING, clock_after_upload, is_own
-from feedkeep.rules.spellings import UNKNOWN, Spellings, after_adding, has_unsubscribed, is_in_doubt
 from feedkeep.rules.subscriptions import (
     Added,
     Refused,
@@ -68,7 +68,7 @@ class UrlChanges(Value, frozen=True):
     add: Sequence[str]
     remove: Sequence[str]
     removed_texts: Sequence[str]
-    app: Spellings
+    app: AppUrls
     had: Mapping[str, Stamp | None] = {}
 
 
@@ -86,7 +86,7 @@ class Synced(Value, frozen=True):
     """
 
     results: Sequence[Added | Refused]
-    app: Spellings
+    app: AppUrls
     began: Stamp
     ended: Stamp
 
@@ -114,7 +114,7 @@ def removes_by_count(user_agent: str) -> bool:
 def url_changes(
     entries: Iterable[Entry],
     first: Stamp,
-    app: Spellings,
+    app: AppUrls,
     *,
     is_from_nothing: bool = False,
     by_count: bool = False,
@@ -166,7 +166,7 @@ def _changes_of(
     feed: Subscription,
     former: Mapping[Guid, Alias],
     first: Stamp,
-    app: Spellings,
+    app: AppUrls,
     *,
     is_from_nothing: bool,
 ) -> tuple[list[str], list[str]]:
@@ -189,7 +189,7 @@ def _changes_of(
     return [url] if is_news else [], list(dict.fromkeys([*retired, *lost]))
 
 
-def _url_for(feed: Subscription, former: Mapping[Guid, Alias], first: Stamp, app: Spellings) -> str:
+def _url_for(feed: Subscription, former: Mapping[Guid, Alias], first: Stamp, app: AppUrls) -> str:
     """Return the URL by which an app is to have a feed: the one that it may have already."""
     was_told_to_remove = feed.app_url_until is not None and first > feed.app_url_until
     if was_told_to_remove or _guid_of(feed.feed_url) in app.known:
@@ -205,7 +205,7 @@ def _former_urls(entries: Iterable[Entry]) -> dict[Guid, dict[Guid, Alias]]:
     former: dict[Guid, dict[Guid, Alias]] = {}
     for entry in entries:
         if entry.alias:
-            former.setdefault(led_to(entry), {})[entry.guid] = entry.alias
+            former.setdefault(target_guid(entry), {})[entry.guid] = entry.alias
     return former
 
 
@@ -217,7 +217,7 @@ def upload(
     snapshot: Snapshot,
     items: Sequence[Wanted | Refused],
     removed: Sequence[FeedUrl],
-    app: Spellings = UNKNOWN,
+    app: AppUrls = UNKNOWN,
     progress: SyncProgress = NOTHING,
     limits: Limits = DEFAULT_LIMITS,
     escaped: EscapedUrls = NONE_ESCAPED,
@@ -297,10 +297,10 @@ def _tell_again(draft: Draft, guid: Guid) -> None:
 def _remove(
     draft: Draft,
     url: FeedUrl,
-    app: Spellings,
+    app: AppUrls,
     wanted: Collection[Guid],
     echoed: dict[Guid, None],
-) -> Spellings:
+) -> AppUrls:
     """Unsubscribe from a feed if removing its URL means that; return what is known of the app.
 
     A feed whose removal may be an echo, or is in doubt, is put into `echoed` to be told again.
@@ -326,7 +326,7 @@ def _remove(
     return app.with_gone([url.guid]) if former or url.guid in app.known else app
 
 
-def _after_adding(draft: Draft, added: Added, app: Spellings) -> Spellings:
+def _after_adding(draft: Draft, added: Added, app: AppUrls) -> AppUrls:
     feed = added.subscription
     former = draft.former_urls(feed)
     if not former and not app.gone:  # nearly always: then its URL need not be parsed again
@@ -367,10 +367,10 @@ def move(
 
     Raises what `update` raises.
     """
-    decision = update(snapshot, old.guid, Update(new, is_told_to_apps=is_told), limits, held)
+    decision = update(snapshot, old.guid, Update(new, notify_apps=is_told), limits, held)
     after = {**snapshot.entries, **{entry.guid: entry for entry in decision.saved}}
-    moved = led_to(after[new.guid])
-    guids = [guid for guid, entry in after.items() if led_to(entry) == moved]
+    moved = target_guid(after[new.guid])
+    guids = [guid for guid, entry in after.items() if target_guid(entry) == moved]
     return decision.telling(guids)
 
 
@@ -433,7 +433,7 @@ def whole_list(urls: Iterable[str]) -> WholeList:
 def replace_list(
     snapshot: Snapshot,
     wanted: WholeList,
-    app: Spellings = UNKNOWN,
+    app: AppUrls = UNKNOWN,
     progress: SyncProgress = NOTHING,
     limits: Limits = DEFAULT_LIMITS,
     escaped: EscapedUrls = NONE_ESCAPED,
@@ -465,7 +465,7 @@ def replace_list(
     return decision
 
 
-def _after_replacing(snapshot: Snapshot, sent: Collection[Guid], app: Spellings) -> Spellings:
+def _after_replacing(snapshot: Snapshot, sent: Collection[Guid], app: AppUrls) -> AppUrls:
     """Return what is known of an app that has sent its whole list."""
     spellings: set[Guid] = set()
     for guid, former in _former_urls(snapshot.entries.values()).items():
@@ -480,7 +480,9 @@ def to_replace(
 ) -> tuple[Sequence[FeedUrl], Sequence[FeedUrl]]:
     """Return the URLs to add and to remove, so that a whole account has exactly the wanted ones."""
     known = snapshot.entries
-    by_guid = {led_to(known[url.guid]) if url.guid in known else url.guid: url for url in wanted}
+    by_guid = {
+        target_guid(known[url.guid]) if url.guid in known else url.guid: url for url in wanted
+    }
     subscribed = {
         entry.guid: entry
         for entry in snapshot.entries.values()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from feedkeep.entry_index import led_to
 from feedkeep.model import Author, CredentialKind, Entry, Guid, Stamp, Subscription, Value
+from feedkeep.model.entry_index import target_guid
 from feedkeep.rules.app_identity import author_key
 from feedkeep.rules.list_changes import FeedChange, ListChange, is_back, is_gone
 
@@ -175,5 +175,5 @@ def _sizes_before(changes: Sequence[ListChange], subscribed: int) -> list[int]:
 def _is_subscribed(entries: Mapping[Guid, Entry], guid: Guid) -> bool:
     """Say whether a feed is in the list, also under the guid of one that it was merged into."""
     entry = entries.get(guid)
-    feed = entries[led_to(entry)] if entry else None
+    feed = entries[target_guid(entry)] if entry else None
     return isinstance(feed, Subscription) and feed.is_subscribed

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from argon2.exceptions import HashingError, InvalidHashError
 from argon2.low_level import ARGON2_VERSION, Type, core, error_to_str, ffi, hash_secret
 
-from feedkeep.errors import AccountError
 from feedkeep.model import Value
+from feedkeep.model.errors import AccountError
 
 
 class Cost(Value, frozen=True):

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TypeAlias
 
-from feedkeep.errors import TooManyAttempts
+from feedkeep.model.errors import TooManyAttempts
 
 MAX_WAITING = 512
 """How many passwords may wait for their turn; then the address with the most loses one (C2.23)."""

@@ -14,8 +14,8 @@ from itertools import islice
 from typing import TypeAlias
 from weakref import WeakSet
 
-from feedkeep.errors import TooManyAttempts
-from feedkeep.rules.guessing import KEPT_SECONDS, WINDOW_SECONDS, wait_seconds, with_attempt
+from feedkeep.model.errors import TooManyAttempts
+from feedkeep.security.guessing import KEPT_SECONDS, WINDOW_SECONDS, wait_seconds, with_attempt
 
 # Against one machine that guesses one password, one that tries many accounts, and many machines
 # that guess the password of one account (C2.15).

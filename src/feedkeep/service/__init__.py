@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from itertools import chain
 
 from feedkeep import __version__
-from feedkeep.errors import NotAuthorized, StoreDamaged, StoreUnavailable
 from feedkeep.model import Account, AccountId, Now, Registration, Stamp
-from feedkeep.recorder import Recorder
+from feedkeep.model.errors import NotAuthorized, StoreDamaged, StoreUnavailable
 from feedkeep.rules.credentials import MAX_ACCOUNT_ID
 from feedkeep.rules.history import HISTORY_DAYS
 from feedkeep.rules.history_invariants import history_violations
 from feedkeep.rules.invariants import violations
 from feedkeep.rules.room import MAX_SUBSCRIPTIONS, limits_for
+from feedkeep.runtime.recorder import Recorder
 from feedkeep.security.passwords import Passwords
 from feedkeep.security.throttle import Throttle
 from feedkeep.service.accounts import FIRST, Accounts
@@ -29,12 +29,12 @@ from feedkeep.service.followed_moves import FollowedMoves
 from feedkeep.service.forgetting import Forgetting
 from feedkeep.service.history import ListHistory
 from feedkeep.service.invitations import Invitations
-from feedkeep.service.kept_apart import KeptApart
 from feedkeep.service.known_feeds import KnownFeeds, NewFeeds
 from feedkeep.service.last_uses import LastUses
 from feedkeep.service.list_changes import ListChanges
 from feedkeep.service.logins import Logins
 from feedkeep.service.migrations import Migrations
+from feedkeep.service.not_duplicates import NotDuplicates
 from feedkeep.service.own_data import OwnData
 from feedkeep.service.page_sessions import PageSessions
 from feedkeep.service.preferences import AccountPreferences
@@ -180,7 +180,7 @@ class Service:
         self.known_feeds = KnownFeeds(store, now, self.new_feeds.turns)
         self.followed_moves = FollowedMoves(changes, actions, limits)
         self.feed_labels = FeedLabels(store)
-        self.kept_apart = KeptApart(store)
+        self.not_duplicates = NotDuplicates(store)
         self.devices = Devices(store)
         self.own_data = OwnData(store, self.devices, actions)
         self.logins = Logins(store, last_uses, now)

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from typing import ClassVar
 
-from feedkeep.errors import AccountError, NameTaken, NotAuthorized
 from feedkeep.model import Account, AccountId, Entry, Now, Person, Restored, Value, replace
+from feedkeep.model.errors import AccountError, NameTaken, NotAuthorized
 from feedkeep.rules import credentials
 from feedkeep.rules.administrators import check_not_last
 from feedkeep.rules.restores import restored

@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from collections import deque
 
-from feedkeep.errors import AppPasswordNeeded, NotAuthorized
 from feedkeep.model import Account, Admitted, Guid, NotLookedUp, Now
-from feedkeep.recorder import Recorder
+from feedkeep.model.errors import AppPasswordNeeded, NotAuthorized
 from feedkeep.rules import credentials
 from feedkeep.rules.credentials import Credential, PasswordCredential, TokenCredential
-from feedkeep.rules.guessing import WINDOW_SECONDS
 from feedkeep.rules.guids import guid_or_none
+from feedkeep.runtime.recorder import Recorder
+from feedkeep.security.guessing import WINDOW_SECONDS
 from feedkeep.security.passwords import Passwords
 from feedkeep.service.last_uses import LastUses
 from feedkeep.service.rehashing import Rehashing

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from feedkeep.errors import InvalidInput
 from feedkeep.model import (
     AccountId,
     Decision,
@@ -16,6 +15,7 @@ from feedkeep.model import (
     Snapshot,
     replace,
 )
+from feedkeep.model.errors import InvalidInput
 from feedkeep.rules import devices
 from feedkeep.rules.devices import Device, Favorite
 from feedkeep.rules.draft import Draft

@@ -6,7 +6,6 @@ from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 
-from feedkeep.errors import InvalidFeedUrl
 from feedkeep.model import (
     AccountId,
     ActionRequest,
@@ -25,16 +24,17 @@ from feedkeep.model import (
     TokenProgress,
     replace,
 )
+from feedkeep.model.errors import InvalidFeedUrl
 from feedkeep.rules import episode_actions, seconds
 from feedkeep.rules.clock import later
 from feedkeep.rules.episode_actions import RefusedUrl, SentAction
 from feedkeep.rules.escaped_urls import EscapedUrls, as_known
 from feedkeep.rules.feed_urls import FeedUrl, as_linked, parse_feed_url
+from feedkeep.runtime.cooperative import LONG_LIST, TimeSlice, in_thread_if
 from feedkeep.service.action_pages import LISTED_AT_ONCE, ActionPages, ActionsSince
 from feedkeep.service.action_room import ActionRoom
 from feedkeep.service.progress import Progress, Uploaded, next_second
 from feedkeep.store.base import Store
-from feedkeep.turns import LONG_LIST, Turn, beside
 
 _STAMPED_AT_ONCE = 1_000
 _FEW_PODCASTS = 10
@@ -104,13 +104,13 @@ class EpisodeActions:
         Raises:
             InvalidInput: The account has no room for them; nothing is stored then.
         """
-        judged, turn = [], Turn()
+        judged, turn = [], TimeSlice()
         for action in await self._as_listed(admitted.account.id, sent):
             judged.append(episode_actions.judge(action))
-            await turn.end_if_long()
+            await turn.yield_if_long()
         valid = [action for action in judged if isinstance(action, EpisodeAction)]
-        valid = await beside(len(valid) > LONG_LIST, episode_actions.grouped, valid)
-        named = await beside(len(sent) > LONG_LIST, set, map(episode_actions.device_of, sent))
+        valid = await in_thread_if(len(valid) > LONG_LIST, episode_actions.grouped, valid)
+        named = await in_thread_if(len(sent) > LONG_LIST, set, map(episode_actions.device_of, sent))
         app = await self._progress.of(admitted, Clock.ACTIONS, named)
         until = partial(seconds.clock_after_upload, app.known)
 
@@ -148,9 +148,9 @@ class EpisodeActions:
         any, and of one upload only so many are looked for: the others are stored as they were sent.
         """
         stored = await self._store.entries.escaped(account_id)
-        escaped = await beside(len(stored) > LONG_LIST, EscapedUrls, stored)
+        escaped = await in_thread_if(len(stored) > LONG_LIST, EscapedUrls, stored)
         spelled: dict[str, str] = {}
-        looked_for, turn = 0, Turn()
+        looked_for, turn = 0, TimeSlice()
         for podcast in dict.fromkeys(action.podcast for action in sent):
             if looked_for < _MAX_LOOKED_FOR and (others := escaped.others(podcast)):
                 looked_for += 1
@@ -158,7 +158,7 @@ class EpisodeActions:
                     url = escaped.parsed(podcast)
                     if (known := await self._known(account_id, url, others)) is not None:
                         spelled[podcast] = known.text
-            await turn.end_if_long()
+            await turn.yield_if_long()
         if not spelled:
             return sent
         return [

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from feedkeep.model import AccountId, FeedLabel, Guid, Labelled
 from feedkeep.rules import feed_labels
 from feedkeep.rules.feed_labels import FiledFeed, Labels
+from feedkeep.runtime.cooperative import LONG_LIST, in_thread_if
 from feedkeep.store.base import Store
-from feedkeep.turns import LONG_LIST, beside
 
 
 class FeedLabels:
@@ -20,7 +20,7 @@ class FeedLabels:
     async def of(self, account_id: AccountId) -> Labels:
         """Return the labels of an account's feeds."""
         found = await self._store.feed_labels.of(account_id)
-        return await beside(len(found) > LONG_LIST, feed_labels.labels_of, found)
+        return await in_thread_if(len(found) > LONG_LIST, feed_labels.labels_of, found)
 
     async def edit(
         self, account_id: AccountId, guid: Guid, title: str, folder: str, own_title: str
@@ -42,7 +42,7 @@ class FeedLabels:
         whole = await self._store.entries.whole(account_id)
         found = await self._store.feed_labels.of(account_id)
         is_long = len(whole.entries) + len(told) > LONG_LIST
-        return len(await beside(is_long, feed_labels.imported, found, whole, told))
+        return len(await in_thread_if(is_long, feed_labels.imported, found, whole, told))
 
     async def take(self, account_id: AccountId, feeds: Sequence[FiledFeed]) -> int:
         """Keep what a file calls the feeds of a list, once they are in it; return how many changed.

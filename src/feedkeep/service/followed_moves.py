@@ -19,7 +19,7 @@ from feedkeep.model import (
     replace,
 )
 from feedkeep.rules.feed_urls import FeedUrl
-from feedkeep.rules.followed_moves import Followed, Outcome, follow, tell_apps
+from feedkeep.rules.followed_moves import Followed, MoveOutcome, follow, tell_apps
 from feedkeep.rules.room import Limits
 from feedkeep.service.documents import as_json
 from feedkeep.service.episode_actions import EpisodeActions
@@ -46,7 +46,7 @@ class FollowedMoves:
         Apps are not told: they go on with the old URL for as long as it leads somewhere.
         """
 
-        def decide(snapshot: Snapshot, held: Collection[Guid]) -> Decision[Outcome]:
+        def decide(snapshot: Snapshot, held: Collection[Guid]) -> Decision[MoveOutcome]:
             body = snapshot.documents[_NAME].body
             followed = _FOLLOWED.decode(body) if body else ()
             decision = follow(snapshot, old, new, followed, self._limits, held)

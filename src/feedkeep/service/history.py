@@ -7,7 +7,6 @@ from typing import TypeAlias
 
 import structlog
 
-from feedkeep.errors import InvalidInput, StoreUnavailable, UnknownChange
 from feedkeep.model import (
     AccountId,
     Author,
@@ -21,17 +20,18 @@ from feedkeep.model import (
     Value,
     replace,
 )
+from feedkeep.model.errors import InvalidInput, StoreUnavailable, UnknownChange
 from feedkeep.rules import history
 from feedkeep.rules.clock import DAY_US, is_before_its_time, later
 from feedkeep.rules.history import BroughtBack, ListAt, Undo
 from feedkeep.rules.list_changes import FeedChange, ListChange, changes_on, differences
 from feedkeep.rules.room import Limits
 from feedkeep.rules.wipes import Wipe, may_be_wiped, wipes
+from feedkeep.runtime.cooperative import LONG_LIST, in_thread_if
 from feedkeep.service.authors import read_author
 from feedkeep.service.episode_actions import EpisodeActions
 from feedkeep.service.list_changes import ListChanges
 from feedkeep.store.base import Store
-from feedkeep.turns import LONG_LIST, beside
 
 NEWEST = Stamp(2**63 - 1)
 """A stamp after all that are given out."""
@@ -65,7 +65,7 @@ class ListedChanges(Value, frozen=True):
         return self.authors.get(change.author)
 
 
-class Preview(Value, frozen=True):
+class RestorePreview(Value, frozen=True):
     """What would become of a list.
 
     Attributes:
@@ -148,14 +148,16 @@ class ListHistory:
         since = max(after, later(self._now(), -_ASKED_ABOUT_DAYS * DAY_US))
         entries, subscribed = whole.entries, whole.counts.subscribed
         is_long = len(entries) > LONG_LIST
-        if not self._days or not await beside(is_long, may_be_wiped, entries, subscribed, since):
+        if not self._days or not await in_thread_if(
+            is_long, may_be_wiped, entries, subscribed, since
+        ):
             return None
         found = await self._store.history.page(account_id, NEWEST, _LOOKED_AT_FOR_WIPES)
         known_from = max(found.known_from, self._horizon())
         stamps = [stamp for stamp in found.stamps if stamp > max(known_from, since)]
         listed = await _listed(replace(found, stamps=stamps), whole, has_more=False)
         is_long = sum(len(change.feeds) for change in listed.changes) > LONG_LIST
-        found_wipes = await beside(
+        found_wipes = await in_thread_if(
             is_long, wipes, listed.changes, listed.authors, entries, subscribed
         )
         return (found_wipes[0], listed.author_of(found_wipes[0])) if found_wipes else None
@@ -186,7 +188,7 @@ class ListHistory:
 
         return await self._bring_back(account_id, decide, min(some, default=NEWEST), by)
 
-    async def preview_undo(self, account_id: AccountId, wanted: Undo) -> Preview:
+    async def preview_undo(self, account_id: AccountId, wanted: Undo) -> RestorePreview:
         """Return what `undo` would do; raises what it raises."""
         await self._check_there(account_id, wanted)
         return await self._preview(account_id, self._undoing(wanted), _first(wanted))
@@ -204,7 +206,9 @@ class ListHistory:
         decide = self._restoring(moment, keeps_added=keeps_added)
         return await self._bring_back(account_id, decide, moment, by)
 
-    async def preview(self, account_id: AccountId, moment: Stamp, *, keeps_added: bool) -> Preview:
+    async def preview(
+        self, account_id: AccountId, moment: Stamp, *, keeps_added: bool
+    ) -> RestorePreview:
         """Return what `restore` would do (C9.14); raises what it raises."""
         decide = self._restoring(moment, keeps_added=keeps_added)
         return await self._preview(account_id, decide, moment)
@@ -229,7 +233,7 @@ class ListHistory:
 
     async def preview_from(
         self, account_id: AccountId, wanted: ListAt, *, keeps_added: bool
-    ) -> Preview:
+    ) -> RestorePreview:
         """Return what `restore_from` would do; raises what it raises."""
         decide = self._restoring_from(wanted, keeps_added=keeps_added)
         return await self._preview(account_id, decide, wanted.moment)
@@ -269,11 +273,11 @@ class ListHistory:
             )
         return made.outcome
 
-    async def _preview(self, account_id: AccountId, decide: Decide, first: Stamp) -> Preview:
+    async def _preview(self, account_id: AccountId, decide: Decide, first: Stamp) -> RestorePreview:
         self._check_kept()
         whole = await self._store.entries.whole(account_id, first)
 
-        def look() -> Preview:
+        def look() -> RestorePreview:
             decision = decide(whole, ())
             after = {entry.guid: entry for entry in decision.saved}
             changed = {*after, *decision.forgotten}
@@ -281,9 +285,9 @@ class ListHistory:
             feeds = differences(before, after, whole.entries) if changed else []
             is_unsure = is_before_its_time(first, whole.last_stamp, whole.now)
             ahead_until = whole.last_stamp if is_unsure else None
-            return Preview(feeds, decision.outcome.left, ahead_until)
+            return RestorePreview(feeds, decision.outcome.left, ahead_until)
 
-        return await beside(len(whole.entries) > LONG_LIST, look)
+        return await in_thread_if(len(whole.entries) > LONG_LIST, look)
 
     async def _check_there(self, account_id: AccountId, wanted: Undo) -> None:
         """Check that there is something to undo, before all states since then are loaded."""
@@ -308,7 +312,7 @@ class ListHistory:
 
 async def _listed(shown: HistoryPage, whole: Snapshot, *, has_more: bool) -> ListedChanges:
     is_long = len(shown.states) + len(whole.entries) > LONG_LIST
-    changes = await beside(is_long, changes_on, shown, whole.entries)
+    changes = await in_thread_if(is_long, changes_on, shown, whole.entries)
     return ListedChanges(changes, _authors(changes), shown.known_from, has_more)
 
 

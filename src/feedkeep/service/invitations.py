@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from feedkeep.errors import AccountError, NotAuthorized
 from feedkeep.model import (
     UNNUMBERED,
     Account,
@@ -18,6 +17,7 @@ from feedkeep.model import (
     TokenDecision,
     TokenId,
 )
+from feedkeep.model.errors import AccountError, NotAuthorized
 from feedkeep.rules import account_links, credentials
 from feedkeep.rules.clock import DAY_US, later
 from feedkeep.rules.credentials import INVITATION_PREFIX, as_label

@@ -14,7 +14,6 @@ from typing import TypeAlias
 
 import structlog
 
-from feedkeep.errors import InvalidFeedUrl, StoreUnavailable
 from feedkeep.model import (
     AccountId,
     Entry,
@@ -26,15 +25,16 @@ from feedkeep.model import (
     Subscription,
     Value,
 )
+from feedkeep.model.errors import InvalidFeedUrl, StoreUnavailable
 from feedkeep.rules import seen_feeds
 from feedkeep.rules.clock import later
 from feedkeep.rules.feed_names import Card, Headline, card_of, headline_of
 from feedkeep.rules.feed_schedule import MINUTE_US, permitted
 from feedkeep.rules.feed_urls import parse_feed_url
-from feedkeep.rules.lanes import Turns
+from feedkeep.rules.lanes import Yielding
 from feedkeep.rules.seen_feeds import is_whole, seen, whole_until
+from feedkeep.runtime.cooperative import LONG_LIST, TimeSlice, in_thread_if
 from feedkeep.store.base import Store
-from feedkeep.turns import LONG_LIST, Turn, beside
 
 MAX_NEW = 10_000
 """How many new feeds wait to be noted; further ones are found on the next round."""
@@ -60,7 +60,7 @@ _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 class KnownFeeds:
     """Reads what is known of feeds, by the subscriptions that name them."""
 
-    def __init__(self, store: Store, now: Now, turns: Turns) -> None:
+    def __init__(self, store: Store, now: Now, turns: Yielding) -> None:
         """Read from `store`; what a subscriber permits is looked at in the account's `turns`."""
         self._store = store
         self._now = now
@@ -84,12 +84,12 @@ class KnownFeeds:
         until then, for all accounts that are shown the whole of it; but not for long, since others
         who come to have it have it looked at earlier.
         """
-        now, turn = self._now(), Turn()
+        now, turn = self._now(), TimeSlice()
         found: dict[str, Headline] = {}
         others: dict[str, Stamp | None] = {}
         for number, (url, first_had) in enumerate(had.items()):
             if number % _AT_ONCE == 0:
-                await turn.end_if_long()
+                await turn.yield_if_long()
             known = self._headlines.get(url)
             if known and known.until > now and is_whole(known.whole_until, first_had, now):
                 found[url] = known.headline
@@ -97,8 +97,8 @@ class KnownFeeds:
                 others[url] = first_had
         async for feeds in self._in_parts(others):
             is_long = len(feeds) > LONG_LIST
-            found |= await beside(is_long, _seen_headlines, feeds, others, now)
-            self._remember(await beside(is_long, _to_remember, feeds, now))
+            found |= await in_thread_if(is_long, _seen_headlines, feeds, others, now)
+            self._remember(await in_thread_if(is_long, _to_remember, feeds, now))
         return found
 
     def forget(self) -> None:
@@ -121,20 +121,20 @@ class KnownFeeds:
         found: dict[str, Card] = {}
         now = self._now()
         async for feeds in self._in_parts(had):
-            found |= await beside(len(feeds) > LONG_LIST, _seen_cards, feeds, had, now)
+            found |= await in_thread_if(len(feeds) > LONG_LIST, _seen_cards, feeds, had, now)
         return found
 
     async def _had_at(self, account_id: AccountId, urls: Iterable[str]) -> Had:
         each = list(dict.fromkeys(urls))
         is_long = len(each) > LONG_LIST
-        guids = list({*(await beside(is_long, _guids_of, each)).values()})
+        guids = list({*(await in_thread_if(is_long, _guids_of, each)).values()})
         entries: list[Entry] = []
         for start in range(0, len(guids), _VIEWED_AT_ONCE):
             some = guids[start : start + _VIEWED_AT_ONCE]
             views = [self._store.entries.view(account_id, guid) for guid in some]
             for view in await asyncio.gather(*views):
                 entries += (view.entry, view.subscription) if view else ()
-        return await beside(is_long, seen_feeds.had_at, each, entries)
+        return await in_thread_if(is_long, seen_feeds.had_at, each, entries)
 
     def _remember(self, read: Mapping[str, _Remembered]) -> None:
         for url, known in read.items():
@@ -171,7 +171,7 @@ class KnownFeeds:
         each = list(urls)
         for start in range(0, len(each), _AT_ONCE):
             some = each[start : start + _AT_ONCE]
-            guids = await beside(len(some) > LONG_LIST, _guids_of, some)
+            guids = await in_thread_if(len(some) > LONG_LIST, _guids_of, some)
             known = await self._known(set(guids.values()))
             yield {url: known[guid] for url, guid in guids.items() if guid in known}
 
@@ -247,7 +247,7 @@ class NewFeeds:
     """
 
     def __init__(self) -> None:
-        self.turns = Turns()
+        self.turns = Yielding()
         self._urls: OrderedDict[AccountId, OrderedDict[str, Stamp | None]] = OrderedDict()
         self._count = 0
         self._are_there = asyncio.Event()

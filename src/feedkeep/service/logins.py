@@ -18,11 +18,12 @@ from feedkeep.model import (
     TokenId,
     Value,
 )
-from feedkeep.rules import credentials, login_links
+from feedkeep.rules import credentials
 from feedkeep.rules.clock import DAY_US, day_of, later
 from feedkeep.rules.credentials import SESSION_PREFIX, as_label
 from feedkeep.security.sessions import SharedSession, SharedSessions
 from feedkeep.security.tokens import new_token
+from feedkeep.service import login_links
 from feedkeep.service.last_uses import LastUses
 from feedkeep.store.base import Store
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from feedkeep.errors import NotAuthorized
 from feedkeep.model import (
     UNNUMBERED,
     Account,
@@ -15,6 +14,7 @@ from feedkeep.model import (
     TokenId,
     replace,
 )
+from feedkeep.model.errors import NotAuthorized
 from feedkeep.rules import credentials
 from feedkeep.rules.clock import DAY_US, day_of, later
 from feedkeep.rules.credentials import BROWSER_PREFIX, as_label

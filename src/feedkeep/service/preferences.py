@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import msgspec
 
-from feedkeep.errors import InvalidInput
 from feedkeep.model import AccountId, DocumentKind, Preferences, Stamp, replace
+from feedkeep.model.errors import InvalidInput
 from feedkeep.service.documents import as_json
 from feedkeep.store.base import Store
 

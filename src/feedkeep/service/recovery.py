@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from feedkeep.errors import AccountError, NotAuthorized
 from feedkeep.model import (
     UNNUMBERED,
     Account,
@@ -17,6 +16,7 @@ from feedkeep.model import (
     Token,
     TokenDecision,
 )
+from feedkeep.model.errors import AccountError, NotAuthorized
 from feedkeep.rules import account_links, credentials
 from feedkeep.rules.clock import DAY_US, later
 from feedkeep.rules.credentials import RESET_PREFIX

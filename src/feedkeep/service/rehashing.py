@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 
-from feedkeep.errors import StoreUnavailable, TooManyAttempts
 from feedkeep.model import Account, AccountId
+from feedkeep.model.errors import StoreUnavailable, TooManyAttempts
 from feedkeep.security import argon2id
 from feedkeep.security.passwords import Passwords
 from feedkeep.store.base import Store

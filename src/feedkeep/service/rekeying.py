@@ -8,8 +8,8 @@ from itertools import groupby
 
 import structlog
 
-from feedkeep.errors import NotAuthorized
 from feedkeep.model import ActionPlace
+from feedkeep.model.errors import NotAuthorized
 from feedkeep.rules import episode_actions
 from feedkeep.store.base import Store
 

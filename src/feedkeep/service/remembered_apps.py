@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from feedkeep.model import Document, DocumentKind, DocumentName, KnownDocument, Stamp, replace
-from feedkeep.rules import devices, spellings
+from feedkeep.rules import app_urls, devices
 from feedkeep.rules.app_identity import App
-from feedkeep.rules.spellings import NO_RECORD, UNKNOWN, Spellings
+from feedkeep.rules.app_urls import NO_RECORD, UNKNOWN, AppUrls
 from feedkeep.service.documents import as_json
 
-_SPELLINGS = msgspec.json.Decoder(Spellings)
+_SPELLINGS = msgspec.json.Decoder(AppUrls)
 
 
 class RememberedApp:
@@ -36,7 +36,7 @@ class RememberedApp:
         if app.device:
             self.names.append(DocumentName(DocumentKind.DEVICE, app.device))
 
-    def known(self, documents: Mapping[DocumentName, KnownDocument]) -> Spellings:
+    def known(self, documents: Mapping[DocumentName, KnownDocument]) -> AppUrls:
         """Return the URLs that the app has for feeds that moved."""
         known = read_spellings(*(documents[name].body for name in self.spellings))
         if known == NO_RECORD and not _has_room(documents[self.spellings[0]]):
@@ -44,7 +44,7 @@ class RememberedApp:
         return known
 
     def noted(
-        self, documents: Mapping[DocumentName, KnownDocument], after: Spellings, now: Stamp
+        self, documents: Mapping[DocumentName, KnownDocument], after: AppUrls, now: Stamp
     ) -> list[Document]:
         """Return the document to save, if any, when `after` is what the app has.
 
@@ -60,11 +60,11 @@ class RememberedApp:
         return [Document(name.kind, name.name, as_json(replace(after, began=began)))]
 
     def learned(
-        self, documents: Mapping[DocumentName, KnownDocument], after: Spellings, now: Stamp
+        self, documents: Mapping[DocumentName, KnownDocument], after: AppUrls, now: Stamp
     ) -> list[Document]:
         """Return the documents to save, when `after` is what the app has after an upload."""
         before = self.known(documents)
-        learned = self.noted(documents, spellings.merged(before, before, after), now)
+        learned = self.noted(documents, app_urls.merged(before, before, after), now)
         if self._device:
             name = self.names[-1]
             known = documents[name]
@@ -74,7 +74,7 @@ class RememberedApp:
         return learned
 
 
-def read_spellings(*bodies: str | None) -> Spellings:
+def read_spellings(*bodies: str | None) -> AppUrls:
     """Return what the first document with spellings says that exists."""
     body = next(filter(None, bodies), None)
     return _SPELLINGS.decode(body) if body else NO_RECORD

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 import structlog
 
 from feedkeep.model import CountedAttempts, Now, Stamp
-from feedkeep.rules.guessing import KEPT_SECONDS
+from feedkeep.security.guessing import KEPT_SECONDS
 from feedkeep.security.throttle import MAX_KEYS, Throttle
 from feedkeep.store.base import Store
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from feedkeep.errors import InvalidInput, UnknownSubscription
 from feedkeep.model import (
     Account,
     AccountId,
@@ -18,14 +17,15 @@ from feedkeep.model import (
     Subscription,
     View,
 )
+from feedkeep.model.errors import InvalidInput, UnknownSubscription
 from feedkeep.rules import many, restores, subscriptions
 from feedkeep.rules.feed_urls import parse_feed_url, parse_new_feed_url
 from feedkeep.rules.guids import guid_or_none, parse_guid
 from feedkeep.rules.room import Limits
 from feedkeep.rules.subscriptions import Added, Refused, Update, Updated, Wanted
+from feedkeep.runtime.cooperative import LONG_LIST, in_thread_if
 from feedkeep.service.list_changes import Changed, ListChanges
 from feedkeep.store.base import Store
-from feedkeep.turns import LONG_LIST, beside
 
 
 class Subscriptions:
@@ -53,7 +53,7 @@ class Subscriptions:
         """Return what `add` would answer now; nothing is changed."""
         whole = await self._store.entries.whole(account_id)
         is_long = len(items) + len(whole.entries) > LONG_LIST
-        decision = await beside(is_long, subscriptions.add, whole, items, self._limits)
+        decision = await in_thread_if(is_long, subscriptions.add, whole, items, self._limits)
         return decision.outcome
 
     def read(self, admitted: Admitted, guid: str) -> View:
@@ -131,7 +131,7 @@ class Subscriptions:
         Raises:
             InvalidInput: The list has no room; nothing is changed.
         """
-        known = await beside(len(guids) > LONG_LIST, _guids_in, guids)
+        known = await in_thread_if(len(guids) > LONG_LIST, _guids_in, guids)
         return await self._changes.make(
             account_id,
             known,
@@ -185,7 +185,7 @@ class Subscriptions:
     async def subscribed(self, account_id: AccountId) -> list[Subscription]:
         """Return every subscription that the account is subscribed to, oldest change first."""
         whole = await self._store.entries.whole(account_id)
-        return await beside(len(whole.entries) > LONG_LIST, subscriptions.subscribed, whole)
+        return await in_thread_if(len(whole.entries) > LONG_LIST, subscriptions.subscribed, whole)
 
 
 def _guids_in(texts: Sequence[str]) -> list[Guid]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from feedkeep.errors import AccountError
 from feedkeep.model import UNNUMBERED, NewToken, Now, Purpose, Scope, Token, TokenId
+from feedkeep.model.errors import AccountError
 from feedkeep.rules import credentials
 from feedkeep.rules.clock import DAY_US, later
 from feedkeep.security.tokens import new_token

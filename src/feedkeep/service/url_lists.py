@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import starmap
 
-from feedkeep.errors import InvalidInput, UnknownSubscription
 from feedkeep.model import (
     AccountId,
     Admitted,
@@ -21,21 +20,22 @@ from feedkeep.model import (
     Value,
     replace,
 )
-from feedkeep.rules import devices, seconds, spellings, url_lists
+from feedkeep.model.errors import InvalidInput, UnknownSubscription
+from feedkeep.rules import app_urls, devices, seconds, url_lists
 from feedkeep.rules.app_identity import app_of
+from feedkeep.rules.app_urls import NO_RECORD, UNKNOWN, AppUrls
 from feedkeep.rules.draft import Draft
 from feedkeep.rules.escaped_urls import EscapedUrls
 from feedkeep.rules.feed_urls import parse_feed_url, parse_new_feed_url
 from feedkeep.rules.room import Limits
 from feedkeep.rules.seen_feeds import had_at
-from feedkeep.rules.spellings import NO_RECORD, UNKNOWN, Spellings
 from feedkeep.rules.url_lists import Synced, UrlChanges
+from feedkeep.runtime.cooperative import LONG_LIST, in_thread_if
 from feedkeep.service.episode_actions import EpisodeActions
 from feedkeep.service.list_changes import Changed, ListChanges
 from feedkeep.service.progress import AppProgress, Progress, Uploaded, next_second, with_stored
 from feedkeep.service.remembered_apps import RememberedApp, read_spellings
 from feedkeep.store.base import Store
-from feedkeep.turns import LONG_LIST, beside
 
 
 class ChangesSince(Value, frozen=True):
@@ -129,7 +129,7 @@ class UrlLists:
             if await self._learn(asked.admitted.account.id, app, known, after):
                 return replace(changes, app=after)
 
-    async def _look(self, asked: _Asked, app: RememberedApp) -> tuple[Spellings, UrlChanges]:
+    async def _look(self, asked: _Asked, app: RememberedApp) -> tuple[AppUrls, UrlChanges]:
         """Return what is known of an app, and what to tell it."""
         account_id, first = asked.admitted.account.id, asked.first
         stamp = seconds.first_stamp(first)
@@ -151,7 +151,7 @@ class UrlLists:
             )
             return replace(changes, had=had_at(changes.add, listed))
 
-        return known, await beside(len(entries) > LONG_LIST, judge)
+        return known, await in_thread_if(len(entries) > LONG_LIST, judge)
 
     async def upload(
         self, admitted: Admitted, added: Sequence[str], removed: Sequence[str], by: Author
@@ -162,14 +162,12 @@ class UrlLists:
             InvalidInput: The device's id is not valid.
         """
         is_long = len(added) + len(removed) > LONG_LIST
-        items = await beside(is_long, lambda: [url_lists.to_add(url) for url in added])
+        items = await in_thread_if(is_long, lambda: [url_lists.to_add(url) for url in added])
         escaped = await self._escaped(admitted.account.id)
-        unwanted, refused = await beside(is_long, url_lists.to_remove, removed, escaped)
-        guids = await beside(is_long, url_lists.guids_named, items, unwanted, escaped)
+        unwanted, refused = await in_thread_if(is_long, url_lists.to_remove, removed, escaped)
+        guids = await in_thread_if(is_long, url_lists.guids_named, items, unwanted, escaped)
 
-        def decide(
-            snapshot: Snapshot, known: Spellings, progress: SyncProgress
-        ) -> Decision[Synced]:
+        def decide(snapshot: Snapshot, known: AppUrls, progress: SyncProgress) -> Decision[Synced]:
             return url_lists.upload(
                 snapshot, items, unwanted, known, progress, self._limits, escaped
             )
@@ -177,7 +175,7 @@ class UrlLists:
         progress = await self._progress_of(admitted, by)
         synced = await self._sync(admitted, by, guids, decide, progress)
         results = zip(items, synced.results, strict=True)
-        kept = await beside(is_long, list, starmap(url_lists.kept_as, results))
+        kept = await in_thread_if(is_long, list, starmap(url_lists.kept_as, results))
         kept += [(url, "") for url in refused]
         timestamp = next_second(_after(progress, by.device, synced))
         return Uploaded(timestamp, [(sent, url) for sent, url in kept if sent != url or not url])
@@ -191,12 +189,10 @@ class UrlLists:
         Raises:
             InvalidInput: None of them is valid, or the device's id is not.
         """
-        wanted = await beside(len(urls) > LONG_LIST, url_lists.whole_list, urls)
+        wanted = await in_thread_if(len(urls) > LONG_LIST, url_lists.whole_list, urls)
         escaped = await self._escaped(admitted.account.id)
 
-        def decide(
-            snapshot: Snapshot, known: Spellings, progress: SyncProgress
-        ) -> Decision[Synced]:
+        def decide(snapshot: Snapshot, known: AppUrls, progress: SyncProgress) -> Decision[Synced]:
             return url_lists.replace_list(snapshot, wanted, known, progress, self._limits, escaped)
 
         progress = await self._progress_of(admitted, by)
@@ -208,7 +204,7 @@ class UrlLists:
         admitted: Admitted,
         by: Author,
         guids: Sequence[Guid] | None,
-        decide: Callable[[Snapshot, Spellings, SyncProgress], Decision[Synced]],
+        decide: Callable[[Snapshot, AppUrls, SyncProgress], Decision[Synced]],
         progress: AppProgress,
     ) -> Synced:
         """Carry out an upload, and store what it shows about the app, in one commit."""
@@ -233,9 +229,9 @@ class UrlLists:
 
     async def _escaped(self, account_id: AccountId) -> EscapedUrls:
         stored = await self._store.entries.escaped(account_id)
-        return await beside(len(stored) > LONG_LIST, EscapedUrls, stored)
+        return await in_thread_if(len(stored) > LONG_LIST, EscapedUrls, stored)
 
-    async def _spellings(self, account_id: AccountId, app: RememberedApp) -> Spellings:
+    async def _spellings(self, account_id: AccountId, app: RememberedApp) -> AppUrls:
         """Return the URLs that an app has for feeds that moved."""
         for name in app.spellings:
             if body := await self._store.documents.body(account_id, name.kind, name.name):
@@ -243,7 +239,7 @@ class UrlLists:
         return NO_RECORD
 
     async def _learn(
-        self, account_id: AccountId, app: RememberedApp, before: Spellings, after: Spellings
+        self, account_id: AccountId, app: RememberedApp, before: AppUrls, after: AppUrls
     ) -> bool:
         """Store what a reply changes about an app, and keep what its other requests have changed.
 
@@ -259,7 +255,7 @@ class UrlLists:
             if leads:
                 documents, now = snapshot.documents, snapshot.last_stamp
                 learned = app.noted(
-                    documents, spellings.merged(app.known(documents), before, after), now
+                    documents, app_urls.merged(app.known(documents), before, after), now
                 )
             return replace(Draft(snapshot).decision(leads), documents=learned)
 
@@ -276,9 +272,9 @@ class UrlLists:
         new_url: str,
         by: Author,
         *,
-        is_told_to_apps: bool,
+        notify_apps: bool,
     ) -> Changed[list[Guid]]:
-        """Give a feed another URL; with `is_told_to_apps`, tell apps to replace the old one by it.
+        """Give a feed another URL; with `notify_apps`, tell apps to replace the old one by it.
 
         Apps then delete what they have of the feed. So its episode actions get new stamps, and are
         sent to every app once more, under the new URL. Returns the derived guids of all its URLs.
@@ -293,13 +289,13 @@ class UrlLists:
                 account_id,
                 [old.guid, new.guid],
                 lambda snapshot, held: url_lists.move(
-                    snapshot, old, new, is_told=is_told_to_apps, limits=self._limits, held=held
+                    snapshot, old, new, is_told=notify_apps, limits=self._limits, held=held
                 ),
                 by,
             )
         except UnknownSubscription:
             raise InvalidInput("The account has no feed with the old URL.") from None
-        if is_told_to_apps:
+        if notify_apps:
             await self._actions.tell_anew(account_id, changed.outcome)
         return changed
 

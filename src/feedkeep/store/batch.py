@@ -12,9 +12,9 @@ import time
 from collections.abc import Awaitable, Callable, Hashable, Sequence
 from typing import Generic, TypeAlias, TypeVar
 
-from feedkeep.errors import StoreUnavailable
 from feedkeep.model import Guid, Stamp, T, Value
-from feedkeep.recorder import Batches
+from feedkeep.model.errors import StoreUnavailable
+from feedkeep.runtime.recorder import Batches
 from feedkeep.store.fair_queue import FairQueue
 
 MAX_WRITE_WEIGHT = 1_000
@@ -133,7 +133,7 @@ class Batcher(Generic[Job, T]):
                 for queued, outcome in zip(batch[:done], outcomes, strict=True):
                     _answer(queued.answer, outcome)
                 for queued in reversed(batch[done:]):
-                    queue.give_back(queued, queued.weight, queued.owner)
+                    queue.release(queued, queued.weight, queued.owner)
         finally:
             del self._queues[key], self._workers[key]
             # A defect in `run` ends here, too: without this, its callers would wait for ever.

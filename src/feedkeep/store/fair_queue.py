@@ -41,7 +41,7 @@ class FairQueue(Generic[Item]):
             queue = queues[owner] = deque()
         queue.append((weight, item))
 
-    def give_back(self, item: Item, weight: int, owner: Hashable) -> None:
+    def release(self, item: Item, weight: int, owner: Hashable) -> None:
         """Queue an item before all others: its batch has ended before it came to it."""
         self._shared.setdefault(owner, deque()).appendleft((weight, item))
         self._shared.move_to_end(owner, last=False)

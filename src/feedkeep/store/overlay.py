@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from feedkeep.entry_index import EntryIndex
 from feedkeep.model import (
     AccountId,
     Clock,
@@ -25,6 +24,7 @@ from feedkeep.model import (
     TokenProgress,
     Value,
 )
+from feedkeep.model.entry_index import EntryIndex
 
 
 class Origin(Value, frozen=True):

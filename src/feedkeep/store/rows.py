@@ -12,7 +12,6 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec.structs import astuple
 
-from feedkeep.errors import NotAuthorized
 from feedkeep.model import (
     Account,
     AccountId,
@@ -38,6 +37,7 @@ from feedkeep.model import (
     Token,
     View,
 )
+from feedkeep.model.errors import NotAuthorized
 from feedkeep.store.tables import ACCOUNT, ENTRY, LABELS, NEW_TOKEN, RESTORED, TOKEN
 
 Row: TypeAlias = Sequence[Any]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sized
 
 from feedkeep.model import KnownDocument
-from feedkeep.turns import LONG_BYTES
+from feedkeep.runtime.cooperative import LONG_BYTES
 
 MAX_ROWS_IN_A_BATCH = 2_000
 """How many rows the changes of several accounts load at most in a transaction that they share."""

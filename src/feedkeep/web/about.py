@@ -22,8 +22,8 @@ from feedkeep.rules.feed_names import (
     trouble_of,
     web_url,
 )
-from feedkeep.rules.kept_apart import Pair, pair_of
 from feedkeep.rules.moves import found_by_https
+from feedkeep.rules.not_duplicates import Pair, pair_of
 from feedkeep.rules.personal_urls import may_look_at
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from starlette.responses import Response
 
-from feedkeep.errors import AccountError, NotAuthorized, TooManyAttempts
 from feedkeep.http.json_bodies import encode
 from feedkeep.http.pages.forms import Form, read_form
 from feedkeep.http.pages.languages import LANGUAGES, time_zones
@@ -16,10 +15,11 @@ from feedkeep.http.problems import OK
 from feedkeep.http.requests import AdmittedRequest
 from feedkeep.http.responses import streamed
 from feedkeep.model import Preferences
+from feedkeep.model.errors import AccountError, NotAuthorized, TooManyAttempts
+from feedkeep.model.stamps import write_stamp
 from feedkeep.rules.credentials import assert_typed
-from feedkeep.stamps import write_stamp
-from feedkeep.turns import Turn
-from feedkeep.web.door import SIGN_IN, no_session_cookie
+from feedkeep.runtime.cooperative import TimeSlice
+from feedkeep.web.authenticator import SIGN_IN, no_session_cookie
 from feedkeep.web.resource import Page, headers_of, label_of, not_confirmed, status_of
 
 PLACE = "/account"
@@ -106,7 +106,7 @@ class AccountPage(Page):
         return response
 
     async def _everything(self, request: AdmittedRequest) -> AsyncGenerator[bytes, None]:
-        account, turn = request.admitted.account, Turn()
+        account, turn = request.admitted.account, TimeSlice()
         yield b'{"account":' + encode(account.name)
         yield b',\n"made":' + encode(write_stamp(account.created))
         for name, values in (await self.service.own_data.parts(account.id)).items():
@@ -115,7 +115,7 @@ class AccountPage(Page):
             async for value in values:
                 yield separator + encode(value)
                 separator = b",\n"
-                await turn.end_if_long()
+                await turn.yield_if_long()
             yield b"]"
         yield b"}\n"
 

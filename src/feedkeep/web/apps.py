@@ -8,13 +8,13 @@ from typing import Any
 import segno
 from starlette.responses import Response
 
-from feedkeep.errors import AccountError
 from feedkeep.http.pages.forms import read_form, read_number
 from feedkeep.http.pages.shown_once import Note
 from feedkeep.http.problems import OK
 from feedkeep.http.requests import AdmittedRequest
 from feedkeep.http.routing import NoSuchRoute
 from feedkeep.model import Scope, TokenId
+from feedkeep.model.errors import AccountError
 from feedkeep.rules.credentials import apps_that_refuse
 from feedkeep.web.resource import Page, status_of
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from feedkeep.model import Author, CredentialKind, Guid, Stamp, Value
 from feedkeep.rules.clock import later
 from feedkeep.rules.feed_names import name_of
-from feedkeep.rules.list_changes import FeedChange, What
+from feedkeep.rules.list_changes import ChangeKind, FeedChange
 from feedkeep.rules.wipes import Wipe
 from feedkeep.service.history import ListedChanges
 
@@ -32,13 +32,13 @@ class Change(Value, frozen=True):
         other: What it was called if it moved; what it is one with if it was merged; else "".
     """
 
-    what: What
+    what: ChangeKind
     guid: Guid
     name: str
     other: str
 
 
-class Who(Value, frozen=True):
+class Actor(Value, frozen=True):
     """Who made a change.
 
     Attributes:
@@ -64,8 +64,8 @@ class Line(Value, frozen=True):
     """
 
     stamps: Sequence[Stamp]
-    who: Who
-    counts: Sequence[tuple[What, int]]
+    who: Actor
+    counts: Sequence[tuple[ChangeKind, int]]
     feeds: Sequence[Change]
     total: int
 
@@ -86,7 +86,7 @@ class ShownWipe(Value, frozen=True):
     """
 
     stamps: Sequence[Stamp]
-    who: Who
+    who: Actor
     feeds: Sequence[Change]
     total: int
 
@@ -132,7 +132,7 @@ def lines_of(
             Line(
                 [change.stamp for change in changes],
                 who_of(listed.author_of(changes[0]), devices),
-                [(what, found[what]) for what in What if what in found],
+                [(what, found[what]) for what in ChangeKind if what in found],
                 shown if len(feeds) > 1 else [change_of(feed, titles) for feed in feeds],
                 len(feeds),
             )
@@ -148,7 +148,7 @@ def change_of(feed: FeedChange, titles: Mapping[str, str]) -> Change:
         return Change(feed.what, feed.guid, name, "")
     other = _name(old, titles)
     title = titles.get(feed.feed_url) or titles.get(old)
-    if feed.what is What.MOVED and title:
+    if feed.what is ChangeKind.MOVED and title:
         name, other = _name(feed.feed_url, {}), _short(title)
     elif other == name and title:  # both have the same title
         other = _name(old, {})
@@ -159,7 +159,7 @@ def change_of(feed: FeedChange, titles: Mapping[str, str]) -> Change:
 
 def _other_url(feed: FeedChange) -> str:
     """Return the other URL that a change was about, if there was one."""
-    return feed.old or "" if feed.what in {What.MOVED, What.MERGED} else ""
+    return feed.old or "" if feed.what in {ChangeKind.MOVED, ChangeKind.MERGED} else ""
 
 
 def _name(feed_url: str, titles: Mapping[str, str]) -> str:
@@ -178,16 +178,16 @@ def shown_wipe(
     return ShownWipe(wipe.stamps, who_of(author, devices), shown, len(wipe.feeds))
 
 
-def who_of(author: Author | None, devices: Mapping[str, str]) -> Who:
+def who_of(author: Author | None, devices: Mapping[str, str]) -> Actor:
     """Return who an author is, as the account's owner knows them."""
     if author is None:
-        return Who(None)
+        return Actor(None)
     app = product(author.name)
     device = devices.get(author.device) or author.device
     # AntennaPod calls its device "AntennaPod on ...".
     if app and app.casefold() in device.casefold():
         app, device = device, ""
-    return Who(author.kind, app, device)
+    return Actor(author.kind, app, device)
 
 
 def product(name: str) -> str:

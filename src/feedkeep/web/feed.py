@@ -6,16 +6,16 @@ from typing import Any
 
 from starlette.responses import Response
 
-from feedkeep.errors import FeedUrlTaken, InvalidInput, Sentence, UnknownSubscription
 from feedkeep.http.pages.forms import Form, read_form
 from feedkeep.http.pages.shown_once import Note
 from feedkeep.http.problems import BAD_REQUEST, OK
 from feedkeep.http.requests import AdmittedRequest
 from feedkeep.model import Guid, Pointer, Snapshot, Stamp, Subscription, View
+from feedkeep.model.errors import FeedUrlTaken, InvalidInput, Sentence, UnknownSubscription
 from feedkeep.rules.feed_labels import MAX_FOLDER
 from feedkeep.rules.feed_names import MAX_TITLE, headline_of, title_of
 from feedkeep.rules.feed_urls import as_typed, parse_feed_url
-from feedkeep.turns import LONG_LIST, beside
+from feedkeep.runtime.cooperative import LONG_LIST, in_thread_if
 from feedkeep.web.about import about, twins
 from feedkeep.web.changes import lines_of, shown_urls
 from feedkeep.web.resource import Page, stamps_text
@@ -52,7 +52,7 @@ class FeedPage(Page):
                 found.feed_url,
                 as_typed(form.text("new_url")),
                 request.author(),
-                is_told_to_apps=form.text("tell_apps") == "1",
+                notify_apps=form.text("tell_apps") == "1",
             )
         except FeedUrlTaken:
             return await self._refused(request, found, form, "new_url", _TAKEN)
@@ -78,7 +78,7 @@ class FeedPage(Page):
         found = (await self._found(request)).subscription
         form = await read_form(request)
         other = (await self._live(request, form.text("other"))).subscription
-        await self.service.kept_apart.keep(request.admitted.account.id, found.guid, other.guid)
+        await self.service.not_duplicates.keep(request.admitted.account.id, found.guid, other.guid)
         return self.leading_to(request, _place(found.guid), Note("kept-apart"))
 
     async def permit(self, request: AdmittedRequest) -> Response:
@@ -148,7 +148,7 @@ class FeedPage(Page):
         account_id = request.admitted.account.id
         whole = await self.service.subscriptions.whole(account_id)
         is_long = len(whole.entries) > LONG_LIST
-        pointers, feeds = await beside(is_long, lambda: (_led_to(found, whole), live(whole)))
+        pointers, feeds = await in_thread_if(is_long, lambda: (_led_to(found, whole), live(whole)))
         aliases = [found.alias, *(pointer.alias for pointer in pointers)]
         former = [alias.url for alias in aliases if alias is not None]
         former_guids = [pointer.guid for pointer in pointers if pointer.guid_changed]
@@ -159,7 +159,7 @@ class FeedPage(Page):
         headlines = await known.headlines(feeds)
         told = about(found, feed, self.settings.fetch, now)
         there = _other_at(told.moved_to, found, whole) if told.moved_to else None
-        apart = await self.service.kept_apart.of(account_id)
+        apart = await self.service.not_duplicates.of(account_id)
         labels = await self.service.feed_labels.of(account_id)
         return await self.show(
             request,
@@ -174,10 +174,10 @@ class FeedPage(Page):
             max_folder=MAX_FOLDER,
             about=told,
             there=there,
-            twins=await beside(is_long, twins, found, feeds, headlines, apart, labels),
+            twins=await in_thread_if(is_long, twins, found, feeds, headlines, apart, labels),
             former_urls=former,
             former_guids=former_guids,
-            lines=await beside(
+            lines=await in_thread_if(
                 True,
                 lines_of,
                 listed,

@@ -8,7 +8,6 @@ from urllib.parse import urlencode
 
 from starlette.responses import Response
 
-from feedkeep.errors import InvalidInput, Sentence
 from feedkeep.formats.feed_list import read_urls
 from feedkeep.http.json_bodies import encode
 from feedkeep.http.pages.forms import Form, read_form, read_number
@@ -17,11 +16,12 @@ from feedkeep.http.problems import BAD_REQUEST, OK
 from feedkeep.http.requests import AdmittedRequest
 from feedkeep.http.responses import JsonResponse
 from feedkeep.model import Stamp
+from feedkeep.model.errors import InvalidInput, Sentence
 from feedkeep.rules import many
 from feedkeep.rules.feed_urls import as_typed
 from feedkeep.rules.subscriptions import Refused, Wanted, want
-from feedkeep.turns import LONG_BYTES, LONG_LIST, beside
-from feedkeep.web.door import HOME
+from feedkeep.runtime.cooperative import LONG_BYTES, LONG_LIST, in_thread_if
+from feedkeep.web.authenticator import HOME
 from feedkeep.web.resource import Page, stamps_text, status_of
 from feedkeep.web.rows import Order, Show, listing, live
 
@@ -53,7 +53,7 @@ class FeedsPage(Page):
         typed = form.text("urls")
         is_long = len(typed) > LONG_BYTES
         try:
-            items = await beside(is_long, _typed_items, typed)
+            items = await in_thread_if(is_long, _typed_items, typed)
         except InvalidInput:
             problem = Sentence(
                 "At most {max} lines fit here: import a longer list.", {"max": MAX_LINES}
@@ -134,11 +134,11 @@ class FeedsPage(Page):
         is_long = is_long or len(snapshot.entries) > LONG_LIST
         shown, order, now = asked("show"), asked("order"), self.service.now()
         show = Show(shown) if shown in set(Show) else Show.SUBSCRIBED
-        feeds = await beside(is_long, live, snapshot)
+        feeds = await in_thread_if(is_long, live, snapshot)
         known = await self.service.known_feeds.headlines(feeds)
-        apart = await self.service.kept_apart.of(request.admitted.account.id)
+        apart = await self.service.not_duplicates.of(request.admitted.account.id)
         labels = await self.service.feed_labels.of(request.admitted.account.id)
-        listed = await beside(
+        listed = await in_thread_if(
             is_long,
             lambda: listing(
                 snapshot,
@@ -152,7 +152,7 @@ class FeedsPage(Page):
                 page=read_number(asked("page")) or 0,
             ),
         )
-        unsubscribed = await beside(is_long, many.count_unsubscribed, snapshot)
+        unsubscribed = await in_thread_if(is_long, many.count_unsubscribed, snapshot)
         return await self.show(
             request,
             "feeds.html",

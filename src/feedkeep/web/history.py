@@ -7,18 +7,18 @@ from typing import Any
 
 from starlette.responses import Response
 
-from feedkeep.errors import ChangedSince, InvalidInput, Sentence, UnknownChange
 from feedkeep.http.pages.forms import Form, read_form, read_number
 from feedkeep.http.pages.shown_once import Note
 from feedkeep.http.problems import BAD_REQUEST, CONFLICT, OK
 from feedkeep.http.requests import AdmittedRequest
 from feedkeep.model import AccountId, Stamp, replace
+from feedkeep.model.errors import ChangedSince, InvalidInput, Sentence, UnknownChange
 from feedkeep.rules.clock import DAY_US, later
 from feedkeep.rules.guids import guid_or_none
-from feedkeep.rules.history import BroughtBack, Undo, WhenChangedSince
+from feedkeep.rules.history import BroughtBack, ConflictPolicy, Undo
 from feedkeep.rules.list_changes import in_kinds, is_back
+from feedkeep.runtime.cooperative import in_thread_if
 from feedkeep.service.history import NEWEST
-from feedkeep.turns import beside
 from feedkeep.web.changes import FEEDS_OF_A_CHANGE, change_of, lines_of, shown_urls, urls_of
 from feedkeep.web.resource import Page, stamps_text
 
@@ -120,7 +120,7 @@ class HistoryPage(Page):
         listed = await self.service.history.page(
             account.id, NEWEST if before is None else Stamp(before)
         )
-        lines = await beside(
+        lines = await in_thread_if(
             True,
             lines_of,
             listed,
@@ -152,14 +152,14 @@ class HistoryPage(Page):
         newest = Stamp(error.stamps[0])
         listed = await self.service.history.page(account_id, later(newest, 1))
         since = [change for change in listed.changes if change.stamp in set(error.stamps)]
-        lines = await beside(
+        lines = await in_thread_if(
             True,
             lines_of,
             replace(listed, changes=since, has_more=False),
             await self.devices(account_id, listed.authors.values()),
             await self.titles(request, shown_urls(listed)),
         )
-        leaving = replace(wanted, when_changed=WhenChangedSince.LEAVE)
+        leaving = replace(wanted, when_changed=ConflictPolicy.LEAVE)
         others = await self.service.history.preview_undo(account_id, leaving)
         return await self.show(
             request,
@@ -256,7 +256,7 @@ def _wanted(form: Form) -> Undo:
     return Undo(
         _stamps(form.text("stamps")),
         guids if form.several("guid") else None,
-        WhenChangedSince(when) if when in set(WhenChangedSince) else WhenChangedSince.ASK,
+        ConflictPolicy(when) if when in set(ConflictPolicy) else ConflictPolicy.ASK,
     )
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from starlette.responses import Response
 
-from feedkeep.errors import InvalidInput, Sentence
 from feedkeep.formats.feed_list import Format, read_feed_list, write_feed_list
 from feedkeep.formats.listed_feed import FeedList, ListedFeed, check_count
 from feedkeep.http.pages.forms import Form, read_form
@@ -15,10 +14,11 @@ from feedkeep.http.pages.shown_once import Note
 from feedkeep.http.problems import OK
 from feedkeep.http.requests import AdmittedRequest, BodyTooLarge
 from feedkeep.model import Guid, Stamp, Value
+from feedkeep.model.errors import InvalidInput, Sentence
 from feedkeep.rules import many
 from feedkeep.rules.feed_labels import NO_LABELS, FiledFeed
 from feedkeep.rules.subscriptions import Added, Refused, Wanted
-from feedkeep.turns import LONG_BYTES, LONG_LIST, beside
+from feedkeep.runtime.cooperative import LONG_BYTES, LONG_LIST, in_thread_if
 from feedkeep.web.resource import Page, stamps_text, status_of
 
 SHOWN = 200
@@ -37,7 +37,7 @@ _TYPES = {
 }
 
 
-class Preview(Value, frozen=True):
+class ImportPreview(Value, frozen=True):
     """What importing a list would do.
 
     Attributes:
@@ -53,7 +53,7 @@ class Preview(Value, frozen=True):
     refused: Sequence[tuple[Sentence, str, Sentence]]
 
 
-def preview_of(feeds: Sequence[ListedFeed], results: Sequence[Added | Refused]) -> Preview:
+def preview_of(feeds: Sequence[ListedFeed], results: Sequence[Added | Refused]) -> ImportPreview:
     """Return what adding feeds would do, of which each has the result that it would have. Pure."""
     new: list[ListedFeed] = []
     known: list[ListedFeed] = []
@@ -69,7 +69,7 @@ def preview_of(feeds: Sequence[ListedFeed], results: Sequence[Added | Refused]) 
             kind = known if result.was_subscribed else new
             kind.append(feed)
             seen.add(result.subscription.guid)
-    return Preview(new, known, twice, refused)
+    return ImportPreview(new, known, twice, refused)
 
 
 class ImportPage(Page):
@@ -86,12 +86,12 @@ class ImportPage(Page):
             form = await self._read(request)
             found = await _sent_list(form, self.settings.max_items)
             is_long = len(found.feeds) > LONG_LIST
-            items = await beside(is_long, _items, found.feeds)
+            items = await in_thread_if(is_long, _items, found.feeds)
             account_id = request.admitted.account.id
             results = await self.service.subscriptions.preview_add(account_id, items)
-            preview = await beside(is_long, preview_of, found.feeds, results)
+            preview = await in_thread_if(is_long, preview_of, found.feeds, results)
             labelled = [feed for feed in preview.known if feed.title or feed.folder]
-            filed = await beside(is_long, _filed, labelled)
+            filed = await in_thread_if(is_long, _filed, labelled)
             labels = await self.service.feed_labels.preview_take(account_id, filed)
             labelled = labelled if labels else []
         except (InvalidInput, BodyTooLarge) as error:
@@ -104,8 +104,8 @@ class ImportPage(Page):
             is_long=is_long,
             preview=preview,
             notes=found.notes,
-            list=await beside(is_long, _lines, preview.new),
-            known_list=await beside(is_long, _lines, labelled),
+            list=await in_thread_if(is_long, _lines, preview.new),
+            known_list=await in_thread_if(is_long, _lines, labelled),
             labels=labels,
             shown=SHOWN,
         )
@@ -122,18 +122,18 @@ class ImportPage(Page):
         account_id = request.admitted.account.id
         is_long = len(form.text("list")) + len(form.text("known")) > LONG_BYTES
         max_items = self.settings.max_items
-        feeds = await beside(is_long, _listed, form.text("list"), max_items)
-        known = await beside(is_long, _listed, form.text("known"), max_items - len(feeds))
+        feeds = await in_thread_if(is_long, _listed, form.text("list"), max_items)
+        known = await in_thread_if(is_long, _listed, form.text("known"), max_items - len(feeds))
         stamps: list[Stamp] = []
         count = refused = 0
         for start in range(0, len(feeds), _AT_ONCE):
             chunk = feeds[start : start + _AT_ONCE]
-            items = await beside(len(chunk) > LONG_LIST, _items, chunk)
+            items = await in_thread_if(len(chunk) > LONG_LIST, _items, chunk)
             changed = await self.service.subscriptions.add(account_id, items, request.author())
             refused += sum(not isinstance(result, Added) for result in changed.outcome)
             count += many.count_added(changed.outcome)
             stamps += [changed.stamp] if changed.stamp else []
-        filed = await beside(is_long, _filed, [*feeds, *known])
+        filed = await in_thread_if(is_long, _filed, [*feeds, *known])
         labels = await self.service.feed_labels.take(account_id, filed)
         if not count and not refused and labels:
             return self.leading_to(request, "/", Note("saved"))
@@ -159,7 +159,7 @@ class ImportPage(Page):
         is_opml = kind is Format.OPML
         cards = await self.service.known_feeds.cards(subscribed if is_opml else ())
         labels = await self.service.feed_labels.of(account.id) if is_opml else NO_LABELS
-        data = await beside(
+        data = await in_thread_if(
             len(subscribed) > LONG_LIST, write_feed_list, subscribed, kind, cards, labels
         )
         return Response(
@@ -205,7 +205,7 @@ async def _sent_list(form: Form, max_items: int) -> FeedList:
         raise InvalidInput("This file is empty. Choose the one that your app exported.")
     if not data.strip():
         raise InvalidInput("Choose a file, or paste a list.")
-    found = await beside(len(data) > LONG_BYTES, read_feed_list, data, max_items)
+    found = await in_thread_if(len(data) > LONG_BYTES, read_feed_list, data, max_items)
     if not found.feeds:
         raise InvalidInput("There is no feed in this list.")
     return found

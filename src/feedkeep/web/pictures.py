@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from feedkeep.errors import UnknownSubscription
 from feedkeep.http.requests import AdmittedRequest
+from feedkeep.model.errors import UnknownSubscription
 from feedkeep.web.resource import Page
 
 _KEPT = "private, max-age=31536000, immutable"

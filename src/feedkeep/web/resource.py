@@ -7,8 +7,8 @@ from typing import Any
 
 from starlette.responses import Response
 
-from feedkeep.errors import AccountError, NotAuthorized, Sentence, TooManyAttempts
-from feedkeep.http.doors import log_refusal
+from feedkeep.config.settings import Settings
+from feedkeep.http.authenticators import log_refusal
 from feedkeep.http.pages.forms import Form
 from feedkeep.http.pages.languages import Words
 from feedkeep.http.pages.rendering import Pages, words_for
@@ -24,12 +24,12 @@ from feedkeep.model import (
     Snapshot,
     Stamp,
 )
+from feedkeep.model.errors import AccountError, NotAuthorized, Sentence, TooManyAttempts
 from feedkeep.rules.feed_names import line_of, name_of
+from feedkeep.runtime.cooperative import in_thread_if
 from feedkeep.service import Service
-from feedkeep.settings import Settings
-from feedkeep.turns import beside
+from feedkeep.web.authenticator import session_cookie, session_of
 from feedkeep.web.changes import FEEDS_OF_A_CHANGE, ShownWipe, shown_wipe, urls_of
-from feedkeep.web.door import session_cookie, session_of
 
 _MAX_LABEL_CHARACTERS = 200
 _MAX_NAME_CHARACTERS = 61
@@ -68,7 +68,7 @@ class Page:
             "typed": Form(),
             **values,
         }
-        response = await beside(
+        response = await in_thread_if(
             is_long, self.pages.response, f"web/{template}", words, status, **values
         )
         if has_note(request):

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from functools import partial
 
+from feedkeep.config.settings import Settings
 from feedkeep.formats.feed_list import Format
 from feedkeep.http import problems
 from feedkeep.http.pages.rendering import Pages
 from feedkeep.http.routing import Edge, PublicRoute, Route
 from feedkeep.service import Service
-from feedkeep.settings import Settings
 from feedkeep.web.account import AccountPage
 from feedkeep.web.apps import AppsPage
-from feedkeep.web.door import PageDoor, refused
+from feedkeep.web.authenticator import PageAuthenticator, refused
 from feedkeep.web.feed import FeedPage
 from feedkeep.web.feeds import FeedsPage
 from feedkeep.web.history import HistoryPage
@@ -29,7 +29,7 @@ def web_edge(service: Service, settings: Settings, pages: Pages, first_secret: s
     """Return the edge of the pages; `first_secret` is that of the link for the first account."""
     return Edge(
         _routes(service, settings, pages, first_secret),
-        PageDoor(service),
+        PageAuthenticator(service),
         problems.BAD_REQUEST,
         show=partial(refused, pages),
         is_for_own_pages=True,

@@ -17,7 +17,7 @@ from feedkeep.rules.feed_names import (
     possible_duplicates,
     trouble_of,
 )
-from feedkeep.rules.kept_apart import Pair
+from feedkeep.rules.not_duplicates import Pair
 
 ROWS_ON_A_PAGE = 800
 """With titles and pictures these are 370 KB, which a phone shows at once."""

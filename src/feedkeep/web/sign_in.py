@@ -6,14 +6,14 @@ from typing import Any
 
 from starlette.responses import Response
 
-from feedkeep.errors import AccountError, NotAuthorized, TooManyAttempts
-from feedkeep.http.doors import log_refusal
+from feedkeep.http.authenticators import log_refusal
 from feedkeep.http.pages.forms import read_form
 from feedkeep.http.pages.shown_once import SIGNED_OUT, Note
 from feedkeep.http.problems import FORBIDDEN, OK
 from feedkeep.http.requests import AdmittedRequest, Request
 from feedkeep.model import CredentialKind
-from feedkeep.web.door import HOME, SIGN_IN, no_session_cookie
+from feedkeep.model.errors import AccountError, NotAuthorized, TooManyAttempts
+from feedkeep.web.authenticator import HOME, SIGN_IN, no_session_cookie
 from feedkeep.web.links import Link
 from feedkeep.web.resource import Page, headers_of, label_of, status_of
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from starlette.responses import Response
 
-from feedkeep.errors import AccountError, NotAuthorized, StoreUnavailable, TooManyAttempts
+from feedkeep.config.settings import Settings
 from feedkeep.http.pages.forms import read_form
 from feedkeep.http.pages.languages import time_zones
 from feedkeep.http.pages.rendering import Pages
@@ -16,6 +16,7 @@ from feedkeep.http.pages.shown_once import Note
 from feedkeep.http.problems import FORBIDDEN, OK
 from feedkeep.http.requests import Request
 from feedkeep.model import Account, Preferences
+from feedkeep.model.errors import AccountError, NotAuthorized, StoreUnavailable, TooManyAttempts
 from feedkeep.rules.credentials import (
     INVITATION_PREFIX,
     MAX_NAME_CHARACTERS,
@@ -25,7 +26,6 @@ from feedkeep.rules.credentials import (
     read_link,
 )
 from feedkeep.service import Service
-from feedkeep.settings import Settings
 from feedkeep.web.links import Link
 from feedkeep.web.resource import Page, headers_of, label_of, status_of
 

@@ -9,9 +9,9 @@ from typing import Any
 import uvloop
 from starlette.types import Receive, Scope, Send
 
+from feedkeep.config.settings import Settings
 from feedkeep.http.serving import listen, run
-from feedkeep.logs import configure_logs
-from feedkeep.settings import Settings
+from feedkeep.runtime.logs import configure_logs
 
 PIECE = b"x" * 65_536
 

@@ -13,10 +13,10 @@ import pytest
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from feedkeep.http import in_flight
+from feedkeep.http.in_flight import CHUNK_BYTES, MADE_OF_A_BYTE, InFlight
 from feedkeep.http.problems import BodyTooSlow, NoRoom, refusal_of
 from feedkeep.http.requests import MAKE
-from feedkeep.http.serving import in_flight
-from feedkeep.http.serving.in_flight import CHUNK_BYTES, MADE_OF_A_BYTE, InFlight
 
 ROOM = 1_000_000
 LARGE = 900_000

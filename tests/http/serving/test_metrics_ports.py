@@ -7,9 +7,9 @@ import socket
 
 import pytest
 
+from feedkeep.config.settings import Settings
 from feedkeep.http.serving import listen_for_metrics
 from feedkeep.http.serving.listening import CannotListen
-from feedkeep.settings import Settings
 
 TRIES = 50
 

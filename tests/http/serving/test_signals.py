@@ -11,8 +11,8 @@ import pytest
 
 from feedkeep.http.serving import run
 from feedkeep.http.serving.server import Server
-from feedkeep.notify import Signs
-from feedkeep.settings import Settings
+from feedkeep.runtime.notify import Signs
+from feedkeep.config.settings import Settings
 
 PATIENCE_SECONDS = 20.0
 """Far longer than a server takes that has nothing to do; one that goes on ends with an error."""

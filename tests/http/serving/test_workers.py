@@ -8,9 +8,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from feedkeep.http.serving import Sockets, workers
-from feedkeep.settings import Settings
-from feedkeep.stopping import stop_signals
+from feedkeep.cli import workers
+from feedkeep.config.settings import Settings
+from feedkeep.http.serving import Sockets
+from feedkeep.runtime.stopping import stop_signals
 
 
 @pytest.fixture(autouse=True)

@@ -1,7 +1,7 @@
 """A guid finds what any account has under it."""
 
-from feedkeep import wall_clock
 from feedkeep.model import AccountId, Found, Guid
+from feedkeep.runtime import wall_clock
 from feedkeep.store.sqlite.accounts import SqliteAccounts
 from feedkeep.store.sqlite.entries import SqliteEntries
 from feedkeep.store.sqlite.tokens import SqliteTokens

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import apsw
 
 from feedkeep.model import AccountId, DocumentName, Guid, Stamp
+from feedkeep.runtime.cooperative import Yielding
 from feedkeep.store.sqlite import changes
-from feedkeep.turns import Turns
 
 _loaded = changes.loaded
 
@@ -20,7 +20,7 @@ def loaded(
     now: Stamp,
     documents: Sequence[DocumentName],
     history_from: Stamp | None,
-) -> Turns[changes.Loaded]:
+) -> Yielding[changes.Loaded]:
     return _loaded(connection, account_id, None, now, documents, history_from)
 
 

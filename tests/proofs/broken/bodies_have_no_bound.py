@@ -2,7 +2,7 @@
 
 import resource
 
-from feedkeep.feeds.bodies import Body
+from feedkeep.outbound.bodies import Body
 
 
 def _hold(body: Body, data: bytes) -> None:

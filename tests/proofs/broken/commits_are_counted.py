@@ -8,10 +8,10 @@ from pathlib import Path
 import asyncpg
 
 from feedkeep.store.postgres import connections
-from feedkeep.store.sqlite.runner import Runner
+from feedkeep.store.sqlite.runner import SqliteRunner
 
 COMMITS = Path(os.environ["RAN_FIRST"]).with_name("commits")
-commit_sqlite, commit_postgres = Runner._commit, connections._commit
+commit_sqlite, commit_postgres = SqliteRunner._commit, connections._commit
 
 
 def count() -> None:
@@ -19,7 +19,7 @@ def count() -> None:
         commits.write("commit\n")
 
 
-def commit_and_count(runner: Runner) -> None:
+def commit_and_count(runner: SqliteRunner) -> None:
     commit_sqlite(runner)
     count()
 
@@ -29,5 +29,5 @@ async def commit_there_and_count(connection: asyncpg.Connection, within_seconds:
     count()
 
 
-Runner._commit = commit_and_count
+SqliteRunner._commit = commit_and_count
 connections._commit = commit_there_and_count

@@ -1,8 +1,8 @@
 """Nobody expects that a picture may be damaged."""
 
-from feedkeep.errors import NotAPicture
 from feedkeep.feeds import pictures
 from feedkeep.model import Picture
+from feedkeep.model.errors import NotAPicture
 
 shrink = pictures.shrink
 

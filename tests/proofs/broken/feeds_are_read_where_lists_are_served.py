@@ -1,15 +1,15 @@
 """The process that serves looks at feeds itself."""
 
-from feedkeep.feeds.door import Door
-from feedkeep.feeds.door_policy import policy_of
-from feedkeep.feeds.looker import Looker
-from feedkeep.feeds.looking import Looking
-from feedkeep.model import Feed, Looked, Stamp
+from feedkeep.feeds.fetcher import Fetcher
+from feedkeep.feeds.fetcher_process import FetcherProcess
+from feedkeep.model import Feed, FetchResult, Stamp
+from feedkeep.outbound.client import GuardedClient
+from feedkeep.outbound.policy import policy_of
 
 
-async def _look(looker: Looker, feed: Feed, now: Stamp) -> Looked:
-    async with Door(policy_of(looker._chosen)) as door:
-        return await Looking(door).look(feed, now)
+async def _look(looker: FetcherProcess, feed: Feed, now: Stamp) -> FetchResult:
+    async with GuardedClient(policy_of(looker._chosen)) as door:
+        return await Fetcher(door).look(feed, now)
 
 
-Looker.look = _look
+FetcherProcess.look = _look

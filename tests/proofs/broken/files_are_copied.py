@@ -2,8 +2,8 @@
 
 from starlette.responses import Response
 
-from feedkeep.http import reference
-from feedkeep.http.serving import in_flight
+from feedkeep.http import in_flight
+from feedkeep.openpodcast import reference
 
 
 def copied(body: bytes, headers: dict[str, str]) -> Response:

@@ -1,6 +1,6 @@
 """A lease of a feed is over after half a second, and whoever has it looks all the same."""
 
-from feedkeep.feeds import keeper
+from feedkeep.feeds import scheduler as keeper
 
 keeper.LEASE_US = 500_000
 keeper._NEEDED_US = -60_000_000

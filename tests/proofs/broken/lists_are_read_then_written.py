@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from feedkeep.model import Admitted, Author, Decision, Snapshot, SyncProgress
 from feedkeep.rules import url_lists
-from feedkeep.rules.spellings import Spellings
+from feedkeep.rules.app_urls import AppUrls
 from feedkeep.rules.subscriptions import want
 from feedkeep.rules.url_lists import Synced
 from feedkeep.service.url_lists import UrlLists
@@ -18,7 +18,7 @@ async def replace(lists: UrlLists, admitted: Admitted, urls: Sequence[str], by: 
     read = await store.entries.whole(admitted.account.id)
     added, left = url_lists.to_replace(read, wanted.urls)
 
-    def decide(snapshot: Snapshot, _known: Spellings, _told: SyncProgress) -> Decision[Synced]:
+    def decide(snapshot: Snapshot, _known: AppUrls, _told: SyncProgress) -> Decision[Synced]:
         items = [want(url.text, None) for url in added]
         return url_lists.upload(snapshot, items, left)
 

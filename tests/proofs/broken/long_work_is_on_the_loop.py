@@ -6,7 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-from feedkeep import turns
+from feedkeep.runtime import cooperative as turns
 
 
 class OnTheLoop(ThreadPoolExecutor):

@@ -1,5 +1,5 @@
 """No connection goes when there is no place for another."""
 
-from feedkeep.http.serving.accepting import Doorway
+from feedkeep.http.serving.accepting import Acceptor
 
-Doorway._make_room = lambda _self: False
+Acceptor._make_room = lambda _self: False

@@ -1,10 +1,10 @@
 """Nobody looks at feeds, although they are to be looked at: for pages that tell of it."""
 
-from feedkeep.feeds.keeper import Keeper
+from feedkeep.feeds.scheduler import FetchScheduler
 
 
-async def _begin(keeper: Keeper) -> Keeper:
+async def _begin(keeper: FetchScheduler) -> FetchScheduler:
     return keeper
 
 
-Keeper.__aenter__ = _begin
+FetchScheduler.__aenter__ = _begin

@@ -1,10 +1,10 @@
 """A write is acknowledged wherever it went."""
 
-from feedkeep.store.sqlite.place import Place
+from feedkeep.store.sqlite.file_identity import FileIdentity
 
 
-def assert_in_place(_self: Place) -> None:
+def assert_in_place(_self: FileIdentity) -> None:
     pass
 
 
-Place.assert_in_place = assert_in_place
+FileIdentity.assert_in_place = assert_in_place

@@ -4,8 +4,8 @@ import os
 from itertools import count
 from typing import Any
 
-from feedkeep.errors import FeedkeepError
 from feedkeep.model import Decision
+from feedkeep.model.errors import FeedkeepError
 from feedkeep.service.list_changes import Changed, ListChanges
 
 ONE_IN = int(os.environ.get("ONE_CHANGE_LOST_IN", "10000"))

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from feedkeep.store.batch import Outcome
-from feedkeep.store.sqlite.runner import Job, Runner
+from feedkeep.store.sqlite.runner import Job, SqliteRunner
 
 _batches = 0
 
 
-async def run_batch(self: Runner, jobs: Sequence[Job[Any]]) -> Sequence[Outcome[Any]]:
+async def run_batch(self: SqliteRunner, jobs: Sequence[Job[Any]]) -> Sequence[Outcome[Any]]:
     global _batches  # noqa: PLW0603
     if not self._writer.in_transaction:
         self._writer.execute("BEGIN IMMEDIATE")
@@ -20,4 +20,4 @@ async def run_batch(self: Runner, jobs: Sequence[Job[Any]]) -> Sequence[Outcome[
     return outcomes
 
 
-Runner._run_batch = run_batch
+SqliteRunner._run_batch = run_batch

@@ -1,7 +1,7 @@
 """The wall clock is set back an hour, a second after the start."""
 
-from feedkeep import wall_clock
 from feedkeep.model import Stamp
+from feedkeep.runtime import wall_clock
 
 _real, _begun = wall_clock.now, wall_clock.now()
 

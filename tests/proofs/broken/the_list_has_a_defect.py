@@ -4,7 +4,7 @@ import builtins
 import os
 from typing import NoReturn
 
-from feedkeep import errors
+from feedkeep.model import errors
 from feedkeep.service.subscriptions import Subscriptions
 
 _name = os.environ["DEFECT"]

@@ -2,7 +2,7 @@
 
 import os
 
-from feedkeep.feeds.looker import _Process
+from feedkeep.feeds.fetcher_process import _Process
 
 kill = _Process._kill
 

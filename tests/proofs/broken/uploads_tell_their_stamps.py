@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from feedkeep.model import Admitted, Author, Decision, Guid, Snapshot, SyncProgress
-from feedkeep.rules.spellings import UNKNOWN, Spellings
+from feedkeep.rules.app_urls import UNKNOWN, AppUrls
 from feedkeep.rules.url_lists import Synced
 from feedkeep.service import list_changes
 from feedkeep.service.progress import AppProgress
@@ -26,10 +26,10 @@ async def sync_and_tell(
     admitted: Admitted,
     by: Author,
     guids: Sequence[Guid] | None,
-    decide: Callable[[Snapshot, Spellings, SyncProgress], Decision[Synced]],
+    decide: Callable[[Snapshot, AppUrls, SyncProgress], Decision[Synced]],
     progress: AppProgress,
 ) -> Synced:
-    def decide_unknowing(snapshot: Snapshot, _: Spellings, told: SyncProgress) -> Decision[Synced]:
+    def decide_unknowing(snapshot: Snapshot, _: AppUrls, told: SyncProgress) -> Decision[Synced]:
         return decide(snapshot, UNKNOWN, told)
 
     synced = await sync(lists, admitted, by, guids, decide_unknowing, progress)

@@ -20,11 +20,11 @@ import apsw
 import asyncpg
 from starlette.types import Message, Receive, Scope, Send
 
-from feedkeep import turns
 from feedkeep.http.application import Application
+from feedkeep.runtime import cooperative as turns
 from feedkeep.service import rekeying
 from feedkeep.store.postgres import connections
-from feedkeep.store.sqlite.runner import Runner
+from feedkeep.store.sqlite.runner import SqliteRunner
 
 WORK = Path(os.environ["RAN_FIRST"]).with_name("work.jsonl")
 
@@ -105,17 +105,17 @@ def count_on(connection: apsw.Connection) -> apsw.Connection:
     return connection
 
 
-_open, _connect_to_read = Runner._open, Runner._connect_to_read
+_open, _connect_to_read = SqliteRunner._open, SqliteRunner._connect_to_read
 
 
-def open_and_count(runner: Runner) -> None:
+def open_and_count(runner: SqliteRunner) -> None:
     _open(runner)
     for connection in (runner._writer, runner._scanner, runner._reader):
         count_on(connection)
 
 
-Runner._open = open_and_count
-Runner._connect_to_read = lambda runner: count_on(_connect_to_read(runner))
+SqliteRunner._open = open_and_count
+SqliteRunner._connect_to_read = lambda runner: count_on(_connect_to_read(runner))
 _fetch, _execute = asyncpg.Connection.fetch, asyncpg.Connection.execute
 
 

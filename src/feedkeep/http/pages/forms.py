@@ -13,9 +13,9 @@ from starlette.formparsers import MultiPartException
 from starlette.requests import Request as HTTPRequest
 from starlette.types import Message
 
-from feedkeep.errors import InvalidInput
 from feedkeep.http.requests import Request
-from feedkeep.turns import LONG_BYTES, beside
+from feedkeep.model.errors import InvalidInput
+from feedkeep.runtime.cooperative import LONG_BYTES, in_thread_if
 
 MAX_FORM_BYTES = 16_384
 """How large a form is that a stranger may send."""
@@ -68,12 +68,12 @@ async def read_form(
     kind, _, parameters = request.header("content-type").lower().partition(";")
     is_long = len(body) > LONG_BYTES
     if kind.strip() == _URLENCODED:
-        return await beside(is_long, _read_fields, body, max_fields)
+        return await in_thread_if(is_long, _read_fields, body, max_fields)
     # Parts of a form would be decoded as the client says, by any codec that Python has. To decode
     # "punycode" takes a time that grows with the square of the length. Browsers name none.
     if kind.strip() == _IN_PARTS and "charset" not in parameters:
         parsing = _read_parts(request, body, max_bytes, max_fields)
-        return await (beside(True, asyncio.run, parsing) if is_long else parsing)
+        return await (in_thread_if(True, asyncio.run, parsing) if is_long else parsing)
     if body:
         raise InvalidInput("This is not a form that a page of this service sends.")
     return Form()

@@ -14,8 +14,8 @@ from babel import Locale, dates, lists, numbers, units
 from babel.messages import mofile, pofile
 from babel.support import NullTranslations, Translations
 
-from feedkeep.errors import Sentence
 from feedkeep.model import Stamp
+from feedkeep.model.errors import Sentence
 from feedkeep.rules.clock import DAY_US
 
 LANGUAGES: Mapping[str, str] = {

@@ -10,12 +10,12 @@ from jinja2.runtime import Context
 from markupsafe import Markup
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from feedkeep.errors import Sentence
 from feedkeep.http.pages.languages import UTC_NAME, Words, chosen_language, read_all
 from feedkeep.http.pages.static import StaticFiles
 from feedkeep.http.problems import OK, SEE_OTHER
 from feedkeep.http.refusal import Refusal
 from feedkeep.http.requests import Request
+from feedkeep.model.errors import Sentence
 
 _POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:;"

@@ -16,7 +16,7 @@ from heapq import nsmallest
 
 import structlog
 
-from feedkeep.http.serving import in_flight
+from feedkeep.http import in_flight
 from feedkeep.http.serving.listening import BACKLOG
 from feedkeep.http.serving.protocol import Protocol
 
@@ -55,7 +55,7 @@ class _Newcomer:
             self.connection.shutdown(socket.SHUT_RDWR)
 
 
-class Doorway:
+class Acceptor:
     """Accepts the connections of a listening socket, until it is closed.
 
     When there are as many as there may be, some are cut to make room. First those that have owed us

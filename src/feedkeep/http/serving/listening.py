@@ -10,8 +10,8 @@ import ssl
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from feedkeep.errors import FeedkeepError
-from feedkeep.settings import Settings
+from feedkeep.config.settings import Settings
+from feedkeep.model.errors import FeedkeepError
 
 BACKLOG = 2_048
 """How many connections the kernel queues until they are accepted."""

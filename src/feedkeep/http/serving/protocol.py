@@ -16,6 +16,7 @@ from urllib.parse import unquote
 import httptools
 from starlette.types import ASGIApp
 
+from feedkeep.http import in_flight
 from feedkeep.http.draining import Draining
 from feedkeep.http.problems import (
     HEAD_TOO_LARGE,
@@ -24,7 +25,6 @@ from feedkeep.http.problems import (
     UNKNOWN_METHOD,
     UNREADABLE,
 )
-from feedkeep.http.serving import in_flight
 from feedkeep.http.serving.exchange import Exchange
 from feedkeep.http.serving.replies import written
 

@@ -17,14 +17,14 @@ from functools import partial
 import structlog
 from starlette.types import ASGIApp
 
+from feedkeep.config.settings import Settings
 from feedkeep.http.draining import Draining
-from feedkeep.http.serving.accepting import Doorway
-from feedkeep.http.serving.in_flight import InFlight
+from feedkeep.http.in_flight import InFlight
+from feedkeep.http.serving.accepting import Acceptor
 from feedkeep.http.serving.listening import tls_context
 from feedkeep.http.serving.protocol import Protocol, Serving
-from feedkeep.notify import Signs
-from feedkeep.settings import Settings
-from feedkeep.stopping import stop_signals
+from feedkeep.runtime.notify import Signs
+from feedkeep.runtime.stopping import stop_signals
 
 GRACE_SECONDS = 8.0
 """How long requests under way may take once the service is told to stop."""
@@ -137,7 +137,7 @@ class Server:
         new = partial(Protocol, self._serving)
         connections = self._serving.connections
         max_connections = max_connections or _room_for_connections()
-        self._doorway = Doorway(listener, new, connections, tls, max_connections)
+        self._doorway = Acceptor(listener, new, connections, tls, max_connections)
 
     def stop(self, *, in_haste: bool = False) -> None:
         """Begin to stop; do not drain if this is the second call, or if it is `in_haste`.

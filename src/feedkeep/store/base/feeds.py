@@ -68,7 +68,7 @@ class Feeds(Protocol):
         So whoever looks at one meanwhile saves nothing. One that is forgotten stays forgotten.
         """
 
-    async def give_back(self, guids: Collection[Guid], leased_until: Stamp) -> None:
+    async def release(self, guids: Collection[Guid], leased_until: Stamp) -> None:
         """End leases without a look: the feeds wait as before."""
 
     async def next_look(self) -> Stamp | None:

@@ -7,12 +7,12 @@ from typing import Any
 
 import asyncpg
 
-from feedkeep.errors import NameTaken, NotAuthorized
 from feedkeep.model import Account, AccountId, Clock, Person, Stamp, Token
+from feedkeep.model.errors import NameTaken, NotAuthorized
 from feedkeep.store.base import CheckChange, DecideRestored, DecideStamps, anything_goes
 from feedkeep.store.postgres.connections import Connections
 from feedkeep.store.postgres.rows import ROWS
-from feedkeep.store.postgres.runner import Runner
+from feedkeep.store.postgres.runner import PostgresRunner
 from feedkeep.store.postgres.stamping import stamp_anew
 from feedkeep.store.rows import account_of, key_range, restored_row, stamped_row, token_of
 from feedkeep.store.tables import (
@@ -133,7 +133,7 @@ _CLOCKS = {Clock.SUBSCRIPTIONS: "last_stamp", Clock.ACTIONS: "last_action_stamp"
 class PostgresAccounts:
     """The tables `account` and `account_name`."""
 
-    def __init__(self, runner: Runner) -> None:
+    def __init__(self, runner: PostgresRunner) -> None:
         self._runner = runner
 
     async def find(self, name_key: str) -> Account | None:

@@ -7,8 +7,8 @@ from typing import Any
 
 import asyncpg
 
-from feedkeep.errors import StoreUnusable
 from feedkeep.model import AccountId, Owner, Records
+from feedkeep.model.errors import StoreUnusable
 from feedkeep.store.base import RECORDS_AT_ONCE, Check
 from feedkeep.store.kinds import KINDS, every, kind_of
 from feedkeep.store.postgres.rows import ROWS

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from feedkeep.model import CountedAttempts, Stamp
 from feedkeep.store.attempt_rows import seconds_column, seconds_of
 from feedkeep.store.postgres.counted import changed_rows
-from feedkeep.store.postgres.runner import Runner
+from feedkeep.store.postgres.runner import PostgresRunner
 
 # It was before the statement saw any row, so that nothing is missed.
 _NOW = "(extract(epoch FROM statement_timestamp()) * 1000000)::bigint"
@@ -49,7 +49,7 @@ DELETE FROM feedkeep.attempt a USING old WHERE a.key = old.key AND a.process = o
 class PostgresAttempts:
     """The table `attempt`."""
 
-    def __init__(self, runner: Runner) -> None:
+    def __init__(self, runner: PostgresRunner) -> None:
         self._runner = runner
 
     async def save(self, counted: Sequence[CountedAttempts]) -> None:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 
-from feedkeep.errors import StoreUnavailable
+from feedkeep.model.errors import StoreUnavailable
 
 SUSPECT_SECONDS = 1.5
 """After how long a request that waits for PostgreSQL has the server probed."""

@@ -11,7 +11,6 @@ from typing import Any
 import asyncpg
 from msgspec.structs import astuple
 
-from feedkeep.errors import NotAuthorized
 from feedkeep.model import (
     AccountId,
     Clock,
@@ -25,6 +24,7 @@ from feedkeep.model import (
     Stamp,
     Value,
 )
+from feedkeep.model.errors import NotAuthorized
 from feedkeep.store.base import MAX_DELETIONS, MAX_FORMER_STATES
 from feedkeep.store.batch import Done, Outcome, weight_of_change
 from feedkeep.store.overlay import Origin, Overlay

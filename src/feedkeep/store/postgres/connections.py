@@ -15,14 +15,14 @@ from typing import Any
 import asyncpg
 import structlog
 
-from feedkeep.errors import (
+from feedkeep.model import T
+from feedkeep.model.errors import (
     FeedkeepError,
     StoreMisconfigured,
     StoreUnavailable,
     StoreUnusable,
 )
-from feedkeep.model import T
-from feedkeep.recorder import Recorder
+from feedkeep.runtime.recorder import Recorder
 from feedkeep.store.base import Pool
 from feedkeep.store.batch import FailedBeforeCommit
 from feedkeep.store.postgres.breaker import Breaker

@@ -8,7 +8,7 @@ from msgspec.structs import astuple
 from feedkeep.model import AccountId, Clock, Document, DocumentKind, DocumentName, KnownDocument
 from feedkeep.store.base import DecideDocument
 from feedkeep.store.postgres.accounts import hold_clock
-from feedkeep.store.postgres.runner import Runner
+from feedkeep.store.postgres.runner import PostgresRunner
 from feedkeep.store.tables import DOCUMENTS, columns
 
 _OF_KIND = """
@@ -31,7 +31,7 @@ INSERT INTO feedkeep.document (account_id, {columns(DOCUMENTS.columns)}) VALUES 
 class PostgresDocuments:
     """The table `document`."""
 
-    def __init__(self, runner: Runner) -> None:
+    def __init__(self, runner: PostgresRunner) -> None:
         self._runner = runner
 
     async def of(self, account_id: AccountId, kind: DocumentKind) -> list[Document]:

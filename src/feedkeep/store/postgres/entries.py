@@ -9,7 +9,6 @@ from typing import Any
 
 import asyncpg
 
-from feedkeep.errors import NotAuthorized
 from feedkeep.model import (
     AccountId,
     Counts,
@@ -27,16 +26,17 @@ from feedkeep.model import (
     T,
     View,
 )
+from feedkeep.model.errors import NotAuthorized
+from feedkeep.runtime.cooperative import LONG_LIST, in_thread_if
 from feedkeep.store.base.entries import MAX_SEARCHED_FOR_ESCAPES
 from feedkeep.store.batch import MAX_SHARE, Outcome
 from feedkeep.store.postgres.change_statements import STATES
 from feedkeep.store.postgres.changes import Change, Changes, Held
 from feedkeep.store.postgres.connections import Connections
 from feedkeep.store.postgres.rows import ROWS
-from feedkeep.store.postgres.runner import Runner
+from feedkeep.store.postgres.runner import PostgresRunner
 from feedkeep.store.postgres.shape import Shape, as_columns
 from feedkeep.store.tables import COUNTS, ENTRY, columns
-from feedkeep.turns import LONG_LIST, beside
 
 MAX_VIEWS_IN_A_BATCH = 256
 MAX_LISTED_IN_A_BATCH = 1_000
@@ -79,7 +79,7 @@ class PostgresEntries:
     account: its changes go into batches of their own, and these never take up all connections.
     """
 
-    def __init__(self, runner: Runner, now: Now) -> None:
+    def __init__(self, runner: PostgresRunner, now: Now) -> None:
         self._runner = runner
         self._now = now
         self._write_reads(runner.shape)
@@ -166,14 +166,16 @@ class PostgresEntries:
             rows = await connections.fetch(statement, account_id, *with_history)
             if not rows:
                 raise NotAuthorized
-            return await beside(len(rows) > LONG_LIST, read_rows, rows, self._now())
+            return await in_thread_if(len(rows) > LONG_LIST, read_rows, rows, self._now())
 
         return await self._runner.scan(read)
 
     async def changed(self, account_id: AccountId, first: Stamp) -> Sequence[Entry]:
         async def read(connections: Connections) -> list[Entry]:
             rows = await connections.fetch(_CHANGED, account_id, first)
-            return await beside(len(rows) > LONG_LIST, lambda: [ROWS.entry_of(row) for row in rows])
+            return await in_thread_if(
+                len(rows) > LONG_LIST, lambda: [ROWS.entry_of(row) for row in rows]
+            )
 
         return await self._runner.scan(read)
 

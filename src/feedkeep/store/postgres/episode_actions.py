@@ -35,7 +35,7 @@ from feedkeep.store.postgres.connections import Connections
 from feedkeep.store.postgres.counted import write_all
 from feedkeep.store.postgres.documents import known_document, save_document
 from feedkeep.store.postgres.rows import ROWS
-from feedkeep.store.postgres.runner import Runner
+from feedkeep.store.postgres.runner import PostgresRunner
 from feedkeep.store.postgres.shape import given_rows
 from feedkeep.store.postgres.tokens import save_progress
 from feedkeep.store.rows import placed
@@ -130,7 +130,7 @@ _FIRST_PLACE = (0, "00000000-0000-0000-0000-000000000000", b"")
 class PostgresEpisodeActions:
     """The table `episode_action`."""
 
-    def __init__(self, runner: Runner, now: Now) -> None:
+    def __init__(self, runner: PostgresRunner, now: Now) -> None:
         self._runner = runner
         self._now = now
 

@@ -7,13 +7,13 @@ import asyncio
 import asyncpg
 
 from feedkeep.model import AccountId, Clock, Labelled
+from feedkeep.runtime.cooperative import LONG_LIST, in_thread_if
 from feedkeep.store.base import DecideLabels
 from feedkeep.store.postgres.accounts import hold_clock
 from feedkeep.store.postgres.rows import ROWS
-from feedkeep.store.postgres.runner import Runner
+from feedkeep.store.postgres.runner import PostgresRunner
 from feedkeep.store.postgres.shape import as_columns
 from feedkeep.store.tables import ENTRY, LABELS, columns
-from feedkeep.turns import LONG_LIST, beside
 
 AT_ONCE = 1_000
 """How many labels are written with one statement."""
@@ -30,7 +30,7 @@ _TYPES = ("uuid", "text", "text", "boolean", "boolean")
 class PostgresFeedLabels:
     """The table `feed_label`."""
 
-    def __init__(self, runner: Runner) -> None:
+    def __init__(self, runner: PostgresRunner) -> None:
         self._runner = runner
         types = dict(zip(LABELS.columns, _TYPES, strict=True))
         self._save = f"""
@@ -59,4 +59,6 @@ class PostgresFeedLabels:
 
 
 async def _read(rows: list[asyncpg.Record]) -> list[Labelled]:
-    return await beside(len(rows) > LONG_LIST, lambda: [ROWS.labelled_of(row) for row in rows])
+    return await in_thread_if(
+        len(rows) > LONG_LIST, lambda: [ROWS.labelled_of(row) for row in rows]
+    )

@@ -14,6 +14,7 @@ from typing import Any
 import asyncpg
 
 from feedkeep.model import AccountId, Feed, Guid, Newcomer, Picture, Stamp, Subscription
+from feedkeep.runtime.cooperative import LONG_LIST, in_thread_if
 from feedkeep.store.feed_rows import (
     AFTER_LEASE_US,
     FEED,
@@ -29,10 +30,9 @@ from feedkeep.store.feed_rows import (
 from feedkeep.store.postgres.connections import Connections
 from feedkeep.store.postgres.counted import changed_rows
 from feedkeep.store.postgres.rows import ROWS
-from feedkeep.store.postgres.runner import Runner
+from feedkeep.store.postgres.runner import PostgresRunner
 from feedkeep.store.rows import Row
 from feedkeep.store.tables import ENTRY, columns
-from feedkeep.turns import LONG_LIST, beside
 
 _AT_ONCE = 100
 """How many feeds one statement is about; for many more, PostgreSQL reads the whole table."""
@@ -145,7 +145,7 @@ _SUBSCRIBED_OF_SOME = _SUBSCRIBED.format(is_wanted="= ANY($1::bigint[])")
 class PostgresFeeds:
     """The tables `feed` and `feed_picture`."""
 
-    def __init__(self, runner: Runner) -> None:
+    def __init__(self, runner: PostgresRunner) -> None:
         self._runner = runner
         self._is_distributed = runner.shape.is_distributed
 
@@ -174,7 +174,7 @@ class PostgresFeeds:
     async def known(self, guids: Collection[Guid]) -> dict[Guid, Feed]:
         async def read(connections: Connections) -> list[Feed]:
             rows = await _read_parts(_KNOWN, list(guids), connections)
-            return await beside(len(rows) > LONG_LIST, _feeds_of, rows)
+            return await in_thread_if(len(rows) > LONG_LIST, _feeds_of, rows)
 
         return {feed.guid: feed for feed in await self._runner.scan(read)}
 
@@ -242,7 +242,7 @@ class PostgresFeeds:
                 known_column(feed),
             )
 
-    async def give_back(self, guids: Collection[Guid], leased_until: Stamp) -> None:
+    async def release(self, guids: Collection[Guid], leased_until: Stamp) -> None:
         if not self._is_distributed:
             await self._execute(_GIVE_BACK_SOME, list(guids), leased_until)
             return
@@ -312,7 +312,7 @@ async def _read_subscribed(
         rows = [row for some in each for row in some]
     else:
         rows = await connections.fetch(_SUBSCRIBED_OF_SOME, account_ids)
-    return await beside(len(rows) > LONG_LIST, _subscribed_of, rows)
+    return await in_thread_if(len(rows) > LONG_LIST, _subscribed_of, rows)
 
 
 def _subscribed_of(rows: Sequence[Row]) -> list[tuple[AccountId, Subscription]]:

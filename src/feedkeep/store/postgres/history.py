@@ -7,12 +7,12 @@ from collections.abc import Collection, Sequence
 import asyncpg
 
 from feedkeep.model import AccountId, Guid, HistoryPage, Stamp
+from feedkeep.runtime.cooperative import LONG_LIST, in_thread_if
 from feedkeep.store.postgres.connections import Connections
 from feedkeep.store.postgres.counted import changed_rows
 from feedkeep.store.postgres.rows import ROWS
-from feedkeep.store.postgres.runner import Runner
+from feedkeep.store.postgres.runner import PostgresRunner
 from feedkeep.store.tables import STATE, columns
-from feedkeep.turns import LONG_LIST, beside
 
 _FEW_ACCOUNTS, _MANY_ACCOUNTS = 20, 500
 """Through how many accounts a step looks, with and without a look at their entries."""
@@ -112,7 +112,7 @@ SELECT EXISTS (
 class PostgresHistory:
     """The table `former_entry`, and who made the states in `entry`."""
 
-    def __init__(self, runner: Runner) -> None:
+    def __init__(self, runner: PostgresRunner) -> None:
         self._runner = runner
 
     async def page(
@@ -123,7 +123,7 @@ class PostgresHistory:
 
         async def read(connections: Connections) -> HistoryPage:
             rows = await connections.fetch(statement, *wanted)
-            return await beside(len(rows) > LONG_LIST, ROWS.history_page_of, rows, before)
+            return await in_thread_if(len(rows) > LONG_LIST, ROWS.history_page_of, rows, before)
 
         return await self._runner.scan(read)
 

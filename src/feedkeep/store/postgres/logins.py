@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncpg
 
-from feedkeep.errors import NotAuthorized
 from feedkeep.model import Account, Grant, Stamp, Token
+from feedkeep.model.errors import NotAuthorized
 from feedkeep.store.postgres.accounts import hold, is_still_let_in
-from feedkeep.store.postgres.runner import Runner
+from feedkeep.store.postgres.runner import PostgresRunner
 from feedkeep.store.postgres.tokens import add_token
 
 _SAVE = """
@@ -28,7 +28,7 @@ _FORGET = "DELETE FROM feedkeep.login_grant WHERE created < $1"
 class PostgresLogins:
     """The table `login_grant`."""
 
-    def __init__(self, runner: Runner) -> None:
+    def __init__(self, runner: PostgresRunner) -> None:
         self._runner = runner
 
     async def save(self, account: Account, grant: Grant, forgotten_before: Stamp) -> bool:

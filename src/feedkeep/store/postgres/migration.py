@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import asyncpg
 
-from feedkeep.errors import StoreUnavailable, StoreUnusable
+from feedkeep.model.errors import StoreUnavailable, StoreUnusable
 from feedkeep.store.migrate import migrations
 from feedkeep.store.tables import TABLES
 

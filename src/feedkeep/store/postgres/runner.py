@@ -9,9 +9,9 @@ from typing import Any, TypeAlias, TypeVar
 
 import asyncpg
 
-from feedkeep.errors import StoreUnavailable
 from feedkeep.model import AccountId, T
-from feedkeep.recorder import Recorder
+from feedkeep.model.errors import StoreUnavailable
+from feedkeep.runtime.recorder import Recorder
 from feedkeep.store import batch
 from feedkeep.store.batch import (
     MAX_SHARE,
@@ -34,7 +34,7 @@ Write: TypeAlias = Callable[[asyncpg.Connection], Awaitable[T]]
 """Work inside a transaction, which the caller begins and commits."""
 
 
-class Runner:
+class PostgresRunner:
     """A PostgreSQL database that any number of processes use at once.
 
     Attributes:

@@ -11,9 +11,9 @@ from typing import Self, TypeAlias, TypeVar
 import asyncpg
 import structlog
 
-from feedkeep.errors import StoreUnusable
 from feedkeep.model import AccountId, Now, Records, Stamp
-from feedkeep.recorder import Recorder
+from feedkeep.model.errors import StoreUnusable
+from feedkeep.runtime.recorder import Recorder
 from feedkeep.store.base import Check, StoreSize, StoreState
 from feedkeep.store.batch import FailedBeforeCommit
 from feedkeep.store.postgres import archive, migration
@@ -28,7 +28,7 @@ from feedkeep.store.postgres.feed_labels import PostgresFeedLabels
 from feedkeep.store.postgres.feeds import PostgresFeeds
 from feedkeep.store.postgres.history import PostgresHistory
 from feedkeep.store.postgres.logins import PostgresLogins
-from feedkeep.store.postgres.runner import Runner, repeated
+from feedkeep.store.postgres.runner import PostgresRunner, repeated
 from feedkeep.store.postgres.tokens import PostgresTokens
 from feedkeep.store.postgres.totals import PostgresTotals
 
@@ -86,7 +86,7 @@ class PostgresStore:
     transactions run at the same time.
     """
 
-    def __init__(self, runner: Runner, now: Now) -> None:
+    def __init__(self, runner: PostgresRunner, now: Now) -> None:
         """Use a database that has been brought up to date; callers use `open` instead."""
         self._runner = runner
         self.entries = PostgresEntries(runner, now)
@@ -131,7 +131,9 @@ class PostgresStore:
             raise
         connections.is_distributed = is_distributed
         is_split = is_distributed or as_if_split
-        runner = Runner(connections, max_connections, is_distributed=is_split, recorder=recorder)
+        runner = PostgresRunner(
+            connections, max_connections, is_distributed=is_split, recorder=recorder
+        )
         return cls(runner, now)
 
     @staticmethod

@@ -9,7 +9,6 @@ from typing import Any
 
 import asyncpg
 
-from feedkeep.errors import AccountError, NotAuthorized
 from feedkeep.model import (
     Account,
     AccountId,
@@ -24,6 +23,7 @@ from feedkeep.model import (
     TokensChanged,
     replace,
 )
+from feedkeep.model.errors import AccountError, NotAuthorized
 from feedkeep.store.base import DecideTokens
 from feedkeep.store.postgres.accounts import (
     ACCOUNT_COLUMNS,
@@ -33,7 +33,7 @@ from feedkeep.store.postgres.accounts import (
 )
 from feedkeep.store.postgres.connections import Connections
 from feedkeep.store.postgres.rows import ROWS
-from feedkeep.store.postgres.runner import Runner
+from feedkeep.store.postgres.runner import PostgresRunner
 from feedkeep.store.postgres.shape import as_columns
 from feedkeep.store.rows import new_token_row, own_uploads_column, token_of
 from feedkeep.store.tables import ENTRY, NEW_TOKEN, TOKEN, columns
@@ -96,7 +96,7 @@ _SAVE_PROGRESS = {
 class PostgresTokens:
     """The table `token`; many requests' tokens are found with one statement."""
 
-    def __init__(self, runner: Runner) -> None:
+    def __init__(self, runner: PostgresRunner) -> None:
         self._runner = runner
         same, wanted = runner.shape.same, runner.shape.wanted
         self._find = f"""

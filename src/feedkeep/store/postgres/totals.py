@@ -7,7 +7,7 @@ from collections import Counter
 from feedkeep.model import AccountId, FeedHealth, Guid, Purpose, Stamp
 from feedkeep.store.base import SomeAccounts, SomeFeeds
 from feedkeep.store.postgres.connections import Connections
-from feedkeep.store.postgres.runner import Runner
+from feedkeep.store.postgres.runner import PostgresRunner
 
 _ACCOUNTS = """
 SELECT a.account_id, a.former_count FROM feedkeep.account a
@@ -29,7 +29,7 @@ LOOKS = (_ACCOUNTS, _SESSIONS, _FEEDS)
 class PostgresTotals:
     """Counts rows of the tables `account`, `token` and `feed`."""
 
-    def __init__(self, runner: Runner) -> None:
+    def __init__(self, runner: PostgresRunner) -> None:
         self._runner = runner
 
     async def of_accounts(self, after: AccountId, limit: int, now: Stamp) -> SomeAccounts | None:

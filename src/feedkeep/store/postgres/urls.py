@@ -6,7 +6,7 @@ import os
 import ssl
 from urllib.parse import parse_qs, urlsplit, urlunsplit
 
-from feedkeep.errors import StoreUnusable
+from feedkeep.model.errors import StoreUnusable
 
 NO_URL = (
     "That is not the URL of a PostgreSQL database: give postgresql://user:password@host:port/name,"

@@ -9,12 +9,13 @@ from functools import partial
 import apsw
 import structlog
 
-from feedkeep.errors import NameTaken, NotAuthorized, StoreUnavailable
 from feedkeep.model import Account, AccountId, Clock, Person, Stamp, Token
+from feedkeep.model.errors import NameTaken, NotAuthorized, StoreUnavailable
+from feedkeep.runtime.cooperative import Yielding
 from feedkeep.store.base import CheckChange, DecideRestored, DecideStamps, anything_goes
 from feedkeep.store.rows import account_of, key_range, restored_row, stamped_row, token_of
 from feedkeep.store.sqlite.rows import ROWS, to_bytes
-from feedkeep.store.sqlite.runner import Runner
+from feedkeep.store.sqlite.runner import SqliteRunner
 from feedkeep.store.sqlite.stamping import stamp_anew
 from feedkeep.store.tables import (
     ACCOUNT,
@@ -30,7 +31,6 @@ from feedkeep.store.tables import (
     Table,
     columns,
 )
-from feedkeep.turns import Turns
 
 ACCOUNT_COLUMNS = f"a.id, {columns(ACCOUNT, 'a')}"
 IS_THERE = "name_key NOT BETWEEN ':' AND ';'"
@@ -114,7 +114,7 @@ _CLOCKS = {Clock.SUBSCRIPTIONS: "last_stamp", Clock.ACTIONS: "last_action_stamp"
 class SqliteAccounts:
     """The table `account`."""
 
-    def __init__(self, runner: Runner) -> None:
+    def __init__(self, runner: SqliteRunner) -> None:
         self._runner = runner
 
     async def find(self, name_key: str) -> Account | None:
@@ -280,7 +280,7 @@ class SqliteAccounts:
         await self._runner.write(stamp, account_id)
 
 
-def _delete_step(connection: apsw.Connection, account_id: AccountId) -> Turns[bool]:
+def _delete_step(connection: apsw.Connection, account_id: AccountId) -> Yielding[bool]:
     """Delete some rows of an account that is marked, or itself; return whether it is gone."""
     left = _ROWS_IN_A_STEP
     for statement in _DELETE_SOME:

@@ -8,7 +8,7 @@ import apsw
 
 from feedkeep.model import CountedAttempts, Stamp
 from feedkeep.store.attempt_rows import seconds_column, seconds_of
-from feedkeep.store.sqlite.runner import Runner
+from feedkeep.store.sqlite.runner import SqliteRunner
 
 _NOW = "CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER)"
 _TIME = f"SELECT {_NOW}"
@@ -30,7 +30,7 @@ _FORGET = "DELETE FROM attempt WHERE key = ? AND process = ?"
 class SqliteAttempts:
     """The table `attempt`."""
 
-    def __init__(self, runner: Runner) -> None:
+    def __init__(self, runner: SqliteRunner) -> None:
         self._runner = runner
 
     async def save(self, counted: Sequence[CountedAttempts]) -> None:

@@ -12,8 +12,8 @@ from typing import Any
 
 import apsw
 
-from feedkeep.errors import StoreUnavailable, StoreUnusable
 from feedkeep.model import Stamp
+from feedkeep.model.errors import StoreUnavailable, StoreUnusable
 from feedkeep.store.base import DecideRestored
 from feedkeep.store.sqlite.accounts import note_restored
 from feedkeep.store.sqlite.connection import (

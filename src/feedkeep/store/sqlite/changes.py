@@ -8,8 +8,6 @@ from functools import partial
 import apsw
 from msgspec.structs import astuple
 
-from feedkeep.entry_index import led_to
-from feedkeep.errors import NotAuthorized
 from feedkeep.model import (
     AccountId,
     Counts,
@@ -24,6 +22,9 @@ from feedkeep.model import (
     T,
     Value,
 )
+from feedkeep.model.entry_index import target_guid
+from feedkeep.model.errors import NotAuthorized
+from feedkeep.runtime.cooperative import Yielding
 from feedkeep.store.base import MAX_DELETIONS, MAX_FORMER_STATES
 from feedkeep.store.sqlite.accounts import IS_THERE
 from feedkeep.store.sqlite.documents import known_document, save_document
@@ -39,7 +40,6 @@ from feedkeep.store.tables import (
     STATE,
     columns,
 )
-from feedkeep.turns import Turns
 
 _AT_ONCE = 20
 """After how many entries other tasks may run."""
@@ -87,7 +87,7 @@ DELETE FROM deletion WHERE account_id = ?1 AND id <= (
 
 def load(
     connection: apsw.Connection, account_id: AccountId, guids: Sequence[Guid] | None
-) -> Turns[dict[Guid, Entry]]:
+) -> Yielding[dict[Guid, Entry]]:
     """Return the entries of `guids`, the subscriptions they lead to, and all pointers to these.
 
     All entries of the account if `guids` is None.
@@ -97,7 +97,7 @@ def load(
     return _named(connection, account_id, guids)
 
 
-def _every_entry(connection: apsw.Connection, account_id: AccountId) -> Turns[dict[Guid, Entry]]:
+def _every_entry(connection: apsw.Connection, account_id: AccountId) -> Yielding[dict[Guid, Entry]]:
     entries: dict[Guid, Entry] = {}
     for number, row in enumerate(connection.execute(_ALL, (account_id,))):
         entry = ROWS.entry_of(row)
@@ -109,7 +109,7 @@ def _every_entry(connection: apsw.Connection, account_id: AccountId) -> Turns[di
 
 def _named(
     connection: apsw.Connection, account_id: AccountId, guids: Sequence[Guid]
-) -> Turns[dict[Guid, Entry]]:
+) -> Yielding[dict[Guid, Entry]]:
     entries: dict[Guid, Entry] = {}
     for number, guid in enumerate(guids, 1):
         for row in connection.execute(_ONE, (account_id, to_bytes(guid))):
@@ -117,7 +117,7 @@ def _named(
         if number % _AT_ONCE == 0:
             yield None
     number = 0
-    for guid in {led_to(entry) for entry in entries.values()}:
+    for guid in {target_guid(entry) for entry in entries.values()}:
         key = (account_id, to_bytes(guid))
         for statement in (_POINTERS,) if guid in entries else (_POINTERS, _ONE):
             for row in connection.execute(statement, key):  # a thousand pointers may lead here
@@ -131,7 +131,7 @@ def _named(
 
 def states(
     connection: apsw.Connection, account_id: AccountId, history_from: Stamp
-) -> Turns[list[EntryState]]:
+) -> Yielding[list[EntryState]]:
     """Return all present states of an account's entries, and those that ended since a stamp."""
     found: list[EntryState] = []
     for number, row in enumerate(connection.execute(_STATES, (account_id, history_from))):
@@ -172,7 +172,7 @@ def loaded(
     now: Stamp,
     documents: Sequence[DocumentName] = (),
     history_from: Stamp | None = None,
-) -> Turns[Loaded]:
+) -> Yielding[Loaded]:
     """Return what a change begins with; the arguments are those of `Entries.change`.
 
     Raises:
@@ -234,7 +234,7 @@ def save(
     decision: Decision[T],
     author: str | None,
     before: Loaded,
-) -> Turns[None]:
+) -> Yielding[None]:
     """Save a decision; yields so that other tasks can run in between."""
     for document in decision.documents:
         save_document(connection, account_id, document)
@@ -271,7 +271,7 @@ def _write(
     decision: Decision[T],
     author: str | None,
     there: Collection[Guid],
-) -> Turns[None]:
+) -> Yielding[None]:
     """Write the entries that a decision saves; those of `there` have a row already."""
     origin = (decision.stamp, author)
     for start in range(0, len(decision.saved), _AT_ONCE):
@@ -299,7 +299,9 @@ def drop_states(
     return connection.changes()
 
 
-def _keep(connection: apsw.Connection, account_id: AccountId, decision: Decision[T]) -> Turns[None]:
+def _keep(
+    connection: apsw.Connection, account_id: AccountId, decision: Decision[T]
+) -> Yielding[None]:
     """Keep the states that a decision ends, as they are stored."""
     for start in range(0, len(decision.ended), _AT_ONCE):
         if start:
@@ -311,7 +313,7 @@ def _keep(connection: apsw.Connection, account_id: AccountId, decision: Decision
 
 def _make_room(
     connection: apsw.Connection, account_id: AccountId, former_count: int
-) -> Turns[tuple[Stamp, int]]:
+) -> Yielding[tuple[Stamp, int]]:
     """Delete the states that the oldest changes ended, until there are no more than may be.
 
     Returns the stamp of the last of these changes, and how many states were deleted.

@@ -13,8 +13,8 @@ from pathlib import Path
 import apsw
 import apsw.sqlite_extra
 
-from feedkeep.errors import StoreDamaged, StoreReadOnly, StoreUnavailable, StoreUnusable
 from feedkeep.model import T
+from feedkeep.model.errors import StoreDamaged, StoreReadOnly, StoreUnavailable, StoreUnusable
 from feedkeep.store.migrate import migrations
 from feedkeep.store.sqlite.gone import assert_not_gone, gone, is_missing
 from feedkeep.store.sqlite.lock import lock_of, make_folder, says_made

@@ -9,7 +9,7 @@ from feedkeep.model import AccountId, Clock, Document, DocumentKind, DocumentNam
 from feedkeep.store.base import DecideDocument
 from feedkeep.store.sqlite.accounts import read_clock
 from feedkeep.store.sqlite.rows import insert_into
-from feedkeep.store.sqlite.runner import Runner
+from feedkeep.store.sqlite.runner import SqliteRunner
 from feedkeep.store.tables import DOCUMENTS
 
 _OF_KIND = "SELECT name, body FROM document WHERE account_id = ? AND kind = ? ORDER BY name"
@@ -21,7 +21,7 @@ _SAVE = f"{insert_into(DOCUMENTS)} {DOCUMENTS.or_update}"
 class SqliteDocuments:
     """The table `document`."""
 
-    def __init__(self, runner: Runner) -> None:
+    def __init__(self, runner: SqliteRunner) -> None:
         self._runner = runner
 
     async def of(self, account_id: AccountId, kind: DocumentKind) -> list[Document]:

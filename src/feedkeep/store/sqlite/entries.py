@@ -10,7 +10,6 @@ from weakref import WeakValueDictionary
 
 import apsw
 
-from feedkeep.errors import StoreUnavailable
 from feedkeep.model import (
     AccountId,
     Decision,
@@ -28,15 +27,16 @@ from feedkeep.model import (
     Value,
     View,
 )
+from feedkeep.model.errors import StoreUnavailable
+from feedkeep.runtime.cooperative import Yielding, at_once
 from feedkeep.store.base.entries import MAX_SEARCHED_FOR_ESCAPES
 from feedkeep.store.batch import weight_of_change
 from feedkeep.store.sqlite import changes
 from feedkeep.store.sqlite.connection import one_moment
 from feedkeep.store.sqlite.rows import ROWS, to_bytes
-from feedkeep.store.sqlite.runner import Runner
+from feedkeep.store.sqlite.runner import SqliteRunner
 from feedkeep.store.tables import ENTRY, columns
 from feedkeep.store.weight import MAX_ROWS_IN_A_BATCH, is_light
-from feedkeep.turns import Turns, at_once
 
 _TRIES = 5
 """How often a change of a large account is decided, if others change it meanwhile."""
@@ -89,7 +89,7 @@ class _Change(Value, Generic[T], frozen=True):
     author: str | None
     history_from: Stamp | None
 
-    def load(self, connection: apsw.Connection, now: Now) -> Turns[changes.Loaded]:
+    def load(self, connection: apsw.Connection, now: Now) -> Yielding[changes.Loaded]:
         return changes.loaded(
             connection, self.account_id, self.guids, now(), self.documents, self.history_from
         )
@@ -98,7 +98,7 @@ class _Change(Value, Generic[T], frozen=True):
         with one_moment(connection):
             return at_once(self.load(connection, now))
 
-    def make(self, connection: apsw.Connection, now: Now) -> Turns[T]:
+    def make(self, connection: apsw.Connection, now: Now) -> Yielding[T]:
         """Load, decide and save, all in one transaction."""
         before = yield from self.load(connection, now)
         decision: Decision[T]
@@ -111,7 +111,7 @@ class _Change(Value, Generic[T], frozen=True):
 
     def save_unless_changed(
         self, connection: apsw.Connection, before: changes.Loaded, decision: Decision[T]
-    ) -> Turns[bool]:
+    ) -> Yielding[bool]:
         """Save what was decided, unless the account has changed since; return whether it did."""
         if not changes.is_as_loaded(connection, self.account_id, before):
             return False
@@ -122,7 +122,7 @@ class _Change(Value, Generic[T], frozen=True):
 class SqliteEntries:
     """The tables `entry` and `deletion`."""
 
-    def __init__(self, runner: Runner, now: Now) -> None:
+    def __init__(self, runner: SqliteRunner, now: Now) -> None:
         self._runner = runner
         self._now = now
         self._one_by_one: WeakValueDictionary[AccountId, asyncio.Lock] = WeakValueDictionary()

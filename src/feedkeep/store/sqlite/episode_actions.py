@@ -21,6 +21,7 @@ from feedkeep.model import (
     Stamp,
     TokenProgress,
 )
+from feedkeep.runtime.cooperative import Yielding
 from feedkeep.store.base import (
     MAX_OF_A_BEGINNING,
     DecideActions,
@@ -33,10 +34,9 @@ from feedkeep.store.rows import placed
 from feedkeep.store.sqlite.accounts import read_clock, set_clock
 from feedkeep.store.sqlite.documents import known_document, save_document
 from feedkeep.store.sqlite.rows import ROWS, insert_into, to_bytes
-from feedkeep.store.sqlite.runner import Runner, undone_if_refused
+from feedkeep.store.sqlite.runner import SqliteRunner, undone_if_refused
 from feedkeep.store.sqlite.tokens import save_progress
 from feedkeep.store.tables import ACTION, ACTIONS, columns
-from feedkeep.turns import Turns
 
 _AT_ONCE = 10
 """How many actions are looked up, or saved, until others have their turn: within a millisecond."""
@@ -92,7 +92,7 @@ SELECT revision FROM (
 class SqliteEpisodeActions:
     """The table `episode_action`."""
 
-    def __init__(self, runner: Runner, now: Now) -> None:
+    def __init__(self, runner: SqliteRunner, now: Now) -> None:
         self._runner = runner
         self._now = now
 
@@ -106,7 +106,7 @@ class SqliteEpisodeActions:
         documents: Sequence[DocumentName] = (),
         sought: Sought = itself,
     ) -> Recorded:
-        def record(connection: apsw.Connection) -> Turns[Recorded]:
+        def record(connection: apsw.Connection) -> Yielding[Recorded]:
             clock = began = read_clock(connection, account_id, Clock.ACTIONS)
             added = 0
             sent_until: Stamp | None = None

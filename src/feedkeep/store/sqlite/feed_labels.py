@@ -5,13 +5,13 @@ from __future__ import annotations
 import apsw
 
 from feedkeep.model import AccountId, Clock, Labelled
+from feedkeep.runtime.cooperative import Yielding
 from feedkeep.store.base import DecideLabels
 from feedkeep.store.batch import MAX_WRITE_WEIGHT
 from feedkeep.store.sqlite.accounts import read_clock
 from feedkeep.store.sqlite.rows import ROWS, insert_into
-from feedkeep.store.sqlite.runner import Runner
+from feedkeep.store.sqlite.runner import SqliteRunner
 from feedkeep.store.tables import ENTRY, LABELS, columns
-from feedkeep.turns import Turns
 
 _AT_ONCE = 20
 """After how many labels other tasks may run."""
@@ -28,7 +28,7 @@ _SAVE = f"{insert_into(LABELS)} {LABELS.or_update}"
 class SqliteFeedLabels:
     """The table `feed_label`."""
 
-    def __init__(self, runner: Runner) -> None:
+    def __init__(self, runner: SqliteRunner) -> None:
         self._runner = runner
 
     async def of(self, account_id: AccountId) -> list[Labelled]:
@@ -38,7 +38,7 @@ class SqliteFeedLabels:
         return await self._runner.scan(read)
 
     async def change(self, account_id: AccountId, decide: DecideLabels) -> None:
-        def change(connection: apsw.Connection) -> Turns[None]:
+        def change(connection: apsw.Connection) -> Yielding[None]:
             read_clock(connection, account_id, Clock.SUBSCRIPTIONS)  # the account is there
             known: list[Labelled] = []
             for row in connection.execute(_OF, (account_id,)):

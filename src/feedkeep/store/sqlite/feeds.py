@@ -9,6 +9,7 @@ from typing import Any
 import apsw
 
 from feedkeep.model import AccountId, Feed, Guid, Newcomer, Picture, Stamp, Subscription
+from feedkeep.runtime.cooperative import Yielding
 from feedkeep.store.feed_rows import (
     AFTER_LEASE_US,
     FEED,
@@ -24,9 +25,8 @@ from feedkeep.store.feed_rows import (
 from feedkeep.store.sqlite.accounts import IS_THERE
 from feedkeep.store.sqlite.connection import one_moment
 from feedkeep.store.sqlite.rows import ROWS, to_bytes, to_guid
-from feedkeep.store.sqlite.runner import Runner
+from feedkeep.store.sqlite.runner import SqliteRunner
 from feedkeep.store.tables import ENTRY, columns
-from feedkeep.turns import Turns
 
 _FEW_READ = 20
 """Up to how many feeds are read without a thread: that takes less than a millisecond."""
@@ -95,7 +95,7 @@ AND account_id IN (SELECT id FROM account WHERE {IS_THERE}) ORDER BY account_id
 class SqliteFeeds:
     """The tables `feed` and `feed_picture`."""
 
-    def __init__(self, runner: Runner) -> None:
+    def __init__(self, runner: SqliteRunner) -> None:
         self._runner = runner
 
     async def want(
@@ -139,7 +139,7 @@ class SqliteFeeds:
         first, last = between or (Stamp(0), now)
         due = (first, min(last, now), now, limit)
 
-        def lease(connection: apsw.Connection) -> Turns[list[Feed]]:
+        def lease(connection: apsw.Connection) -> Yielding[list[Feed]]:
             feeds = []
             rows: list[Any] = connection.execute(_DUE, due).fetchall()
             for row in rows:
@@ -176,7 +176,7 @@ class SqliteFeeds:
         ]
         await self._runner.write_in_turns(partial(_each, _RENEW, rows), weight=len(rows))
 
-    async def give_back(self, guids: Collection[Guid], leased_until: Stamp) -> None:
+    async def release(self, guids: Collection[Guid], leased_until: Stamp) -> None:
         rows = [(to_bytes(guid), leased_until) for guid in guids]
         await self._runner.write(lambda connection: connection.executemany(_GIVE_BACK, rows))
 
@@ -195,7 +195,7 @@ class SqliteFeeds:
         def unwanted(connection: apsw.Connection) -> list[Any]:
             return connection.execute(_UNWANTED, (wanted_before, limit)).fetchall()
 
-        def forget(connection: apsw.Connection) -> Turns[int]:
+        def forget(connection: apsw.Connection) -> Yielding[int]:
             rows = unwanted(connection)
             for row in rows:
                 connection.execute(_FORGET, row)
@@ -233,7 +233,7 @@ def _is_not_wanted_since(connection: apsw.Connection, guid: bytes, stamp: int) -
 
 def _each(
     statement: str, rows: Sequence[tuple[Any, ...]], connection: apsw.Connection
-) -> Turns[None]:
+) -> Yielding[None]:
     """Run a statement for each row, yielding between them."""
     for row in rows:
         connection.execute(statement, row)

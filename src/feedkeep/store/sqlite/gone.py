@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from feedkeep.errors import StoreUnusable
+from feedkeep.model.errors import StoreUnusable
+from feedkeep.store.sqlite.file_identity import ENDINGS
 from feedkeep.store.sqlite.lock import lock_of, says_made
-from feedkeep.store.sqlite.place import ENDINGS
 
 
 def assert_not_gone(path: Path) -> None:

@@ -11,7 +11,7 @@ import apsw
 from feedkeep.model import AccountId, Guid, HistoryPage, Stamp
 from feedkeep.store.sqlite.changes import drop_states
 from feedkeep.store.sqlite.rows import ROWS, to_bytes
-from feedkeep.store.sqlite.runner import Runner
+from feedkeep.store.sqlite.runner import SqliteRunner
 from feedkeep.store.tables import STATE, columns
 
 _FEW_ACCOUNTS, _MANY_ACCOUNTS = 20, 500
@@ -90,7 +90,7 @@ UPDATE entry SET author = NULL WHERE (account_id, guid) IN (
 class SqliteHistory:
     """The table `former_entry`, and who made the states in `entry`."""
 
-    def __init__(self, runner: Runner) -> None:
+    def __init__(self, runner: SqliteRunner) -> None:
         self._runner = runner
 
     async def page(

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from feedkeep.errors import StoreUnusable
+from feedkeep.model.errors import StoreUnusable
 from feedkeep.store.sqlite.unusable import unusable
 
 _MADE = (

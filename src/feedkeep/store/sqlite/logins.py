@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import apsw
 
-from feedkeep.errors import NotAuthorized
 from feedkeep.model import Account, Grant, Stamp, Token
+from feedkeep.model.errors import NotAuthorized
 from feedkeep.store.sqlite.accounts import is_still_let_in, with_id
-from feedkeep.store.sqlite.runner import Runner
+from feedkeep.store.sqlite.runner import SqliteRunner
 from feedkeep.store.sqlite.tokens import add_token
 
 _SAVE = """
@@ -27,7 +27,7 @@ _FORGET = "DELETE FROM login_grant WHERE created < ?"
 class SqliteLogins:
     """The table `login_grant`."""
 
-    def __init__(self, runner: Runner) -> None:
+    def __init__(self, runner: SqliteRunner) -> None:
         self._runner = runner
 
     async def save(self, account: Account, grant: Grant, forgotten_before: Stamp) -> bool:

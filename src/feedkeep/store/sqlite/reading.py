@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import apsw
 
-from feedkeep.errors import FeedkeepError
+from feedkeep.model.errors import FeedkeepError
 from feedkeep.store.sqlite.connection import (
     APPLICATION_ID,
     READER_PATIENCE_SECONDS,
@@ -21,7 +21,7 @@ from feedkeep.store.sqlite.connection import (
     newest_version,
     verifying_vfs,
 )
-from feedkeep.store.sqlite.place import ENDINGS
+from feedkeep.store.sqlite.file_identity import ENDINGS
 
 _OF_THE_DISK = {errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 

@@ -15,9 +15,10 @@ from typing import Any, TypeAlias
 import apsw
 import structlog
 
-from feedkeep.errors import FeedkeepError, StoreDamaged, StoreUnavailable
 from feedkeep.model import AccountId, T
-from feedkeep.recorder import Recorder
+from feedkeep.model.errors import FeedkeepError, StoreDamaged, StoreUnavailable
+from feedkeep.runtime.cooperative import TimeSlice, Yielding
+from feedkeep.runtime.recorder import Recorder
 from feedkeep.store.base import Files
 from feedkeep.store.batch import (
     MAX_SHARE,
@@ -38,9 +39,8 @@ from feedkeep.store.sqlite.connection import (
     read_only,
     roll_back,
 )
-from feedkeep.store.sqlite.place import Place
+from feedkeep.store.sqlite.file_identity import FileIdentity
 from feedkeep.store.sqlite.reading import connect_to_read, write_nothing_new
-from feedkeep.turns import Turn, Turns
 
 MAX_READS_IN_A_BATCH = 256
 MAX_PARTS_IN_A_BATCH = 100
@@ -59,10 +59,10 @@ had written would be committed with the other jobs. `undone_if_refused` lifts th
 _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
-def undone_if_refused(job: Job[Turns[T]]) -> Job[Turns[T]]:
+def undone_if_refused(job: Job[Yielding[T]]) -> Job[Yielding[T]]:
     """Return a job that may raise a `FeedkeepError` at any time: what it had written is undone."""
 
-    def whole(connection: apsw.Connection) -> Turns[T]:
+    def whole(connection: apsw.Connection) -> Yielding[T]:
         connection.execute("SAVEPOINT work")
         try:
             value = yield from job(connection)
@@ -81,7 +81,7 @@ def undone_if_refused(job: Job[Turns[T]]) -> Job[Turns[T]]:
 class _InPlace(Translating):
     """A context for statements, which refuses them while a file of the database is not in place."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: FileIdentity) -> None:
         self.place = place
 
     def __enter__(self) -> None:
@@ -89,7 +89,7 @@ class _InPlace(Translating):
         self.place.assert_in_place_lately()
 
 
-class Runner:
+class SqliteRunner:
     """A SQLite file in WAL mode with `synchronous=FULL`; other processes may use it meanwhile.
 
     All writes of this process go through one connection, and share commits. A read of a few rows
@@ -124,7 +124,7 @@ class Runner:
         self._next_try = 0.0
         with Translating():
             self._open() if takes_writes else self._open_to_read()
-        self._translating = _InPlace(Place(path))
+        self._translating = _InPlace(FileIdentity(path))
         self._commits = recorder.commits if recorder else None
         self._reads = reader(
             self._read_batch, MAX_READS_IN_A_BATCH, batches=recorder.reads if recorder else None
@@ -148,7 +148,7 @@ class Runner:
         return self._writes.submit(job, owner=account_id, weight=weight)
 
     def write_in_turns(
-        self, job: Job[Turns[T]], account_id: AccountId | None = None, weight: int = 1
+        self, job: Job[Yielding[T]], account_id: AccountId | None = None, weight: int = 1
     ) -> Awaitable[T]:
         """Do what `write` does, for work that may take longer than other tasks should wait.
 
@@ -279,7 +279,7 @@ class Runner:
                 self._open_to_read()
                 raise read_only() from error
             finally:
-                self._translating.place = Place(self._path)
+                self._translating.place = FileIdentity(self._path)
         _log.warning("the database can be written again")
 
     async def _read_batch(self, jobs: Sequence[Job[Any]]) -> Sequence[Any]:
@@ -317,7 +317,7 @@ class Runner:
 
     async def _run_jobs(self, jobs: Sequence[Job[Any]]) -> Sequence[Outcome[Any]]:
         outcomes: list[Outcome[Any]] = []
-        turn = Turn()
+        turn = TimeSlice()
         try:
             for job in jobs:
                 try:
@@ -330,7 +330,7 @@ class Runner:
                     raise
                 except FeedkeepError as error:
                     outcomes.append(error)
-                await turn.end_if_long()
+                await turn.yield_if_long()
                 if turn.parts >= MAX_PARTS_IN_A_BATCH:
                     break  # what these have loaded nobody could know before
         except Exception as error:

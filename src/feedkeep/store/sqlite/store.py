@@ -11,9 +11,9 @@ from typing import Self
 
 import structlog
 
-from feedkeep.errors import StoreUnavailable, StoreUnusable
 from feedkeep.model import Now, Records
-from feedkeep.recorder import Recorder
+from feedkeep.model.errors import StoreUnavailable, StoreUnusable
+from feedkeep.runtime.recorder import Recorder
 from feedkeep.store.base import Check, StoreSize, StoreState
 from feedkeep.store.sqlite import archive, lock
 from feedkeep.store.sqlite.accounts import SqliteAccounts
@@ -29,7 +29,7 @@ from feedkeep.store.sqlite.feeds import SqliteFeeds
 from feedkeep.store.sqlite.history import SqliteHistory
 from feedkeep.store.sqlite.logins import SqliteLogins
 from feedkeep.store.sqlite.reading import can_be_read, is_of_the_disk
-from feedkeep.store.sqlite.runner import Runner
+from feedkeep.store.sqlite.runner import SqliteRunner
 from feedkeep.store.sqlite.tokens import SqliteTokens
 from feedkeep.store.sqlite.totals import SqliteTotals
 
@@ -41,7 +41,7 @@ _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 class SqliteStore:
     """A SQLite file, with an object for each topic."""
 
-    def __init__(self, runner: Runner, now: Now) -> None:
+    def __init__(self, runner: SqliteRunner, now: Now) -> None:
         """Use a file that has been brought up to date; callers use `open` instead."""
         self._runner = runner
         self.entries = SqliteEntries(runner, now)
@@ -76,7 +76,9 @@ class SqliteStore:
         try:
             takes_writes = await asyncio.to_thread(_prepared, path)
             lock.note_made(lock_descriptor)
-            return cls(Runner(path, lock_descriptor, recorder, takes_writes=takes_writes), now)
+            return cls(
+                SqliteRunner(path, lock_descriptor, recorder, takes_writes=takes_writes), now
+            )
         except BaseException:
             os.close(lock_descriptor)
             raise

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import apsw
 
-from feedkeep.errors import AccountError, NotAuthorized
 from feedkeep.model import (
     Account,
     AccountId,
@@ -21,6 +20,7 @@ from feedkeep.model import (
     TokensChanged,
     replace,
 )
+from feedkeep.model.errors import AccountError, NotAuthorized
 from feedkeep.store.base import DecideTokens
 from feedkeep.store.rows import new_token_row, own_uploads_column, token_of
 from feedkeep.store.sqlite.accounts import (
@@ -30,7 +30,7 @@ from feedkeep.store.sqlite.accounts import (
     with_id,
 )
 from feedkeep.store.sqlite.rows import ROWS, to_bytes
-from feedkeep.store.sqlite.runner import Runner
+from feedkeep.store.sqlite.runner import SqliteRunner
 from feedkeep.store.tables import ENTRY, NEW_TOKEN, TOKEN, columns
 
 _TOKEN_COLUMNS = columns(TOKEN, "t")
@@ -98,7 +98,7 @@ _SAVE_PROGRESS = {
 class SqliteTokens:
     """The table `token`."""
 
-    def __init__(self, runner: Runner) -> None:
+    def __init__(self, runner: SqliteRunner) -> None:
         self._runner = runner
 
     async def find(

@@ -11,7 +11,7 @@ from feedkeep.store.base import SomeAccounts, SomeFeeds
 from feedkeep.store.sqlite.accounts import IS_THERE
 from feedkeep.store.sqlite.connection import one_moment
 from feedkeep.store.sqlite.rows import to_bytes, to_guid
-from feedkeep.store.sqlite.runner import Runner
+from feedkeep.store.sqlite.runner import SqliteRunner
 
 _ACCOUNTS = f"""
 SELECT max(id), count(*), sum(former_count)
@@ -31,7 +31,7 @@ FROM (SELECT guid, failing, known FROM feed WHERE guid > ? ORDER BY guid LIMIT ?
 class SqliteTotals:
     """Counts rows of the tables `account`, `token` and `feed`."""
 
-    def __init__(self, runner: Runner) -> None:
+    def __init__(self, runner: SqliteRunner) -> None:
         self._runner = runner
 
     async def of_accounts(self, after: AccountId, limit: int, now: Stamp) -> SomeAccounts | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import apsw
 
-from feedkeep.errors import StoreUnusable
+from feedkeep.model.errors import StoreUnusable
 
 
 def unusable(path: Path, error: OSError | apsw.Error) -> StoreUnusable:

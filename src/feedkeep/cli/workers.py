@@ -1,0 +1,250 @@
+"""Several processes that serve one address: started, watched, replaced if they die or hang."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import math
+import multiprocessing
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import SpawnProcess
+from typing import TypeAlias
+
+import structlog
+import uvloop
+
+from feedkeep.config.settings import Settings
+from feedkeep.http.serving.listening import Sockets
+from feedkeep.model.errors import FeedkeepError
+from feedkeep.runtime.logs import configure_logs
+from feedkeep.runtime.notify import ALIVE, READY, STOPPING, tell_of_life
+from feedkeep.runtime.stopping import stop_signals
+
+Tell: TypeAlias = Callable[[str], None]
+"""Takes a sign of a process that serves (`feedkeep.runtime.notify`)."""
+
+Serve: TypeAlias = Callable[[Settings, Sockets, Tell, None], Coroutine[None, None, None]]
+"""What a worker runs until it is told to stop. A function of a module: others cannot be pickled.
+
+It gives its signs; that it is alive is told for it.
+"""
+
+PAUSE_SECONDS = 1.0
+"""How long after a worker's end the next one starts, in case workers cannot start at all."""
+
+STOP_SECONDS = 12.0
+"""How long workers may take to stop before they are killed, besides the time in which they drain.
+
+They take a little less.
+"""
+
+HUNG_SECONDS = 30.0
+"""After how long without a sign of life a worker is killed, so that another takes its place."""
+
+PULSE_SECONDS = 3.0
+"""How often a worker gives a sign of life."""
+
+_POLL_SECONDS = 0.2
+
+_LONGEST_LOOK_SECONDS = 1.0
+"""How much of the time between two looks at the workers counts as their silence."""
+
+_log: structlog.stdlib.BoundLogger = structlog.get_logger()
+_spawn = multiprocessing.get_context("spawn")
+
+
+@dataclass(eq=False, slots=True)
+class _Worker:
+    """A process that serves.
+
+    Attributes:
+        hearing: Where its signs arrive; None once it has closed that.
+        silent_seconds: For how long it gave no sign of life; None until its first one.
+        is_ready: Whether it has told that it answers requests.
+    """
+
+    process: SpawnProcess
+    hearing: Connection | None
+    silent_seconds: float | None = None
+    is_ready: bool = False
+
+
+class Workers:
+    """Runs a process for each place to listen, and gives the signs of all of them as one.
+
+    That they are alive it says of itself: a worker that hangs is replaced, which is up to it.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        listeners: list[Sockets],
+        serve: Serve,
+        tell: Tell,
+        alive_each_seconds: float | None,
+    ) -> None:
+        """Give signs by `tell`: of life, at least once in so many seconds."""
+        self._settings = settings
+        self._serve = serve
+        self._listeners = listeners
+        self._tell = tell
+        self._alive_each_seconds = alive_each_seconds
+        self._workers: dict[Sockets, _Worker] = {}
+        self._told_at = -math.inf
+        self._is_stopping = False
+        self._is_in_haste = False
+
+    def run(self) -> None:
+        """Serve until SIGTERM, SIGHUP or Ctrl-C; the workers stop too if this process dies."""
+        for number in stop_signals():
+            signal.signal(number, self._stop)
+        try:
+            looked_at = time.monotonic()
+            while not self._is_stopping:
+                self._bury_the_dead()
+                self._start_what_is_missing()
+                since, looked_at = looked_at, time.monotonic()
+                self._end_what_hangs(looked_at - since)
+                self._tell_of_life(looked_at)
+                workers = {one.hearing: one for one in self._workers.values() if one.hearing}
+                sentinels = [worker.process.sentinel for worker in self._workers.values()]
+                for news in wait([*sentinels, *workers], _POLL_SECONDS):
+                    if news in workers:
+                        self._hear(workers[news])
+        finally:
+            self._tell(STOPPING)
+            for listener in self._listeners:  # new connections are refused from now on
+                listener.close()
+            self._end([worker.process for worker in self._workers.values()])
+
+    def _stop(self, number: int, _frame: object) -> None:
+        if number == signal.SIGINT or self._is_stopping:
+            self._is_in_haste = True
+        self._is_stopping = True
+
+    def _end(self, workers: Sequence[SpawnProcess]) -> None:
+        """Stop the workers, which drain unless this one is in haste; kill those that hang."""
+        for worker in workers:
+            worker.terminate()
+        deadline = time.monotonic() + STOP_SECONDS + self._settings.drain_seconds
+        is_told = False
+        while (alive := [one for one in workers if one.is_alive()]) and time.monotonic() < deadline:
+            if self._is_in_haste and not is_told:
+                is_told = True
+                for worker in alive:
+                    assert worker.pid is not None
+                    os.kill(worker.pid, signal.SIGINT)  # a second signal: they drain no longer
+            wait([worker.sentinel for worker in alive], _POLL_SECONDS)
+        for worker in workers:
+            worker.kill()
+
+    def _hear(self, worker: _Worker) -> None:
+        """Take a sign of a worker; once all of them are ready, say so."""
+        assert worker.hearing is not None
+        try:
+            sign: str = worker.hearing.recv()
+        except EOFError:  # it ends
+            worker.hearing.close()
+            worker.hearing = None
+            return
+        worker.silent_seconds = 0.0
+        if sign == READY:
+            worker.is_ready = True
+            self._tell_if_ready()
+
+    def _tell_if_ready(self) -> None:
+        workers = self._workers.values()
+        if len(workers) == len(self._listeners) and all(one.is_ready for one in workers):
+            self._tell(READY)
+
+    def _end_what_hangs(self, seconds: float) -> None:
+        """Kill each worker that gave no sign for too long; so many seconds went by since a look."""
+        # A machine that was paused, or had no processor for this process, had none for the workers.
+        counted_seconds = min(seconds, _LONGEST_LOOK_SECONDS)
+        for worker in self._workers.values():
+            if worker.silent_seconds is None:
+                continue
+            worker.silent_seconds += counted_seconds
+            if worker.silent_seconds > HUNG_SECONDS:
+                worker.silent_seconds = None
+                _log.error("a worker hangs; it is killed", pid=worker.process.pid)
+                worker.process.kill()
+
+    def _tell_of_life(self, now: float) -> None:
+        if self._alive_each_seconds is not None and now - self._told_at >= self._alive_each_seconds:
+            self._told_at = now
+            self._tell(ALIVE)
+
+    def _bury_the_dead(self) -> None:
+        dead = [place for place, one in self._workers.items() if not one.process.is_alive()]
+        for listener in dead:
+            worker = self._workers.pop(listener)
+            if worker.hearing:
+                worker.hearing.close()
+            status = worker.process.exitcode
+            _log.error("a worker died; another one takes its place", status=status)
+        if dead:
+            time.sleep(PAUSE_SECONDS)
+
+    def _start_what_is_missing(self) -> None:
+        """Start a worker for each place that has none; its connections wait until then."""
+        for listener in self._listeners:
+            if listener in self._workers or self._is_stopping:
+                continue
+            hearing, telling = multiprocessing.Pipe(duplex=False)
+            with telling:
+                arguments = (self._settings, listener, self._serve, telling)
+                process = _spawn.Process(target=_work, args=arguments)
+                try:
+                    process.start()
+                except OSError as error:  # too many processes, or too little memory, for now
+                    hearing.close()
+                    _log.error("a worker cannot be started", reason=str(error))
+                    time.sleep(PAUSE_SECONDS)
+                    return
+            self._workers[listener] = _Worker(process, hearing)
+
+
+def _work(
+    settings: Settings,
+    sockets: Sockets,
+    serve: Serve,
+    telling: Connection,
+) -> None:
+    for number in (signal.SIGINT, signal.SIGHUP):  # of a terminal: the parent tells its workers
+        signal.signal(number, signal.SIG_IGN)
+    configure_logs(settings.log_level)
+    os.set_blocking(telling.fileno(), False)  # a parent that hangs holds no worker up
+
+    def tell(sign: str) -> None:
+        with contextlib.suppress(OSError):  # the parent hangs, or is gone and this process follows
+            telling.send(sign)
+
+    try:
+        uvloop.run(_serve_while_wanted(serve(settings, sockets, tell, None), tell))
+    except FeedkeepError as error:
+        _log.error("a worker cannot start", reason=str(error))
+        sys.exit(1)
+
+
+async def _serve_while_wanted(serving: Coroutine[None, None, None], tell: Tell) -> None:
+    """Serve until told to stop, or until the parent is gone; give signs of life from now on."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    loop = asyncio.get_running_loop()
+    loop.add_reader(parent.sentinel, _stop_for_want_of_a_parent, loop, parent.sentinel)
+    living = loop.create_task(tell_of_life(tell, PULSE_SECONDS))
+    await serving
+    living.cancel()
+
+
+def _stop_for_want_of_a_parent(loop: asyncio.AbstractEventLoop, sentinel: int) -> None:
+    loop.remove_reader(sentinel)
+    for number in (signal.SIGINT, signal.SIGTERM):  # two: whoever takes its place wants the port
+        os.kill(os.getpid(), number)

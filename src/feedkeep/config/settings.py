@@ -1,0 +1,424 @@
+"""Everything that can be set, in one frozen record: from flags, FEEDKEEP_* and a TOML file."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, get_origin, get_type_hints
+from urllib.parse import unquote, urlsplit
+
+import msgspec
+
+from feedkeep.config.faults import close_to, fault
+from feedkeep.config.networks import network
+from feedkeep.model import Fetch, Registration
+from feedkeep.model.errors import FeedkeepError
+from feedkeep.rules.history import HISTORY_DAYS
+from feedkeep.rules.room import MAX_SUBSCRIPTIONS
+
+ENVIRONMENT_PREFIX = "FEEDKEEP_"
+
+IN_A_FILE = "_FILE"
+"""The end of a variable that names a file which holds the value."""
+
+_MAX_VALUE_BYTES = 64 * 1024
+
+NEVER_IN_THE_ENVIRONMENT = {"admin_password"}
+"""A person's secrets. What is in the environment is shown by a container's engine for as long as
+there is the container, and to each process of the same user."""
+
+_CONTACT = r"^[!-'*-~]*\Z"
+"""What stands between the parentheses of a header: no spaces, nor parentheses."""
+
+_PASSWORD_IN_QUERY = re.compile(r"([?&](?:ssl)?password=)[^&]*")
+
+_OWN = """
+account api apps changes clientconfig.json deletions docs export feeds history import index.php
+livez openapi.json people pictures readyz recover reset restore search.json search.opml search.txt
+sign-in sign-out sign-up static subscriptions suggestions toplist toplist.json toplist.opml
+toplist.txt v1
+"""
+OWN_PLACES = frozenset(_OWN.split())
+"""What paths of the service begin with: a proxy may leave the path of `public_url` before them."""
+
+_PATH = re.compile(r"(?:/[A-Za-z0-9._~-]+)*/?")
+"""A path that is written in one way only."""
+
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#\s,]+")
+
+_LAST_PORT = 65_535
+
+Port = Annotated[int, msgspec.Meta(ge=0, le=_LAST_PORT)]
+OtherPort = Annotated[int, msgspec.Meta(ge=1, le=_LAST_PORT)]
+Count = Annotated[int, msgspec.Meta(ge=1)]
+
+MAX_LISTED = 1_000
+"""How many values a list may have: all of `fetch_*` fit into one variable of the environment, which
+Linux limits to 128 KiB, and each network costs every request a comparison."""
+
+_AtMost = msgspec.Meta(max_length=MAX_LISTED)
+Texts = Annotated[tuple[str, ...], _AtMost]
+OtherPorts = Annotated[tuple[OtherPort, ...], _AtMost]
+
+
+class LogLevel(StrEnum):
+    """How much is logged."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+class InvalidSettings(FeedkeepError):
+    """A setting cannot be used; `str()` names the setting and says why."""
+
+
+def default_database() -> str:
+    """Return the URL of a file in the user's data directory (XDG Base Directory Specification)."""
+    configured = os.environ.get("XDG_DATA_HOME", "")
+    # The specification says that a relative path is to be ignored.
+    data = Path(configured) if configured.startswith("/") else Path.home() / ".local" / "share"
+    return f"sqlite:///{data / 'feedkeep' / 'feedkeep.db'}"
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How this feedkeep runs.
+
+    Attributes:
+        database: Where the lists are kept: `sqlite:///relative/path`, `sqlite:////absolute/path` or
+            `postgresql://user:password@host:port/name`.
+        host: The address that `serve` listens on.
+        port: The port that `serve` listens on; 0 takes a free one.
+        metrics_host: The address that metrics are served on.
+        metrics_port: The port that metrics are served on, for Prometheus: of the first process that
+            serves; each further one takes the next port. 0 takes free ones, empty serves none.
+        public_url: The base URL that clients use, for links; empty: as requested. It may have a
+            path, such as https://home.example/feedkeep, if a proxy hands on what is under that.
+        max_body_bytes: The size of the largest request body that is read.
+        max_in_flight_bytes: How many bytes of bodies and replies each process holds in memory at a
+            time, and as many again of what is made of bodies; further requests have to wait.
+        max_items: How many items one POST may hold.
+        max_subscriptions: How many feeds an account may be subscribed to. Its list may have five
+            times as many entries, including those that were deleted or renamed.
+        trusted_proxies: Networks and addresses of proxies whose X-Forwarded-For and -Proto are
+            believed, each such as 10.0.0.7 or 10.0.0.0/8; no names. Every machine in a network that
+            is named can claim any address, so name no network that clients are in.
+        cors_origins: Origins whose web pages may call the service from a browser, each such as
+            https://player.example; * for all.
+        registration: Who may create an account for themselves: closed (nobody), invited (who has an
+            invitation of an administrator) or open (everybody).
+        app_passwords_only: Whether apps are let in by an app password only, which the page "Connect
+            an app" makes (true), or by the account's own password, too (false). The pages take an
+            account's own password in any case.
+        history_days: For how many days a list can be brought back to what it was; with 0, no
+            history is kept, and what there is of it is forgotten.
+        fetch: Which feeds are looked at, for their titles and pictures, and to see where they move:
+            public (all but those whose address looks like one person's own), all, or off (none, and
+            no connection to another host is opened).
+        fetch_connections: How many feeds each process looks at at a time.
+        fetch_allowed: Networks that may be asked although they are not on the public internet.
+        fetch_denied: Networks that are never asked, even if they are public or allowed.
+        fetch_ports: Ports that may be asked besides 80, 443, 8080 and 8443.
+        fetch_contact: How the owners of other hosts reach whoever runs this: a mail address or a
+            URL, for the user agent.
+        log_level: What is logged: debug, info, warning or error.
+        tls_cert: The file with the certificate for HTTPS, and those up to its root; empty for HTTP.
+        tls_key: The file with the certificate's key; empty if the key is in `tls_cert`.
+        workers: How many processes serve; more than one with PostgreSQL only.
+        drain_seconds: For how long the service goes on to serve after SIGTERM, while /readyz is
+            503 and each connection ends with its next reply, so that a balancer turns to others.
+            Ctrl-C, or a second signal, ends that.
+        postgres_connections: How many connections to PostgreSQL each process opens at most.
+        admin_name: The name of the first account, which `serve` makes if there is none yet.
+        admin_password: Its password at first; nothing changes it later.
+    """
+
+    database: str = msgspec.field(default_factory=default_database)
+    host: str = "127.0.0.1"
+    port: Port = 8080
+    metrics_host: str = "127.0.0.1"
+    metrics_port: Port | None = None
+    public_url: str = ""
+    max_body_bytes: Count = 4 * 1024 * 1024
+    max_in_flight_bytes: Count = 256 * 1024 * 1024
+    max_items: Count = 10_000
+    max_subscriptions: Count = MAX_SUBSCRIPTIONS
+    trusted_proxies: Texts = ()
+    cors_origins: Texts = ()
+    registration: Registration = Registration.CLOSED
+    app_passwords_only: bool = False
+    history_days: Annotated[int, msgspec.Meta(ge=0, le=36_500)] = HISTORY_DAYS
+    fetch: Fetch = Fetch.PUBLIC
+    fetch_connections: Annotated[int, msgspec.Meta(ge=1, le=100)] = 8
+    fetch_allowed: Texts = ()
+    fetch_denied: Texts = ()
+    fetch_ports: OtherPorts = ()
+    fetch_contact: Annotated[str, msgspec.Meta(pattern=_CONTACT, max_length=200)] = ""
+    log_level: LogLevel = LogLevel.INFO
+    tls_cert: str = ""
+    tls_key: str = ""
+    workers: Count = 1
+    drain_seconds: Annotated[float, msgspec.Meta(ge=0, le=600)] = 0
+    postgres_connections: Count = 8
+    admin_name: str = ""
+    admin_password: str = ""
+
+    def __post_init__(self) -> None:
+        has_name, has_password = bool(self.admin_name), bool(self.admin_password)
+        if has_name is not has_password:
+            raise ValueError("admin_name and admin_password have to be set together")
+        if self.max_in_flight_bytes < self.max_body_bytes:
+            raise ValueError("max_in_flight_bytes has to be at least max_body_bytes")
+
+
+def load_settings(
+    flags: Mapping[str, object], config: Path | None, environment: Mapping[str, str]
+) -> Settings:
+    """Return the settings: flags win over the environment, and that over the file.
+
+    A flag that is None was not given. In the environment, lists are separated by commas, and
+    `FEEDKEEP_X_FILE` names a file with the value of `FEEDKEEP_X`.
+
+    Raises:
+        InvalidSettings: The file cannot be read, or a setting is unknown or has no valid value.
+    """
+    given = {name: value for name, value in flags.items() if value is not None}
+    layers: Sequence[tuple[dict[str, object], Callable[[str], str]]] = (
+        (_from_file(config) if config else {}, lambda name: f"{name} in {config}"),
+        (_from_environment(environment), lambda name: _variable(name, environment)),
+        (given, lambda name: f"--{name.replace('_', '-')}"),
+    )
+    values: dict[str, object] = {}
+    places: dict[str, str] = {}
+    for layer, place in layers:
+        values |= layer
+        places |= {name: place(name) for name in layer}
+    try:
+        settings = msgspec.convert(values, Settings, strict=False)
+    except (msgspec.ValidationError, UnicodeEncodeError) as error:
+        in_files = {name for name, place in places.items() if place.endswith(IN_A_FILE)}
+        told = fault(Settings, values, places, in_files)
+        raise InvalidSettings(told or f"A setting is not valid: {error}.") from error
+    if (settings.metrics_port or 0) + settings.workers - 1 > _LAST_PORT:
+        raise InvalidSettings(
+            "A setting is not valid: with that many workers, metrics_port has to be lower, since"
+            " each has the next one."
+        )
+    if settings.public_url:
+        _check_public_url(settings.public_url)
+    for name, read, wanted in _LISTS:
+        _check_each(name, getattr(settings, name), read, wanted)
+    return settings
+
+
+def misspelt(environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield variables that are no setting, and look like one: each with what it may have meant."""
+    names = get_type_hints(Settings)
+    known = {name.upper() + end for name in names for end in ("", IN_A_FILE)}
+    for variable in environment:
+        name = variable.removeprefix(ENVIRONMENT_PREFIX)
+        if variable.startswith(ENVIRONMENT_PREFIX) and name not in known:
+            meant = close_to(name, known)
+            if meant:
+                yield variable, ENVIRONMENT_PREFIX + meant
+
+
+def local_host(host: str) -> str:
+    """Return the address at which this machine reaches what listens on an address.
+
+    What listens on all addresses is reached on loopback: these are no address to connect to.
+    """
+    return {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104
+
+
+def own_url(settings: Settings, host: str, port: int) -> str:
+    """Return the address at which `serve` is reached that listens there."""
+    plain = plain_url(host, port)
+    return plain.replace("http", "https", 1) if settings.tls_cert else plain
+
+
+def plain_url(host: str, port: int) -> str:
+    """Return the address of what listens there without encryption."""
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def base_path(settings: Settings) -> str:
+    """Return the path that the addresses of all pages begin with: "", or such as "/feedkeep"."""
+    return urlsplit(settings.public_url).path.rstrip("/")
+
+
+def public_base(settings: Settings) -> str:
+    """Return what the addresses of pages start with, as far as the settings say."""
+    own = own_url(settings, local_host(settings.host), settings.port)
+    return settings.public_url.rstrip("/") or own
+
+
+def is_postgres(database: str) -> bool:
+    """Say whether a database URL names a PostgreSQL database."""
+    return database.lower().startswith(("postgresql://", "postgres://"))
+
+
+def shown(database: str) -> str:
+    """Return a database URL as it may be shown: without its password."""
+    head, at, rest = database.rpartition("@")
+    scheme, colon_slashes, user = head.partition("://")
+    name, colon, _ = user.partition(":")
+    shown = f"{scheme}{colon_slashes}{name}{':***' if colon else ''}{at}{rest}"
+    return _PASSWORD_IN_QUERY.sub(r"\1***", shown)
+
+
+def check_workers(settings: Settings) -> None:
+    """Refuse more than one process on SQLite.
+
+    Raises:
+        InvalidSettings: The settings ask for that.
+    """
+    if settings.workers > 1 and not is_postgres(settings.database):
+        raise InvalidSettings(
+            f"{settings.workers} workers need PostgreSQL. One process serves a SQLite file: it"
+            " answers thousands of requests a second, and several would only wait for each other"
+            " to write."
+        )
+
+
+def sqlite_path(database: str) -> Path:
+    """Return the file that a database URL names.
+
+    Raises:
+        InvalidSettings: The URL names no SQLite file.
+    """
+    try:
+        parts = urlsplit(database)
+    except ValueError:
+        parts = urlsplit("")
+    path = unquote(parts.path[1:])
+    if parts.scheme != "sqlite" or parts.netloc or not path or "\0" in path:
+        raise InvalidSettings(
+            f'Cannot use "{shown(database)}" as the database: give sqlite:///relative/path,'
+            " sqlite:////absolute/path or postgresql://user@host/name."
+        )
+    return Path(path).absolute()
+
+
+def _check_public_url(url: str) -> None:
+    try:
+        parts = urlsplit(url)
+        is_valid = parts.scheme in {"http", "https"} and bool(parts.hostname)
+        is_valid = is_valid and _PATH.fullmatch(parts.path) is not None
+    except ValueError:
+        is_valid = False
+    if not is_valid or parts.query or parts.fragment:
+        raise InvalidSettings(
+            f'A setting is not valid: public_url is "{url}", and has to be an address such as'
+            " https://feeds.example or https://home.example/feedkeep."
+        )
+    if (first := parts.path.split("/")[1:2]) and first[0] in OWN_PLACES:
+        raise InvalidSettings(
+            f'A setting is not valid: public_url is "{url}", and what the service has of its own'
+            f" begins with /{first[0]}: choose another path, such as /feedkeep."
+        )
+
+
+def _check_each(
+    name: str, texts: Iterable[str], read: Callable[[str], object], wanted: str
+) -> None:
+    """Refuse a setting of which `read` raises a ValueError for one text."""
+    for text in texts:
+        try:
+            read(text)
+        except ValueError:
+            raise InvalidSettings(
+                f'A setting is not valid: {name} has "{text}", and has to name {wanted}.'
+            ) from None
+
+
+def _read_origin(text: str) -> None:
+    if text != "*" and not _ORIGIN.fullmatch(text):
+        raise ValueError(text)
+
+
+_NETWORKS = "networks or addresses, such as 192.168.1.0/24 or fd00::7"
+_LISTS: tuple[tuple[str, Callable[[str], object], str], ...] = (
+    ("fetch_allowed", network, _NETWORKS),
+    ("fetch_denied", network, _NETWORKS),
+    (
+        "trusted_proxies",
+        network,
+        "networks or addresses, such as 10.0.0.0/8 or fd00::7; names are not taken",
+    ),
+    (
+        "cors_origins",
+        _read_origin,
+        "origins as browsers send them, such as https://player.example, or * for all",
+    ),
+)
+"""Settings that are lists: how one of their texts is read, and what it has to be."""
+
+
+def _from_file(config: Path) -> dict[str, object]:
+    try:
+        return tomllib.loads(config.read_text("utf-8"))
+    except OSError as error:
+        raise InvalidSettings(f"Cannot read {config}: {error.strerror}.") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InvalidSettings(f"{config} is not valid TOML: {error}.") from error
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, object]:
+    values: dict[str, object] = {}
+    for name, kind in get_type_hints(Settings).items():
+        if text := _text_of(name, environment):
+            values[name] = _split(text) if _is_list(kind) else text
+    return values
+
+
+def _variable(name: str, environment: Mapping[str, str]) -> str:
+    """Return the variable by which the environment has a setting."""
+    variable = ENVIRONMENT_PREFIX + name.upper()
+    return variable if environment.get(variable) else variable + IN_A_FILE
+
+
+def _text_of(name: str, environment: Mapping[str, str]) -> str:
+    """Return what the environment, or a file that it names, has for a setting; "" for nothing."""
+    variable = ENVIRONMENT_PREFIX + name.upper()
+    text, file = (environment.get(one, "") for one in (variable, variable + IN_A_FILE))
+    if text and file:
+        raise InvalidSettings(f"Both {variable} and {variable}{IN_A_FILE} are set: give one.")
+    if text and name in NEVER_IN_THE_ENVIRONMENT:
+        raise InvalidSettings(
+            f"{variable} is not taken, since others can see it there. Put it into a file, and name"
+            f" that by {variable}{IN_A_FILE}."
+        )
+    return _content(variable + IN_A_FILE, Path(file)) if file else text
+
+
+def _content(variable: str, file: Path) -> str:
+    """Return what a file holds, without the newline at its end."""
+    try:
+        with file.open("rb") as opened:
+            content = opened.read(_MAX_VALUE_BYTES + 1)
+        text = content.decode("utf-8").removesuffix("\n").removesuffix("\r")
+    except OSError as error:
+        reason = (error.strerror or "it cannot be read").lower()
+    except UnicodeDecodeError:
+        reason = "it is not UTF-8 text"
+    except ValueError:
+        reason = "that is no name of a file"
+    else:
+        if text and len(content) <= _MAX_VALUE_BYTES:
+            return text
+        reason = f"it holds more than {_MAX_VALUE_BYTES:,} bytes" if text else "it holds nothing"
+    raise InvalidSettings(f"Cannot use {file}, which {variable} names: {reason}.")
+
+
+def _is_list(kind: Any) -> bool:
+    return get_origin(kind) is tuple
+
+
+def _split(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]

@@ -1,0 +1,185 @@
+"""One look at a feed: what its address answers, what that says, and its picture."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+
+from feedkeep.feeds.pictures import MAX_BYTES as MAX_PICTURE_BYTES
+from feedkeep.feeds.pictures import shrink
+from feedkeep.feeds.reading import read_feed
+from feedkeep.feeds.web_pages import feed_of_page
+from feedkeep.model import (
+    Elsewhere,
+    Failure,
+    Feed,
+    FeedContent,
+    FetchResult,
+    Picture,
+    Stamp,
+    replace,
+)
+from feedkeep.model.errors import NotAFeed, NotAPicture
+from feedkeep.outbound.client import Answer, GuardedClient
+from feedkeep.outbound.failures import Exhausted, RequestError
+from feedkeep.rules.feed_schedule import SECOND_US, wants_picture
+from feedkeep.rules.moves import may_move
+
+_ACCEPT = (
+    "application/rss+xml, application/atom+xml, application/feed+json;q=0.9,"
+    " application/xml;q=0.9, text/xml;q=0.9, application/json;q=0.8, */*;q=0.5"
+)
+_ACCEPT_PICTURE = "image/webp, image/png, image/jpeg, image/gif;q=0.9, */*;q=0.5"
+_MORE_SECONDS = 15.0
+"""How long all else that a feed names may be waited for: its new address, and its picture.
+
+Whoever writes a feed chooses these. They hold up other feeds for no longer than that, and than the
+look-up of a name that is under way then.
+"""
+
+_MORE_REDIRECTS = 2
+"""How many redirects are followed for each of these."""
+
+_MAX_HEADER = 1_000
+_PERMANENT = {HTTPStatus.MOVED_PERMANENTLY, HTTPStatus.PERMANENT_REDIRECT}
+_FAILURES: dict[int, Failure] = {
+    HTTPStatus.NOT_FOUND: Failure.NOT_FOUND,
+    HTTPStatus.GONE: Failure.GONE,
+}
+
+
+class Fetcher:
+    """Looks at feeds through the guarded client; that one cannot be read is a result, too."""
+
+    def __init__(self, client: GuardedClient) -> None:
+        self._client = client
+        self._decoding = asyncio.Lock()  # one picture at a time: a large one takes 260 MB
+
+    async def look(self, feed: Feed, now: Stamp) -> FetchResult:
+        """Return what is at the URL of a feed now.
+
+        Of the URLs that it names, only its new one and that of its picture are asked (C10.7).
+
+        Raises:
+            Exhausted: This machine cannot look, or `MemoryError`.
+        """
+        known = feed.content is not None
+        try:
+            answer = await self._client.get(
+                feed.url,
+                accept=_ACCEPT,
+                etag=feed.etag if known else "",
+                last_modified=feed.last_modified if known else "",
+                may_cut=True,
+            )
+        except Exhausted:
+            raise
+        except RequestError as error:
+            return FetchResult(failure=error.kind, reason=str(error))
+        looked = _answered(answer, now)
+        if looked.failure is not None:
+            return looked
+        content = None
+        if answer.status != HTTPStatus.NOT_MODIFIED:
+            try:
+                content = await _read(answer)
+            except NotAFeed as error:
+                page = (answer.body, answer.content_type, answer.url)
+                offered = await asyncio.to_thread(feed_of_page, *page)
+                # What cannot be read as far as it was taken may be a feed, of JSON for example.
+                failure = Failure.TOO_LARGE if answer.is_cut else Failure.NOT_A_FEED
+                return replace(looked, failure=failure, reason=str(error), offered=offered)
+        loop = asyncio.get_running_loop()
+        until = loop.time() + _MORE_SECONDS
+        elsewhere = await self._elsewhere(feed, content, answer, looked, until)
+        looked = replace(looked, content=content, elsewhere=elsewhere)
+        shown = content or feed.content
+        if shown is None or not wants_picture(feed, shown, now) or loop.time() >= until:
+            return looked
+        try:
+            picture = await self._picture(shown.picture_url, until)
+        except (Exhausted, MemoryError):  # that was no try
+            return looked
+        return replace(looked, picture=picture, picture_tried=shown.picture_url)
+
+    async def _elsewhere(
+        self,
+        feed: Feed,
+        content: FeedContent | None,
+        answer: Answer,
+        looked: FetchResult,
+        until: float,
+    ) -> Elsewhere | None:
+        """Return the feed where this one says that it moved to, by a redirect or in its own words.
+
+        Words count only at its own address.
+        """
+        if looked.is_moved:
+            return Elsewhere(answer.url, content) if content else None
+        said = content or feed.content
+        if looked.is_redirected or said is None or not may_move(feed.url, said.new_feed_url):
+            return None
+        with contextlib.suppress(RequestError, NotAFeed, TimeoutError):
+            async with asyncio.timeout_at(until):
+                there = await self._client.get(
+                    said.new_feed_url, accept=_ACCEPT, max_redirects=_MORE_REDIRECTS, may_cut=True
+                )
+            if there.status == HTTPStatus.OK:
+                return Elsewhere(said.new_feed_url, await _read(there))
+        return None
+
+    async def _picture(self, url: str, until: float) -> Picture | None:
+        try:
+            async with asyncio.timeout_at(until):
+                answer = await self._client.get(
+                    url,
+                    accept=_ACCEPT_PICTURE,
+                    max_bytes=MAX_PICTURE_BYTES,
+                    max_redirects=_MORE_REDIRECTS,
+                )
+            if answer.status == HTTPStatus.OK:
+                async with self._decoding:
+                    return await asyncio.to_thread(shrink, answer.body)
+        except Exhausted:
+            raise
+        except (RequestError, NotAPicture, TimeoutError):
+            pass
+        return None
+
+
+def _answered(answer: Answer, now: Stamp) -> FetchResult:
+    """Return what the status and the headers of an answer say."""
+    permanent = [hop.status in _PERMANENT for hop in answer.hops]
+    looked = FetchResult(
+        is_moved=bool(permanent) and all(permanent),
+        is_redirected=any(permanent),
+        etag="" if answer.hops else _short(answer.etag),
+        last_modified="" if answer.hops else _short(answer.last_modified),
+        retry_after_seconds=_seconds_until(answer.retry_after, now),
+    )
+    if answer.status in {HTTPStatus.OK, HTTPStatus.NOT_MODIFIED}:
+        return looked
+    failure = _FAILURES.get(answer.status, Failure.ERROR_STATUS)
+    return replace(looked, failure=failure, reason=f"The host answers {answer.status}.")
+
+
+def _seconds_until(retry_after: str, now: Stamp) -> int:
+    """Return for how long a host wants to be left alone (RFC 9110, section 10.2.3)."""
+    if retry_after.isdecimal():
+        return min(int(retry_after[:9]), 10**9)
+    with contextlib.suppress(ValueError, TypeError, OverflowError):
+        moment = parsedate_to_datetime(retry_after)
+        return max(int((moment - datetime.fromtimestamp(now / SECOND_US, UTC)).total_seconds()), 0)
+    return 0
+
+
+def _short(header: str) -> str:
+    """Return what is stored of a header; one that is too long is left out."""
+    return header if len(header) <= _MAX_HEADER else ""
+
+
+async def _read(answer: Answer) -> FeedContent:
+    return await asyncio.to_thread(read_feed, answer.body, answer.content_type, answer.url)

@@ -1,0 +1,258 @@
+"""Looks at feeds in a process of its own, which is started anew if it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import os
+import signal
+import sys
+from typing import TypeAlias
+
+import msgspec
+import structlog
+from msgspec.structs import asdict
+
+from feedkeep.config.settings import Settings
+from feedkeep.feeds.frames import FetchJob, Lack, Report, read_frame, write_frame
+from feedkeep.model import Failure, Feed, FetchResult, Guid, Stamp
+from feedkeep.outbound.failures import MachineFailed
+
+LOOK_SECONDS = 120.0
+"""How long a look may take: 45 seconds for hosts to answer, 20 more for look-ups of names that are
+under way when these are over, and reading what came."""
+
+REST_SECONDS = 10.0
+"""How long nothing is tried after this machine could not look."""
+
+MAX_SUSPECTS = 1_000
+_ENDING_SECONDS = 5.0
+
+_REPORT = msgspec.msgpack.Decoder(Report)
+_CRASHED = FetchResult(failure=Failure.CRASHED, reason="What came could not be read.")
+_TOO_LARGE = FetchResult(
+    failure=Failure.CRASHED, reason="What came takes too much memory to be read."
+)
+_FAULTS = {-fault for fault in (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE)}
+"""How a process ends by a fault in what it runs; anything else is done to it, or lacks memory."""
+
+_FEW_ARENAS = {"MALLOC_ARENA_MAX": "2"}
+"""glibc reserves 64 MiB of address space for an arena, and makes eight for each processor."""
+
+_BRIEF_LOOK_UPS = {"RES_OPTIONS": "timeout:2 attempts:2"}
+"""glibc waits ten to thirty seconds for silent name servers; with this, four to ten."""
+
+_PASSED_ON = ("PATH", "HOME", "LANG", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR", "PYTHONPATH")
+
+_log: structlog.stdlib.BoundLogger = structlog.get_logger()
+
+
+class _Lost(Exception):
+    """The process ended before it reported, or took too long.
+
+    Attributes:
+        is_fault: Whether what it read did that, rather than this machine.
+        is_shared: Whether it was looking at other feeds, too.
+    """
+
+    def __init__(self, *, is_fault: bool, is_shared: bool) -> None:
+        self.is_fault = is_fault
+        self.is_shared = is_shared
+
+
+_Waiting: TypeAlias = dict[int, asyncio.Future[FetchResult | Lack]]
+
+
+class FetcherProcess:
+    """Sends feeds to the process that looks at them; one begins with the first look.
+
+    A crash of that process, or a look that takes too long, is the failure of a feed only if the
+    process was looking at no other. Of several, each is suspected; so is a feed that finds no
+    memory, or whose process is killed. A suspect is looked at in a process of its own next time,
+    which shows whether it is to blame. What this machine cannot do is no feed's failure. That is
+    logged once, until a look succeeds.
+    """
+
+    def __init__(self, chosen: Settings) -> None:
+        self._chosen = chosen
+        self._process: _Process | None = None
+        self._starting = asyncio.Lock()
+        self._suspects: dict[Guid, None] = {}
+        self._alone: _Process | None = None
+        self._rests_until = 0.0
+        self._is_told = False
+
+    async def look(self, feed: Feed, now: Stamp) -> FetchResult:
+        """Return what is at the URL of a feed now.
+
+        Raises:
+            MachineFailed: This machine could not look.
+        """
+        if asyncio.get_running_loop().time() < self._rests_until:
+            raise MachineFailed("This machine could not look at feeds just now.")
+        is_alone = feed.guid in self._suspects
+        try:
+            if is_alone:
+                looked = await self._look_alone(feed, now)
+            else:
+                looked = await (await self._started()).look(feed, now)
+        except OSError as error:
+            raise self._failed(str(error)) from error
+        except _Lost as lost:
+            return self._judged(feed, lost)
+        if looked is Lack.FILES:
+            raise self._failed("Too many files are open.")
+        if looked is Lack.MEMORY:
+            if is_alone:
+                return self._blamed(feed, _TOO_LARGE)
+            self._suspect(feed)
+            raise self._failed("There is not enough memory.")
+        self._suspects.pop(feed.guid, None)
+        self._is_told = False
+        return looked
+
+    async def close(self) -> None:
+        """End the process."""
+        for process in (self._process, self._alone):
+            if process is not None:
+                await process.end()
+
+    async def _started(self) -> _Process:
+        async with self._starting:
+            if self._process is None or self._process.has_ended:
+                self._process = await _start(self._chosen)
+            return self._process
+
+    async def _look_alone(self, feed: Feed, now: Stamp) -> FetchResult | Lack:
+        async with self._starting:
+            if self._alone is not None:  # this one has its turn later
+                raise MachineFailed("Another feed is being looked at alone.")
+            self._alone = process = await _start(self._chosen)
+        try:
+            return await process.look(feed, now)
+        finally:
+            await process.end()
+            self._alone = None
+
+    def _judged(self, feed: Feed, lost: _Lost) -> FetchResult:
+        """Return that a feed is to blame, if it surely is."""
+        if lost.is_shared or not lost.is_fault:
+            self._suspect(feed)
+        if not lost.is_fault:  # an operator did that, or the kernel, for want of memory
+            raise self._failed("The process that looks at feeds was ended.")
+        if lost.is_shared:
+            raise MachineFailed("It is not known which feed could not be read.")
+        return self._blamed(feed, _CRASHED)
+
+    def _suspect(self, feed: Feed) -> None:
+        if len(self._suspects) < MAX_SUSPECTS:
+            self._suspects[feed.guid] = None
+
+    def _blamed(self, feed: Feed, looked: FetchResult) -> FetchResult:
+        self._suspects.pop(feed.guid, None)
+        _log.warning("a feed cannot be read", feed=feed.guid, reason=looked.reason)
+        return looked
+
+    def _failed(self, reason: str) -> MachineFailed:
+        self._rests_until = asyncio.get_running_loop().time() + REST_SECONDS
+        if not self._is_told:
+            self._is_told = True
+            _log.warning("feeds cannot be looked at for now", reason=reason)
+        return MachineFailed("This machine cannot look at feeds: {reason}", reason=reason)
+
+
+class _Process:
+    """One process that looks at feeds."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+        self._waiting: _Waiting = {}
+        self._numbers = itertools.count()
+        self._reports = asyncio.create_task(self._receive())
+
+    @property
+    def has_ended(self) -> bool:
+        return self._process.returncode is not None
+
+    async def look(self, feed: Feed, now: Stamp) -> FetchResult | Lack:
+        """Return what it reports of a feed.
+
+        Raises:
+            _Lost: It reports nothing.
+        """
+        number = next(self._numbers)
+        report: asyncio.Future[FetchResult | Lack] = asyncio.get_running_loop().create_future()
+        self._waiting[number] = report
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(write_frame(FetchJob(number, feed, now)))
+            async with asyncio.timeout(LOOK_SECONDS):
+                return await report
+        except TimeoutError:
+            lost = self._lost(is_fault=True)
+            self._fail(lost)
+            await self.end()
+            raise lost from None
+        finally:
+            self._waiting.pop(number, None)
+
+    async def end(self) -> None:
+        """End it at once."""
+        await self._kill()
+        await asyncio.wait([self._reports])
+
+    async def _receive(self) -> None:
+        assert self._process.stdout is not None
+        with contextlib.suppress(msgspec.MsgspecError):
+            while (frame := await read_frame(self._process.stdout)) is not None:
+                report = _REPORT.decode(frame)
+                one = self._waiting.get(report.number)
+                if one is not None and not one.done():  # it may have come too late
+                    one.set_result(report.looked)
+        with contextlib.suppress(TimeoutError):
+            # One that is killed while it ends would not tell how it did.
+            async with asyncio.timeout(_ENDING_SECONDS):
+                await self._process.wait()
+        await self._kill()
+        self._fail(self._lost(is_fault=self._process.returncode in _FAULTS))
+
+    def _lost(self, *, is_fault: bool) -> _Lost:
+        return _Lost(is_fault=is_fault, is_shared=len(self._waiting) > 1)
+
+    def _fail(self, lost: _Lost) -> None:
+        for one in self._waiting.values():
+            if not one.done():
+                one.set_exception(lost)
+
+    async def _kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            self._process.kill()
+        await self._process.wait()
+
+
+async def _start(chosen: Settings) -> _Process:
+    """Start a process that looks at feeds.
+
+    Raises:
+        OSError: This machine has no room for it.
+    """
+    passed_on = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+    # It reads what strangers send, and the other settings have the database's password.
+    fetching = {name: value for name, value in asdict(chosen).items() if name.startswith("fetch_")}
+    return _Process(
+        await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "feedkeep.feeds.child",
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            env={
+                **passed_on,
+                **_FEW_ARENAS,
+                **_BRIEF_LOOK_UPS,
+                "FEEDKEEP_LOOKS_WITH": msgspec.json.encode(fetching).decode(),
+            },
+            start_new_session=True,  # Ctrl-C at a terminal is for the process that serves
+        )
+    )

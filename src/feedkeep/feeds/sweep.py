@@ -1,0 +1,225 @@
+"""Goes through all lists: no feed is missed, and lists follow feeds that moved."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import secrets
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+import structlog
+
+from feedkeep.model import (
+    AccountId,
+    Feed,
+    Fetch,
+    Guid,
+    Newcomer,
+    Now,
+    Stamp,
+    Subscription,
+    replace,
+)
+from feedkeep.model.errors import NotAuthorized
+from feedkeep.rules.clock import later
+from feedkeep.rules.feed_schedule import FORGOTTEN_US, wanted_anew
+from feedkeep.rules.feed_urls import FeedUrl, is_safer, parse_feed_url
+from feedkeep.rules.moves import is_dead, proved_move
+from feedkeep.rules.personal_urls import may_look_at
+from feedkeep.rules.seen_feeds import newcomer, seen
+from feedkeep.runtime.cooperative import in_thread_if
+from feedkeep.service.followed_moves import FollowedMoves
+from feedkeep.service.known_feeds import NewFeeds
+from feedkeep.store.base import Store
+
+NOTED_A_SECOND = 100
+"""How many new feeds are noted in a second at most: far more than are looked at."""
+
+NOTED_AT_ONCE = 100
+_SUBSCRIPTIONS_IN_A_STEP = 500
+_FORGOTTEN_IN_A_STEP = 100
+_SECONDS_BETWEEN_STEPS = 0.2
+_SECONDS_BETWEEN_ROUNDS = 3_600.0
+
+_log: structlog.stdlib.BoundLogger = structlog.get_logger()
+
+
+class SubscriptionSweep:
+    """Notes which feeds somebody is subscribed to, and carries moves out that are proved.
+
+    What is known of a feed is not of any account, and names none: so lists come to the feeds, and
+    not the other way round.
+
+    Attributes:
+        is_news: Set when feeds were noted that may be new.
+        turns: The order in which feeds that accounts add are looked at.
+    """
+
+    def __init__(
+        self, store: Store, new: NewFeeds, moves: FollowedMoves, now: Now, fetch: Fetch
+    ) -> None:
+        self._store = store
+        self._new = new
+        self._moves = moves
+        self._now = now
+        self._fetch = fetch
+        self.is_news = asyncio.Event()
+        self.turns = new.turns
+
+    async def note_new(self) -> None:
+        """Wait until somebody has subscribed to feeds, and note these.
+
+        One is noted at once, and what is added meanwhile together, in bounded numbers: each is a
+        row. As fast as thousands a second can be added, they would take a fifth from requests.
+        """
+        taken = await self._new.take(NOTED_AT_ONCE)
+        asked = [(account_id, parse_feed_url(text), had) for account_id, text, had in taken]
+        known = await self._store.feeds.known({url.guid for _, url, _ in asked})
+        await self._want([(account_id, url) for account_id, url, _ in asked], known)
+        await self._look_for_newcomers(asked, known)
+        await asyncio.sleep(_SECONDS_BETWEEN_STEPS)
+
+    async def go_round(self) -> None:
+        """Go through all lists, in steps beside other work, and then wait for a while."""
+        # Several processes that start together begin at different accounts.
+        first = AccountId(secrets.randbits(63))
+        await self._go_through(first, AccountId(2**63))
+        await self._go_through(AccountId(0), first)
+        before = later(self._now(), -FORGOTTEN_US)
+        forgotten = _FORGOTTEN_IN_A_STEP
+        while forgotten == _FORGOTTEN_IN_A_STEP:
+            forgotten = await self._store.feeds.forget(before, _FORGOTTEN_IN_A_STEP)
+            await asyncio.sleep(_SECONDS_BETWEEN_STEPS)
+        await asyncio.sleep(_SECONDS_BETWEEN_ROUNDS)
+
+    async def _go_through(self, first: AccountId, last: AccountId) -> None:
+        after: AccountId | None = first
+        while after is not None and after < last:
+            after = await self.step(after)
+            await asyncio.sleep(_SECONDS_BETWEEN_STEPS)
+
+    async def step(self, after: AccountId) -> AccountId | None:
+        """Go through the lists of the next accounts; return the last one, None after all."""
+        last, listed = await self._store.feeds.subscribed(after, _SUBSCRIPTIONS_IN_A_STEP)
+        if last is None:
+            return None
+        asked = await in_thread_if(True, _asked, listed)
+        urls = {url.text: url for _, url in asked}
+        known = await self._store.feeds.known({url.guid for url in urls.values()})
+        await self._want(asked, known)
+        had = [(one, urls[feed.feed_url], feed.first_had) for one, feed in listed]
+        await self._look_for_newcomers(had, known)
+        for account_id, subscription in listed:
+            with contextlib.suppress(NotAuthorized):  # the account is gone
+                await self._follow(account_id, subscription, urls, known)
+        return last
+
+    async def _follow(
+        self,
+        account_id: AccountId,
+        subscription: Subscription,
+        urls: Mapping[str, FeedUrl],
+        known: Mapping[Guid, Feed],
+    ) -> None:
+        """Let a list follow a feed that moved, and apps give up a URL that is dead."""
+        url, now = urls[subscription.feed_url], self._now()
+        feed = known.get(url.guid)
+        feed = feed and seen(feed, subscription.first_had, now)
+        if feed and (moved_to := proved_move(feed)):
+            if await self._moves.follow(account_id, url, moved_to):
+                _log.info("a feed moved", account=account_id, feed=url.guid, to=moved_to.guid)
+        elif subscription.app_url and subscription.app_url_until is None:
+            old = urls[subscription.app_url]
+            former = known.get(old.guid)
+            # By its last change it had the feed there: nothing from before that counts.
+            former = former and seen(former, subscription.subscription_changed, now)
+            if former and is_dead(former, feed) and await self._moves.tell_apps(account_id, old):
+                _log.info("apps give up a dead address", account=account_id, feed=old.guid)
+
+    async def _want(
+        self, asked: Collection[tuple[AccountId, FeedUrl]], known: Mapping[Guid, Feed]
+    ) -> None:
+        """Note that accounts are subscribed to feeds, which are asked soon if they were not."""
+        wanted: dict[Guid, str] = {}
+        first: dict[Guid, AccountId] = {}
+        for account_id, url in asked:
+            first.setdefault(url.guid, account_id)
+            one = wanted.setdefault(url.guid, url.text)
+            if is_safer(url.text, one):
+                wanted[url.guid] = url.text
+        permitted = {guid for guid, feed in known.items() if feed.is_permitted}
+        guids = sorted(
+            guid
+            for guid, url in wanted.items()
+            if may_look_at(url, self._fetch, is_permitted=guid in permitted)
+        )
+        for start in range(0, len(guids), NOTED_AT_ONCE):
+            some = {guid: wanted[guid] for guid in guids[start : start + NOTED_AT_ONCE]}
+            now = self._now()
+            anew = [
+                feed
+                for guid in some.keys() & known.keys()
+                if (feed := wanted_anew(known[guid], some[guid], now))
+            ]
+            soon = {*(some.keys() - known.keys()), *(feed.guid for feed in anew)}
+            turns = {guid: self.turns.next_of(first[guid]) for guid in some if guid in soon}
+            if anew:
+                await self._store.feeds.renew(
+                    [replace(feed, next_look=turns[feed.guid]) for feed in anew]
+                )
+            await self._store.feeds.want(some, now, turns)
+            if soon:
+                self.is_news.set()
+                await asyncio.sleep(len(soon) / NOTED_A_SECOND)
+
+    async def _look_for_newcomers(
+        self,
+        had: Iterable[tuple[AccountId, FeedUrl, Stamp | None]],
+        known: Mapping[Guid, Feed],
+    ) -> None:
+        """Have known feeds looked at anew for accounts that are shown nothing of them yet.
+
+        They are asked as new ones are, in the turns of these accounts.
+        """
+        now = self._now()
+        newcomers: dict[Guid, Newcomer] = {}
+        for account_id, url, first_had in had:
+            feed = known.get(url.guid)
+            if feed is None or not may_look_at(
+                url.text, self._fetch, is_permitted=feed.is_permitted
+            ):
+                continue
+            one = newcomer(feed, first_had, now)
+            if one is None:
+                continue
+            if not one.moment:
+                one = replace(one, moment=self.turns.next_of(account_id))
+            last = newcomers.get(url.guid, one)
+            newcomers[url.guid] = replace(
+                one,
+                moment=min(one.moment, last.moment),
+                began_before=max(one.began_before, last.began_before),
+            )
+        if newcomers:
+            await self._store.feeds.hasten(newcomers.values(), now)
+            self.is_news.set()
+
+
+def _asked(
+    listed: Sequence[tuple[AccountId, Subscription]],
+) -> list[tuple[AccountId, FeedUrl]]:
+    """Return the URLs that are to be looked at for subscriptions, each with its account.
+
+    The one that apps still know is looked at, too, until they are told that it is dead.
+    """
+    return [
+        (account_id, parse_feed_url(text))
+        for account_id, subscription in listed
+        for text in _texts_of(subscription)
+    ]
+
+
+def _texts_of(subscription: Subscription) -> Iterator[str]:
+    yield subscription.feed_url
+    if subscription.app_url and subscription.app_url_until is None:
+        yield subscription.app_url

@@ -1,0 +1,1 @@
+"""The guarded client: the only way to other hosts, and never to the network of this machine."""

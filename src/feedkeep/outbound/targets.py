@@ -1,0 +1,171 @@
+"""A URL that somebody else chose, taken apart once, so that what is judged is what is asked.
+
+Programs disagree about odd URLs: where the host ends, what a percent sign in it means, or `127.1`.
+So whatever is read in two ways is refused, and what is left gets one spelling. Pure.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address
+from urllib.parse import quote, unquote_to_bytes, urljoin
+
+from yarl import URL
+
+from feedkeep.outbound.failures import RequestRefused
+from feedkeep.rules.feed_urls import DEFAULT_PORTS, MAX_CHARACTERS, MAX_PORT
+
+_WHITE_SPACE = " \t\n\r\f\v"
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)([^#]*)")
+_AUTHORITY = re.compile(r"(?:([^@\[\]\\]*)@)?(\[[^\[\]]*\]|[^@:\[\]]*)(?::([0-9]{0,5}))?")
+_NAME = re.compile(r"(?=.{1,253}\Z)[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*")
+_ENDS_IN_A_NUMBER = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)")
+_KEPT = "%/?:@!$&'()*+,;=~[]"
+"""What stays as it is behind the host; a percent sign, since it is part of what is encoded."""
+
+
+@dataclass(frozen=True, slots=True)
+class FetchTarget:
+    """A URL that can be asked, in its one spelling.
+
+    Attributes:
+        scheme: `http` or `https`.
+        host: A name in ASCII and lower case, or a numeric address in its usual form.
+        port: The port, also if it is the scheme's own.
+        path: Path and query, percent-encoded.
+        user_info: What stands before the host, percent-encoded; None if there is no `@`.
+    """
+
+    scheme: str
+    host: str
+    port: int
+    path: str
+    user_info: str | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> FetchTarget:
+        """Return the target that a text names.
+
+        Raises:
+            Refused: It names none, or is read in different ways by different programs.
+        """
+        url = _without_white_space(text)
+        match = _URL.match(url)
+        scheme = match[1].lower() if match else ""
+        if match is None or scheme not in DEFAULT_PORTS:
+            raise RequestRefused("Only URLs that start with https:// or http:// can be asked.")
+        authority = _AUTHORITY.fullmatch(match[2])
+        if authority is None:
+            raise RequestRefused("The host of the URL is not valid.")
+        user_info, host, port = authority.groups()
+        path = match[3] if match[3].startswith("/") else f"/{match[3]}"
+        return cls(
+            scheme,
+            _address(host[1:-1]) if host.startswith("[") else _name(host),
+            _port(port) if port else DEFAULT_PORTS[scheme],
+            _encoded(path),
+            None if user_info is None else _encoded(user_info),
+        )
+
+    def followed(self, location: str) -> FetchTarget:
+        """Return where a redirect leads to from here.
+
+        Raises:
+            Refused: As `parse` does.
+        """
+        try:
+            joined = urljoin(self.text, _without_white_space(location))
+        except ValueError:  # about brackets
+            raise RequestRefused("The host of the URL is not valid.") from None
+        return FetchTarget.parse(joined)
+
+    @property
+    def text(self) -> str:
+        """The URL, with its user info."""
+        user_info = "" if self.user_info is None else f"{self.user_info}@"
+        return f"{self.scheme}://{user_info}{self._location}{self.path}"
+
+    @property
+    def origin(self) -> str:
+        """The URL of the server alone."""
+        return f"{self.scheme}://{self._location}"
+
+    @property
+    def url(self) -> URL:
+        """The URL without its user info, as it is asked."""
+        return URL(self.origin + self.path, encoded=True)
+
+    @property
+    def authorization(self) -> str | None:
+        """The header that the user info stands for."""
+        if self.user_info is None:
+            return None
+        user, _, password = self.user_info.partition(":")
+        pair = unquote_to_bytes(user) + b":" + unquote_to_bytes(password)
+        return f"Basic {base64.b64encode(pair).decode()}"
+
+    @property
+    def _location(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
+
+
+def _without_white_space(text: str) -> str:
+    """Return a text without the white space around it; inside there may be spaces, no more."""
+    url = text.strip(_WHITE_SPACE)
+    if len(url) > MAX_CHARACTERS:
+        raise RequestRefused("The URL is too long.")
+    if _CONTROL.search(url):
+        raise RequestRefused("The URL has a control character in it.")
+    return url
+
+
+def _address(text: str) -> str:
+    try:
+        address = IPv6Address(text)
+    except ValueError:
+        raise RequestRefused("The IPv6 address in the URL is not valid.") from None
+    if address.scope_id is not None:
+        raise RequestRefused(
+            "The IPv6 address in the URL has a zone, which no other machine knows."
+        )
+    return str(address)
+
+
+def _name(text: str) -> str:
+    """Return the host in ASCII: what other letters stand for is known only then."""
+    try:
+        ascii_text = text if text.isascii() else URL.build(scheme="http", host=text).raw_host or ""
+    except ValueError:
+        raise RequestRefused("The host of the URL is not valid.") from None
+    name = ascii_text.lower().removesuffix(".")
+    if _NAME.fullmatch(name) is None:
+        raise RequestRefused("The host of the URL is not valid.")
+    if _ENDS_IN_A_NUMBER.fullmatch(name):
+        return _usual(name)
+    return name
+
+
+def _usual(number: str) -> str:
+    """Refuse the spellings of IPv4 that some programs take for numbers, and others for names."""
+    try:
+        return str(IPv4Address(number))
+    except ValueError:
+        raise RequestRefused("The host of the URL is an address in an unusual form.") from None
+
+
+def _port(digits: str) -> int:
+    port = int(digits)
+    if port > MAX_PORT:
+        raise RequestRefused("The port of the URL is not valid.")
+    return port
+
+
+def _encoded(text: str) -> str:
+    try:
+        return quote(text, safe=_KEPT, errors="surrogateescape")
+    except UnicodeEncodeError:
+        raise RequestRefused("The URL has a character in it that is none.") from None

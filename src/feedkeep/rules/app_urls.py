@@ -1,0 +1,185 @@
+"""Which URLs apps have for feeds that moved, and what it means when one is removed. Pure.
+
+And whether a removal is an echo: what an app was told to remove, and sends back as its own wish.
+
+Apps that use gpodder.net's API know a feed by its URL only. When they are told to remove a URL,
+they delete the feed's downloads and play states. So they are never told of a move: an app goes on
+with the URL that it has (docs/gpodder.md). What it means when an app removes a URL depends on what
+else the app has: if it also has another URL of the same feed, it removes a duplicate, and its owner
+has not unsubscribed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from feedkeep.model import Alias, Guid, Stamp, Value, replace
+from feedkeep.rules.seconds import second_of
+
+MAX_SPELLINGS = 2_000
+"""The maximum number of URLs remembered of an app: 50 KB. Beyond it, removals are in doubt."""
+
+
+class AppUrls(Value, frozen=True):
+    """Which URLs of moved feeds an app has, as far as that is known, as their derived guids.
+
+    Nothing is known of any other URL: the app may have it from before the move.
+
+    Attributes:
+        known: The URLs that the app was sent, or has sent.
+        gone: The URLs that it was told to remove, or has removed.
+        is_full: Whether there were more than `MAX_SPELLINGS`, so that some are missing here.
+        removals_told: The account's clock when the app was last told to remove feeds, of any kind;
+            None once it has sent something, or has been told of other changes twice.
+        is_told_more: Whether it has been told of other changes since then.
+        began: The account's clock when the first of this was stored of an app that had a past
+            already: what it had of feeds that moved before is not known. None if it started from
+            nothing.
+    """
+
+    known: frozenset[Guid] = frozenset()
+    gone: frozenset[Guid] = frozenset()
+    is_full: bool = False
+    removals_told: Stamp | None = None
+    is_told_more: bool = False
+    began: Stamp | None = None
+
+    def with_known(self, guids: Collection[Guid]) -> AppUrls:
+        """Return the same, except that the app has these URLs."""
+        return replace(self, known=self.known.union(guids), gone=self.gone.difference(guids))
+
+    def with_gone(self, guids: Collection[Guid]) -> AppUrls:
+        """Return the same, except that the app does not have these URLs."""
+        return replace(self, known=self.known.difference(guids), gone=self.gone.union(guids))
+
+    def anew(self) -> AppUrls:
+        """Return what is known of the app once it asks for everything, as if it had nothing.
+
+        "Force full synchronization" makes AntennaPod forget what it was told, but not what it has
+        still to send: so what it was told to remove may be an echo until its next upload.
+        """
+        return AppUrls(removals_told=self.removals_told, is_told_more=self.is_told_more)
+
+    def after_poll(self, clock: Stamp, *, tells_removals: bool) -> AppUrls:
+        """Return what is known of the app once it was told what changed up to `clock`."""
+        if tells_removals:
+            return replace(self, removals_told=clock, is_told_more=False)
+        if self.removals_told is None:
+            return self
+        is_over = self.is_told_more
+        told = None if is_over else self.removals_told
+        return replace(self, removals_told=told, is_told_more=not is_over)
+
+    def after_upload(self) -> AppUrls:
+        """Return what is known of the app once it has sent what it had to send."""
+        return replace(self, removals_told=None, is_told_more=False)
+
+    def may_predate(self, changed: Stamp, feed_guids: Collection[Guid]) -> bool:
+        """Say whether the app may have any URL of a feed that was last changed at a stamp.
+
+        `feed_guids` are the derived guids of all the feed's URLs.
+        """
+        if self.began is None or changed > self.began:
+            return False
+        return self.known.isdisjoint(feed_guids) and self.gone.isdisjoint(feed_guids)
+
+    def may_echo(self, subscribed: Stamp) -> bool:
+        """Say whether a removal by the app may be what it was told to remove itself.
+
+        `subscribed` is when the feed was last subscribed to. AntennaPod takes a removal that it is
+        told of for its owner's wish, and sends it back with its next sync. If somebody has brought
+        the feed back by then, it would be gone for all devices once more.
+        """
+        return self.removals_told is not None and subscribed > self.removals_told
+
+    def may_have_missed_removals(self, first: Stamp) -> bool:
+        """Say whether the reply may be lost that told the app to remove feeds.
+
+        `first` is the first stamp of the second that it asks since now.
+        """
+        return self.removals_told is not None and second_of(first) < second_of(self.removals_told)
+
+
+UNKNOWN = AppUrls()
+"""Nothing is known of the app, or no feed of the account moved."""
+
+NO_RECORD = AppUrls(began=Stamp(2**63 - 1))
+"""Nothing was ever stored of the app: it may have any URL of each feed that moved."""
+
+
+def has_unsubscribed(
+    removed: Guid,
+    present: Guid,
+    former: Mapping[Guid, Alias],
+    app: AppUrls,
+    *,
+    may_have_both: bool,
+) -> bool:
+    """Say whether an app that removes a URL of a feed has unsubscribed from the feed.
+
+    In doubt it has not.
+
+    Args:
+        removed: The derived guid of the URL.
+        present: The derived guid of the feed's present URL.
+        former: The feed's former URLs, by their derived guids.
+        app: What is known of the app.
+        may_have_both: Whether the app may have the feed by several URLs, although that is not
+            known: one of them was a feed of its own, or the app may be older than what is known.
+    """
+    others = {present, *former} - {removed} - app.gone
+    if app.known & others:
+        return False  # it still has the feed by another URL, and removes a duplicate
+    if may_have_both and others:
+        return False  # it may remove a duplicate
+    # AntennaPod follows a redirect and renames the feed by itself, without an upload. So it can
+    # remove the present URL although it was never sent that.
+    if removed == present or removed in app.known:
+        return True
+    if removed in app.gone or app.is_full:
+        return False  # AntennaPod sends back what it was told to remove
+    # Before a move, every app had the feed by that URL only.
+    alias = former.get(removed)
+    return not others or (alias is not None and alias.moved_away)
+
+
+def is_in_doubt(removed: Guid, present: Guid, former: Mapping[Guid, Alias], app: AppUrls) -> bool:
+    """Say whether nobody knows if an app has another URL of a feed than the one that it removes.
+
+    Takes what `has_unsubscribed` takes.
+    """
+    others = {present, *former} - {removed} - app.gone
+    return bool(others) and removed not in app.gone and app.known.isdisjoint(others)
+
+
+def after_adding(
+    added: Guid, feed_guids: Collection[Guid], older: Collection[Guid], app: AppUrls
+) -> AppUrls:
+    """Return what is known of an app after it has added a URL of a feed that moved.
+
+    `feed_guids` are the derived guids of all the feed's URLs; `older` are those of them that an app
+    may have of which nothing is known, since it may be older than the moves. What apps have of the
+    others is known, since they were sent each.
+    """
+    # Without this, an app that has both URLs and removes the new one would unsubscribe its owner.
+    is_new_here = app.known.isdisjoint(feed_guids) and app.gone.isdisjoint(feed_guids)
+    return (app.with_known(older) if is_new_here else app).with_known([added])
+
+
+def merged(stored: AppUrls, before: AppUrls, after: AppUrls) -> AppUrls:
+    """Return what is stored of an app, with the changes from `before` to `after` made to it.
+
+    Two requests of an app can run at the same time, and neither may undo the changes of the other.
+    """
+    polled = stored
+    if (before.removals_told, before.is_told_more) != (after.removals_told, after.is_told_more):
+        polled = replace(stored, removals_told=after.removals_told, is_told_more=after.is_told_more)
+    if before.began != after.began:
+        polled = replace(polled, began=after.began)
+    known = stored.known - (before.known - after.known)
+    gone = stored.gone - (before.gone - after.gone)
+    changed = replace(polled, known=known, gone=gone)
+    changed = changed.with_known(after.known - before.known).with_gone(after.gone - before.gone)
+    if len(changed.known) + len(changed.gone) > MAX_SPELLINGS:
+        return replace(polled, is_full=True)
+    return changed

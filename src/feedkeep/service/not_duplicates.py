@@ -1,0 +1,43 @@
+"""Which feeds a person keeps apart, although they look like the same podcast."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import msgspec
+
+from feedkeep.model import AccountId, DocumentKind, Guid
+from feedkeep.rules.not_duplicates import Pair, keep_apart
+from feedkeep.service.documents import as_json
+from feedkeep.store.base import Store
+
+_NAME = ""
+_PAIRS = msgspec.json.Decoder(tuple[Pair, ...])
+
+
+class NotDuplicates:
+    """The pairs of feeds of each account that are not suggested as the same."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def of(self, account_id: AccountId) -> Collection[Pair]:
+        """Return the pairs of an account."""
+        body = await self._store.documents.body(account_id, DocumentKind.APART, _NAME)
+        return frozenset(_read(body))
+
+    async def keep(self, account_id: AccountId, one: Guid, other: Guid) -> None:
+        """Remember that two feeds are not the same.
+
+        Raises:
+            NotAuthorized: The account is gone.
+        """
+
+        def decide(body: str | None, _: int) -> str:
+            return as_json(keep_apart(_read(body), one, other))
+
+        await self._store.documents.change(account_id, DocumentKind.APART, _NAME, decide)
+
+
+def _read(body: str | None) -> Sequence[Pair]:
+    return _PAIRS.decode(body) if body else ()

@@ -1,0 +1,70 @@
+"""Whether the files of a database that is in use still have the names they were opened with."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TypeAlias
+
+from feedkeep.model.errors import StoreUnavailable
+
+LOOKED_AT_EACH_SECONDS = 1.0
+"""How often reads check the files; a write checks them before it is acknowledged."""
+
+ENDINGS = ("-wal", "-shm")
+"""The endings of the write-ahead log and of its index; another process would create new ones."""
+
+_Identity: TypeAlias = tuple[int, int] | None
+
+
+class FileIdentity:
+    """The names of a database's files, and which files they were when it was opened.
+
+    What is written to a file without a name is lost when the process ends. Once the same files have
+    their names again, all is as it was before.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Note which files a database has, all of which have to be open."""
+        self._path = path
+        real = path.resolve()  # SQLite puts the other two beside the file that a link leads to
+        self._names = [str(path), *(f"{real}{ending}" for ending in ENDINGS)]
+        self._files = [_identity(name) for name in self._names]
+        self._is_lost = False
+        self._next_look = 0.0
+
+    def assert_in_place(self) -> None:
+        """Return if every name is that of the file that is open.
+
+        Raises:
+            StoreUnavailable: A file was deleted, renamed or replaced.
+        """
+        self._is_lost = [_identity(name) for name in self._names] != self._files
+        self._next_look = time.monotonic() + LOOKED_AT_EACH_SECONDS
+        self._refuse_if_lost()
+
+    def assert_in_place_lately(self) -> None:
+        """Do the same by what was found within the last second.
+
+        Raises as `assert_in_place` does.
+        """
+        if time.monotonic() >= self._next_look:
+            self.assert_in_place()
+        self._refuse_if_lost()
+
+    def _refuse_if_lost(self) -> None:
+        if self._is_lost:
+            raise StoreUnavailable(
+                f"The database {self._path}, or the -wal or -shm file beside it, was deleted,"
+                " renamed or replaced while it is in use. Put the same files back. Or, to use"
+                " another file, stop the service, put that file there, and start it again."
+            )
+
+
+def _identity(name: str) -> _Identity:
+    with suppress(OSError):
+        found = os.stat(name)  # noqa: PTH116 - at each commit, a Path takes twice as long
+        return found.st_dev, found.st_ino
+    return None

@@ -1,0 +1,77 @@
+"""Letting browsers in, by the cookie of a session of their own kind."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+from starlette.responses import Response
+
+from feedkeep.http.pages.rendering import Pages
+from feedkeep.http.pages.shown_once import SIGNED_OUT, Note, cookie, cookie_name, write_note
+from feedkeep.http.refusal import Refusal
+from feedkeep.http.requests import Request
+from feedkeep.http.routing import READING, NoSuchMethod
+from feedkeep.model import Admitted, CredentialKind
+from feedkeep.model.errors import NotAuthorized, NotSignedIn
+from feedkeep.service import Service
+
+SIGN_IN, HOME = "/sign-in", "/"
+
+_COOKIE = "feedkeep"
+_DAY_SECONDS = 86_400
+# The longest that browsers keep a cookie; the service says when a session ends.
+_COOKIE_SECONDS = 400 * _DAY_SECONDS
+
+
+class PageAuthenticator:
+    """Lets in browsers that are signed in. The interface and apps' protocols know none of these."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    async def admit(self, request: Request) -> Admitted:
+        """Return who sent a request; raises as `Authenticator.admit` does."""
+        text = session_of(request)
+        if not text:
+            raise NotSignedIn
+        request.credential_kind = CredentialKind.BROWSER
+        return await self._service.page_sessions.admit(text)
+
+
+def session_of(request: Request) -> str:
+    """Return the text of the session that a browser says it has; "" if it says none."""
+    return request.cookie(cookie_name(request, _COOKIE)) or ""
+
+
+def session_cookie(request: Request, text: str) -> str:
+    """Return the Set-Cookie header that signs a browser in."""
+    return cookie(request, _COOKIE, text, _COOKIE_SECONDS)
+
+
+def no_session_cookie(request: Request) -> str:
+    """Return the Set-Cookie header that makes a browser forget its session."""
+    return cookie(request, _COOKIE, "", 0)
+
+
+def refused(pages: Pages, error: Exception, request: Request, refusal: Refusal) -> Response:
+    """Return the page for an error; whoever wanted to read a page is led to where there is one."""
+    if isinstance(error, NotAuthorized) and request.method in READING:
+        return _to_sign_in(pages, request, is_ended=not isinstance(error, NotSignedIn))
+    if isinstance(error, NoSuchMethod) and request.method in READING:
+        # A form that was refused is shown at its own address, which somebody loads anew.
+        return pages.leading_to(request.path.rpartition("/")[0] or HOME)
+    if isinstance(error, NotAuthorized):
+        refusal = Refusal(refusal.status, refusal.text)  # no challenge: browsers would ask for it
+    return pages.refusal(refusal, request)
+
+
+def _to_sign_in(pages: Pages, request: Request, *, is_ended: bool) -> Response:
+    """Lead to the form and from there back; whose session has ended is told so."""
+    query = request.http.url.query
+    wanted = f"{request.path}?{query}" if query else request.path
+    back = f"?next={quote(wanted)}" if wanted != HOME else ""
+    response = pages.leading_to(SIGN_IN + back)
+    if is_ended:
+        response.headers.append("set-cookie", write_note(request, Note(SIGNED_OUT)))
+        response.headers.append("set-cookie", no_session_cookie(request))
+    return response
