@@ -131,7 +131,12 @@ def _owner(population: Population, account_id: AccountId, name: str) -> Owner:
 def _token(population: Population, text: str) -> Token:
     told = second_of(population.clock)
     return Token(
-        TokenId(1), token_hash(text), "bench", BEGUN, told_subscriptions=told, told_actions=told
+        TokenId(1),
+        token_hash(text),
+        "bench",
+        BEGUN,
+        last_sent_subscriptions=told,
+        last_sent_actions=told,
     )
 
 

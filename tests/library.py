@@ -80,9 +80,11 @@ def _tokens(number: int) -> Iterator[Token]:
     first = hashlib.sha256(str(number).encode()).digest()
     second = hashlib.sha256(first).digest()
     yield Token(1, first, "phone", 1, 2, 3)
-    yield Token(2, second, "", 4, told_subscriptions=10**9, heard_subscriptions=0)
+    yield Token(2, second, "", 4, last_sent_subscriptions=10**9, acknowledged_subscriptions=0)
     third = hashlib.sha256(second).digest()
-    yield Token(3, third, "gPodder", 5, 6, is_session=True, told_actions=10**9, heard_actions=1)
+    yield Token(
+        3, third, "gPodder", 5, 6, is_session=True, last_sent_actions=10**9, acknowledged_actions=1
+    )
     fourth = hashlib.sha256(third).digest()
     yield Token(4, fourth, "Kasts", 5, 6, is_session=True, is_shared=True, of_token=2)
     fifth = hashlib.sha256(fourth).digest()

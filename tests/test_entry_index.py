@@ -59,10 +59,10 @@ def test_however_an_index_came_about_it_is_the_one_of_its_entries(
     changed = index()
     for guid, entry in changes:
         changed.set(guid, entry)
-    made_anew = EntryIndex(changed.whole())
+    made_again = EntryIndex(changed.whole())
     assert changed.whole() == {
         guid: entry for guid, entry in dict(changes).items() if entry is not None
     }
     for guid in GUIDS:
-        assert set(changed.pointers_to(guid)) == set(made_anew.pointers_to(guid))
-        assert changed.pointer_count(guid) == len(made_anew.pointers_to(guid))
+        assert set(changed.pointers_to(guid)) == set(made_again.pointers_to(guid))
+        assert changed.pointer_count(guid) == len(made_again.pointers_to(guid))

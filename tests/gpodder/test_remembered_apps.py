@@ -17,7 +17,7 @@ from feedkeep.rules.app_identity import App
 from feedkeep.rules.app_urls import NO_RECORD, UNKNOWN, AppUrls
 from feedkeep.rules.devices import MAX_DOCUMENTS
 from feedkeep.service.documents import as_json
-from feedkeep.service.remembered_apps import RememberedApp, read_spellings
+from feedkeep.service.remembered_apps import RememberedApp, read_app_urls
 
 LEARNED = AppUrls(known=frozenset({Guid("0a0a0a0a-0a0a-5a0a-8a0a-0a0a0a0a0a0a")}))
 NOW = Stamp(7)
@@ -39,7 +39,7 @@ def there(app: RememberedApp, others: int) -> dict[DocumentName, KnownDocument]:
 def test_a_new_device_and_what_was_learned_of_it_are_remembered(app: RememberedApp) -> None:
     saved = app.learned(there(app, MAX_DOCUMENTS - 1), LEARNED, NOW)
     assert kinds(saved) == [DocumentKind.SPELLINGS, DocumentKind.DEVICE]
-    assert read_spellings(saved[0].body).known == LEARNED.known
+    assert read_app_urls(saved[0].body).known == LEARNED.known
 
 
 def test_without_room_nothing_is_remembered_and_nothing_refused_or_in_doubt(
@@ -62,7 +62,7 @@ def test_what_is_known_already_is_not_saved_again(app: RememberedApp) -> None:
 def test_what_an_app_had_before_its_first_record_is_not_known(app: RememberedApp) -> None:
     assert app.known(there(app, 0)) == NO_RECORD
     [record] = app.noted(there(app, 0), NO_RECORD, NOW)
-    assert read_spellings(record.body) == AppUrls(began=NOW)
+    assert read_app_urls(record.body) == AppUrls(began=NOW)
 
 
 @pytest.mark.parametrize(

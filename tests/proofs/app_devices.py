@@ -299,7 +299,7 @@ class AppOfToday(Device):
             self.session = await self.log_in()
         await super().sync(losses)
 
-    async def start_anew(self) -> None:
+    async def start_over(self) -> None:
         """Send all that is here, as apps do after a new login."""
         self.session = await self.log_in()
         self.since = self.actions_since = 0

@@ -112,11 +112,11 @@ class Follower(ListClient):
         self.queue = []
         account = await service.accounts.named(NAME)
         if self.epoch not in {"", restores.epoch_of(account)}:
-            await self._start_anew(service, account)
+            await self._start_over(service, account)
         self.epoch = restores.epoch_of(account)
         await super().sync(service)
 
-    async def _start_anew(self, service: Service, account: Account) -> None:
+    async def _start_over(self, service: Service, account: Account) -> None:
         mine = self._subscribed()
         self.had, self.entries, self.since = set(mine.values()), {}, -1
         await super().sync(service)
@@ -236,7 +236,7 @@ class Household:
         """Let all devices start anew; compare what any of them had with what all have then."""
         everything = set().union(*(device.feeds for device in self.devices))
         for device in self.devices * 2:
-            await device.start_anew()
+            await device.start_over()
         right = {item.feed_url for item in await service.subscriptions.subscribed(account.id)}
         if not everything <= right:
             return f"{sorted(everything - right)} are lost"

@@ -28,11 +28,11 @@ from feedkeep.rules.episode_actions import (
     judge,
     record,
     rekeyed,
+    restamped,
+    sent_second,
     sought,
     spelled,
-    stamped_anew,
     told,
-    told_second,
 )
 from feedkeep.store.base import DecideActions
 
@@ -227,7 +227,7 @@ def test_a_clock_that_is_ahead_wins_nothing() -> None:
     (second,) = stored.record(ahead(5), now=NOW + 10_000_000)
     assert [item.done for item in told([first, second])] == [NOW_SECOND, NOW_SECOND + 5]
     for now in (NOW + HOUR, NOW + 2 * HOUR):
-        anew = stored.take(stamped_anew, [first, second], now)
+        anew = stored.take(restamped, [first, second], now)
         assert [item.done for item in told(anew)] == [NOW_SECOND, NOW_SECOND + 5]
         assert [item.revision > now for item in anew] == [False, True]
 
@@ -354,12 +354,12 @@ def test_what_is_rekeyed_is_told_as_before_and_as_what_it_is() -> None:
         ahead(-50, episode=urls[2], episode_guid="G", position=3, revision=NOW + 2),
         ahead(1_000 - NOW_SECOND, device="desk", total=None, episode_guid="G", revision=NOW + 3),
     )
-    was = [told_second(item) for item in stored.actions.values()]
+    was = [sent_second(item) for item in stored.actions.values()]
     assert was == [NOW_SECOND, NOW_SECOND, NOW_SECOND - 50, 1_000]
     former = list(stored.actions.values())
     news = stored.take(rekeyed, former)
     assert [(item.device, item.total) for item in news] == [("desk", 60)], "told to nobody before"
-    assert sorted((item.device, item.position, told_second(item), item.episode)
+    assert sorted((item.device, item.position, sent_second(item), item.episode)
                   for item in stored.actions.values()) == [
         ("desk", 9, 1_000, urls[1]),
         ("phone", 9, NOW_SECOND, urls[1]),
@@ -394,7 +394,7 @@ def test_new_stamps_leave_what_a_version_before_stored_where_it_was() -> None:
     stored.put_former(
         ahead(500, revision=NOW), ahead(1_000 - NOW_SECOND, device="tablet", revision=NOW + 1)
     )
-    anew = stored.take(stamped_anew, list(stored.actions.values()), NOW + HOUR)
+    anew = stored.take(restamped, list(stored.actions.values()), NOW + HOUR)
     assert [(item.device, item.done) for item in told(anew)] == [
         ("phone", NOW_SECOND),
         ("tablet", 1_000),

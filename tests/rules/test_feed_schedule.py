@@ -18,7 +18,7 @@ from feedkeep.rules.feed_schedule import (
     after_look,
     is_wanted,
     permitted,
-    wanted_anew,
+    wanted_again,
     wants_picture,
 )
 from feedkeep.rules.feed_urls import parse_feed_url
@@ -176,7 +176,7 @@ SECRET_BY_HTTP = SECRET.replace("https", "http")
 
 
 def anew(feed: Feed, url: str, now: Stamp = NOW) -> Feed | None:
-    return wanted_anew(feed, url, now)
+    return wanted_again(feed, url, now)
 
 
 @pytest.mark.parametrize(

@@ -91,8 +91,8 @@ def escaped(account: Account) -> EscapedUrls:
     return EscapedUrls(url for url in urls if "%" in url)
 
 
-def move(account: Account, old: str, new: str, *, is_told: bool = False) -> None:
-    change = Update(parse_feed_url(new), notify_apps=is_told)
+def move(account: Account, old: str, new: str, *, notify_apps: bool = False) -> None:
+    change = Update(parse_feed_url(new), notify_apps=notify_apps)
     account.decide(lambda snapshot: update(snapshot, guid(old), change))
 
 
@@ -246,7 +246,7 @@ def test_a_move_that_apps_are_told_adds_the_new_url_and_removes_every_old_one() 
     phone = App(account)
     phone.begin()
     move(account, A, B)
-    move(account, B, C, is_told=True)
+    move(account, B, C, notify_apps=True)
     assert phone.poll() == ([C], [A, B])
     assert phone.poll() == ([], [])
     assert App(account).begin() == ([C], [])
@@ -260,7 +260,7 @@ def test_apps_can_be_told_of_a_move_that_was_made_before() -> None:
     phone.begin()
     move(account, A, B)
     assert phone.poll() == ([], [])
-    move(account, A, B, is_told=True)
+    move(account, A, B, notify_apps=True)
     assert phone.poll() == ([B], [A])
 
 
@@ -350,10 +350,10 @@ def test_an_app_that_knows_a_feed_by_its_former_url_only_unsubscribes_with_it() 
 
 @pytest.mark.parametrize("is_told", [False, True])
 def test_an_app_that_began_after_a_move_adds_the_feed_by_its_present_url_and_unsubscribes_with_it(
-    is_told: bool,
+    notify_apps: bool,
 ) -> None:
     account = account_with(A)
-    move(account, A, B, is_told=is_told)
+    move(account, A, B, notify_apps=notify_apps)
     sync(account, [], [B])
     app = App(account)
     app.begin()
@@ -468,7 +468,7 @@ def merge_and_go_on(account: Account) -> None:
 
 def merge_and_tell(account: Account) -> None:
     merge(account, A, B)
-    move(account, A, C, is_told=True)
+    move(account, A, C, notify_apps=True)
 
 
 def merge_and_subscribe_again(account: Account) -> None:
@@ -547,11 +547,11 @@ def test_who_adds_the_url_that_apps_are_told_may_have_the_first_one_whatever_cam
     account = account_with(A)
     phone = App(account)
     phone.begin()
-    move(account, A, B, is_told=True)
+    move(account, A, B, notify_apps=True)
     if takes_away:
         takes_away(account)
     else:
-        move(account, B, A, is_told=True)
+        move(account, B, A, notify_apps=True)
     phone.send([B], [])
     phone.send([], [B])  # it has A still, and has not asked
     assert len(subscribed(account)) == 1
@@ -561,8 +561,8 @@ def test_an_app_that_has_the_first_url_is_not_told_one_of_the_moves_in_between()
     account = account_with(A)
     phone = App(account)
     phone.begin()
-    move(account, A, B, is_told=True)
-    move(account, B, A, is_told=True)
+    move(account, A, B, notify_apps=True)
+    move(account, B, A, notify_apps=True)
     move(account, A, B)
     assert phone.poll()[0] == [A]
 
@@ -633,7 +633,7 @@ def test_an_app_that_was_told_of_a_move_can_unsubscribe_though_the_move_was_undo
     account = account_with(A)
     phone = App(account)
     phone.begin()
-    move(account, A, B, is_told=True)
+    move(account, A, B, notify_apps=True)
     assert phone.poll() == ([B], [A])
     move(account, B, A)
     phone.send([], [B])
@@ -644,7 +644,7 @@ def test_who_adds_the_url_that_apps_are_being_told_may_have_the_one_from_before(
     account = account_with(A)
     phone = App(account)
     phone.begin()
-    move(account, A, B, is_told=True)
+    move(account, A, B, notify_apps=True)
     phone.send([B], [])
     phone.send([], [B])  # it has A still, and has not asked
     assert subscribed(account) == [B]

@@ -221,9 +221,9 @@ def test_what_could_not_be_told_is_told_with_what_came_meanwhile_but_not_what_is
     assert len(first) == 4
     assert here.has_news.is_set()
     types_wrong(here, "user2", "192.0.2.2")
-    here.not_told(first)
+    here.not_shared(first)
     assert here.untold(99).keys() == here._attempts.keys()
-    here.not_told(first)
+    here.not_shared(first)
     assert not here.untold(99).keys() & list(first)[:3]
 
 

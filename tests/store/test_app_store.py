@@ -45,7 +45,7 @@ from feedkeep.model.errors import InvalidInput, NotAuthorized
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.history_invariants import history_violations
 from feedkeep.rules.invariants import violations
-from feedkeep.rules.restores import stamped_anew
+from feedkeep.rules.restores import restamped
 from feedkeep.rules.subscriptions import Update
 from feedkeep.store.base import MAX_OF_A_BEGINNING, Store
 
@@ -156,7 +156,7 @@ def test_a_restore_is_noted_in_an_account_and_stamps_its_newest_entry_alone_anew
             given.append((known, newest))
             clocks = {"last_stamp": at, "last_action_stamp": at + 1}
             lost = {"epoch": 2**63 - 1, "lost_after": known.last_stamp, "lost_until": at - 1}
-            return Restored(replace(known, **clocks, **lost), newest and stamped_anew(newest, at))
+            return Restored(replace(known, **clocks, **lost), newest and restamped(newest, at))
 
         before = (await store.entries.whole(ALICE)).entries
         for account_id in (ALICE, BOB, AccountId(99)):
@@ -217,7 +217,7 @@ def test_how_far_a_token_knows_is_kept_by_clock_and_what_it_heard_never_goes_bac
         first = await store.tokens.add(ALICE, Token(0, b"\1" * 32, "", 0))
         other = await store.tokens.add(ALICE, Token(0, b"\2" * 32, "", 0))
         theirs = await store.tokens.add(BOB, Token(0, b"\1" * 32, "", 0))
-        assert first.told_actions is None
+        assert first.last_sent_actions is None
 
         async def note(clock: Clock, told: int | None, heard: int | None) -> Token:
             await store.tokens.save_progress(
@@ -227,14 +227,14 @@ def test_how_far_a_token_knows_is_kept_by_clock_and_what_it_heard_never_goes_bac
             assert found is not None
             return found.token
 
-        expected = replace(first, told_subscriptions=7)
+        expected = replace(first, last_sent_subscriptions=7)
         assert await note(Clock.SUBSCRIPTIONS, 7, None) == expected
-        expected = replace(expected, told_subscriptions=5, heard_subscriptions=6)
+        expected = replace(expected, last_sent_subscriptions=5, acknowledged_subscriptions=6)
         assert await note(Clock.SUBSCRIPTIONS, 5, 6) == expected
-        expected = replace(expected, told_subscriptions=7)
+        expected = replace(expected, last_sent_subscriptions=7)
         assert await note(Clock.SUBSCRIPTIONS, 7, 4) == expected
         assert await note(Clock.SUBSCRIPTIONS, 7, None) == expected
-        expected = replace(expected, told_actions=2, heard_actions=1)
+        expected = replace(expected, last_sent_actions=2, acknowledged_actions=1)
         assert await note(Clock.ACTIONS, 2, 1) == expected
         assert await store.tokens.of(ALICE) == [expected, other]
         gone = TokenProgress(99, Clock.ACTIONS, SyncProgress(9, 9))  # which was revoked, say
@@ -682,7 +682,7 @@ def test_changes_of_entries_are_given_the_documents_they_name_and_see_one_anothe
         assert await store.documents.body(ALICE, "device", "d7") == "{1}"
         assert len(await store.documents.of(ALICE, "device")) == 20
         (told,) = await store.tokens.of(ALICE)
-        assert (told.told_subscriptions, told.told_actions) == (21, None)
+        assert (told.last_sent_subscriptions, told.last_sent_actions) == (21, None)
 
     run(open_store, work)
 

@@ -143,12 +143,12 @@ class Phone(AppOfToday):
     Attributes:
         echoes: What it was told to remove, and takes for its owner's wish.
         was_told_removals: Whether it was told to remove feeds since it has last sent anything.
-        has_to_start_anew: Whether its owner was told to let it send all that it has.
+        has_to_start_over: Whether its owner was told to let it send all that it has.
     """
 
     echoes: set[str] = field(default_factory=set)
     was_told_removals: bool = False
-    has_to_start_anew: bool = False
+    has_to_start_over: bool = False
 
     @classmethod
     def new(
@@ -168,9 +168,9 @@ class Phone(AppOfToday):
     async def meet(self, losses: float = LOSSES) -> None:
         """Sync, or send all that is here if the owner was told to do so."""
         try:
-            if self.has_to_start_anew:
-                await self.start_anew()
-                self.has_to_start_anew = False
+            if self.has_to_start_over:
+                await self.start_over()
+                self.has_to_start_over = False
             else:
                 await self.sync(losses)
         except ReplyLost:
@@ -225,7 +225,7 @@ class ListClient:
     since: int = -1
     entries: dict[str, Entry] = field(default_factory=dict)
     queued: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
-    has_to_start_anew: bool = False
+    has_to_start_over: bool = False
 
     @property
     def feeds(self) -> set[str]:
@@ -236,13 +236,13 @@ class ListClient:
         """Send what is queued, and take what changed."""
         try:
             await self._let_in()
-            if self.has_to_start_anew:
+            if self.has_to_start_over:
                 had = self.feeds
                 self.since, self.entries, self.queued = -1, {}, []
                 await self._take_changes()
                 for url in sorted(had - self.feeds):
                     await self.add(url)
-                self.has_to_start_anew = False
+                self.has_to_start_over = False
             while self.queued:
                 await self.queued[0]()
                 del self.queued[0]

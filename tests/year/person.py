@@ -104,7 +104,7 @@ class Person:
         self.ledger.go_back(kept)
         self._wiped = set()
         for device in self._devices.values():
-            device.has_to_start_anew = True
+            device.has_to_start_over = True
 
     async def compare(self, now_us: int, moments: int) -> None:
         """Compare the account with the ledger, as it is and as it was at some moments."""

@@ -96,7 +96,7 @@ class Workers:
         self._tell = tell
         self._alive_each_seconds = alive_each_seconds
         self._workers: dict[Sockets, _Worker] = {}
-        self._told_at = -math.inf
+        self._notified_at = -math.inf
         self._is_stopping = False
         self._is_in_haste = False
 
@@ -133,10 +133,10 @@ class Workers:
         for worker in workers:
             worker.terminate()
         deadline = time.monotonic() + STOP_SECONDS + self._settings.drain_seconds
-        is_told = False
+        is_logged = False
         while (alive := [one for one in workers if one.is_alive()]) and time.monotonic() < deadline:
-            if self._is_in_haste and not is_told:
-                is_told = True
+            if self._is_in_haste and not is_logged:
+                is_logged = True
                 for worker in alive:
                     assert worker.pid is not None
                     os.kill(worker.pid, signal.SIGINT)  # a second signal: they drain no longer
@@ -177,8 +177,11 @@ class Workers:
                 worker.process.kill()
 
     def _tell_of_life(self, now: float) -> None:
-        if self._alive_each_seconds is not None and now - self._told_at >= self._alive_each_seconds:
-            self._told_at = now
+        if (
+            self._alive_each_seconds is not None
+            and now - self._notified_at >= self._alive_each_seconds
+        ):
+            self._notified_at = now
             self._tell(ALIVE)
 
     def _bury_the_dead(self) -> None:

@@ -81,7 +81,7 @@ class FetcherProcess:
         self._suspects: dict[Guid, None] = {}
         self._alone: _Process | None = None
         self._rests_until = 0.0
-        self._is_told = False
+        self._is_logged = False
 
     async def look(self, feed: Feed, now: Stamp) -> FetchResult:
         """Return what is at the URL of a feed now.
@@ -109,7 +109,7 @@ class FetcherProcess:
             self._suspect(feed)
             raise self._failed("There is not enough memory.")
         self._suspects.pop(feed.guid, None)
-        self._is_told = False
+        self._is_logged = False
         return looked
 
     async def close(self) -> None:
@@ -156,8 +156,8 @@ class FetcherProcess:
 
     def _failed(self, reason: str) -> MachineFailed:
         self._rests_until = asyncio.get_running_loop().time() + REST_SECONDS
-        if not self._is_told:
-            self._is_told = True
+        if not self._is_logged:
+            self._is_logged = True
             _log.warning("feeds cannot be looked at for now", reason=reason)
         return MachineFailed("This machine cannot look at feeds: {reason}", reason=reason)
 

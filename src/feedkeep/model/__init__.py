@@ -20,7 +20,7 @@ from feedkeep.model.credentials import (
     TokenDecision,
     TokensChanged,
 )
-from feedkeep.model.decisions import Decision, Deletion, Restored, Snapshot, StampedAnew
+from feedkeep.model.decisions import Decision, Deletion, Restamped, Restored, Snapshot
 from feedkeep.model.documents import (
     Document,
     DocumentKind,
@@ -129,13 +129,13 @@ __all__ = [
     "Recorded",
     "Records",
     "Registration",
+    "Restamped",
     "Restored",
     "Scope",
     "Second",
     "Sighting",
     "Snapshot",
     "Stamp",
-    "StampedAnew",
     "Subscription",
     "SyncProgress",
     "T",

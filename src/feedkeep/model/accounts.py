@@ -85,17 +85,18 @@ class Registration(StrEnum):
     OPEN = "open"
 
 
-class Preferences(Value, frozen=True):
+class Preferences(Value, frozen=True, rename={"dismissed_wipe": "meant"}):
     """How a person wants to see the pages; what is None is decided by their browser.
 
     Attributes:
         language: The tag of a language, such as "de".
         time_zone: The name of a time zone, such as "Europe/Berlin".
         theme: Light or dark.
-        meant: Stamp of the newest wipe of the list that was meant, and is not asked about again.
+        dismissed_wipe: Stamp of the newest wipe of the list that was meant, and is not asked about
+            again; stored as "meant", as the first builds did.
     """
 
     language: str | None = None
     time_zone: str | None = None
     theme: str | None = None
-    meant: Stamp = Stamp(0)
+    dismissed_wipe: Stamp = Stamp(0)

@@ -66,11 +66,11 @@ class Token(Value, frozen=True):
         purpose: What it is for.
         scope: What it may do; a session may do what the token may that began it.
         last_used: The beginning of the UTC day of its last use; None if it was never used.
-        told_subscriptions: The second up to which its app was last sent all changes of the list;
-            None if it never asked.
-        heard_subscriptions: The second up to which it is known to have received them.
-        told_actions: As `told_subscriptions`, of episode actions.
-        heard_actions: As `heard_subscriptions`, of episode actions.
+        last_sent_subscriptions: The second up to which its app was last sent all changes of the
+            list; None if it never asked.
+        acknowledged_subscriptions: The second up to which it is known to have received them.
+        last_sent_actions: As `last_sent_subscriptions`, of episode actions.
+        acknowledged_actions: As `acknowledged_subscriptions`, of episode actions.
         own_subscriptions: What its app uploaded last to the list, oldest first.
         own_actions: As `own_subscriptions`, of episode actions.
     """
@@ -88,10 +88,10 @@ class Token(Value, frozen=True):
     purpose: Purpose = Purpose.APPS
     scope: Scope = Scope.WRITE
     last_used: Stamp | None = None
-    told_subscriptions: Second | None = None
-    heard_subscriptions: Second | None = None
-    told_actions: Second | None = None
-    heard_actions: Second | None = None
+    last_sent_subscriptions: Second | None = None
+    acknowledged_subscriptions: Second | None = None
+    last_sent_actions: Second | None = None
+    acknowledged_actions: Second | None = None
     own_subscriptions: Sequence[OwnUpload] = ()
     own_actions: Sequence[OwnUpload] = ()
 

@@ -61,7 +61,7 @@ class Restored(Value, frozen=True):
     newest: Entry | None
 
 
-class StampedAnew(Value, frozen=True):
+class Restamped(Value, frozen=True):
     """What becomes of an account whose clocks were ahead.
 
     Attributes:

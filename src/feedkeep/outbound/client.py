@@ -213,7 +213,7 @@ class GuardedClient:
         if authorization is not None:
             sent["Authorization"] = authorization
         limit = self._policy.max_bytes if max_bytes is None else max_bytes
-        with _told(target):
+        with _failures_as(target):
             async with (
                 self._turns.at(target.host),
                 self._session.request(
@@ -404,7 +404,7 @@ def _authorization_after(
 
 
 @contextmanager
-def _told(target: FetchTarget) -> Iterator[None]:
+def _failures_as(target: FetchTarget) -> Iterator[None]:
     """Make a `RequestError` of everything that can go wrong with a request."""
     host = target.host
     try:

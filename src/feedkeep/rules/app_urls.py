@@ -16,11 +16,15 @@ from collections.abc import Collection, Mapping
 from feedkeep.model import Alias, Guid, Stamp, Value, replace
 from feedkeep.rules.seconds import second_of
 
-MAX_SPELLINGS = 2_000
+MAX_APP_URLS = 2_000
 """The maximum number of URLs remembered of an app: 50 KB. Beyond it, removals are in doubt."""
 
 
-class AppUrls(Value, frozen=True):
+_STORED_AS = {"removals_sent": "removals_told", "was_sent_more": "is_told_more"}
+"""What fields are called in databases of the first builds, and so in all."""
+
+
+class AppUrls(Value, frozen=True, rename=_STORED_AS):
     """Which URLs of moved feeds an app has, as far as that is known, as their derived guids.
 
     Nothing is known of any other URL: the app may have it from before the move.
@@ -28,10 +32,10 @@ class AppUrls(Value, frozen=True):
     Attributes:
         known: The URLs that the app was sent, or has sent.
         gone: The URLs that it was told to remove, or has removed.
-        is_full: Whether there were more than `MAX_SPELLINGS`, so that some are missing here.
-        removals_told: The account's clock when the app was last told to remove feeds, of any kind;
-            None once it has sent something, or has been told of other changes twice.
-        is_told_more: Whether it has been told of other changes since then.
+        is_full: Whether there were more than `MAX_APP_URLS`, so that some are missing here.
+        removals_sent: The account's clock when the app was last sent removals of feeds, of any
+            kind; None once it has sent something, or was sent other changes twice.
+        was_sent_more: Whether it was sent other changes since then.
         began: The account's clock when the first of this was stored of an app that had a past
             already: what it had of feeds that moved before is not known. None if it started from
             nothing.
@@ -40,8 +44,8 @@ class AppUrls(Value, frozen=True):
     known: frozenset[Guid] = frozenset()
     gone: frozenset[Guid] = frozenset()
     is_full: bool = False
-    removals_told: Stamp | None = None
-    is_told_more: bool = False
+    removals_sent: Stamp | None = None
+    was_sent_more: bool = False
     began: Stamp | None = None
 
     def with_known(self, guids: Collection[Guid]) -> AppUrls:
@@ -58,21 +62,21 @@ class AppUrls(Value, frozen=True):
         "Force full synchronization" makes AntennaPod forget what it was told, but not what it has
         still to send: so what it was told to remove may be an echo until its next upload.
         """
-        return AppUrls(removals_told=self.removals_told, is_told_more=self.is_told_more)
+        return AppUrls(removals_sent=self.removals_sent, was_sent_more=self.was_sent_more)
 
     def after_poll(self, clock: Stamp, *, tells_removals: bool) -> AppUrls:
         """Return what is known of the app once it was told what changed up to `clock`."""
         if tells_removals:
-            return replace(self, removals_told=clock, is_told_more=False)
-        if self.removals_told is None:
+            return replace(self, removals_sent=clock, was_sent_more=False)
+        if self.removals_sent is None:
             return self
-        is_over = self.is_told_more
-        told = None if is_over else self.removals_told
-        return replace(self, removals_told=told, is_told_more=not is_over)
+        is_over = self.was_sent_more
+        told = None if is_over else self.removals_sent
+        return replace(self, removals_sent=told, was_sent_more=not is_over)
 
     def after_upload(self) -> AppUrls:
         """Return what is known of the app once it has sent what it had to send."""
-        return replace(self, removals_told=None, is_told_more=False)
+        return replace(self, removals_sent=None, was_sent_more=False)
 
     def may_predate(self, changed: Stamp, feed_guids: Collection[Guid]) -> bool:
         """Say whether the app may have any URL of a feed that was last changed at a stamp.
@@ -90,14 +94,14 @@ class AppUrls(Value, frozen=True):
         told of for its owner's wish, and sends it back with its next sync. If somebody has brought
         the feed back by then, it would be gone for all devices once more.
         """
-        return self.removals_told is not None and subscribed > self.removals_told
+        return self.removals_sent is not None and subscribed > self.removals_sent
 
     def may_have_missed_removals(self, first: Stamp) -> bool:
         """Say whether the reply may be lost that told the app to remove feeds.
 
         `first` is the first stamp of the second that it asks since now.
         """
-        return self.removals_told is not None and second_of(first) < second_of(self.removals_told)
+        return self.removals_sent is not None and second_of(first) < second_of(self.removals_sent)
 
 
 UNKNOWN = AppUrls()
@@ -172,14 +176,16 @@ def merged(stored: AppUrls, before: AppUrls, after: AppUrls) -> AppUrls:
     Two requests of an app can run at the same time, and neither may undo the changes of the other.
     """
     polled = stored
-    if (before.removals_told, before.is_told_more) != (after.removals_told, after.is_told_more):
-        polled = replace(stored, removals_told=after.removals_told, is_told_more=after.is_told_more)
+    if (before.removals_sent, before.was_sent_more) != (after.removals_sent, after.was_sent_more):
+        polled = replace(
+            stored, removals_sent=after.removals_sent, was_sent_more=after.was_sent_more
+        )
     if before.began != after.began:
         polled = replace(polled, began=after.began)
     known = stored.known - (before.known - after.known)
     gone = stored.gone - (before.gone - after.gone)
     changed = replace(polled, known=known, gone=gone)
     changed = changed.with_known(after.known - before.known).with_gone(after.gone - before.gone)
-    if len(changed.known) + len(changed.gone) > MAX_SPELLINGS:
+    if len(changed.known) + len(changed.gone) > MAX_APP_URLS:
         return replace(polled, is_full=True)
     return changed

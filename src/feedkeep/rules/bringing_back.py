@@ -257,9 +257,9 @@ class _Work:
     def _lead(self, guid: Guid, pointer: Pointer | None) -> None:
         now = self.now[guid]
         if pointer is not None:
-            is_told = isinstance(now, Subscription) or pointer.guid_changed is not None
+            is_sent = isinstance(now, Subscription) or pointer.guid_changed is not None
             is_news = not is_same_state(now, pointer) or (now and target_guid(now) in self.taken)
-            if is_told and is_news:
+            if is_sent and is_news:
                 pointer = replace(pointer, guid_changed=self.draft.tick())
                 self.stamped.add(pointer.new_guid)
             if pointer == now:
@@ -289,7 +289,7 @@ class _Work:
         if is_same_state(now, wanted) and guid not in self.stamped:
             return
         stamp = self.draft.tick()
-        is_moved_back = source is not None and self._was_told_of_move(source, was)
+        is_moved_back = source is not None and self._was_sent_move(source, was)
         if source is None:  # apps that know only URLs hear of it as of a new feed
             wanted = replace(wanted, status_changed=stamp)
         elif is_moved_back:  # so they do here, and are told to remove its other URL
@@ -323,7 +323,7 @@ class _Work:
         # Apps may have it by any that came before the last one.
         self.draft.retire_urls(feed, stamp)
 
-    def _was_told_of_move(self, source: Subscription, was: Subscription) -> bool:
+    def _was_sent_move(self, source: Subscription, was: Subscription) -> bool:
         """Say whether apps were told to give up the URL that a feed has again.
 
         Some of them have done so, and others have not asked since. Told of it once more, the other

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Collection, Mapping, Sequence
 
-from feedkeep.model import Account, Stamp, StampedAnew, SyncProgress, replace
+from feedkeep.model import Account, Restamped, Stamp, SyncProgress, replace
 from feedkeep.rules.clock import DAY_US, later, next_stamp
 from feedkeep.rules.cookieless import CookielessApp
 from feedkeep.rules.seconds import EVERYTHING
@@ -22,14 +22,14 @@ def is_far_ahead(account: Account, now: Stamp) -> bool:
     return max(account.last_stamp, account.last_action_stamp) > later(now, FAR_AHEAD_US)
 
 
-def stamped_anew(
+def restamped(
     account: Account,
     known_from: Stamp,
     stamps: Collection[Stamp],
     action_stamps: Collection[Stamp],
     now: Stamp,
     epoch: int,
-) -> StampedAnew:
+) -> Restamped:
     """Return what becomes of an account whose clock is far ahead of the wall clock `now`.
 
     `stamps` and `action_stamps` are those of its list and of its episode actions that are later
@@ -39,14 +39,14 @@ def stamped_anew(
     """
     limit = later(now, FAR_AHEAD_US)
     if account.last_action_stamp > limit:
-        actions = _anew(action_stamps, now)
+        actions = _restamped(action_stamps, now)
         account = replace(account, last_action_stamp=max([now, *actions.values()]))
     else:
         actions = {}
     if account.last_stamp <= limit:
-        return StampedAnew(account, known_from, {}, actions, EVERYTHING)
-    entries = _anew(stamps, now)
-    return StampedAnew(
+        return Restamped(account, known_from, {}, actions, EVERYTHING)
+    entries = _restamped(stamps, now)
+    return Restamped(
         _set_right(account, max([now, *entries.values()]), now, epoch),
         _moved(known_from, entries, now),
         entries,
@@ -55,14 +55,14 @@ def stamped_anew(
     )
 
 
-def told_anew(app: CookielessApp) -> CookielessApp:
+def to_resend(app: CookielessApp) -> CookielessApp:
     """Return what is known of an app that is to be told everything."""
     return replace(
-        app, subscriptions=_told_nothing(app.subscriptions), actions=_told_nothing(app.actions)
+        app, subscriptions=_sent_nothing(app.subscriptions), actions=_sent_nothing(app.actions)
     )
 
 
-def _told_nothing(progress: SyncProgress) -> SyncProgress:
+def _sent_nothing(progress: SyncProgress) -> SyncProgress:
     return progress if progress.last_sent is None else SyncProgress(EVERYTHING)
 
 
@@ -79,7 +79,7 @@ def _set_right(account: Account, clock: Stamp, now: Stamp, epoch: int) -> Accoun
     return replace(account, last_stamp=clock, epoch=epoch, lost_after=after, lost_until=until)
 
 
-def _anew(stamps: Collection[Stamp], now: Stamp) -> dict[Stamp, Stamp]:
+def _restamped(stamps: Collection[Stamp], now: Stamp) -> dict[Stamp, Stamp]:
     """Return new stamps from `now` on that rise as the old ones do; none is later than its old."""
     anew: dict[Stamp, Stamp] = {}
     last = now

@@ -185,7 +185,7 @@ def rekeyed(snapshot: ActionSnapshot, _: Sequence[EpisodeAction]) -> ActionDecis
     return _Draft(snapshot).decision()
 
 
-def stamped_anew(snapshot: ActionSnapshot, _: Sequence[EpisodeAction]) -> ActionDecision:
+def resent(snapshot: ActionSnapshot, _: Sequence[EpisodeAction]) -> ActionDecision:
     """Give actions new stamps, in the same order, so that all apps get them once more.
 
     AntennaPod loses a feed's play states when it is told that the feed moved.
@@ -196,7 +196,7 @@ def stamped_anew(snapshot: ActionSnapshot, _: Sequence[EpisodeAction]) -> Action
     return draft.decision()
 
 
-def told_second(action: EpisodeAction) -> int:
+def sent_second(action: EpisodeAction) -> int:
     """Return when an action was done, as apps are told.
 
     A device whose clock is ahead would otherwise win against all others for as long.
@@ -255,7 +255,7 @@ class _Draft:
         if _NO_TIME < action.done < stored.done:
             # Otherwise a device whose clock was a day ahead is ignored for a day after it was
             # corrected. What is ahead even now was sent by the clock that is wrong.
-            return told_second(stored) < action.done <= self._now
+            return sent_second(stored) < action.done <= self._now
         return not _is_same(action, stored)
 
     def decision(self) -> ActionDecision:
@@ -285,7 +285,7 @@ class _Draft:
         episodes: dict[bytes, list[EpisodeAction]] = {}
         for action in self.rows.values():
             episodes.setdefault(_episode(action), []).append(action)
-        can_be_told_now = {}
+        can_be_sent_now = {}
         for actions in episodes.values():
             # AntennaPod compares the actions of one file, and would apply the older one last.
             last = max(actions, key=self._order)
@@ -294,15 +294,15 @@ class _Draft:
                 if action.kind == PLAY and not total:
                     total = max(lengths[_file(action)], lengths[_episode(action)]) or None
                     if total and action.key not in self.changed:
-                        can_be_told_now[action.key] = action.done
+                        can_be_sent_now[action.key] = action.done
                 if (total, last.episode) != (action.total, action.episode):
                     changed = replace(action, total=total, episode=last.episode)
                     self.rows[action.key] = changed
-        return can_be_told_now
+        return can_be_sent_now
 
     def _order(self, action: EpisodeAction) -> tuple[int, bool, int]:
         is_changed = action.key in self.changed
-        return told_second(action), is_changed, action.done if is_changed else action.revision
+        return sent_second(action), is_changed, action.done if is_changed else action.revision
 
 
 def in_order(pages: Iterable[Sequence[EpisodeAction]], limit: int) -> list[EpisodeAction]:
@@ -355,7 +355,7 @@ class WithoutOwn:
         return not names.isdisjoint(self._sent) or len(self._sent) >= MAX_SENT_EPISODES
 
 
-def can_be_told(action: EpisodeAction) -> bool:
+def can_be_sent(action: EpisodeAction) -> bool:
     """Say whether every app reads an action as it is meant.
 
     AntennaPod takes the numbers of a `play` only if its position and its total are greater than 0,
@@ -373,11 +373,11 @@ def told(actions: Iterable[EpisodeAction]) -> list[EpisodeAction]:
     return [
         replace(
             action,
-            done=told_second(action),
+            done=sent_second(action),
             started=action.started or 0 if action.kind == PLAY else None,
         )
         for action in actions
-        if can_be_told(action)
+        if can_be_sent(action)
     ]
 
 
@@ -407,7 +407,7 @@ def _is_same(action: EpisodeAction, stored: EpisodeAction) -> bool:
 
 
 def _order(action: EpisodeAction) -> tuple[int, Stamp]:
-    return told_second(action), action.revision
+    return sent_second(action), action.revision
 
 
 def _file(action: EpisodeAction) -> tuple[Guid, str]:

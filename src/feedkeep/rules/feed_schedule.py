@@ -53,7 +53,7 @@ def is_wanted(feed: Feed, now: Stamp) -> bool:
     return feed.wanted > later(now, -UNWANTED_US)
 
 
-def wanted_anew(feed: Feed, url: str, now: Stamp) -> Feed | None:
+def wanted_again(feed: Feed, url: str, now: Stamp) -> Feed | None:
     """Return what becomes of a known feed that somebody wants by a URL; None if it stays as it is.
 
     One that nobody wanted for long is asked next, and so is one that was asked at a time to come,
@@ -74,7 +74,7 @@ def wanted_anew(feed: Feed, url: str, now: Stamp) -> Feed | None:
 
 def permitted(feed: Feed, url: str, now: Stamp, turn: Stamp) -> Feed:
     """Return what becomes of a known feed once a subscriber has it looked at by a URL."""
-    return replace(wanted_anew(feed, url, now) or feed, is_permitted=True, next_look=turn)
+    return replace(wanted_again(feed, url, now) or feed, is_permitted=True, next_look=turn)
 
 
 def after_look(feed: Feed, looked: FetchResult, now: Stamp, chance: float) -> Feed:

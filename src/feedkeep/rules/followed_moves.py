@@ -62,7 +62,7 @@ def follow(
     if not may_move(feed.feed_url, new.text):
         return nothing
     try:
-        decision = move(snapshot, old, new, is_told=False, limits=limits, held=held)
+        decision = move(snapshot, old, new, notify_apps=False, limits=limits, held=held)
     except FeedkeepError:  # the list has the new one as well, or has no room for more pointers
         return nothing
     return decision.telling(MoveOutcome(True, [*followed, this][-MAX_REMEMBERED:]))
@@ -81,7 +81,7 @@ def tell_apps(
         return draft.decision(())
     if feed.app_url_until is not None or parse_feed_url(feed.app_url).guid != old.guid:
         return draft.decision(())
-    return move(snapshot, old, parse_feed_url(feed.feed_url), is_told=True, limits=limits)
+    return move(snapshot, old, parse_feed_url(feed.feed_url), notify_apps=True, limits=limits)
 
 
 def _is_at(feed: Subscription, url: FeedUrl) -> bool:

@@ -30,11 +30,11 @@ def restored(account: Account, newest: Entry | None, now: Stamp, epoch: int) -> 
             else account.last_stamp,
             lost_until=max(account.lost_until, moved),
         ),
-        None if newest is None else stamped_anew(newest, clock),
+        None if newest is None else restamped(newest, clock),
     )
 
 
-def stamped_anew(entry: Entry, stamp: Stamp) -> Entry:
+def restamped(entry: Entry, stamp: Stamp) -> Entry:
     """Return an entry with a greater revision, and otherwise as it was."""
     if isinstance(entry, Pointer):
         return replace(entry, guid_changed=stamp)

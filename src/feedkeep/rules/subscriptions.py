@@ -210,12 +210,12 @@ def update(
         )
     )
     check_room(snapshot.counts, draft.counts, limits)
-    is_told = has_new_status or wanted.new_feed_url is not None
+    is_sent = has_new_status or wanted.new_feed_url is not None
     return draft.decision(
         Updated(
             new_feed_url=wanted.new_feed_url.text if wanted.new_feed_url else None,
             is_subscribed=subscription.is_subscribed if has_new_status else None,
-            subscription_changed=stamp if is_told else None,
+            subscription_changed=stamp if is_sent else None,
             new_guid=wanted.new_guid,
             guid_changed=stamp if is_renamed else None,
         )

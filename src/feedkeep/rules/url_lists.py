@@ -1,6 +1,6 @@
 """The list for protocols that know feeds by URL only: what to send, what an upload means. Pure.
 
-Apps are told when a feed was subscribed or unsubscribed, and never that a feed moved (`spellings`).
+Apps are told when a feed was subscribed or unsubscribed, and never that a feed moved (`app_urls`).
 """
 
 from __future__ import annotations
@@ -191,8 +191,8 @@ def _changes_of(
 
 def _url_for(feed: Subscription, former: Mapping[Guid, Alias], first: Stamp, app: AppUrls) -> str:
     """Return the URL by which an app is to have a feed: the one that it may have already."""
-    was_told_to_remove = feed.app_url_until is not None and first > feed.app_url_until
-    if was_told_to_remove or _guid_of(feed.feed_url) in app.known:
+    was_sent_removal = feed.app_url_until is not None and first > feed.app_url_until
+    if was_sent_removal or _guid_of(feed.feed_url) in app.known:
         return feed.feed_url
     left = {guid: alias.url for guid, alias in former.items() if alias.retired is None}
     has = [url for guid, url in left.items() if guid in app.known]
@@ -359,7 +359,7 @@ def move(
     old: FeedUrl,
     new: FeedUrl,
     *,
-    is_told: bool,
+    notify_apps: bool,
     limits: Limits = DEFAULT_LIMITS,
     held: Collection[Guid] = (),
 ) -> Decision[list[Guid]]:
@@ -367,7 +367,7 @@ def move(
 
     Raises what `update` raises.
     """
-    decision = update(snapshot, old.guid, Update(new, notify_apps=is_told), limits, held)
+    decision = update(snapshot, old.guid, Update(new, notify_apps=notify_apps), limits, held)
     after = {**snapshot.entries, **{entry.guid: entry for entry in decision.saved}}
     moved = target_guid(after[new.guid])
     guids = [guid for guid, entry in after.items() if target_guid(entry) == moved]

@@ -61,7 +61,7 @@ class Throttle:
         self._others: OrderedDict[bytes, dict[int, array[float]]] = OrderedDict()
         self._others_count = 0
         self._checking: WeakSet[Attempt] = WeakSet()
-        self._untold: dict[bytes, None] = {}
+        self._unshared: dict[bytes, None] = {}
         self._last_seconds = -math.inf
         self.has_news = asyncio.Event()
         self._settling = asyncio.Event()
@@ -122,19 +122,19 @@ class Throttle:
     def untold(self, limit: int) -> dict[bytes, array[float]]:
         """Return what other processes are to know: for up to `limit` keys, when attempts were made.
 
-        What is still being checked is left out. The caller tells them, or else calls `not_told`.
+        What is still being checked is left out. The caller tells them, or else calls `not_shared`.
         """
-        keys = list(islice(self._untold, limit))
+        keys = list(islice(self._unshared, limit))
         for key in keys:
-            del self._untold[key]
+            del self._unshared[key]
         told = {key: array("d", self._attempts[key]) for key in keys}
         for key, times in told.items():
             _take_out(times, key, self._checking)
-        if not self._untold:
+        if not self._unshared:
             self.has_news.clear()
         return told
 
-    def not_told(self, keys: Iterable[bytes]) -> None:
+    def not_shared(self, keys: Iterable[bytes]) -> None:
         """Take back what `untold` returned: others do not know it yet."""
         self._tell(keys)
 
@@ -186,13 +186,13 @@ class Throttle:
 
     def _tell(self, keys: Iterable[bytes]) -> None:
         # What was forgotten meanwhile is told to nobody.
-        self._untold.update((key, None) for key in keys if key in self._attempts)
-        if self._untold:
+        self._unshared.update((key, None) for key in keys if key in self._attempts)
+        if self._unshared:
             self.has_news.set()
 
     def _forget(self, key: bytes) -> None:
         self._attempts.pop(key, None)
-        self._untold.pop(key, None)
+        self._unshared.pop(key, None)
 
     def _forget_what_is_over(self, now_seconds: float) -> None:
         since = now_seconds - KEPT_SECONDS

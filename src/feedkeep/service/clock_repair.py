@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Collection
 
-from feedkeep.model import Account, Now, Stamp, StampedAnew
+from feedkeep.model import Account, Now, Restamped, Stamp
 from feedkeep.rules import clock_repair
 from feedkeep.security.tokens import new_epoch
 from feedkeep.service.accounts import Accounts
@@ -55,10 +55,10 @@ class ClockRepair:
             known_from: Stamp,
             stamps: Collection[Stamp],
             action_stamps: Collection[Stamp],
-        ) -> StampedAnew:
-            return clock_repair.stamped_anew(known, known_from, stamps, action_stamps, now, epoch)
+        ) -> Restamped:
+            return clock_repair.restamped(known, known_from, stamps, action_stamps, now, epoch)
 
         # First, since an account that is interrupted here is found again.
-        await self._preferences.forget_meant_after(account.id, now)
-        await self._progress.tell_anew(account.id)
-        await self._store.accounts.stamp_anew(account.id, now, decide)
+        await self._preferences.undismiss_wipes_after(account.id, now)
+        await self._progress.resend(account.id)
+        await self._store.accounts.restamp(account.id, now, decide)

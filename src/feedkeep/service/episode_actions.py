@@ -177,7 +177,7 @@ class EpisodeActions:
         view = await self._store.entries.view(account_id, url.guid)
         return view.subscription if view else None
 
-    async def tell_anew(self, account_id: AccountId, podcasts: Collection[Guid]) -> None:
+    async def resend(self, account_id: AccountId, podcasts: Collection[Guid]) -> None:
         """Give the actions of podcasts new stamps, so that they are sent to every app once more.
 
         `podcasts` are derived guids of URLs. Apps that were told to remove a feed have deleted what
@@ -205,7 +205,7 @@ class EpisodeActions:
                 await self._store.episode_actions.record(
                     account_id,
                     wanted,
-                    episode_actions.stamped_anew,
+                    episode_actions.resent,
                     max,
                     sought=episode_actions.former_or_present,
                 )

@@ -67,5 +67,5 @@ class FollowedMoves:
         changed = await self._changes.make(
             account_id, [old.guid], lambda snapshot: tell_apps(snapshot, old, self._limits), _DEAD
         )
-        await self._actions.tell_anew(account_id, changed.outcome)
+        await self._actions.resend(account_id, changed.outcome)
         return bool(changed.outcome)

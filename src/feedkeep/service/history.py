@@ -264,7 +264,7 @@ class ListHistory:
         made = await self._changes.make_for_apps(account_id, None, decide, by, history_from=first)
         # A phone that was told to remove a feed has forgotten what was played of it.
         try:
-            await self._actions.tell_anew(account_id, made.outcome.podcasts)
+            await self._actions.resend(account_id, made.outcome.podcasts)
         except StoreUnavailable as error:  # the list is back, and that is what was asked for
             _log.warning(
                 "phones are not told again what was played",

@@ -27,7 +27,7 @@ from feedkeep.rules.draft import Draft
 from feedkeep.rules.wipes import WINDOW_US, can_wipe, is_wipe
 from feedkeep.service.authors import write_author
 from feedkeep.service.known_feeds import NewFeeds
-from feedkeep.service.remembered_apps import read_spellings
+from feedkeep.service.remembered_apps import read_app_urls
 from feedkeep.store.base import Store
 
 _MAX_TALLIES = 10_000
@@ -158,8 +158,8 @@ def _held(snapshot: Snapshot) -> set[Guid]:
     held: set[Guid] = set()
     for name, document in snapshot.documents.items():
         if name.kind is DocumentKind.SPELLINGS:
-            app = read_spellings(document.body)
+            app = read_app_urls(document.body)
             held |= app.known
-            if app.removals_told is not None:  # the reply may be lost: then it is told once more
+            if app.removals_sent is not None:  # the reply may be lost: then it is told once more
                 held |= app.gone
     return held

@@ -38,21 +38,27 @@ class AccountPreferences:
         for text in (wanted.language, wanted.time_zone, wanted.theme):
             if text is not None and len(text) > MAX_CHARACTERS:
                 raise InvalidInput(f"A preference has at most {MAX_CHARACTERS} characters.")
-        await self._change(account_id, lambda known: replace(wanted, meant=known.meant))
+        await self._change(
+            account_id, lambda known: replace(wanted, dismissed_wipe=known.dismissed_wipe)
+        )
 
-    async def note_meant(self, account_id: AccountId, stamp: Stamp) -> None:
+    async def dismiss_wipe(self, account_id: AccountId, stamp: Stamp) -> None:
         """Keep that a wipe of the list, and all before it, were meant.
 
         Raises:
             NotAuthorized: The account is gone.
         """
-        await self._change(account_id, lambda known: replace(known, meant=max(known.meant, stamp)))
+        await self._change(
+            account_id,
+            lambda known: replace(known, dismissed_wipe=max(known.dismissed_wipe, stamp)),
+        )
 
-    async def forget_meant_after(self, account_id: AccountId, stamp: Stamp) -> None:
-        """Keep of no wipe after a stamp that it was meant; raises as `note_meant` does."""
-        if (await self.of(account_id)).meant > stamp:
+    async def undismiss_wipes_after(self, account_id: AccountId, stamp: Stamp) -> None:
+        """Keep of no wipe after a stamp that it was meant; raises as `dismiss_wipe` does."""
+        if (await self.of(account_id)).dismissed_wipe > stamp:
             await self._change(
-                account_id, lambda known: replace(known, meant=min(known.meant, stamp))
+                account_id,
+                lambda known: replace(known, dismissed_wipe=min(known.dismissed_wipe, stamp)),
             )
 
     async def _change(

@@ -133,7 +133,7 @@ class Progress:
             return now
         return await self._store.accounts.advance(admitted.account.id, clock, seconds.settled)
 
-    async def tell_anew(self, account_id: AccountId) -> None:
+    async def resend(self, account_id: AccountId) -> None:
         """Have each app that sends no cookie told everything once more.
 
         Raises:
@@ -145,7 +145,7 @@ class Progress:
                 account_id,
                 kind,
                 document.name,
-                lambda body, _: as_json(clock_repair.told_anew(_read(body))),
+                lambda body, _: as_json(clock_repair.to_resend(_read(body))),
             )
 
     async def save(self, account_id: AccountId, app: AppProgress, after: SyncProgress) -> None:
@@ -177,9 +177,13 @@ def _of_token(token: Token, clock: Clock) -> SyncProgress:
     # given to one app only, so that what is known of them is known of that app.
     is_alone = token.is_granted or token.is_session
     if clock is Clock.SUBSCRIPTIONS:
-        known = (token.told_subscriptions, token.heard_subscriptions, token.own_subscriptions)
+        known = (
+            token.last_sent_subscriptions,
+            token.acknowledged_subscriptions,
+            token.own_subscriptions,
+        )
     else:
-        known = (token.told_actions, token.heard_actions, token.own_actions)
+        known = (token.last_sent_actions, token.acknowledged_actions, token.own_actions)
     return SyncProgress(*known, is_alone)
 
 

@@ -12,7 +12,7 @@ from feedkeep.rules.app_identity import App
 from feedkeep.rules.app_urls import NO_RECORD, UNKNOWN, AppUrls
 from feedkeep.service.documents import as_json
 
-_SPELLINGS = msgspec.json.Decoder(AppUrls)
+_APP_URLS = msgspec.json.Decoder(AppUrls)
 
 
 class RememberedApp:
@@ -38,7 +38,7 @@ class RememberedApp:
 
     def known(self, documents: Mapping[DocumentName, KnownDocument]) -> AppUrls:
         """Return the URLs that the app has for feeds that moved."""
-        known = read_spellings(*(documents[name].body for name in self.spellings))
+        known = read_app_urls(*(documents[name].body for name in self.spellings))
         if known == NO_RECORD and not _has_room(documents[self.spellings[0]]):
             return UNKNOWN  # else what it removes would be in doubt for ever
         return known
@@ -52,7 +52,7 @@ class RememberedApp:
         is not known.
         """
         own = documents[self.spellings[0]]
-        is_stored = own.body is not None and after == read_spellings(own.body)
+        is_stored = own.body is not None and after == read_app_urls(own.body)
         if is_stored or not _has_room(own):
             return []
         began = now if after.began == NO_RECORD.began else after.began
@@ -74,10 +74,10 @@ class RememberedApp:
         return learned
 
 
-def read_spellings(*bodies: str | None) -> AppUrls:
+def read_app_urls(*bodies: str | None) -> AppUrls:
     """Return what the first document with spellings says that exists."""
     body = next(filter(None, bodies), None)
-    return _SPELLINGS.decode(body) if body else NO_RECORD
+    return _APP_URLS.decode(body) if body else NO_RECORD
 
 
 def _former_name(app: App) -> str:

@@ -99,7 +99,7 @@ class SharedAttempts:
         try:
             await self._store.attempts.save(self._rows(untold, ahead_seconds))
         except BaseException:
-            self._throttle.not_told(untold)
+            self._throttle.not_shared(untold)
             raise
         self._written_count += len(untold)
 

@@ -34,7 +34,7 @@ from feedkeep.runtime.cooperative import LONG_LIST, in_thread_if
 from feedkeep.service.episode_actions import EpisodeActions
 from feedkeep.service.list_changes import Changed, ListChanges
 from feedkeep.service.progress import AppProgress, Progress, Uploaded, next_second, with_stored
-from feedkeep.service.remembered_apps import RememberedApp, read_spellings
+from feedkeep.service.remembered_apps import RememberedApp, read_app_urls
 from feedkeep.store.base import Store
 
 
@@ -134,7 +134,7 @@ class UrlLists:
         account_id, first = asked.admitted.account.id, asked.first
         stamp = seconds.first_stamp(first)
         entries = await self._store.entries.changed(account_id, stamp)
-        known = await self._spellings(account_id, app) if entries else UNKNOWN
+        known = await self._app_urls(account_id, app) if entries else UNKNOWN
 
         def judge() -> UrlChanges:
             listed = entries
@@ -231,11 +231,11 @@ class UrlLists:
         stored = await self._store.entries.escaped(account_id)
         return await in_thread_if(len(stored) > LONG_LIST, EscapedUrls, stored)
 
-    async def _spellings(self, account_id: AccountId, app: RememberedApp) -> AppUrls:
+    async def _app_urls(self, account_id: AccountId, app: RememberedApp) -> AppUrls:
         """Return the URLs that an app has for feeds that moved."""
         for name in app.spellings:
             if body := await self._store.documents.body(account_id, name.kind, name.name):
-                return read_spellings(body)
+                return read_app_urls(body)
         return NO_RECORD
 
     async def _learn(
@@ -289,14 +289,14 @@ class UrlLists:
                 account_id,
                 [old.guid, new.guid],
                 lambda snapshot, held: url_lists.move(
-                    snapshot, old, new, is_told=notify_apps, limits=self._limits, held=held
+                    snapshot, old, new, notify_apps=notify_apps, limits=self._limits, held=held
                 ),
                 by,
             )
         except UnknownSubscription:
             raise InvalidInput("The account has no feed with the old URL.") from None
         if notify_apps:
-            await self._actions.tell_anew(account_id, changed.outcome)
+            await self._actions.resend(account_id, changed.outcome)
         return changed
 
 

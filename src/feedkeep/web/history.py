@@ -70,7 +70,7 @@ class HistoryPage(Page):
         form = await read_form(request)
         stamps = _stamps(form.text("stamps"))
         if stamps:
-            await self.service.preferences.note_meant(request.admitted.account.id, max(stamps))
+            await self.service.preferences.dismiss_wipe(request.admitted.account.id, max(stamps))
         place = await self._local(request.admitted.account.id, form.text("back"))
         return self.leading_to(request, place, Note("meant"))
 

@@ -132,8 +132,8 @@ class Page:
     async def wipe(self, request: AdmittedRequest, whole: Snapshot) -> ShownWipe | None:
         """Return the wipe of a list that a page is to ask about, if there is one."""
         account_id = request.admitted.account.id
-        meant = (await self._preferences(request)).meant
-        found = await self.service.history.newest_wipe(account_id, whole, meant)
+        dismissed = (await self._preferences(request)).dismissed_wipe
+        found = await self.service.history.newest_wipe(account_id, whole, dismissed)
         if found is None:
             return None
         wipe, author = found

@@ -11,9 +11,9 @@ from feedkeep.model import (
     Clock,
     Entry,
     Person,
+    Restamped,
     Restored,
     Stamp,
-    StampedAnew,
     Token,
 )
 
@@ -27,7 +27,7 @@ DecideRestored: TypeAlias = Callable[[Account, Entry | None], Restored]
 """Returns what a restore makes of an account and of the entry with the greatest revision."""
 
 DecideStamps: TypeAlias = Callable[
-    [Account, Stamp, Collection[Stamp], Collection[Stamp]], StampedAnew
+    [Account, Stamp, Collection[Stamp], Collection[Stamp]], Restamped
 ]
 """Returns what becomes of an account whose clocks were ahead.
 
@@ -153,7 +153,7 @@ class Accounts(Protocol):
     async def note_restored(self, account_id: AccountId, decide: DecideRestored) -> None:
         """Store what `decide` returns for an account; do nothing if the account is gone."""
 
-    async def stamp_anew(self, account_id: AccountId, now: Stamp, decide: DecideStamps) -> None:
+    async def restamp(self, account_id: AccountId, now: Stamp, decide: DecideStamps) -> None:
         """Replace stamps of an account that are later than `now`, as `decide` says, in one commit.
 
         What is known of the URLs that its apps have is forgotten, and each app that was told

@@ -93,7 +93,7 @@ class EpisodeActions(Protocol):
         """Return the revision of the last action of each kind with each episode, as they rise.
 
         The last action is the one that was done last, of those that can be told
-        (`rules.episode_actions.can_be_told`, `told_second`). An episode is known by its guid; one
+        (`rules.episode_actions.can_be_sent`, `sent_second`). An episode is known by its guid; one
         that was sent by its URL alone is the one with the only guid that is wanted here and has
         this URL, or else another one. The limit of the request does not apply:
         revisions are numbers, which take eight bytes each.

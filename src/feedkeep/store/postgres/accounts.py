@@ -13,7 +13,7 @@ from feedkeep.store.base import CheckChange, DecideRestored, DecideStamps, anyth
 from feedkeep.store.postgres.connections import Connections
 from feedkeep.store.postgres.rows import ROWS
 from feedkeep.store.postgres.runner import PostgresRunner
-from feedkeep.store.postgres.stamping import stamp_anew
+from feedkeep.store.postgres.stamping import restamp
 from feedkeep.store.rows import account_of, key_range, restored_row, stamped_row, token_of
 from feedkeep.store.tables import (
     ACCOUNT,
@@ -286,11 +286,11 @@ class PostgresAccounts:
 
         await self._runner.write(note)
 
-    async def stamp_anew(self, account_id: AccountId, now: Stamp, decide: DecideStamps) -> None:
+    async def restamp(self, account_id: AccountId, now: Stamp, decide: DecideStamps) -> None:
         async def stamp(connection: asyncpg.Connection) -> None:
             account = await hold(connection, account_id)
             if account is not None:
-                after = await stamp_anew(connection, account, now, decide)
+                after = await restamp(connection, account, now, decide)
                 await connection.execute(_SET_RESTORED, account_id, *restored_row(after))
 
         await self._runner.write(stamp)

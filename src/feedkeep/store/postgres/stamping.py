@@ -14,7 +14,7 @@ from feedkeep.store.tables import ACTIONS, OF_THE_LIST, Table, columns
 
 _KNOWN_FROM = "SELECT a.known_from FROM feedkeep.account a WHERE a.account_id = $1"
 _SET_KNOWN_FROM = "UPDATE feedkeep.account a SET known_from = $2 WHERE a.account_id = $1"
-_TELL_ANEW = [
+_RESEND = [
     f"""
     UPDATE feedkeep.token t
     SET told_{clock.value} = $2, heard_{clock.value} = NULL, own_{clock.value} = NULL
@@ -25,7 +25,7 @@ _TELL_ANEW = [
 _FORGET_SPELLINGS = "DELETE FROM feedkeep.document d WHERE d.account_id = $1 AND d.kind = $2"
 
 
-async def stamp_anew(
+async def restamp(
     connection: asyncpg.Connection, account: Account, now: Stamp, decide: DecideStamps
 ) -> Account:
     """Replace stamps that are later than `now` in the rows of an account; return it as it is then.
@@ -44,8 +44,8 @@ async def stamp_anew(
     for table in OF_THE_LIST:
         await _write(connection, table, account_id, rows[table], decided.stamps)
     await _write(connection, ACTIONS, account_id, rows[ACTIONS], decided.action_stamps)
-    for tell_anew in _TELL_ANEW:
-        await connection.execute(tell_anew, account_id, decided.told)
+    for resend in _RESEND:
+        await connection.execute(resend, account_id, decided.told)
     await connection.execute(_FORGET_SPELLINGS, account_id, DocumentKind.SPELLINGS)
     return decided.account
 

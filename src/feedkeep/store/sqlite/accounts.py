@@ -16,7 +16,7 @@ from feedkeep.store.base import CheckChange, DecideRestored, DecideStamps, anyth
 from feedkeep.store.rows import account_of, key_range, restored_row, stamped_row, token_of
 from feedkeep.store.sqlite.rows import ROWS, to_bytes
 from feedkeep.store.sqlite.runner import SqliteRunner
-from feedkeep.store.sqlite.stamping import stamp_anew
+from feedkeep.store.sqlite.stamping import restamp
 from feedkeep.store.tables import (
     ACCOUNT,
     ACCOUNTS,
@@ -270,11 +270,11 @@ class SqliteAccounts:
             lambda connection: note_restored(connection, account_id, decide), account_id
         )
 
-    async def stamp_anew(self, account_id: AccountId, now: Stamp, decide: DecideStamps) -> None:
+    async def restamp(self, account_id: AccountId, now: Stamp, decide: DecideStamps) -> None:
         def stamp(connection: apsw.Connection) -> None:
             account = with_id(connection, account_id)
             if account is not None:
-                after = stamp_anew(connection, account, now, decide)
+                after = restamp(connection, account, now, decide)
                 connection.execute(_SET_RESTORED, (*restored_row(after), account_id))
 
         await self._runner.write(stamp, account_id)

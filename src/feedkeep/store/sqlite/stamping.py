@@ -14,7 +14,7 @@ from feedkeep.store.tables import ACTIONS, OF_THE_LIST, Table, columns
 
 _KNOWN_FROM = "SELECT known_from FROM account WHERE id = ?"
 _SET_KNOWN_FROM = "UPDATE account SET known_from = ? WHERE id = ?"
-_TELL_ANEW = [
+_RESEND = [
     f"""
     UPDATE token SET told_{clock.value} = ?, heard_{clock.value} = NULL, own_{clock.value} = NULL
     WHERE account_id = ? AND told_{clock.value} IS NOT NULL
@@ -24,7 +24,7 @@ _TELL_ANEW = [
 _FORGET_SPELLINGS = "DELETE FROM document WHERE account_id = ? AND kind = ?"
 
 
-def stamp_anew(
+def restamp(
     connection: apsw.Connection, account: Account, now: Stamp, decide: DecideStamps
 ) -> Account:
     """Replace stamps that are later than `now` in the rows of an account; return it as it is then.
@@ -41,8 +41,8 @@ def stamp_anew(
     for table in OF_THE_LIST:
         _write(connection, table, account_id, rows[table], decided.stamps)
     _write(connection, ACTIONS, account_id, rows[ACTIONS], decided.action_stamps)
-    for tell_anew in _TELL_ANEW:
-        connection.execute(tell_anew, (decided.told, account_id))
+    for resend in _RESEND:
+        connection.execute(resend, (decided.told, account_id))
     connection.execute(_FORGET_SPELLINGS, (account_id, DocumentKind.SPELLINGS))
     return decided.account
 

@@ -71,7 +71,7 @@ def test_what_was_played_last_is_last_whichever_url_of_the_feed_it_was_played_un
         more = [f"https://{number}.example" for number in range(others)]
         podcasts = {parse_feed_url(url).guid for url in (OLD, NEW, *more)}
         told = await service.episode_actions.since(bob, Second(1))
-        await service.episode_actions.tell_anew(bob.account.id, podcasts)
+        await service.episode_actions.resend(bob.account.id, podcasts)
         anew = await service.episode_actions.since(bob, told.timestamp)
         assert [a.position async for page in anew.pages for a in page] == [1, 2]
 

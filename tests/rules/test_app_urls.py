@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from feedkeep.model import Guid, Stamp
-from feedkeep.rules.app_urls import MAX_SPELLINGS, AppUrls, merged
+from feedkeep.rules.app_urls import MAX_APP_URLS, AppUrls, merged
 
 G1, G2, G3 = (Guid(f"00000000-0000-4000-8000-00000000000{i}") for i in (1, 2, 3))
 
@@ -21,7 +21,7 @@ def test_what_an_app_is_known_to_have_is_forgotten_when_it_starts_from_nothing()
 
 
 def test_an_app_with_too_many_spellings_is_marked_as_full() -> None:
-    many = [Guid(f"{i:08x}-0000-4000-8000-000000000000") for i in range(MAX_SPELLINGS)]
+    many = [Guid(f"{i:08x}-0000-4000-8000-000000000000") for i in range(MAX_APP_URLS)]
     full = merged(AppUrls(), AppUrls(), AppUrls().with_known(many))
     assert not full.is_full
     more = merged(full, AppUrls(), AppUrls().with_gone([G1]))
@@ -59,5 +59,5 @@ def test_that_an_app_was_told_removals_is_merged_with_what_else_is_learned() -> 
     before = AppUrls()
     stored = before.with_known([G2])
     assert merged(stored, before, told()) == told().with_known([G2])
-    assert merged(told(), stored, stored.with_known([G3])).removals_told == TOLD
-    assert merged(told(), told(), told().after_upload()).removals_told is None
+    assert merged(told(), stored, stored.with_known([G3])).removals_sent == TOLD
+    assert merged(told(), told(), told().after_upload()).removals_sent is None

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedkeep.model import Account, AccountId, Second, Stamp, StampedAnew, SyncProgress, replace
+from feedkeep.model import Account, AccountId, Restamped, Second, Stamp, SyncProgress, replace
 from feedkeep.rules.clock import DAY_US, next_stamp
-from feedkeep.rules.clock_repair import FAR_AHEAD_US, is_far_ahead, stamped_anew, told_anew
+from feedkeep.rules.clock_repair import FAR_AHEAD_US, is_far_ahead, restamped, to_resend
 from feedkeep.rules.cookieless import CookielessApp
 from feedkeep.rules.restores import may_follow_lost_changes
 from feedkeep.rules.seconds import EVERYTHING, first_second, is_settled
@@ -21,8 +21,8 @@ def account(last: int, actions: int = 0) -> Account:
     return Account(AccountId(7), "alice", None, False, Stamp(0), Stamp(last), Stamp(actions))
 
 
-def anew(known: Account, stamps: list[Stamp], known_from: int = 0) -> StampedAnew:
-    return stamped_anew(known, Stamp(known_from), stamps, stamps, NOW, 9)
+def anew(known: Account, stamps: list[Stamp], known_from: int = 0) -> Restamped:
+    return restamped(known, Stamp(known_from), stamps, stamps, NOW, 9)
 
 
 @st.composite
@@ -89,7 +89,7 @@ def test_a_stamp_that_was_ahead_means_everything_for_as_long_as_a_client_may_be_
 
 def test_an_app_that_was_told_anything_is_told_everything_whatever_it_asks() -> None:
     told = SyncProgress(Second(2_000_000_000), Second(1_999_999_999))
-    app = told_anew(CookielessApp("phone", False, told))
+    app = to_resend(CookielessApp("phone", False, told))
     assert app == CookielessApp("phone", False, SyncProgress(EVERYTHING))
     for since in (Second(1_700_000_000), Second(2_000_000_000)):
         assert first_second(since, Second(2_100_000_000), app.subscriptions) == EVERYTHING
