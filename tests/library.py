@@ -5,11 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import AsyncIterator, Iterator
 
+from msgspec.structs import fields
+
 from feedkeep.model import (
     Account,
     AccountId,
     Alias,
     Deletion,
+    Details,
     Document,
     Entry,
     EntryState,
@@ -27,6 +30,11 @@ from feedkeep.model import (
 )
 from feedkeep.rules.counts import count
 from feedkeep.rules.feed_urls import parse_feed_url
+from feedkeep.store.tables import type_of
+
+_OTHER = {str: "é", bool: True, int: 1}
+DETAILS = {field.name: _OTHER[type_of(field.type)] for field in fields(Details)}
+"""A value of each field that a PATCH sets, none of which is the default."""
 
 KINDS = 9
 ENTRIES_IN_A_FAMILY = 5
@@ -118,7 +126,8 @@ def _family(number: int) -> Iterator[Entry]:
     renamed, moved = Guid(f"{number:08x}-0000-4000-8000-000000000001"), _url("new", number)
     former = _url("old", number)
     had = clock - 5
-    yield Subscription(renamed, moved, number % 3 > 0, clock + 2, clock + 2, first_had=had)
+    first = Subscription(renamed, moved, number % 3 > 0, clock + 2, clock + 2, first_had=had)
+    yield replace(first, **DETAILS)
     yield Pointer(_derived(moved), renamed, clock + 1)
     yield Pointer(
         _derived(former), renamed, None, Alias(former, number % 2 == 0, first_had=had - 1)
@@ -140,7 +149,8 @@ def _former(number: int) -> Iterator[EntryState]:
     """What the renamed feed was before, and a pointer that is gone."""
     clock = 10**15 + 10 * number
     renamed, former = Guid(f"{number:08x}-0000-4000-8000-000000000001"), _url("old", number)
-    first = Subscription(_derived(former), former, True, clock, app_url=_url("app", number))
+    app_url = _url("app", number)
+    first = Subscription(_derived(former), former, True, clock, app_url=app_url, **DETAILS)
     yield EntryState(first, None, "", clock + 1)
     second = replace(first, guid=renamed, guid_changed=clock + 1, first_had=clock - 2)
     yield EntryState(second, clock + 1, '{"name":"Zoë"}', clock + 2)

@@ -28,8 +28,9 @@ from feedkeep.model import AccountId, Admitted, Owner, Record, Registration, Sco
 from feedkeep.model.errors import FeedkeepError
 from feedkeep.rules.clock import later
 from feedkeep.rules.episode_actions import SentAction
+from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.history import Undo
-from feedkeep.rules.subscriptions import want
+from feedkeep.rules.subscriptions import Update, want
 from feedkeep.runtime import wall_clock
 from feedkeep.security import argon2id
 from feedkeep.service import Service
@@ -170,10 +171,8 @@ async def update(service: Service, name: str) -> object:
     return await service.subscriptions.update(
         account.id,
         GUIDS[0],
+        Update(parse_feed_url("https://moved.example"), GUIDS[2], is_subscribed=False),
         TESTER,
-        new_guid=GUIDS[2],
-        new_feed_url="https://moved.example",
-        is_subscribed=False,
     )
 
 

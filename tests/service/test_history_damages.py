@@ -13,7 +13,7 @@ from running import Clock, run
 from whole_store import damages_of
 
 from feedkeep.model import Guid
-from feedkeep.rules.subscriptions import want
+from feedkeep.rules.subscriptions import Update, want
 from feedkeep.service import Service
 from feedkeep.store.base import Store
 from feedkeep.store.sqlite.connection import open_file
@@ -47,9 +47,11 @@ async def live(service: Service, clock: Clock) -> None:
     await service.subscriptions.add(account.id, [want(A, G1), want(B, G2)], TESTER)
     for is_subscribed in (False, True):
         clock.go_on(1_000_000)
-        await service.subscriptions.update(account.id, G1, TESTER, is_subscribed=is_subscribed)
+        await service.subscriptions.update(
+            account.id, G1, Update(is_subscribed=is_subscribed), TESTER
+        )
     clock.go_on(1_000_000)
-    await service.subscriptions.update(account.id, G1, TESTER, new_guid=G2)
+    await service.subscriptions.update(account.id, G1, Update(new_guid=G2), TESTER)
 
 
 def damages(open_store: Callable, tamper: Callable[[], object]) -> list[str]:

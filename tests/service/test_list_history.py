@@ -16,7 +16,7 @@ from feedkeep.model import Account, AccountId, Admitted, CredentialKind, Second,
 from feedkeep.model.errors import InvalidInput, StoreUnavailable
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.history import ConflictPolicy, Undo
-from feedkeep.rules.subscriptions import want
+from feedkeep.rules.subscriptions import Update, want
 from feedkeep.service import Service, forgetting, list_changes
 from feedkeep.service.history import NEWEST
 from feedkeep.service.steady_clock import SteadyClock
@@ -305,7 +305,7 @@ async def patch(service: Service, account: Account, _: Undo) -> None:
     feed = await service.subscriptions.view(account.id, parse_feed_url(MOVED).guid)
     assert feed is not None
     await service.subscriptions.update(
-        account.id, feed.subscription.guid, TESTER, new_feed_url=URLS[0]
+        account.id, feed.subscription.guid, Update(parse_feed_url(URLS[0])), TESTER
     )
 
 

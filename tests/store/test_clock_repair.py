@@ -24,7 +24,7 @@ from feedkeep.rules import restores
 from feedkeep.rules.credentials import read_token
 from feedkeep.rules.episode_actions import SentAction
 from feedkeep.rules.seconds import EVERYTHING
-from feedkeep.rules.subscriptions import want
+from feedkeep.rules.subscriptions import Update, want
 from feedkeep.service import Service
 from feedkeep.store.base import Store
 
@@ -99,7 +99,7 @@ class Household:
         first, second, *_ = [
             feed.guid for feed in await lists.subscribed(account_id) if feed.feed_url in URLS[:2]
         ]
-        await lists.update(account_id, first, TESTER, new_guid=G1)
+        await lists.update(account_id, first, Update(new_guid=G1), TESTER)
         gone = await lists.set_subscribed(account_id, [G1], False, TESTER)
         await lists.set_subscribed(account_id, [G1], True, TESTER)
         await lists.delete(account_id, second, TESTER)

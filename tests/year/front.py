@@ -35,8 +35,9 @@ from feedkeep.model.errors import FeedkeepError, InvalidInput
 from feedkeep.rules.credentials import read_session, read_token
 from feedkeep.rules.entry_states import states_at
 from feedkeep.rules.episode_actions import SentAction
-from feedkeep.rules.feed_urls import parse_feed_url
-from feedkeep.rules.subscriptions import Added, want
+from feedkeep.rules.feed_urls import parse_feed_url, parse_new_feed_url
+from feedkeep.rules.guids import parse_guid
+from feedkeep.rules.subscriptions import Added, Update, want
 from feedkeep.service import Service
 from feedkeep.service.login_links import login_of
 from feedkeep.store.sqlite import SqliteStore
@@ -170,10 +171,12 @@ class Front:
         await self._service.subscriptions.update(
             admitted.account.id,
             guid,
+            Update(
+                parse_new_feed_url(url) if url is not None else None,
+                parse_guid(new_guid) if new_guid is not None else None,
+                on,
+            ),
             _author(admitted),
-            new_feed_url=url,
-            new_guid=new_guid,
-            is_subscribed=on,
         )
         return await self._stamp(admitted)
 

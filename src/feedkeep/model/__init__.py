@@ -28,8 +28,10 @@ from feedkeep.model.documents import (
     KnownDocument,
 )
 from feedkeep.model.entries import (
+    DETAILS,
     Alias,
     Counts,
+    Details,
     Entry,
     Page,
     PageRequest,
@@ -75,6 +77,7 @@ from feedkeep.model.values import (
 )
 
 __all__ = [
+    "DETAILS",
     "UNNUMBERED",
     "Account",
     "AccountId",
@@ -91,6 +94,7 @@ __all__ = [
     "CredentialKind",
     "Decision",
     "Deletion",
+    "Details",
     "Document",
     "DocumentKind",
     "DocumentName",

@@ -5,8 +5,8 @@ Pure: frozen values; no I/O, no JSON, no decisions.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
 
 from feedkeep.model.values import Guid, Stamp, Value
 
@@ -32,7 +32,25 @@ class Alias(Value, frozen=True):
     first_had: Stamp | None = None
 
 
-class Subscription(Value, frozen=True):
+class Details(Value, frozen=True, kw_only=True):
+    """What a PATCH sets of a subscription as it is sent, beside its URL, its guid and its status.
+
+    Requests, replies, rules, history and stores follow a field that is named here: it is a field of
+    the JSON and a column of the same name. A PATCH with it stamps the subscription; a merge keeps
+    the value of the subscription that stays; undo brings it back. Its type bounds it. Its default
+    is what rows from before have; lists leave it out, and it is not None: a PATCH sends no null.
+
+    CONTRIBUTING.md lists the steps of adding a field.
+    """
+
+
+DETAILS: Mapping[str, Any] = dict(
+    zip(Details.__struct_fields__, Details.__struct_defaults__, strict=True)
+)
+"""The names and the defaults of these fields, which are the last ones of `Subscription`."""
+
+
+class Subscription(Details, frozen=True):
     """A feed that an account has, under its present guid.
 
     Attributes:

@@ -78,17 +78,15 @@ class SubscriptionResource:
         return _response_unless_known(request, encode(wire.subscription_reply(view)))
 
     async def patch(self, request: AdmittedRequest) -> Response:
-        """Change its feed URL, its guid, its status."""
+        """Change its feed URL, its guid, its status, its details."""
         body = await request.body(self._max_body_bytes)
         is_long = len(body) > LONG_BYTES
         wanted = await in_thread_if(is_long, decode, wire.UPDATE_REQUEST, body)
         updated = await self._service.subscriptions.update(
             request.admitted.account.id,
             request.parameters["guid"],
+            wire.update_wanted(wanted),
             request.author(),
-            new_feed_url=wire.sent(wanted.new_feed_url),
-            new_guid=wire.sent(wanted.new_guid),
-            is_subscribed=wire.sent(wanted.is_subscribed),
         )
         return JsonResponse(encode(wire.update_reply(updated)))
 

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import fields
 
-from feedkeep.model import Deletion, Feed, FeedContent, Page, Pointer, Stamp, View
+from feedkeep.model import (
+    DETAILS,
+    Deletion,
+    Details,
+    Feed,
+    FeedContent,
+    Page,
+    Pointer,
+    Stamp,
+    Subscription,
+    View,
+    replace,
+)
 from feedkeep.model.stamps import write_stamp
 from feedkeep.rules.feed_names import (
     MAX_DESCRIPTION,
@@ -18,9 +31,11 @@ from feedkeep.rules.feed_names import (
     title_of,
     web_url,
 )
-from feedkeep.rules.subscriptions import Added, Refused, Updated, Wanted, want
+from feedkeep.rules.feed_urls import parse_new_feed_url
+from feedkeep.rules.guids import parse_guid
+from feedkeep.rules.subscriptions import Added, Refused, Update, Updated, Wanted, want
 
-Value = TypeVar("Value", str, bool)
+S = TypeVar("S", bound=Struct)
 
 
 class AddItem(Struct):
@@ -36,6 +51,13 @@ class AddRequest(Struct):
     subscriptions: list[AddItem]
 
 
+def with_details(struct: type[S]) -> type[S]:
+    """Return a struct of the JSON with the fields of `Details`, each of which may be left out."""
+    added = [(field.name, field.type | UnsetType, UNSET) for field in fields(Details)]
+    return cast("type[S]", msgspec.defstruct(struct.__name__, added, bases=(struct,)))
+
+
+@with_details
 class UpdateRequest(Struct):
     """The body of PATCH /subscriptions/{guid}; null is not a value of any field."""
 
@@ -67,6 +89,7 @@ class AddReply(Struct):
     failure: list[FailureItem]
 
 
+@with_details
 class SubscriptionReply(Struct):
     """An entry: the reply to GET /subscriptions/{guid}, and an item of a list (C10.1)."""
 
@@ -79,6 +102,7 @@ class SubscriptionReply(Struct):
     deleted: str | UnsetType = UNSET
 
 
+@with_details
 class UpdateReply(Struct):
     """The reply to PATCH /subscriptions/{guid}: the fields that the request was about."""
 
@@ -139,9 +163,20 @@ def items_wanted(request: AddRequest) -> list[Wanted | Refused]:
     return [want(item.feed_url, item.guid) for item in request.subscriptions]
 
 
-def sent(value: Value | UnsetType) -> Value | None:
-    """Return the value of a field, or None if it was not sent."""
-    return None if value is UNSET else value
+def update_wanted(request: UpdateRequest) -> Update:
+    """Return what a PATCH is to change; all of it is judged before anything is read (C5.17).
+
+    Raises:
+        InvalidInput: The URL or the guid is not valid.
+    """
+    url, guid, is_subscribed = request.new_feed_url, request.new_guid, request.is_subscribed
+    sent = ((name, getattr(request, name)) for name in DETAILS)
+    return Update(
+        None if url is UNSET else parse_new_feed_url(url),
+        None if guid is UNSET else parse_guid(guid),
+        None if is_subscribed is UNSET else is_subscribed,
+        {name: value for name, value in sent if value is not UNSET},
+    )
 
 
 def add_reply(results: list[Added | Refused]) -> AddReply:
@@ -169,15 +204,16 @@ def subscription_reply(view: View) -> SubscriptionReply:
     """Return an entry as its owner sees it; a pointer with what it leads to (C5.15)."""
     entry, subscription = view.entry, view.subscription
     if isinstance(entry, Pointer):
-        return SubscriptionReply(
+        reply = SubscriptionReply(
             subscription.feed_url,
             entry.guid,
             subscription.is_subscribed,
             new_guid=entry.new_guid,
             guid_changed=_stamp_or_unset(entry.guid_changed),
         )
+        return _with_details_of(subscription, reply)
     # By position, and without a call for what is not there: a page has 50 of these.
-    return SubscriptionReply(
+    reply = SubscriptionReply(
         entry.feed_url,
         entry.guid,
         entry.is_subscribed,
@@ -186,6 +222,7 @@ def subscription_reply(view: View) -> SubscriptionReply:
         UNSET if entry.guid_changed is None else write_stamp(entry.guid_changed),
         UNSET if entry.deleted is None else write_stamp(entry.deleted),
     )
+    return _with_details_of(entry, reply) if DETAILS else reply
 
 
 def update_reply(updated: Updated) -> UpdateReply:
@@ -196,6 +233,7 @@ def update_reply(updated: Updated) -> UpdateReply:
         subscription_changed=_stamp_or_unset(updated.subscription_changed),
         new_guid=UNSET if updated.new_guid is None else updated.new_guid,
         guid_changed=_stamp_or_unset(updated.guid_changed),
+        **updated.details,
     )
 
 
@@ -240,6 +278,12 @@ def deleted_reply(deletion: Deletion) -> DeletedReply:
 def deletion_reply(deletion: Deletion) -> DeletionReply:
     """Return what became of a deletion: all that are known were carried out."""
     return DeletionReply(deletion.id, "SUCCESS", "The subscription has been deleted.")
+
+
+def _with_details_of(subscription: Subscription, reply: SubscriptionReply) -> SubscriptionReply:
+    values = {name: getattr(subscription, name) for name in DETAILS}
+    shown = {name: value for name, value in values.items() if value != DETAILS[name]}
+    return replace(reply, **shown) if shown else reply
 
 
 def _stamp_or_unset(stamp: Stamp | None) -> str | UnsetType:

@@ -282,7 +282,14 @@ class _Work:
         alias = self._marked(guid, was.alias)
         wanted = replace(was, alias=alias)
         if source is not None:
-            gone_on = replace(source, guid=guid, alias=alias, first_had=was.first_had)
+            # What apps know of it goes on; all else is as it was.
+            gone_on = replace(
+                wanted,
+                feed_url=source.feed_url,
+                status_changed=source.status_changed,
+                app_url=source.app_url,
+                app_url_until=source.app_url_until,
+            )
             wanted = _at(gone_on, was.feed_url)
         status = self.staying.get(guid, was)
         wanted = replace(wanted, is_subscribed=status.is_subscribed, deleted=status.deleted)

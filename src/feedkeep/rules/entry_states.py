@@ -4,26 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from feedkeep.model import Alias, Entry, EntryState, Guid, Pointer, Stamp, Subscription
+from feedkeep.model import Entry, EntryState, Guid, Pointer, Stamp, replace
+
+_STAMPED = Stamp(1)
 
 
 def is_same_state(old: Entry | None, new: Entry | None) -> bool:
     """Say whether two entries of one guid differ in nothing but stamps."""
-    if isinstance(old, Subscription) and isinstance(new, Subscription):
-        return (
-            old.is_subscribed == new.is_subscribed
-            and old.feed_url == new.feed_url
-            and (old.deleted is None) == (new.deleted is None)
-            and old.app_url == new.app_url
-            and _is_same_alias(old.alias, new.alias)
-        )
-    if isinstance(old, Pointer) and isinstance(new, Pointer):
-        return (
-            old.new_guid == new.new_guid
-            and (old.guid_changed is None) == (new.guid_changed is None)
-            and _is_same_alias(old.alias, new.alias)
-        )
-    return old is new  # both are None
+    if old is None or new is None:
+        return old is new
+    return old == new or _without_stamps(old) == _without_stamps(new)
 
 
 def states_at(states: Iterable[EntryState], moment: Stamp) -> dict[Guid, EntryState]:
@@ -39,12 +29,24 @@ def states_at(states: Iterable[EntryState], moment: Stamp) -> dict[Guid, EntrySt
     }
 
 
-def _is_same_alias(old: Alias | None, new: Alias | None) -> bool:
-    if old is None or new is None:
-        return old is new
-    return (old.url, old.moved_away, old.was_own, old.retired is None) == (
-        new.url,
-        new.moved_away,
-        new.was_own,
-        new.retired is None,
+def _without_stamps(entry: Entry) -> Entry:
+    """Return an entry of whose stamps is left only whether those are there that say what it is."""
+    alias = entry.alias
+    if alias is not None:
+        alias = replace(alias, retired=_if_stamped(alias.retired), first_had=None)
+    if isinstance(entry, Pointer):
+        return replace(entry, alias=alias, guid_changed=_if_stamped(entry.guid_changed))
+    return replace(
+        entry,
+        alias=alias,
+        subscription_changed=_STAMPED,
+        guid_changed=None,
+        deleted=_if_stamped(entry.deleted),
+        status_changed=_STAMPED,
+        app_url_until=None,
+        first_had=None,
     )
+
+
+def _if_stamped(stamp: Stamp | None) -> Stamp | None:
+    return None if stamp is None else _STAMPED

@@ -19,7 +19,7 @@ from feedkeep.model import (
 )
 from feedkeep.model.errors import InvalidInput, UnknownSubscription
 from feedkeep.rules import many, restores, subscriptions
-from feedkeep.rules.feed_urls import parse_feed_url, parse_new_feed_url
+from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.guids import guid_or_none, parse_guid
 from feedkeep.rules.room import Limits
 from feedkeep.rules.subscriptions import Added, Refused, Update, Updated, Wanted
@@ -67,30 +67,14 @@ class Subscriptions:
         parse_guid(guid)
         return subscriptions.read(admitted.view)
 
-    async def update(
-        self,
-        account_id: AccountId,
-        guid: str,
-        by: Author,
-        *,
-        new_feed_url: str | None = None,
-        new_guid: str | None = None,
-        is_subscribed: bool | None = None,
-    ) -> Updated:
-        """Change a subscription in one step, or not at all; None leaves a thing as it is.
+    async def update(self, account_id: AccountId, guid: str, wanted: Update, by: Author) -> Updated:
+        """Change a subscription in one step, or not at all.
 
         Raises:
-            InvalidInput: Something sent is not valid, or the URL belongs to another subscription.
+            InvalidInput: `guid` is not a guid, or the URL belongs to another subscription.
             UnknownSubscription: There is no such subscription, or it was deleted.
         """
-        present = parse_guid(guid)
-        # All that was sent is judged before the subscription is looked for (C5.17).
-        wanted = Update(
-            None if new_feed_url is None else parse_new_feed_url(new_feed_url),
-            None if new_guid is None else parse_guid(new_guid),
-            is_subscribed,
-        )
-        changed = await self._update(account_id, present, wanted, by)
+        changed = await self._update(account_id, parse_guid(guid), wanted, by)
         return changed.outcome
 
     async def merge(

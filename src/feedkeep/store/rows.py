@@ -1,13 +1,9 @@
-"""Values as rows of tables, and back. The stores differ only in how they write a guid.
-
-Each request reads an account, a token and entries. So their columns are named one by one, which
-takes a third of the time of `*others`.
-"""
+"""Values as rows of tables, and back. The stores differ only in how they write a guid."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import msgspec
 from msgspec.structs import astuple
@@ -38,53 +34,32 @@ from feedkeep.model import (
     View,
 )
 from feedkeep.model.errors import NotAuthorized
+from feedkeep.store.row_readers import Row, compiled, expression, places
 from feedkeep.store.tables import ACCOUNT, ENTRY, LABELS, NEW_TOKEN, RESTORED, TOKEN
-
-Row: TypeAlias = Sequence[Any]
 
 _OWN_UPLOADS = msgspec.json.Decoder(tuple[OwnUpload, ...])
 _PURPOSES = {purpose.value: purpose for purpose in Purpose}
 _SCOPES = {scope.value: scope for scope in Scope}
 _NEW_TOKEN_WIDTH = len(NEW_TOKEN)
 _WIDTH = len(ENTRY)
-_ALIAS_WIDTH = len(Alias.__struct_fields__)
+_NO_ALIAS = (None,) * len(Alias.__struct_fields__)
+_GUID_CHANGED, _ALIAS = ENTRY.index("guid_changed"), ENTRY.index("alias_url")
+
 _LABEL_WIDTH = len(LABELS.columns)
 _ACCOUNT_END = 1 + len(ACCOUNT)
 _TOKEN_END = _ACCOUNT_END + len(TOKEN)
 
 
-def account_of(row: Row) -> Account:
-    """Return the account whose id and `ACCOUNT` columns a row has."""
-    (
-        number,
-        name,
-        password_hash,
-        is_disabled,
-        created,
-        last_stamp,
-        last_action_stamp,
-        is_admin,
-        epoch,
-        lost_after,
-        lost_until,
-        subscribed,
-        announced,
-        entries,
-    ) = row
-    return Account(
-        number,
-        name,
-        password_hash,
-        bool(is_disabled),
-        created,
-        last_stamp,
-        last_action_stamp,
-        bool(is_admin),
-        epoch,
-        lost_after,
-        lost_until,
-        Counts(subscribed, announced, entries),
-    )
+account_of: Callable[[Row], Account] = compiled(
+    expression(
+        Account,
+        places(("id", *ACCOUNT)),
+        {"counts": "Counts({subscribed_count}, {announced_count}, {entry_count})"},
+    ),
+    Account,
+    Counts,
+)
+"""Returns the account whose id and `ACCOUNT` columns a row begins with."""
 
 
 def key_range(after: str, beginning: str) -> tuple[str, str]:
@@ -95,50 +70,27 @@ def key_range(after: str, beginning: str) -> tuple[str, str]:
     return max(after, beginning), f"{beginning}\U0010ffff"
 
 
-def token_of(row: Row) -> Token:
-    """Return the token whose `TOKEN` columns a row has."""
-    (
-        number,
-        token_hash,
-        label,
-        created,
-        expires,
-        revoked,
-        is_session,
-        is_shared,
-        of_token,
-        is_granted,
-        purpose,
-        scope,
-        last_used,
-        last_sent_subscriptions,
-        acknowledged_subscriptions,
-        last_sent_actions,
-        acknowledged_actions,
-        own_subscriptions,
-        own_actions,
-    ) = row
-    return Token(
-        number,
-        token_hash,
-        label,
-        created,
-        expires,
-        revoked,
-        bool(is_session),
-        bool(is_shared),
-        of_token,
-        bool(is_granted),
-        _PURPOSES[purpose],
-        _SCOPES[scope],
-        last_used,
-        last_sent_subscriptions,
-        acknowledged_subscriptions,
-        last_sent_actions,
-        acknowledged_actions,
-        _OWN_UPLOADS.decode(own_subscriptions) if own_subscriptions else (),
-        _OWN_UPLOADS.decode(own_actions) if own_actions else (),
+def _token_reader(first: int) -> Callable[[Row], Token]:
+    """Return what reads the token whose `TOKEN` columns a row has from the number `first` on."""
+    special = {
+        "purpose": "purposes[{purpose}]",
+        "scope": "scopes[{scope}]",
+        "own_subscriptions": "own_uploads({own_subscriptions}) if {own_subscriptions} else ()",
+        "own_actions": "own_uploads({own_actions}) if {own_actions} else ()",
+    }
+    return compiled(
+        expression(Token, places(Token.__struct_fields__, first), special),
+        Token,
+        purposes=_PURPOSES,
+        scopes=_SCOPES,
+        own_uploads=_OWN_UPLOADS.decode,
     )
+
+
+token_of = _token_reader(0)
+"""Returns the token whose `TOKEN` columns a row has."""
+
+_token_after_account = _token_reader(_ACCOUNT_END)
 
 
 def own_uploads_column(uploads: Sequence[OwnUpload]) -> str | None:
@@ -148,7 +100,7 @@ def own_uploads_column(uploads: Sequence[OwnUpload]) -> str | None:
 
 def owner_of(row: Row) -> Owner:
     """Return the owner whose id and columns a row has."""
-    return Owner(account_of(row[:_ACCOUNT_END]), *row[_ACCOUNT_END:])
+    return Owner(account_of(row), *row[_ACCOUNT_END:])
 
 
 def owner_row(owner: Owner) -> Row:
@@ -190,52 +142,32 @@ def stamps_in(rows: Iterable[Row], width: int, after: Stamp) -> set[Stamp]:
     return {stamp for row in rows for stamp in row[-width:] if stamp is not None and stamp > after}
 
 
+_AT = places(ENTRY)
+# Rows from before version 8 of the schema (7 on PostgreSQL) do not say whether it was one.
+_WAS_OWN = "not {alias_moved_away} if {alias_was_own} is None else bool({alias_was_own})"
+_MADE = {"alias_was_own": _WAS_OWN}
+
+
 class Rows:
-    """Translates between values and the columns of a store, which writes guids in its own way."""
+    """Translates between values and the columns of a store, which writes guids in its own way.
+
+    Attributes:
+        entry_of: Returns the entry whose `ENTRY` columns a row begins with.
+    """
+
+    entry_of: Callable[[Row], Entry]
 
     def __init__(self, write_guid: Callable[[Guid], Any], read_guid: Callable[[Any], Guid]) -> None:
         self._write = write_guid
         self._read = read_guid
-
-    def entry_of(self, row: Row) -> Entry:
-        """Return the entry whose `ENTRY` columns a row has."""
-        (
-            guid,
-            new_guid,
-            url,
-            is_subscribed,
-            changed,
-            guid_changed,
-            deleted,
-            alias_url,
-            moved_away,
-            was_own,
-            retired,
-            alias_first_had,
-            status_changed,
-            app_url,
-            app_url_until,
-            first_had,
-        ) = row
-        alias = None
-        if alias_url is not None:
-            # Rows from before version 8 of the schema (7 on PostgreSQL) do not say it.
-            may_be_own = not moved_away if was_own is None else bool(was_own)
-            alias = Alias(alias_url, bool(moved_away), may_be_own, retired, alias_first_had)
-        if new_guid is not None:
-            return Pointer(self._read(guid), self._read(new_guid), guid_changed, alias)
-        return Subscription(
-            self._read(guid),
-            url,
-            bool(is_subscribed),
-            changed,
-            guid_changed,
-            deleted,
-            alias,
-            status_changed,
-            app_url,
-            app_url_until,
-            first_had,
+        made = expression(Subscription, _AT, _MADE)
+        pointer = expression(Pointer, _AT, _MADE)
+        self.entry_of = compiled(
+            f"{made} if {_AT['new_guid']} is None else {pointer}",
+            Subscription,
+            Pointer,
+            Alias,
+            read_guid=read_guid,
         )
 
     def subscription_of(self, row: Row) -> Subscription:
@@ -246,14 +178,14 @@ class Rows:
 
     def view_of(self, row: Row) -> View:
         """Return the view of a row: an entry's columns, then those of what it leads to, if any."""
-        entry = self.entry_of(row[:_WIDTH])
+        entry = self.entry_of(row)
         if isinstance(entry, Subscription):
             return View(entry, entry)
         return View(entry, self.subscription_of(row[_WIDTH:]))
 
     def found_of(self, row: Row) -> Found:
         """Return what a row has: columns of an account, its token, and a view if one is wanted."""
-        account, token = account_of(row[:_ACCOUNT_END]), token_of(row[_ACCOUNT_END:_TOKEN_END])
+        account, token = account_of(row), _token_after_account(row)
         view = row[_TOKEN_END:]
         is_there = view and view[0] is not None
         return Found(account, token, self.view_of(view) if is_there else None)
@@ -261,11 +193,11 @@ class Rows:
     def state_of(self, row: Row) -> EntryState:
         """Return the state whose `STATE` columns a row has, and the stamp of its end if it has."""
         began, author, *ended = row[_WIDTH:]
-        return EntryState(self.entry_of(row[:_WIDTH]), began, author or "", *ended)
+        return EntryState(self.entry_of(row), began, author or "", *ended)
 
     def stored_state_of(self, row: Row) -> EntryState:
         """Return the state whose columns of the table `entry` a row has."""
-        return EntryState(self.entry_of(row[:_WIDTH]), row[-2], row[-1] or "")
+        return EntryState(self.entry_of(row), row[-2], row[-1] or "")
 
     def stored_state_row(self, state: EntryState) -> Row:
         """Return the columns of a state for the table `entry`."""
@@ -295,26 +227,16 @@ class Rows:
 
     def entry_row(self, entry: Entry) -> Row:
         """Return the `ENTRY` columns of an entry and its revision, as they are written."""
-        alias = astuple(entry.alias) if entry.alias else (None,) * _ALIAS_WIDTH
-        guid, changed = self._write(entry.guid), entry.guid_changed
+        guid, alias = self._write(entry.guid), astuple(entry.alias) if entry.alias else _NO_ALIAS
         if isinstance(entry, Pointer):
-            target = self._write(entry.new_guid)
-            return (guid, target, None, None, None, changed, None, *alias, *(None,) * 4, changed)
-        return (
-            guid,
-            None,
-            entry.feed_url,
-            entry.is_subscribed,
-            entry.subscription_changed,
-            changed,
-            entry.deleted,
-            *alias,
-            entry.status_changed,
-            entry.app_url,
-            entry.app_url_until,
-            entry.first_had,
-            entry.revision,
-        )
+            row: list[Any] = [None] * _WIDTH
+            row[:2] = guid, self._write(entry.new_guid)
+            row[_GUID_CHANGED] = entry.guid_changed
+            row[_ALIAS : _ALIAS + len(alias)] = alias
+            return (*row, entry.revision)
+        row = [guid, None, *astuple(entry)[1:]]
+        row[_ALIAS : _ALIAS + 1] = alias
+        return (*row, entry.revision)
 
     def labelled_of(self, row: Row) -> Labelled:
         """Return the label of a row, whose columns come first, with the view of the others."""

@@ -8,8 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from types import NoneType
+from typing import Annotated, Any, get_args, get_origin
 
-from feedkeep.model import Account, Deletion, Document, EpisodeAction, FeedLabel, Owner, Token
+from msgspec.structs import fields
+
+from feedkeep.model import (
+    Account,
+    Deletion,
+    Document,
+    EpisodeAction,
+    FeedLabel,
+    Guid,
+    Owner,
+    Stamp,
+    Subscription,
+    Token,
+    Value,
+)
 
 COUNTS = ("subscribed_count", "announced_count", "entry_count")
 """The columns of an account that say how much is in its list."""
@@ -32,25 +48,35 @@ TOKEN = tuple(_CALLED.get(field, field) for field in Token.__struct_fields__)
 NEW_TOKEN = TOKEN[: TOKEN.index("told_subscriptions")]
 """The columns of a new token, whose app has not been sent anything yet."""
 
-ENTRY = (
-    "guid",
-    "new_guid",
-    "feed_url",
-    "is_subscribed",
-    "subscription_changed",
-    "guid_changed",
-    "deleted",
-    "alias_url",
-    "alias_moved_away",
-    "alias_was_own",
-    "alias_retired",
-    "alias_first_had",
-    "status_changed",
-    "app_url",
-    "app_url_until",
-    "first_had",
-)
-"""The columns of an entry that requests read.
+
+def type_of(hint: Any) -> Any:
+    """Return the type of a field without its bounds, and without the None that it may be."""
+    kinds = [kind for kind in get_args(hint) if kind is not NoneType]
+    is_bounded, may_be_none = get_origin(hint) is Annotated, NoneType in get_args(hint)
+    return type_of(kinds[0]) if is_bounded or may_be_none else hint
+
+
+def is_value(kind: Any) -> bool:
+    """Say whether fields of a type have values with fields of their own."""
+    return isinstance(kind, type) and issubclass(kind, Value)
+
+
+def columns_of(value: type[Value], prefix: str = "") -> dict[str, Any]:
+    """Return the columns of a value's fields with their types: those of a value in it, too."""
+    columns: dict[str, Any] = {}
+    for field in fields(value):
+        name, kind = f"{prefix}{field.name}", type_of(field.type)
+        if is_value(kind):
+            columns |= columns_of(kind, f"{name}_")
+        else:
+            columns[name] = kind
+    return columns
+
+
+_ENTRY = {"guid": Guid, "new_guid": Guid} | columns_of(Subscription)
+
+ENTRY = tuple(_ENTRY)
+"""The columns of an entry that requests read: those of a subscription, and where a pointer leads.
 
 The others are the account's id; the revision, which follows from these; and `ORIGIN`.
 """
@@ -64,15 +90,13 @@ ORIGIN = ("began", "author")
 STATE = (*ENTRY, *ORIGIN)
 """The columns of an entry's state, except the stamp at which it ended."""
 
-_STATE_STAMPS = (
-    "subscription_changed",
-    "guid_changed",
-    "deleted",
-    "alias_retired",
-    "status_changed",
-    "app_url_until",
-    "began",
-)
+TYPES = _ENTRY | {"revision": Stamp, "began": Stamp, "author": str, "ended": Stamp}
+"""The types of all columns of entries and of their former states."""
+
+_OF_THE_SERVER = ("first_had", "alias_first_had")
+"""Stamps of the server's clock."""
+
+_STATE_STAMPS = tuple(name for name in STATE if TYPES[name] is Stamp and name not in _OF_THE_SERVER)
 
 ACTION = EpisodeAction.__struct_fields__
 

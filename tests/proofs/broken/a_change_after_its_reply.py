@@ -3,17 +3,21 @@
 import asyncio
 from typing import Any
 
+from feedkeep.model import AccountId, Author
+from feedkeep.rules.subscriptions import Update
 from feedkeep.service.subscriptions import Subscriptions
 
 _update = Subscriptions.update
 
 
-async def update(self: Subscriptions, *what: Any, **change: Any) -> Any:
-    done = await _update(self, *what, **change)
-    if change.get("is_subscribed") is not None:
-        back = not change["is_subscribed"]
+async def update(
+    self: Subscriptions, account_id: AccountId, guid: str, wanted: Update, by: Author
+) -> Any:
+    done = await _update(self, account_id, guid, wanted, by)
+    if wanted.is_subscribed is not None:
+        back = Update(is_subscribed=not wanted.is_subscribed)
         asyncio.get_running_loop().call_later(
-            0.02, lambda: asyncio.ensure_future(_update(self, *what, is_subscribed=back))
+            0.02, lambda: asyncio.ensure_future(_update(self, account_id, guid, back, by))
         )
     return done
 

@@ -2,19 +2,21 @@
 
 from typing import Any
 
-from feedkeep.model import AccountId, Author, Guid
+from feedkeep.model import AccountId, Author, Guid, replace
+from feedkeep.rules.subscriptions import Update
 from feedkeep.service.subscriptions import Subscriptions
 
 _update = Subscriptions.update
 
 
 async def update(
-    self: Subscriptions, account_id: AccountId, guid: str, by: Author, **change: Any
+    self: Subscriptions, account_id: AccountId, guid: str, wanted: Update, by: Author
 ) -> Any:
-    if change.get("is_subscribed") is not None:
+    if wanted.is_subscribed is not None:
         view = await self._store.entries.view(account_id, Guid(guid))
-        change["is_subscribed"] = view is not None and not view.subscription.is_subscribed
-    return await _update(self, account_id, guid, by, **change)
+        is_subscribed = view is not None and not view.subscription.is_subscribed
+        wanted = replace(wanted, is_subscribed=is_subscribed)
+    return await _update(self, account_id, guid, wanted, by)
 
 
 Subscriptions.update = update

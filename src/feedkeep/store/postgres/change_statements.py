@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from feedkeep.model import Clock
+from feedkeep.model import Clock, Guid, Stamp
 from feedkeep.store.postgres.shape import Shape
 from feedkeep.store.tables import (
     COUNTS,
@@ -13,6 +13,7 @@ from feedkeep.store.tables import (
     FORMER_ENTRIES,
     ORIGIN,
     STATE,
+    TYPES,
     columns,
 )
 
@@ -31,21 +32,13 @@ ORDER BY f.ended LIMIT 1 OFFSET $2
 """
 DROP_UNTIL = "DELETE FROM feedkeep.former_entry f WHERE f.account_id = $1 AND f.ended <= $2"
 
-_TYPES = {
-    "guid": "uuid",
-    "new_guid": "uuid",
-    "feed_url": "text",
-    "is_subscribed": "boolean",
-    "alias_url": "text",
-    "alias_moved_away": "boolean",
-    "alias_was_own": "boolean",
-    "app_url": "text",
-    "author": "text",
-}
+SQL_TYPES = {Guid: "uuid", str: "text", bool: "boolean", int: "bigint", Stamp: "bigint"}
+"""The types of columns, by those of fields; a field of another type is an error."""
+
 _ADVANCED = dict.fromkeys(("last_stamp", *COUNTS, "known_from", "former_count"), "bigint")
 _SAVED_DOCUMENT = dict.fromkeys(DOCUMENTS.columns, "text")
-_SAVED = {name: _TYPES.get(name, "bigint") for name in ENTRIES.columns}
-_FORMER = {name: _TYPES.get(name, "bigint") for name in FORMER_ENTRIES.columns}
+_SAVED = {name: SQL_TYPES[TYPES[name]] for name in ENTRIES.columns}
+_FORMER = {name: SQL_TYPES[TYPES[name]] for name in FORMER_ENTRIES.columns}
 _RESTAMPED = {name: kind for name, kind in _FORMER.items() if name not in ORIGIN}
 
 
