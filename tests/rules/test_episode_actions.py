@@ -28,7 +28,7 @@ from feedkeep.rules.episode_actions import (
     judge,
     record,
     rekeyed,
-    restamped,
+    resent,
     sent_second,
     sought,
     spelled,
@@ -227,7 +227,7 @@ def test_a_clock_that_is_ahead_wins_nothing() -> None:
     (second,) = stored.record(ahead(5), now=NOW + 10_000_000)
     assert [item.done for item in told([first, second])] == [NOW_SECOND, NOW_SECOND + 5]
     for now in (NOW + HOUR, NOW + 2 * HOUR):
-        anew = stored.take(restamped, [first, second], now)
+        anew = stored.take(resent, [first, second], now)
         assert [item.done for item in told(anew)] == [NOW_SECOND, NOW_SECOND + 5]
         assert [item.revision > now for item in anew] == [False, True]
 
@@ -394,7 +394,7 @@ def test_new_stamps_leave_what_a_version_before_stored_where_it_was() -> None:
     stored.put_former(
         ahead(500, revision=NOW), ahead(1_000 - NOW_SECOND, device="tablet", revision=NOW + 1)
     )
-    anew = stored.take(restamped, list(stored.actions.values()), NOW + HOUR)
+    anew = stored.take(resent, list(stored.actions.values()), NOW + HOUR)
     assert [(item.device, item.done) for item in told(anew)] == [
         ("phone", NOW_SECOND),
         ("tablet", 1_000),

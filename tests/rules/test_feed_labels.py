@@ -286,7 +286,7 @@ def test_moving_to_the_address_of_a_deleted_feed_brings_back_no_title_of_that() 
     account.do(subscriptions.delete, derived(B))
     account.do(
         lambda snapshot: url_lists.move(
-            snapshot, parse_feed_url(A), parse_feed_url(B), is_told=False
+            snapshot, parse_feed_url(A), parse_feed_url(B), notify_apps=False
         )
     )
     assert account.shown(B) == ("Mine", "")

@@ -279,7 +279,7 @@ def test_a_move_is_taken_back_and_the_url_that_was_wrong_leads_nowhere() -> None
 def test_apps_that_were_told_of_a_move_are_told_when_it_is_taken_back() -> None:
     known = account(A)
     old, new = parse_feed_url(A), parse_feed_url(B)
-    known.keep(url_lists.move(known.snapshot(), old, new, is_told=True))
+    known.keep(url_lists.move(known.snapshot(), old, new, notify_apps=True))
     first = Stamp(known.last_stamp + 1)
     done = undo(known)
     feed = known.subscription(guid(A))
@@ -296,7 +296,7 @@ def test_apps_are_told_once_more_when_undoing_a_move_that_they_were_told_of_is_u
     known = account(A)
     before = Stamp(known.last_stamp + 1)
     old, new = parse_feed_url(A), parse_feed_url(B)
-    known.keep(url_lists.move(known.snapshot(), old, new, is_told=True))
+    known.keep(url_lists.move(known.snapshot(), old, new, notify_apps=True))
     undo(known)
     since = Stamp(known.last_stamp + 1)
     undo(known)
@@ -311,7 +311,7 @@ def test_apps_give_up_every_url_from_between_when_a_move_that_they_were_told_of_
 ):
     known = account(A)
     told = known.snapshot()
-    known.keep(url_lists.move(told, parse_feed_url(A), parse_feed_url(B), is_told=True))
+    known.keep(url_lists.move(told, parse_feed_url(A), parse_feed_url(B), notify_apps=True))
     known.move(guid(A), C)
     first = Stamp(known.last_stamp + 1)
     undo(known, known.kept.stamps[-2], when=ConflictPolicy.OVERWRITE)
@@ -323,7 +323,9 @@ def test_apps_that_missed_a_move_they_were_told_of_hear_of_all_urls_when_it_is_t
     first = Stamp(known.last_stamp + 1)
     known.move(guid(A), B)  # told to nobody: all apps have A
     moment = known.last_stamp
-    known.keep(url_lists.move(known.snapshot(), parse_feed_url(B), parse_feed_url(C), is_told=True))
+    known.keep(
+        url_lists.move(known.snapshot(), parse_feed_url(B), parse_feed_url(C), notify_apps=True)
+    )
     restore(known, moment)
     assert polled(known, first) == ([B], [A, C])
 
@@ -432,7 +434,9 @@ def test_a_url_that_apps_are_told_to_give_up_is_known_as_one_that_they_may_have_
     moment = known.last_stamp
     undo(known)
     known.add((B, None))
-    known.keep(url_lists.move(known.snapshot(), parse_feed_url(B), parse_feed_url(C), is_told=True))
+    known.keep(
+        url_lists.move(known.snapshot(), parse_feed_url(B), parse_feed_url(C), notify_apps=True)
+    )
     restore(known, moment)
     feed = known.subscription(guid(A))
     given_up = Alias(

@@ -127,5 +127,5 @@ def test_a_move_finds_room_or_is_refused() -> None:
     added(account, A, limits=limits_for(1))
     old, new = parse_feed_url(A), parse_feed_url(B)
     with pytest.raises(InvalidInput, match="list has 1 entries"):
-        url_lists.move(account.snapshot(), old, new, is_told=False, limits=Limits(1, 1))
-    url_lists.move(account.snapshot(), old, new, is_told=False, limits=Limits(1, 2))
+        url_lists.move(account.snapshot(), old, new, notify_apps=False, limits=Limits(1, 1))
+    url_lists.move(account.snapshot(), old, new, notify_apps=False, limits=Limits(1, 2))

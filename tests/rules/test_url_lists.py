@@ -348,7 +348,7 @@ def test_an_app_that_knows_a_feed_by_its_former_url_only_unsubscribes_with_it() 
     assert tablet.poll() == ([], [A, B])
 
 
-@pytest.mark.parametrize("is_told", [False, True])
+@pytest.mark.parametrize("notify_apps", [False, True])
 def test_an_app_that_began_after_a_move_adds_the_feed_by_its_present_url_and_unsubscribes_with_it(
     notify_apps: bool,
 ) -> None:
