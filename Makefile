@@ -129,6 +129,7 @@ lint: .venv/dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m handbook.contract
+	$(BIN)/python -m handbook.vague_words
 
 # The texts of pages, for translators: new ones come into each catalogue without a translation, and those
 # that no page says any more go. Of the headers, only those stay that say how to read the file.
