@@ -30,7 +30,7 @@ def edges(
 ) -> list[Edge]:
     """Return the edges of all protocols; if two have the same path, the first one answers it.
 
-    `first_secret` is that of the link for the first account; "" if nobody was given one. `draining`
+    `first_secret` is that of the link for the first account; "" if there is none. `draining`
     tells them of a stop, if there is one to tell of.
     """
     document = openapi_document(DOCUMENTED, base_path(settings))

@@ -340,7 +340,7 @@ def test_only_what_is_subscribed_is_exported_oldest_change_first() -> None:
 
 def test_what_nobody_looked_for_is_a_defect_and_never_told_as_missing() -> None:
     with pytest.raises(LookupError):
-        subscriptions.read(NotLookedUp.NOBODY_LOOKED)
+        subscriptions.read(NotLookedUp.NOT_LOOKED_UP)
 
 
 def test_an_unknown_and_a_deleted_subscription_cannot_be_read() -> None:

@@ -237,7 +237,7 @@ def day(stamp: Stamp | None) -> str:
 def ask_password(from_stdin: bool) -> str | None:
     """Return a new password: read from standard input, or asked for twice on a terminal.
 
-    Returns None where nobody can be asked, or the person gives none.
+    Returns None without a terminal to ask on, or if the person gives none.
 
     Raises:
         AccountError: `from_stdin` is set, and standard input is empty.

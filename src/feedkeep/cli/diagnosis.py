@@ -25,7 +25,7 @@ CERTIFICATE_US = 14 * DAY_US
 BUILT = Stamp(1_735_689_600 * SECOND_US)  # 2025-01-01
 """A time that was over when this was written."""
 
-EVERYBODY = {"0.0.0.0/0", "::/0"}
+ALL_ADDRESSES = {"0.0.0.0/0", "::/0"}
 
 
 class Verdict(StrEnum):
@@ -147,10 +147,10 @@ class Entrance(Value, frozen=True):
 
 def entrance(found: Entrance) -> Iterator[Finding]:
     """Judge whether what the settings say of proxies and TLS fits together."""
-    if everybody := sorted(EVERYBODY.intersection(found.proxies)):
+    if open_to_all := sorted(ALL_ADDRESSES.intersection(found.proxies)):
         yield fault(
             "proxies",
-            f"trusted_proxies has {everybody[0]}: each client can claim any address. Name the"
+            f"trusted_proxies has {open_to_all[0]}: each client can claim any address. Name the"
             " proxy's own address or network.",
         )
     if found.scheme == "https" and not found.has_certificate and not found.proxies:

@@ -116,7 +116,7 @@ async def _database(chosen: Settings) -> AsyncIterator[Finding]:
 
 
 def _is_clock_set() -> bool | None:
-    """Say whether a time service sets this machine's clock; None where nobody can tell."""
+    """Say whether a time service sets this machine's clock; None if the kernel does not tell."""
     timex = ctypes.create_string_buffer(512)  # larger than any machine's struct; its modes are 0
     try:
         return bool(ctypes.CDLL(None).adjtimex(timex) not in {-1, _TIME_ERROR})

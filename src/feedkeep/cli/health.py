@@ -53,7 +53,7 @@ def health(url: UrlOption = None, config: ConfigOption = None) -> None:
 
 
 def asking_policy() -> ClientPolicy:
-    """Return what may be asked of the address that somebody has named."""
+    """Return what may be asked of the address that the operator has named."""
     return ClientPolicy(
         addresses=AddressRule(EVERYWHERE),
         max_bytes=_MAX_BYTES,

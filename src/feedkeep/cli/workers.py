@@ -249,5 +249,5 @@ async def _serve_while_wanted(serving: Coroutine[None, None, None], tell: Tell) 
 
 def _stop_for_want_of_a_parent(loop: asyncio.AbstractEventLoop, sentinel: int) -> None:
     loop.remove_reader(sentinel)
-    for number in (signal.SIGINT, signal.SIGTERM):  # two: whoever takes its place wants the port
+    for number in (signal.SIGINT, signal.SIGTERM):  # two: its successor wants the port
         os.kill(os.getpid(), number)

@@ -110,8 +110,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             is named can claim any address, so name no network that clients are in.
         cors_origins: Origins whose web pages may call the service from a browser, each such as
             https://player.example; * for all.
-        registration: Who may create an account for themselves: closed (nobody), invited (who has an
-            invitation of an administrator) or open (everybody).
+        registration: Who may create an account for themselves: closed (only the operator makes
+            accounts), invited (people with an invitation of an administrator) or open (all).
         app_passwords_only: Whether apps are let in by an app password only, which the page "Connect
             an app" makes (true), or by the account's own password, too (false). The pages take an
             account's own password in any case.
@@ -124,8 +124,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         fetch_allowed: Networks that may be asked although they are not on the public internet.
         fetch_denied: Networks that are never asked, even if they are public or allowed.
         fetch_ports: Ports that may be asked besides 80, 443, 8080 and 8443.
-        fetch_contact: How the owners of other hosts reach whoever runs this: a mail address or a
-            URL, for the user agent.
+        fetch_contact: Operator contact for the owners of other hosts, sent in the User-Agent: a
+            mail address or a URL.
         log_level: What is logged: debug, info, warning or error.
         tls_cert: The file with the certificate for HTTPS, and those up to its root; empty for HTTP.
         tls_key: The file with the certificate's key; empty if the key is in `tls_cert`.

@@ -36,8 +36,8 @@ _ACCEPT_PICTURE = "image/webp, image/png, image/jpeg, image/gif;q=0.9, */*;q=0.5
 _MORE_SECONDS = 15.0
 """How long all else that a feed names may be waited for: its new address, and its picture.
 
-Whoever writes a feed chooses these. They hold up other feeds for no longer than that, and than the
-look-up of a name that is under way then.
+The publisher of a feed chooses these. They hold up other feeds for no longer than that, and than
+the look-up of a name that is under way then.
 """
 
 _MORE_REDIRECTS = 2

@@ -43,8 +43,9 @@ _MARKUP = re.compile(
 )
 # With its semicolon only: in "AT&T" and "R&D&region" nothing is escaped.
 _REFERENCE = re.compile(r"&((?:#[0-9]{1,8}|#[xX][0-9a-fA-F]{1,7}|[A-Za-z][A-Za-z0-9]{1,31});)")
-# What turns the direction of the text around it, and what nobody can see, but white space. Marks of
-# direction that act on themselves alone, and joiners, belong to Arabic, Hebrew, Persian and emoji.
+# What turns the direction of the text around it, and invisible characters, but white space. Marks
+# of direction that act on themselves alone, and joiners, belong to Arabic, Hebrew, Persian and
+# emoji.
 _UNSEEN = re.compile(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u200b\u202a-\u202e\u2060\u2066-\u2069\ufeff\ufffe\uffff"
     "\ud800-\udfff]"

@@ -151,7 +151,7 @@ class FetchScheduler:
             if room < _AHEAD // 2:
                 is_full = True
                 continue
-            # Whoever ends meanwhile waits for what is leased, to give it back.
+            # A scheduler that ends meanwhile waits for what is leased, to release it.
             self._leasing = asyncio.create_task(self._lease(now, until, room, between))
             leased = await asyncio.shield(self._leasing)
             for feed in leased:

@@ -39,7 +39,7 @@ class Slots:
 
     @asynccontextmanager
     async def of(self, lane: Lane, host: str, rank: int) -> AsyncIterator[None]:
-        """Wait for a slot until nobody else asks the host, and hold both."""
+        """Wait until there is a slot and no other fetch asks the host, and hold both."""
         turn = asyncio.get_running_loop().create_future()
         waiter = _Waiter(rank, next(self._numbers), host, turn)
         bisect.insort(self._waiting[lane], waiter)

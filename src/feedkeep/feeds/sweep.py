@@ -45,7 +45,7 @@ _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
 class SubscriptionSweep:
-    """Notes which feeds somebody is subscribed to, and carries moves out that are proved.
+    """Notes which feeds have subscribers, and carries out moves that are proved.
 
     What is known of a feed is not of any account, and names none: so lists come to the feeds, and
     not the other way round.
@@ -67,7 +67,7 @@ class SubscriptionSweep:
         self.turns = new.turns
 
     async def note_new(self) -> None:
-        """Wait until somebody has subscribed to feeds, and note these.
+        """Wait until accounts have subscribed to feeds, and note these.
 
         One is noted at once, and what is added meanwhile together, in bounded numbers: each is a
         row. As fast as thousands a second can be added, they would take a fifth from requests.

@@ -22,7 +22,7 @@ MAX_ATTRIBUTES = 50_000
 MAX_PREFIXES = 100
 MAX_TEXT_CHARACTERS = 20_000
 """The maximum of each: what is beyond the first two is not read, and texts are cut. Any further
-prefix means what everybody takes it for.
+prefix has its usual meaning.
 
 A tag with all its attributes is read in one step, so that many of them would take much memory.
 """

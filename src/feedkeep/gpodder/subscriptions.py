@@ -33,7 +33,7 @@ FORMATS = "json|opml|txt"
 """The formats of a whole list; a path with one of these endings belongs to this protocol."""
 
 _URL_TIMES = 4
-"""How often a podcast of which nobody has read anything has its URL: two names, title, web site."""
+"""How often an unread podcast contains its URL: two names, title, web site."""
 
 _CONTENT_TYPES = {
     "opml": "text/xml; charset=utf-8",
@@ -98,8 +98,8 @@ class PodcastResource(_WithCards):
     async def get(self, request: AdmittedRequest) -> Response:
         """Send it under the URL that was asked for.
 
-        Others' feeds are 404, as if nobody had them: whether a list has a private feed is nobody
-        else's business.
+        Other accounts' feeds are 404, like unknown ones: so a list with a private feed does not
+        show in other accounts.
 
         Raises:
             InvalidFeedUrl: The query has no valid feed URL.

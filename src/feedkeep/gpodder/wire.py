@@ -20,7 +20,7 @@ class DeviceReply(Struct):
 
 
 class PodcastReply(Struct):
-    """A podcast; what nobody has read of it yet is empty, and its title is its URL.
+    """A podcast; what feedkeep has not read of it yet is empty, and its title is its URL.
 
     Its URL is there under two names, since hullcaster reads `feed`, as oPodSync calls it.
     Subscribers are not counted, since no list is public, but libmygpo-qt needs both numbers.

@@ -1,4 +1,4 @@
-"""The time before a process stops, in which whoever sends it requests turns to others."""
+"""The time before a process stops, in which load balancers turn to other processes."""
 
 from __future__ import annotations
 

@@ -197,7 +197,7 @@ class Request:
 
 
 class AdmittedRequest(Request):
-    """A request of somebody who was let in.
+    """An authenticated request.
 
     Attributes:
         admitted: Who that is.

@@ -1,6 +1,6 @@
 """Counting what is stored, in small steps, round and round.
 
-To count millions of rows whenever somebody asks would cost more than all else that is asked.
+To count millions of rows at each scrape would cost more than all other requests.
 """
 
 from __future__ import annotations

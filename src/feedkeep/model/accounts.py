@@ -75,9 +75,9 @@ class Registration(StrEnum):
     """Who may create an account for themselves.
 
     Attributes:
-        CLOSED: Nobody.
-        INVITED: Whoever was given an invitation by an administrator.
-        OPEN: Everybody.
+        CLOSED: Only the operator creates accounts.
+        INVITED: People with an invitation by an administrator.
+        OPEN: All.
     """
 
     CLOSED = "closed"

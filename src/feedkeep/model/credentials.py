@@ -21,10 +21,10 @@ class Purpose(StrEnum):
     Attributes:
         APPS: Tokens and sessions, which let apps in to the list.
         PAGES: Sessions of browsers, which open the pages.
-        INVITATION: Links with which somebody creates an account; they belong to the administrator
+        INVITATION: Links with which a person creates an account; they belong to the administrator
             who made them.
-        RESET: Links with which somebody sets a new password.
-        RECOVERY: Codes with which somebody sets a new password without the help of another person.
+        RESET: Links with which an owner sets a new password.
+        RECOVERY: Codes with which an owner sets a new password without the help of another person.
     """
 
     APPS = "apps"
@@ -158,7 +158,7 @@ class Found(Value, frozen=True):
 class CredentialKind(StrEnum):
     """The kind of credential that a request came with, as the log calls it.
 
-    What nobody asked for, since feedkeep did it by itself, came with `FEEDKEEP`.
+    What feedkeep did by itself came with `FEEDKEEP`.
     """
 
     TOKEN = "token"  # noqa: S105 - a name of it
@@ -191,7 +191,7 @@ class Author(Value, frozen=True):
 class NotLookedUp(Enum):
     """Stands for an entry that was not looked up: whether it exists is not known."""
 
-    NOBODY_LOOKED = "nobody looked"
+    NOT_LOOKED_UP = "not looked up"
 
 
 class Admitted(Value, frozen=True):
@@ -210,7 +210,7 @@ class Admitted(Value, frozen=True):
 
     account: Account
     credential_kind: CredentialKind
-    view: View | NotLookedUp | None = NotLookedUp.NOBODY_LOOKED
+    view: View | NotLookedUp | None = NotLookedUp.NOT_LOOKED_UP
     token: Token | None = None
     scope: Scope = Scope.WRITE
     sign_in: TokenId | None = None

@@ -4,9 +4,9 @@ FeedkeepError
 ├── InvalidInput            something sent is not valid; the detail says what and what to do
 │   ├── InvalidFeedUrl      a text that is not an accepted feed URL
 │   └── FeedUrlTaken        a feed URL that belongs to another subscription
-├── NotAuthorized           whoever asks is not let in; never says why
+├── NotAuthorized           the client is not authenticated; never says why
 │   └── NotSignedIn         a browser without a session
-├── Forbidden               whoever asks is known, and may not do that
+├── Forbidden               the client is known, and may not do that
 ├── TooManyAttempts         too many wrong passwords; carries when to come back
 ├── UnknownSubscription     no such subscription, or no such deletion
 ├── UnknownChange           no such change in the history, or no longer
@@ -17,7 +17,7 @@ FeedkeepError
 ├── StoreUnavailable        the store is locked, full, away or damaged; later it may work
 │   ├── StoreDamaged        what is stored is not what was written
 │   ├── StoreReadOnly       it can be read and not changed: its disk is full or read-only
-│   └── StoreMisconfigured  it is there, and lets nobody in as it is set up
+│   └── StoreMisconfigured  it rejects connections as it is set up
 ├── StoreUnusable           the store cannot be used as it is, and waiting does not help
 └── AccountError            an account or token command that cannot be carried out
     └── NameTaken           there is an account with that name
@@ -79,7 +79,7 @@ class FeedUrlTaken(InvalidInput):
 
 
 class NotAuthorized(FeedkeepError):
-    """Whoever asks is not let in; deliberately without a reason (C2.12)."""
+    """The client is not authenticated; deliberately without a reason (C2.12)."""
 
 
 class AppPasswordNeeded(NotAuthorized):
@@ -97,7 +97,7 @@ class NotSignedIn(NotAuthorized):
 
 
 class Forbidden(FeedkeepError):
-    """Whoever asks may not do that, whoever they are or where they come from; `str()` says why."""
+    """The client may not do that, because of its account or its origin; `str()` says why."""
 
 
 class TooManyAttempts(FeedkeepError):
@@ -124,7 +124,7 @@ class UnknownChange(FeedkeepError):
 
 
 class ChangedSince(FeedkeepError):
-    """What is to be taken back was changed again since; whoever asks has to choose.
+    """What is to be undone was changed again since; the client has to choose.
 
     Attributes:
         stamps: The stamps of the changes since, newest first.
@@ -170,9 +170,9 @@ class StoreReadOnly(StoreUnavailable):
 
 
 class StoreMisconfigured(StoreUnavailable):
-    """The store is there and lets nobody in: a wrong password, or no such database.
+    """The database server rejects the connection: a wrong password, or no such database.
 
-    That passes when somebody repairs it, and seldom by waiting.
+    That passes when the operator repairs it, and seldom by waiting.
     """
 
 

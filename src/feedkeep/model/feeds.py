@@ -28,7 +28,7 @@ class FeedHealth(StrEnum):
     """Whether a feed could be read with the last look at it.
 
     Attributes:
-        NEW: Nobody has looked at it yet.
+        NEW: It was never fetched.
         READ: It could.
         FAILING: It could not.
     """
@@ -192,7 +192,7 @@ class Feed(Value, frozen=True):
     Attributes:
         guid: That guid.
         url: The URL that is asked.
-        wanted: When somebody was last known to be subscribed to it.
+        wanted: When it was last known to have a subscriber.
         next_look: When it is to be asked next; a turn (`rules/lanes.py`) if it was just added.
         content: What it last said of itself; None if it was never read.
         is_own: Whether it has said that at this URL itself, and not only where that redirects to.

@@ -11,7 +11,7 @@ from feedkeep.model.errors import InvalidInput
 
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
 
-# A space before the offset is a plus sign that somebody forgot to encode in a query.
+# A space before the offset is a plus sign that a client forgot to encode in a query.
 _DATE_TIME = re.compile(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt ]([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]+))?"
     r"(?:[Zz]|([-+ ])([0-9]{2}):([0-9]{2}))"

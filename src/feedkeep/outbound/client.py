@@ -1,7 +1,7 @@
 """The guarded client: the one way in which the service asks another host anything.
 
-Whoever may subscribe to a feed chooses what this machine asks, and so does whoever answers, by a
-redirect or by the addresses of a name. Therefore each numeric address is judged before there is a
+Subscribers choose what this machine asks, and so do the hosts that answer: by a redirect, or by
+the addresses of a name. Therefore each numeric address is judged before there is a
 socket, and the connection goes to that very address: nothing is looked up a second time. Nothing
 of this machine's environment is used, and an answer has bounds in bytes and in time.
 """
@@ -315,7 +315,7 @@ class _JudgedNames(AbstractResolver):
 
         Raises:
             Refused: There are others only.
-            Unreachable: There are none, or nobody knows.
+            Unreachable: There are none, or the look-up failed.
         """
         try:
             found = await self._found(host)

@@ -18,8 +18,8 @@ from feedkeep.model.errors import FeedkeepError
 class RequestError(FeedkeepError):
     """Another host was not asked or gave no answer; `str()` of it is a sentence for people.
 
-    The sentence names the host of the URL at most. It says nothing of numeric addresses: whoever
-    chose a URL does not learn by it what a name means in the network of this machine.
+    The sentence names the host of the URL at most. It says nothing of numeric addresses: the
+    account that chose a URL does not learn what a name means in the network of this machine.
 
     Attributes:
         kind: What went wrong, for programs.

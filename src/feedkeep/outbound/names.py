@@ -19,7 +19,7 @@ LookUp: TypeAlias = Callable[[str], Awaitable[Sequence[str]]]
 class SystemNames:
     """Looks names up in threads of their own, up to `at_once`.
 
-    Nobody can stop a thread that waits for a resolver. So the caller that no longer wants the
+    A thread that waits for a resolver cannot be stopped. So the caller that no longer wants the
     answer does not wait for it, nor does the end of the process; but until then the thread counts.
     """
 

@@ -15,12 +15,12 @@ class OneAtATime:
     """
 
     def __init__(self) -> None:
-        # A lock is there for as long as somebody holds it or waits for it.
+        # A lock is there for as long as a caller holds it or waits for it.
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     @asynccontextmanager
     async def at(self, host: str) -> AsyncIterator[None]:
-        """Wait until nobody else asks the host; nobody else does until it is left."""
+        """Wait until no other caller asks the host; none does until this is left."""
         lock = self._locks.setdefault(host, asyncio.Lock())
         async with lock:
             yield

@@ -1,4 +1,4 @@
-"""A URL that somebody else chose, taken apart once, so that what is judged is what is asked.
+"""A URL that a stranger chose, taken apart once, so that what is judged is what is asked.
 
 Programs disagree about odd URLs: where the host ends, what a percent sign in it means, or `127.1`.
 So whatever is read in two ways is refused, and what is left gets one spelling. Pure.

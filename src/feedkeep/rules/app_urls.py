@@ -91,8 +91,8 @@ class AppUrls(Value, frozen=True, rename=_STORED_AS):
         """Say whether a removal by the app may be what it was told to remove itself.
 
         `subscribed` is when the feed was last subscribed to. AntennaPod takes a removal that it is
-        told of for its owner's wish, and sends it back with its next sync. If somebody has brought
-        the feed back by then, it would be gone for all devices once more.
+        sent for its owner's wish, and sends it back with its next sync. If another device has
+        brought the feed back by then, it would be gone for all devices once more.
         """
         return self.removals_sent is not None and subscribed > self.removals_sent
 
@@ -148,7 +148,7 @@ def has_unsubscribed(
 
 
 def is_in_doubt(removed: Guid, present: Guid, former: Mapping[Guid, Alias], app: AppUrls) -> bool:
-    """Say whether nobody knows if an app has another URL of a feed than the one that it removes.
+    """Say whether it is unknown if an app has another URL of a feed than the one that it removes.
 
     Takes what `has_unsubscribed` takes.
     """

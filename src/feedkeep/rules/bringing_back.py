@@ -70,7 +70,7 @@ def bring_back(draft: Draft, past: Past, scope: Iterable[Guid], *, keeps_added: 
     """Let the entries of a scope be what they were; `scope_of` made the scope.
 
     A feed that was not in the list then is deleted (C9.13, C9.17), or with `keeps_added` left as it
-    is: nothing goes then that somebody has now, also if it was unsubscribed or deleted at that
+    is: no present feed goes then, also if it was unsubscribed or deleted at that
     moment (C9.16). The counts of the list are for the caller to check.
 
     Raises:
@@ -87,8 +87,8 @@ class _Work:
     Attributes:
         back: The subscriptions of that moment.
         heirs: For present subscriptions that were none then: what they are to lead to.
-        joining: For subscriptions of that moment: one that was none then, that somebody is
-            subscribed to, and that is to lead to it.
+        joining: For subscriptions of that moment: one that was none then, that is
+            subscribed, and that is to resolve to it.
         groups: For present subscriptions: those of that moment whose guids lead there now.
         sources: For subscriptions of that moment: the present one that goes on as it.
         staying: For subscriptions of that moment: the present one whose status it gets, since it

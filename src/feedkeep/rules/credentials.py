@@ -1,4 +1,4 @@
-"""What names, passwords and tokens look like, and when they let somebody in (contract, section 2).
+"""What names, passwords and tokens look like, and when they grant access (contract, section 2).
 
 Pure.
 """
@@ -188,7 +188,7 @@ def name_key(name: str) -> str:
 
 
 def assert_typed(typed: str, account: Account) -> None:
-    """Check that somebody has typed the name of an account, to say that they mean it.
+    """Check that a person has typed the name of an account, to say that they mean it.
 
     Raises:
         AccountError: It is not that name.
@@ -320,7 +320,7 @@ def end_if_used(session: Token, now: Stamp, days: int) -> Stamp | None:
 
 
 def as_label(text: str) -> str:
-    """Return what somebody calls a token or session, without what cannot be shown, and not long."""
+    """Return the label of a token or session, cut, and without what cannot be shown."""
     return "".join(filter(str.isprintable, text)).strip()[:MAX_LABEL_CHARACTERS]
 
 

@@ -318,7 +318,7 @@ class Draft:
 def moved_to(subscription: Subscription, feed_url: str) -> Subscription:
     """Return a subscription with another feed URL; apps go on with the URL that they know."""
     # AntennaPod and Kasts would take a move for a removal, and delete downloads and play states.
-    # Whoever was told another one since is known to have it (`rules/app_urls.py`).
+    # An app that was sent another one since is known to have it (`rules/app_urls.py`).
     app_url = subscription.app_url or subscription.feed_url
     moved = replace(subscription, feed_url=feed_url)
     return _known_as(moved, app_url, subscription.app_url_until)

@@ -276,7 +276,7 @@ class _Draft:
     def _agree(self) -> dict[bytes, int]:
         """Let the actions of an episode agree on its file, and know how long it is.
 
-        Returns the keys of those that were stored and told to nobody until now.
+        Returns the keys of those that were stored, and sent to no app until now.
         """
         lengths: dict[tuple[Guid, str] | bytes, int] = {}
         for action in [*self._snapshot.known.values(), *self.rows.values()]:
@@ -326,7 +326,7 @@ def among(actions: Iterable[EpisodeAction], revisions: Sequence[Stamp]) -> list[
 
 
 class WithoutOwn:
-    """Leaves out of a reply what the app itself has sent, and nobody has changed since.
+    """Leaves out of a reply what the app itself has sent, unless it was changed since.
 
     AntennaPod takes every action that it is sent for newer than what was played since. For the
     same reason, the app's own action is sent where another of its episode was sent before it: else

@@ -18,10 +18,10 @@ LEASE_US = 10 * MINUTE_US
 """For how long a feed is leased to the process that looks at it."""
 
 FORGOTTEN_US = 30 * DAY_US
-"""How long a feed is remembered that nobody is subscribed to any more."""
+"""How long a feed without subscribers is remembered."""
 
 UNWANTED_US = 2 * DAY_US
-"""After which a feed is not asked any more, unless somebody wants it: that is noted each day."""
+"""After which a feed without subscribers is not fetched; subscribers are noted each day."""
 
 _WANTED_ANEW_US = UNWANTED_US * 3 // 4
 """Less, so that a feed that was just put off is never taken for one that is still asked."""
@@ -45,18 +45,18 @@ UNSEEN = {
     Failure.TOO_SLOW,
     Failure.CRASHED,
 }
-"""With these, nobody knows whether there is anything at the URL."""
+"""With these, it is unknown whether there is anything at the URL."""
 
 
 def is_wanted(feed: Feed, now: Stamp) -> bool:
-    """Say whether somebody is known to want a feed, so that it may be asked."""
+    """Say whether a feed is known to have a subscriber, so that it may be fetched."""
     return feed.wanted > later(now, -UNWANTED_US)
 
 
 def wanted_again(feed: Feed, url: str, now: Stamp) -> Feed | None:
-    """Return what becomes of a known feed that somebody wants by a URL; None if it stays as it is.
+    """Return what becomes of a known feed that an account wants by a URL; None for no change.
 
-    One that nobody wanted for long is asked next, and so is one that was asked at a time to come,
+    One without subscribers for long is asked next, and so is one that was asked at a time to come,
     by a clock that was wrong: else its next time would not come. One that is asked by http, and can
     be asked by https now, is asked so from then on; what http has found counts no more. That is so
     where the URL looks personal, whose secret would be seen on the way, and where http has failed

@@ -19,7 +19,8 @@ MAX_REMEMBERED = 1_000
 class Followed(Value, frozen=True):
     """A move that was carried out once, as the guids that are derived from both URLs.
 
-    It is not carried out again: where the feed is back at its old URL, somebody has put it there.
+    It is not carried out again: where the feed is back at its old URL, its owner or an app has put
+    it there.
     """
 
     old: Guid
@@ -51,7 +52,7 @@ def follow(
     Nothing is changed if the account is not subscribed at the old URL, if this was done before, or
     if the new URL leads to another feed of the list: nothing is merged by itself. Neither is it if
     the feed cannot move there from the spelling that this account has: the move was seen from that
-    of whoever subscribed first, which may have been http. `held` is as in `subscriptions.update`.
+    of the first subscriber, which may have been http. `held` is as in `subscriptions.update`.
     """
     draft = Draft(snapshot, limits)
     nothing = draft.decision(MoveOutcome(False, followed))

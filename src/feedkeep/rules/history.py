@@ -87,7 +87,7 @@ def undo(
 
     Raises:
         UnknownChange: There is no such change (C9.10), or its feeds are not among those it touched.
-        ChangedSince: Feeds were changed again since, and nobody chose what to do then (C9.11).
+        ChangedSince: Feeds changed again since, and the client chose no policy (C9.11).
         InvalidInput: The history does not go back that far, or the list has no room.
     """
     history = _history_of(snapshot)
@@ -225,7 +225,7 @@ def _restored(
 
 def _history_of(snapshot: Snapshot) -> History:
     if snapshot.history is None:
-        raise LookupError("Nobody asked for the history that is to be read.")
+        raise LookupError("The history was not loaded before it is read.")
     return snapshot.history
 
 

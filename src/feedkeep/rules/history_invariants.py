@@ -23,7 +23,7 @@ def history_violations(whole: Snapshot) -> Iterator[str]:
     """
     history = whole.history
     if history is None:
-        raise LookupError("Nobody asked for the history that is to be checked.")
+        raise LookupError("The history was not loaded before it is checked.")
     states = [s for s in history.states if s.ended is None or s.ended > history.known_from]
     of_guids: defaultdict[Guid, list[EntryState]] = defaultdict(list)
     for state in states:

@@ -2,7 +2,7 @@
 
 A redirect proves little: the networks of hotels, domains that expired and broken databases redirect
 whole lists. So a move is carried out only when the feed was seen, on three days that are at least
-72 hours apart, to send everybody for good to what is the same feed.
+72 hours apart, to redirect for good to what is the same feed.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def sighting_after(feed: Feed, looked: FetchResult, now: Stamp) -> Sighting | No
 def may_move(old: str, new: str) -> bool:
     """Say whether a feed could move from one URL to another, whatever is found there.
 
-    Not from a URL with user info to one without, which would be somebody else's view of it; not
+    Not from a URL with user info to one without, which would be another person's view of it; not
     from https to http; and not to where the same guid is derived from, since that is no move.
     """
     try:

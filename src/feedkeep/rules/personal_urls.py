@@ -1,9 +1,9 @@
 """Which URLs of feeds look as if they were one person's own. Pure.
 
-Such a URL is a secret: feeds for members have a key in their address. With `fetch = public`, nobody
-is asked for them, unless a subscriber has permitted it. Some hosts give every feed a random id,
-also public ones, so patterns of host and path say where an id is public. A host alone does not: the
-same hosts serve feeds for members.
+Such a URL is a secret: feeds for members have a key in their address. With `fetch = public`, no
+host is asked for them, unless a subscriber has permitted it. Some hosts give every feed a random
+id, also public ones, so patterns of host and path say where an id is public. A host alone does not:
+the same hosts serve feeds for members.
 """
 
 from __future__ import annotations

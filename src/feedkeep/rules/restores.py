@@ -49,7 +49,8 @@ def epoch_of(account: Account) -> str:
 def may_follow_lost_changes(account: Account, since: Stamp) -> bool:
     """Say whether a stamp may come from a state of the list that a restore has lost (C6.6).
 
-    A stamp beyond the clock does so for certain: the database is an older one, and nobody said so.
+    A stamp beyond the clock does so for certain: the database is an older one, and the operator did
+    not say so.
     """
     return account.lost_after < since <= account.lost_until or since > account.last_stamp
 

@@ -100,8 +100,8 @@ def knows_all(app: SyncProgress, clock: Stamp) -> bool:
 def clock_after_upload(app: SyncProgress, began: Stamp, ended: Stamp) -> Stamp:
     """Return where a clock has to stand after an upload that took it from `began` to `ended`.
 
-    If nobody else changed anything since the app's last poll, the clock is settled at once. Then
-    the app knows everything up to there, and can go on from after its own upload.
+    If no other client changed anything since the app's last poll, the clock is settled at once.
+    Then the app knows everything up to there, and can go on from after its own upload.
     """
     return settled(ended) if ended > began and knows_all(app, began) else ended
 
@@ -115,7 +115,8 @@ def after_upload(
     only after they got the reply to their poll, and need not be sent their own upload.
     """
     # AntennaPod asks next since the timestamp of its upload. The present second would make it miss
-    # what others changed since its poll; so it gets a later one only if nobody changed anything.
+    # what others changed since its poll; so it gets a later one only if no other client changed
+    # anything.
     is_all_known = sent_until is None and knows_all(app, began)
     last_sent = second_of(ended) if is_all_known else app.last_sent
     known = second_of(began) if app.last_sent is None else app.last_sent
@@ -128,7 +129,7 @@ def after_upload(
 
 
 def is_own(app: SyncProgress, device: str, since: Second, stamp: Stamp) -> bool:
-    """Say whether a change came from an app itself, and nobody has changed it again since.
+    """Say whether a change came from an app itself, and was not changed again since.
 
     No two changes of an account share a stamp. An app that asks since a second before its own
     upload has forgotten it, as a phone does that was restored from a backup. Where several apps

@@ -1,7 +1,7 @@
 """What an account is shown of a feed: what was found since it first had that feed. Pure.
 
 What is known of feeds is shared by all accounts. If an account were shown any of it as soon as it
-adds a feed, that would tell it that somebody else here has that feed.
+adds a feed, that would tell it that another account here has that feed.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ def seen(feed: Feed, first_had: Stamp | None, now: Stamp) -> Feed | None:
 
     It is what a look since then has found, as if there had been none before: what an earlier look
     had read is shown once it was read again, or the host has said that it did not change. That a
-    feed fails, or has moved, counts from that moment on. What nobody has looked at yet, nobody has
-    found. `first_had` is None if the account has had it always, and so it is with a moment that
+    feed fails, or has moved, counts from that moment on. A feed that was never fetched has no
+    findings. `first_had` is None if the account has had it always, and so it is with a moment that
     lies in the future: a clock was wrong, and the account would be shown nothing until then.
     """
     if first_had == NEVER:

@@ -151,13 +151,13 @@ def read(view: View | NotLookedUp | None) -> View:
     """Return the entry that was read, if its subscription is there (C5.14).
 
     Raises:
-        LookupError: Nobody looked for it. That is a defect, and must not be told as "there is
+        LookupError: It was not loaded. That is a defect, and must not be reported as "there is
             none": apps delete a feed on a 404.
         UnknownSubscription: There is no such subscription.
         DeletedSubscription: It was deleted, or the pointer leads to a deleted one.
     """
-    if view is NotLookedUp.NOBODY_LOOKED:
-        raise LookupError("Nobody looked for the entry that is to be read.")
+    if view is NotLookedUp.NOT_LOOKED_UP:
+        raise LookupError("The entry was not loaded before it is read.")
     if view is None:
         raise UnknownSubscription
     if view.subscription.deleted is not None:

@@ -94,7 +94,7 @@ class Synced(Value, frozen=True):
 def without_own(
     entries: Iterable[Entry], progress: SyncProgress, device: str, since: Second
 ) -> list[Entry]:
-    """Return entries without the changes by the app itself that nobody has changed again since."""
+    """Return entries without the changes by the app itself, unless changed again since."""
     return [
         entry
         for entry in entries
@@ -122,7 +122,7 @@ def url_changes(
     """Return the changes for an app that result from entries, which include all former URLs.
 
     Only what was subscribed or unsubscribed at the stamp `first` or later counts. An unsubscribed
-    feed is removed by every URL that it had, since nobody knows which one an app has. An app that
+    feed is removed by every URL that it had, since it is unknown which one an app has. An app that
     starts from nothing gets each feed by its present URL, and no removals: what it has was added by
     its owner, and removing it would delete their files.
 
@@ -275,7 +275,7 @@ def kept_as(item: Wanted | Refused, result: Added | Refused) -> tuple[str, str]:
     """Return a URL as an app sent it, and as that URL is kept; "" if it was refused.
 
     gPodder gives its podcast the second one. So of a feed that moved it is not the present URL:
-    nobody would know that the app has that one, and what it then removes would be no wish. Nor is
+    feedkeep would not know that the app has that one, and would ignore its removal. Nor is
     it http for https: gPodder takes https over from a redirect, and must not be told to go back.
     """
     sent = item.sent if isinstance(item, Wanted) else item.feed_url
@@ -440,8 +440,8 @@ def replace_list(
 ) -> Decision[Synced]:
     """Subscribe a whole account to exactly these feeds; what is subscribed already is not changed.
 
-    If the list has texts that are not valid, feeds are only added: nobody knows which feeds these
-    texts were meant to be.
+    If the list has texts that are not valid, feeds are only added: these texts may
+    have meant any feed.
 
     Raises:
         InvalidInput: There is no room for one of the feeds; then nothing is changed (C3.14).

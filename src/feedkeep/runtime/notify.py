@@ -16,7 +16,7 @@ _SEND_SECONDS = 1.0
 
 
 def notify(state: str) -> None:
-    """Tell a state to whoever started this process, if that wants to know; do without if it fails.
+    """Tell a state to the service manager, if it wants to know; do without if that fails.
 
     The socket has a path, or an abstract name, which is written with an @.
     """
@@ -34,7 +34,7 @@ def notify(state: str) -> None:
 
 
 def watchdog_seconds() -> float | None:
-    """Return how often this process should say that it is alive; None if nobody waits for that.
+    """Return how often this process should say that it is alive; None without a watchdog.
 
     That is half of the time after which its watchdog ends it (sd_watchdog_enabled(3)).
     """

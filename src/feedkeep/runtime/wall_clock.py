@@ -1,6 +1,6 @@
 """The wall clock: the one place that asks the system for the time of day.
 
-Whoever builds a service gives it a clock; `assembly` gives it this one. Besides, only the log and
+A service is built with a clock; `assembly` gives it this one. Besides, only the log and
 the command line's own messages read it here.
 """
 

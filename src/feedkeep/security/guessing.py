@@ -16,9 +16,9 @@ def wait_seconds(counted: Iterable[Iterable[float]], limit: int, now_seconds: fl
 
     `counted` is when earlier ones were made, as each of some processes tells it. Processes tell
     each other what they counted a moment later. So together they may let too many through: those
-    beyond the limit count as if they had been made when they would have been allowed. Thus whoever
-    gets more attempts at once from several processes waits for them afterwards, and over a long
-    time gets as many as from one process (C2.19).
+    beyond the limit count as if they had been made when they would have been allowed. Thus an
+    attacker who gets more attempts at once from several processes waits for them afterwards, and
+    over a long time gets as many as from one process (C2.19).
     """
     since = now_seconds - KEPT_SECONDS
     times = sorted(at for some in counted for at in some if at > since)
@@ -34,8 +34,8 @@ def with_attempt(
 ) -> Sequence[float]:
     """Return what a process counts of its own after a further attempt: its last ones, in order.
 
-    No more than `limit` are kept of each process. So that nobody gets again what was dropped, those
-    that are kept are dated to when they would have been allowed, if all of others came first.
+    No more than `limit` are kept of each process. So that no attacker gets dropped ones again,
+    those that are kept are dated to when they would have been allowed, if all of others came first.
     """
     since = now_seconds - KEPT_SECONDS
     known = [(at, False) for some in others for at in some if at > since]

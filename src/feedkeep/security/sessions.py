@@ -40,8 +40,8 @@ class SharedSessions:
     Kasts keeps no cookies and sends the password with each request. A new session for each would be
     a durable write for each.
 
-    A remembered session by itself lets nobody in. The store is asked each time whether it is still
-    valid; it ends together with the password or the token (contract, section 2).
+    A remembered session by itself grants no access. The store is asked each time whether it is
+    still valid; it ends together with the password or the token (contract, section 2).
     """
 
     def __init__(self) -> None:

@@ -23,7 +23,7 @@ PER_ACCOUNT_AND_ADDRESS = 10
 PER_ADDRESS = 50
 PER_ACCOUNT = 100
 SIGN_UPS_PER_ADDRESS = 10
-"""How many people may try to create an account from one address, where everybody may."""
+"""How many sign-ups one address may try, where registration is open."""
 
 MAX_KEYS = 20_000
 """How many names and addresses are watched; beyond that, those quiet for longest are forgotten.
@@ -114,7 +114,7 @@ class Throttle:
                 self._forget(key)
 
     def count_sign_up(self, address: str, now_seconds: float) -> None:
-        """Count that somebody creates an account, or tries to; raises as `check` does."""
+        """Count an attempt to create an account; raises as `check` does."""
         limits = [(_key("sign-up", network_of(address)), SIGN_UPS_PER_ADDRESS)]
         self._check(limits, now_seconds, ())
         self.settle(self._count(limits, now_seconds), is_right=False)
@@ -152,7 +152,7 @@ class Throttle:
             self._others_count -= len(self._others.popitem(last=False)[1])
 
     def is_quiet(self, now_seconds: float) -> bool:
-        """Say whether nobody was found to be wrong for as long as that counts."""
+        """Say whether no failed login counts any more."""
         return self._last_seconds + WINDOW_SECONDS <= now_seconds
 
     def _check(self, limits: _Limits, now_seconds: float, left_out: Iterable[Attempt]) -> None:
@@ -185,7 +185,7 @@ class Throttle:
         return longest
 
     def _tell(self, keys: Iterable[bytes]) -> None:
-        # What was forgotten meanwhile is told to nobody.
+        # What was forgotten meanwhile is not shared.
         self._unshared.update((key, None) for key in keys if key in self._attempts)
         if self._unshared:
             self.has_news.set()
@@ -228,7 +228,8 @@ def _key(*parts: str) -> bytes:
     """Return a hash of a name, an address or both: of a fixed size, and the same everywhere.
 
     It is not keyed: all processes have to make the same, and what they share is the database, where
-    a key would lie beside what it hides. Whoever reads that can try names and addresses.
+    a key would lie beside what it hides. An attacker who reads the database can try names and
+    addresses.
     """
     text = "\0".join(parts).encode(errors="surrogatepass")
     return hashlib.blake2b(text, digest_size=_KEY_BYTES, person=b"feedkeep attempt").digest()

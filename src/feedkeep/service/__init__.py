@@ -116,7 +116,7 @@ class Service:
         url_lists: The list by URLs, as podcast apps sync it.
         episode_actions: What was played, and how far.
         known_feeds: What is known of feeds.
-        new_feeds: Feeds that somebody has just subscribed to.
+        new_feeds: Feeds that accounts have just subscribed to.
         feed_labels: What owners call their feeds, and their folders.
         followed_moves: Lets lists follow feeds that moved.
         kept_apart: Which feeds look like the same podcast and are not.

@@ -75,14 +75,14 @@ class Authentication:
             raise AppPasswordNeeded(self._app_passwords_url)
         account = await self._authenticate_password(credential, address)
         view = (
-            NotLookedUp.NOBODY_LOOKED
+            NotLookedUp.NOT_LOOKED_UP
             if wanted is None
             else await self._store.entries.view(account.id, wanted)
         )
         return Admitted(account, credential.kind, view)
 
     async def admit_person(self, name: str, password: str, address: str) -> Admitted:
-        """Return the account of somebody who types name and password on a page; raises as `admit`.
+        """Return the account of a person who types name and password on a page; raises as `admit`.
 
         An account's own password is always taken there.
         """
@@ -101,7 +101,7 @@ class Authentication:
         if not credentials.admits(account, token, now, credential.purpose):
             raise NotAuthorized
         self._last_uses.note(account.id, token, now)
-        view = NotLookedUp.NOBODY_LOOKED if wanted is None else found.view
+        view = NotLookedUp.NOT_LOOKED_UP if wanted is None else found.view
         sign_in = token.of_token if token.is_session else token.id
         return Admitted(account, credential.kind, view, token, token.scope, sign_in)
 

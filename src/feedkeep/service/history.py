@@ -167,7 +167,7 @@ class ListHistory:
 
         Raises:
             UnknownChange: There is no such change.
-            ChangedSince: Feeds were changed again since, and nobody chose what to do about them.
+            ChangedSince: Feeds changed again since, and the client chose no policy.
             InvalidInput: The history does not go back that far, or the list has no room.
         """
         await self._check_there(account_id, wanted)

@@ -1,4 +1,4 @@
-"""Invitations: links with which somebody creates an account for themselves; and open sign-up."""
+"""Invitations: links with which people create their own accounts; and open sign-up."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Invitations:
         """Return a link with which one person can create an account within seven days.
 
         Raises:
-            AccountError: Nobody may sign up, `by` may not invite, or has as many open invitations
+            AccountError: Sign-up is off, `by` may not invite, or has as many open invitations
                 as there may be.
             NotAuthorized: The account `by` is gone.
         """
@@ -101,7 +101,7 @@ class Invitations:
         await self._store.tokens.change(account_id, Purpose.INVITATION, lambda *_: ended)
 
     async def is_open(self, text: str) -> bool:
-        """Say whether somebody can create an account with the text of an invitation."""
+        """Say whether the text of an invitation can create an account."""
         invitation = self._read(text)
         found = await self._store.tokens.find(*invitation) if invitation else None
         return found is not None and account_links.is_invitation_open(
@@ -112,7 +112,7 @@ class Invitations:
         """Create an account, and spend the invitation that allows it.
 
         Raises:
-            NotAuthorized: The invitation was spent or revoked, has expired, or whoever made it is
+            NotAuthorized: The invitation was spent or revoked, has expired, or its author is
                 no administrator any longer.
             AccountError: The name or the password is not acceptable, or the name is taken; the
                 invitation stays open.
@@ -133,10 +133,10 @@ class Invitations:
         return account
 
     async def sign_up_openly(self, name: str, password: str, address: str) -> Account:
-        """Create an account without an invitation, where everybody may.
+        """Create an account without an invitation, where registration is open.
 
         Raises:
-            NotAuthorized: Not everybody may.
+            NotAuthorized: Registration is not open.
             AccountError: The name or the password is not acceptable, or the name is taken.
             TooManyAttempts: Too many came from this address lately, or too many passwords wait.
         """

@@ -1,7 +1,7 @@
 """What is known of feeds, for everything that shows them; and which are new here.
 
 An account is shown what was found since it first had a feed (`rules/seen_feeds.py`), which is
-decided here alone: whoever shows a feed says whose it is.
+decided here alone: a caller that shows a feed says whose it is.
 """
 
 from __future__ import annotations
@@ -239,7 +239,7 @@ def _guids_of(urls: Sequence[str]) -> dict[str, Guid]:
 class NewFeeds:
     """The URLs of feeds that accounts have just subscribed to, until they are noted for a look.
 
-    Whoever subscribes does not wait for it: to note one costs less than a microsecond. What is
+    A request to subscribe does not wait for it: to note one costs less than a microsecond. What is
     lost with the process is found by the next round through all lists.
 
     Attributes:

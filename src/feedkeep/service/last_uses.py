@@ -1,4 +1,4 @@
-"""When each token and session was last used, to the day; stored while nobody waits for it."""
+"""When each token and session was last used, to the day; stored without delaying a request."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class LastUses:
             try:
                 await self._store.tokens.mark_used(used, day)
                 self._is_failing = False
-            except Exception as error:  # noqa: BLE001 - nobody waits for it, and it is only a date
+            except Exception as error:  # noqa: BLE001 - no request waits, and it is only a date
                 # Each request notes its use anew: one line is enough until it works again.
                 if not self._is_failing:
                     _log.warning("last use of tokens not stored", reason=str(error))

@@ -167,7 +167,7 @@ class Logins:
     async def grant_login(self, account: Account, login: bytes, label: str) -> bool:
         """Let in the app that began a login; `login` is the SHA-256 of the secret that it has.
 
-        Returns whether that was done: nobody can grant a login that was granted before.
+        Returns whether that was done: a login cannot be granted twice.
 
         Raises:
             NotAuthorized: The account's password was changed meanwhile, or the account is disabled.

@@ -27,7 +27,7 @@ SESSION_DAYS = 30
 """How long a browser's session lives after its last use."""
 
 FRESH_MINUTES = 10
-"""For how long after the password was typed nobody is asked for it again."""
+"""For how long after the password was typed the pages do not ask for it again."""
 
 _MINUTE_US = 60_000_000
 
@@ -41,7 +41,7 @@ class PageSessions:
         self._now = now
 
     async def sign_in(self, name: str, password: str, address: str, label: str) -> NewToken:
-        """Begin a session for whoever has the password; `label` is what the browser calls itself.
+        """Begin a session for a person with the password; `label` is what the browser calls itself.
 
         Raises:
             NotAuthorized: The name or the password is wrong, or the account is disabled.
@@ -51,7 +51,7 @@ class PageSessions:
         return await self.begin(admitted.account, label)
 
     async def begin(self, account: Account, label: str) -> NewToken:
-        """Begin a session for whoever has just set the password.
+        """Begin a session for a person who has just set the password.
 
         Raises:
             NotAuthorized: The password was changed meanwhile, or the account is disabled or gone.

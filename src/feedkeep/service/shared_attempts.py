@@ -36,10 +36,10 @@ _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 class SharedAttempts:
     """Tells other processes what this one counts (C2.18), and learns what they do.
 
-    Nobody waits for it. Once a second at most, one statement writes what is new here, and one reads
-    what is new there. While nobody types a wrong password anywhere, nothing is written, and that is
-    looked for every five seconds. If the store is away, this process counts by itself, and tells it
-    afterwards.
+    No request waits for it. Once a second at most, one statement writes what is new here, and one
+    reads what is new there. While there are no failed logins anywhere, nothing is written, and that
+    is looked for every five seconds. If the store is away, this process counts by itself, and tells
+    it afterwards.
     """
 
     def __init__(self, store: Store, throttle: Throttle, now: Now) -> None:
@@ -136,7 +136,7 @@ class SharedAttempts:
         try:
             await self.exchange()
             self._is_failing = False
-        except Exception as error:  # noqa: BLE001 - nobody waits for it, and each counts by itself
+        except Exception as error:  # noqa: BLE001 - no request waits; each process counts by itself
             # It goes on each second: one line is enough until it works again.
             if not self._is_failing:
                 _log.warning("wrong passwords are not told to others for now", reason=str(error))

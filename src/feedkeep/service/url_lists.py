@@ -245,7 +245,7 @@ class UrlLists:
 
         Nothing is stored if the account has as many apps as it may have. Returns False, and stores
         nothing, if one of the URLs that the app is to have leads nowhere any longer, since
-        somebody has taken back a move meanwhile: the app could never unsubscribe from it.
+        another client has undone a move meanwhile: the app could never unsubscribe from it.
         """
         told = after.known - before.known
 

@@ -35,7 +35,7 @@ class NotFetched(StrEnum):
     PERSONAL = "personal"
     """Its address looks like its owner's own, and that is left out here."""
     UNSUBSCRIBED = "unsubscribed"
-    """Only feeds are fetched that somebody is subscribed to."""
+    """Only feeds with a subscriber are fetched."""
     SOON = "soon"
     """It is new."""
 

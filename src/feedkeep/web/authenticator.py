@@ -54,11 +54,11 @@ def no_session_cookie(request: Request) -> str:
 
 
 def refused(pages: Pages, error: Exception, request: Request, refusal: Refusal) -> Response:
-    """Return the page for an error; whoever wanted to read a page is led to where there is one."""
+    """Return the page for an error; a browser that wanted to read a page is redirected to one."""
     if isinstance(error, NotAuthorized) and request.method in READING:
         return _to_sign_in(pages, request, is_ended=not isinstance(error, NotSignedIn))
     if isinstance(error, NoSuchMethod) and request.method in READING:
-        # A form that was refused is shown at its own address, which somebody loads anew.
+        # A form that was refused is shown at its own address, and the browser reloads that.
         return pages.leading_to(request.path.rpartition("/")[0] or HOME)
     if isinstance(error, NotAuthorized):
         refusal = Refusal(refusal.status, refusal.text)  # no challenge: browsers would ask for it

@@ -42,7 +42,7 @@ class Actor(Value, frozen=True):
     """Who made a change.
 
     Attributes:
-        kind: How they were let in; None if nobody knows.
+        kind: How they were let in; None if that is unknown.
         app: What the app is called, without its version; "" if it did not say.
         device: What its owner calls its device; "" if it named none.
     """

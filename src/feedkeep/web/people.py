@@ -58,7 +58,7 @@ class PeoplePage(Page):
         )
 
     async def withdraw(self, request: AdmittedRequest) -> Response:
-        """End an invitation that nobody has used."""
+        """End an unused invitation."""
         _assert_admin(request)
         form = await read_form(request)
         number = read_number(form.text("id"))

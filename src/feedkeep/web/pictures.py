@@ -1,4 +1,4 @@
-"""The pictures of feeds, so that a browser asks nobody but this service."""
+"""The pictures of feeds, so that a browser asks no other host than this service."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class PicturePage(Page):
     """/pictures/{guid}: the picture of a feed of the list, by the guid derived from its URL."""
 
     async def get(self, request: AdmittedRequest) -> Response:
-        """Answer with the picture of a feed of the own list; nobody learns what is in others.
+        """Answer with the picture of a feed of the own list; other lists stay unknown.
 
         Its address names its digest, too, so that it can be kept for good.
 

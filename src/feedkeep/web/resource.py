@@ -186,7 +186,7 @@ def not_confirmed(form: Form, error: NotAuthorized | TooManyAttempts) -> Sentenc
     """Return why a password that was asked for again did not do."""
     if isinstance(error, TooManyAttempts):
         return error.sentence
-    if not form.text("password"):  # the page was made while nobody had to be asked
+    if not form.text("password"):  # when the page was made, the password was fresh
         return Sentence("Type your present password once more.")
     return Sentence("This is not your password.")
 

@@ -38,7 +38,7 @@ class SignUpPage(Page):
     def __init__(
         self, service: Service, settings: Settings, pages: Pages, first_secret: str
     ) -> None:
-        """Take the secret of the link for the first account; "" if nobody was given one."""
+        """Take the secret of the link for the first account; "" if there is none."""
         super().__init__(service, settings, pages)
         self._first_secret = first_secret
 

@@ -23,8 +23,8 @@ _POLICY = (
 )
 HEADERS = {
     "Content-Security-Policy": _POLICY,
-    # Not "no-referrer": browsers then send forms with "Origin: null", and nobody could tell our own
-    # page from another.
+    # Not "no-referrer": browsers then send forms with "Origin: null", and feedkeep could not
+    # tell its own page from another.
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
 }

@@ -3,8 +3,9 @@
 After a form, the browser is led to a page that can be loaded again without doing a thing twice.
 What that page has to say once travels in a cookie that only this service reads. Another host of the
 same domain may set that cookie, too, so it is believed only if it was written with the browser's
-session, which nobody else knows, and if it has the values of its kind: somebody may have led this
-browser into their own account. Who is not signed in is told a few fixed things alone.
+session, which no other host knows, and if it has the values of its kind: an attacker may have
+led this browser into the attacker's own account. A visitor who is not signed in is told a few
+fixed things alone.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ class _Newcomer:
     is_cut: bool = False
 
     def cut(self) -> None:
-        """End the connection; whoever lets it in finds it ended."""
+        """End the connection; the task that lets it in finds it ended."""
         # A task that is cancelled just after the protocol was told of its connection would leave
         # it there for ever: uvloop closes the transport, and does not tell the protocol.
         self.is_cut = True
@@ -164,8 +164,8 @@ class Acceptor:
 
 
 def _rank(owes_since: float, now: float) -> tuple[int, float]:
-    # Whoever holds open silent handshakes, or bodies without their last byte, could otherwise take
-    # all places. A client that has just connected owes a head, too, and has a second to send it:
-    # idle clients go before it.
+    # Otherwise silent TLS handshakes, or bodies without their last byte, could occupy every
+    # connection slot. A client that has just connected owes a head, too, and has a second to send
+    # it: idle clients go before it.
     is_slow = now - owes_since > in_flight.SLOW_SECONDS
     return _OWES_FOR_LONG if is_slow else _OWES, owes_since

@@ -98,7 +98,7 @@ def listen_for_metrics(settings: Settings, processes: int) -> list[socket.socket
 
 @contextlib.contextmanager
 def _telling(host: str, port: int, named_by: str = "--port") -> Iterator[None]:
-    """Say of an error in this context where nobody can listen, and what names another port."""
+    """Say of an error in this context which address cannot be used, and what names another port."""
     try:
         yield
     except (OSError, UnicodeError) as error:
@@ -150,7 +150,7 @@ def _bound(family: int, address: Any, *, is_shared: bool) -> socket.socket:
 
 def _hold_little_of_replies(listener: socket.socket) -> None:
     # All its connections inherit this. Without it, the kernel takes megabytes of a reply, and for
-    # half a minute nobody can see whether a slow client reads any of it.
+    # half a minute this process cannot see whether a slow client reads any of it.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, _UNSENT_BYTES)
 
 

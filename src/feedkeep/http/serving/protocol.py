@@ -388,7 +388,7 @@ class Protocol(asyncio.Protocol):
             raise ValueError("more than one Host field (RFC 9112, section 3.2)")
         if any(name == b"host" and len(value) > MAX_HOST_BYTES for name, value in headers):
             raise ValueError("a Host that is longer than any name (RFC 1035, section 2.3.4)")
-        # With an unknown coding, nobody knows where the body ends: what a proxy takes for its rest
+        # With an unknown coding, the end of the body is unknown: what a proxy takes for its rest
         # would be read here as a second request.
         codings = [value for name, value in headers if name == b"transfer-encoding"]
         if codings and b",".join(codings).strip().lower() != b"chunked":
@@ -455,7 +455,7 @@ class Protocol(asyncio.Protocol):
         self.resume_reading()
 
     def _drop(self, data: bytes) -> None:
-        """Take a part of a body that nobody reads any longer, to see its end."""
+        """Take a part of a body that the application no longer reads, to see its end."""
         self._dropped_bytes += len(data)
         self._unaccounted_bytes += len(data)
         try:

@@ -164,7 +164,7 @@ class Server:
         sweeping.cancel()
 
     async def _drain(self) -> None:
-        """Go on to serve for a while, so that whoever sends requests turns to others."""
+        """Go on to serve for a while, so that load balancers turn to other processes."""
         self._serving.draining.begin()
         if self._drain_seconds:
             _log.info("draining: /readyz refuses, and each connection ends with its next reply")

@@ -45,7 +45,7 @@ document.addEventListener("submit", (event) => {
   if (button?.dataset.busy) setTimeout(setBusy, 0, button, true);
 });
 
-// Whoever goes back finds the page as they left it: busy, and with what was typed and chosen.
+// With "back", people find the page as they left it: busy, and with what was typed and chosen.
 addEventListener("pageshow", () => {
   all("[data-busy]").forEach((button) => setBusy(button, false));
   filter();
