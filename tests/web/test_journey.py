@@ -95,7 +95,7 @@ class Journey:
         link = re.search(r"http\S+/sign-up/\S+", "".join(self.process.printed))
         assert link
         self.anna.open("/")
-        self.anna.sees_heading("Nobody has an account here yet")
+        self.anna.sees_heading("There is no account here yet")
         self.anna.sign_up(link[0], ANNA, PASSWORD)
         self.anna.sees(
             "Welcome. Add a feed below, import the list that your app exports, or connect an app."

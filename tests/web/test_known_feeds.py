@@ -296,7 +296,7 @@ def test_a_feed_that_was_found_by_https_takes_that_address_with_one_click(
     know(anna.process, url, "Safe Show", fields={"is_own": True})
     add(anna, by_http)
     page = anna.get(f"/feeds/{guid(url)}")
-    assert f"nobody on the network can read the connection: {url}" in page.text
+    assert f"others on the network cannot read the connection: {url}" in page.text
     action = f"/feeds/{guid(url)}/move"
     page = anna.post(action, fields_of_form(page.reply.text, action))
     assert "The feed has its new address." in page.note
@@ -504,7 +504,7 @@ def asking(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FeedkeepProcess
 def test_a_service_that_fetches_nothing_says_so(anna: PageClient, url: str) -> None:
     add(anna, url)
     page = anna.get(f"/feeds/{guid(url)}")
-    assert "Nothing: whoever runs this service has switched that off." in page.text
+    assert "Nothing: the operator of this service has switched that off." in page.text
 
 
 def test_why_a_feed_was_not_fetched_yet_is_told(asking: FeedkeepProcess, url: str) -> None:

@@ -106,7 +106,7 @@ def test_the_page_before_there_is_any_account(tmp_path: Path, visit: Visit) -> N
         stranger = visit(process)
         tour = Tour(stranger)
         stranger.open("/")
-        tour.look("Nobody has an account here yet")
+        tour.look("There is no account here yet")
         assert not tour.flaws, "\n".join(tour.flaws)
 
 

@@ -56,7 +56,7 @@ class Invitations:
         """
         if self._registration is Registration.CLOSED:
             raise AccountError(
-                "Nobody can use an invitation while the setting registration is closed; set it to"
+                "Invitations do not work while the setting registration is closed; set it to"
                 " invited or open, for the service and for its commands."
             )
         text, now = new_token(by.id, INVITATION_PREFIX), self._now()
