@@ -53,7 +53,7 @@ class Population:
 
     @property
     def clock(self) -> Stamp:
-        """The clock of each account: somebody asked what changed, after the last change."""
+        """The clock of each account: an app asked what changed, after the last change."""
         return settled(later(BEGUN, self.entries_each))
 
     def keys(self) -> list[tuple[AccountId, str]]:

@@ -63,7 +63,7 @@ def measure(
 
 
 def _begin(url: str, samples: Path, people: int, password: str) -> Path:
-    """Log everybody in, give each a list, and write what wrk sends for them."""
+    """Log each person in, give each a list, and write what wrk sends for them."""
     lines = []
     for number in range(people):
         name = f"peer{number}"

@@ -1,7 +1,7 @@
 """A web of podcasts on loopback, which a service looks at: a host for each of many addresses.
 
-What it serves is as large as feeds are, a third of it is answered by 304 to whoever knows it, and
-some feeds name a picture. It stands for machines elsewhere, so it lets all else go first.
+What it serves is as large as feeds are, a third of it is answered by 304 to clients that know it,
+and some feeds name a picture. It stands for machines elsewhere, so it lets all else go first.
 """
 
 from __future__ import annotations

@@ -110,7 +110,7 @@ def pages_page() -> str:
     """Return docs/pages.md as the code says it."""
     rows = []
     for target in sorted(pages(), key=lambda target: target.path):
-        who = "everybody" if isinstance(target.route, PublicRoute) else "signed in"
+        who = "anyone" if isinstance(target.route, PublicRoute) else "signed in"
         for method, handler in target.route.methods.items():
             if method != "HEAD":
                 what = _one_line((handler.__doc__ or "").partition("\n\n")[0])

@@ -60,7 +60,7 @@ LONGEST = (
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Let nobody look for garbage among the thousands of tests, which all stay to the end."""
+    """Keep the collector from the thousands of tests, which all stay to the end."""
     gc.disable()
     try:
         return (yield)

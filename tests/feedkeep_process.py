@@ -44,7 +44,7 @@ _addresses = count()
 
 
 def from_elsewhere() -> dict[str, str]:
-    """Return what a proxy adds to the requests of somebody with an address of their own."""
+    """Return what a proxy adds to the requests of a client with an address of its own."""
     number = next(_addresses)
     return {"X-Forwarded-For": f"198.18.{number // 250}.{number % 250 + 1}"}
 

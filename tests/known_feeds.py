@@ -103,7 +103,7 @@ def know(
 ) -> Feed:
     """Let a service know a feed of a title, with more of its content and its fields.
 
-    With `fields`, which may be of long ago, whoever is subscribed to it has had it always.
+    With `fields`, which may be of long ago, its subscribers have had it always.
     """
     said = FeedContent(title=title, **content) if title else None
 

@@ -315,7 +315,7 @@ def with_connection(url: str, work: Callable[[asyncpg.Connection], Any]) -> Any:
 
 
 def _is_running(pid: int) -> bool:
-    """Say whether a process is there, and is more than a name that nobody has asked for yet."""
+    """Say whether a process is there, and is no zombie, which its parent has not waited for yet."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] != "Z"
     except (FileNotFoundError, ProcessLookupError):

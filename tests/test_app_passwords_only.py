@@ -53,7 +53,7 @@ def test_an_app_with_the_accounts_password_learns_where_to_make_an_app_password(
     name = service.new_account(PASSWORD)
     for path in (*PROTOCOLS, LOGIN):
         # Whether name and password are right makes no difference, and however often: no 429.
-        for who, password in ((name, PASSWORD), *[(name, "wrong"), ("nobody", "wrong")] * 8):
+        for who, password in ((name, PASSWORD), *[(name, "wrong"), ("stranger", "wrong")] * 8):
             reply = get(service, path, who, password)
             assert reply.status_code == 401
             assert reply.headers["WWW-Authenticate"].startswith("Bearer ")
@@ -97,5 +97,5 @@ def test_an_app_that_logs_in_by_nextclouds_page_is_let_in(service: FeedkeepProce
 def test_the_message_has_the_public_address(tmp_path: Path) -> None:
     url = "https://home.example/feedkeep/"
     with FeedkeepProcess(tmp_path, app_passwords_only="true", public_url=url) as process:
-        reply = get(process, "/subscriptions", "nobody", "x")
+        reply = get(process, "/subscriptions", "stranger", "x")
         assert reply.json()["message"].endswith("https://home.example/feedkeep/apps/connect.")

@@ -1,4 +1,4 @@
-"""What a client may send, and how long it may take: nobody fills the memory or stops others."""
+"""What a client may send, and how long it may take: no client fills the memory or stops others."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ PASSWORD = "correct horse battery"
 
 @pytest.fixture(params=first_of("sqlite", "postgres"))
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """The URL of a database that nobody has made anything in."""
+    """The URL of an empty database."""
     if request.param == "sqlite":
         yield f"sqlite:///{tmp_path / 'feedkeep.db'}"
         return
@@ -128,7 +128,8 @@ def test_two_ways_to_name_the_first_account_are_one_too_many(tmp_path: Path) -> 
 
 
 def test_the_link_is_in_a_file_as_soon_as_the_service_can_be_asked(tmp_path: Path) -> None:
-    """As a container's engine and a journal have it: nobody reads along, and nothing is a terminal.
+    """As a container's engine and a journal have it: no person reads along, and nothing is a
+    terminal.
 
     The service is asked for its health with the settings that it was started with.
     """

@@ -1,4 +1,4 @@
-"""The log: nobody has to read it for the service to go on."""
+"""The log: the service goes on without a reader of it."""
 
 from __future__ import annotations
 

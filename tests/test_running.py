@@ -244,7 +244,7 @@ def test_the_log_has_a_line_of_json_for_each_request_and_keeps_secrets_out(
     token = serving.new_token(name)
     with httpx.Client(base_url=serving.base_url) as client:
         headers = {"Authorization": f"Bearer {token}"}
-        body = {"subscriptions": [{"feed_url": SECRET_URL}, {"feed_url": "ftp://nobody:knows@x"}]}
+        body = {"subscriptions": [{"feed_url": SECRET_URL}, {"feed_url": "ftp://secret:knows@x"}]}
         added = client.post("/subscriptions", json=body, headers=headers)
         client.get("/subscriptions", auth=(name, "opensesame"))
         client.get("/subscriptions", auth=(name, "wrongpassword"))

@@ -1,4 +1,4 @@
-"""What the service tells whoever manages it, and what it takes from it: signs, and a socket."""
+"""What the service tells its service manager, and what it takes from it: signs, and a socket."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_it_is_ready_when_it_answers_and_says_when_it_stops(
         assert status_of(process, "/readyz") == 200
         process.process.send_signal(signal.SIGTERM)
         manager.wait_for("STOPPING=1")
-    assert manager.heard == ["READY=1", "STOPPING=1"]  # nobody asked for a sign of life
+    assert manager.heard == ["READY=1", "STOPPING=1"]  # no watchdog was asked for
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
@@ -135,7 +135,7 @@ def test_an_abstract_name_is_understood(tmp_path: Path) -> None:
     manager.socket.close()
 
 
-@pytest.mark.parametrize("address", ["/nobody/listens/here", "vsock:2:1234"])
+@pytest.mark.parametrize("address", ["/nothing/listens/here", "vsock:2:1234"])
 def test_a_manager_that_cannot_be_told_does_not_keep_it_from_serving(
     tmp_path: Path, address: str
 ) -> None:

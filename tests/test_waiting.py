@@ -1,4 +1,4 @@
-"""Starting while PostgreSQL is away: whoever serves waits for it, unless waiting is of no use."""
+"""Starting while PostgreSQL is away: `serve` waits for it, unless waiting is of no use."""
 
 from __future__ import annotations
 
@@ -132,16 +132,16 @@ def test_a_worker_whose_database_went_away_waits_in_the_place_of_one_that_died(
 
 
 def test_a_wrong_password_or_name_is_told_at_once(tmp_path: Path, server: PostgresServer) -> None:
-    execute(server.url, "CREATE ROLE somebody LOGIN PASSWORD 'right'")
+    execute(server.url, "CREATE ROLE known LOGIN PASSWORD 'right'")
     rules = server.data / "pg_hba.conf"
-    rules.write_text("host all somebody 127.0.0.1/32 scram-sha-256\n" + rules.read_text())
+    rules.write_text("host all known 127.0.0.1/32 scram-sha-256\n" + rules.read_text())
     execute(server.url, "SELECT pg_reload_conf()")
-    somebody = server.url.replace("feedkeep@", "somebody:wrong@")
+    known = server.url.replace("feedkeep@", "known:wrong@")
     for url, reason in (
-        (somebody, "password authentication failed"),
-        (server.url.replace("feedkeep@", "nobody@"), "does not exist"),
+        (known, "password authentication failed"),
+        (server.url.replace("feedkeep@", "stranger@"), "does not exist"),
         (server.url.replace("/postgres", "/nothing"), "does not exist"),
-        (somebody.replace("wrong", "right"), "permission denied"),
+        (known.replace("wrong", "right"), "permission denied"),
     ):
         for command in ("serve", "fetch"):
             done = FeedkeepProcess(tmp_path, url, fetch="all", port="0").run(command)

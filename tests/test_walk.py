@@ -1,4 +1,4 @@
-"""The walks of docs/design.md: whoever follows a request by them goes where it goes."""
+"""The walks of docs/design.md: a reader who follows a request by them goes where it goes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def stations(title: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def calls(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
-    """What a POST of a feed, and an upload from a device that nobody knows, run through."""
+    """What a POST of a feed, and an upload from an unknown device, run through."""
     folder = tmp_path_factory.mktemp("walk")
     process = FeedkeepProcess(folder)
     process.environment["CALLS"] = str(folder / "calls")

@@ -205,7 +205,7 @@ def test_accounts_are_listed_in_parts_and_the_last_line_says_how_to_go_on(
     rest = listed("--prefix", "person2", "--limit", "40", "--after", "Person259")
     assert rest == (names[160:200], "")
     assert listed("--limit", "256") == (names[:256], more.format("person355"))
-    assert listed("--prefix", "nobody") == ([], "")
+    assert listed("--prefix", "stranger") == ([], "")
 
 
 def test_an_import_goes_on_after_an_interruption(offline: FeedkeepProcess, tmp_path: Path) -> None:

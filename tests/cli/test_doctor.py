@@ -29,7 +29,7 @@ def host() -> Iterator[Host]:
 
 @pytest.fixture
 def owner(tmp_path: Path, host: Host) -> FeedkeepProcess:
-    """Commands of somebody whose feedkeep asks this machine's own hosts, and listens at no port."""
+    """An operator's commands; feedkeep asks this machine's own hosts, and listens at no port."""
     return FeedkeepProcess(
         tmp_path,
         port=free_port(),

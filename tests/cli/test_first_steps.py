@@ -33,7 +33,7 @@ NEED_A_DATABASE = [
 
 @pytest.fixture
 def nothing(tmp_path: Path) -> FeedkeepProcess:
-    """Commands on a database that nobody has made."""
+    """Commands on a database that does not exist."""
     return FeedkeepProcess(tmp_path)
 
 

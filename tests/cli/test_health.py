@@ -119,7 +119,7 @@ def test_with_a_certificate_it_is_asked_by_https_whatever_name_that_is_for(tmp_p
         process.environment["FEEDKEEP_PORT"] = str(httpx.URL(process.base_url).port)
         assert process.must("health") == f"feedkeep at {process.base_url} is ready.\n"
         done = process.run("health", "--url", process.base_url)
-    assert done.returncode == 1  # an address that somebody names has to have a certificate for it
+    assert done.returncode == 1  # an address that is named has to have a certificate for it
     assert "certificate" in done.stderr
 
 

@@ -178,7 +178,7 @@ def test_a_list_is_brought_back_to_what_it_was_at_a_moment_after_a_preview(
 
 
 def preview(feedkeep: FeedkeepProcess, *asked: str) -> str:
-    """Return what a command shows, and does not do, since nobody can be asked."""
+    """Return what a command shows, and does not do, since there is no terminal to ask on."""
     shown = feedkeep.run(*asked)
     assert shown.returncode == 1
     reason = "Nothing was done, since there is no terminal to ask; give --yes to do it."
@@ -295,9 +295,9 @@ def test_a_backup_that_has_no_such_list_says_so(offline: FeedkeepProcess, tmp_pa
 def test_what_cannot_be_is_told_in_one_sentence(offline: FeedkeepProcess) -> None:
     name = with_feeds(offline)
     for arguments, message in [
-        (["history", "nobody"], 'There is no account "nobody"'),
-        (["undo", "nobody", "5"], 'There is no account "nobody"'),
-        (["restore-list", "nobody", "--at", "1 day ago"], 'There is no account "nobody"'),
+        (["history", "stranger"], 'There is no account "stranger"'),
+        (["undo", "stranger", "5"], 'There is no account "stranger"'),
+        (["restore-list", "stranger", "--at", "1 day ago"], 'There is no account "stranger"'),
         (["restore-list", name, "--at", "yesterday"], "Not a moment: write one such as"),
         (["restore-list", name, "--at", "1980-01-01"], "does not go back that far"),
         (

@@ -17,7 +17,7 @@ LONG_AGO = Stamp(1_700_000_000_000_000)
 
 @pytest.fixture
 def name(feedkeep: FeedkeepProcess) -> str:
-    """The name of somebody with three feeds."""
+    """The name of an account with three feeds."""
     failing = {"failing": LONG_AGO, "failures": 1, "failure": Failure.NO_SUCH_HOST}
     name = feedkeep.new_account()
     urls = [f"{URL}/{letter}" for letter in "zax"]
@@ -52,10 +52,10 @@ def test_those_that_cannot_be_read_are_listed_alone(feedkeep: FeedkeepProcess, n
     assert [row[1] for row in listed[1:]] == [f"{URL}/a"]
 
 
-def test_a_list_of_nobody_is_refused(feedkeep: FeedkeepProcess) -> None:
-    done = feedkeep.run("list", "nobody")
+def test_the_list_of_an_unknown_account_is_refused(feedkeep: FeedkeepProcess) -> None:
+    done = feedkeep.run("list", "stranger")
     assert (done.returncode, done.stdout) == (1, "")
-    assert 'There is no account "nobody"' in done.stderr
+    assert 'There is no account "stranger"' in done.stderr
 
 
 def test_titles_and_folders_of_a_file_are_listed_and_exported(

@@ -256,7 +256,7 @@ def test_without_devices_the_whole_list_comes_over_without_what_was_removed(
 
 
 class Odd(OtherServer):
-    """A server that answers one question in a way that nobody knows."""
+    """A server that answers one question in an unknown way."""
 
     body: Any = None
 

@@ -99,7 +99,7 @@ def test_whoever_shows_nothing_or_something_wrong_gets_the_same_reply(
         basic(name, "wrong"),
         basic(name, ""),
         basic("", ""),
-        basic("nobody", PASSWORD),
+        basic("stranger", PASSWORD),
         basic(name, PASSWORD + "\x00"),
         basic(name + "\x00", PASSWORD),
     ]

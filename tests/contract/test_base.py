@@ -83,7 +83,7 @@ def test_a_body_that_is_too_large_is_413_also_without_its_length(api: httpx.Clie
         ("/subscriptions", 8_000_000, 413),
         ("/nowhere", 4_000_000, 404),
         ("/livez", 4_000_000, 405),
-        ("/api/2/auth/nobody/login.json", 4_000_000, 401),
+        ("/api/2/auth/stranger/login.json", 4_000_000, 401),
     ],
 )
 def test_a_refusal_is_seen_by_a_client_that_sends_its_whole_body_first_and_then_closes(

@@ -27,7 +27,7 @@ def test_what_a_page_of_another_origin_sends_is_refused_and_does_nothing(
     api: httpx.Client, headers: dict[str, str]
 ) -> None:
     refused = {"code": "403", "message": "A web page of another origin may not do that."}
-    name = "nobody"
+    name = "stranger"
     for method, path in (
         ("POST", "/subscriptions"),
         ("PATCH", "/subscriptions/9b024349-ccf0-5f69-a609-6b82873eab3c"),

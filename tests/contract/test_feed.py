@@ -116,7 +116,7 @@ def test_an_unsubscribed_feed_is_told_a_deleted_one_is_410_and_others_are_404(
     api: httpx.Client, add: Any, feedkeep: FeedkeepProcess
 ) -> None:
     know(feedkeep, FEED, "Radio")
-    assert feed(api, derived(FEED)).status_code == 404  # whoever else has it
+    assert feed(api, derived(FEED)).status_code == 404  # although another account has it
     add(FEED)
     patch(api, derived(FEED), is_subscribed=False)
     assert feed(api, derived(FEED)).json()["title"] == "Radio"

@@ -48,7 +48,7 @@ METHODS = {"get", "put", "post", "delete", "options", "head", "patch", "trace"}
 #
 # What apps send is read leniently, so that what is not valid need not be refused. What is valid can
 # be one device too many, a list that is not written as the path's ending says, or a URL that is too
-# long for a query; and of settings it has to be told which. Whoever makes up a login is not let in.
+# long for a query; and of settings it has to be told which. A made-up login is rejected.
 SCHEMATHESIS_CONFIG = """
 [warnings]
 fail-on = ["missing_auth"]

@@ -1,4 +1,4 @@
-"""URLs that somebody else chose: one reading of each, and none of those that have two."""
+"""URLs that a stranger chose: one reading of each, and none of those that have two."""
 
 from __future__ import annotations
 

@@ -12,13 +12,13 @@ from people import Person
 
 @pytest.fixture
 def person(feedkeep: FeedkeepProcess) -> Iterator[Person]:
-    """Somebody with an empty list, whose apps use a token as the password."""
+    """A person with an empty list, whose apps use a token as the password."""
     with ExitStack() as stack:
         yield Person.new(feedkeep, stack)
 
 
 @pytest.fixture
 def other(feedkeep: FeedkeepProcess) -> Iterator[Person]:
-    """Somebody else."""
+    """Another person."""
     with ExitStack() as stack:
         yield Person.new(feedkeep, stack)

@@ -61,7 +61,7 @@ def play(podcast: str, episode: str, position: int, **fields: object) -> dict[st
 
 @dataclass
 class Person:
-    """Somebody with an account; `secret` is what their apps use as the password."""
+    """A person with an account; `secret` is what their apps use as the password."""
 
     process: FeedkeepProcess
     name: str

@@ -58,7 +58,7 @@ class AntennaPod:
         self.added.append(url)
 
     def remove(self, url: str) -> None:
-        """Delete a podcast, which is told to the server, whoever wanted it."""
+        """Delete a podcast, and tell the server, even if the server asked for it."""
         if url in self.podcasts:
             self.podcasts.remove(url)
             self.removed.append(url)

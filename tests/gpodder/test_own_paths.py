@@ -51,7 +51,7 @@ def test_everything_of_another_account_is_403(person: Person, other: Person) -> 
         for method, path in own_paths(other.name):
             assert client.request(method, path).status_code == 403, path
     assert other.subscribed() == {A}
-    assert person.app().get(person.changes().replace(person.name, "nobody")).status_code == 403
+    assert person.app().get(person.changes().replace(person.name, "stranger")).status_code == 403
 
 
 def test_names_compare_without_case(person: Person) -> None:

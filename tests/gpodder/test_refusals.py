@@ -18,7 +18,7 @@ PASSWORD = "a good passphrase"
 
 @pytest.fixture
 def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Person]:
-    """Somebody on a service of their own that trusts a proxy, so that each test is an address."""
+    """A person on a service of their own that trusts a proxy, so that each test is an address."""
     folder = tmp_path_factory.mktemp("alone")
     process = FeedkeepProcess(folder, trusted_proxies="127.0.0.1")
     with process, ExitStack() as stack:

@@ -25,7 +25,7 @@ PASSWORD = "a good passphrase"
 
 @pytest.fixture
 def person(feedkeep: FeedkeepProcess) -> Iterator[Person]:
-    """Somebody whose apps use the account's password."""
+    """A person whose apps use the account's password."""
     with ExitStack() as stack:
         yield Person.new(feedkeep, stack, PASSWORD)
 

@@ -27,7 +27,7 @@ TOLD = {
 
 @pytest.fixture
 def listener(person: Person) -> Person:
-    """Somebody with two feeds, one of which is known."""
+    """A person with two feeds, one of which is known."""
     know(
         person.process, URL, "Q & A <b>", shown=picture(png(1, 2, 3)), author="Anna",
         description="All about radio", site_url="https://radio.example/",
@@ -42,7 +42,7 @@ def page(person: Person, url: str) -> str:
 
 
 def of_unknown(person: Person, url: str) -> dict[str, object]:
-    """Return what is told of a podcast of which nobody has read anything."""
+    """Return what is sent of a podcast that was never read."""
     known: dict[str, object] = dict.fromkeys(("url", "feed", "title", "website"), url)
     numbers = {"subscribers": 0, "subscribers_last_week": 0}
     rest = {"description": "", "logo_url": None, "author": "", "mygpo_link": page(person, url)}

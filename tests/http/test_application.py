@@ -1,4 +1,4 @@
-"""What happens to every request, whoever answers it."""
+"""What happens to every request, whichever protocol answers it."""
 
 from __future__ import annotations
 

@@ -269,7 +269,7 @@ def said(module: str) -> list[ast.Call]:
 
 
 def put_together(module: str) -> list[int]:
-    """Return the lines of sentences that nobody can translate, since they are no constant."""
+    """Return the lines of sentences that cannot be translated, since they are no constant."""
     return [
         call.lineno
         for call in said(module)

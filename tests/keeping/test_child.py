@@ -49,7 +49,7 @@ async def look_or_fail(self, feed, now):
     if feed.url.endswith("/files"):
         raise failures.Exhausted
     if feed.url.endswith("/fault"):
-        raise LookupError("a fault that nobody knows of")
+        raise LookupError("an unknown fault")
     return await look(self, feed, now)
 
 fetcher.Fetcher.look = look_or_fail
@@ -124,7 +124,7 @@ def test_a_look_that_fails_in_a_way_that_nobody_knows_of_is_reported_and_the_oth
             looked = (await reported(process)).looked
             assert isinstance(looked, FetchResult)
             assert (looked.failure, looked.content) == (Failure.CRASHED, None)
-            assert "nobody knows of" in looked.reason
+            assert "an unknown fault" in looked.reason
             process.stdin.write(errand(2, host, "/memory"))
             assert (await reported(process)).looked is Lack.MEMORY
             process.stdin.write(errand(3, host, "/files"))

@@ -240,7 +240,7 @@ def test_a_process_that_only_looks_tells_of_its_looks(tmp_path: Path, postgres: 
 
 
 class LookingProcess(FeedkeepProcess):
-    """`feedkeep fetch`, which serves nobody."""
+    """`feedkeep fetch`, which serves no requests."""
 
     def start(self) -> None:
         self.process = self._launched("fetch")

@@ -14,7 +14,7 @@ from feedkeep_process import FeedkeepProcess
 
 @dataclass(frozen=True)
 class Owner:
-    """Somebody with an account and a password."""
+    """A person with an account and a password."""
 
     process: FeedkeepProcess
     name: str

@@ -329,9 +329,9 @@ def test_too_many_wrong_passwords_have_to_wait_on_the_page_too(tmp_path: Path) -
     with FeedkeepProcess(tmp_path) as process, httpx.Client(base_url=process.base_url) as client:
         page = open_page(client, Login.begin(client).page)
         for _ in range(10):
-            page = submit(client, page, name="nobody", password="wrong")
+            page = submit(client, page, name="stranger", password="wrong")
             assert page.reply.status_code == 403
-        page = submit(client, page, name="nobody", password="wrong")
+        page = submit(client, page, name="stranger", password="wrong")
         assert page.reply.status_code == 429
         assert int(page.reply.headers["Retry-After"]) > 0
         assert "wait" in page.alert

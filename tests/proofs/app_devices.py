@@ -47,9 +47,9 @@ class Feeds:
 
     Attributes:
         urls: The URLs that each feed has and had; the last one is its present one.
-        taken: The feeds that somebody has subscribed to.
-        left: The feeds that somebody has unsubscribed from.
-        doubled: The feeds that somebody took by a new URL who may have had an old one, or added
+        taken: The feeds that a device has subscribed to.
+        left: The feeds that a device has unsubscribed from.
+        doubled: The feeds that a device took by a new URL and may have had by an old one, or added
             without escapes: they may be two by now.
     """
 
@@ -224,7 +224,7 @@ class Device:
             self._rename(dict(uploaded.update_urls))
 
     def _note_decoded(self, urls: Iterable[str]) -> None:
-        """Note which feeds are added without their escapes: nobody may have them by now."""
+        """Note which feeds are added without their escapes: no device may have them by now."""
         self.world.doubled |= {self.world.of(url) for url in urls if self.world.is_decoded(url)}
 
     def _rename(self, update_urls: dict[str, str]) -> None:

@@ -73,7 +73,7 @@ class Balancer:
             address = next(one for one in self._turns if one in self._ready or not self._ready)
             self.given[self._urls[address]] += 1
             source, request = await asyncio.open_connection(*address)
-        except OSError:  # nobody is there, which the client has to see
+        except OSError:  # no process listens, which the client has to see
             reply.transport.abort()
             return
         await asyncio.gather(carry(client, request), carry(source, reply))

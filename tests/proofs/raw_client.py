@@ -44,7 +44,7 @@ class RawClient:
     async def cut(self, message: bytes, seconds: float | None) -> None:
         """Send a request, or a part of it, on a connection of its own, and cut that.
 
-        With None, it is cut once the answer begins to come, which nobody reads.
+        With None, it is cut once the answer begins to come, which stays unread.
         """
         reader, writer = await asyncio.open_connection(*self._address)
         writer.write(message)

@@ -36,7 +36,7 @@ ROWS_WRITTEN = 3 * SUBSCRIPTIONS
 """In one commit: each feed and what it was before, and what else belongs to a change."""
 
 WRITE_MORE = {"POST /account/delete": 80 * SUBSCRIPTIONS}
-"""On PostgreSQL all goes with one commit, for which nobody waits; on SQLite, 1,000 at a time."""
+"""On PostgreSQL all goes with one commit, which delays no request; on SQLite, 1,000 at a time."""
 
 ROWS_READ = 2_500
 """A page of the list, all devices, all tokens or all titles: up to 1,200 were seen."""

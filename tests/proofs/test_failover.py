@@ -1,6 +1,6 @@
 """PostgreSQL fails over to its synchronous standby under load: nothing acknowledged is lost.
 
-The primary is killed and the standby promoted, which is what whoever watches over PostgreSQL does.
+The primary is killed and the standby promoted, as a failover manager of PostgreSQL does it.
 feedkeep finds the new primary by itself: among the hosts of its URL, or behind one address that
 moves on.
 """

@@ -69,7 +69,7 @@ def on_postgres(postgres: str) -> Iterator[str]:
 
 
 class Fetching(FeedkeepProcess):
-    """`feedkeep fetch`, which serves nobody."""
+    """`feedkeep fetch`, which serves no requests."""
 
     def start(self) -> None:
         self.process = self._launched("fetch")

@@ -47,7 +47,7 @@ WORTH_TRYING = [
 
 
 IN_PATHS = ["a%00b", "x" * 7_000, "%cc%81" * 1_500, "a%0ab", "a%c2%85b"]
-"""What no path has for a name: PostgreSQL cannot store or index it, or nobody can read it."""
+"""What no path has for a name: PostgreSQL cannot store or index it, or people cannot read it."""
 
 
 def requests(token: str, name: str) -> list[bytes]:

@@ -1,4 +1,4 @@
-"""Guessing passwords is slow, costs little memory, and tells nobody which accounts exist."""
+"""Brute force is slow, costs little memory, and does not reveal which accounts exist."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_wrong_passwords_have_to_wait_by_account_and_address(tmp_path: Path) -> 
         assert ask(process, here, PASSWORD).status_code == 200
 
         by_both = refused_after(lambda n: ask(process, here, f"wrong{n}"), 20)
-        by_address = refused_after(lambda n: ask(process, f"nobody{n}", "wrong"), 60)
+        by_address = refused_after(lambda n: ask(process, f"stranger{n}", "wrong"), 60)
         by_account = refused_after(
             lambda n: ask(process, there, f"wrong{n}", f"198.51.100.{n}"), 120
         )
@@ -154,8 +154,8 @@ def test_who_guesses_by_ipv4_holds_up_nobody_else_where_both_are_listened_on(
         )
         wrong = refused_after(lambda n: stranger.get("/subscriptions", auth=(f"no{n}", "x")), 60)
         assert wrong == 50
-        assert other.get("/subscriptions", auth=("nobody", "wrong")).status_code == 401
-        by_ipv6 = httpx.get(f"{process.base_url}/subscriptions", auth=("nobody", "wrong"))
+        assert other.get("/subscriptions", auth=("stranger", "wrong")).status_code == 401
+        by_ipv6 = httpx.get(f"{process.base_url}/subscriptions", auth=("stranger", "wrong"))
         assert by_ipv6.status_code == 401
         log = process.log.read_text()
     assert '"address":"127.0.0.2"' in log
@@ -213,7 +213,7 @@ def computations(
     process.use(lambda service: service.accounts.set_disabled(disabled, True))
     found: list[tuple[object, int]] = []
     for name, password in (
-        ("nobody", PASSWORD), (known, "wrong"), (disabled, PASSWORD), (without, PASSWORD),
+        ("stranger", PASSWORD), (known, "wrong"), (disabled, PASSWORD), (without, PASSWORD),
         (known + "\u0301" * 500, PASSWORD), (known, PASSWORD + "\u0301" * 2_000),
     ):  # fmt: skip
         file.write_text("")
@@ -248,7 +248,7 @@ def test_a_recovery_code_tells_nobody_either_which_accounts_there_are(tmp_path: 
 
 @in_the_long_form
 def test_the_proof_notices_an_answer_without_a_computation(tmp_path: Path) -> None:
-    broken = ("computations_are_counted", "nobody_costs_nothing")
+    broken = ("computations_are_counted", "unknown_accounts_cost_nothing")
     with guessable(tmp_path, *broken) as process:
         assert [count for _, count in computations(process)] == [0, 1, 0, 0, 0, 1]
 

@@ -162,7 +162,7 @@ def test_four_processes_give_no_more_than_one_and_a_restart_forgets_nothing(
             process.start()
         assert are_paid_off(processes, guess, looked_at, limit)
 
-        name = processes[0].new_account(PASSWORD)  # nobody else is held up
+        name = processes[0].new_account(PASSWORD)  # no other test is held up
         with clients_of(processes) as clients:
             for client in clients:
                 assert client.get("/subscriptions", auth=(name, PASSWORD)).status_code == 200

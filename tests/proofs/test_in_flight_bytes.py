@@ -84,7 +84,7 @@ def served(folder: Path, bound_bytes: int, *broken: str) -> Iterator[FeedkeepPro
 
 
 async def answer_one_more(process: FeedkeepProcess, token: str) -> None:
-    """Somebody else reads and writes meanwhile."""
+    """Another client reads and writes meanwhile."""
     item = {"subscriptions": [{"feed_url": "https://a.example"}]}
     headers = {"Authorization": f"Bearer {token}"}
     async with httpx.AsyncClient(base_url=process.base_url, headers=headers, timeout=20) as client:

@@ -128,7 +128,7 @@ def test_nothing_is_acknowledged_into_a_file_that_lost_its_name(
 def test_the_proof_notices_a_service_that_does_not_look(
     start: Callable[..., FeedkeepProcess],
 ) -> None:
-    process = start("sqlite", "nobody_looks_for_the_file")
+    process = start("sqlite", "lost_files_are_not_noticed")
     clients = Clients(process)
     asyncio.run(clients.write_while(renamed, process.folder / "feedkeep.db", 10))
     assert clients.acknowledged_too_late != set()

@@ -1,4 +1,4 @@
-"""Whoever brings a database up to date may be killed at any statement; the next start finishes."""
+"""A migration may be killed at any statement; the next start finishes it."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """While one account at every limit asks for everything, others are answered as if it did not.
 
 What they wait for without it is measured at the same time: by the same requests to another service
-on this machine, which nobody else uses. So a machine that is busy with something else delays both;
-one that is very busy delays more who has much to do, and shows nothing. All is measured anew if it
-fails, up to three times in all: what a service does by itself is there each time. The message has
-all figures; if the replies of the other service were slow, too, the machine was busy.
+on this machine, which no other test uses. So a machine that is busy with something else delays
+both; one that is very busy delays more who has much to do, and shows nothing. All is measured anew
+if it fails, up to three times in all: what a service does by itself is there each time. The message
+has all figures; if the replies of the other service were slow, too, the machine was busy.
 """
 
 from __future__ import annotations

@@ -142,7 +142,7 @@ async def roll(
 async def until_more(given: Callable[[], Awaitable[dict[str, int]]]) -> None:
     """Wait until each process was given some more connections, and so is ready and in use."""
     before = await given()
-    while any(  # noqa: ASYNC110 - haproxy tells nobody
+    while any(  # noqa: ASYNC110 - haproxy has no event
         count < before.get(name, 0) + 5 for name, count in (await given()).items()
     ):
         await asyncio.sleep(0.02)

@@ -83,7 +83,7 @@ class Yielding:
         self._call_next()
 
     def _call_next(self) -> None:
-        # Not at once: whoever can go on without the store gets as far as its next request first.
+        # Not at once: a device that can go on without the store gets to its next request first.
         asyncio.get_running_loop().call_soon(self._next)
 
     def _next(self) -> None:
@@ -188,8 +188,9 @@ async def one_run(store: Store, seed: int, clock: ServerClock) -> str:
         await asyncio.gather(*jobs)
         if chance.random() < 0.2:
             back = await bring_back(service, account.id, world, chance)
-            # Nobody has left them any longer, except who has not told the server yet. And what one
-            # has not told yet of what was played, nobody can tell it anew.
+            # No device has left them any longer, except those that have not told the server yet.
+            # And what a device has not told yet of what was played, the server cannot tell it
+            # again.
             queued = {world.of(url) for d in devices for url, to in d.queued.items() if not to}
             queued |= {world.of(sent.podcast) for d in devices for sent in d.queued_actions}
             world.left -= back - queued
@@ -269,7 +270,7 @@ async def difference(service: Service, name: str, world: Feeds, devices: list[De
     told = await service.episode_actions.since(Admitted(account, "test"), seconds.EVERYTHING)
     listed = [action async for page in told.pages for action in page]
     everything = {(action.episode, action.device): action.position for action in listed}
-    # A play is told to nobody while no app has sent how long its episode is.
+    # A play is sent to no app while none has sent how long its episode is.
     stored = [
         action async for page in await service.episode_actions.all(account.id) for action in page
     ]
@@ -278,7 +279,7 @@ async def difference(service: Service, name: str, world: Feeds, devices: list[De
         feeds = sorted({world.of(url) for url in device.feeds} - doubtful)
         if feeds != right:
             return f"{device.kind}: {feeds} instead of {right}"
-        # What was played of a feed that somebody left is gone with it, on the devices told so.
+        # What was played of a feed that a device left is gone with it, on the devices told so.
         own = {key: at for key, at in untold.items() if key in device.played}
         # What was played of a feed that may be two is told anew of one of them.
         gone = world.left | (world.doubled & PATHS.keys())
@@ -287,7 +288,7 @@ async def difference(service: Service, name: str, world: Feeds, devices: list[De
         if played != kept:
             return f"{device.kind}: {played} instead of {kept}"
     lost = world.taken - world.left - set(right)
-    return f"nobody has left {sorted(lost)}" if lost else ""
+    return f"no device has left {sorted(lost)}" if lost else ""
 
 
 def differences(path: Path, runs: range) -> list[str]:

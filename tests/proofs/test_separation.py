@@ -31,7 +31,7 @@ UNKNOWN_GUID = "00000000-0000-4000-8000-000000000009"
 METHODS = ("GET", "HEAD", "POST", "PATCH", "DELETE", "PUT", "OPTIONS")
 CHANGING = {"x-request-id", "date"}
 ANY = {"format": "json", "count": "10", "scope": "account", "device": "phone"}
-"""What stands in a path for what is nobody's."""
+"""What stands in a path for what no account has."""
 
 PASSWORD = "secret and long"
 STORES = ["sqlite", "postgres, 2 workers"] if IS_LONG else ["sqlite"]
@@ -65,7 +65,7 @@ def seen(reply: httpx.Response) -> tuple[object, ...]:
 
 
 def useless_credentials(process: FeedkeepProcess, name: str) -> dict[str, dict[str, str]]:
-    """Return headers that let nobody in; most of them belonged to the account of that name."""
+    """Return headers with rejected credentials; most belonged to the account of that name."""
     disabled = process.new_account(PASSWORD)
     token, revoked = process.new_token(name), process.new_token(name)
     process.use(lambda service: service.tokens.revoke(name, 2))
@@ -176,7 +176,7 @@ def test_what_another_account_has_answers_byte_for_byte_as_what_nobody_has(
         before = owner.get("/subscriptions").content
         with process.client(process.new_account()) as other:
             others = requests(GUID, deletion_id, name)
-            nobodys = requests(UNKNOWN_GUID, deletion_id - 1, "Nobody")
+            nobodys = requests(UNKNOWN_GUID, deletion_id - 1, "Stranger")
             both = zip(others, nobodys, strict=True)
             for (method, path), (_, unknown) in islice(both, 0, None, step):
                 body: dict[str, Any] = {"json": {"is_subscribed": False}}
@@ -204,7 +204,7 @@ def test_a_path_of_another_user_is_403_whoever_that_is_and_however_one_logs_in(
     for path, headers, method in islice(product(of_users, ways, METHODS), 0, None, amount(3, 1, 1)):
         theirs, nobodys = (
             anyone.request(method, path.format(user=user), headers=headers)
-            for user in (owner, "Nobody")
+            for user in (owner, "Stranger")
         )
         assert theirs.status_code == 403, (method, path)
         assert seen(theirs) == seen(nobodys), (method, path)

@@ -1,4 +1,4 @@
-"""Whoever follows `since` and `next` misses nothing, however many write meanwhile.
+"""A client that follows `since` and `next` misses nothing, however many write meanwhile.
 
 A device polls the list while many clients write to its account. At the end its copy, with
 `new_guid` followed, is exactly the account's list.

@@ -1,4 +1,4 @@
-"""A stop cuts nobody: every request is answered in full, or refused and not carried out."""
+"""A stop cuts no response: every request is answered in full, or refused and not carried out."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ async def write(process: FeedkeepProcess, token: str, seconds: float, seen: Seen
                     for again in range(1, 10):  # some connections are kept, others are new
                         if not await add(client, f"{url}/{again}"):
                             return
-            except OSError:  # nobody listens any more
+            except OSError:  # no process listens any more
                 return
 
     async def add(client: RawClient, url: str) -> bool:
@@ -79,7 +79,7 @@ def prove(process: FeedkeepProcess, stops: int) -> list[str]:
         status = process.wait()
         kept = process.use(lambda service, name=name: _kept(service, name))
         wrong = [f"the answer for {url} was cut" for url in seen.cut]
-        wrong += [f"{url} is kept, and nobody was told" for url in seen.refused & kept]
+        wrong += [f"{url} is kept, and its client was not told" for url in seen.refused & kept]
         wrong += [f"{url} was lost" for url in seen.answered - kept]
         if took_seconds > LONGEST_SECONDS or status != 0:
             wrong.append(f"it stopped after {took_seconds:.1f} s with {status}")

@@ -174,7 +174,7 @@ def migrate_while_somebody_reads(
         await connection.fetch("SELECT count(*) FROM feedkeep.entry")
         newer.process = newer._launched("migrate")
         async with asyncio.timeout(60):
-            while not await connection.fetchval(is_waiting):  # noqa: ASYNC110 - it tells nobody
+            while not await connection.fetchval(is_waiting):  # noqa: ASYNC110 - it has no event
                 await asyncio.sleep(0.01)
         await asyncio.sleep(seconds)
         await connection.execute("COMMIT")

@@ -1,8 +1,8 @@
 """Requests that a proxy and feedkeep might frame in different ways, through a real proxy.
 
-Whoever gets a request past a proxy unseen speaks with the proxy's address, and puts the replies to
-others out of order. So each request has a second one behind it, hidden in what may be its body: a
-proxy that saw it named the client, and one that did not has let it be smuggled.
+An attacker who gets a request past a proxy unseen speaks with the proxy's address, and puts the
+replies to others out of order. So each request has a second one behind it, hidden in what may be
+its body: a proxy that saw it named the client, and one that did not has let it be smuggled.
 """
 
 from __future__ import annotations

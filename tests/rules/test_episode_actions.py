@@ -358,7 +358,7 @@ def test_what_is_rekeyed_is_told_as_before_and_as_what_it_is() -> None:
     assert was == [NOW_SECOND, NOW_SECOND, NOW_SECOND - 50, 1_000]
     former = list(stored.actions.values())
     news = stored.take(rekeyed, former)
-    assert [(item.device, item.total) for item in news] == [("desk", 60)], "told to nobody before"
+    assert [(item.device, item.total) for item in news] == [("desk", 60)], "sent to no app before"
     assert sorted((item.device, item.position, sent_second(item), item.episode)
                   for item in stored.actions.values()) == [
         ("desk", 9, 1_000, urls[1]),

@@ -19,7 +19,7 @@ def others(sent: str, *stored: str) -> list[str]:
 
 @given(st.text(alphabet="aé:/?&=#~@ ", min_size=1, max_size=12), st.data())
 def test_a_url_is_found_however_it_was_escaped(path: str, data: st.DataObject) -> None:
-    """Each character may have been escaped or not, as whoever wrote the URL did it."""
+    """Each character may have been escaped or not, as the author of the URL did it."""
     may_be_left = [character not in "# é" and data.draw(st.booleans()) for character in path]
     stored = HOST + "".join(
         character if is_left else quote(character, safe="")

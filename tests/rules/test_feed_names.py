@@ -230,7 +230,7 @@ def test_a_guid_that_many_feeds_carry_was_copied_and_says_nothing() -> None:
 
 def test_a_feed_that_says_that_it_is_where_another_one_is_may_be_the_same() -> None:
     feeds = [listed(A, since=9), listed(B)]
-    assert twice(feeds, (A, headline(A, to=B))) == [[B, A]]  # nobody has looked at B yet
+    assert twice(feeds, (A, headline(A, to=B))) == [[B, A]]  # B was not fetched yet
     assert twice(feeds, (A, headline(A, to=B)), (B, headline(B))) == [[B, A]]
     assert twice(feeds, (A, headline(A, to=C))) == []
     assert twice(feeds, (A, headline(A, to=A))) == []

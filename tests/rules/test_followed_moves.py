@@ -48,7 +48,7 @@ def test_a_list_follows_a_feed_and_remembers_that_it_did() -> None:
 
 
 def test_a_list_that_has_a_feed_by_https_does_not_follow_it_to_http() -> None:
-    """The move was seen by http, since somebody else subscribed to it so first."""
+    """The move was seen by http, since another account subscribed to it so first."""
     plain = parse_feed_url("http://new.example")
     account = account_with(OLD.text)
     outcome: MoveOutcome = account.decide(lambda snapshot: follow(snapshot, OLD, plain, []))

@@ -321,7 +321,7 @@ def test_apps_give_up_every_url_from_between_when_a_move_that_they_were_told_of_
 def test_apps_that_missed_a_move_they_were_told_of_hear_of_all_urls_when_it_is_taken_back() -> None:
     known = account(A)
     first = Stamp(known.last_stamp + 1)
-    known.move(guid(A), B)  # told to nobody: all apps have A
+    known.move(guid(A), B)  # no app is told: all have A
     moment = known.last_stamp
     known.keep(
         url_lists.move(known.snapshot(), parse_feed_url(B), parse_feed_url(C), notify_apps=True)
@@ -508,7 +508,7 @@ def test_a_feed_that_was_added_since_stays_as_the_deleted_one_that_its_url_led_t
     restore(known, moment)
     assert subscribed(known) == {B, C}
     assert target_guid(known.entries[guid(A)]) == G1
-    assert polled(known, first) == ([], [])  # whoever has the feed by its former URL goes on so
+    assert polled(known, first) == ([], [])  # apps with the former URL go on with it
     assert polled(known, Stamp(between + 1)) == ([B], [])
 
 
@@ -651,7 +651,7 @@ def test_a_move_whose_way_back_forgot_its_pointer_is_taken_back_without_one() ->
     known.move(guid(A), B)
     moved = known.kept.stamps[-1]
     known.move(guid(A), A)
-    assert guid(B) not in known.entries  # nobody was ever told its guid
+    assert guid(B) not in known.entries  # its guid was never sent to any client
     undo(known, moved, when=ConflictPolicy.OVERWRITE)
     assert guid(B) not in known.entries
     assert known.subscription(guid(A)).feed_url == A

@@ -161,7 +161,7 @@ def test_however_many_are_put_off_a_feed_waits_as_long_as_there_are_turns_before
         queues.due(HOST, new(turn), NOW, turn)
     now = Stamp(NOW + later_us)
     assert queues.due(HOST, new(others + ahead), now, ahead) <= now + ahead * USUAL_FETCH_US
-    # It has taken the place of nobody: the next one of who has added many comes at the end.
+    # It displaced no feed: the next one of an account that has added many comes at the end.
     end = queues.due(HOST, new(others + 1_000), now, 2_000)
     assert end >= NOW + (others + 1) * USUAL_FETCH_US
 

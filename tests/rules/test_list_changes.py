@@ -28,10 +28,10 @@ def test_each_change_is_told_newest_first_with_who_made_it() -> None:
     known = Account()
     known.add((A, None))
     snapshot = known.snapshot()
-    known.keep(many.set_subscribed(snapshot, [guid(A)], False), author="somebody")
+    known.keep(many.set_subscribed(snapshot, [guid(A)], False), author="an app")
     assert changes(known) == [
         ListChange(
-            known.kept.stamps[1], "somebody", [FeedChange(ChangeKind.UNSUBSCRIBED, guid(A), A)]
+            known.kept.stamps[1], "an app", [FeedChange(ChangeKind.UNSUBSCRIBED, guid(A), A)]
         ),
         ListChange(known.kept.stamps[0], "", [FeedChange(ChangeKind.ADDED, guid(A), A)]),
     ]

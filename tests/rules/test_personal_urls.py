@@ -1,4 +1,4 @@
-"""Which URLs of feeds nobody but their owner should ask for."""
+"""Which URLs of feeds only their owner should ask for."""
 
 from __future__ import annotations
 

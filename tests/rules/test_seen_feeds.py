@@ -96,7 +96,7 @@ def test_a_feed_that_others_have_is_shown_once_it_was_looked_at_since() -> None:
     shown = seen(unchanged, at(1), at(3))
     assert shown is not None
     assert (shown.content, shown.looked, shown.answered) == (RADIO, at(2), at(2))
-    assert shown.changed == at(1)  # and not the day on which somebody else has read it
+    assert shown.changed == at(1)  # and not the day on which it was read for another account
     assert seen(unchanged, Stamp(NOW - 1), at(3)) is unchanged
 
 

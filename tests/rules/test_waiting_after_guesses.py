@@ -92,7 +92,7 @@ class Crowd:
         return is_let
 
     def let_up_to(self, count: int, now: float) -> int:
-        """Try until so many were let through, or nobody lets any through; return the number."""
+        """Try until so many were let through, or no process lets any through; return the number."""
         processes = [process for process in range(len(self.own)) for _ in range(LIMIT)]
         return sum(self.tries(process, now) for process in processes[:count])
 

@@ -95,8 +95,8 @@ def test_an_app_skips_its_own_upload_if_nobody_else_changed_anything_since_its_p
 @pytest.mark.parametrize(
     ("app", "began"),
     [
-        (SyncProgress(10, 10, is_alone=True), 10_999_998),  # somebody has changed something since
-        (SyncProgress(10, 10, is_alone=True), 12_999_999),  # and somebody else was told of it
+        (SyncProgress(10, 10, is_alone=True), 10_999_998),  # another client made changes since
+        (SyncProgress(10, 10, is_alone=True), 12_999_999),  # and another app was sent it
         (SyncProgress(10, 10), 10_999_999),  # another one with the same token was told
         (SyncProgress(None, None, is_alone=True), 10_999_999),
     ],

@@ -1,4 +1,4 @@
-"""Hashes of passwords: what they cost, and that a check costs the same whoever made the hash."""
+"""Hashes of passwords: what they cost, and that a check costs the same for each library's."""
 
 from __future__ import annotations
 

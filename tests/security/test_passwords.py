@@ -68,7 +68,7 @@ def test_every_check_computes_exactly_once_for_any_name(computed: list[str]) -> 
         assert await verify(checked, "me", "right", hashed)
         assert counted(checked) == 0
         assert not await verify(checked, "me", "wrong", hashed)
-        assert not await verify(checked, "nobody", "right", None)
+        assert not await verify(checked, "stranger", "right", None)
         assert computed == ["right", "wrong", "right"]
         assert counted(checked) == 2 + 2 + 1
 

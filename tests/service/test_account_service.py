@@ -85,7 +85,7 @@ def test_whether_there_is_such_an_account_changes_nothing_that_a_wrong_code_cost
             setattr(thing, name, noted)
         seen = []
         wrong = "abcd-efgh-ijkm-npqr"
-        for name, shown in (("nobody", wrong), ("bob", wrong), ("bob", "?"), ("eve", code)):
+        for name, shown in (("stranger", wrong), ("bob", wrong), ("bob", "?"), ("eve", code)):
             asked.clear()
             with pytest.raises(NotAuthorized):
                 await service.recovery.recover(name, shown, "battery staple", HOME)

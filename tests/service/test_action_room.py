@@ -1,4 +1,4 @@
-"""How many episode actions an account may have, whoever uploads them."""
+"""How many episode actions an account may have, whichever apps upload them."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def test_titles_are_remembered_until_the_next_look_and_for_ten_minutes_at_most(
 
         store.feeds.known = note
         assert await titles() == {URLS[0]: "First", LONG: "First"}
-        # Nothing is remembered of what nobody knows, nor of addresses that fill the memory.
+        # Nothing is remembered of unknown feeds, nor of addresses that fill the memory.
         assert asked == [{guid(url) for url in [*URLS[1:], LONG]}]
         known.forget()
         assert await titles() == {URLS[0]: "First", LONG: "First"}

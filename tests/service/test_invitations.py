@@ -1,4 +1,4 @@
-"""Invitations, and creating an account with one, or where everybody may."""
+"""Invitations, and creating an account with one, or where registration is open."""
 
 from __future__ import annotations
 

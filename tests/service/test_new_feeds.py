@@ -1,4 +1,4 @@
-"""Feeds that somebody has just subscribed to: handed over a few at a time, and none is lost."""
+"""Feeds that accounts have just subscribed to: handed over a few at a time, and none is lost."""
 
 from __future__ import annotations
 

@@ -159,7 +159,7 @@ def test_no_code_works_for_a_disabled_or_another_account(open_store: Callable) -
         bob = await service.accounts.create("Bob", PASSWORD)
         await service.accounts.create("Eve", PASSWORD)
         code, *_ = await service.recovery.new_codes(bob)
-        for name in ("eve", "nobody"):
+        for name in ("eve", "stranger"):
             with pytest.raises(NotAuthorized):
                 await service.recovery.recover(name, code, NEW, HOME)
         await service.accounts.set_disabled("bob", True)
@@ -171,7 +171,7 @@ def test_no_code_works_for_a_disabled_or_another_account(open_store: Callable) -
     run(open_store, work)
 
 
-@pytest.mark.parametrize("name", ["bob", "nobody"])
+@pytest.mark.parametrize("name", ["bob", "stranger"])
 def test_wrong_codes_are_slowed_down_together_with_wrong_passwords(
     open_store: Callable, name: str
 ) -> None:

@@ -58,7 +58,7 @@ def test_a_right_password_replaces_an_older_hash_after_the_reply_and_ends_nothin
         admitted = await service.authentication.admit(SHOWN, HOME)
         await service.authentication.admit(SHOWN, HOME)
         assert len(service.authentication._rehashing._tasks) == 1
-        assert await hash_of_bob(store) == former  # nobody waits for it
+        assert await hash_of_bob(store) == former  # no request waits for it
         session = await service.page_sessions.begin(admitted.account, "")
         may_begin.set()
         await all_replaced(service)

@@ -125,7 +125,7 @@ def test_the_list_is_whole_and_goes_on(upgraded: FeedkeepProcess, written: Path)
 def test_what_was_known_of_feeds_is_shown_as_before(
     upgraded: FeedkeepProcess, written: Path
 ) -> None:
-    """Nobody's list turns into addresses until its feeds are looked at again."""
+    """No list turns into addresses until its feeds are fetched again."""
     long_ago = Stamp(1_700_000_000_000_000)
     known = {path: FEEDS + path for path in ("plain", "moved/new", "deleted")}
     for path, url in known.items():

@@ -76,7 +76,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FeedkeepProces
 
 @pytest.fixture
 def visit(chromium: Contexts) -> Iterator[Visit]:
-    """Open the service in a browser that nobody else uses, as often as needed."""
+    """Open the service in a browser that no other test uses, as often as needed."""
     visitors: list[Visitor] = []
 
     def visit(process: FeedkeepProcess, **options: object) -> Visitor:

@@ -77,7 +77,7 @@ def close_all() -> None:
 
 
 class PageClient:
-    """Somebody's browser; `close_all` closes it."""
+    """A person's browser; `close_all` closes it."""
 
     def __init__(
         self,

@@ -1,6 +1,6 @@
 """Takes the pictures of the pages that the documents show: `make pictures`.
 
-They show a service that was made for them, with feeds that everybody can subscribe to.
+They show a service that was made for them, with public feeds.
 """
 
 from __future__ import annotations

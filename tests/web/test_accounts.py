@@ -247,7 +247,7 @@ def test_everything_of_an_account_is_one_file(anna: PageClient) -> None:
 
 def test_an_account_is_deleted_by_typing_its_name(anna: PageClient) -> None:
     name = name_of(anna)
-    page = anna.post("/account/delete", {"name": "somebody"})
+    page = anna.post("/account/delete", {"name": "other"})
     assert page.status == 400
     assert "Type the name" in page.problem("name")
     assert "account is deleted" in anna.post("/account/delete", {"name": name.upper()}).note
@@ -370,7 +370,7 @@ def test_more_people_than_a_page_shows_are_searched_by_the_beginning_of_their_na
         page = chief.get(unescape(re.search(r'href="(/people\?after=[^"]*)"', page.reply.text)[1]))
         assert re.findall(r'href="/people/of/([^"]+)"', page.reply.text) == names[100:200]
         assert page.values("q") == ["zoe"]
-        assert "No name begins so." in chief.get("/people?q=nobody").text
+        assert "No name begins so." in chief.get("/people?q=stranger").text
 
 
 def test_the_last_administrator_stays(tmp_path: Path) -> None:
@@ -415,7 +415,7 @@ def test_an_invitation_makes_one_account_which_sees_nothing_of_others(tmp_path: 
         number = chief.get("/people").values("id")[-1]
         assert "no longer" in chief.post("/people/withdraw", {"by": name, "id": number}).note
         assert chief.post("/people/withdraw", {"by": name, "id": number}).status == 200
-        assert chief.post("/people/withdraw", {"by": "nobody", "id": number}).status == 404
+        assert chief.post("/people/withdraw", {"by": "stranger", "id": number}).status == 404
         assert chief.post("/people/withdraw", {"by": name, "id": "x"}).status == 404
         assert PageClient(process).get(other).status == 403
 

@@ -78,10 +78,10 @@ def test_a_wrong_name_is_told_beside_its_field(strict: FeedkeepProcess, admin: V
     form = form_of(admin, "Delete this account")
     password_in(admin, form).fill(PASSWORD)
     label = "Type the name, %(name)s, to say that you mean it"
-    admin.type(label, "somebody", name=other)
+    admin.type(label, "other", name=other)
     admin.press("Delete this account")
     expect(admin.field(label, name=other)).to_be_focused()
-    expect(admin.field(label, name=other)).to_have_value("somebody")
+    expect(admin.field(label, name=other)).to_have_value("other")
     admin.open("/people")
     expect(admin.link(other)).to_be_visible()
 

@@ -188,7 +188,7 @@ def test_a_note_is_shown_once(anna: PageClient) -> None:
     assert not anna.get("/").note
 
 
-EVIL = "correct-horse-of-somebody-else"
+EVIL = "correct-horse-of-an-attacker"
 FORGED = [
     b"x", b"[]", b"{}", b'{"kind":5}', b'{"kind":"saved"}', b'{"kind":"merged","values":{}}',
     b'{"kind":"added","values":{"count":[],"name":"%s"}}',
@@ -196,7 +196,7 @@ FORGED = [
     b'{"kind":"secret","values":{"text":"%s"}}', b'{"kind":"link","values":{"link":"%s"}}',
     b'{"kind":"codes","values":{"codes":["%s"]}}', b'{"kind":"codes","values":{"codes":"%s"}}',
 ]  # fmt: skip
-"""What somebody might write into the cookie, who can set one for this host."""
+"""What an attacker might write into the cookie, who can set one for this host."""
 
 
 def forged(note: bytes, session: str) -> Iterator[str]:
@@ -214,7 +214,7 @@ def test_a_note_that_somebody_else_wrote_is_passed_over_and_cleared(
     chief, _ = administrator(feedkeep)
     pages = ("/", "/apps/connected", "/people/link", "/account/codes", "/sign-in")
     asked = [(chief, page, "") for page in pages]
-    # Of the pages for everybody, nobody has checked the session.
+    # The pages for anyone do not check the session.
     stranger.http.cookies.set("feedkeep", "fp_x", domain="127.0.0.1")
     asked += [(stranger, page, "fp_x") for page in ("/sign-in", "/sign-up", "/recover", "/reset")]
     for client, page, session in asked:

@@ -181,7 +181,7 @@ class Journey:
     def see_both_apps(self) -> None:
         anna = self.anna
         anna.open("/apps")
-        # A last use is stored while nobody waits for it, so that the page may be asked before; and
+        # A last use is stored without delaying a request, so that the page may be asked before; and
         # one that meets another commit is left to the next request of that app.
         cards = anna.page.get_by_role("listitem").filter(has_text=anna.say("Last used"))
         deadline = time.monotonic() + PATIENCE_MS / 1_000

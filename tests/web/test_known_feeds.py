@@ -160,7 +160,7 @@ def test_a_picture_comes_from_here_and_is_kept_as_long_as_it_is_the_same(
 def test_a_picture_needs_a_session_and_a_feed_in_the_own_list(anna: PageClient, url: str) -> None:
     know(anna.process, url, "Radio", shown=RED)
     path = f"/pictures/{guid(url)}?{RED.digest[:8]}"
-    assert anna.get(path).status == 404  # somebody else's feed is as one that nobody has
+    assert anna.get(path).status == 404  # another account's feed is as one that no account has
     add(anna, url)
     assert anna.get(path).status == 200
     other, _ = signed_in(anna.process)
@@ -495,7 +495,7 @@ def test_what_is_asked_again_because_it_was_changed_since_is_called_by_its_title
 def asking(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FeedkeepProcess]:
     folder: Path = tmp_path_factory.mktemp("asking")
     process = FeedkeepProcess(folder, trusted_proxies="127.0.0.1", fetch="public")
-    process.run_first("nobody_looks")
+    process.run_first("feeds_are_never_fetched")
     with process:
         process.passwords.append(PASSWORD)
         yield process

@@ -19,7 +19,7 @@ RADIO, NEWS, OLD, GONE, EVIL, MOVES = (
     f"{URL}/{name}" for name in ("radio", "news", "old", "gone", "evil", "moves")
 )
 EVIL_TITLE = "\u202e\u2066<img src=x onerror=alert(1)>" + "W" * 400
-LONG = "The long story of somebody who said very much and never came to an end of it. " * 20
+LONG = "The long story of a speaker who said very much and never came to an end of it. " * 20
 
 
 @pytest.fixture(scope="module", autouse=True)

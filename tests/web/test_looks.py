@@ -29,7 +29,7 @@ def name(service: FeedkeepProcess) -> str:
 
 @pytest.fixture
 def visitor(service: FeedkeepProcess, visit: Visit, name: str) -> Visitor:
-    """Somebody with an empty list, who is signed in."""
+    """A person with an empty list, who is signed in."""
     visitor = visit(service)
     visitor.is_let_in(name, PASSWORD)
     visitor.sees_heading("Your list is empty")
@@ -77,7 +77,7 @@ def test_pages_for_strangers(service: FeedkeepProcess, visit: Visit, name: str) 
     tour = Tour(stranger)
     stranger.open("/sign-in")
     tour.look("Sign in")
-    stranger.sign_in("nobody", "wrong password")
+    stranger.sign_in("stranger", "wrong password")
     tour.look_for("The name or the password is not right.")
     stranger.open(invitation)
     tour.look("Make your account")
@@ -233,7 +233,7 @@ def test_pages_of_the_account_and_of_people(
     tour = Tour(visitor)
     visitor.follow("Account")
     tour.look("Language and look")
-    visitor.type("Type your name, %(name)s, to say that you mean it", "somebody", name=name)
+    visitor.type("Type your name, %(name)s, to say that you mean it", "other", name=name)
     visitor.press("Delete my account")
     visitor.page.locator("#name-problem").wait_for()
     tour.look("Language and look")
@@ -255,7 +255,7 @@ def test_pages_of_the_account_and_of_people(
     other = service.new_account()
     visitor.open(f"/people/of/{quote(other)}")
     tour.look("A forgotten password")
-    visitor.type("Type the name, %(name)s, to say that you mean it", "somebody", name=other)
+    visitor.type("Type the name, %(name)s, to say that you mean it", "other", name=other)
     visitor.press("Delete this account")
     visitor.page.locator(".problem").wait_for()
     tour.look("A forgotten password")

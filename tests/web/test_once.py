@@ -23,7 +23,7 @@ def name(service: FeedkeepProcess) -> str:
 
 @pytest.fixture
 def anna(service: FeedkeepProcess, visit: Visit, name: str) -> Visitor:
-    """Somebody who is signed in and has six feeds."""
+    """A person who is signed in and has six feeds."""
     anna = visit(service)
     anna.is_let_in(name, PASSWORD, *URLS)
     anna.has_feeds(TITLES)

@@ -16,7 +16,7 @@ from feedkeep.http.routing import PublicRoute, Route
 
 VALUES = {
     "guid": "00000000-0000-4000-8000-000000000001", "format": "opml", "app": "antennapod",
-    "name": "Nobody", "link": "x", "user": "x", "device": "x", "deletion_id": "1", "stamp": "1",
+    "name": "Stranger", "link": "x", "user": "x", "device": "x", "deletion_id": "1", "stamp": "1",
     "count": "1", "scope": "account",
 }  # fmt: skip
 DOWNLOADS = {"/export/opml", "/account/download", "/feeds/changed"}

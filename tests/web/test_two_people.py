@@ -15,7 +15,7 @@ def urls_of(name: str) -> list[str]:
 
 
 def works(visitor: Visitor, name: str, step: int) -> None:
-    """Do one of the steps of somebody's work."""
+    """Do one of the steps of a person's work."""
     titles = [title_of(url) for url in urls_of(name)]
     match step:
         case 0:

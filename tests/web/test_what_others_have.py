@@ -40,7 +40,7 @@ TOLD = {
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Callable[..., FeedkeepProcess]]:
-    """Starts a service that nobody else uses, perhaps one that is broken on purpose."""
+    """Starts a service that no other test uses, perhaps one that is broken on purpose."""
     process = FeedkeepProcess(tmp_path, trusted_proxies="127.0.0.1")
 
     def start(*broken: str) -> FeedkeepProcess:
@@ -56,7 +56,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., FeedkeepProcess]]:
 
 @dataclass
 class Account:
-    """Somebody with a browser and an app."""
+    """A person with a browser and an app."""
 
     pages: PageClient
     name: str

@@ -98,7 +98,7 @@ class Contexts:
         self._free: dict[str, list[BrowserContext]] = defaultdict(list)
 
     def taken(self, **options: object) -> BrowserContext:
-        """Return a context of that kind that nobody uses, with one blank page."""
+        """Return an unused context of that kind, with one blank page."""
         free = self._free[str(options)]
         if free:
             return free.pop()
@@ -362,7 +362,7 @@ class Visitor:
 
 
 Visit = Callable[..., Visitor]
-"""Opens a service in a browser that nobody else uses."""
+"""Opens a service in a browser that no other test uses."""
 
 
 def title_of(url: str) -> str:

@@ -101,12 +101,12 @@ class Machine:
         await year.set_clock()
 
     async def steps_ahead_a_day(self, year: Year) -> None:
-        """Somebody sets the clock to another day."""
+        """The operator sets the clock to another day."""
         self.clock_is_off_us += DAY_US
         await year.set_clock()
 
     async def steps_back_a_day(self, year: Year) -> None:
-        """Somebody notices."""
+        """The operator notices."""
         self.clock_is_off_us -= DAY_US
         await year.set_clock()
 
@@ -131,7 +131,7 @@ class Machine:
         raise NotImplementedError
 
     async def has_room_again(self, _year: Year) -> None:
-        """Somebody makes room."""
+        """The operator makes room."""
         raise NotImplementedError
 
     def _new_database(self) -> str:
@@ -161,7 +161,7 @@ class SqliteMachine(Machine):
         await self.process.ask("fill_the_disk")
 
     async def has_room_again(self, _year: Year) -> None:
-        """Somebody makes room."""
+        """The operator makes room."""
         await self.process.ask("clear_the_disk")
 
     async def _back_up(self, target: Path) -> None:

@@ -43,7 +43,7 @@ Appointment = tuple[float, str]
 
 
 class Person:
-    """Somebody with an account.
+    """A person with an account.
 
     Attributes:
         name: The account's name.
@@ -217,7 +217,7 @@ class Person:
     async def _undo(self, _now_us: int) -> None:
         """The owner brings back with one click what was wiped, if the page offers that."""
         off = {(f.guid, f.url) for f in self.ledger.feeds if not f.on and not f.deleted}
-        # What was subscribed again since, and is not now, somebody else has removed.
+        # What was subscribed again since, and is not now, another person has removed.
         since = [stamp for stamp in self.ledger.lists if stamp > self._last_wipe_us]
         again = {feed[0] for stamp in since for feed in self.ledger.list_at(stamp) if feed[2]}
         wiped = {feed[0] for feed in self._wiped if feed[:2] in off} - again

@@ -50,7 +50,7 @@ class Report:
 
 
 class Year:
-    """A service, everybody who uses it, and the machine that it runs on."""
+    """A service, the people who use it, and the machine that it runs on."""
 
     def __init__(self, machine: Machine, numbers: range, days: int, seed: int) -> None:
         self.machine = machine

@@ -1,4 +1,4 @@
-"""Making room for who comes: whoever is cut while coming in leaves nothing behind."""
+"""Making room for new connections: one that is cut while coming in leaves nothing behind."""
 
 from __future__ import annotations
 

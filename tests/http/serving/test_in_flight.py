@@ -320,7 +320,7 @@ async def test_owed_bodies_go_first_and_then_unread_replies_and_the_longest_firs
     second, second_owed = await traffic.owed(400_000 - CHUNK_BYTES)
     later(2)
     traffic.bounded.cut_the_slow()
-    assert not first_owed.cancelling()  # nobody needs the room
+    assert not first_owed.cancelling()  # no client needs the room
     _, holding = await traffic.unread(CHUNK_BYTES)
     client, waiting = traffic.begin(1)
     traffic.bounded.cut_the_slow()

@@ -1,8 +1,8 @@
 """Python runs this before anything else: the programs of `broken` that `RUN_FIRST` names.
 
-Python goes on when this fails. So the process ends here, or it writes its number down: whoever
-started it sees whether what was to be broken is broken (`FeedkeepProcess.run_first`). The process
-that looks at feeds is given nothing of the environment that names them, and runs as it is.
+Python goes on when this fails. So the process ends here, or it writes its number down: the test
+that started it sees whether what was to be broken is broken (`FeedkeepProcess.run_first`). The
+process that looks at feeds is given nothing of the environment that names them, and runs as it is.
 """
 
 import importlib

@@ -1,4 +1,4 @@
-"""Whoever adds says so, and goes on when told to: by two FIFOs beside the log."""
+"""A request that adds says so, and goes on when told to: by two FIFOs beside the log."""
 
 import asyncio
 import os
@@ -18,8 +18,8 @@ add_at_once = Subscriptions.add
 async def add(
     listed: Subscriptions, account_id: AccountId, items: Sequence[Wanted | Refused], by: Author
 ) -> Changed[list[Added | Refused]]:
-    await asyncio.to_thread((FOLDER / "begun").write_text, "")  # returns when somebody reads
-    await asyncio.to_thread((FOLDER / "go").read_text)  # and when somebody writes
+    await asyncio.to_thread((FOLDER / "begun").write_text, "")  # returns when the test reads
+    await asyncio.to_thread((FOLDER / "go").read_text)  # and when the test writes
     return await add_at_once(listed, account_id, items, by)
 
 

@@ -4,7 +4,7 @@ from feedkeep.service.shared_attempts import SharedAttempts
 
 
 async def _exchange(shared: SharedAttempts) -> None:
-    """Tell nobody, and learn nothing."""
+    """Tell no other process, and learn nothing."""
 
 
 SharedAttempts.exchange = _exchange

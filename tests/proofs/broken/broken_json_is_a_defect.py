@@ -1,4 +1,4 @@
-"""Nobody expects JSON that cannot be read."""
+"""JSON that cannot be read is not expected."""
 
 import msgspec
 

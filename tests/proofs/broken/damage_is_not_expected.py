@@ -1,4 +1,4 @@
-"""Nobody expects that a picture may be damaged."""
+"""Damaged pictures are not expected."""
 
 from feedkeep.feeds import pictures
 from feedkeep.model import Picture

@@ -1,4 +1,4 @@
-"""A lease of a feed is over after half a second, and whoever has it looks all the same."""
+"""A lease of a feed is over after half a second, and its holder fetches all the same."""
 
 from feedkeep.feeds import scheduler as keeper
 

@@ -1,4 +1,4 @@
-"""Looks at feeds follow each other without a pause, and nobody waits long for what others add."""
+"""Fetches follow each other without a pause, and no feed waits long for what others add."""
 
 from feedkeep.feeds import scheduler as keeper
 

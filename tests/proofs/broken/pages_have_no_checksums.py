@@ -1,4 +1,4 @@
-"""The pages of a SQLite file have no checksums, and nobody misses them."""
+"""The pages of a SQLite file have no checksums, and the store opens it all the same."""
 
 from feedkeep.store.sqlite import connection
 

@@ -1,4 +1,4 @@
-"""Nobody looks into pictures, or makes them smaller."""
+"""Pictures are neither examined nor made smaller."""
 
 from feedkeep.feeds import pictures
 from feedkeep.model import Picture

@@ -1,4 +1,4 @@
-"""A step of the schema waits for a table for as long as it takes, and everybody else behind it."""
+"""A step of the schema waits for a table for as long as it takes, and all requests behind it."""
 
 from feedkeep.store.postgres import migration
 

@@ -1,4 +1,4 @@
-"""Nobody looks at feeds, although they are to be looked at: for pages that tell of it."""
+"""No process fetches feeds, although they are to be fetched: for pages that tell of it."""
 
 from feedkeep.feeds.scheduler import FetchScheduler
 

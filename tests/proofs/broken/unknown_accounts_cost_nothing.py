@@ -1,4 +1,4 @@
-"""Whoever has no password to compare with is answered without computing anything."""
+"""An account without a password to compare with is refused without computing anything."""
 
 from feedkeep.security.passwords import Passwords
 
