@@ -195,7 +195,7 @@ def test_few_requests_of_a_connection_wait_for_the_one_that_is_answered(
     assert few.count(b"HTTP/1.1 200 ") == 10
 
 
-def test_a_download_that_nobody_reads_holds_no_file_besides_its_connection(
+def test_a_download_that_is_not_read_holds_no_file_besides_its_connection(
     tmp_path: Path,
 ) -> None:
     with FeedkeepProcess(tmp_path) as process, ExitStack() as stack:

@@ -96,7 +96,7 @@ def test_ctrl_c_waits_for_no_pause(serving: FeedkeepProcess) -> None:
 
 
 @pytest.mark.parametrize("second", first_of(signal.SIGTERM, signal.SIGINT))
-def test_a_second_signal_ends_the_pause_and_cuts_nobody(
+def test_a_second_signal_ends_the_pause_and_cuts_no_response(
     serving: FeedkeepProcess, second: signal.Signals
 ) -> None:
     token = serving.new_token(serving.new_account())

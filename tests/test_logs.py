@@ -66,7 +66,7 @@ def all_that_waits(reader: int) -> bytes:
 
 
 @pytest.mark.parametrize("kind", first_of(os.pipe, sockets, terminal))
-def test_a_log_that_nobody_reads_loses_lines_and_holds_up_nothing(
+def test_a_log_that_is_not_read_loses_lines_and_holds_up_nothing(
     tmp_path: Path, kind: Callable[[], tuple[int, int]]
 ) -> None:
     reader, writer = kind()

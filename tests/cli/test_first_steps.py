@@ -99,7 +99,7 @@ def test_a_command_that_makes_a_database_says_which(
     assert (nothing.folder / "feedkeep.db").exists()
 
 
-def test_an_account_is_not_deleted_unless_somebody_says_so(with_account: FeedkeepProcess) -> None:
+def test_an_account_is_not_deleted_without_a_confirmation(with_account: FeedkeepProcess) -> None:
     assert "--yes" in refusal(with_account, "account", "delete", "me", stdin="")
     assert "--yes" in refusal(with_account, "account", "delete", "me", stdin="y\n")
     assert "me" in with_account.must("account", "list")

@@ -71,7 +71,7 @@ def test_the_clocks_of_all_accounts_are_moved_where_other_means_restored_a_datab
 
 
 # C6.4, C6.5, C6.6, C6.9
-def test_whoever_followed_a_lost_state_gets_the_whole_list_and_another_epoch(
+def test_a_client_that_followed_a_lost_state_gets_the_whole_list_and_another_epoch(
     offline: FeedkeepProcess,
 ) -> None:
     offline.start()

@@ -14,7 +14,7 @@ ACCOUNTS, CLIENTS = 100, 2
 SECONDS, GRACE_SECONDS = 10.0, 2.0
 
 
-def test_a_cold_start_with_200_clients_refuses_nobody_after_two_seconds(
+def test_a_cold_start_with_200_clients_refuses_no_request_after_two_seconds(
     start: Callable[..., FeedkeepProcess], figures: Callable[[str], None]
 ) -> None:
     process = start(workers="4")

@@ -79,7 +79,7 @@ def test_a_password_lets_in_and_names_compare_without_case(anyone: httpx.Client,
 
 
 # C2.12, C7.2, C7.3
-def test_whoever_shows_nothing_or_something_wrong_gets_the_same_reply(
+def test_a_missing_and_a_wrong_credential_get_the_same_reply(
     feedkeep: FeedkeepProcess, anyone: httpx.Client, name: str
 ) -> None:
     token = feedkeep.new_token(name)
@@ -121,7 +121,7 @@ def test_basic_is_understood_in_the_alphabet_for_urls_too(
 
 
 # C2.4
-def test_credentials_in_the_url_or_a_cookie_let_nobody_in(
+def test_credentials_in_the_url_or_a_cookie_are_ignored(
     feedkeep: FeedkeepProcess, anyone: httpx.Client, name: str
 ) -> None:
     token = feedkeep.new_token(name)
@@ -129,7 +129,7 @@ def test_credentials_in_the_url_or_a_cookie_let_nobody_in(
     assert_refused(anyone.get("/subscriptions", headers={"Cookie": f"token={token}"}))
 
 
-def test_two_credentials_at_once_let_nobody_in(api: httpx.Client, anyone: httpx.Client) -> None:
+def test_two_credentials_at_once_are_rejected(api: httpx.Client, anyone: httpx.Client) -> None:
     good = api.headers["Authorization"]
     for other in (good, "Bearer nonsense"):
         headers = [("Authorization", good), ("Authorization", other)]
@@ -149,7 +149,7 @@ def test_revoking_takes_effect_with_the_next_request(
 
 
 # C2.8
-def test_an_expired_token_lets_nobody_in(
+def test_an_expired_token_is_rejected(
     feedkeep: FeedkeepProcess, anyone: httpx.Client, name: str
 ) -> None:
     assert_refused(ask(anyone, f"Bearer {feedkeep.new_token(name, expires_days=0)}"))
@@ -216,7 +216,7 @@ def test_names_and_passwords_in_latin_1_let_in_too(
 
 
 # C2.3
-def test_what_names_somebody_in_utf_8_is_not_read_as_latin_1(
+def test_a_name_in_utf_8_is_not_read_as_latin_1(
     feedkeep: FeedkeepProcess, anyone: httpx.Client
 ) -> None:
     first = f"{feedkeep.new_account()}ê"

@@ -492,7 +492,7 @@ def test_a_client_that_waits_to_be_told_to_go_on_is_told(
     assert len(entries(api)) == 1
 
 
-def test_a_connection_goes_on_after_a_body_that_nobody_waited_for(
+def test_a_connection_goes_on_after_a_body_that_the_application_did_not_read(
     api: httpx.Client, feedkeep: FeedkeepProcess
 ) -> None:
     refused = b"POST /subscriptions HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n"

@@ -44,7 +44,7 @@ def test_a_feed_is_told_as_it_tells_of_itself(
 
 
 # C10.3
-def test_of_a_feed_that_nobody_looked_at_nothing_is_told(api: httpx.Client, add: Any) -> None:
+def test_nothing_is_known_of_a_feed_that_was_never_fetched(api: httpx.Client, add: Any) -> None:
     add("https://never-looked-at.example")
     assert feed(api, derived("https://never-looked-at.example")).json() == {}
 

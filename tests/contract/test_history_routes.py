@@ -139,7 +139,7 @@ def test_a_feed_alone_is_brought_back_by_its_guid(api: httpx.Client, add: Any) -
 
 
 # C7.1, C7.8, C9.11
-def test_feeds_that_were_changed_again_are_a_conflict_until_somebody_chooses(
+def test_feeds_that_were_changed_again_are_a_conflict_until_the_client_chooses(
     api: httpx.Client, add: Any
 ) -> None:
     add((A, G1), (B, G2))

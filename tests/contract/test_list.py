@@ -225,7 +225,7 @@ def test_links_are_absolute_and_keep_the_prefix(
             assert parse_qs(urlsplit(body[name]).query)["per_page"] == ["1"]
 
 
-def test_following_next_gives_every_entry_once_when_nobody_writes(
+def test_following_next_gives_every_entry_once_when_no_client_writes(
     api: httpx.Client, add: Any
 ) -> None:
     urls = [f"https://{number}.example" for number in range(23)]

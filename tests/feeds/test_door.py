@@ -249,7 +249,7 @@ def test_https_is_asked_by_name(web: WebOfHosts, authority: trustme.CA) -> None:
     assert got(web, host.url(), web.policy(tls=trusting(authority))).body == b"private"
 
 
-def test_a_certificate_that_nobody_vouches_for_is_a_failure(
+def test_a_certificate_that_no_authority_signed_is_a_failure(
     web: WebOfHosts, authority: trustme.CA
 ) -> None:
     host = web.host("a.example", tls=secured(authority, "a.example"))
@@ -394,7 +394,7 @@ def test_a_name_with_many_addresses_is_tried_at_a_few(web: WebOfHosts, a: Host) 
 # Failures, told apart
 
 
-def test_a_name_that_is_not_there_is_told_from_one_that_nobody_knows(web: WebOfHosts) -> None:
+def test_a_name_that_is_not_there_is_told_from_one_that_gets_no_answer(web: WebOfHosts) -> None:
     async def asked(number: int) -> RequestError:
         async def fails(_: str) -> list[str]:
             raise socket.gaierror(number, "whatever it says")

@@ -70,7 +70,7 @@ def test_feeds_of_many_hosts_that_lead_to_one_connect_to_it_one_at_a_time(
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_the_victim_notices_where_nobody_waits_for_the_others(
+def test_the_victim_notices_where_no_caller_waits_for_the_others(
     web: WebOfHosts, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(OneAtATime, "at", lambda *_: nullcontext())
@@ -128,7 +128,7 @@ def test_a_host_that_leads_to_itself_does_not_wait_for_itself(web: WebOfHosts) -
     assert statuses(get_all(web, a.url("/1"))) == [200]
 
 
-def test_waiting_for_others_counts_as_time_of_a_look_and_asks_nobody(web: WebOfHosts) -> None:
+def test_waiting_for_others_counts_as_time_of_a_look_and_asks_no_host(web: WebOfHosts) -> None:
     a, b = web.host("a.example"), web.host("b.example")
     b_is_asked, a_is_asked, is_over = (threading.Event() for _ in range(3))
 

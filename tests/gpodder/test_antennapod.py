@@ -206,7 +206,7 @@ def test_a_feed_that_moved_stays_on_the_phone_as_it_is(phone: AntennaPod) -> Non
     assert phone.person.subscribed() == set()
 
 
-def test_a_move_that_the_phone_is_told_is_made_there_and_unsubscribes_nobody(
+def test_a_move_that_the_phone_is_sent_is_made_there_and_unsubscribes_nothing(
     phone: AntennaPod, tablet: AntennaPod
 ) -> None:
     """The phone sends back the removal that it was told; that is not what its owner wants."""

@@ -99,7 +99,7 @@ def test_a_whole_list_that_is_put_is_answered_with_an_empty_body(
     assert person.subscribed() == {A, B}
 
 
-def test_putting_the_list_again_tells_nobody_of_changes(person: Person) -> None:
+def test_putting_the_list_again_sends_no_changes(person: Person) -> None:
     app = person.app()
     path = f"/subscriptions/{person.name}/gpo_desk.json"
     app.put(path, json=[A, B])

@@ -141,7 +141,7 @@ def test_an_action_belongs_to_the_device_of_its_path_unless_it_names_one(person:
     assert app.get(path).status_code == 405
 
 
-def test_there_is_no_directory_and_nobody_has_lists(person: Person) -> None:
+def test_there_is_no_directory_and_no_account_has_lists(person: Person) -> None:
     assert ok(person.app().get(f"/api/2/lists/{person.name}.json")) == []
     assert ok(person.app().get("/suggestions/10.json")) == []
     assert person.client().get("/suggestions/10.json").status_code == 401

@@ -204,7 +204,7 @@ def test_an_action_that_is_none_stops_none_of_the_others(person: Person) -> None
     assert [action["position"] for action in desk.actions("false")] == [1, 4]
 
 
-def test_an_action_of_an_unknown_podcast_is_kept_and_subscribes_nobody(person: Person) -> None:
+def test_an_action_of_an_unknown_podcast_is_kept_and_subscribes_nothing(person: Person) -> None:
     desk = Kasts(person)
     desk.ask("POST", person.episodes, [play(C, EPISODE, 1)])
     assert len(desk.actions("false")) == 1

@@ -156,7 +156,7 @@ def test_what_changes_while_all_are_told_comes_with_the_next_request(
     assert [action["position"] for action in rest if action["episode"] == sent.episode] == [99]
 
 
-def test_a_client_that_leaves_is_nobodys_trouble(
+def test_a_client_that_leaves_disturbs_no_other(
     process: FeedkeepProcess, client: httpx.Client
 ) -> None:
     for _ in range(3):

@@ -52,7 +52,7 @@ def test_unsubscribing_and_deleting_over_the_interface_is_removing_for_apps(
     assert person.subscribed() == {B}
 
 
-def test_a_feed_that_moved_is_told_to_nobody_who_has_it(person: Person) -> None:
+def test_a_move_is_sent_to_no_app_that_has_the_feed(person: Person) -> None:
     """AntennaPod and Kasts delete what they are told to remove, with downloads and play states."""
     add(person, A)
     app = person.app()

@@ -38,11 +38,11 @@ def as_cliamp(person: Person) -> None:
         ok(cliamp.get(person.changes(device["id"]), params={"since": 0}))
 
 
-def as_nobody(_: Person) -> None:
+def as_unknown(_: Person) -> None:
     """Ask for nothing."""
 
 
-each_way = pytest.mark.parametrize("ask_for_all_devices", [as_kasts, as_cliamp, as_nobody])
+each_way = pytest.mark.parametrize("ask_for_all_devices", [as_kasts, as_cliamp, as_unknown])
 Asks = Callable[[Person], None]
 
 
@@ -65,7 +65,7 @@ def test_a_real_removal_of_a_feed_that_moved_unsubscribes(
 
 
 @each_way
-def test_removing_a_duplicate_unsubscribes_nobody(
+def test_removing_a_duplicate_unsubscribes_nothing(
     person: Person, phone: AntennaPod, ask_for_all_devices: Asks
 ) -> None:
     move(person, A, B)

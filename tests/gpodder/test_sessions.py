@@ -139,7 +139,7 @@ def test_logging_out_with_the_cookie_of_a_shared_session_ends_it(person: Person)
     assert show_password(person) != given
 
 
-def test_logging_out_without_a_cookie_ends_nobodys_session(person: Person) -> None:
+def test_logging_out_without_a_cookie_ends_no_session(person: Person) -> None:
     given = {show_password(person) for _ in range(8)}
     assert person.app().post(LOGOUT.format(person.name)).status_code == 200
     for text in given:
@@ -175,7 +175,7 @@ def test_a_password_that_was_shown_before_is_refused_while_the_account_is_disabl
     assert status(person, app) == 200
 
 
-def test_the_shared_session_of_somebody_else_opens_no_path_of_another(
+def test_the_shared_session_of_another_person_opens_no_path_of_another(
     person: Person, other: Person
 ) -> None:
     for _ in range(8):

@@ -66,7 +66,7 @@ def test_a_list_that_was_got_can_be_put_back(person: Person, other: Person, endi
         ("txt", b"<html>Bad Gateway</html>"),
     ],
 )
-def test_what_is_no_list_is_refused_and_unsubscribes_nobody(
+def test_what_is_no_list_is_refused_and_unsubscribes_nothing(
     person: Person, ending: str, body: bytes
 ) -> None:
     add(person, A)
@@ -171,7 +171,7 @@ def test_a_byte_order_mark_hides_no_feed(person: Person, encoding: str) -> None:
         ("opml", f'<opml><outline xmlUrl="{C}"/><outline xmlUrl="a.example/feed"/></opml>'),
     ],
 )
-def test_a_refused_url_in_a_list_that_is_put_unsubscribes_nobody_and_the_log_says_so(
+def test_a_refused_url_in_a_list_that_is_put_unsubscribes_nothing_and_the_log_says_so(
     person: Person, ending: str, body: str
 ) -> None:
     add(person, A, B)

@@ -18,7 +18,7 @@ from feedkeep.http.proxies import MAX_HOPS, SECONDS_BETWEEN_HINTS, Proxies
         ("0.0.0.0/0", ["1.2.3.4"], ["", "unknown", "::1"]),
     ],
 )
-def test_a_network_of_proxies_is_trusted_and_nobody_else(
+def test_a_network_of_proxies_is_trusted_and_no_other_address(
     named: str, trusted: list[str], others: list[str]
 ) -> None:
     proxies = Proxies([named])

@@ -111,7 +111,7 @@ def test_each_errand_is_reported_by_its_number_in_bounded_memory(web: WebOfHosts
     asyncio.run(go())
 
 
-def test_a_look_that_fails_in_a_way_that_nobody_knows_of_is_reported_and_the_others_go_on(
+def test_a_look_that_fails_in_an_unknown_way_is_reported_and_the_others_go_on(
     web: WebOfHosts,
 ) -> None:
     host = web.host("show.example")

@@ -130,7 +130,7 @@ def urls(count: int, host: str = "{}.example") -> list[str]:
     return [f"https://{host.format(number)}/feed/{number}" for number in range(count)]
 
 
-def test_what_somebody_subscribes_to_is_looked_at_at_once(open_store: Callable) -> None:
+def test_a_new_feed_is_looked_at_at_once(open_store: Callable) -> None:
     async def work(world: World) -> None:
         async with world.keeper():
             await asyncio.sleep(0)
@@ -343,7 +343,7 @@ def test_of_each_host_one_feed_at_a_time_and_a_few_altogether(open_store: Callab
     run(open_store, work)
 
 
-def test_many_feeds_of_one_host_keep_nobody_from_the_others(open_store: Callable) -> None:
+def test_many_feeds_of_one_host_do_not_delay_the_others(open_store: Callable) -> None:
     many = urls(50, host="one.example")
 
     async def work(world: World) -> None:
@@ -563,7 +563,7 @@ def test_a_secret_is_asked_by_https_once_anybody_has_it_so(open_store: Callable)
     run(open_store, work)
 
 
-def test_what_nobody_is_subscribed_to_any_more_is_not_asked_two_days_later(
+def test_what_has_no_subscriber_any_more_is_not_asked_two_days_later(
     open_store: Callable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(going_round, "_SECONDS_BETWEEN_ROUNDS", 0.0)
@@ -672,7 +672,7 @@ def test_the_keeper_goes_on_when_the_store_is_there_again(
     run(open_store, work)
 
 
-def test_a_feed_that_nobody_has_any_more_is_forgotten_after_a_month(
+def test_a_feed_that_no_account_has_any_more_is_forgotten_after_a_month(
     open_store: Callable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # A round leaves out a feed whose row is held by a look just then; the next one has it.

@@ -275,7 +275,7 @@ def test_nothing_is_merged_by_itself(open_store: Callable, already: str) -> None
     run(open_store, work)
 
 
-def test_a_list_that_is_deleted_meanwhile_stops_nobody(
+def test_a_list_that_is_deleted_meanwhile_stops_no_sweep(
     open_store: Callable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def work(world: World) -> None:

@@ -211,7 +211,7 @@ def test_those_who_ask_at_once_share_an_answer(told: FeedkeepProcess) -> None:
     assert len(texts) < 10
 
 
-def test_strangers_who_hold_all_connections_keep_nobody_out_and_no_stop_up(
+def test_strangers_who_hold_all_connections_keep_no_client_out_and_no_stop_up(
     told: FeedkeepProcess,
 ) -> None:
     url = httpx.URL(metrics_urls(told)[0])

@@ -56,7 +56,7 @@ def test_the_token_is_named_after_the_app_and_can_be_revoked(
     assert status(app, told["loginName"], told["appPassword"]) == 401
 
 
-def test_a_wrong_password_lets_nobody_in_and_can_be_tried_again(
+def test_a_wrong_password_is_rejected_and_can_be_tried_again(
     app: httpx.Client, browser: httpx.Client, owner: Owner
 ) -> None:
     login = Login.begin(app)

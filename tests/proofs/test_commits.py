@@ -15,7 +15,7 @@ PLAYED = {"podcast": FEED, "episode": f"{FEED}/1.mp3", "action": "download"}
 
 
 @pytest.mark.parametrize("store_kind", ["sqlite", "postgres, 2 workers"])
-def test_an_upload_is_one_commit_also_from_a_device_that_nobody_knew(
+def test_an_upload_is_one_commit_also_from_an_unknown_device(
     start: Callable[..., FeedkeepProcess], store_kind: str
 ) -> None:
     process = start(store_kind, "commits_are_counted")

@@ -197,7 +197,7 @@ def test_nothing_acknowledged_is_lost_when_postgres_fails_over(
 
 
 @in_the_long_form
-def test_the_proof_notices_a_standby_that_nobody_waits_for() -> None:
+def test_the_proof_notices_a_standby_that_no_commit_waits_for() -> None:
     with PostgresServer() as first, first.standby() as second:
         pair = Pair(first, second, None)
         with FeedkeepProcess(first.folder, pair.url, log_level="error") as process:

@@ -172,7 +172,7 @@ def bytes_of(pid: int, what: str) -> int:
 # From a subscription to a title
 
 
-def test_what_somebody_subscribes_to_is_known_within_a_minute_and_nobody_waits_for_it(
+def test_a_new_feed_is_known_within_a_minute_and_no_request_waits_for_it(
     tmp_path: Path, web: WebOfHosts, database: str
 ) -> None:
     quick, mute = web.host("quick.example"), web.host("mute.example")
@@ -311,10 +311,10 @@ def test_feeds_of_strangers_that_all_lead_to_one_host_connect_to_it_one_at_a_tim
 
 
 @in_the_long_form
-def test_the_proof_of_one_connection_notices_when_nobody_waits_for_a_host(
+def test_the_proof_of_one_connection_notices_when_no_fetch_waits_for_a_host(
     tmp_path: Path, web: WebOfHosts
 ) -> None:
-    broken = ("what_looks_is_broken_too", "nobody_waits_for_a_host")
+    broken = ("what_looks_is_broken_too", "no_fetch_waits_for_a_host")
     assert most_connections_at_once(tmp_path, web, *broken) > 1
 
 

@@ -141,7 +141,7 @@ def test_the_proof_notices_a_restart_that_forgets(tmp_path: Path) -> None:
         assert ask(process, name, "wrong").status_code == 401
 
 
-def test_who_guesses_by_ipv4_holds_up_nobody_else_where_both_are_listened_on(
+def test_who_guesses_by_ipv4_holds_up_no_other_client_where_both_are_listened_on(
     tmp_path: Path,
 ) -> None:
     process = FeedkeepProcess(tmp_path, host="::")
@@ -230,7 +230,7 @@ def computations(
 
 # C2.12, C2.13
 @pytest.mark.parametrize("door", first_of(*reversed(DOORS)))
-def test_nobody_learns_which_accounts_there_are(
+def test_no_reply_shows_which_accounts_there_are(
     tmp_path: Path, door: Callable[..., httpx.Response]
 ) -> None:
     with guessable(tmp_path, "computations_are_counted", "hashes_are_cheap") as process:
@@ -239,7 +239,7 @@ def test_nobody_learns_which_accounts_there_are(
     assert all(reply == found[0][0] for reply, _ in found)
 
 
-def test_a_recovery_code_tells_nobody_either_which_accounts_there_are(tmp_path: Path) -> None:
+def test_a_recovery_code_does_not_show_either_which_accounts_there_are(tmp_path: Path) -> None:
     with guessable(tmp_path, "computations_are_counted", "hashes_are_cheap") as process:
         found = computations(process, ask_by_code)
     assert found[0][0][0] == 403  # and a hash is computed for each: tests/service shows that

@@ -182,7 +182,9 @@ def test_the_proof_notices_processes_that_count_by_themselves(several: Callable)
 
 
 @in_the_long_form
-def test_whoever_goes_from_one_process_to_the_next_is_known_there(several: Callable) -> None:
+def test_an_attacker_who_goes_from_one_process_to_the_next_is_known_there(
+    several: Callable,
+) -> None:
     with several() as processes:
         guess = guesser(processes[0].new_account(PASSWORD))
         assert guesses(processes[:1], guess) == PER_ACCOUNT_AND_ADDRESS

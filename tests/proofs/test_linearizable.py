@@ -258,7 +258,7 @@ def test_operations_on_one_account_are_linearizable(
 @pytest.mark.parametrize(
     ("store_kind", "broken"),
     [
-        ("postgres, 2 workers", "nobody_locks_the_account"),
+        ("postgres, 2 workers", "no_upload_locks_the_account"),
         ("postgres, 2 workers", "reads_are_stale"),
         ("sqlite", "a_change_after_its_reply"),
         ("sqlite", "lists_are_read_then_written"),

@@ -165,7 +165,7 @@ def test_no_route_opens_to_a_credential_that_is_not_valid(
 
 
 # C8.2
-def test_what_another_account_has_answers_byte_for_byte_as_what_nobody_has(
+def test_what_another_account_has_answers_byte_for_byte_as_what_no_account_has(
     process: FeedkeepProcess, amount: Callable[..., int]
 ) -> None:
     name, step = process.new_account(), amount(3, 1, 1)  # or some of the methods for each path
@@ -176,8 +176,8 @@ def test_what_another_account_has_answers_byte_for_byte_as_what_nobody_has(
         before = owner.get("/subscriptions").content
         with process.client(process.new_account()) as other:
             others = requests(GUID, deletion_id, name)
-            nobodys = requests(UNKNOWN_GUID, deletion_id - 1, "Stranger")
-            both = zip(others, nobodys, strict=True)
+            unknown = requests(UNKNOWN_GUID, deletion_id - 1, "Stranger")
+            both = zip(others, unknown, strict=True)
             for (method, path), (_, unknown) in islice(both, 0, None, step):
                 body: dict[str, Any] = {"json": {"is_subscribed": False}}
                 sent = body if method == "PATCH" else {}
@@ -187,7 +187,7 @@ def test_what_another_account_has_answers_byte_for_byte_as_what_nobody_has(
 
 
 @pytest.mark.parametrize("store_kind", STORES)
-def test_a_path_of_another_user_is_403_whoever_that_is_and_however_one_logs_in(
+def test_a_path_of_another_user_is_403_for_each_user_and_credential(
     process: FeedkeepProcess, anyone: httpx.Client, amount: Callable[..., int]
 ) -> None:
     owner, other = process.new_account(PASSWORD), process.new_account(PASSWORD)
@@ -202,12 +202,12 @@ def test_a_path_of_another_user_is_403_whoever_that_is_and_however_one_logs_in(
     of_users = [path_of(template, values) for template in templates]
     assert len(of_users) == 14
     for path, headers, method in islice(product(of_users, ways, METHODS), 0, None, amount(3, 1, 1)):
-        theirs, nobodys = (
+        theirs, unknown = (
             anyone.request(method, path.format(user=user), headers=headers)
             for user in (owner, "Stranger")
         )
         assert theirs.status_code == 403, (method, path)
-        assert seen(theirs) == seen(nobodys), (method, path)
+        assert seen(theirs) == seen(unknown), (method, path)
         assert "Set-Cookie" not in theirs.headers
     assert process.use(lambda service: service.tokens.sessions_of(owner)) == []
 

@@ -121,7 +121,7 @@ def test_the_proof_notices_stamps_that_are_drawn_without_a_lock(
     start: Callable[..., FeedkeepProcess],
 ) -> None:
     """Without a lock, PostgreSQL shows commits in another order than their stamps were drawn."""
-    broken = ("nobody_locks_the_account", "stamps_are_drawn_early")
+    broken = ("no_upload_locks_the_account", "stamps_are_drawn_early")
     process = start("postgres, 2 workers", *broken)
     assert any(_noticed(process) for _ in range(20))
 

@@ -94,7 +94,7 @@ async def _kept(service: Service, name: str) -> set[str]:
     return {s.feed_url for s in await service.subscriptions.subscribed(AccountId(account.id))}
 
 
-def test_a_stop_under_load_cuts_nobody(
+def test_a_stop_under_load_cuts_no_response(
     start: Callable[..., FeedkeepProcess], store_kind: str, amount: Callable[[int, int], int]
 ) -> None:
     assert prove(start(store_kind), amount(2, 100, 3)) == []
@@ -104,4 +104,4 @@ def test_a_stop_under_load_cuts_nobody(
 def test_the_proof_notices_a_stop_that_does_not_wait(
     start: Callable[..., FeedkeepProcess],
 ) -> None:
-    assert prove(start("sqlite", "a_stop_waits_for_nobody"), 10) != []
+    assert prove(start("sqlite", "a_stop_waits_for_no_request"), 10) != []

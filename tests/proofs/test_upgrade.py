@@ -157,7 +157,7 @@ def test_an_older_process_answers_everything_while_a_newer_one_changes_the_schem
     assert "Traceback" not in older.log.read_text() + newer.log.read_text()
 
 
-def migrate_while_somebody_reads(
+def migrate_while_a_client_reads(
     newer: FeedkeepProcess, database: str, seconds: float = LOCK_SECONDS + 1
 ) -> None:
     """Bring the database up to date while a table is read, as an export or pg_dump does it.
@@ -187,7 +187,7 @@ def migrate_while_somebody_reads(
 def test_a_change_of_the_schema_waits_between_requests_and_they_do_not_wait_for_it(
     older: FeedkeepProcess, newer: FeedkeepProcess, database: str
 ) -> None:
-    upgrade = partial(migrate_while_somebody_reads, newer, database)
+    upgrade = partial(migrate_while_a_client_reads, newer, database)
     assert during([Everything(older)], upgrade) == []
     assert "the tables cannot be changed yet" in newer.log.read_text()
     assert version(database) == len(migrations("postgres")) + 1
@@ -199,7 +199,7 @@ def test_the_proof_notices_a_change_of_the_schema_that_waits_as_long_as_it_takes
 ) -> None:
     newer.run_first("a_newer_version", "steps_wait_for_their_tables")
     # All clients may wait for a read then, which is tried twice: no client waits for so long.
-    upgrade = partial(migrate_while_somebody_reads, newer, database, PATIENCE_SECONDS + 6)
+    upgrade = partial(migrate_while_a_client_reads, newer, database, PATIENCE_SECONDS + 6)
     assert during([Everything(older)], upgrade) != []
 
 

@@ -278,7 +278,7 @@ def test_a_copied_guid_says_nothing_also_if_some_are_kept_apart() -> None:
     assert twice([listed(url) for url in urls], *known, apart=[(urls[0], urls[1])]) == []
 
 
-def test_feeds_whose_urls_are_alike_may_be_the_same_also_if_nobody_has_read_them() -> None:
+def test_feeds_whose_urls_are_alike_may_be_the_same_also_if_they_were_never_read() -> None:
     feeds = [listed(A, since=1), listed(f"{A}?", since=2), listed(B)]
     assert twice(feeds) == [[f"{A}?", A]]
     assert twice(feeds, apart=[(A, f"{A}?")]) == []

@@ -182,7 +182,7 @@ def anew(feed: Feed, url: str, now: Stamp = NOW) -> Feed | None:
 @pytest.mark.parametrize(
     ("known", "url", "is_failing"), [(BY_HTTP, URL, True), (SECRET_BY_HTTP, SECRET, False)]
 )
-def test_a_secret_and_what_fails_by_http_are_asked_by_https_from_when_somebody_has_it_so(
+def test_a_secret_and_what_fails_by_http_are_asked_by_https_from_when_an_account_has_it_so(
     known: str, url: str, is_failing: bool
 ) -> None:
     week_ago = Stamp(NOW - WEEK_US)
@@ -217,7 +217,7 @@ def test_the_first_spelling_stays_where_it_answers_and_is_no_secret(url: str) ->
     assert anew(READ, url) is None
 
 
-def test_what_nobody_wants_is_not_asked_after_two_days_and_is_once_somebody_does() -> None:
+def test_what_no_account_wants_is_not_asked_after_two_days_and_is_once_one_does() -> None:
     assert is_wanted(READ, Stamp(READ.wanted + UNWANTED_US - 1))
     later = Stamp(READ.wanted + UNWANTED_US)
     assert not is_wanted(READ, later)

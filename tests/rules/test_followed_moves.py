@@ -55,7 +55,7 @@ def test_a_list_that_has_a_feed_by_https_does_not_follow_it_to_http() -> None:
     assert (outcome.is_done, urls(account)) == (False, [OLD.text])
 
 
-def test_a_move_that_somebody_took_back_is_not_carried_out_again() -> None:
+def test_a_move_that_was_undone_is_not_carried_out_again() -> None:
     account = account_with(OLD.text)
     assert followed(account, ONCE) == MoveOutcome(False, (ONCE,))
     assert urls(account) == [OLD.text]

@@ -640,7 +640,7 @@ def polled(known: Account, first: Stamp, app: AppUrls = UNKNOWN) -> tuple[list[s
     return sorted(changes.add), sorted(changes.remove)
 
 
-def test_a_history_that_nobody_asked_for_is_a_defect() -> None:
+def test_a_history_that_was_not_loaded_is_a_defect() -> None:
     known = account(A)
     with pytest.raises(LookupError):
         history.undo(known.snapshot(), Undo(known.kept.stamps))

@@ -104,6 +104,6 @@ def test_what_is_wrong_with_the_present_list_is_not_told_again() -> None:
     assert found([state(1, 5, broken), state(5, None, replace(broken, app_url="x"))]) == []
 
 
-def test_a_history_that_nobody_asked_for_is_not_taken_for_a_sound_one() -> None:
+def test_a_history_that_was_not_loaded_is_not_taken_for_a_sound_one() -> None:
     with pytest.raises(LookupError):
         list(history_violations(Snapshot({}, Stamp(0), Stamp(0), count(()))))

@@ -70,7 +70,7 @@ def test_a_feed_has_not_moved_if(what: str, looks: list[tuple[int, FetchResult]]
     assert proved_move(seen(known(), *looks)) is None
 
 
-def test_that_nobody_answers_for_a_while_takes_no_evidence_away() -> None:
+def test_that_no_host_answers_for_a_while_takes_no_evidence_away() -> None:
     feed = seen(known(), (0, MOVED), (30, AWAY), (48, MOVED), (60, AWAY), (80, MOVED))
     assert proved_move(feed) is not None
 

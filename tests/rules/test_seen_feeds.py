@@ -120,7 +120,7 @@ def test_a_title_that_others_have_read_is_not_shown_while_a_feed_fails() -> None
     assert headline_of(seen(read_again, at(2), at(4)) or NEW).title == "Radio"
 
 
-def test_what_a_page_offered_others_is_not_shown_where_nobody_could_see_that_page() -> None:
+def test_what_a_page_offered_others_is_not_shown_to_who_could_not_see_that_page() -> None:
     page = FetchResult(failure=Failure.NOT_A_FEED, offered=B)
     unseen = looked(looked(NEW, 0, page), 2, FetchResult(failure=Failure.TOO_SLOW))
     assert (seen(unseen, at(1), at(2)) or NEW).offered == ""

@@ -338,7 +338,7 @@ def test_only_what_is_subscribed_is_exported_oldest_change_first() -> None:
     assert [item.guid for item in subscriptions.subscribed(account.snapshot())] == [G1]
 
 
-def test_what_nobody_looked_for_is_a_defect_and_never_told_as_missing() -> None:
+def test_an_entry_that_was_not_loaded_is_a_defect_and_never_reported_missing() -> None:
     with pytest.raises(LookupError):
         subscriptions.read(NotLookedUp.NOT_LOOKED_UP)
 

@@ -30,7 +30,7 @@ def in_one_window(counted: Sequence[Sequence[float]], limit: int) -> float:
     return max(0.0, times[-limit] + WINDOW_SECONDS - NOW) if len(times) >= limit else 0.0
 
 
-def test_up_to_the_limit_nobody_waits_and_then_until_the_first_one_is_over() -> None:
+def test_up_to_the_limit_no_attempt_waits_and_then_until_the_first_one_is_over() -> None:
     assert wait_seconds([], 2, NOW) == 0
     assert wait_seconds([[NOW - 10]], 2, NOW) == 0
     assert wait_seconds([[NOW - 10], [NOW - 4]], 2, NOW) == WINDOW_SECONDS - 10

@@ -80,7 +80,7 @@ def test_an_upload_shows_that_the_last_reply_was_received() -> None:
     assert after_upload(SyncProgress(10, 3), "", 5, 5) == SyncProgress(10, 10)
 
 
-def test_an_app_skips_its_own_upload_if_nobody_else_changed_anything_since_its_poll() -> None:
+def test_an_app_skips_its_own_upload_if_no_other_client_changed_anything_since_its_poll() -> None:
     app, began = SyncProgress(10, 3, is_alone=True), settled(9_000_000)
     assert second_of(began) == 10
     ended = clock_after_upload(app, began, began + 7)

@@ -104,12 +104,12 @@ def test_without_a_hash_there_is_no_salt_and_what_is_no_hash_is_its_own() -> Non
     assert account_with("what is no hash").salt == "what is no hash"
 
 
-def test_nobodys_hash_costs_what_ours_costs_and_no_password_has_it(
+def test_the_decoy_hash_costs_what_ours_costs_and_no_password_has_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert not argon2id.is_outdated(argon2id.nobodys_hash())
+    assert not argon2id.is_outdated(argon2id.decoy_hash())
     monkeypatch.setattr(argon2id, "OURS", Cost(8, 1, 1))
-    assert not argon2id.matches(argon2id.nobodys_hash(), "")
+    assert not argon2id.matches(argon2id.decoy_hash(), "")
 
 
 def test_a_fault_of_the_server_is_not_reported_as_a_wrong_password() -> None:

@@ -263,7 +263,7 @@ def test_what_others_counted_takes_less_than_28_mb() -> None:
     assert 16_000_000 < taken_bytes < 28_000_000
 
 
-def test_it_is_quiet_when_nobody_was_wrong_for_as_long_as_that_counts() -> None:
+def test_it_is_quiet_when_no_login_failed_for_as_long_as_that_counts() -> None:
     here = Throttle()
     assert here.is_quiet(0)
     here.settle(here.begin("me", "192.0.2.1", 50), is_right=True)

@@ -133,7 +133,7 @@ def test_any_session_of_a_password_disconnects_all_with_its_label(open_store: Ca
     run(open_store, work)
 
 
-def test_nobody_disconnects_the_app_of_somebody_else(open_store: Callable) -> None:
+def test_no_account_disconnects_the_app_of_another(open_store: Callable) -> None:
     async def work(service: Service, store: Store, clock: Clock) -> None:
         bob = await service.accounts.create("Bob", PASSWORD)
         eve = await service.accounts.create("Eve", PASSWORD)

@@ -143,7 +143,7 @@ def test_the_open_invitations_of_all_administrators_are_listed_with_who_made_the
     run(open_store, work)
 
 
-def test_while_registration_is_closed_nobody_signs_up(open_store: Callable) -> None:
+def test_while_registration_is_closed_sign_ups_are_refused(open_store: Callable) -> None:
     async def work(service: Service, store: Store, clock: Clock) -> None:
         ada = await administrator(service)
         with pytest.raises(AccountError, match="registration"):
@@ -160,7 +160,7 @@ def test_while_registration_is_closed_nobody_signs_up(open_store: Callable) -> N
     run(open_store, work, Registration.CLOSED)
 
 
-def test_where_registration_is_open_everybody_signs_up_but_not_often_from_one_address(
+def test_where_registration_is_open_strangers_sign_up_but_not_often_from_one_address(
     open_store: Callable,
 ) -> None:
     async def work(service: Service, store: Store, clock: Clock) -> None:
@@ -178,7 +178,7 @@ def test_where_registration_is_open_everybody_signs_up_but_not_often_from_one_ad
     run(open_store, work, Registration.OPEN)
 
 
-def test_with_invitations_alone_nobody_signs_up_openly(open_store: Callable) -> None:
+def test_with_invitations_alone_open_sign_ups_are_refused(open_store: Callable) -> None:
     async def work(service: Service, store: Store, clock: Clock) -> None:
         with pytest.raises(NotAuthorized):
             await service.invitations.sign_up_openly("Bob", PASSWORD, HOME)

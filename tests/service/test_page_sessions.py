@@ -16,7 +16,7 @@ from feedkeep.service.logins import MAX_SESSIONS_OF_AN_APP
 from feedkeep.store.base import Store
 
 
-def test_whoever_signs_in_is_let_in_to_the_pages_until_they_sign_out(open_store: Callable) -> None:
+def test_a_person_who_signs_in_can_use_the_pages_until_they_sign_out(open_store: Callable) -> None:
     async def work(service: Service, store: Store, clock: Clock) -> None:
         bob = await service.accounts.create("Bob", PASSWORD)
         session = await service.page_sessions.sign_in("BOB", PASSWORD, HOME, "Firefox\n")
@@ -34,7 +34,7 @@ def test_whoever_signs_in_is_let_in_to_the_pages_until_they_sign_out(open_store:
     run(open_store, work)
 
 
-def test_nobody_signs_in_with_a_wrong_password_or_with_a_token(open_store: Callable) -> None:
+def test_a_wrong_password_and_a_token_do_not_sign_in(open_store: Callable) -> None:
     async def work(service: Service, store: Store, clock: Clock) -> None:
         bob = await service.accounts.create("Bob", PASSWORD)
         token = await service.apps.connect(bob, "", Scope.WRITE)

@@ -143,7 +143,7 @@ def test_others_learn_it_without_being_asked(open_store: Callable) -> None:
     run(work)
 
 
-def test_a_clock_that_is_ahead_holds_nobody_up_for_longer(open_store: Callable) -> None:
+def test_a_clock_that_is_ahead_holds_no_attempt_up_for_longer(open_store: Callable) -> None:
     async def work() -> None:
         ahead, clock = Clock(), Clock()
         ahead.go_on(24 * HOUR)

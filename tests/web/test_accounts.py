@@ -70,7 +70,7 @@ def test_signing_out_ends_the_session(anna: PageClient) -> None:
     assert anna.get("/").path == "/sign-in"
 
 
-def test_nobody_signs_up_where_that_is_closed(stranger: PageClient) -> None:
+def test_a_stranger_cannot_sign_up_where_that_is_closed(stranger: PageClient) -> None:
     page = stranger.get("/sign-up")
     assert page.status == 403
     assert "works no longer" in page.text
@@ -107,7 +107,7 @@ def test_a_forgotten_password_is_set_by_a_code_once(anna: PageClient, stranger: 
     assert "used before" in again.problem("code")
 
 
-def test_a_code_for_a_name_that_nobody_has_answers_as_a_wrong_code(
+def test_a_code_for_an_unknown_name_answers_as_a_wrong_code(
     feedkeep: FeedkeepProcess,
 ) -> None:
     name, shown = feedkeep.new_account(PASSWORD), {}

@@ -26,7 +26,7 @@ if IS_LONG:  # tests/web/test_accounts.py asks for the password in each of them
 def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FeedkeepProcess]:
     """A service that asks each time."""
     process = FeedkeepProcess(tmp_path_factory.mktemp("strict"), trusted_proxies="127.0.0.1")
-    process.run_first("nobody_is_fresh")
+    process.run_first("no_session_is_fresh")
     with process, process.used_often():
         yield process
 
@@ -105,7 +105,7 @@ def test_a_form_that_was_open_for_long_asks_for_the_password(admin: Visitor, act
     expect(password_in(admin, form_of(admin, action))).to_be_focused()
 
 
-def test_a_new_password_that_is_refused_signs_nobody_out(admin: Visitor) -> None:
+def test_a_new_password_that_is_refused_ends_no_session(admin: Visitor) -> None:
     admin.open("/account")
     form = form_of(admin, "Change the password")
     password_in(admin, form).fill(PASSWORD)
@@ -120,7 +120,7 @@ def test_a_new_password_that_is_refused_signs_nobody_out(admin: Visitor) -> None
 @in_the_long_form  # without a browser, tests/web/test_accounts.py has it
 def test_the_last_administrator_stays_and_stays_signed_in(tmp_path: Path, visit: Visit) -> None:
     process = FeedkeepProcess(tmp_path, trusted_proxies="127.0.0.1")
-    process.run_first("nobody_is_fresh")
+    process.run_first("no_session_is_fresh")
     with process:
         link = re.search(r"http\S+/sign-up/\S+", "".join(process.printed))
         assert link

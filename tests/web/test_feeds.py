@@ -208,7 +208,7 @@ def forged(note: bytes, session: str) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("note", FORGED)
-def test_a_note_that_somebody_else_wrote_is_passed_over_and_cleared(
+def test_a_note_that_an_attacker_wrote_is_passed_over_and_cleared(
     feedkeep: FeedkeepProcess, stranger: PageClient, note: bytes
 ) -> None:
     chief, _ = administrator(feedkeep)
@@ -237,7 +237,7 @@ def test_a_note_that_somebody_else_wrote_is_passed_over_and_cleared(
         b'{"kind":"added","values":{"count":1,"name":"","stamps":"","refused":"%s"}}',
     ],
 )
-def test_a_note_of_a_session_that_somebody_else_began_is_an_error_on_no_page(
+def test_a_note_of_a_session_that_another_person_began_is_an_error_on_no_page(
     feedkeep: FeedkeepProcess, note: bytes
 ) -> None:
     chief, _ = administrator(feedkeep)

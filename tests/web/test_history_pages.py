@@ -389,7 +389,7 @@ def test_a_wipe_is_shown_on_top_and_brought_back_with_one_click(
     assert "Bring them back" not in done.text
 
 
-def test_what_somebody_does_while_a_list_is_wiped_keeps_no_feed_from_coming_back(
+def test_what_an_owner_does_while_a_list_is_wiped_keeps_no_feed_from_coming_back(
     anna: PageClient, phone: Phone
 ) -> None:
     add(anna, *URLS)

@@ -236,7 +236,7 @@ class Journey:
         assert sorted(feed.feed_url for feed in exported) == sorted(ALL)
         assert sorted(self.client.get_subscriptions("desk")) == sorted(ALL)
 
-    def invite_somebody(self) -> None:
+    def invite_a_person(self) -> None:
         anna, ben = self.anna, self.ben
         anna.follow("People")
         anna.type("For whom?", "Ben")
@@ -317,7 +317,7 @@ def test_a_person_sets_it_up_and_never_needs_a_shell_again(
         journey.follow_the_app()
         journey.unsubscribe_from_five()
         journey.take_the_list_along()
-        journey.invite_somebody()
+        journey.invite_a_person()
         journey.help_with_a_forgotten_password()
         journey.use_a_recovery_code()
         journey.delete_the_account()

@@ -70,7 +70,7 @@ def test_a_feed_is_listed_by_its_title_with_its_host_and_its_picture(
     assert "aria-hidden=true>" not in page.reply.text  # no letter in its place
 
 
-def test_a_feed_without_a_picture_keeps_the_letter_and_one_that_nobody_read_its_address(
+def test_a_feed_without_a_picture_keeps_the_letter_and_an_unread_one_its_address(
     anna: PageClient, url: str
 ) -> None:
     know(anna.process, url, "Über uns")
@@ -255,7 +255,7 @@ def test_a_feed_that_failed_for_long_is_told_of_and_found(anna: PageClient, url:
     assert "All your feeds can be read." in anna.get("/?show=failing").text
 
 
-def test_whoever_unsubscribes_from_what_fails_stays_with_what_fails(
+def test_a_person_who_unsubscribes_from_what_fails_stays_with_what_fails(
     anna: PageClient, url: str
 ) -> None:
     urls = [url, f"{url}/2"]

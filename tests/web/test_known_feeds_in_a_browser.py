@@ -116,7 +116,7 @@ PLACES = [
 
 @in_the_long_form
 @pytest.mark.parametrize("number", range(len(LANGUAGES)))
-def test_pages_with_known_feeds_fit_and_keep_nobody_out(
+def test_pages_with_known_feeds_fit_and_are_accessible(
     service: FeedkeepProcess, visit: Visit, name: str, number: int
 ) -> None:
     visitor = visit(service, language=LANGUAGES[number])

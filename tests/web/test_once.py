@@ -208,7 +208,7 @@ def test_an_open_list_keeps_quiet_when_its_session_ends(
     anna.has_feeds(TITLES)
 
 
-def test_after_signing_out_nobody_reads_the_list_by_going_back(anna: Visitor) -> None:
+def test_after_signing_out_going_back_does_not_show_the_list(anna: Visitor) -> None:
     anna.press("Sign out")
     anna.sees("You are signed out.")
     anna.page.go_back()

@@ -107,7 +107,7 @@ def test_a_form_of_who_is_not_signed_in_changes_nothing_and_says_so(stranger: Pa
 @pytest.mark.parametrize(
     "place", ["https://evil.example", "//evil.example", "/\\evil.example", "evil", "", "/\nx"]
 )
-def test_nobody_is_led_to_another_service_after_signing_in(
+def test_signing_in_redirects_to_no_other_service(
     stranger: PageClient, process: FeedkeepProcess, place: str
 ) -> None:
     data = {"name": process.new_account(PASSWORD), "password": PASSWORD, "next": place}
@@ -230,7 +230,7 @@ def test_what_opens_the_interface_opens_no_page(process: FeedkeepProcess) -> Non
     assert reply.status_code == 303
 
 
-def test_what_is_for_administrators_is_refused_to_everybody_else(
+def test_what_is_for_administrators_is_refused_to_others(
     process: FeedkeepProcess, anna: PageClient
 ) -> None:
     ben, name = signed_in(process)
@@ -245,7 +245,7 @@ def test_what_is_for_administrators_is_refused_to_everybody_else(
     assert "/people" not in ben.get("/").reply.text
 
 
-def test_nobody_sees_or_changes_what_is_another_s(
+def test_no_account_sees_or_changes_what_is_another_s(
     process: FeedkeepProcess, anna: PageClient
 ) -> None:
     anna.post("/feeds/add", {"urls": "https://secret.example/feed"})

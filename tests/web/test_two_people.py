@@ -72,7 +72,7 @@ def test_who_uses_a_browser_next_finds_nothing_of_who_has_gone(
 
 
 @in_the_long_form
-def test_the_feed_of_somebody_else_is_no_page_and_their_app_cannot_be_ended(
+def test_the_feed_of_another_person_is_no_page_and_their_app_cannot_be_ended(
     service: FeedkeepProcess, visit: Visit
 ) -> None:
     one, two = service.new_account(PASSWORD), service.new_account(PASSWORD)

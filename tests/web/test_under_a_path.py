@@ -132,7 +132,7 @@ def test_cookies_of_apps_are_for_the_path_if_they_came_by_it(process: FeedkeepPr
                 assert app.get(f"/api/2/devices/{name}.json", auth=None).status_code == 200
 
 
-def test_whoever_has_to_sign_in_is_led_back_to_the_page(chief: PageClient) -> None:
+def test_a_person_who_has_to_sign_in_is_led_back_to_the_page(chief: PageClient) -> None:
     name = chief.process.new_account(PASSWORD)
     chief.http.cookies.clear()
     page = chief.get("/apps/connect/kasts?x=1")

@@ -29,7 +29,7 @@ class Proxies:
         self._networks = [network(one) for one in networks]
         self._clock = clock
         self._silent_until_seconds = -math.inf
-        self.trusts = lru_cache(_REMEMBERED)(self._trusts) if self._networks else _nobody
+        self.trusts = lru_cache(_REMEMBERED)(self._trusts) if self._networks else _trusts_none
 
     def client_behind(self, peer: str, forwarded_for: str) -> str:
         """Return the address of the last hop that is not a trusted proxy.
@@ -57,5 +57,5 @@ class Proxies:
         return any(read in one for one in self._networks)
 
 
-def _nobody(_address: str) -> bool:
+def _trusts_none(_address: str) -> bool:
     return False

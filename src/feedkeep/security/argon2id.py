@@ -89,7 +89,7 @@ def renewed(stored_hash: str, password: str) -> str:
     return new_hash(password, salt)
 
 
-def nobodys_hash() -> str:
+def decoy_hash() -> str:
     """Return a well-formed hash that no password matches, without computing one, which is slow."""
     salt, digest = map(_base64, map(secrets.token_bytes, (_SALT_BYTES, _DIGEST_BYTES)))
     cost = f"m={OURS.memory_kib},t={OURS.passes},p={OURS.lanes}"

@@ -130,7 +130,7 @@ class Passwords:
     ) -> bool:
         fingerprint, stored_hash = shown
         # A quick reply would tell strangers that a name is unknown, or has no password (C2.13).
-        candidate = stored_hash or argon2id.nobodys_hash()
+        candidate = stored_hash or argon2id.decoy_hash()
 
         def compute() -> str | None:
             return stored_hash if argon2id.matches(candidate, password) else None

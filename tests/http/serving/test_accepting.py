@@ -21,7 +21,7 @@ async def get(listener: socket.socket) -> bytes:
     return reply
 
 
-def test_who_is_cut_just_after_coming_in_keeps_no_place_and_nobody_out() -> None:
+def test_who_is_cut_just_after_coming_in_keeps_no_slot() -> None:
     """uvloop does not tell a protocol that its transport is closed if the task is cancelled."""
     wrong: list[dict[str, Any]] = []
 

@@ -57,7 +57,7 @@ def test_a_reply_that_fails_half_way_is_cut_without_an_end(served: Served, versi
     assert not b"".join(received).endswith(b"0\r\n\r\n")
 
 
-def test_whoever_answers_waits_for_a_client_that_does_not_read_and_ends_when_it_leaves(
+def test_the_application_waits_for_a_client_that_does_not_read_and_ends_when_it_leaves(
     served: Served, errors: Path
 ) -> None:
     before = errors.read_bytes()
