@@ -39,7 +39,7 @@ _AS_LOOKER_STARTS_IT = ("-m", "feedkeep.feeds.child")
 WITH_FAULTS = """
 from feedkeep.feeds import child
 from feedkeep.outbound import failures
-from feedkeep.feeds import fetcher as looking
+from feedkeep.feeds import fetcher
 
 look = fetcher.Fetcher.look
 
