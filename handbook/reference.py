@@ -54,15 +54,18 @@ _PAGES = """# Addresses of the pages
 
 {written_by}
 
-What a browser asks for. The log and the metrics name a page by its route; where a name can be a
-few things only, they list them (`{{format:...}}`). What has GET answers HEAD, too. Who is not
-signed in is led to `/sign-in` where it says "signed in". `/people` is for administrators. Forms
-are taken from this service's own pages only. The interface, and what apps ask, is in `/docs` of
-a running service.
+The log and the metrics name a page by its route, with the values that a name can have
+(`{{format:...}}`). GET includes HEAD. Forms are accepted from this service's own pages only. The
+interface and the apps' protocols are in `/docs` of a running service.
 
-| route | method | who | what it does |
-|---|---|---|---|
-"""
+## With a session
+
+Without one, GET redirects to `/sign-in`. `/people` is for administrators.
+
+{signed_in}
+## Without a session
+
+{public}"""
 
 
 def settings_page() -> str:
@@ -108,14 +111,17 @@ def commands_page() -> str:
 
 def pages_page() -> str:
     """Return docs/pages.md as the code says it."""
-    rows = []
+    public: list[str] = []
+    signed_in: list[str] = []
     for target in sorted(pages(), key=lambda target: target.path):
-        who = "anyone" if isinstance(target.route, PublicRoute) else "signed in"
+        rows = public if isinstance(target.route, PublicRoute) else signed_in
         for method, handler in target.route.methods.items():
             if method != "HEAD":
                 what = _one_line((handler.__doc__ or "").partition("\n\n")[0])
-                rows.append(f"| `{_bare(target.path)}` | {method} | {who} | {what} |\n")
-    return _PAGES.format(written_by=_WRITTEN_BY) + "".join(rows)
+                rows.append(f"- `{method} {_bare(target.path)}`: {what}\n")
+    return _PAGES.format(
+        written_by=_WRITTEN_BY, signed_in="".join(signed_in), public="".join(public)
+    )
 
 
 def pages() -> Iterator[Target]:

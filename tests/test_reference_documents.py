@@ -88,9 +88,7 @@ def test_every_page_is_documented_as_the_code_says_it() -> None:
     for target in all_pages():
         for method in target.route.methods.keys() - {"HEAD"}:
             [what] = re.findall(
-                rf"^\| `{re.escape(bare(target.path))}` \| {method} \| [a-z ]+ \| (.*) \|$",
-                page,
-                re.MULTILINE,
+                rf"^- `{method} {re.escape(bare(target.path))}`: (.*)$", page, re.MULTILINE
             )
             assert what
 

@@ -38,7 +38,7 @@ class AccountPage(Page):
         return await self.show(request, "codes.html")
 
     async def change_password(self, request: AdmittedRequest) -> Response:
-        """Set a new password; every browser and app that had the old one is signed out."""
+        """Set a new password; browsers and apps with the old one are signed out."""
         form = await read_form(request)
         account, session = request.admitted.account, None
         try:
@@ -56,7 +56,7 @@ class AccountPage(Page):
         return self.leading_to(request, PLACE, Note("new-password"), session)
 
     async def change_preferences(self, request: AdmittedRequest) -> Response:
-        """Set language, time zone and theme; else it is as the browser asks."""
+        """Set language, time zone and theme, in place of the browser's."""
         form = await read_form(request)
         language, zone, theme = form.text("language"), form.text("time_zone"), form.text("theme")
         wanted = Preferences(
@@ -68,7 +68,7 @@ class AccountPage(Page):
         return self.leading_to(request, PLACE, Note("saved"))
 
     async def make_codes(self, request: AdmittedRequest) -> Response:
-        """Make recovery codes; the next page shows them once."""
+        """Create recovery codes; the next page shows them once."""
         form = await read_form(request)
         try:
             session = await self.confirmed(request, form)
@@ -83,7 +83,7 @@ class AccountPage(Page):
         return self.leading_to(request, PLACE, Note("signed-out-others"))
 
     async def delete(self, request: AdmittedRequest) -> Response:
-        """Delete the account, if its name was typed."""
+        """Delete the account, after its name was typed."""
         form = await read_form(request)
         account, session = request.admitted.account, None
         try:
@@ -100,7 +100,7 @@ class AccountPage(Page):
         return response
 
     async def download(self, request: AdmittedRequest) -> Response:
-        """Answer with everything that is stored of the account, but for secrets, as JSON."""
+        """Download everything stored about the account, except secrets, as JSON."""
         response = await streamed(self._everything(request), is_head=request.method == "HEAD")
         response.headers["Content-Disposition"] = 'attachment; filename="feedkeep.json"'
         return response

@@ -35,7 +35,7 @@ class AppsPage(Page):
     """/apps, and what leads on from there."""
 
     async def get(self, request: AdmittedRequest) -> Response:
-        """Show every app that is let in."""
+        """Show all connected apps."""
         apps = await self.service.apps.of(request.admitted.account.id)
         return await self.show(
             request, "apps.html", is_long=True, apps=apps, now=self.service.now()
@@ -46,11 +46,11 @@ class AppsPage(Page):
         return await self.show(request, "connect.html")
 
     async def guide(self, request: AdmittedRequest) -> Response:
-        """Show what to do for one kind of app, before there is a password for it."""
+        """Show the first steps for one kind of app."""
         return await self._guide(request, self._kind(request))
 
     async def connect(self, request: AdmittedRequest) -> Response:
-        """Make a password for an app; the next page shows it once."""
+        """Create an app password; the next page shows it once."""
         kind = self._kind(request)
         form = await read_form(request)
         label = form.text("label").strip()[:_MAX_LABEL_CHARACTERS] or GUIDES[kind] or "app"
@@ -65,7 +65,7 @@ class AppsPage(Page):
         return self.leading_to(request, "/apps/connected", note)
 
     async def connected(self, request: AdmittedRequest) -> Response:
-        """Show a new password once, with what to type where."""
+        """Show a new app password once, with instructions."""
         return await self.show(
             request,
             "connected.html",
@@ -75,7 +75,7 @@ class AppsPage(Page):
         )
 
     async def disconnect(self, request: AdmittedRequest) -> Response:
-        """Let an app in no longer."""
+        """Disconnect an app."""
         form = await read_form(request)
         number = read_number(form.text("id"))
         if number is None:

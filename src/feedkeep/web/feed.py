@@ -35,14 +35,14 @@ class FeedPage(Page):
     """/feeds/{guid}, and the forms on it."""
 
     async def get(self, request: AdmittedRequest) -> Response:
-        """Show a feed of the list, and what is known of it."""
+        """Show a feed of the list."""
         found = await self._found(request)
         if found.entry.guid != found.subscription.guid:  # a link that was marked before a move
             return self.leading_to(request, _place(found.subscription.guid))
         return await self._feed(request, found.subscription)
 
     async def move(self, request: AdmittedRequest) -> Response:
-        """Give the feed another address; apps are told only if its owner says so."""
+        """Change the feed's address; apps are notified only on request."""
         found = (await self._found(request)).subscription
         form = await read_form(request)
         account_id = request.admitted.account.id
@@ -61,7 +61,7 @@ class FeedPage(Page):
         return self.leading_to(request, _place(found.guid), _note("moved", moved.stamp))
 
     async def merge(self, request: AdmittedRequest) -> Response:
-        """Make this feed and another one of the list a single one."""
+        """Merge this feed and another one."""
         found = (await self._found(request)).subscription
         form = await read_form(request)
         account_id = request.admitted.account.id
@@ -74,7 +74,7 @@ class FeedPage(Page):
         return self.leading_to(request, _place(merged.outcome), _note("merged", merged.stamp))
 
     async def keep_apart(self, request: AdmittedRequest) -> Response:
-        """Remember that this feed and another one of the list are not the same."""
+        """Mark this feed and another one as different."""
         found = (await self._found(request)).subscription
         form = await read_form(request)
         other = (await self._live(request, form.text("other"))).subscription
@@ -82,7 +82,7 @@ class FeedPage(Page):
         return self.leading_to(request, _place(found.guid), Note("kept-apart"))
 
     async def permit(self, request: AdmittedRequest) -> Response:
-        """Have the feed looked at, although its address looks like its owner's own."""
+        """Permit fetching a feed whose address looks personal."""
         found = (await self._found(request)).subscription
         feed = await self.service.known_feeds.of(found)
         told = about(found, feed, self.settings.fetch, self.service.now())
@@ -91,7 +91,7 @@ class FeedPage(Page):
         return self.leading_to(request, _place(found.guid))
 
     async def label(self, request: AdmittedRequest) -> Response:
-        """Keep the title and the folder that the owner typed."""
+        """Set title and folder."""
         found = (await self._found(request)).subscription
         form = await read_form(request)
         feed = await self.service.known_feeds.of(found)

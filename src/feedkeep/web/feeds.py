@@ -39,16 +39,16 @@ class FeedsPage(Page):
         return await self._list(request)
 
     async def above_forms(self, request: AdmittedRequest) -> Response:
-        """Lead from what the addresses of the forms begin with to the list."""
+        """Redirect to the list."""
         return self.leading_to(request, HOME)
 
     async def changed(self, request: AdmittedRequest) -> Response:
-        """Say whether the list has changed since the page that asks was made."""
+        """Say whether the list has changed since the page was made."""
         since = _stamp(request.query("since"))
         return JsonResponse(encode({"changed": request.admitted.account.last_stamp > since}))
 
     async def add(self, request: AdmittedRequest) -> Response:
-        """Add what was typed, line by line; lines that are refused are shown again with why."""
+        """Add feeds, one a line; refused lines are shown again with the reason."""
         form = await read_form(request, self.settings.max_body_bytes)
         typed = form.text("urls")
         is_long = len(typed) > LONG_BYTES
@@ -83,11 +83,11 @@ class FeedsPage(Page):
         )
 
     async def unsubscribe(self, request: AdmittedRequest) -> Response:
-        """Unsubscribe from the feeds that were chosen."""
+        """Unsubscribe from selected feeds."""
         return await self._set_subscribed(request, False)
 
     async def subscribe(self, request: AdmittedRequest) -> Response:
-        """Subscribe again to feeds that were chosen."""
+        """Subscribe again to selected feeds."""
         return await self._set_subscribed(request, True)
 
     async def _set_subscribed(self, request: AdmittedRequest, is_subscribed: bool) -> Response:

@@ -33,11 +33,11 @@ class HistoryPage(Page):
     """/changes, and what leads on from there."""
 
     async def get(self, request: AdmittedRequest) -> Response:
-        """Show what changed, newest first."""
+        """Show changes, newest first."""
         return await self._history(request)
 
     async def undo(self, request: AdmittedRequest) -> Response:
-        """Take changes back; if feeds were changed again since, ask what to do about them."""
+        """Undo changes; ask what to do about feeds that changed again since."""
         form = await read_form(request, max_fields=_MAX_FIELDS)
         account_id, wanted = request.admitted.account.id, _wanted(form)
         back = form.text("back")
@@ -53,7 +53,7 @@ class HistoryPage(Page):
         return self.leading_to(request, place, await self._note(account_id, done))
 
     async def rescue(self, request: AdmittedRequest) -> Response:
-        """Bring back what a wipe removed."""
+        """Restore what a mass unsubscribe removed."""
         form = await read_form(request)
         account_id = request.admitted.account.id
         try:
@@ -66,7 +66,7 @@ class HistoryPage(Page):
         return self.leading_to(request, place, await self._note(account_id, done))
 
     async def leave_wiped(self, request: AdmittedRequest) -> Response:
-        """Ask about a wipe no more: it was meant."""
+        """Dismiss the question about a mass unsubscribe."""
         form = await read_form(request)
         stamps = _stamps(form.text("stamps"))
         if stamps:
@@ -75,7 +75,7 @@ class HistoryPage(Page):
         return self.leading_to(request, place, Note("meant"))
 
     async def choose(self, request: AdmittedRequest) -> Response:
-        """Let a moment be chosen, and show what restoring the list as it was then would do."""
+        """Choose a moment, and preview a restore of the list."""
         at, local = request.query("at"), request.query("moment")
         if not at and not local:
             return await self._restore(request)
@@ -89,7 +89,7 @@ class HistoryPage(Page):
         return await self._preview(request, moment, keeps_added=request.query("keep") != "0")
 
     async def restore(self, request: AdmittedRequest) -> Response:
-        """Restore the list as it was at a moment."""
+        """Restore the list as of a moment."""
         form = await read_form(request)
         moment, keeps_added = self._moment(form.text("at")), form.text("keep") != "0"
         account_id = request.admitted.account.id

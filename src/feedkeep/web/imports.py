@@ -76,11 +76,11 @@ class ImportPage(Page):
     """/import and /export."""
 
     async def get(self, request: AdmittedRequest) -> Response:
-        """Show the forms for a file and for pasted addresses."""
+        """Show the forms for a file and pasted addresses."""
         return await self._form(request)
 
     async def preview(self, request: AdmittedRequest) -> Response:
-        """Show what importing a file, or what was pasted, would do; nothing is changed."""
+        """Preview an import; nothing is changed."""
         form = Form()
         try:
             form = await self._read(request)
@@ -115,7 +115,7 @@ class ImportPage(Page):
         return response
 
     async def carry_out(self, request: AdmittedRequest) -> Response:
-        """Add the feeds that a preview has shown as new."""
+        """Add the new feeds of a preview."""
         # The same addresses and titles as in the file, which may have them in fewer bytes.
         max_bytes = _TIMES * self.settings.max_body_bytes + _FORM_BYTES
         form = await read_form(request, max_bytes)
@@ -150,7 +150,7 @@ class ImportPage(Page):
         return self.leading_to(request, "/", Note("added", values))
 
     async def export(self, request: AdmittedRequest) -> Response:
-        """Answer with the list as a file."""
+        """Download the list as a file."""
         kind = Format(request.parameters["format"])
         account = request.admitted.account
         subscribed = await self.service.subscriptions.subscribed(account.id)

@@ -37,12 +37,12 @@ class PeoplePage(Page):
         return await self._people(request)
 
     async def link(self, request: AdmittedRequest) -> Response:
-        """Show a new link for an invitation or a password once."""
+        """Show a new link once."""
         _assert_admin(request)
         return await self.show(request, "link.html")
 
     async def invite(self, request: AdmittedRequest) -> Response:
-        """Make an invitation; the next page shows its link once."""
+        """Create an invitation; the next page shows its link once."""
         _assert_admin(request)
         form = await read_form(request)
         label = form.text("label").strip()[:60]
@@ -69,7 +69,7 @@ class PeoplePage(Page):
         return self.leading_to(request, PLACE, Note("withdrawn"))
 
     async def reset_link(self, request: AdmittedRequest) -> Response:
-        """Make a link for a forgotten password; the next page shows it once."""
+        """Create a link for a forgotten password; the next page shows it once."""
         return await self._confirmed(request, self._make_reset_link)
 
     async def _make_reset_link(
@@ -82,7 +82,7 @@ class PeoplePage(Page):
         return self.leading_to(request, f"{PLACE}/link", note, session)
 
     async def change(self, request: AdmittedRequest) -> Response:
-        """Disable, enable, or delete an account, or change who is an administrator."""
+        """Disable, enable or delete an account, or change its administrator role."""
         return await self._confirmed(request, self._change)
 
     async def _change(
@@ -104,7 +104,7 @@ class PeoplePage(Page):
         return self.leading_to(request, PLACE, note, session)
 
     async def one(self, request: AdmittedRequest) -> Response:
-        """Show what can be done with one account."""
+        """Show one account."""
         _assert_admin(request)
         return await self._one(request, request.parameters["name"])
 

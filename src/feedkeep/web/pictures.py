@@ -20,7 +20,7 @@ class PicturePage(Page):
     """/pictures/{guid}: the picture of a feed of the list, by the guid derived from its URL."""
 
     async def get(self, request: AdmittedRequest) -> Response:
-        """Answer with the picture of a feed of the own list; other lists stay unknown.
+        """Send the picture of a feed of the account's list.
 
         Its address names its digest, too, so that it can be kept for good.
 

@@ -22,7 +22,7 @@ class SignInPage(Page):
     """/sign-in and /sign-out."""
 
     async def get(self, request: Request) -> Response:
-        """Show the form for a name and a password."""
+        """Show the form."""
         return await self._form(request)
 
     async def post(self, request: Request) -> Response:
@@ -69,7 +69,7 @@ class RecoverPage(Page):
         return await self.show(request, "recover.html")
 
     async def post(self, request: Request) -> Response:
-        """Set the new password that came with a recovery code, and sign in."""
+        """Set a new password by a recovery code, and sign in."""
         form = await read_form(request)
         request.credential_kind = CredentialKind.PASSWORD
         try:
@@ -99,11 +99,11 @@ class ResetPage(Page):
     link = Link("feedkeep_reset", "/reset")
 
     async def open(self, request: Request) -> Response:
-        """Take the link out of the address, so that it ends in no log and no history."""
+        """Take the link out of the address, so that no log or history keeps it."""
         return self.link.open(self.pages, request)
 
     async def get(self, request: Request) -> Response:
-        """Show the form for a new password, unless the link is used or too old."""
+        """Show the form for a new password, while the link is valid."""
         owner = await self.service.recovery.owner_of(self.link.text(request))
         if owner is None:
             return await self.show(request, "link_ended.html", FORBIDDEN, kind="reset")

@@ -43,11 +43,11 @@ class SignUpPage(Page):
         self._first_secret = first_secret
 
     async def open(self, request: Request) -> Response:
-        """Take the link out of the address, so that it ends in no log and no history."""
+        """Take the link out of the address, so that no log or history keeps it."""
         return self.link.open(self.pages, request)
 
     async def get(self, request: Request) -> Response:
-        """Show the form for a new account to who may sign up."""
+        """Show the form for a new account, if sign-up is permitted."""
         if not await self._may(request):
             return await self._ended(request)
         return await self._form(request)

@@ -39,7 +39,7 @@ class StaticFiles:
         return self._paths[name]
 
     async def get(self, request: Request) -> Response:
-        """Answer with a file of the pages, such as their style."""
+        """Send a file of the pages, such as their style."""
         found = self._files.get(request.parameters["name"])
         if found is None:
             raise NoSuchRoute
