@@ -38,7 +38,7 @@ def whole(entries: list[Entry], last_stamp: int) -> Snapshot:
         ),
         (
             [Subscription(DERIVED, URL, True, 5, status_changed=6)],
-            f"apps are told of {DERIVED} later than it changed",
+            f"apps are sent {DERIVED} later than it changed",
         ),
         (
             [Subscription(DERIVED, URL, True, 5, app_url=URL)],

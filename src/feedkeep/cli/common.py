@@ -129,12 +129,12 @@ def _program() -> str:
 
 
 def say(text: str) -> None:
-    """Print a line on standard output; commands in it are told as they can be called."""
+    """Print a line on standard output; commands in it are written as they can be called."""
     typer.echo(printable(_as_called(text)))
 
 
 def warn(text: str) -> None:
-    """Print a message on standard error; commands in it are told as they can be called."""
+    """Print a message on standard error; commands in it are written as they can be called."""
     typer.echo(f"feedkeep: {printable(_as_called(text))}", err=True)
 
 

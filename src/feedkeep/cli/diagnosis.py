@@ -14,13 +14,13 @@ MIN_FREE_BYTES = 500_000_000
 """How much room there has to be on the disk of a SQLite file; the alert for it says the same."""
 
 BACKUP_DAYS = 2
-"""After how many days without a backup that is told; the alert for it says the same."""
+"""After how many days without a backup `doctor` warns; the alert for it has the same."""
 
 MAX_APART_US = 5 * SECOND_US
 """How far the clocks of two machines may be apart: wrong passwords are counted together."""
 
 CERTIFICATE_US = 14 * DAY_US
-"""How long before its end a certificate is told."""
+"""How long before a certificate expires `doctor` warns."""
 
 BUILT = Stamp(1_735_689_600 * SECOND_US)  # 2025-01-01
 """A time that was over when this was written."""

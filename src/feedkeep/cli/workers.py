@@ -32,7 +32,7 @@ Tell: TypeAlias = Callable[[str], None]
 Serve: TypeAlias = Callable[[Settings, Sockets, Tell, None], Coroutine[None, None, None]]
 """What a worker runs until it is told to stop. A function of a module: others cannot be pickled.
 
-It gives its signs; that it is alive is told for it.
+It gives its signs; the parent reports that it is alive.
 """
 
 PAUSE_SECONDS = 1.0
@@ -66,7 +66,7 @@ class _Worker:
     Attributes:
         hearing: Where its signs arrive; None once it has closed that.
         silent_seconds: For how long it gave no sign of life; None until its first one.
-        is_ready: Whether it has told that it answers requests.
+        is_ready: Whether it has reported that it answers requests.
     """
 
     process: SpawnProcess

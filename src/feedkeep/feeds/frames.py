@@ -20,7 +20,7 @@ class FetchJob(Value, frozen=True):
     """A feed to look at.
 
     Attributes:
-        number: What the answer is to be told by.
+        number: What the answer is matched by.
         feed: What is known of it.
         now: The present moment.
     """

@@ -210,7 +210,7 @@ def _asked(
 ) -> list[tuple[AccountId, FeedUrl]]:
     """Return the URLs that are to be looked at for subscriptions, each with its account.
 
-    The one that apps still know is looked at, too, until they are told that it is dead.
+    The one that apps still know is looked at, too, until they are sent its removal.
     """
     return [
         (account_id, parse_feed_url(text))

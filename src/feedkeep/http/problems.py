@@ -30,7 +30,7 @@ OK, SEE_OTHER = 200, 303
 BAD_REQUEST, FORBIDDEN, METHOD_NOT_ALLOWED, CONFLICT, INTERNAL_ERROR = 400, 403, 405, 409, 500
 INVALID = "The input could not be validated."
 MAX_CHANGES_SINCE = 1_000
-"""How many of the changes that came since are told, the newest ones."""
+"""How many of the later changes a response lists, the newest ones."""
 
 _log = structlog.get_logger()
 

@@ -1,1 +1,1 @@
-"""What Prometheus is told of a process beside its counters (`runtime/recorder`), and its page."""
+"""What Prometheus scrapes of a process beside its counters (`runtime/recorder`), and its page."""

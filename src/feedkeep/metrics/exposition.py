@@ -1,4 +1,4 @@
-"""What Prometheus is told beside the counters of prometheus-client: what is so when it asks."""
+"""What Prometheus scrapes beside the counters of prometheus-client: the state at each scrape."""
 
 from __future__ import annotations
 

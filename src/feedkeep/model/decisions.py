@@ -69,7 +69,7 @@ class Restamped(Value, frozen=True):
         known_from: The stamp from which on every state of its list is known.
         stamps: The new stamp for each stamp of the list that was ahead.
         action_stamps: The new stamp for each of an episode action.
-        told: The second up to which each app counts as told that was told anything.
+        told: The second up to which each app counts as informed that was sent anything.
     """
 
     account: Account

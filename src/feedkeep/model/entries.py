@@ -20,7 +20,8 @@ class Alias(Value, frozen=True):
             Going back to such a URL undoes a move; going to any other alias is a new move.
         was_own: Whether it was the URL of a feed of its own, so that apps may have it beside
             another URL of the subscription: both came together by a merge.
-        retired: Stamp of when apps were told to remove this URL; None while they may go on with it.
+        retired: Stamp of when apps were sent the removal of this URL; None while they may go on
+            with it.
         first_had: As `Subscription.first_had`, of the feed at this URL; `seen_feeds.NEVER` if it
             was only sent beside a guid.
     """
@@ -65,8 +66,8 @@ class Subscription(Details, frozen=True):
             neither, nor does subscribing to it again while it is subscribed. Apps that know feeds
             by URL only are sent these changes and no others.
         app_url: The URL that these apps have it by, if that is not the present feed URL.
-        app_url_until: Stamp of when it was unsubscribed, and apps were told to remove `app_url`;
-            those that have not asked since still have it. None while all of them have it.
+        app_url_until: Stamp of when it was unsubscribed, and apps were sent the removal of
+            `app_url`; those that have not asked since still have it. None while all have it.
         first_had: When the account first had the feed at the present feed URL, by the server's
             clock and not by the account's; None if it counts as having had that feed always.
             Nothing that was found before is shown (`rules/seen_feeds.py`).

@@ -130,7 +130,7 @@ class FetchResult(Value, frozen=True):
         is_moved: Whether every redirect on the way was permanent, and there was one.
         is_redirected: Whether a permanent redirect was among those on the way.
         elsewhere: The feed that was found where it moved to, if it did.
-        etag: What a request can name to be told whether it has changed.
+        etag: What a request can name to ask whether it has changed.
         last_modified: As `etag`.
         retry_after_seconds: For how long it asks to be left alone.
         picture: Its picture, if there is a new one.

@@ -14,10 +14,10 @@ from feedkeep.rules.list_changes import FeedChange, ListChange, in_kinds
 from feedkeep.service.history import ListedChanges, RestorePreview
 
 MAX_FEEDS_OF_A_CHANGE = 100
-"""How many feeds of a change are shown (C9.6); of the others it is told how many they are."""
+"""How many feeds of a change are shown (C9.6); of the others only the number."""
 
 MAX_FEEDS_OF_A_PREVIEW = 1_000
-"""How many feeds of each kind a preview shows (C9.14); of the others it is told their number."""
+"""How many feeds of each kind a preview shows (C9.14); of the others only the number."""
 
 
 class FeedChangeReply(Struct):

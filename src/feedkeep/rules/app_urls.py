@@ -1,9 +1,9 @@
 """Which URLs apps have for feeds that moved, and what it means when one is removed. Pure.
 
-And whether a removal is an echo: what an app was told to remove, and sends back as its own wish.
+And whether a removal is an echo: a removal that an app was sent, and sends back as its own wish.
 
-Apps that use gpodder.net's API know a feed by its URL only. When they are told to remove a URL,
-they delete the feed's downloads and play states. So they are never told of a move: an app goes on
+Apps that use gpodder.net's API know a feed by its URL only. When they are sent a removal, they
+delete the feed's downloads and play states. So they are never sent a move: an app goes on
 with the URL that it has (docs/gpodder.md). What it means when an app removes a URL depends on what
 else the app has: if it also has another URL of the same feed, it removes a duplicate, and its owner
 has not unsubscribed.
@@ -31,7 +31,7 @@ class AppUrls(Value, frozen=True, rename=_STORED_AS):
 
     Attributes:
         known: The URLs that the app was sent, or has sent.
-        gone: The URLs that it was told to remove, or has removed.
+        gone: The URLs whose removal it was sent, or has sent.
         is_full: Whether there were more than `MAX_APP_URLS`, so that some are missing here.
         removals_sent: The account's clock when the app was last sent removals of feeds, of any
             kind; None once it has sent something, or was sent other changes twice.
@@ -59,13 +59,13 @@ class AppUrls(Value, frozen=True, rename=_STORED_AS):
     def anew(self) -> AppUrls:
         """Return what is known of the app once it asks for everything, as if it had nothing.
 
-        "Force full synchronization" makes AntennaPod forget what it was told, but not what it has
-        still to send: so what it was told to remove may be an echo until its next upload.
+        "Force full synchronization" makes AntennaPod forget what it was sent, but not what it has
+        still to send: so removals that it was sent may be echoed until its next upload.
         """
         return AppUrls(removals_sent=self.removals_sent, was_sent_more=self.was_sent_more)
 
     def after_poll(self, clock: Stamp, *, tells_removals: bool) -> AppUrls:
-        """Return what is known of the app once it was told what changed up to `clock`."""
+        """Return what is known of the app once it was sent what changed up to `clock`."""
         if tells_removals:
             return replace(self, removals_sent=clock, was_sent_more=False)
         if self.removals_sent is None:
@@ -88,7 +88,7 @@ class AppUrls(Value, frozen=True, rename=_STORED_AS):
         return self.known.isdisjoint(feed_guids) and self.gone.isdisjoint(feed_guids)
 
     def may_echo(self, subscribed: Stamp) -> bool:
-        """Say whether a removal by the app may be what it was told to remove itself.
+        """Say whether a removal by the app may echo one that it was sent.
 
         `subscribed` is when the feed was last subscribed to. AntennaPod takes a removal that it is
         sent for its owner's wish, and sends it back with its next sync. If another device has
@@ -97,7 +97,7 @@ class AppUrls(Value, frozen=True, rename=_STORED_AS):
         return self.removals_sent is not None and subscribed > self.removals_sent
 
     def may_have_missed_removals(self, first: Stamp) -> bool:
-        """Say whether the reply may be lost that told the app to remove feeds.
+        """Say whether the reply may be lost that sent the app removals.
 
         `first` is the first stamp of the second that it asks since now.
         """
@@ -141,7 +141,7 @@ def has_unsubscribed(
     if removed == present or removed in app.known:
         return True
     if removed in app.gone or app.is_full:
-        return False  # AntennaPod sends back what it was told to remove
+        return False  # AntennaPod sends back removals that it was sent
     # Before a move, every app had the feed by that URL only.
     alias = former.get(removed)
     return not others or (alias is not None and alias.moved_away)

@@ -1,7 +1,7 @@
 """Bringing feeds back to what they were at a moment, without rewriting anything. Pure.
 
 What comes back is a change like all others (C9.19): every entry that differs gets a new stamp, so
-that each device learns of it. A guid that devices were told of never vanishes: it leads to its feed
+that each device learns of it. A guid that devices were sent never vanishes: it resolves to its feed
 instead (C9.13).
 """
 
@@ -93,8 +93,8 @@ class _Work:
         sources: For subscriptions of that moment: the present one that goes on as it.
         staying: For subscriptions of that moment: the present one whose status it gets, since it
             was added since, and that is kept (C9.16).
-        taken: Subscriptions of which a guid comes to lead elsewhere. A device may have been told
-            that one guid leads to the next, so it is told anew of all that lead there.
+        taken: Subscriptions of which a guid comes to lead elsewhere. A device may have been sent
+            that one guid resolves to the next, so it is sent all again that resolve there.
         merged: Present subscriptions with a former URL that was a feed of its own.
         beside: The derived guids of URLs that apps may have beside another URL of the feed that
             they come to lead to.
@@ -299,10 +299,10 @@ class _Work:
         is_moved_back = source is not None and self._was_sent_move(source, was)
         if source is None:  # apps that know only URLs hear of it as of a new feed
             wanted = replace(wanted, status_changed=stamp)
-        elif is_moved_back:  # so they do here, and are told to remove its other URL
+        elif is_moved_back:  # so they do here, and are sent the removal of its other URL
             wanted = replace(wanted, status_changed=stamp, app_url=None, app_url_until=None)
         else:
-            # Apps know it by what joins it: from then on they need not be told of it.
+            # Apps know it by what joins it: from then on they need not be sent it.
             known = source if source.is_subscribed else self.joining.get(guid, source)
             wanted = replace(
                 wanted, is_subscribed=known.is_subscribed, status_changed=known.status_changed
@@ -320,7 +320,7 @@ class _Work:
             self._retire(source, feed, stamp)
 
     def _retire(self, source: Subscription, feed: Subscription, stamp: Stamp) -> None:
-        """Let apps be told to remove the URL that a feed had, and all that came since."""
+        """Have apps sent the removal of the URL that a feed had, and of all since."""
         given_up = _derived(source.feed_url)
         then = self.then.get(given_up)
         alias = self._marked(given_up, then.alias if then else None)
@@ -331,9 +331,9 @@ class _Work:
         self.draft.retire_urls(feed, stamp)
 
     def _was_sent_move(self, source: Subscription, was: Subscription) -> bool:
-        """Say whether apps were told to give up the URL that a feed has again.
+        """Say whether apps were sent the removal of the URL that a feed has again.
 
-        Some of them have done so, and others have not asked since. Told of it once more, the other
+        Some of them have done so, and others have not asked since. Sent it once more, the other
         way round, all of them end with the same URL.
         """
         led = self.now.get(_derived(was.feed_url))

@@ -29,7 +29,7 @@ def next_stamp(last: Stamp, now: Stamp) -> Stamp:
 
     So no two changes of an account share a stamp (C4.1), and a clock that was set back does no
     harm. No change has a stamp on which a settled clock stands: apps that go on from the second
-    after it would never be told of that change.
+    after it would never be sent that change.
     """
     stamp = now if now > last else later(last, 1)
     return later(stamp, 1) if is_settled(stamp) else stamp

@@ -56,7 +56,7 @@ def restamped(
 
 
 def to_resend(app: CookielessApp) -> CookielessApp:
-    """Return what is known of an app that is to be told everything."""
+    """Return what is known of an app that is to be sent everything."""
     return replace(
         app, subscriptions=_sent_nothing(app.subscriptions), actions=_sent_nothing(app.actions)
     )

@@ -145,7 +145,7 @@ class Draft:
             assert entry.guid == subscription.guid, "the guid is another subscription's own"
             self.put(replace(entry, alias=alias))
             return
-        # Devices were told where this pointer led, and have to learn where it leads now.
+        # Devices were sent where this pointer led, and have to learn where it leads now.
         stamp = entry.guid_changed if entry else None
         if entry and stamp is not None and entry.new_guid != subscription.guid:
             self._take_over(entry)
@@ -212,7 +212,7 @@ class Draft:
             moved = self.put(_known_as(moved, None, None))
         former = self.former_urls(moved)
         taken = former.get(url.guid)  # `lead` drops it
-        # Apps that were told of the move have the other URL, and could not unsubscribe by it.
+        # Apps that were sent the move have the other URL, and could not unsubscribe by it.
         is_undo = may_undo and taken is not None and taken.moved_away and taken.retired is None
         # While no move can be undone, the URL of a merged feed is one of those that were merged.
         was_own = any(alias.was_own for alias in former.values()) and not any(
@@ -231,7 +231,7 @@ class Draft:
         return self._present(moved)
 
     def retire_urls(self, subscription: Subscription, stamp: Stamp) -> Subscription:
-        """Note that from `stamp` on, apps are told to remove all former URLs."""
+        """Note that from `stamp` on, apps are sent the removal of all former URLs."""
         for guid, alias in self.former_urls(subscription).items():
             self.put(replace(self._index[guid], alias=replace(alias, retired=stamp)))
         return self._present(subscription)
@@ -303,8 +303,8 @@ class Draft:
     def _take_over(self, taken: Entry | None) -> None:
         """Stamp the pointers that a device may follow through `taken` to their subscription.
 
-        A device that was told "this guid leads to `taken`" follows `taken` from there. Once `taken`
-        belongs to another subscription, that device needs to be told anew (C8.5).
+        A device that was sent "this guid leads to `taken`" follows `taken` from there. Once `taken`
+        belongs to another subscription, that device needs to be sent it again (C8.5).
         """
         if not isinstance(taken, Pointer) or taken.guid_changed is None:
             return
@@ -327,7 +327,7 @@ def moved_to(subscription: Subscription, feed_url: str) -> Subscription:
 def _with_status_of_both(subscription: Subscription, other: Subscription) -> Subscription:
     """Return the result of a merge: subscribed if either was, with the URL that apps know.
 
-    Apps are not told of a merge; those that have both feeds go on having both.
+    Apps are not sent a merge; those that have both feeds go on having both.
     """
     if subscription.is_subscribed:
         return subscription

@@ -181,14 +181,14 @@ def record(
 
 
 def rekeyed(snapshot: ActionSnapshot, _: Sequence[EpisodeAction]) -> ActionDecision:
-    """Store actions from before under the keys that they have now; apps are told nothing."""
+    """Store actions from before under the keys that they have now; apps are sent nothing."""
     return _Draft(snapshot).decision()
 
 
 def resent(snapshot: ActionSnapshot, _: Sequence[EpisodeAction]) -> ActionDecision:
     """Give actions new stamps, in the same order, so that all apps get them once more.
 
-    AntennaPod loses a feed's play states when it is told that the feed moved.
+    AntennaPod loses a feed's play states when it is sent the feed's move.
     """
     draft = _Draft(snapshot)
     for action in sorted(draft.rows.values(), key=lambda action: action.revision):
@@ -197,7 +197,7 @@ def resent(snapshot: ActionSnapshot, _: Sequence[EpisodeAction]) -> ActionDecisi
 
 
 def sent_second(action: EpisodeAction) -> int:
-    """Return when an action was done, as apps are told.
+    """Return when an action was done, as apps are sent it.
 
     A device whose clock is ahead would otherwise win against all others for as long.
     """
@@ -366,7 +366,7 @@ def can_be_sent(action: EpisodeAction) -> bool:
 
 
 def told(actions: Iterable[EpisodeAction]) -> list[EpisodeAction]:
-    """Return those of some actions that apps are told, as they are told.
+    """Return those of some actions that apps are sent, as they are sent.
 
     AntennaPod takes the numbers of a `play` only if it has the position where playing began, too.
     """
@@ -431,7 +431,7 @@ def _episode_key(podcast_guid: Guid, episode: str, episode_guid: str | None) -> 
 
 
 def _former_key(action: EpisodeAction) -> bytes:
-    """Return the key that an action had before episodes were told apart by their guids."""
+    """Return the key that an action had before episodes were distinguished by their guids."""
     named = (action.podcast_guid, action.episode, action.device, action.kind)
     return _hash(*named)[:_KEY_BYTES]
 

@@ -71,7 +71,7 @@ WHY: Mapping[Failure, Sentence] = {
     Failure.ANOTHER_FEED: Sentence("Its address leads to another feed now."),
     Failure.CRASHED: Sentence("It is made so that it cannot be read."),
 }
-"""Why a feed cannot be read, as its subscribers are told."""
+"""Why a feed cannot be read, as its subscribers see it."""
 
 
 class Address(Value, frozen=True):
@@ -79,7 +79,7 @@ class Address(Value, frozen=True):
 
     Attributes:
         text: Without the protocol.
-        host: Its host; "" if there is none that can be told.
+        host: Its host; "" if there is none to show.
         is_personal: Whether it looks like one person's own, and so is a secret.
         likely_name: What alike spellings have in common.
     """
@@ -222,7 +222,7 @@ def headline_of(feed: Feed) -> Headline:
 def trouble_of(known: Headline | None, now: Stamp) -> Trouble | None:
     """Return that a feed cannot be read, if that lasts: for a day, or for some looks in a row.
 
-    What was never read, and is surely no feed, is told at once: its address may be a wrong one.
+    What was never read, and is surely no feed, is shown at once: its address may be wrong.
     """
     if known is None or known.failing is None:
         return None

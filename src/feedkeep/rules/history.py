@@ -64,8 +64,8 @@ class BroughtBack(Value, frozen=True):
         stamp: The stamp of the change that did it; None if there was nothing to change.
         feeds: How many feeds it changed.
         left: How many feeds stay as they are, since they were changed again.
-        podcasts: Derived guids of all URLs of the feeds that apps are told to add. Those that were
-            told to remove them have deleted what was played of them.
+        podcasts: Derived guids of all URLs of the feeds that apps are sent as added. Apps that were
+            sent their removal have deleted what was played of them.
     """
 
     stamp: Stamp | None

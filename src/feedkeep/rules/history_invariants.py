@@ -18,8 +18,8 @@ def history_violations(whole: Snapshot) -> Iterator[str]:
     """Yield a sentence for each thing that is wrong with the former states of an account's entries.
 
     The snapshot has its whole history. States that ended before the list is known are passed over:
-    they are about to be forgotten. What is wrong at several moments is told once, and not at all if
-    it is so with the present list.
+    they are about to be forgotten. What is wrong at several moments is reported once, and not at
+    all if it is so with the present list.
     """
     history = whole.history
     if history is None:

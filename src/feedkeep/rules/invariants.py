@@ -57,6 +57,6 @@ def _subscription_violations(
     if subscription.deleted is not None and subscription.is_subscribed:
         yield f"{subscription.guid} is deleted and subscribed"
     if subscription.status_changed > subscription.revision:
-        yield f"apps are told of {subscription.guid} later than it changed"
+        yield f"apps are sent {subscription.guid} later than it changed"
     if subscription.app_url == subscription.feed_url:
         yield f"apps have {subscription.guid} by its present URL, and by another one"

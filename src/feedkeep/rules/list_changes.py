@@ -101,7 +101,7 @@ def changes_on(page: HistoryPage, entries: Mapping[Guid, Entry]) -> list[ListCha
 def differences(
     before: Mapping[Guid, Entry], after: Mapping[Guid, Entry], others: Mapping[Guid, Entry]
 ) -> list[FeedChange]:
-    """Return what became of feeds, ordered by URL; nothing if only apps are told something else.
+    """Return what became of feeds, ordered by URL; nothing if only what apps are sent has changed.
 
     Given are the entries that changed, as they were before and after, and `others` that did not.
     """

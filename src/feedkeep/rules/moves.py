@@ -27,7 +27,7 @@ AT_LEAST_US = 3 * DAY_US
 """How long ago it has to have been seen first."""
 
 DEAD_US = 14 * DAY_US
-"""For how long an old URL has to lead nowhere until apps are told to give it up."""
+"""For how long an old URL has to be dead until apps are sent its removal."""
 
 SAY_DEAD = {Failure.NO_SUCH_HOST, Failure.NOT_FOUND, Failure.GONE}
 """With these, a host or the DNS says that there is nothing at a URL."""
@@ -111,7 +111,7 @@ def proved_move(feed: Feed) -> FeedUrl | None:
 
 
 def is_dead(former: Feed, present: Feed | None) -> bool:
-    """Say whether a former URL has led nowhere for so long that apps are told to give it up.
+    """Say whether a former URL was dead for so long that apps are sent its removal.
 
     What counts is what was said, and not what was not: so the last look has to have said it, too.
     Apps are not sent to a present URL that cannot be read either, as where a line is down.

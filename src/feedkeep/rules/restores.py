@@ -14,7 +14,7 @@ def restored(account: Account, newest: Entry | None, now: Stamp, epoch: int) -> 
 
     `newest` is the entry with the greatest revision. It alone is stamped anew, past the stamps that
     may have been lost: a client that reads the whole list then goes on from there. What apps that
-    know only URLs are told goes by other stamps, which stay: nothing is removed from them (C6.7).
+    know only URLs are sent goes by other stamps, which stay: nothing is removed from them (C6.7).
     """
     moved = after_restore(account.last_stamp, now)
     clock = moved if newest is None else next_stamp(moved, now)

@@ -62,7 +62,7 @@ def first_second(since: Second, newest: Second, app: SyncProgress) -> Second:
     if app.last_sent is not None and app.last_sent > newest:
         return EVERYTHING  # it was sent a second of a clock that was set back since
     if app.last_sent is None:
-        # Plus one, since Kasts asks since the second after the one it was told.
+        # Plus one, since Kasts asks since the second after the one it was sent.
         return since if since <= newest + 1 else EVERYTHING
     if has_acknowledged(since, app):
         return since
@@ -73,7 +73,7 @@ def first_second(since: Second, newest: Second, app: SyncProgress) -> Second:
 
 def has_acknowledged(since: Second, app: SyncProgress) -> bool:
     """Say whether `since` shows that the app got the last reply."""
-    # gPodder and AntennaPod ask since the second that they were told, Kasts since the next one.
+    # gPodder and AntennaPod ask since the second that they were sent, Kasts since the next one.
     return app.last_sent is not None and since in {app.last_sent, app.last_sent + 1}
 
 
@@ -93,7 +93,7 @@ def after_reply(since: Second, newest: Second, app: SyncProgress) -> SyncProgres
 
 def knows_all(app: SyncProgress, clock: Stamp) -> bool:
     """Say whether an app was sent all changes up to the present stand of a clock."""
-    # Two phones may share a token: what one of them was told says nothing about the other.
+    # Two phones may share a token: what one of them was sent says nothing about the other.
     return app.is_alone and is_settled(clock) and second_of(clock) == app.last_sent
 
 
@@ -133,7 +133,7 @@ def is_own(app: SyncProgress, device: str, since: Second, stamp: Stamp) -> bool:
 
     No two changes of an account share a stamp. An app that asks since a second before its own
     upload has forgotten it, as a phone does that was restored from a backup. Where several apps
-    share a session or token, they are told apart by their devices, if they send them.
+    share a session or token, they are distinguished by their devices, if they send them.
     """
     # AntennaPod would overwrite what was played since with its own older action, and gPodder would
     # offer to add again what its owner has just removed.

@@ -194,7 +194,7 @@ def update(
 
     stamp = draft.tick()
     if wanted.notify_apps:
-        # To apps that know only URLs, this is a new subscription: they are told of nothing else.
+        # To apps that know only URLs, this is a new subscription: they are sent nothing else.
         subscription = draft.retire_urls(subscription, stamp)
         subscription = replace(subscription, status_changed=stamp, app_url=None, app_url_until=None)
     if wanted.is_subscribed is not None:  # after a merge, so that it counts (C5.22)
@@ -242,7 +242,7 @@ def delete(snapshot: Snapshot, guid: Guid) -> Decision[Deletion]:
 
 
 def with_status(subscription: Subscription, is_subscribed: bool, stamp: Stamp) -> Subscription:
-    """Return a subscription with the status `is_subscribed`; apps are told only of a change."""
+    """Return a subscription with the status `is_subscribed`; apps are sent only a change."""
     if subscription.is_subscribed == is_subscribed:
         # AntennaPod uploads its whole list with its first sync. What was subscribed already is no
         # news to other apps.

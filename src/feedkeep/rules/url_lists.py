@@ -1,6 +1,6 @@
 """The list for protocols that know feeds by URL only: what to send, what an upload means. Pure.
 
-Apps are told when a feed was subscribed or unsubscribed, and never that a feed moved (`app_urls`).
+Apps are sent when a feed was subscribed or unsubscribed, and no moves (`app_urls`).
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def without_own(
 
 
 def removes_by_count(user_agent: str) -> bool:
-    """Say whether an app removes some feed for each text that it is told to remove.
+    """Say whether an app removes some feed for each text that it is sent as removed.
 
     Podcini.X does (last read: 11.2.2.7): whatever the text names, it deletes the last feed that it
     finds, and uploads that as its owner's wish.
@@ -226,7 +226,7 @@ def upload(
 
     A feed that is both removed and added stays subscribed. Removing a feed that is not subscribed
     changes nothing, so an upload can be sent again. A feed whose removal may be an echo stays, and
-    the app is told once more to add it.
+    the app is sent it as added again.
     """
     draft = Draft(snapshot, limits)
     items = [
@@ -253,7 +253,7 @@ def upload(
     ended = clock_after_upload(progress, snapshot.last_stamp, draft.last_stamp)
     synced = Synced(results, app.after_upload(), snapshot.last_stamp, ended)
     draft.advance(ended)
-    # After the end of the upload: what is told again must not be taken for the app's own change.
+    # After the end of the upload: what is sent again must not be taken for the app's own change.
     for guid in echoed:
         _tell_again(draft, guid)
     decision = draft.decision(synced)
@@ -276,7 +276,7 @@ def kept_as(item: Wanted | Refused, result: Added | Refused) -> tuple[str, str]:
 
     gPodder gives its podcast the second one. So of a feed that moved it is not the present URL:
     feedkeep would not know that the app has that one, and would ignore its removal. Nor is
-    it http for https: gPodder takes https over from a redirect, and must not be told to go back.
+    it http for https: gPodder takes https over from a redirect, and must not be sent back.
     """
     sent = item.sent if isinstance(item, Wanted) else item.feed_url
     if isinstance(result, Refused):
@@ -303,7 +303,7 @@ def _remove(
 ) -> AppUrls:
     """Unsubscribe from a feed if removing its URL means that; return what is known of the app.
 
-    A feed whose removal may be an echo, or is in doubt, is put into `echoed` to be told again.
+    A feed whose removal may be an echo, or is in doubt, is put into `echoed` to be sent again.
     """
     feed = draft.find(url.guid)
     if feed is None:
@@ -319,7 +319,7 @@ def _remove(
         else:
             set_status(draft, feed, False)
     elif can_change and may_have_both and is_in_doubt(url.guid, present, former, app):
-        # Told to add another URL of it, the app has one that can be removed without any doubt.
+        # Sent another URL of it, the app has one that can be removed without any doubt.
         echoed[feed.guid] = None
     # Whatever it meant, the app no longer has this URL. A feed that never moved has only one, so
     # there is nothing to remember, unless it was a URL of another feed, which was deleted since.

@@ -62,7 +62,7 @@ class Recorder:
     """All that a process counts.
 
     Attributes:
-        registry: What Prometheus is told of this process: all of these but the requests.
+        registry: What Prometheus scrapes of this process: all of these but the requests.
         requests: The requests, by route, method and status; changed in the event loop alone.
         reads: The batches of reads.
         writes: The batches of writes.
@@ -115,7 +115,7 @@ class Recorder:
         self._fetches = Counter(
             "feedkeep_fetches", "Looks at feeds, by what they came to.", ("result",), registry=made
         )
-        for result in _RESULTS:  # told as 0 from the start
+        for result in _RESULTS:  # exposed as 0 from the start
             self._fetches.labels(result)
         self._fetch_seconds = Histogram(
             "feedkeep_fetch_duration_seconds",

@@ -38,7 +38,7 @@ class ClockRepair:
         """Set all clocks right that are far ahead; yield each of these accounts as it was.
 
         What has stamps that are ahead is stamped anew, from the present time on. Clients notice as
-        they do after a restore, and apps are told everything once.
+        they do after a restore, and apps are sent everything once.
         """
         epoch = new_epoch()
         async for page in self._accounts.by_id():

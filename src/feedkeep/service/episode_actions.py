@@ -180,8 +180,8 @@ class EpisodeActions:
     async def resend(self, account_id: AccountId, podcasts: Collection[Guid]) -> None:
         """Give the actions of podcasts new stamps, so that they are sent to every app once more.
 
-        `podcasts` are derived guids of URLs. Apps that were told to remove a feed have deleted what
-        was played of it.
+        `podcasts` are derived guids of URLs. Apps that were sent the removal of a feed have deleted
+        what was played of it.
         """
         if not podcasts:
             return

@@ -43,7 +43,7 @@ class FollowedMoves:
     async def follow(self, account_id: AccountId, old: FeedUrl, new: FeedUrl) -> bool:
         """Give a feed of a list the URL that it moved to; say whether that was to be done.
 
-        Apps are not told: they go on with the old URL for as long as it leads somewhere.
+        Apps are sent nothing: they go on with the old URL for as long as it leads somewhere.
         """
 
         def decide(snapshot: Snapshot, held: Collection[Guid]) -> Decision[MoveOutcome]:
@@ -62,7 +62,7 @@ class FollowedMoves:
     async def tell_apps(self, account_id: AccountId, old: FeedUrl) -> bool:
         """Have apps give up a URL that is dead; say whether there was anything to tell them.
 
-        They forget what was played when they do, and are told it anew.
+        They forget what was played when they do, and are sent it again.
         """
         changed = await self._changes.make(
             account_id, [old.guid], lambda snapshot: tell_apps(snapshot, old, self._limits), _DEAD

@@ -262,12 +262,12 @@ class ListHistory:
     ) -> BroughtBack:
         self._check_kept()
         made = await self._changes.make_for_apps(account_id, None, decide, by, history_from=first)
-        # A phone that was told to remove a feed has forgotten what was played of it.
+        # A phone that was sent the removal of a feed has forgotten what was played of it.
         try:
             await self._actions.resend(account_id, made.outcome.podcasts)
         except StoreUnavailable as error:  # the list is back, and that is what was asked for
             _log.warning(
-                "phones are not told again what was played",
+                "phones are not sent again what was played",
                 request_id=by.request,
                 reason=str(error),
             )

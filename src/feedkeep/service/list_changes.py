@@ -33,7 +33,7 @@ from feedkeep.store.base import Store
 _MAX_TALLIES = 10_000
 
 _NO_APP = DocumentName(DocumentKind.SPELLINGS, "none")
-"""The name of no app's document: who asks for it is told how many there are."""
+"""The name of no app's document: a request for it gets their number."""
 
 _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -160,6 +160,6 @@ def _held(snapshot: Snapshot) -> set[Guid]:
         if name.kind is DocumentKind.SPELLINGS:
             app = read_app_urls(document.body)
             held |= app.known
-            if app.removals_sent is not None:  # the reply may be lost: then it is told once more
+            if app.removals_sent is not None:  # the reply may be lost: then it is sent once more
                 held |= app.gone
     return held

@@ -134,7 +134,7 @@ class Progress:
         return await self._store.accounts.advance(admitted.account.id, clock, seconds.settled)
 
     async def resend(self, account_id: AccountId) -> None:
-        """Have each app that sends no cookie told everything once more.
+        """Have each app that sends no cookie sent everything once more.
 
         Raises:
             NotAuthorized: The account is gone.

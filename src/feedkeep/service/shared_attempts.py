@@ -1,4 +1,4 @@
-"""What each process counts of wrong passwords, told to all others by the store."""
+"""Each process's counts of failed logins, shared with all others by the store."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class SharedAttempts:
         self._task = asyncio.create_task(self._go_on())
 
     async def close(self) -> None:
-        """End it; what is not told yet is told now, unless that takes long."""
+        """End it; what is not shared yet is shared now, unless that takes long."""
         if self._task:
             self._task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -75,7 +75,7 @@ class SharedAttempts:
         """Tell what is new here, learn what is new there, and forget what is old.
 
         Raises:
-            StoreUnavailable: The store is away; what was not told is kept for the next time.
+            StoreUnavailable: The store is away; what was not shared is kept for the next time.
         """
         now_seconds = time.monotonic()
         # Others know moments of the wall clock, which may be set; ours are of one that goes on.
@@ -139,5 +139,5 @@ class SharedAttempts:
         except Exception as error:  # noqa: BLE001 - no request waits; each process counts by itself
             # It goes on each second: one line is enough until it works again.
             if not self._is_failing:
-                _log.warning("wrong passwords are not told to others for now", reason=str(error))
+                _log.warning("cannot share failed-login counts; will retry", reason=str(error))
             self._is_failing = True

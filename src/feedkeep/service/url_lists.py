@@ -59,7 +59,7 @@ class _Asked(Value, frozen=True):
         progress: How far it knows what changed.
         since: The second that it asks since.
         first: The second since which it has to be sent all changes.
-        by_count: Whether it removes some feed for each text that it is told to remove.
+        by_count: Whether it removes some feed for each text that it is sent as removed.
     """
 
     admitted: Admitted
@@ -73,8 +73,8 @@ class _Asked(Value, frozen=True):
     def is_from_nothing(self) -> bool:
         """Whether it has nothing yet, but feeds that its owner has added on that phone.
 
-        Told to remove those, AntennaPod and Kasts would delete their files. An app that asks since
-        0 again, after it has received a reply, may have feeds that were removed since.
+        Sent the removal of those, AntennaPod and Kasts would delete their files. An app that asks
+        since 0 again, after it has received a reply, may have feeds that were removed since.
         """
         return self.since == seconds.FROM_NOTHING and self.progress.acknowledged is None
 
@@ -101,7 +101,7 @@ class UrlLists:
     ) -> ChangesSince:
         """Return what to add and to remove since a second, and the second to ask since next.
 
-        `user_agent` is what the app calls itself, for one that has to be told in its own way.
+        `user_agent` is what the app calls itself, for one that needs its own kind of response.
         If nothing changed, the store is not asked again after the credential was checked.
         """
         clock = await self._progress.settle(

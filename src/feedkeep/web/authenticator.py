@@ -66,7 +66,7 @@ def refused(pages: Pages, error: Exception, request: Request, refusal: Refusal) 
 
 
 def _to_sign_in(pages: Pages, request: Request, *, is_ended: bool) -> Response:
-    """Lead to the form and from there back; whose session has ended is told so."""
+    """Redirect to the form, and from there back; the form says if a session has ended."""
     query = request.http.url.query
     wanted = f"{request.path}?{query}" if query else request.path
     back = f"?next={quote(wanted)}" if wanted != HOME else ""

@@ -141,7 +141,7 @@ def lines_of(
 
 
 def change_of(feed: FeedChange, titles: Mapping[str, str]) -> Change:
-    """Return what became of a feed. Of one that moved, the new address is told, not the title."""
+    """Return what became of a feed; of one that moved, with its new address and no title."""
     name = _name(feed.feed_url, titles)
     old = _other_url(feed)
     if not old:

@@ -48,7 +48,7 @@ class _Newcomer:
 
     def cut(self) -> None:
         """End the connection; the task that lets it in finds it ended."""
-        # A task that is cancelled just after the protocol was told of its connection would leave
+        # A task that is cancelled just after the protocol got its connection would leave
         # it there for ever: uvloop closes the transport, and does not tell the protocol.
         self.is_cut = True
         with contextlib.suppress(OSError):  # it has ended already

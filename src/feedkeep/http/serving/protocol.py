@@ -51,7 +51,7 @@ _BODY_BYTES_AHEAD = 64 * 1024
 """How much of a body may wait to be received before no more is read."""
 
 _LINGER_SECONDS = 5.0
-"""For how long, where the client cannot be told that nothing more comes: TLS has no half-close."""
+"""For how long, where the client cannot see that nothing more comes: TLS has no half-close."""
 
 _VERSIONS = {"1.0", "1.1"}
 _BODY_HEADERS = {b"content-length", b"transfer-encoding"}
