@@ -46,7 +46,6 @@ class Number(NamedTuple):
     place: int
 
     def __str__(self) -> str:
-        """Return the number as it is cited."""
         return f"C{self.section}.{self.place}"
 
 

@@ -197,7 +197,6 @@ def feedkeep(
 
 @pytest.fixture
 def api(feedkeep: FeedkeepProcess) -> Iterator[httpx.Client]:
-    """A client of a fresh account."""
     with feedkeep.client(feedkeep.new_account()) as client:
         yield client
 

@@ -291,7 +291,6 @@ def workers_of_a_cluster() -> list[str]:
 
 
 def of_database(server_url: str, name: str) -> str:
-    """Return the URL of a database of a server."""
     return urlunsplit(urlsplit(server_url)._replace(path=f"/{name}"))
 
 

@@ -8,7 +8,6 @@ from feedkeep.store.base import Store
 
 
 async def all_accounts(store: Store) -> list[Account]:
-    """Return all accounts, ordered by name."""
     return [person.account for person in await store.accounts.people("", 1_000)]
 
 

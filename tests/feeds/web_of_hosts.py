@@ -116,7 +116,6 @@ class Victim:
         self._are_two = asyncio.Event()
 
     async def answer(self, _: Request, writer: asyncio.StreamWriter) -> None:
-        """Answer a request with the body."""
         self._at_once += 1
         self.most_at_once = max(self.most_at_once, self._at_once)
         if self._at_once > 1:

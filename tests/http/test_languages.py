@@ -19,7 +19,6 @@ MAX_HEADER = 16_384
 
 
 def stamp(*moment: int) -> Stamp:
-    """Return the stamp of a moment in UTC."""
     return Stamp(int(datetime(*moment, tzinfo=UTC).timestamp()) * 1_000_000)  # type: ignore[arg-type]
 
 

@@ -160,7 +160,6 @@ class Served:
         self._browser = browser
 
     def ask(self, asked: Asked) -> httpx.Response:
-        """Ask for something."""
         if asked.template in LAST or (asked.is_page and not self._browser.cookies):
             self._sign_in()
         client = self._browser if asked.is_page else self._app

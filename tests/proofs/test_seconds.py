@@ -78,7 +78,6 @@ class Yielding:
         await turn
 
     def release(self) -> None:
-        """End the turn."""
         self._is_taken = False
         self._call_next()
 

@@ -33,8 +33,6 @@ def run(
     work: Callable[[Service, Store, Clock], Awaitable[None]],
     registration: Registration = Registration.INVITED,
 ) -> None:
-    """Run `work` with a service, its store and its clock."""
-
     async def go() -> None:
         clock = Clock()
         async with open_store(clock) as store:

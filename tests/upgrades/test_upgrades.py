@@ -49,7 +49,6 @@ PLAYED = {
 
 @pytest.fixture(params=first_of(*DATABASES), ids=lambda path: path.name.removesuffix(".sql"))
 def written(request: pytest.FixtureRequest) -> Path:
-    """What a version wrote."""
     path: Path = request.param
     return path
 

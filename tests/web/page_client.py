@@ -14,7 +14,6 @@ PASSWORD = "correct horse battery"
 
 
 def plain(markup: str) -> str:
-    """Return the text of markup."""
     markup = re.sub(r"</?bdi>", "", markup)
     return re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]*>", " ", markup))).strip()
 

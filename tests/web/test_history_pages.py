@@ -46,7 +46,6 @@ class Phone:
         del self.http.headers["Authorization"]
 
     def has(self, *urls: str) -> None:
-        """Upload all that it has."""
         reply = self.http.put(f"/subscriptions/{self.name}/pixel.json", json=list(urls))
         assert reply.status_code == 200
 

@@ -319,7 +319,6 @@ class Visitor:
         return found
 
     def axe_finds(self, what: dict[str, object]) -> list[str]:
-        """Return what axe-core finds on this page."""
         if not self.page.evaluate("'axe' in window"):
             self.page.evaluate(_AXE)
         found: list[dict[str, Any]] = self.page.evaluate(_VIOLATIONS, what)

@@ -283,7 +283,6 @@ class ListClient:
             self.door.ledger.remember(stamp)
 
     async def delete(self, guid: str) -> None:
-        """Delete a subscription now."""
         await self._let_in()
         stamp = None
         try:

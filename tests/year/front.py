@@ -77,7 +77,6 @@ class Front:
     # People and their apps
 
     async def create_account(self, name: str) -> None:
-        """Create an account without a password."""
         await self._service.accounts.create(name, None)
 
     async def begin_session(self, name: str, label: str) -> str:
@@ -282,7 +281,6 @@ class Front:
         return list(whole.entries.values()), then
 
     async def all_actions(self, name: str) -> list[Any]:
-        """Return all actions of an account."""
         account = await self._service.accounts.named(name)
         pages = await self._service.episode_actions.all(account.id)
         return [action async for page in pages for action in page]
@@ -386,13 +384,11 @@ async def serve(connection: socket.socket, settings: Settings, us: int) -> None:
 
 
 def send(writer: asyncio.StreamWriter, message: object) -> None:
-    """Send a message."""
     body = pickle.dumps(message)
     writer.write(len(body).to_bytes(4, "big") + body)
 
 
 async def receive(reader: asyncio.StreamReader) -> Any:
-    """Return the next message."""
     size_bytes = int.from_bytes(await reader.readexactly(4), "big")
     return pickle.loads(await reader.readexactly(size_bytes))  # noqa: S301 - from our other end
 

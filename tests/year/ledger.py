@@ -59,11 +59,9 @@ class Ledger(Account):
             del self.lists[stamps.pop(0)]
 
     def list_at(self, moment: int) -> tuple[Known, ...]:
-        """Return the list as it was at a moment."""
         return self.lists[max(stamp for stamp in self.lists if stamp <= moment)]
 
     def subscribed(self) -> set[str]:
-        """Return the guids of what is subscribed to."""
         return {feed.guid for feed in self.feeds if feed.on}
 
     def upload(

@@ -55,12 +55,10 @@ class Counting:
         self.last: Counted | None = None
 
     async def __aenter__(self) -> Self:
-        """Begin."""
         self._task = asyncio.create_task(self._go_round())
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """End it."""
         self._task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await self._task

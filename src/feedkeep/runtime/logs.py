@@ -126,7 +126,6 @@ def configure_logs(level: str) -> None:
 
 
 def _line(logger: object, level: str, event: Mapping[str, Any]) -> bytes:
-    """Return an event as a line of JSON."""
     if "exc_info" in event:
         event = structlog.processors.format_exc_info(logger, level, dict(event))
     now = write_stamp(wall_clock.now())

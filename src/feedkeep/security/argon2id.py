@@ -122,7 +122,6 @@ def check_hash(text: str) -> str:
 
 
 def _read(stored_hash: str) -> tuple[Cost, bytes, bytes]:
-    """Return what a hash cost, its salt, and its digest."""
     found = _PHC.fullmatch(stored_hash)
     if found is None:
         raise InvalidHashError
