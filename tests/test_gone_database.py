@@ -56,7 +56,7 @@ def test_a_restart_makes_no_empty_database_in_place_of_one_that_is_gone(
     told = refused(process)
     assert f"The database {file} is gone, or empty" in told
     assert f"{tmp_path / '.feedkeep.db.lock'}" in told
-    assert 'restore a backup; docs/operations.md says how under "Damage"' in told
+    assert 'restore a backup; docs/backup.md says how under "Damage"' in told
     assert files(tmp_path) == left  # nothing was made; the newest changes may be in the -wal
     elsewhere.rename(file)
     assert has_the_feed(process, name)

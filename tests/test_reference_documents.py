@@ -61,7 +61,7 @@ def test_the_page_about_what_is_known_names_every_table_and_cookie() -> None:
 def test_the_examples_of_proxies_are_those_that_are_run(name: str) -> None:
     example = (PROJECT / "deploy" / "proxy" / name).read_text("utf-8")
     without_its_head = re.sub(r"\A(#.*\n)+", "", example)
-    assert f"\n{without_its_head}```\n" in (DOCS / "operations.md").read_text("utf-8")
+    assert f"\n{without_its_head}```\n" in (DOCS / "install.md").read_text("utf-8")
 
 
 def test_the_settings_are_documented_as_the_code_says_them() -> None:

@@ -300,7 +300,7 @@ def restore(settings: Settings, source: Path, now: Now = wall_clock.now) -> None
 
 def _sqlite_file(settings: Settings, otherwise: str) -> Path:
     if is_postgres(settings.database):
-        raise StoreUnusable(f"That is a PostgreSQL database: {otherwise}; see docs/operations.md.")
+        raise StoreUnusable(f"That is a PostgreSQL database: {otherwise}; see docs/backup.md.")
     return sqlite_path(settings.database)
 
 

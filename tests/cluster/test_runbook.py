@@ -1,4 +1,4 @@
-"""What docs/operations.md says makes a cluster that serves."""
+"""What docs/postgresql.md says makes a cluster that serves."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from told_metrics import Scrape
 ROOT = Path(__file__).parents[2]
 ALERTS = ROOT / "deploy" / "prometheus" / "alerts.yml"
 DASHBOARD = ROOT / "deploy" / "grafana" / "feedkeep.json"
-OPERATIONS = (ROOT / "docs" / "operations.md").read_text("utf-8")
+MONITORING = (ROOT / "docs" / "monitoring.md").read_text("utf-8")
 
 OF_PROMETHEUS = {"up": {"job", "instance"}}
 ADDED = {"job", "instance"}
@@ -105,7 +105,7 @@ def test_the_comparison_notices(expression: str, of_sqlite: Scrape) -> None:
 def test_every_metric_is_in_the_documents_as_it_is_told(
     of_sqlite: Scrape, of_postgres: Scrape
 ) -> None:
-    _, _, behind = OPERATIONS.partition(
+    _, _, behind = MONITORING.partition(
         "| metric | type | labels | what it says |\n|---|---|---|---|\n"
     )
     rows = [line.strip("| ").split(" | ") for line in behind.partition("\n\n")[0].splitlines()]
@@ -123,7 +123,7 @@ def test_every_metric_is_in_the_documents_as_it_is_told(
 
 
 def test_every_alert_is_in_the_documents_with_its_reason() -> None:
-    _, _, behind = OPERATIONS.partition("| alert | when | why |\n|---|---|---|\n")
+    _, _, behind = MONITORING.partition("| alert | when | why |\n|---|---|---|\n")
     rows = [line.strip("| ").split(" | ") for line in behind.partition("\n\n")[0].splitlines()]
     written = [(name.strip("`"), reason) for name, _, reason in rows]
     assert written == [(rule["alert"], rule["annotations"]["reason"]) for rule in rules()]
@@ -228,8 +228,8 @@ FIRES: dict[str, tuple[dict[str, str], str]] = {
     "FeedkeepDiskFull": ({"feedkeep_sqlite_free_bytes": "400000000x40"}, "30m"),
     "FeedkeepBackupOld": ({"feedkeep_last_backup_timestamp_seconds": "0x3000"}, "2900m"),
     "FeedkeepWalGrows": ({"feedkeep_sqlite_wal_bytes": "300000000x40"}, "30m"),
-    "FeedkeepGuessing": ({"feedkeep_wrong_passwords_total": "0+10x40"}, "30m"),
-    "FeedkeepLooksAtNothing": (
+    "FeedkeepFailedLogins": ({"feedkeep_wrong_passwords_total": "0+10x40"}, "30m"),
+    "FeedkeepNoFetches": (
         {
             'feedkeep_fetches_total{result="read"}': "5x500",
             'feedkeep_feeds{health="read"}': "200x500",

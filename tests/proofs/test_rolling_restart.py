@@ -30,7 +30,7 @@ from feedkeep.service import Service
 PROCESSES = 3
 CLIENTS = 16
 DRAIN_SECONDS = "1"
-OPERATIONS = Path(__file__).parents[2] / "docs" / "operations.md"
+RUNBOOK = Path(__file__).parents[2] / "docs" / "postgresql.md"
 NO_HAPROXY = "There is no haproxy on this machine."
 
 UntilInUse = Callable[[], Awaitable[None]]
@@ -198,14 +198,14 @@ def test_the_proof_notices_processes_that_stop_without_turning_clients_away(
 
 
 class Haproxy:
-    """haproxy with the configuration of docs/operations.md, on a free port of loopback."""
+    """haproxy with the configuration of docs/postgresql.md, on a free port of loopback."""
 
     def __init__(self, folder: Path, processes: list[FeedkeepProcess]) -> None:
         self.port = free_port()
         self.base_url = f"http://127.0.0.1:{self.port}"
         self._control = folder / "control"
         self._file = folder / "haproxy.cfg"
-        (told,) = re.findall(r"```haproxy\n(.*?)```", OPERATIONS.read_text("utf-8"), re.DOTALL)
+        (told,) = re.findall(r"```haproxy\n(.*?)```", RUNBOOK.read_text("utf-8"), re.DOTALL)
         for process in processes:
             address = httpx.URL(process.base_url).netloc.decode()
             told = re.sub(r"[\w.]+\.example:8080", address, told, count=1)

@@ -1,6 +1,6 @@
 """The way back: the older version restores the backup that was made before the upgrade.
 
-The older one is this program, and does what docs/operations.md says. The newer one is the same with
+The older one is this program, and does what docs/upgrades.md says. The newer one is the same with
 a further step of its schema (`broken/a_version_with_no_way_on.py`): no earlier program is at hand
 here, so each version shows that one can go back to it, before it is released.
 """
@@ -21,7 +21,7 @@ from test_upgrades import DATABASES
 
 from feedkeep.store.migrate import MissingSteps, missing_steps
 
-OPERATIONS = Path(__file__).parents[2] / "docs" / "operations.md"
+UPGRADES = Path(__file__).parents[2] / "docs" / "upgrades.md"
 KEPT, LEFT, NEW = (f"https://{name}.example/feed" for name in ("kept", "left", "new"))
 
 
@@ -158,7 +158,7 @@ def test_the_older_version_goes_on_with_what_was_backed_up_before_the_upgrade(
 
 
 def test_the_document_says_of_each_version_what_takes_one_back_to_it() -> None:
-    rows = re.findall(r"(?m)^\| ([\d.]+)[^|]* \| (.+) \| (.+) \|$", OPERATIONS.read_text())
+    rows = re.findall(r"(?m)^\| ([\d.]+)[^|]* \| (.+) \| (.+) \|$", UPGRADES.read_text())
     told = {
         (version, kind): way
         for version, *ways in rows

@@ -94,7 +94,7 @@ def check(
         return is_whole
 
     if not with_service(chosen, tell_damages):
-        warn('docs/operations.md says under "Damage" what to do now.')
+        warn('docs/backup.md says under "Damage" what to do now.')
         raise typer.Exit(1)
     say(f"{shown(chosen.database)} is whole{f' after account {after}' if after else ''}.")
 

@@ -46,7 +46,7 @@ _AFTER_RESTORING = (
     " people's devices, and come back once each app sends all it has: in AntennaPod, choose"
     ' "Force full synchronization"; of gPodder, import an OPML file that it exports; in other apps,'
     " log out and in again.",
-    'docs/operations.md says more under "After a restore".',
+    'docs/backup.md says more under "After a restore".',
 )
 
 

@@ -79,7 +79,7 @@ def backup(last: Stamp | None, now: Stamp) -> Finding:
     if last is None:
         return note(
             "backup",
-            "`feedkeep backup` has not run yet. Let it run each day: docs/operations.md, Back up.",
+            "`feedkeep backup` has not run yet. Let it run each day: docs/backup.md, Back up.",
         )
     days = (now - last) // DAY_US
     if days >= BACKUP_DAYS:
@@ -93,7 +93,7 @@ def rights(missing: Collection[str]) -> Finding:
         return fault(
             "rights",
             f"The role may not read and write {', '.join(sorted(missing))}. Grant that:"
-            " docs/operations.md, PostgreSQL, Rights.",
+            " docs/postgresql.md, Rights.",
         )
     return ok("rights", "All tables can be read and written.")
 

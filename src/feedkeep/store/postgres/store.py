@@ -39,7 +39,7 @@ RETRY_SECONDS = 0.5
 
 # It changes no row; on a server that takes no writes it fails all the same.
 _CAN_WRITE = "UPDATE feedkeep.schema_version SET version = version WHERE false"
-# What docs/operations.md tells administrators to grant; `_CAN_WRITE` tries the table it leaves out.
+# What docs/postgresql.md tells administrators to grant; `_CAN_WRITE` tries the table it leaves out.
 _MISSING_RIGHTS = """
 SELECT t.relname FROM pg_class t JOIN pg_namespace s ON s.oid = t.relnamespace
 WHERE s.nspname = 'feedkeep' AND t.relkind IN ('r', 'p') AND t.relname <> 'schema_version'

@@ -104,7 +104,7 @@ class Translating:
 def _as_store_error(error: apsw.Error) -> StoreUnavailable:
     if _is_damage(error):
         return StoreDamaged(
-            "The SQLite database is damaged, or another program wrote to it; docs/operations.md"
+            "The SQLite database is damaged, or another program wrote to it; docs/backup.md"
             ' says what to do under "Damage".'
         )
     if isinstance(error, apsw.FullError | apsw.ReadOnlyError):

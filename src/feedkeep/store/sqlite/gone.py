@@ -39,6 +39,6 @@ def gone(path: Path, signs: list[Path]) -> StoreUnusable:
     shown = " and ".join(map(str, signs))
     return StoreUnusable(
         f"The database {path} is gone, or empty, and was there before: {shown} shows it. No empty"
-        " one is made in its place. Put the file back, or restore a backup; docs/operations.md"
+        " one is made in its place. Put the file back, or restore a backup; docs/backup.md"
         f' says how under "Damage". To begin anew, without anything, remove {shown}.'
     )
