@@ -17,7 +17,13 @@ from handbook.reference import commands, commands_page, pages_page, settings_pag
 PROJECT = Path(__file__).parent.parent
 DOCS = PROJECT / "docs"
 PAGES = sorted(
-    [*DOCS.glob("*.md"), *PROJECT.glob("*.md"), PROJECT / "bench" / "README.md"], key=str
+    [
+        *DOCS.glob("*.md"),
+        *PROJECT.glob("*.md"),
+        PROJECT / "bench" / "README.md",
+        *(PROJECT / "src" / "feedkeep").rglob("README.md"),
+    ],
+    key=str,
 )
 _CODE = re.compile(r"^```.*?^```|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\(([^)\s]+)\)")

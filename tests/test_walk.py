@@ -1,4 +1,4 @@
-"""The walks of docs/design.md: a reader who follows a request by them goes where it goes."""
+"""The request lifecycles of docs/design.md name what a request runs through."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import httpx
 import pytest
 from feedkeep_process import FeedkeepProcess
 
-DESIGN = Path(__file__).parents[1] / "docs" / "design.md"
+ARCHITECTURE = Path(__file__).parents[1] / "docs" / "design.md"
 STATIONS = re.compile(r"^\d+\. `([\w/]+\.py)` `([\w.]+)`", re.MULTILINE)
 MAX_STATIONS = 12
 PASSWORD = "correct horse battery"
@@ -18,7 +18,7 @@ PASSWORD = "correct horse battery"
 
 def stations(title: str) -> list[str]:
     """Return the stations of a walk, each a file and what runs in it."""
-    _, _, behind = DESIGN.read_text("utf-8").partition(f"### {title}\n")
+    _, _, behind = ARCHITECTURE.read_text("utf-8").partition(f"### {title}\n")
     walk, _, _ = behind.partition("\n#")
     return [" ".join(station) for station in STATIONS.findall(walk)]
 
@@ -43,10 +43,10 @@ def calls(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
             uploaded = app.post(path, json={"add": ["https://example.com/b"], "remove": []})
             assert uploaded.status_code == httpx.codes.OK
     post, _, upload = map(json.loads, (folder / "calls").read_text().splitlines())
-    return {"A POST": post, "An app's upload": upload}
+    return {"A write": post, "An app's sync": upload}
 
 
-@pytest.mark.parametrize("title", ["A POST", "An app's upload"])
+@pytest.mark.parametrize("title", ["A write", "An app's sync"])
 def test_each_walk_names_what_runs_in_the_order_in_which_it_begins(
     calls: dict[str, list[str]], title: str
 ) -> None:
