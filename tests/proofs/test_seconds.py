@@ -58,7 +58,7 @@ KINDS = ["reply", "plus one", "upload", "clock"]
 SPELLINGS = ["https://{}", "https://{}", "http://{}", "https://{}/", "http://{}/"]
 
 
-class Yielding:
+class Interleaving:
     """Says who goes next, at random, and lets one request at a time ask the store.
 
     What comes of a run depends on its seed alone then, and not on how busy the machine is: a run
@@ -94,7 +94,7 @@ class Yielding:
 class InterleavedTopic:
     """A part of a store that lets others go first, before it is asked and before it answers."""
 
-    def __init__(self, topic: object, turns: Yielding) -> None:
+    def __init__(self, topic: object, turns: Interleaving) -> None:
         self._topic = topic
         self._turns = turns
 
@@ -117,7 +117,7 @@ class InterleavedTopic:
 class Interleaved:
     """A store whose every part does."""
 
-    def __init__(self, store: Store, turns: Yielding) -> None:
+    def __init__(self, store: Store, turns: Interleaving) -> None:
         self._store = store
         self._turns = turns
 
@@ -145,7 +145,7 @@ async def one_run(store: Store, seed: int, clock: ServerClock) -> str:
     """Return how a device differs from the account at the end; "" if none does."""
     chance = random.Random(seed)
     clock.begin(chance)
-    interleaved = Interleaved(store, Yielding(random.Random(f"{seed} turns")))
+    interleaved = Interleaved(store, Interleaving(random.Random(f"{seed} turns")))
     service = Service(interleaved, clock)  # type: ignore[arg-type]  # by __getattr__
     account = await service.accounts.create(f"run{seed}", None)
     world = Feeds({feed: [f"https://{feed}.example{PATHS.get(feed, '')}"] for feed in FEEDS})

@@ -15,9 +15,9 @@ from feedkeep.rules.lanes import (
     MAX_FETCH_US,
     MAX_WAIT_US,
     USUAL_FETCH_US,
+    FairTurns,
     HostQueues,
     Lane,
-    Yielding,
     lane_of,
     minutes_put_off,
     next_lane,
@@ -81,11 +81,11 @@ def test_whatever_else_is_fetched_a_quick_feed_finds_a_slot(
     assert next_lane([Lane.QUICK], busy, {}, slots) is Lane.QUICK
 
 
-def added(turns: Yielding, account_id: AccountId, count: int) -> list[tuple[Stamp, AccountId]]:
+def added(turns: FairTurns, account_id: AccountId, count: int) -> list[tuple[Stamp, AccountId]]:
     return [(turns.next_of(account_id), account_id) for _ in range(count)]
 
 
-def begin(turns: Yielding, waiting: list[tuple[Stamp, AccountId]]) -> AccountId:
+def begin(turns: FairTurns, waiting: list[tuple[Stamp, AccountId]]) -> AccountId:
     """Fetch the feed whose turn it is; return whose it is."""
     waiting.sort()
     turn, account_id = waiting.pop(0)
@@ -97,7 +97,7 @@ def begin(turns: Yielding, waiting: list[tuple[Stamp, AccountId]]) -> AccountId:
 def test_who_adds_feeds_waits_for_one_of_each_other_account(
     many: int, fetched: int, few: int
 ) -> None:
-    turns = Yielding()
+    turns = FairTurns()
     waiting = added(turns, ALICE, many)
     for _ in range(min(fetched, many)):
         begin(turns, waiting)
@@ -109,7 +109,7 @@ def test_who_adds_feeds_waits_for_one_of_each_other_account(
 
 
 def test_accounts_begin_equally_once_no_feed_waits() -> None:
-    turns = Yielding()
+    turns = FairTurns()
     added(turns, ALICE, 500)
     turns.all_begun()  # another process has fetched them
     assert turns.next_of(BEN) == turns.next_of(ALICE)
@@ -123,14 +123,14 @@ def test_what_is_slow_is_put_off_for_longer_than_what_was_quick(chance: float) -
 
 
 def test_what_is_due_is_no_turn() -> None:
-    turns = Yielding()
+    turns = FairTurns()
     turns.begun(ANSWERED)
     assert turns.next_of(ALICE) == 1
 
 
 def test_turns_of_so_many_accounts_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lanes, "MAX_ACCOUNTS", 1)
-    turns = Yielding()
+    turns = FairTurns()
     assert [turns.next_of(one) for one in (ALICE, ALICE, BEN, BEN, ALICE)] == [1, 2, 1, 2, 1]
     turns.begun(replace(ANSWERED, next_look=Stamp(FIRST_DUE - 1)))
     assert turns.next_of(BEN) == FIRST_DUE - 1
@@ -195,6 +195,6 @@ def test_of_so_many_hosts_it_is_remembered_how_long_feeds_are_put_off(
 
 
 def test_turns_are_counted_from_the_one_that_is_served() -> None:
-    turns = Yielding()
+    turns = FairTurns()
     turns.begun(replace(ANSWERED, next_look=Stamp(5)))
     assert [turns.ahead_of(new(turn)) for turn in (3, 5, 6, 9)] == [1, 1, 1, 4]

@@ -82,7 +82,7 @@ def next_lane(
     return min(may, key=lambda lane: (busy.get(lane, 0), served.get(lane, 0)), default=None)
 
 
-class Yielding:
+class FairTurns:
     """Turns for the feeds that accounts add: each account's next feed, and then each one's again.
 
     An account that adds one feed waits for one of each other account, however many these have

@@ -31,7 +31,7 @@ from feedkeep.rules.clock import later
 from feedkeep.rules.feed_names import Card, Headline, card_of, headline_of
 from feedkeep.rules.feed_schedule import MINUTE_US, permitted
 from feedkeep.rules.feed_urls import parse_feed_url
-from feedkeep.rules.lanes import Yielding
+from feedkeep.rules.lanes import FairTurns
 from feedkeep.rules.seen_feeds import is_whole, seen, whole_until
 from feedkeep.runtime.cooperative import LONG_LIST, TimeSlice, in_thread_if
 from feedkeep.store.base import Store
@@ -60,7 +60,7 @@ _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 class KnownFeeds:
     """Reads what is known of feeds, by the subscriptions that name them."""
 
-    def __init__(self, store: Store, now: Now, turns: Yielding) -> None:
+    def __init__(self, store: Store, now: Now, turns: FairTurns) -> None:
         """Read from `store`; what a subscriber permits is looked at in the account's `turns`."""
         self._store = store
         self._now = now
@@ -247,7 +247,7 @@ class NewFeeds:
     """
 
     def __init__(self) -> None:
-        self.turns = Yielding()
+        self.turns = FairTurns()
         self._urls: OrderedDict[AccountId, OrderedDict[str, Stamp | None]] = OrderedDict()
         self._count = 0
         self._are_there = asyncio.Event()

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from feedkeep.config.settings import Settings
 from feedkeep.http.serving import run
 from feedkeep.http.serving.server import Server
 from feedkeep.runtime.notify import Signs
-from feedkeep.config.settings import Settings
 
 PATIENCE_SECONDS = 20.0
 """Far longer than a server takes that has nothing to do; one that goes on ends with an error."""

@@ -1,11 +1,11 @@
 """Feeds that accounts add are fetched in any order, however many each has added."""
 
 from feedkeep.model import AccountId, Stamp
-from feedkeep.rules.lanes import Yielding
+from feedkeep.rules.lanes import FairTurns
 
 
-def _next_of(_: Yielding, __: AccountId) -> Stamp:
+def _next_of(_: FairTurns, __: AccountId) -> Stamp:
     return Stamp(0)
 
 
-Yielding.next_of = _next_of
+FairTurns.next_of = _next_of
