@@ -86,7 +86,7 @@ test-versions:
 test-container: .venv/dev
 	@PYTHONPATH=tests $(BIN)/python tests/container $(ARGS)
 
-ALSO_IN_FULL = tests/rules/test_machine.py tests/formats/test_hostile.py tests/test_copying.py \
+ALSO_IN_FULL = tests/rules/test_machine.py tests/formats/test_hostile.py tests/store/test_copying.py \
 	tests/store/test_stores_agree.py \
 	tests/contract/test_reference.py::test_schemathesis_finds_nothing_with_any_of_its_checks
 

@@ -1,4 +1,4 @@
-"""A service that starts with many clients before its door answers them."""
+"""A service that starts with many clients before it listens."""
 
 from __future__ import annotations
 

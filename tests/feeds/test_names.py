@@ -69,9 +69,9 @@ def test_where_the_system_has_no_thread_to_give_a_name_is_looked_up_later(
 
 def test_a_door_looks_up_names_as_the_machine_does() -> None:
     async def ask() -> None:
-        async with GuardedClient(ClientPolicy()) as door:
+        async with GuardedClient(ClientPolicy()) as client:
             with pytest.raises(RequestRefused, match="not on the public internet"):
-                await door.get("http://localhost/")
+                await client.get("http://localhost/")
 
     asyncio.run(ask())
 

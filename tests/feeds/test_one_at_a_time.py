@@ -51,8 +51,8 @@ def lead_there(web: WebOfHosts, way: str) -> tuple[Victim, list[Feed]]:
 
 def look_at_all(web: WebOfHosts, feeds: list[Feed]) -> list[FetchResult]:
     async def go() -> list[FetchResult]:
-        async with GuardedClient(web.policy(), web.look_up) as door:
-            looking = Fetcher(door)
+        async with GuardedClient(web.policy(), web.look_up) as client:
+            looking = Fetcher(client)
             return await asyncio.gather(*(looking.look(feed, NOW) for feed in feeds))
 
     return asyncio.run(go())
@@ -95,8 +95,8 @@ class Together:
 
 def get_all(web: WebOfHosts, *urls: str, **policy: Any) -> list[Answer | BaseException]:
     async def go() -> list[Answer | BaseException]:
-        async with GuardedClient(web.policy(**policy), web.look_up) as door:
-            gets: list[Coroutine[Any, Any, Answer]] = [door.get(url) for url in urls]
+        async with GuardedClient(web.policy(**policy), web.look_up) as client:
+            gets: list[Coroutine[Any, Any, Answer]] = [client.get(url) for url in urls]
             return await asyncio.gather(*gets, return_exceptions=True)
 
     return asyncio.run(go())
@@ -144,10 +144,10 @@ def test_waiting_for_others_counts_as_time_of_a_look_and_asks_no_host(web: WebOf
     a.answers, b.answers = {"/mute": mute, "/": reply(b"a")}, {"/": then_to_a}
 
     async def go() -> RequestError:
-        async with GuardedClient(web.policy(whole_seconds=0.5), web.look_up) as door:
-            waits = asyncio.create_task(door.get(b.url()))
+        async with GuardedClient(web.policy(whole_seconds=0.5), web.look_up) as client:
+            waits = asyncio.create_task(client.get(b.url()))
             await asyncio.to_thread(b_is_asked.wait)
-            holds = asyncio.create_task(door.get(a.url("/mute")))
+            holds = asyncio.create_task(client.get(a.url("/mute")))
             with pytest.raises(RequestError) as raised:
                 await waits
             with suppress(RequestError):
@@ -166,12 +166,12 @@ def test_who_fails_or_gives_up_makes_room_for_the_next(web: WebOfHosts) -> None:
     a.answers = {"/": reply(b"a"), "/nonsense": b"nonsense\r\n\r\n"}
 
     async def go() -> list[int]:
-        async with GuardedClient(web.policy(), web.look_up) as door:
+        async with GuardedClient(web.policy(), web.look_up) as client:
             with suppress(RequestError):
-                await door.get(a.url("/nonsense"))
-            gives_up = asyncio.create_task(door.get(a.url()))
+                await client.get(a.url("/nonsense"))
+            gives_up = asyncio.create_task(client.get(a.url()))
             await asyncio.sleep(0)
             gives_up.cancel()
-            return [(await door.get(a.url())).status for _ in range(2)]
+            return [(await client.get(a.url())).status for _ in range(2)]
 
     assert asyncio.run(go()) == [200, 200]

@@ -1,4 +1,4 @@
-"""There is one way in which the service asks other hosts: the door."""
+"""The service asks other hosts in one way only: by the guarded client."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def asks_with(source: str) -> set[str]:
     return {one for one in ASKING if one in found or any(n.startswith(f"{one}.") for n in found)}
 
 
-def test_nothing_but_the_door_can_ask_another_host() -> None:
+def test_nothing_but_the_guarded_client_can_ask_another_host() -> None:
     asking = {
         str(path.relative_to(SOURCE)): asks_with(path.read_text("utf-8"))
         for path in SOURCE.rglob("*.py")

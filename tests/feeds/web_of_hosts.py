@@ -7,8 +7,9 @@
         answer = got(web, feeds.url("/a"))
         assert [one.target for one in feeds.requests] == ["/a", "/b"]
 
-It runs in a thread, so that tests and processes of any kind can ask it. Only a door with its policy
-and its names finds it: `web.policy()` allows loopback and its port, `web.look_up` knows its names.
+It runs in a thread, so that tests and processes of any kind can ask it. Only a client with its
+policy and its names finds it: `web.policy()` allows loopback and its port, `web.look_up` knows
+its names.
 """
 
 from __future__ import annotations
@@ -165,7 +166,7 @@ class WebOfHosts:
         return host
 
     def policy(self, **changes: Any) -> ClientPolicy:
-        """Return a policy that lets a door ask these hosts, with changes."""
+        """Return a policy that lets a client ask these hosts, with changes."""
         usual = {"addresses": AddressRule(allowed=LOOPBACK), "ports": PORTS | self._ports}
         return ClientPolicy(**{**usual, **changes})
 
@@ -190,11 +191,11 @@ class WebOfHosts:
 
 
 def got(web: WebOfHosts, url: str, policy: ClientPolicy | None = None, **asked: Any) -> Answer:
-    """Return what a door gets in that web."""
+    """Return what a client gets in that web."""
 
     async def get() -> Answer:
-        async with GuardedClient(policy or web.policy(), web.look_up) as door:
-            return await door.get(url, **asked)
+        async with GuardedClient(policy or web.policy(), web.look_up) as client:
+            return await client.get(url, **asked)
 
     return asyncio.run(get())
 

@@ -17,7 +17,7 @@ from feedkeep.model import Admitted
 LARGE = 900_000
 
 
-class NobodysDoor:
+class UnusedAuthenticator:
     async def admit(self, request: Request) -> Admitted:
         raise AssertionError(request.path)
 
@@ -61,7 +61,7 @@ class Client:
 
 def test_a_large_response_without_room_is_503_and_not_cut() -> None:
     async def work() -> None:
-        edge = Edge([PublicRoute("/large", get=large)], NobodysDoor(), 405)
+        edge = Edge([PublicRoute("/large", get=large)], UnusedAuthenticator(), 405)
         application = InFlight(Application([edge], Settings()), LARGE + 1)
         slow, other = Client(reads=False), Client(reads=True)
         holding = asyncio.create_task(slow.get(application))

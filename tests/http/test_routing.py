@@ -20,8 +20,8 @@ async def answer(_request: Request) -> Response:
 
 @pytest.mark.parametrize("path", ["/", "/feeds/{name}"])
 def test_of_two_routes_with_one_path_the_first_one_counts(path: str) -> None:
-    door = cast("Any", None)
-    first, second = (Edge([PublicRoute(path, get=answer)], door, 400) for _ in range(2))
+    authenticator = cast("Any", None)
+    first, second = (Edge([PublicRoute(path, get=answer)], authenticator, 400) for _ in range(2))
     asked = {"type": "http", "method": "GET", "path": path.replace("{name}", "x"), "headers": ()}
     assert Router([first, second]).find(Request(HTTPRequest(asked))).edge is first
 

@@ -31,14 +31,14 @@ from feedkeep.model import (
     TokenId,
     replace,
 )
-from feedkeep.rules.account_links import MAX_INVITATIONS
+from feedkeep.rules.accounts import MAX_INVITATIONS
 from feedkeep.rules.apps import MAX_TOKENS
 from feedkeep.rules.clock import DAY_US, later
 from feedkeep.rules.counts import count
 from feedkeep.rules.devices import MAX_DOCUMENTS, Device
+from feedkeep.rules.duplicates import MAX_PAIRS, pair_of
 from feedkeep.rules.episode_actions import MAX_STORED
 from feedkeep.rules.feed_urls import parse_feed_url
-from feedkeep.rules.not_duplicates import MAX_REMEMBERED, pair_of
 from feedkeep.rules.room import MAX_SUBSCRIPTIONS, limits_for
 from feedkeep.rules.subscriptions import MAX_POINTERS
 from feedkeep.runtime import wall_clock
@@ -176,7 +176,7 @@ class LargestAccount:
         yield from sorted(rows, key=lambda action: (action.podcast_guid, action.key))
 
     def _documents(self) -> Iterator[Record]:
-        pairs = [pair_of(self.guids[0], Guid(guid)) for guid in self.guids[1:MAX_REMEMBERED]]
+        pairs = [pair_of(self.guids[0], Guid(guid)) for guid in self.guids[1:MAX_PAIRS]]
         yield Document(DocumentKind.APART, "", as_json(pairs))
         for number in range(MAX_DOCUMENTS - ROOM):
             name = f"device{number}"

@@ -154,7 +154,7 @@ def can_mount() -> bool:
     return False
 
 
-if can_mount():  # where not, tests/test_running.py has a full disk that is not quite one
+if can_mount():  # where not, tests/running/test_running.py has a full disk that is not quite one
 
     def test_a_full_file_system_is_503_and_not_ready_until_there_is_room(
         on_a_small_disk: FeedkeepProcess,

@@ -84,7 +84,7 @@ def ask_by_code(
         return browser.post(f"{process.base_url}/recover", data=form)
 
 
-DOORS = (ask, ask_as_app, ask_by_form, ask_by_page)
+WAYS_IN = (ask, ask_as_app, ask_by_form, ask_by_page)
 """All ways in that take a password."""
 
 
@@ -183,14 +183,16 @@ def from_address(address: str) -> httpx.HTTPTransport:
 def test_wrong_passwords_count_together_whichever_way_they_come(tmp_path: Path) -> None:
     with guessable(tmp_path, "hashes_are_cheap") as process:
         name = process.new_account(PASSWORD)
-        assert [door(process, name, PASSWORD).status_code for door in DOORS] == [200] * len(DOORS)
-        tried = (*DOORS, ask_by_code)
+        assert [way_in(process, name, PASSWORD).status_code for way_in in WAYS_IN] == [200] * len(
+            WAYS_IN
+        )
+        tried = (*WAYS_IN, ask_by_code)
         wrong = refused_after(lambda n: tried[n % len(tried)](process, name, f"wrong{n}"), 20)
         assert wrong == 10
         assert ask_by_code(process, name, "wrong").status_code == 429
-        for door in DOORS:
-            assert door(process, name, "wrong").status_code == 429
-            assert door(process, name, PASSWORD).status_code == 200  # it is remembered
+        for way_in in WAYS_IN:
+            assert way_in(process, name, "wrong").status_code == 429
+            assert way_in(process, name, PASSWORD).status_code == 200  # it is remembered
 
 
 def test_who_claims_to_come_from_elsewhere_is_not_believed(tmp_path: Path) -> None:
@@ -201,7 +203,7 @@ def test_who_claims_to_come_from_elsewhere_is_not_believed(tmp_path: Path) -> No
 
 
 def computations(
-    process: FeedkeepProcess, door: Callable[..., httpx.Response] = ask
+    process: FeedkeepProcess, way_in: Callable[..., httpx.Response] = ask
 ) -> list[tuple[object, int]]:
     """Return what unknown names, wrong passwords and disabled accounts are answered.
 
@@ -217,7 +219,7 @@ def computations(
         (known + "\u0301" * 500, PASSWORD), (known, PASSWORD + "\u0301" * 2_000),
     ):  # fmt: skip
         file.write_text("")
-        reply = door(process, name, password)
+        reply = way_in(process, name, password)
         headers = {k: v for k, v in reply.headers.items() if k not in CHANGING}
         shown = SECRET.sub("", reply.text)
         for typed in (name, password):  # a page keeps what was typed
@@ -229,12 +231,12 @@ def computations(
 
 
 # C2.12, C2.13
-@pytest.mark.parametrize("door", first_of(*reversed(DOORS)))
+@pytest.mark.parametrize("way_in", first_of(*reversed(WAYS_IN)))
 def test_no_reply_shows_which_accounts_there_are(
-    tmp_path: Path, door: Callable[..., httpx.Response]
+    tmp_path: Path, way_in: Callable[..., httpx.Response]
 ) -> None:
     with guessable(tmp_path, "computations_are_counted", "hashes_are_cheap") as process:
-        found = computations(process, door)
+        found = computations(process, way_in)
     assert [count for _, count in found] == [1] * 6
     assert all(reply == found[0][0] for reply, _ in found)
 

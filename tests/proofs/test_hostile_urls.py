@@ -1,8 +1,8 @@
 """No URL, redirect or name makes this machine connect to an address that is denied.
 
 The judge is a listener of the kernel's: it hears every address of this machine, by IPv4 and IPv6,
-on ports that the door may ask and on one that it may not. The controls let the door ask anything,
-and take one of its two walls away.
+on ports that the client may ask and on one that it may not. The controls let the client ask
+anything, and take one of its two walls away.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ class Hostile:
 
 
 def asked(count: int, seed: int, *, is_guarded: bool = True) -> tuple[int, int, Counter[str]]:
-    """Let a door ask so many hostile URLs.
+    """Let a client ask so many hostile URLs.
 
     Returns how many connections the denied addresses heard, how many the redirecting host did, and
     what came of the URLs.
@@ -167,22 +167,22 @@ def asked(count: int, seed: int, *, is_guarded: bool = True) -> tuple[int, int, 
         outcomes: Counter[str] = Counter()
         heard = 0
 
-        async def ask(door: GuardedClient, waiting: list[str]) -> None:
+        async def ask(client: GuardedClient, waiting: list[str]) -> None:
             nonlocal heard
             while waiting:
                 url = waiting.pop()
                 try:
                     # The second time, a name may mean another address than the first.
                     for _ in range(2):
-                        await door.get(url)
+                        await client.get(url)
                     outcomes["answered"] += 1
                 except RequestError as error:
                     outcomes[error.kind] += 1
                 heard += listeners.heard(harmless.address)
 
         async def ask_all() -> None:
-            async with GuardedClient(policy, look_up) as door:
-                await asyncio.gather(*(ask(door, urls) for _ in range(AT_ONCE)))
+            async with GuardedClient(policy, look_up) as client:
+                await asyncio.gather(*(ask(client, urls) for _ in range(AT_ONCE)))
 
         asyncio.run(ask_all())
         return heard + listeners.heard(harmless.address), harmless.connections, outcomes

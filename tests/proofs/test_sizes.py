@@ -1,6 +1,7 @@
 """What a client sends or holds open costs the others nothing: memory, time and places have bounds.
 
-`tests/test_bounds.py` has each bound by itself; here they are met in full size and at once.
+`tests/http/serving/test_bounds.py` has each bound by itself; here they are met in full size and at
+once.
 """
 
 from __future__ import annotations
@@ -139,7 +140,7 @@ def test_the_proof_notices_a_service_that_makes_no_room(tmp_path: Path) -> None:
         seconds_for_one_more(process, 400)
 
 
-if IS_FULL:  # as long as it really takes; tests/test_bounds.py is less patient
+if IS_FULL:  # as long as it really takes; tests/http/serving/test_bounds.py is less patient
 
     @pytest.mark.parametrize(
         "sent",

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from feedkeep.model import Failure, Feed, FeedContent, Guid, Sighting, Stamp, Subscription, replace
 from feedkeep.rules.clock import DAY_US
+from feedkeep.rules.duplicates import pair_of
 from feedkeep.rules.feed_names import (
     MAX_ALIKE,
     MAX_COPIES,
@@ -29,7 +30,6 @@ from feedkeep.rules.feed_names import (
     web_url,
 )
 from feedkeep.rules.feed_urls import parse_feed_url
-from feedkeep.rules.not_duplicates import pair_of
 
 NOW = Stamp(1_000 * DAY_US)
 A, B, C = (f"https://{name}.example/feed" for name in "abc")

@@ -10,7 +10,7 @@ from test_subscriptions import G1, G2, A, Account, B, C, guid
 from feedkeep.model import Alias, Guid, History, Pointer, Stamp, Subscription, replace
 from feedkeep.model.entry_index import target_guid
 from feedkeep.model.errors import ChangedSince, InvalidInput, UnknownChange
-from feedkeep.rules import history, many, url_lists
+from feedkeep.rules import history, subscriptions, url_lists
 from feedkeep.rules.app_urls import UNKNOWN, AppUrls
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.history import BroughtBack, ConflictPolicy, ListAt, Undo
@@ -52,7 +52,7 @@ def subscribed(known: Account) -> set[str]:
 
 def leave(known: Account, *urls: str) -> Stamp:
     guids = [guid(url) for url in urls]
-    known.keep(many.set_subscribed(known.snapshot(), guids, False))
+    known.keep(subscriptions.set_subscribed(known.snapshot(), guids, False))
     return known.kept.stamps[-1]
 
 

@@ -7,7 +7,7 @@ from test_history import URLS, account, leave, undo
 from test_subscriptions import G1, G2, A, Account, B, C, guid
 
 from feedkeep.model import Author, CredentialKind, Pointer, Stamp, Subscription, TokenId
-from feedkeep.rules import many, subscriptions
+from feedkeep.rules import subscriptions
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.list_changes import ChangeKind, FeedChange, ListChange, changes_on, differences
 from feedkeep.rules.subscriptions import Update, want
@@ -28,7 +28,7 @@ def test_each_change_is_told_newest_first_with_who_made_it() -> None:
     known = Account()
     known.add((A, None))
     snapshot = known.snapshot()
-    known.keep(many.set_subscribed(snapshot, [guid(A)], False), author="an app")
+    known.keep(subscriptions.set_subscribed(snapshot, [guid(A)], False), author="an app")
     assert changes(known) == [
         ListChange(
             known.kept.stamps[1], "an app", [FeedChange(ChangeKind.UNSUBSCRIBED, guid(A), A)]
@@ -128,7 +128,7 @@ def test_a_history_is_read_for_a_wipe_only_if_a_twelfth_of_the_list_is_missing(
 
 def leave_as(known: Account, author: str, urls: list[str]) -> Stamp:
     guids = [guid(url) for url in urls]
-    known.keep(many.set_subscribed(known.snapshot(), guids, False), author)
+    known.keep(subscriptions.set_subscribed(known.snapshot(), guids, False), author)
     return known.kept.stamps[-1]
 
 

@@ -11,7 +11,7 @@ from whole_store import all_accounts
 
 from feedkeep.model import Account, Registration
 from feedkeep.model.errors import AccountError, NotAuthorized, TooManyAttempts
-from feedkeep.rules.account_links import MAX_INVITATIONS
+from feedkeep.rules.accounts import MAX_INVITATIONS
 from feedkeep.security.throttle import SIGN_UPS_PER_ADDRESS
 from feedkeep.service import Service, invitations
 from feedkeep.store.base import Store

@@ -20,7 +20,7 @@ from feedkeep.model import (
     replace,
 )
 from feedkeep.model.errors import AccountError, NotAuthorized
-from feedkeep.rules.administrators import check_not_last
+from feedkeep.rules.accounts import check_not_last
 from feedkeep.store.base import Store
 
 ALICE, BOB, CAROL = AccountId(2**63 - 1), AccountId(1), AccountId(7)

@@ -736,7 +736,7 @@ def test_a_damaged_file_is_noticed(path: Path) -> None:
     async def look(store: SqliteStore) -> None:
         await store.assert_ready()
         assert await store.damages() != []
-        with pytest.raises(StoreDamaged, match=r"docs/operations\.md"):
+        with pytest.raises(StoreDamaged, match=r"docs/backup\.md"):
             await store.entries.view(ALICE, GUID)
         with pytest.raises(StoreDamaged):
             await store.entries.change(ALICE, [GUID], subscribe)

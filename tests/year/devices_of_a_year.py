@@ -19,7 +19,7 @@ LOSSES = 0.01
 KINDS = ["upload", "reply", "plus one", "clock"]
 
 
-class Authenticator:
+class AccountClient:
     """How one person's devices reach the service, and tell the ledger what was carried out."""
 
     def __init__(self, process: ServiceProcess, name: str, ledger: Ledger) -> None:
@@ -69,20 +69,20 @@ class Told:
         yield self.actions
 
 
-class AppDoor:
+class AppRequests:
     """What an app of the proofs sees as its service."""
 
-    def __init__(self, door: Authenticator, device: Phone) -> None:
-        self._door = door
+    def __init__(self, client: AccountClient, device: Phone) -> None:
+        self._client = client
         self._device = device
 
     @property
-    def url_lists(self) -> AppDoor:
+    def url_lists(self) -> AppRequests:
         """The list."""
         return self
 
     @property
-    def episode_actions(self) -> AppDoor:
+    def episode_actions(self) -> AppRequests:
         """What was played."""
         return self
 
@@ -98,7 +98,7 @@ class AppDoor:
         """Upload changes; the ledger learns those that are the owner's wish."""
         wished = [url for url in removed if url not in self._device.echoes]
         timestamp, stamp, kept = await self._ask("upload", added, removed, author.device)
-        ledger = self._door.ledger
+        ledger = self._client.ledger
         left, doubtful = ledger.upload(added, wished, self._device.feeds)
         # What an app removes that was told to remove feeds, and has sent nothing since, can be an
         # echo (`AppUrls.may_echo`): the service may leave the feed, and tell the app so.
@@ -106,7 +106,7 @@ class AppDoor:
             doubtful = left
         self._device.was_told_removals = False
         if doubtful:
-            entries, _ = await self._door.ask("look", self._door.name, [])
+            entries, _ = await self._client.ask("look", self._client.name, [])
             ledger.adopt(doubtful, entries)
         ledger.remember(stamp)
         return Told(timestamp, update_urls=kept)
@@ -122,18 +122,18 @@ class AppDoor:
         for action in sent:
             if action.position is None:
                 continue  # it says nothing of how far
-            self._door.ledger.record(action.episode, action.device, action.position)
+            self._client.ledger.record(action.episode, action.device, action.position)
         return Told(timestamp)
 
     async def _ask(self, name: str, *arguments: Any) -> Any:
         """Ask with the session; where that has ended, as apps do, with a new one."""
         try:
-            return await self._door.ask(name, self._device.session, *arguments)
+            return await self._client.ask(name, self._device.session, *arguments)
         except Refused as error:
             if error.kind != "NotAuthorized":
                 raise
         self._device.session = await self._device.log_in()
-        return await self._door.ask(name, self._device.session, *arguments)
+        return await self._client.ask(name, self._device.session, *arguments)
 
 
 @dataclass
@@ -152,17 +152,17 @@ class Phone(AppOfToday):
 
     @classmethod
     def new(
-        cls, kind: str, name: str, door: Authenticator, world: Feeds, chance: random.Random
+        cls, kind: str, name: str, client: AccountClient, world: Feeds, chance: random.Random
     ) -> Phone:
         """Return an app that has nothing yet."""
 
         async def log_in() -> str:
             asked = "connect" if kind == "clock" else "begin_session"
-            text: str = await door.ask(asked, door.name, name)
+            text: str = await client.ask(asked, client.name, name)
             return text
 
         phone = cls(kind, name, None, log_in, world, chance)  # type: ignore[arg-type]
-        phone.service = AppDoor(door, phone)  # type: ignore[assignment]
+        phone.service = AppRequests(client, phone)  # type: ignore[assignment]
         return phone
 
     async def meet(self, losses: float = LOSSES) -> None:
@@ -220,7 +220,7 @@ class ListClient:
     """A client of the interface, as docs/apps.md describes its loop."""
 
     name: str
-    door: Authenticator
+    client: AccountClient
     token: str = ""
     since: int = -1
     entries: dict[str, Entry] = field(default_factory=dict)
@@ -263,8 +263,8 @@ class ListClient:
         """Subscribe to a feed now."""
         await self._let_in()
         guid, stamp = await self._ask("add", url)
-        self.door.agree(guid is not None, self.door.ledger.add(url, None), ("add", url))
-        self.door.ledger.remember(stamp)
+        self.client.agree(guid is not None, self.client.ledger.add(url, None), ("add", url))
+        self.client.ledger.remember(stamp)
 
     async def update(
         self, guid: str, url: str | None = None, new_guid: str | None = None, on: bool | None = None
@@ -277,10 +277,10 @@ class ListClient:
         except Refused as error:
             if error.kind not in {"InvalidInput", "UnknownSubscription"}:
                 raise
-        should_be = self.door.ledger.update(guid, url, new_guid, on)
-        self.door.agree(stamp is not None, should_be, ("update", guid, url, new_guid, on))
+        should_be = self.client.ledger.update(guid, url, new_guid, on)
+        self.client.agree(stamp is not None, should_be, ("update", guid, url, new_guid, on))
         if stamp is not None:
-            self.door.ledger.remember(stamp)
+            self.client.ledger.remember(stamp)
 
     async def delete(self, guid: str) -> None:
         await self._let_in()
@@ -290,9 +290,9 @@ class ListClient:
         except Refused as error:
             if error.kind != "UnknownSubscription":
                 raise
-        self.door.agree(stamp is not None, self.door.ledger.delete(guid), ("delete", guid))
+        self.client.agree(stamp is not None, self.client.ledger.delete(guid), ("delete", guid))
         if stamp is not None:
-            self.door.ledger.remember(stamp)
+            self.client.ledger.remember(stamp)
 
     def shown(self, ledger: Ledger) -> list[str]:
         """Return how its list differs from the account's."""
@@ -308,17 +308,17 @@ class ListClient:
 
     async def _let_in(self) -> None:
         if not self.token:
-            self.token = await self.door.ask("create_token", self.door.name, self.name)
+            self.token = await self.client.ask("create_token", self.client.name, self.name)
 
     async def _ask(self, name: str, *arguments: Any) -> Any:
         try:
-            return await self.door.ask(name, self.token, *arguments)
+            return await self.client.ask(name, self.token, *arguments)
         except Refused as error:
             if error.kind != "NotAuthorized":
                 raise
         self.token = ""
         await self._let_in()
-        return await self.door.ask(name, self.token, *arguments)
+        return await self.client.ask(name, self.token, *arguments)
 
 
 def _is_on(entry: Entry, url: str | None = None) -> bool:

@@ -6,7 +6,7 @@ import contextlib
 import random
 
 from app_devices import Feeds, ReplyLost
-from devices_of_a_year import KINDS, Authenticator, ListClient, Phone
+from devices_of_a_year import KINDS, AccountClient, ListClient, Phone
 from ledger import Kept, Known, Ledger, known
 from reference import Feed
 from service_process import ServiceProcess
@@ -57,12 +57,12 @@ class Person:
         # Of its own, so that looking changes nothing of what is done.
         self._looks = random.Random(f"{seed} {number} looks")
         self.ledger = Ledger()
-        self.door = Authenticator(process, self.name, self.ledger)
-        self.wrong = self.door.wrong
+        self.client = AccountClient(process, self.name, self.ledger)
+        self.wrong = self.client.wrong
         self.syncs = 0
         self._world = Feeds({})
         self._devices: dict[str, Phone | ListClient] = {}
-        self._page = ListClient("page", self.door)
+        self._page = ListClient("page", self.client)
         self._days_between_syncs: dict[str, float] = {}
         self._episodes = self._named = 0
         self._wiped: set[Known] = set()
@@ -70,7 +70,7 @@ class Person:
 
     async def begin(self) -> list[Appointment]:
         """Create the account; return what happens first."""
-        await self.door.ask("create_account", self.name)
+        await self.client.ask("create_account", self.name)
         count = self.chance.choice(HOUSEHOLDS)
         for _ in range(count):
             self._new_device(self.chance.choice([*KINDS, *KINDS, "upload", "interface"]))
@@ -111,7 +111,7 @@ class Person:
         oldest_us = now_us - 89 * DAY_US
         stamps = [stamp for stamp in self.ledger.lists if oldest_us < stamp <= now_us]
         chosen = self._looks.sample(stamps, min(moments, len(stamps)))
-        entries, then = await self.door.ask("look", self.name, chosen)
+        entries, then = await self.client.ask("look", self.name, chosen)
         self.wrong += self.ledger.differences(entries)
         for stamp, was in zip(chosen, then, strict=True):
             if was is None:
@@ -128,7 +128,7 @@ class Person:
         await self.compare(now_us, moments=5)
         for device in self._devices.values():
             self.wrong += device.shown(self.ledger)
-        actions = self.ledger.positions_of(await self.door.ask("all_actions", self.name))
+        actions = self.ledger.positions_of(await self.client.ask("all_actions", self.name))
         if actions != self.ledger.positions:
             differing = actions.items() ^ self.ledger.positions.items()
             self.wrong.append(f"played: {sorted(differing)[:6]}")
@@ -161,7 +161,7 @@ class Person:
         feed = self._any_feed()
         if feed is not None:
             old, new = feed.url, self._moved(feed.url)
-            stamp = await self.door.ask("follow", self.name, old, new)
+            stamp = await self.client.ask("follow", self.name, old, new)
             self._moved_if(stamp, feed, new)
 
     async def _tell_move(self, _now_us: int) -> None:
@@ -169,7 +169,7 @@ class Person:
         feed = self._any_feed()
         if feed is not None:
             old, new = feed.url, self._moved(feed.url)
-            stamp = await self.door.ask("move", self.name, old, new)
+            stamp = await self.client.ask("move", self.name, old, new)
             self._moved_if(stamp, feed, new)
 
     async def _rename(self, _now_us: int) -> None:
@@ -223,7 +223,7 @@ class Person:
         wiped = {feed[0] for feed in self._wiped if feed[:2] in off} - again
         self._wiped = set()
         had = self.ledger.subscribed()
-        found = await self.door.ask("undo_wipe", self.name)
+        found = await self.client.ask("undo_wipe", self.name)
         if found is None:
             return
         stamp, entries, named = found
@@ -242,7 +242,7 @@ class Person:
         if not stamps:
             return
         moment, keeps_added = self.chance.choice(stamps), self.chance.random() < 0.7
-        stamp, entries = await self.door.ask("restore_list", self.name, moment, keeps_added)
+        stamp, entries = await self.client.ask("restore_list", self.name, moment, keeps_added)
         wanted = {feed[:2] for feed in self.ledger.list_at(moment) if feed[2]}
         has = {feed[:2] for feed in known(entries) if feed[2]}
         if not wanted <= has or (not keeps_added and wanted != has):
@@ -258,7 +258,7 @@ class Person:
         del self._devices[lost.name]
         new = self._new_device(lost.kind if isinstance(lost, Phone) else "interface")
         if self.chance.random() < 0.5:
-            await self.door.ask("disconnect", self.name, lost.name)
+            await self.client.ask("disconnect", self.name, lost.name)
         return [(self.chance.uniform(0, 3), new)]
 
     # What they have
@@ -267,10 +267,10 @@ class Person:
         self._named += 1
         name = f"{kind.replace(' ', '-')}-{self._named}"
         if kind == "interface":
-            self._devices[name] = ListClient(name, self.door)
+            self._devices[name] = ListClient(name, self.client)
         else:
             chance = random.Random(self.chance.random())
-            self._devices[name] = Phone.new(kind, name, self.door, self._world, chance)
+            self._devices[name] = Phone.new(kind, name, self.client, self._world, chance)
         self._days_between_syncs[name] = self.chance.choice(DAYS_BETWEEN_SYNCS)
         return name
 
@@ -295,7 +295,7 @@ class Person:
 
     def _moved_if(self, stamp: int | None, feed: Feed, new: str) -> None:
         should_be = self.ledger.update(feed.guid, new, None, None)
-        self.door.agree(stamp is not None, should_be, ("move", feed.guid, new))
+        self.client.agree(stamp is not None, should_be, ("move", feed.guid, new))
         if stamp is not None:
             self.ledger.remember(stamp)
 

@@ -76,7 +76,7 @@ class _Present(Collector):
             yield from _counted(self._counting.last)
 
 
-def _requests(requests: Mapping[tuple[str, str, int], Requests]) -> Iterator[Metric]:
+def _requests(by_labels: Mapping[tuple[str, str, int], Requests]) -> Iterator[Metric]:
     answered = CounterMetricFamily(
         "feedkeep_http_requests",
         "Requests that were answered.",
@@ -88,7 +88,7 @@ def _requests(requests: Mapping[tuple[str, str, int], Requests]) -> Iterator[Met
         labels=("route", "method"),
     )
     of_route: dict[tuple[str, str], list[Requests]] = {}
-    for (route, method, status), seen in requests.items():
+    for (route, method, status), seen in by_labels.items():
         answered.add_metric((route, method, str(status)), sum(seen.counts))
         of_route.setdefault((route, method), []).append(seen)
     for labels, of_each_status in of_route.items():

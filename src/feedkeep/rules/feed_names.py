@@ -10,11 +10,10 @@ from urllib.parse import urlsplit
 
 from feedkeep.model import Failure, Feed, FeedContent, Guid, Stamp, Subscription, Value
 from feedkeep.model.errors import Sentence
-from feedkeep.rules.alike_urls import likely_name
 from feedkeep.rules.clock import DAY_US, later
+from feedkeep.rules.duplicates import Pair, likely_name
 from feedkeep.rules.feed_urls import FeedUrl, parse_feed_url
 from feedkeep.rules.moves import may_move
-from feedkeep.rules.not_duplicates import Pair
 from feedkeep.rules.personal_urls import looks_personal
 
 MAX_TITLE = 200

@@ -9,7 +9,7 @@ from typing import ClassVar
 from feedkeep.model import Account, AccountId, Entry, Now, Person, Restored, Value, replace
 from feedkeep.model.errors import AccountError, NameTaken, NotAuthorized
 from feedkeep.rules import credentials
-from feedkeep.rules.administrators import check_not_last
+from feedkeep.rules.accounts import check_not_last
 from feedkeep.rules.restores import restored
 from feedkeep.security.argon2id import check_hash
 from feedkeep.security.passwords import Passwords

@@ -18,7 +18,7 @@ from feedkeep.model import (
     TokenId,
 )
 from feedkeep.model.errors import AccountError, NotAuthorized
-from feedkeep.rules import account_links, credentials
+from feedkeep.rules import accounts, credentials
 from feedkeep.rules.clock import DAY_US, later
 from feedkeep.rules.credentials import INVITATION_PREFIX, as_label
 from feedkeep.security.throttle import Throttle
@@ -60,7 +60,7 @@ class Invitations:
                 " invited or open, for the service and for its commands."
             )
         text, now = new_token(by.id, INVITATION_PREFIX), self._now()
-        expires = later(now, account_links.INVITATION_DAYS * DAY_US)
+        expires = later(now, accounts.INVITATION_DAYS * DAY_US)
         made = Token(
             UNNUMBERED,
             credentials.token_hash(text),
@@ -71,7 +71,7 @@ class Invitations:
         )
 
         def decide(inviter: Account, known: Sequence[Token]) -> TokenDecision:
-            return account_links.invited(inviter, known, made, now)
+            return accounts.invited(inviter, known, made, now)
 
         changed = await self._store.tokens.change(by.id, Purpose.INVITATION, decide)
         return NewToken(text, changed.added[0])
@@ -85,7 +85,7 @@ class Invitations:
         found: list[tuple[Account, Token]] = []
         for inviter in await self._store.accounts.administrators():
             known = await self._store.tokens.of(inviter.id)
-            is_open = account_links.is_invitation_open
+            is_open = accounts.is_invitation_open
             found += [(inviter, one) for one in known if is_open(inviter, one, now)]
             if len(found) >= MAX_LISTED:
                 break
@@ -104,7 +104,7 @@ class Invitations:
         """Say whether the text of an invitation can create an account."""
         invitation = self._read(text)
         found = await self._store.tokens.find(*invitation) if invitation else None
-        return found is not None and account_links.is_invitation_open(
+        return found is not None and accounts.is_invitation_open(
             found.account, found.token, self._now()
         )
 
@@ -128,7 +128,7 @@ class Invitations:
             account,
             key,
             invitation,
-            lambda inviter, one: account_links.is_invitation_open(inviter, one, now),
+            lambda inviter, one: accounts.is_invitation_open(inviter, one, now),
         )
         return account
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 import msgspec
 
 from feedkeep.model import AccountId, DocumentKind, Guid
-from feedkeep.rules.not_duplicates import Pair, keep_apart
+from feedkeep.rules.duplicates import Pair, keep_apart
 from feedkeep.service.documents import as_json
 from feedkeep.store.base import Store
 

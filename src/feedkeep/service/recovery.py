@@ -17,7 +17,7 @@ from feedkeep.model import (
     TokenDecision,
 )
 from feedkeep.model.errors import AccountError, NotAuthorized
-from feedkeep.rules import account_links, credentials
+from feedkeep.rules import accounts, credentials
 from feedkeep.rules.clock import DAY_US, later
 from feedkeep.rules.credentials import RESET_PREFIX
 from feedkeep.security.passwords import Passwords
@@ -58,10 +58,10 @@ class Recovery:
                 "{name} is disabled, so no link works; enable it first.", name=account.name
             )
         text, now = new_token(account.id, RESET_PREFIX), self._now()
-        expires = later(now, account_links.RESET_DAYS * DAY_US)
+        expires = later(now, accounts.RESET_DAYS * DAY_US)
         link = _secret(credentials.token_hash(text), Purpose.RESET, now, expires)
         changed = await self._store.tokens.change(
-            account.id, Purpose.RESET, lambda _, known: account_links.replaced(known, [link])
+            account.id, Purpose.RESET, lambda _, known: accounts.replaced(known, [link])
         )
         return NewToken(text, changed.added[0])
 
@@ -92,11 +92,11 @@ class Recovery:
         Raises:
             NotAuthorized: The account is gone.
         """
-        codes = [new_recovery_code() for _ in range(account_links.RECOVERY_CODES)]
+        codes = [new_recovery_code() for _ in range(accounts.RECOVERY_CODES)]
         hashes = [credentials.recovery_hash(code) or _NO_CODE for code in codes]
         made = [_secret(stored, Purpose.RECOVERY, self._now()) for stored in hashes]
         await self._store.tokens.change(
-            account.id, Purpose.RECOVERY, lambda _, known: account_links.replaced(known, made)
+            account.id, Purpose.RECOVERY, lambda _, known: accounts.replaced(known, made)
         )
         return codes
 
@@ -141,7 +141,7 @@ class Recovery:
         spent_id, now = found.token.id, self._now()
 
         def decide(account: Account, known: Sequence[Token]) -> TokenDecision:
-            return account_links.spent(account, known, spent_id, now, password_hash)
+            return accounts.spent(account, known, spent_id, now, password_hash)
 
         changed = await self._store.tokens.change(found.account.id, found.token.purpose, decide)
         return changed.account

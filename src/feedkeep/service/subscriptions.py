@@ -18,7 +18,7 @@ from feedkeep.model import (
     View,
 )
 from feedkeep.model.errors import InvalidInput, UnknownSubscription
-from feedkeep.rules import many, restores, subscriptions
+from feedkeep.rules import restores, subscriptions
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.guids import guid_or_none, parse_guid
 from feedkeep.rules.room import Limits
@@ -119,7 +119,9 @@ class Subscriptions:
         return await self._changes.make(
             account_id,
             known,
-            lambda snapshot: many.set_subscribed(snapshot, known, is_subscribed, self._limits),
+            lambda snapshot: subscriptions.set_subscribed(
+                snapshot, known, is_subscribed, self._limits
+            ),
             by,
         )
 

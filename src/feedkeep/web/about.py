@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
 
 from feedkeep.model import Feed, FeedContent, Fetch, Guid, Stamp, Subscription, Value
+from feedkeep.rules.duplicates import Pair, pair_of
 from feedkeep.rules.feed_labels import NO_LABELS, Labels
 from feedkeep.rules.feed_names import (
     MAX_DESCRIPTION,
@@ -23,7 +24,6 @@ from feedkeep.rules.feed_names import (
     web_url,
 )
 from feedkeep.rules.moves import found_by_https
-from feedkeep.rules.not_duplicates import Pair, pair_of
 from feedkeep.rules.personal_urls import may_look_at
 
 

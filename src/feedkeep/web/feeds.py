@@ -17,7 +17,7 @@ from feedkeep.http.requests import AdmittedRequest
 from feedkeep.http.responses import JsonResponse
 from feedkeep.model import Stamp
 from feedkeep.model.errors import InvalidInput, Sentence
-from feedkeep.rules import many
+from feedkeep.rules import subscriptions
 from feedkeep.rules.feed_urls import as_typed
 from feedkeep.rules.subscriptions import Refused, Wanted, want
 from feedkeep.runtime.cooperative import LONG_BYTES, LONG_LIST, in_thread_if
@@ -63,7 +63,7 @@ class FeedsPage(Page):
         changed = await self.service.subscriptions.add(
             request.admitted.account.id, items, request.author()
         )
-        count = many.count_added(changed.outcome)
+        count = subscriptions.count_added(changed.outcome)
         refused = [result for result in changed.outcome if isinstance(result, Refused)]
         urls = [item.sent for item in items if isinstance(item, Wanted)]
         note = await self._note(request, "added", count, changed.stamp, urls)
@@ -152,7 +152,7 @@ class FeedsPage(Page):
                 page=read_number(asked("page")) or 0,
             ),
         )
-        unsubscribed = await in_thread_if(is_long, many.count_unsubscribed, snapshot)
+        unsubscribed = await in_thread_if(is_long, subscriptions.count_unsubscribed, snapshot)
         return await self.show(
             request,
             "feeds.html",

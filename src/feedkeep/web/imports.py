@@ -15,7 +15,7 @@ from feedkeep.http.problems import OK
 from feedkeep.http.requests import AdmittedRequest, BodyTooLarge
 from feedkeep.model import Guid, Stamp, Value
 from feedkeep.model.errors import InvalidInput, Sentence
-from feedkeep.rules import many
+from feedkeep.rules import subscriptions
 from feedkeep.rules.feed_labels import NO_LABELS, FiledFeed
 from feedkeep.rules.subscriptions import Added, Refused, Wanted
 from feedkeep.runtime.cooperative import LONG_BYTES, LONG_LIST, in_thread_if
@@ -131,7 +131,7 @@ class ImportPage(Page):
             items = await in_thread_if(len(chunk) > LONG_LIST, _items, chunk)
             changed = await self.service.subscriptions.add(account_id, items, request.author())
             refused += sum(not isinstance(result, Added) for result in changed.outcome)
-            count += many.count_added(changed.outcome)
+            count += subscriptions.count_added(changed.outcome)
             stamps += [changed.stamp] if changed.stamp else []
         filed = await in_thread_if(is_long, _filed, [*feeds, *known])
         labels = await self.service.feed_labels.take(account_id, filed)

@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from enum import StrEnum
 
 from feedkeep.model import Guid, Snapshot, Stamp, Subscription, Value
+from feedkeep.rules.duplicates import Pair
 from feedkeep.rules.feed_labels import NO_LABELS, Labels
 from feedkeep.rules.feed_names import (
     Headline,
@@ -17,7 +18,6 @@ from feedkeep.rules.feed_names import (
     possible_duplicates,
     trouble_of,
 )
-from feedkeep.rules.not_duplicates import Pair
 
 ROWS_ON_A_PAGE = 800
 """With titles and pictures these are 370 KB, which a phone shows at once."""

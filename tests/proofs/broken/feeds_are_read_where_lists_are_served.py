@@ -8,8 +8,8 @@ from feedkeep.outbound.policy import policy_of
 
 
 async def _look(looker: FetcherProcess, feed: Feed, now: Stamp) -> FetchResult:
-    async with GuardedClient(policy_of(looker._chosen)) as door:
-        return await Fetcher(door).look(feed, now)
+    async with GuardedClient(policy_of(looker._chosen)) as client:
+        return await Fetcher(client).look(feed, now)
 
 
 FetcherProcess.look = _look

@@ -137,7 +137,7 @@ class Server:
         new = partial(Protocol, self._serving)
         connections = self._serving.connections
         max_connections = max_connections or _room_for_connections()
-        self._doorway = Acceptor(listener, new, connections, tls, max_connections)
+        self._acceptor = Acceptor(listener, new, connections, tls, max_connections)
 
     def stop(self, *, in_haste: bool = False) -> None:
         """Begin to stop; do not drain if this is the second call, or if it is `in_haste`.
@@ -152,14 +152,14 @@ class Server:
         """Serve until told to stop; then drain, answer all that was accepted, and return."""
         self._set_date()
         sweeping = asyncio.create_task(self._sweep())
-        self._doorway.open()
+        self._acceptor.open()
         if signs is not None:
             signs.begin()
         await self._stopping.wait()
         if signs is not None:
             signs.end()
         await self._drain()
-        await self._doorway.close()
+        await self._acceptor.close()
         await self._finish()
         sweeping.cancel()
 

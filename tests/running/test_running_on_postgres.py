@@ -146,7 +146,7 @@ def test_a_database_that_restarts_under_load_loses_nothing_and_leaves_nothing_ha
 
 
 @in_the_long_form
-# In the short form, tests/test_running.py has the other signal.
+# In the short form, tests/running/test_running.py has the other signal.
 @pytest.mark.parametrize("number", first_of(signal.SIGTERM, signal.SIGINT))
 def test_a_stop_under_load_loses_nothing_and_ends_all_processes(
     own: FeedkeepProcess, number: signal.Signals

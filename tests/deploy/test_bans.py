@@ -13,7 +13,7 @@ from feedkeep_process import FeedkeepProcess
 
 from feedkeep.security.throttle import PER_ACCOUNT_AND_ADDRESS
 
-DEPLOY = Path(__file__).parent.parent / "deploy"
+DEPLOY = Path(__file__).parents[2] / "deploy"
 
 
 def test_who_guesses_on_is_banned_and_a_phone_with_an_old_password_is_not(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from test_subscriptions import Account, guid
 
 from feedkeep.model import Guid, Subscription
 from feedkeep.model.errors import InvalidInput
-from feedkeep.rules import many, subscriptions
+from feedkeep.rules import subscriptions
 from feedkeep.rules.clock import next_stamp
 from feedkeep.rules.room import Limits
 
@@ -30,7 +30,7 @@ def subscribed(known: Account) -> set[Guid]:
 
 
 def set_subscribed(known: Account, guids: list[Guid], is_subscribed: bool) -> int:
-    return known.keep(many.set_subscribed(known.snapshot(), guids, is_subscribed))
+    return known.keep(subscriptions.set_subscribed(known.snapshot(), guids, is_subscribed))
 
 
 def test_each_that_changes_gets_a_stamp_of_its_own_and_the_others_stay_as_they_are() -> None:
@@ -64,7 +64,7 @@ def test_a_full_list_takes_none_of_several() -> None:
     known = account(3)
     set_subscribed(known, GUIDS[:2], False)
     with pytest.raises(InvalidInput, match="maximum"):
-        many.set_subscribed(known.snapshot(), GUIDS[:2], True, Limits(2, 100))
+        subscriptions.set_subscribed(known.snapshot(), GUIDS[:2], True, Limits(2, 100))
     assert subscribed(known) == {GUIDS[2]}
 
 
@@ -72,7 +72,7 @@ def test_what_was_added_new_is_counted_once_and_what_was_there_is_not() -> None:
     known = account(2)
     set_subscribed(known, [GUIDS[1]], False)
     results = known.add(*((url, None) for url in (*URLS[:3], URLS[2], "x")))
-    assert many.count_added(results) == 2
-    assert many.count_added(known.add((URLS[0], None))) == 0
+    assert subscriptions.count_added(results) == 2
+    assert subscriptions.count_added(known.add((URLS[0], None))) == 0
     set_subscribed(known, [GUIDS[0]], False)
-    assert many.count_unsubscribed(known.snapshot()) == 1
+    assert subscriptions.count_unsubscribed(known.snapshot()) == 1

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from handbook.contract import faults, index_page, promises
 
-PROJECT = Path(__file__).parent.parent
+PROJECT = Path(__file__).parents[2]
 COPIED = ("src", "tests", "docs", "handbook", "bench")
 _STEP = re.compile(r"^[0-9]+\. `([^`]+)`", re.MULTILINE)
 _DIFF = re.compile(r"^   ```diff\n(.*?)^   ```$", re.MULTILINE | re.DOTALL)

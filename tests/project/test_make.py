@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from forms import in_the_long_form
 
-PROJECT = Path(__file__).parent.parent
+PROJECT = Path(__file__).parents[2]
 PYTHONS = ("python3", "python3.11", "python3.12", "python3.13")
 
 # As Debian's without the package python3-venv.

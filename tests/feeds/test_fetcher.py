@@ -24,7 +24,7 @@ from feedkeep.outbound.failures import Exhausted
 from feedkeep.rules.feed_urls import parse_feed_url
 
 PATIENCE_SECONDS = 20.0
-"""Less than a door waits for one answer, and far more than any look here takes."""
+"""Less than a client waits for one answer, and far more than any look here takes."""
 
 NOW = Stamp(1_795_370_000_000_000)  # Sun, 22 Nov 2026 17:53:20 GMT
 ITEMS = "".join(f"<item><guid>{number}</guid></item>" for number in range(5))
@@ -62,9 +62,9 @@ def look(web: WebOfHosts, feed: Feed) -> FetchResult:
     async def go() -> FetchResult:
         async with (
             asyncio.timeout(PATIENCE_SECONDS),
-            GuardedClient(web.policy(), web.look_up) as door,
+            GuardedClient(web.policy(), web.look_up) as client,
         ):
-            return await Fetcher(door).look(feed, NOW)
+            return await Fetcher(client).look(feed, NOW)
 
     return asyncio.run(go())
 

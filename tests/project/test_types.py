@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mypy import api
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 GIVEN = """
 from collections.abc import Callable

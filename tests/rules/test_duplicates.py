@@ -1,4 +1,4 @@
-"""Which spellings of feed URLs are taken for the same feed, as a hint."""
+"""Feeds that look like the same podcast, as a hint, and those that a person says are not."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feedkeep.rules.alike_urls import likely_name
+from feedkeep.model import Guid
+from feedkeep.rules.duplicates import MAX_PAIRS, keep_apart, likely_name, pair_of
 from feedkeep.rules.feed_urls import usual_spellings
+
+A, B, C = (Guid(f"00000000-0000-4000-8000-00000000000{number}") for number in range(3))
 
 
 @pytest.mark.parametrize(
@@ -65,3 +68,19 @@ def test_whatever_a_url_is_it_has_a_name(text: str) -> None:
 def test_what_names_the_same_feed_has_one_name(text: str) -> None:
     spellings = usual_spellings(f"https://a.example/{text}")
     assert len(set(map(likely_name, spellings))) == 1
+
+
+def test_a_pair_is_the_same_from_both_sides() -> None:
+    assert pair_of(A, B) == pair_of(B, A) != pair_of(A, C)
+
+
+def test_a_pair_is_remembered_once_and_the_newest_comes_last() -> None:
+    kept = keep_apart(keep_apart((), A, B), A, C)
+    assert list(kept) == [pair_of(A, B), pair_of(A, C)]
+    assert list(keep_apart(kept, B, A)) == [pair_of(A, C), pair_of(A, B)]
+
+
+def test_only_so_many_pairs_are_remembered() -> None:
+    many = [pair_of(Guid(str(number)), A) for number in range(MAX_PAIRS)]
+    kept = keep_apart(many, A, B)
+    assert (len(kept), kept[0], kept[-1]) == (MAX_PAIRS, many[1], pair_of(A, B))

@@ -1,4 +1,4 @@
-"""The guarded door: what it asks, what it refuses, and what an answer may cost."""
+"""The guarded client: what it asks, what it refuses, and what an answer may cost."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from web_of_hosts import Host, Request, WebOfHosts, got, redirect, reply
 
 from feedkeep.config.networks import AddressRule, network
-from feedkeep.outbound import client as door_module
+from feedkeep.outbound import client as client_module
 from feedkeep.outbound.client import GuardedClient, Hop
 from feedkeep.outbound.failures import Failure, RequestError, RequestRefused, Unreachable, Unusable
 from feedkeep.outbound.policy import ClientPolicy
@@ -211,9 +211,9 @@ def test_one_request_alone_follows_nothing(web: WebOfHosts, a: Host) -> None:
     a.answers["/login"] = reply(b"", 302, Location="/x", Set_Cookie="session=1; Path=/")
 
     async def ask() -> None:
-        async with GuardedClient(web.policy(), web.look_up) as door:
+        async with GuardedClient(web.policy(), web.look_up) as client:
             url = a.url("/login", "me:secret@")
-            answer = await door.ask("POST", url, headers={"Cookie": "x=1"})
+            answer = await client.ask("POST", url, headers={"Cookie": "x=1"})
             assert (answer.is_redirect, answer.location) == (True, "/x")
             assert answer.set_cookies == ("session=1; Path=/",)
 
@@ -299,8 +299,8 @@ def test_user_info_never_goes_from_https_to_http(
 def test_user_info_is_kept_where_a_host_moves_to_https(
     here: str, there: str, is_kept: bool
 ) -> None:
-    parse = door_module.FetchTarget.parse
-    kept = door_module._authorization_after(parse(here), "Basic x", parse(there))
+    parse = client_module.FetchTarget.parse
+    kept = client_module._authorization_after(parse(here), "Basic x", parse(there))
     assert (kept == "Basic x") is is_kept
 
 
@@ -346,10 +346,10 @@ def test_a_name_that_means_another_address_the_next_time_is_judged_anew(
         return next(answers)
 
     async def ask_twice() -> None:
-        async with GuardedClient(policy, rebinds) as door:
-            assert (await door.get(a.url())).status == 404
+        async with GuardedClient(policy, rebinds) as client:
+            assert (await client.get(a.url())).status == 404
             with pytest.raises(RequestRefused):
-                await door.get(a.url())
+                await client.get(a.url())
 
     asyncio.run(ask_twice())
     assert (a.connections, b.connections) == (1, 0)
@@ -384,7 +384,7 @@ def test_a_name_with_many_addresses_is_tried_at_a_few(web: WebOfHosts, a: Host) 
     ]  # fmt: skip
     tried: list[str] = []
     rule = AddressRule(allowed=(network("127.0.0.0/8"), network("fd00::/8")))
-    names = door_module._JudgedNames(web.policy(addresses=rule), web.look_up)
+    names = client_module._JudgedNames(web.policy(addresses=rule), web.look_up)
     tried = [one["host"] for one in asyncio.run(names.resolve("a.example", 80))]
     assert tried == ["127.0.1.1", "127.0.1.2", "127.0.1.3", "127.0.1.4",
                      "fd00::0", "fd00::1", "fd00::2", "fd00::3"]  # fmt: skip
@@ -399,9 +399,9 @@ def test_a_name_that_is_not_there_is_told_from_one_that_gets_no_answer(web: WebO
         async def fails(_: str) -> list[str]:
             raise socket.gaierror(number, "whatever it says")
 
-        async with GuardedClient(ClientPolicy(), fails) as door:
+        async with GuardedClient(ClientPolicy(), fails) as client:
             with pytest.raises(Unreachable) as raised:
-                await door.get("http://a.example/")
+                await client.get("http://a.example/")
         return raised.value
 
     gone, silent = (asyncio.run(asked(n)) for n in (socket.EAI_NONAME, socket.EAI_AGAIN))
@@ -525,9 +525,9 @@ def test_a_resolver_is_waited_for_so_long_only() -> None:
 
         async with GuardedClient(
             ClientPolicy(connect_seconds=0.1, whole_seconds=0.2), hangs
-        ) as door:
+        ) as client:
             with pytest.raises(Unreachable) as raised:
-                await door.get("http://a.example/")
+                await client.get("http://a.example/")
         assert raised.value.kind is Failure.TOO_SLOW
 
     asyncio.run(ask())
@@ -543,9 +543,9 @@ def test_who_gives_a_name_up_goes_on_when_no_thread_looks_it_up_any_more() -> No
             under_way.remove(host)
             return []
 
-        async with GuardedClient(ClientPolicy(connect_seconds=0.01), slow) as door:
+        async with GuardedClient(ClientPolicy(connect_seconds=0.01), slow) as client:
             with pytest.raises(Unreachable):
-                await door.get("http://a.example/")
+                await client.get("http://a.example/")
             assert not under_way
 
     asyncio.run(ask())

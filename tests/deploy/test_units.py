@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from feedkeep_process import FeedkeepProcess
 
-UNITS = Path(__file__).parent.parent / "deploy" / "systemd"
+UNITS = Path(__file__).parents[2] / "deploy" / "systemd"
 SERVICES = ("feedkeep.service", "feedkeep-backup.service")
 MAX_EXPOSURE = 2.0
 ANALYZE = shutil.which("systemd-analyze")

@@ -13,7 +13,7 @@ import yaml
 
 from feedkeep.config.settings import ENVIRONMENT_PREFIX, IN_A_FILE, Settings
 
-PROJECT = Path(__file__).parent.parent
+PROJECT = Path(__file__).parents[2]
 COMPOSED = ["compose.yaml", "compose.postgres.yaml"]
 SETTINGS = {field.name for field in msgspec.structs.fields(Settings)}
 

@@ -1,4 +1,4 @@
-"""Which spellings of feed URLs most likely lead to the same feed, although they need not. Pure.
+"""Feeds of a list that look like the same podcast, and those that a person says are not. Pure.
 
 They are other feeds by the contract (section 3): what is alike is only a hint to a person.
 """
@@ -6,16 +6,33 @@ They are other feeds by the contract (section 3): what is alike is only a hint t
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from contextlib import suppress
 from urllib.parse import unquote
 
+from feedkeep.model import Guid, Value
 from feedkeep.rules.feed_urls import authority_of, host_of, is_https
+
+MAX_PAIRS = 1_000
+"""How many pairs of an account are remembered; a new one replaces the oldest."""
 
 _FEEDBURNER = re.compile(
     r"feeds\d?\.feedburner\.com|feeds\.feedburner\.google\.com|feedproxy\.google\.com"
 )
 _MAX_HOST = 253
 """RFC 1035, section 3.1; Python takes a time that is quadratic for the Punycode of longer ones."""
+
+
+class Pair(Value, frozen=True):
+    """Two feeds that are not the same, by their guids in the list.
+
+    Attributes:
+        lower: The guid that sorts first.
+        higher: The other one.
+    """
+
+    lower: Guid
+    higher: Guid
 
 
 def likely_name(url: str) -> str:
@@ -48,3 +65,14 @@ def _in_ascii(host: str) -> str:
 
 def _decoded(text: str) -> str:
     return unquote(text, errors="surrogateescape") if "%" in text else text
+
+
+def pair_of(one: Guid, other: Guid) -> Pair:
+    """Return the pair of two feeds, whichever is named first."""
+    return Pair(min(one, other), max(one, other))
+
+
+def keep_apart(kept: Sequence[Pair], one: Guid, other: Guid) -> Sequence[Pair]:
+    """Return the pairs that are remembered from now on, the newest last."""
+    pair = pair_of(one, other)
+    return [*(known for known in kept if known != pair), pair][-MAX_PAIRS:]

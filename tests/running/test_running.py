@@ -49,7 +49,7 @@ def log_lines(process: FeedkeepProcess) -> list[dict[str, Any]]:
     return [json.loads(line) for line in process.log.read_text().splitlines()]
 
 
-# In the short form, tests/test_running_on_postgres.py has the other signal.
+# In the short form, tests/running/test_running_on_postgres.py has the other signal.
 # C8.1
 @pytest.mark.parametrize(
     "number", [pytest.param(signal.SIGTERM, marks=in_the_long_form), signal.SIGINT]

@@ -1,6 +1,7 @@
-"""Links and codes that open an account: invitations, links to set a password, recovery codes. Pure.
+"""Who may look after accounts, and the links and codes that open one. Pure.
 
-Each works once: it is deleted in the commit that carries out what it is for.
+Invitations, links to set a password and recovery codes work once: each is deleted in the commit
+that carries out what it is for.
 """
 
 from __future__ import annotations
@@ -64,3 +65,18 @@ def spent(
     if not allows:
         raise NotAuthorized
     return TokenDecision((), [spent_id], password_hash)
+
+
+def check_not_last(account: Account, others: int) -> None:
+    """Check that an account is not the last administrator, before it ceases to be one.
+
+    `others` is how many other administrators are not disabled.
+
+    Raises:
+        AccountError: It is the last one.
+    """
+    if account.is_admin and not account.is_disabled and others == 0:
+        raise AccountError(
+            "{name} is the last administrator: make another account an administrator first.",
+            name=account.name,
+        )

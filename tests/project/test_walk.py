@@ -10,7 +10,7 @@ import httpx
 import pytest
 from feedkeep_process import FeedkeepProcess
 
-ARCHITECTURE = Path(__file__).parents[1] / "docs" / "design.md"
+ARCHITECTURE = Path(__file__).parents[2] / "docs" / "design.md"
 STATIONS = re.compile(r"^\d+\. `([\w/]+\.py)` `([\w.]+)`", re.MULTILINE)
 MAX_STATIONS = 12
 PASSWORD = "correct horse battery"

@@ -14,7 +14,7 @@ from feedkeep.config.settings import ENVIRONMENT_PREFIX, Settings
 from handbook.contract import faults, index_page
 from handbook.reference import commands, commands_page, pages_page, settings_page
 
-PROJECT = Path(__file__).parent.parent
+PROJECT = Path(__file__).parents[2]
 DOCS = PROJECT / "docs"
 PAGES = sorted(
     [
