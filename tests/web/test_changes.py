@@ -10,7 +10,7 @@ from feedkeep.service.history import ListedChanges
 from feedkeep.web.changes import (
     FEEDS_OF_A_CHANGE,
     Actor,
-    Change,
+    ChangeRow,
     change_of,
     lines_of,
     product,
@@ -97,7 +97,7 @@ def test_a_page_of_long_changes_is_bounded() -> None:
 
 def test_a_move_between_two_spellings_of_an_address_shows_all_of_both() -> None:
     moved = FeedChange(ChangeKind.MOVED, GUID, "https://a.example/feed", "http://a.example/feed")
-    expected = Change(ChangeKind.MOVED, GUID, "https://a.example/feed", "http://a.example/feed")
+    expected = ChangeRow(ChangeKind.MOVED, GUID, "https://a.example/feed", "http://a.example/feed")
     assert change_of(moved, {}) == expected
     long = FeedChange(ChangeKind.ADDED, GUID, "https://a.example/" + "x" * 200)
     assert len(change_of(long, {}).name) == 101
@@ -122,7 +122,7 @@ A, B = "https://a.example/feed", "https://b.example/feed"
 def test_feeds_are_called_by_their_titles_and_a_moved_one_tells_where_it_is(
     what: ChangeKind, titles: dict[str, str], name: str, other: str
 ) -> None:
-    assert change_of(FeedChange(what, GUID, A, B), titles) == Change(what, GUID, name, other)
+    assert change_of(FeedChange(what, GUID, A, B), titles) == ChangeRow(what, GUID, name, other)
 
 
 def test_only_addresses_that_a_page_names_are_looked_up() -> None:

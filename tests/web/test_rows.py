@@ -13,7 +13,7 @@ from feedkeep.rules.feed_names import Headline
 from feedkeep.rules.feed_urls import parse_feed_url
 from feedkeep.rules.subscriptions import add, want
 from feedkeep.web.imports import preview_of
-from feedkeep.web.rows import ROWS_ON_A_PAGE, Listing, Order, Row, Show, listing, row_of
+from feedkeep.web.rows import ROWS_ON_A_PAGE, Filter, Listing, Order, Row, listing, row_of
 
 NOW = Stamp(100 * DAY_US)
 A, B, C = "https://a.example/feed", "https://b.example/feed", "https://c.example/feed"
@@ -41,7 +41,7 @@ def row(url: str, known: Headline | None = None) -> Row:
 def listed(
     whole: Snapshot,
     known: Mapping[str, Headline] | None = None,
-    show: Show = Show.SUBSCRIBED,
+    show: Filter = Filter.SUBSCRIBED,
     order: Order = Order.TITLE,
     words: str = "",
     page: int = 1,
@@ -133,15 +133,15 @@ def test_feeds_that_fail_and_those_that_may_be_there_twice_are_counted_and_liste
     known[gone] = headline(gone, failing=since, failure=Failure.GONE)
     whole = snapshot(feed(A), feed(B), feed(C), feed(gone, is_subscribed=False))
 
-    def guids(show: Show) -> list[Guid]:
+    def guids(show: Filter) -> list[Guid]:
         found = listed(whole, known, show)
         assert (found.failing, found.twice) == (1, 2)
         return [row.guid for row in found.rows]
 
-    assert guids(Show.FAILING) == [parse_feed_url(A).guid]
-    assert guids(Show.TWICE) == [parse_feed_url(B).guid, parse_feed_url(C).guid]
-    assert len(guids(Show.SUBSCRIBED)) == 3
-    assert guids(Show.UNSUBSCRIBED) == [parse_feed_url(gone).guid]
+    assert guids(Filter.FAILING) == [parse_feed_url(A).guid]
+    assert guids(Filter.TWICE) == [parse_feed_url(B).guid, parse_feed_url(C).guid]
+    assert len(guids(Filter.SUBSCRIBED)) == 3
+    assert guids(Filter.UNSUBSCRIBED) == [parse_feed_url(gone).guid]
 
 
 def test_a_preview_tells_new_known_and_refused_apart_and_counts_a_feed_once() -> None:

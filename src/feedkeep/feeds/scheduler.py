@@ -231,7 +231,7 @@ class FetchScheduler:
         try:
             await self._look_at(one)
         except MachineFailed:  # what looks has logged it, once
-            self._begin(self._give_back_later(one))
+            self._begin(self._release_later(one))
         except Exception as error:  # noqa: BLE001 - others wait; and its lease ends by itself
             _log.warning("what a look has found is not stored", reason=repr(error))
             self._leases.discard((one.feed.guid, one.until))
@@ -259,7 +259,7 @@ class FetchScheduler:
             self._recorder.fetch(_result(looked, after), looked.seconds)
         await self._store.feeds.save(after, until, looked.picture, feed.next_look)
 
-    async def _give_back_later(self, one: _Leased) -> None:
+    async def _release_later(self, one: _Leased) -> None:
         """Keep the lease of a feed for a minute; then let it be looked at in its turn as before.
 
         At most `LOOKS_A_SECOND` begin to wait here. If the store is away then, the lease expires.

@@ -154,7 +154,7 @@ class GuardedClient:
         of the policy if they are not given.
 
         Raises:
-            DoorError: There is no answer; it says why.
+            RequestError: There is no answer; it says why.
         """
         headers = {"Accept": accept, "If-None-Match": etag, "If-Modified-Since": last_modified}
         target = FetchTarget.parse(url)
@@ -192,7 +192,7 @@ class GuardedClient:
         """Send one request without a body, and return its answer; no redirect is followed.
 
         Raises:
-            DoorError: There is no answer; it says why.
+            RequestError: There is no answer; it says why.
         """
         target = FetchTarget.parse(url)
         async with self._in_time(target):

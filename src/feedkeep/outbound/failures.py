@@ -1,7 +1,7 @@
 """Why another host was not asked, or gave no answer that can be used.
 
-DoorError
-├── Refused        the client asks no such URL or address; asking again does not help
+RequestError
+├── RequestRefused the client asks no such URL or address; asking again does not help
 ├── Unreachable    nothing came back: no such host, no connection, no trust, no patience left
 ├── Unusable       something came back that is no answer, too large, or a chain of redirects
 └── Exhausted      this machine had no memory, file or thread left to ask with

@@ -119,7 +119,7 @@ class Service:
         new_feeds: Feeds that accounts have just subscribed to.
         feed_labels: What owners call their feeds, and their folders.
         followed_moves: Lets lists follow feeds that moved.
-        kept_apart: Which feeds look like the same podcast and are not.
+        not_duplicates: Which feeds look like the same podcast and are not.
         devices: The devices of podcast apps, and the settings that apps store here.
         logins: Begins and ends the sessions of podcast apps, and grants logins of Nextcloud.
         migrations: How far everything was copied from other servers.

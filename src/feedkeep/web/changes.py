@@ -22,7 +22,7 @@ _VERSION = re.compile(r"\s*v?\d")
 _LAST_PRODUCT = re.compile(r".*\s([^\s/()]+)/v?\d")
 
 
-class Change(Value, frozen=True):
+class ChangeRow(Value, frozen=True):
     """What became of one feed.
 
     Attributes:
@@ -66,7 +66,7 @@ class Line(Value, frozen=True):
     stamps: Sequence[Stamp]
     who: Actor
     counts: Sequence[tuple[ChangeKind, int]]
-    feeds: Sequence[Change]
+    feeds: Sequence[ChangeRow]
     total: int
 
     @property
@@ -87,7 +87,7 @@ class ShownWipe(Value, frozen=True):
 
     stamps: Sequence[Stamp]
     who: Actor
-    feeds: Sequence[Change]
+    feeds: Sequence[ChangeRow]
     total: int
 
 
@@ -140,12 +140,12 @@ def lines_of(
     return lines
 
 
-def change_of(feed: FeedChange, titles: Mapping[str, str]) -> Change:
+def change_of(feed: FeedChange, titles: Mapping[str, str]) -> ChangeRow:
     """Return what became of a feed; of one that moved, with its new address and no title."""
     name = _name(feed.feed_url, titles)
     old = _other_url(feed)
     if not old:
-        return Change(feed.what, feed.guid, name, "")
+        return ChangeRow(feed.what, feed.guid, name, "")
     other = _name(old, titles)
     title = titles.get(feed.feed_url) or titles.get(old)
     if feed.what is ChangeKind.MOVED and title:
@@ -154,7 +154,7 @@ def change_of(feed: FeedChange, titles: Mapping[str, str]) -> Change:
         other = _name(old, {})
     elif other == name:  # from http to https, for example
         name, other = _short(feed.feed_url), _short(old)
-    return Change(feed.what, feed.guid, name, other)
+    return ChangeRow(feed.what, feed.guid, name, other)
 
 
 def _other_url(feed: FeedChange) -> str:

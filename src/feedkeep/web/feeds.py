@@ -23,7 +23,7 @@ from feedkeep.rules.subscriptions import Refused, Wanted, want
 from feedkeep.runtime.cooperative import LONG_BYTES, LONG_LIST, in_thread_if
 from feedkeep.web.authenticator import HOME
 from feedkeep.web.resource import Page, stamps_text, status_of
-from feedkeep.web.rows import Order, Show, listing, live
+from feedkeep.web.rows import Filter, Order, listing, live
 
 MAX_LINES = 500
 """How many feeds may be typed into the form; a longer list is imported."""
@@ -133,7 +133,7 @@ class FeedsPage(Page):
         snapshot = await self.service.subscriptions.whole(request.admitted.account.id)
         is_long = is_long or len(snapshot.entries) > LONG_LIST
         shown, order, now = asked("show"), asked("order"), self.service.now()
-        show = Show(shown) if shown in set(Show) else Show.SUBSCRIBED
+        show = Filter(shown) if shown in set(Filter) else Filter.SUBSCRIBED
         feeds = await in_thread_if(is_long, live, snapshot)
         known = await self.service.known_feeds.headlines(feeds)
         apart = await self.service.not_duplicates.of(request.admitted.account.id)
@@ -161,7 +161,7 @@ class FeedsPage(Page):
             listing=listed,
             shown=show,
             view=_view(asked),
-            is_subscribed=show != Show.UNSUBSCRIBED,
+            is_subscribed=show != Filter.UNSUBSCRIBED,
             order=order,
             query=asked("q")[:_MAX_WORDS_CHARACTERS],
             stamp=snapshot.last_stamp,
@@ -207,7 +207,7 @@ def _view(value_of: Callable[[str], str]) -> list[tuple[str, str]]:
     """Return what of a list is shown and how, as an address or a form says it."""
     show, order, page = (value_of(name) for name in ("show", "order", "page"))
     view = {
-        "show": show if show in set(Show) else "",
+        "show": show if show in set(Filter) else "",
         "order": order if order in set(Order) else "",
         "q": value_of("q")[:_MAX_WORDS_CHARACTERS],
         "page": page if read_number(page) else "",

@@ -29,7 +29,7 @@ _MAX_STAMPS = 500
 _MAX_FIELDS = 100
 
 
-class HistoryPage(Page):
+class ListHistoryPage(Page):
     """/changes, and what leads on from there."""
 
     async def get(self, request: AdmittedRequest) -> Response:

@@ -15,7 +15,7 @@ from feedkeep.web.apps import AppsPage
 from feedkeep.web.authenticator import PageAuthenticator, refused
 from feedkeep.web.feed import FeedPage
 from feedkeep.web.feeds import FeedsPage
-from feedkeep.web.history import HistoryPage
+from feedkeep.web.history import ListHistoryPage
 from feedkeep.web.imports import ImportPage
 from feedkeep.web.people import PeoplePage
 from feedkeep.web.pictures import PicturePage
@@ -43,7 +43,7 @@ def _routes(
     sign_in, recover, reset = SignInPage(*known), RecoverPage(*known), ResetPage(*known)
     sign_up = SignUpPage(*known, first_secret)
     feeds, feed, imports = FeedsPage(*known), FeedPage(*known), ImportPage(*known)
-    history = HistoryPage(*known)
+    history = ListHistoryPage(*known)
     apps, account, people = AppsPage(*known), AccountPage(*known), PeoplePage(*known)
     return [
         PublicRoute("/static/{name}", get=pages.static.get),

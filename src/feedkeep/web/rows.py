@@ -28,7 +28,7 @@ _DIGEST = re.compile(r"[0-9A-Za-z_-]+")
 _DIGEST_CHARACTERS = 8
 
 
-class Show(StrEnum):
+class Filter(StrEnum):
     """Which feeds of a list are shown."""
 
     SUBSCRIBED = ""
@@ -138,7 +138,7 @@ def listing(
     *,
     apart: Collection[Pair],
     labels: Labels = NO_LABELS,
-    show: Show,
+    show: Filter,
     order: Order,
     words: str,
     page: int,
@@ -181,15 +181,15 @@ def live(snapshot: Snapshot) -> list[Subscription]:
     ]
 
 
-def _is_shown(row: Row, show: Show) -> bool:
+def _is_shown(row: Row, show: Filter) -> bool:
     match show:
-        case Show.SUBSCRIBED:
+        case Filter.SUBSCRIBED:
             return row.is_subscribed
-        case Show.UNSUBSCRIBED:
+        case Filter.UNSUBSCRIBED:
             return not row.is_subscribed
-        case Show.FAILING:
+        case Filter.FAILING:
             return row.failing is not None
-        case Show.TWICE:
+        case Filter.TWICE:
             return row.is_twice
 
 
