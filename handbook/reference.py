@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections import Counter
 from collections.abc import Iterator
 from enum import Enum
 from pathlib import Path
@@ -43,10 +44,12 @@ _COMMANDS = """# Commands
 
 {written_by}
 
-All commands but `serve` work on the same database, also while the service runs. The database is a
-SQLite file in your data directory, unless `--database` or `FEEDKEEP_DATABASE` names another one.
-Each command has `--help`. It exits with 1 for what went wrong, and with 2 for what was asked
-wrongly.
+All commands but `serve` work on the same database, also while the service runs. Each command has
+`--help`. It exits with 1 for what went wrong, and with 2 for what was asked wrongly.
+
+Options of all commands but `health` and `copy` (`--config` only) and `version` (none):
+
+{common}
 """
 
 
@@ -92,7 +95,8 @@ def settings_page() -> str:
 
 def commands_page() -> str:
     """Return docs/commands.md as the code says it."""
-    parts = [_COMMANDS.format(written_by=_WRITTEN_BY)]
+    common = _common_options()
+    parts = [_COMMANDS.format(written_by=_WRITTEN_BY, common="\n".join(common))]
     for path, command in commands():
         arguments = [param for param in command.params if param.param_type_name == "argument"]
         options = [param for param in command.params if param.param_type_name == "option"]
@@ -100,13 +104,24 @@ def commands_page() -> str:
         usage += "".join(f" {param.opts[0]} {param.metavar}" for param in options if param.required)
         lines = [f"## {path}", "", f"    {usage}{' [OPTIONS]' if options else ''}", ""]
         lines += [_paragraphs(command.help or ""), ""]
-        for param in [*arguments, *options]:
-            names = ", ".join(param.opts) if param in options else param.metavar or param.name
-            value = f" {param.metavar}" if param in options and param.metavar else ""
-            told = f"{_one_line(param.help or '')}{_default(param)}"
-            lines.append(f"- `{names}{value}`: {told}".rstrip(": "))
+        described = map(_described, [*arguments, *options])
+        lines += [line for line in described if line not in common]
         parts.append("\n".join(lines).rstrip() + "\n")
     return "\n".join(parts)
+
+
+def _common_options() -> list[str]:
+    """Return the lines of options that nearly all commands have, which stand once on the page."""
+    each = [_described(param) for _, command in commands() for param in command.params]
+    return [line for line, count in Counter(each).items() if count > len(list(commands())) * 3 // 4]
+
+
+def _described(param: Any) -> str:
+    is_option = param.param_type_name == "option"
+    names = ", ".join(param.opts) if is_option else param.metavar or param.name
+    value = f" {param.metavar}" if is_option and param.metavar else ""
+    told = f"{_one_line(param.help or '')}{_default(param)}"
+    return f"- `{names}{value}`: {told}".rstrip(": ")
 
 
 def pages_page() -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -35,6 +36,10 @@ def anchors(page: Path) -> set[str]:
     text = re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
     plain = [re.sub(r"[^\w\s-]", "", heading.lower()).strip() for heading in _HEADING.findall(text)]
     return {re.sub(r"\s", "-", heading) for heading in plain}
+
+
+def has_option(command: Any, name: str) -> bool:
+    return any(name in param.opts for param in command.params)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(PROJECT)))
@@ -81,11 +86,14 @@ def test_the_settings_are_documented_as_the_code_says_them() -> None:
 def test_the_commands_are_documented_as_the_code_says_them() -> None:
     page = (DOCS / "commands.md").read_text("utf-8")
     assert page == commands_page(), "Run `make reference`."
+    common, _, _ = page.partition("\n## ")
+    without = [path for path, command in commands() if not has_option(command, "--database")]
+    assert without == ["feedkeep health", "feedkeep copy", "feedkeep version"]  # as it says there
     for path, command in commands():
         section = page.partition(f"## {path}\n")[2].partition("\n## ")[0]
         for param in command.params:
             if param.param_type_name == "option":
-                assert [name for name in param.opts if name not in section] == []
+                assert [name for name in param.opts if name not in common + section] == []
 
 
 def test_every_page_is_documented_as_the_code_says_it() -> None:
