@@ -310,6 +310,30 @@ def test_who_writes_little_waits_for_one_heavy_change_and_not_for_those_behind_i
     asyncio.run(go())
 
 
+def test_a_job_that_is_refused_after_it_wrote_leaves_nothing_and_the_others_are_committed(
+    path: Path,
+) -> None:
+    rename = "UPDATE account SET name = ? WHERE id = ?"
+
+    def refuse(connection: apsw.Connection) -> None:
+        connection.execute(rename, ("refused", ALICE))
+        raise NotAuthorized
+
+    async def work(store: SqliteStore) -> None:
+        bob = AccountId(8)
+        await store.accounts.create(Account(bob, "bob", None, False, 0), "bob")
+        outcomes = await asyncio.gather(
+            store._runner.write(lambda connection: connection.execute(rename, ("Bob", bob))),
+            store._runner.write(refuse),
+            return_exceptions=True,
+        )
+        assert isinstance(outcomes[1], NotAuthorized)
+        names = [account.name for account in await store.accounts.by_id(AccountId(0), 9)]
+        assert names == ["alice", "Bob"]
+
+    run(path, work)
+
+
 def test_other_accounts_write_while_a_change_of_a_large_account_is_decided(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -52,11 +52,20 @@ TRIED_EACH_SECONDS = 1.0
 Job: TypeAlias = Callable[[apsw.Connection], T]
 """Work on a connection; a job that writes runs inside a transaction.
 
-It may raise a `FeedkeepError` only before its first write: the transaction is shared, and what it
-had written would be committed with the other jobs. `undone_if_refused` lifts that.
+It raises a `FeedkeepError` before its first write, for the transaction is shared. After one that it
+raises later, the transaction is rolled back, and its jobs run again, one by one. A job for which
+that is usual is given to `undone_if_refused`.
 """
 
 _log: structlog.stdlib.BoundLogger = structlog.get_logger()
+
+
+class _Undone(Exception):
+    """A job raised `error`, and what it had written is undone."""
+
+    def __init__(self, error: FeedkeepError) -> None:
+        super().__init__(str(error))
+        self.error = error
 
 
 def undone_if_refused(job: Job[Yielding[T]]) -> Job[Yielding[T]]:
@@ -66,10 +75,10 @@ def undone_if_refused(job: Job[Yielding[T]]) -> Job[Yielding[T]]:
         connection.execute("SAVEPOINT work")
         try:
             value = yield from job(connection)
-        except FeedkeepError:
+        except FeedkeepError as error:
             connection.execute("ROLLBACK TO work")
             connection.execute("RELEASE work")
-            raise
+            raise _Undone(error) from error
         # After any other error the batch is rolled back. A full disk has done so by itself, and
         # then there is no savepoint any more.
         connection.execute("RELEASE work")
@@ -320,6 +329,7 @@ class SqliteRunner:
         turn = TimeSlice()
         try:
             for job in jobs:
+                written_before = self._writer.total_changes()
                 try:
                     with self._translating:
                         value = job(self._writer)
@@ -328,7 +338,11 @@ class SqliteRunner:
                         outcomes.append(Done(value))
                 except StoreUnavailable:  # the disk or the file fails, not this job
                     raise
+                except _Undone as undone:
+                    outcomes.append(undone.error)
                 except FeedkeepError as error:
+                    if self._writer.total_changes() != written_before:
+                        raise
                     outcomes.append(error)
                 await turn.yield_if_long()
                 if turn.parts >= MAX_PARTS_IN_A_BATCH:
