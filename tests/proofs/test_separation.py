@@ -299,7 +299,12 @@ def test_the_proof_notices_a_store_that_mixes_accounts(
 @in_the_long_form
 @pytest.mark.parametrize(
     "statement",
-    ["entries._CHANGED", "episode_actions._PAGE", "documents._BODY", "documents._OF_KIND"],
+    [
+        "sqlite.entries._CHANGED",
+        "sqlite.episode_actions._PAGE",
+        "portable.documents._BODY",
+        "portable.documents._OF_KIND",
+    ],
 )
 def test_the_proof_notices_a_statement_for_apps_that_mixes_accounts(
     start: Callable[..., FeedkeepProcess], monkeypatch: pytest.MonkeyPatch, statement: str

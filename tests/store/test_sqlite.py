@@ -49,6 +49,7 @@ from feedkeep.rules.counts import count
 from feedkeep.runtime import wall_clock
 from feedkeep.runtime.recorder import Recorder
 from feedkeep.service.forgetting import Forgetting
+from feedkeep.store.driver import Statements
 from feedkeep.store.sqlite import (
     SqliteStore,
     accounts,
@@ -66,6 +67,7 @@ from feedkeep.store.sqlite.connection import (
     prepare,
     verifying_vfs,
 )
+from feedkeep.store.sqlite.driver import SqliteDriver
 from feedkeep.store.sqlite.history import _PAGE, _PAGE_OF_GUID, _next
 from feedkeep.store.sqlite.rows import to_bytes
 from feedkeep.store.tables import TABLES
@@ -330,6 +332,19 @@ def test_a_job_that_is_refused_after_it_wrote_leaves_nothing_and_the_others_are_
         assert isinstance(outcomes[1], NotAuthorized)
         names = [account.name for account in await store.accounts.by_id(AccountId(0), 9)]
         assert names == ["alice", "Bob"]
+
+    run(path, work)
+
+
+def test_a_job_of_both_stores_that_waits_for_something_else_is_a_defect(path: Path) -> None:
+    async def wait(statements: Statements) -> None:
+        await statements.execute("UPDATE feedkeep.account AS a SET name = $1", "other")
+        await asyncio.sleep(0)
+
+    async def work(store: SqliteStore) -> None:
+        with pytest.raises(RuntimeError, match="waits"):
+            await SqliteDriver(store._runner).write(wait)
+        assert (await store.accounts.find("alice")).name == "alice"
 
     run(path, work)
 

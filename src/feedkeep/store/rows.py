@@ -31,6 +31,7 @@ from feedkeep.model import (
     Stamp,
     Subscription,
     Token,
+    TokenProgress,
     View,
 )
 from feedkeep.model.errors import NotAuthorized
@@ -110,6 +111,12 @@ def owner_row(owner: Owner) -> Row:
     return (*others, *astuple(counts), *own)
 
 
+def new_account_row(account: Account, name_key: str) -> Row:
+    """Return the columns of a new account, whose id comes first."""
+    values = (account.id, account.name, name_key, account.password_hash)
+    return (*values, account.is_disabled, account.created, account.is_admin)
+
+
 def new_token_row(token: Token) -> Row:
     """Return the `NEW_TOKEN` columns of a token."""
     return astuple(token)[:_NEW_TOKEN_WIDTH]
@@ -119,6 +126,13 @@ def token_row(token: Token) -> Row:
     """Return the `TOKEN` columns of a token."""
     *others, own_subscriptions, own_actions = astuple(token)
     return (*others, own_uploads_column(own_subscriptions), own_uploads_column(own_actions))
+
+
+def progress_row(changed: TokenProgress) -> Row:
+    """Return a token's number, and the columns that say how far its app knows what changed."""
+    progress = changed.progress
+    own_uploads = own_uploads_column(progress.own_uploads)
+    return (changed.token_id, progress.last_sent, progress.acknowledged, own_uploads)
 
 
 def restored_row(account: Account) -> Row:
@@ -153,12 +167,13 @@ class Rows:
 
     Attributes:
         entry_of: Returns the entry whose `ENTRY` columns a row begins with.
+        write_guid: Returns what a column of guids has for a guid.
     """
 
     entry_of: Callable[[Row], Entry]
 
     def __init__(self, write_guid: Callable[[Guid], Any], read_guid: Callable[[Any], Guid]) -> None:
-        self._write = write_guid
+        self.write_guid = write_guid
         self._read = read_guid
         made = expression(Subscription, _AT, _MADE)
         pointer = expression(Pointer, _AT, _MADE)
@@ -227,10 +242,13 @@ class Rows:
 
     def entry_row(self, entry: Entry) -> Row:
         """Return the `ENTRY` columns of an entry and its revision, as they are written."""
-        guid, alias = self._write(entry.guid), astuple(entry.alias) if entry.alias else _NO_ALIAS
+        guid, alias = (
+            self.write_guid(entry.guid),
+            astuple(entry.alias) if entry.alias else _NO_ALIAS,
+        )
         if isinstance(entry, Pointer):
             row: list[Any] = [None] * _WIDTH
-            row[:2] = guid, self._write(entry.new_guid)
+            row[:2] = guid, self.write_guid(entry.new_guid)
             row[_GUID_CHANGED] = entry.guid_changed
             row[_ALIAS : _ALIAS + len(alias)] = alias
             return (*row, entry.revision)
@@ -251,7 +269,7 @@ class Rows:
     def label_row(self, label: FeedLabel) -> Row:
         """Return the columns of a label."""
         guid, *others = astuple(label)
-        return (self._write(guid), *others)
+        return (self.write_guid(guid), *others)
 
     def deletion_of(self, row: Row) -> Deletion:
         """Return the deletion whose columns a row has."""
@@ -259,7 +277,7 @@ class Rows:
 
     def deletion_row(self, deletion: Deletion) -> Row:
         """Return the columns of a deletion."""
-        return (deletion.id, self._write(deletion.guid))
+        return (deletion.id, self.write_guid(deletion.guid))
 
     def action_of(self, row: Row) -> EpisodeAction:
         """Return the episode action whose `ACTION` columns a row has."""
@@ -269,4 +287,4 @@ class Rows:
     def action_row(self, action: EpisodeAction) -> Row:
         """Return the `ACTION` columns of an episode action."""
         key, podcast_guid, *rest = astuple(action)
-        return (key, self._write(podcast_guid), *rest)
+        return (key, self.write_guid(podcast_guid), *rest)

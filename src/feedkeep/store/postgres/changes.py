@@ -38,7 +38,7 @@ from feedkeep.store.postgres.change_statements import (
 from feedkeep.store.postgres.counted import changed_rows, write_all
 from feedkeep.store.postgres.rows import ROWS
 from feedkeep.store.postgres.shape import Shape, as_columns
-from feedkeep.store.postgres.tokens import progress_row
+from feedkeep.store.rows import progress_row
 from feedkeep.store.weight import FEW_ROWS, MAX_ROWS_IN_A_BATCH, is_light
 
 _GUIDS_AT_ONCE = 1_000

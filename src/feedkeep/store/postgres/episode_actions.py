@@ -10,17 +10,16 @@ from typing import Any, cast
 import asyncpg
 
 from feedkeep.model import (
+    Account,
     AccountId,
     ActionPlace,
     ActionRequest,
     ActionSnapshot,
-    Clock,
     DocumentName,
     EpisodeAction,
     Now,
     Recorded,
     Stamp,
-    TokenProgress,
 )
 from feedkeep.store.base import (
     MAX_OF_A_BEGINNING,
@@ -30,14 +29,13 @@ from feedkeep.store.base import (
     itself,
     learn_nothing,
 )
-from feedkeep.store.postgres.accounts import hold_clock, set_clock
+from feedkeep.store.portable.episode_actions import end_recording
 from feedkeep.store.postgres.connections import Connections
 from feedkeep.store.postgres.counted import write_all
-from feedkeep.store.postgres.documents import known_document, save_document
+from feedkeep.store.postgres.driver import PostgresDriver
 from feedkeep.store.postgres.rows import ROWS
 from feedkeep.store.postgres.runner import PostgresRunner
 from feedkeep.store.postgres.shape import given_rows
-from feedkeep.store.postgres.tokens import save_progress
 from feedkeep.store.rows import placed
 from feedkeep.store.tables import ACTION, ACTIONS, columns
 
@@ -132,6 +130,7 @@ class PostgresEpisodeActions:
 
     def __init__(self, runner: PostgresRunner, now: Now) -> None:
         self._runner = runner
+        self._driver = PostgresDriver(runner)
         self._now = now
 
     async def record(
@@ -144,8 +143,8 @@ class PostgresEpisodeActions:
         documents: Sequence[DocumentName] = (),
         sought: Sought = itself,
     ) -> Recorded:
-        async def record(connection: asyncpg.Connection) -> Recorded:
-            clock = began = await hold_clock(connection, account_id, Clock.ACTIONS)
+        async def record(connection: asyncpg.Connection, account: Account) -> Recorded:
+            clock = began = account.last_action_stamp
             added = 0
             sent_until: Stamp | None = None
             for start in range(0, len(sent), _AT_ONCE):
@@ -168,21 +167,11 @@ class PostgresEpisodeActions:
                     if sent_until is None:
                         sent_until = decision.sent_until
                     added += sum(action.key not in known for action in decision.saved)
-            ended = until(began, clock)
-            if ended != began:
-                await set_clock(connection, account_id, Clock.ACTIONS, ended)
-            recorded = Recorded(began, ended, added, sent_until)
-            known_documents = {
-                name: await known_document(connection, account_id, name) for name in documents
-            }
-            learned = learn(recorded, known_documents)
-            if isinstance(learned, TokenProgress):
-                await save_progress(connection, account_id, learned)
-            elif learned is not None:
-                await save_document(connection, account_id, learned)
+            recorded = Recorded(began, until(began, clock), added, sent_until)
+            await end_recording(connection, account_id, recorded, learn, documents)
             return recorded
 
-        return await self._runner.write(record)
+        return await self._driver.change(account_id, record)
 
     async def count(self, account_id: AccountId, at_most: int) -> int:
         rows = await self._runner.scan(

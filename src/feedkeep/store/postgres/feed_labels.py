@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
-import asyncpg
-
-from feedkeep.model import AccountId, Clock, Labelled
+from feedkeep.model import Account, AccountId, Labelled
 from feedkeep.runtime.cooperative import LONG_LIST, in_thread_if
 from feedkeep.store.base import DecideLabels
-from feedkeep.store.postgres.accounts import hold_clock
+from feedkeep.store.driver import Statements
+from feedkeep.store.postgres.driver import PostgresDriver
 from feedkeep.store.postgres.rows import ROWS
 from feedkeep.store.postgres.runner import PostgresRunner
 from feedkeep.store.postgres.shape import as_columns
+from feedkeep.store.row_readers import Row
 from feedkeep.store.tables import ENTRY, LABELS, columns
 
 AT_ONCE = 1_000
@@ -31,7 +32,7 @@ class PostgresFeedLabels:
     """The table `feed_label`."""
 
     def __init__(self, runner: PostgresRunner) -> None:
-        self._runner = runner
+        self._driver = PostgresDriver(runner)
         types = dict(zip(LABELS.columns, _TYPES, strict=True))
         self._save = f"""
             INSERT INTO feedkeep.feed_label AS feed_label (account_id, {columns(LABELS.columns)})
@@ -40,25 +41,23 @@ class PostgresFeedLabels:
         """
 
     async def of(self, account_id: AccountId) -> list[Labelled]:
-        rows = await self._runner.scan(lambda connections: connections.fetch(_OF, account_id))
-        return await _read(rows)
+        return await _read(await self._driver.scan(_OF, account_id))
 
     async def change(self, account_id: AccountId, decide: DecideLabels) -> None:
-        async def change(connection: asyncpg.Connection) -> None:
-            await hold_clock(connection, account_id, Clock.SUBSCRIPTIONS)
-            known = await _read(await connection.fetch(_OF, account_id))
+        async def change(statements: Statements, _: Account) -> None:
+            known = await _read(await statements.fetch(_OF, account_id))
             # In a thread that no body waits for: the account is locked meanwhile.
             saved = await asyncio.to_thread(decide, known)
             for start in range(0, len(saved), AT_ONCE):
                 rows = [
                     (account_id, *ROWS.label_row(one)) for one in saved[start : start + AT_ONCE]
                 ]
-                await connection.execute(self._save, *as_columns(rows))
+                await statements.execute(self._save, *as_columns(rows))
 
-        await self._runner.write(change)
+        await self._driver.change(account_id, change)
 
 
-async def _read(rows: list[asyncpg.Record]) -> list[Labelled]:
+async def _read(rows: Sequence[Row]) -> list[Labelled]:
     return await in_thread_if(
         len(rows) > LONG_LIST, lambda: [ROWS.labelled_of(row) for row in rows]
     )

@@ -16,18 +16,19 @@ from feedkeep.model.errors import StoreUnusable
 from feedkeep.runtime.recorder import Recorder
 from feedkeep.store.base import Check, StoreSize, StoreState
 from feedkeep.store.batch import FailedBeforeCommit
+from feedkeep.store.portable.documents import PortableDocuments
+from feedkeep.store.portable.logins import PortableLogins
 from feedkeep.store.postgres import archive, migration
 from feedkeep.store.postgres.accounts import PostgresAccounts
 from feedkeep.store.postgres.archive import PostgresArchive
 from feedkeep.store.postgres.attempts import PostgresAttempts
 from feedkeep.store.postgres.connections import Connections
-from feedkeep.store.postgres.documents import PostgresDocuments
+from feedkeep.store.postgres.driver import PostgresDriver
 from feedkeep.store.postgres.entries import PostgresEntries
 from feedkeep.store.postgres.episode_actions import PostgresEpisodeActions
 from feedkeep.store.postgres.feed_labels import PostgresFeedLabels
 from feedkeep.store.postgres.feeds import PostgresFeeds
 from feedkeep.store.postgres.history import PostgresHistory
-from feedkeep.store.postgres.logins import PostgresLogins
 from feedkeep.store.postgres.runner import PostgresRunner, repeated
 from feedkeep.store.postgres.tokens import PostgresTokens
 from feedkeep.store.postgres.totals import PostgresTotals
@@ -89,13 +90,14 @@ class PostgresStore:
     def __init__(self, runner: PostgresRunner, now: Now) -> None:
         """Use a database that has been brought up to date; callers use `open` instead."""
         self._runner = runner
+        driver = PostgresDriver(runner)
         self.entries = PostgresEntries(runner, now)
         self.history = PostgresHistory(runner)
         self.feed_labels = PostgresFeedLabels(runner)
         self.feeds = PostgresFeeds(runner)
         self.episode_actions = PostgresEpisodeActions(runner, now)
-        self.documents = PostgresDocuments(runner)
-        self.logins = PostgresLogins(runner)
+        self.documents = PortableDocuments(driver)
+        self.logins = PortableLogins(driver)
         self.accounts = PostgresAccounts(runner)
         self.tokens = PostgresTokens(runner)
         self.attempts = PostgresAttempts(runner)

@@ -15,7 +15,7 @@ import apsw
 from feedkeep.model import Stamp
 from feedkeep.model.errors import StoreUnavailable, StoreUnusable
 from feedkeep.store.base import DecideRestored
-from feedkeep.store.sqlite.accounts import note_restored
+from feedkeep.store.portable.accounts import note_restored
 from feedkeep.store.sqlite.connection import (
     READER_PATIENCE_SECONDS,
     Translating,
@@ -26,7 +26,9 @@ from feedkeep.store.sqlite.connection import (
     open_file,
     prepare,
 )
+from feedkeep.store.sqlite.driver import SqliteStatements, done, with_id
 from feedkeep.store.sqlite.lock import alone, note_made
+from feedkeep.store.sqlite.rows import ROWS
 
 
 def restore_file(source: Path, target: Path, decide: DecideRestored) -> None:
@@ -151,9 +153,11 @@ def _note_restored(partial: Path, decide: DecideRestored) -> None:
     prepare(partial)  # a backup of an older feedkeep may lack a clock
     with closing(connect(partial, READER_PATIENCE_SECONDS)) as copy:
         accounts: list[tuple[Any, ...]] = copy.execute("SELECT id FROM account").fetchall()
+        statements = SqliteStatements(copy)
         copy.execute("BEGIN")
         for (account_id,) in accounts:
-            note_restored(copy, account_id, decide)
+            if (account := with_id(copy, account_id)) is not None:
+                done(note_restored(statements, account, ROWS, decide))
         copy.execute("COMMIT")
 
 

@@ -26,10 +26,10 @@ from feedkeep.model.entry_index import target_guid
 from feedkeep.model.errors import NotAuthorized
 from feedkeep.runtime.cooperative import Yielding
 from feedkeep.store.base import MAX_DELETIONS, MAX_FORMER_STATES
-from feedkeep.store.sqlite.accounts import IS_THERE
-from feedkeep.store.sqlite.documents import known_document, save_document
+from feedkeep.store.portable.documents import known_document, save_document
+from feedkeep.store.portable.tokens import save_progress
+from feedkeep.store.sqlite.driver import IS_THERE, SqliteStatements, done
 from feedkeep.store.sqlite.rows import ROWS, insert_into, to_bytes, update
-from feedkeep.store.sqlite.tokens import save_progress
 from feedkeep.store.tables import (
     COUNTS,
     DELETIONS,
@@ -186,7 +186,8 @@ def loaded(
     else:
         entries = yield from load(connection, account_id, guids)
     last_stamp, counts, known_from, former_count = _account(connection, account_id)
-    known = {name: known_document(connection, account_id, name) for name in documents}
+    statements = SqliteStatements(connection)
+    known = {name: done(known_document(statements, account_id, name)) for name in documents}
     history = None if kept is None else History(kept, known_from)
     snapshot = Snapshot(entries, last_stamp, now, counts, known, history)
     return Loaded(snapshot, known_from, former_count)
@@ -211,9 +212,10 @@ def is_as_loaded(connection: apsw.Connection, account_id: AccountId, before: Loa
         NotAuthorized: The account is gone.
     """
     snapshot = before.snapshot
+    statements = SqliteStatements(connection)
     was = (snapshot.last_stamp, snapshot.counts, before.known_from, before.former_count)
     return _account(connection, account_id) == was and all(
-        known_document(connection, account_id, name) == known
+        done(known_document(statements, account_id, name)) == known
         for name, known in snapshot.documents.items()
     )
 
@@ -236,10 +238,11 @@ def save(
     before: Loaded,
 ) -> Yielding[None]:
     """Save a decision; yields so that other tasks can run in between."""
+    statements = SqliteStatements(connection)
     for document in decision.documents:
-        save_document(connection, account_id, document)
+        done(save_document(statements, account_id, document))
     if decision.token_progress:
-        save_progress(connection, account_id, decision.token_progress)
+        done(save_progress(statements, account_id, decision.token_progress))
     if not decision.saved and not decision.forgotten:
         return
     known_from, former_count = before.known_from, before.former_count

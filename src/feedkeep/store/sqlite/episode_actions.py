@@ -13,13 +13,11 @@ from feedkeep.model import (
     ActionPlace,
     ActionRequest,
     ActionSnapshot,
-    Clock,
     DocumentName,
     EpisodeAction,
     Now,
     Recorded,
     Stamp,
-    TokenProgress,
 )
 from feedkeep.runtime.cooperative import Yielding
 from feedkeep.store.base import (
@@ -30,12 +28,11 @@ from feedkeep.store.base import (
     itself,
     learn_nothing,
 )
+from feedkeep.store.portable.episode_actions import end_recording
 from feedkeep.store.rows import placed
-from feedkeep.store.sqlite.accounts import read_clock, set_clock
-from feedkeep.store.sqlite.documents import known_document, save_document
+from feedkeep.store.sqlite.driver import SqliteStatements, done, there
 from feedkeep.store.sqlite.rows import ROWS, insert_into, to_bytes
 from feedkeep.store.sqlite.runner import SqliteRunner, undone_if_refused
-from feedkeep.store.sqlite.tokens import save_progress
 from feedkeep.store.tables import ACTION, ACTIONS, columns
 
 _AT_ONCE = 10
@@ -107,7 +104,7 @@ class SqliteEpisodeActions:
         sought: Sought = itself,
     ) -> Recorded:
         def record(connection: apsw.Connection) -> Yielding[Recorded]:
-            clock = began = read_clock(connection, account_id, Clock.ACTIONS)
+            clock = began = there(connection, account_id).last_action_stamp
             added = 0
             sent_until: Stamp | None = None
             for start in range(0, len(sent), _AT_ONCE):
@@ -130,18 +127,9 @@ class SqliteEpisodeActions:
                         sent_until = decision.sent_until
                     added += sum(action.key not in known for action in decision.saved)
                 yield None
-            ended = until(began, clock)
-            if ended != began:
-                set_clock(connection, account_id, Clock.ACTIONS, ended)
-            recorded = Recorded(began, ended, added, sent_until)
-            known_documents = {
-                name: known_document(connection, account_id, name) for name in documents
-            }
-            learned = learn(recorded, known_documents)
-            if isinstance(learned, TokenProgress):
-                save_progress(connection, account_id, learned)
-            elif learned is not None:
-                save_document(connection, account_id, learned)
+            recorded = Recorded(began, until(began, clock), added, sent_until)
+            statements = SqliteStatements(connection)
+            done(end_recording(statements, account_id, recorded, learn, documents))
             return recorded
 
         return await self._runner.write_in_turns(undone_if_refused(record), account_id, len(sent))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import apsw
 
-from feedkeep.model import AccountId, Clock, Labelled
+from feedkeep.model import AccountId, Labelled
 from feedkeep.runtime.cooperative import Yielding
 from feedkeep.store.base import DecideLabels
 from feedkeep.store.batch import MAX_WRITE_WEIGHT
-from feedkeep.store.sqlite.accounts import read_clock
+from feedkeep.store.sqlite.driver import there
 from feedkeep.store.sqlite.rows import ROWS, insert_into
 from feedkeep.store.sqlite.runner import SqliteRunner
 from feedkeep.store.tables import ENTRY, LABELS, columns
@@ -39,7 +39,7 @@ class SqliteFeedLabels:
 
     async def change(self, account_id: AccountId, decide: DecideLabels) -> None:
         def change(connection: apsw.Connection) -> Yielding[None]:
-            read_clock(connection, account_id, Clock.SUBSCRIPTIONS)  # the account is there
+            there(connection, account_id)
             known: list[Labelled] = []
             for row in connection.execute(_OF, (account_id,)):
                 known.append(ROWS.labelled_of(row))

@@ -22,8 +22,8 @@ from feedkeep.store.feed_rows import (
     picture_of,
     picture_row,
 )
-from feedkeep.store.sqlite.accounts import IS_THERE
 from feedkeep.store.sqlite.connection import one_moment
+from feedkeep.store.sqlite.driver import IS_THERE
 from feedkeep.store.sqlite.rows import ROWS, to_bytes, to_guid
 from feedkeep.store.sqlite.runner import SqliteRunner
 from feedkeep.store.tables import ENTRY, columns

@@ -15,19 +15,20 @@ from feedkeep.model import Now, Records
 from feedkeep.model.errors import StoreUnavailable, StoreUnusable
 from feedkeep.runtime.recorder import Recorder
 from feedkeep.store.base import Check, StoreSize, StoreState
+from feedkeep.store.portable.documents import PortableDocuments
+from feedkeep.store.portable.logins import PortableLogins
 from feedkeep.store.sqlite import archive, lock
 from feedkeep.store.sqlite.accounts import SqliteAccounts
 from feedkeep.store.sqlite.archive import SqliteArchive
 from feedkeep.store.sqlite.attempts import SqliteAttempts
 from feedkeep.store.sqlite.backup import last_backup
 from feedkeep.store.sqlite.connection import APPLICATION_ID, assert_there, damages, prepare
-from feedkeep.store.sqlite.documents import SqliteDocuments
+from feedkeep.store.sqlite.driver import SqliteDriver
 from feedkeep.store.sqlite.entries import SqliteEntries
 from feedkeep.store.sqlite.episode_actions import SqliteEpisodeActions
 from feedkeep.store.sqlite.feed_labels import SqliteFeedLabels
 from feedkeep.store.sqlite.feeds import SqliteFeeds
 from feedkeep.store.sqlite.history import SqliteHistory
-from feedkeep.store.sqlite.logins import SqliteLogins
 from feedkeep.store.sqlite.reading import can_be_read, is_of_the_disk
 from feedkeep.store.sqlite.runner import SqliteRunner
 from feedkeep.store.sqlite.tokens import SqliteTokens
@@ -44,13 +45,14 @@ class SqliteStore:
     def __init__(self, runner: SqliteRunner, now: Now) -> None:
         """Use a file that has been brought up to date; callers use `open` instead."""
         self._runner = runner
+        driver = SqliteDriver(runner)
         self.entries = SqliteEntries(runner, now)
         self.history = SqliteHistory(runner)
         self.feed_labels = SqliteFeedLabels(runner)
         self.feeds = SqliteFeeds(runner)
         self.episode_actions = SqliteEpisodeActions(runner, now)
-        self.documents = SqliteDocuments(runner)
-        self.logins = SqliteLogins(runner)
+        self.documents = PortableDocuments(driver)
+        self.logins = PortableLogins(driver)
         self.accounts = SqliteAccounts(runner)
         self.tokens = SqliteTokens(runner)
         self.attempts = SqliteAttempts(runner)

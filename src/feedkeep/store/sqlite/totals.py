@@ -8,8 +8,8 @@ import apsw
 
 from feedkeep.model import AccountId, FeedHealth, Guid, Purpose, Stamp
 from feedkeep.store.base import SomeAccounts, SomeFeeds
-from feedkeep.store.sqlite.accounts import IS_THERE
 from feedkeep.store.sqlite.connection import one_moment
+from feedkeep.store.sqlite.driver import IS_THERE
 from feedkeep.store.sqlite.rows import to_bytes, to_guid
 from feedkeep.store.sqlite.runner import SqliteRunner
 

@@ -1,32 +1,31 @@
-"""Stamping anew in PostgreSQL what has stamps that are ahead of the time."""
+"""Replacing stamps that are ahead of the time."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
-
-import asyncpg
 
 from feedkeep.model import Account, AccountId, Clock, DocumentKind, Stamp
 from feedkeep.store.base import DecideStamps
+from feedkeep.store.driver import Statements
+from feedkeep.store.row_readers import Row
 from feedkeep.store.rows import stamps_in
 from feedkeep.store.tables import ACTIONS, OF_THE_LIST, Table, columns
 
 _KNOWN_FROM = "SELECT a.known_from FROM feedkeep.account a WHERE a.account_id = $1"
-_SET_KNOWN_FROM = "UPDATE feedkeep.account a SET known_from = $2 WHERE a.account_id = $1"
+_SET_KNOWN_FROM = "UPDATE feedkeep.account AS a SET known_from = $2 WHERE a.account_id = $1"
 _RESEND = [
     f"""
-    UPDATE feedkeep.token t
+    UPDATE feedkeep.token AS t
     SET told_{clock.value} = $2, heard_{clock.value} = NULL, own_{clock.value} = NULL
     WHERE t.account_id = $1 AND t.told_{clock.value} IS NOT NULL
     """
     for clock in Clock
 ]
-_FORGET_SPELLINGS = "DELETE FROM feedkeep.document d WHERE d.account_id = $1 AND d.kind = $2"
+_FORGET_SPELLINGS = "DELETE FROM feedkeep.document AS d WHERE d.account_id = $1 AND d.kind = $2"
 
 
 async def restamp(
-    connection: asyncpg.Connection, account: Account, now: Stamp, decide: DecideStamps
+    statements: Statements, account: Account, now: Stamp, decide: DecideStamps
 ) -> Account:
     """Replace stamps that are later than `now` in the rows of an account; return it as it is then.
 
@@ -34,28 +33,28 @@ async def restamp(
     """
     account_id = account.id
     rows = {
-        table: await _ahead(connection, table, account_id, now) for table in (*OF_THE_LIST, ACTIONS)
+        table: await _ahead(statements, table, account_id, now) for table in (*OF_THE_LIST, ACTIONS)
     }
     stamps = {table: stamps_in(rows[table], len(table.stamps), now) for table in rows}
-    known_from = await connection.fetchval(_KNOWN_FROM, account_id)
+    known_from = await statements.fetchval(_KNOWN_FROM, account_id)
     of_the_list = set().union(*(stamps[table] for table in OF_THE_LIST))
     decided = decide(account, known_from, of_the_list, stamps[ACTIONS])
-    await connection.execute(_SET_KNOWN_FROM, account_id, decided.known_from)
+    await statements.execute(_SET_KNOWN_FROM, account_id, decided.known_from)
     for table in OF_THE_LIST:
-        await _write(connection, table, account_id, rows[table], decided.stamps)
-    await _write(connection, ACTIONS, account_id, rows[ACTIONS], decided.action_stamps)
+        await _write(statements, table, account_id, rows[table], decided.stamps)
+    await _write(statements, ACTIONS, account_id, rows[ACTIONS], decided.action_stamps)
     for resend in _RESEND:
-        await connection.execute(resend, account_id, decided.told)
-    await connection.execute(_FORGET_SPELLINGS, account_id, DocumentKind.SPELLINGS)
+        await statements.execute(resend, account_id, decided.told)
+    await statements.execute(_FORGET_SPELLINGS, account_id, DocumentKind.SPELLINGS)
     return decided.account
 
 
 async def _ahead(
-    connection: asyncpg.Connection, table: Table, account_id: AccountId, now: Stamp
-) -> list[tuple[Any, ...]]:
+    statements: Statements, table: Table, account_id: AccountId, now: Stamp
+) -> list[Row]:
     """Return the key and the stamps of each row that has one later than `now`, the first first."""
     is_ahead = " OR ".join(f"r.{name} > $2" for name in table.stamps)
-    found = await connection.fetch(
+    found = await statements.fetch(
         f"SELECT {columns((*table.key, *table.stamps), 'r')} FROM feedkeep.{table.name} r"
         f" WHERE r.account_id = $1 AND ({is_ahead}) ORDER BY r.{table.stamps[0]}",
         account_id,
@@ -65,10 +64,10 @@ async def _ahead(
 
 
 async def _write(
-    connection: asyncpg.Connection,
+    statements: Statements,
     table: Table,
     account_id: AccountId,
-    rows: Sequence[Sequence[Any]],
+    rows: Sequence[Row],
     anew: Mapping[Stamp, Stamp],
 ) -> None:
     # By rising stamps, none of which gets later: so no row gets one that another still has.
@@ -76,8 +75,8 @@ async def _write(
     places = enumerate(table.key, 2), enumerate(table.stamps, 2 + width)
     key = " AND ".join(f"r.{name} = ${n}" for n, name in places[0])
     changed = ", ".join(f"{name} = ${n}" for n, name in places[1])
-    await connection.executemany(
-        f"UPDATE feedkeep.{table.name} r SET {changed} WHERE r.account_id = $1 AND {key}",
+    await statements.executemany(
+        f"UPDATE feedkeep.{table.name} AS r SET {changed} WHERE r.account_id = $1 AND {key}",
         [
             (account_id, *row[:width], *(anew.get(stamp, stamp) for stamp in row[width:]))
             for row in rows

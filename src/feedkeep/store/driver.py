@@ -1,0 +1,96 @@
+"""What topics that are written once for both databases need: statements, in transactions.
+
+Their SQL is PostgreSQL's, as far as SQLite has the same. Parameters are `$1`, `$2` and so on, and
+tables are in the schema `feedkeep`. `a` stands for the table `account`, and for no other.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, Protocol, TypeAlias
+
+from feedkeep.model import Account, AccountId, T
+from feedkeep.model.errors import NotAuthorized
+from feedkeep.store.row_readers import Row
+from feedkeep.store.rows import Rows
+
+
+class Statements(Protocol):
+    """Executes statements in a transaction; asyncpg's connections do so as they are."""
+
+    async def fetch(self, statement: str, *arguments: Any) -> Sequence[Row]:
+        """Return all rows, of which there must be few."""
+
+    async def fetchrow(self, statement: str, *arguments: Any) -> Row | None:
+        """Return the first row, if there is one."""
+
+    async def fetchval(self, statement: str, *arguments: Any) -> Any:
+        """Return the first column of the first row; None if there is none."""
+
+    async def execute(self, statement: str, *arguments: Any) -> Any:
+        """Execute a statement that returns no rows."""
+
+    async def executemany(self, statement: str, rows: Sequence[Row]) -> Any:
+        """Execute a statement for each row of parameters."""
+
+
+Job: TypeAlias = Callable[[Statements], Coroutine[Any, Any, T]]
+"""Work inside a transaction, which awaits nothing but statements; it may run more than once."""
+
+AccountJob: TypeAlias = Callable[[Statements, Account], Coroutine[Any, Any, T]]
+"""A job about an account, which is given as it is; nothing else changes it before the commit."""
+
+
+class Driver(ABC):
+    """Reads and transactions of a database.
+
+    Attributes:
+        rows: How the database writes guids.
+    """
+
+    rows: Rows
+
+    @abstractmethod
+    async def read(self, statement: str, *arguments: Any) -> Sequence[Row]:
+        """Read a few rows."""
+
+    @abstractmethod
+    async def scan(self, statement: str, *arguments: Any) -> Sequence[Row]:
+        """Read what may take long; other reads do not wait for it."""
+
+    @abstractmethod
+    async def write(self, job: Job[T], account_id: AccountId | None = None) -> T:
+        """Run a job in the turn of an account, if one is named; return its value when durable."""
+
+    @abstractmethod
+    async def lock_out_others(self, statements: Statements) -> None:
+        """Let no other transaction that asks for this do so until this one ends."""
+
+    @abstractmethod
+    async def _hold(self, statements: Statements, account_id: AccountId) -> Account | None:
+        """Lock an account until the end of the transaction; return it, if it is there."""
+
+    async def change(self, account_id: AccountId, job: AccountJob[T]) -> T:
+        """Run a job about an account as `write` does.
+
+        Raises:
+            NotAuthorized: The account is gone.
+        """
+
+        async def held(statements: Statements) -> T:
+            account = await self._hold(statements, account_id)
+            if account is None:
+                raise NotAuthorized
+            return await job(statements, account)
+
+        return await self.write(held, account_id)
+
+    async def change_if_there(self, account_id: AccountId, job: AccountJob[T]) -> T | None:
+        """Do what `change` does; if the account is gone, do nothing and return None."""
+
+        async def held(statements: Statements) -> T | None:
+            account = await self._hold(statements, account_id)
+            return None if account is None else await job(statements, account)
+
+        return await self.write(held, account_id)

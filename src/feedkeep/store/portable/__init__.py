@@ -1,0 +1,1 @@
+"""Topics that are written once for both databases (`store.driver`)."""

@@ -1,0 +1,216 @@
+"""Accounts and their clocks: all but what a store does by name, or with every row of an account."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+from feedkeep.model import Account, AccountId, Clock, Stamp, Token
+from feedkeep.model.errors import NotAuthorized
+from feedkeep.store.base import CheckChange, DecideRestored, DecideStamps, anything_goes
+from feedkeep.store.driver import Driver, Statements
+from feedkeep.store.portable.stamping import restamp
+from feedkeep.store.rows import Rows, account_of, restored_row, stamped_row, token_of
+from feedkeep.store.tables import ACCOUNT, ENTRY, RESTORED, STAMPED, TOKEN, columns
+
+_ADMINISTRATORS = f"""
+SELECT a.account_id, {columns(ACCOUNT, "a")} FROM feedkeep.account a
+WHERE a.is_admin AND NOT a.is_disabled ORDER BY a.created, a.account_id
+"""
+COUNT_OTHERS = """
+SELECT count(*) FROM feedkeep.account a
+WHERE a.is_admin AND NOT a.is_disabled AND a.account_id <> $1
+"""
+_SET_PASSWORD = "UPDATE feedkeep.account AS a SET password_hash = $2 WHERE a.account_id = $1"
+_REPLACE_HASH = f"{_SET_PASSWORD} AND a.password_hash = $3"
+_SET_DISABLED = "UPDATE feedkeep.account AS a SET is_disabled = $2 WHERE a.account_id = $1"
+_SET_ADMIN = "UPDATE feedkeep.account AS a SET is_admin = $2 WHERE a.account_id = $1"
+_END_SESSIONS = """
+DELETE FROM feedkeep.token AS t
+WHERE t.account_id = $1 AND (t.is_session AND t.of_token IS NULL OR t.purpose = 'reset')
+"""
+_WITH_HASH = f"""
+SELECT {columns(TOKEN, "t")} FROM feedkeep.token t WHERE t.account_id = $1 AND t.hash = $2
+"""
+_FORGET_TOKEN = "DELETE FROM feedkeep.token AS t WHERE t.account_id = $1 AND t.id = $2"
+_OPEN_GRANTS = "FROM feedkeep.login_grant WHERE account_id = $1 AND fetched IS NULL"
+_HAS_OPEN_GRANTS = f"SELECT EXISTS (SELECT 1 {_OPEN_GRANTS})"
+_END_GRANTS = f"DELETE {_OPEN_GRANTS}"
+_NEWEST_ENTRY = f"""
+SELECT {columns(ENTRY, "e")} FROM feedkeep.entry e
+WHERE e.account_id = $1 AND e.revision IS NOT NULL ORDER BY e.revision DESC LIMIT 1
+"""
+_SET_RESTORED = f"""
+UPDATE feedkeep.account AS a SET {", ".join(f"{name} = ${n}" for n, name in enumerate(RESTORED, 2))}
+WHERE a.account_id = $1
+"""
+_STAMP_ANEW = f"""
+UPDATE feedkeep.entry AS e SET {", ".join(f"{name} = ${n}" for n, name in enumerate(STAMPED, 3))}
+WHERE e.account_id = $1 AND e.guid = $2
+"""
+_CLOCKS = {Clock.SUBSCRIPTIONS: "last_stamp", Clock.ACTIONS: "last_action_stamp"}
+_SET_CLOCK = {
+    clock: f"UPDATE feedkeep.account AS a SET {column} = $2 WHERE a.account_id = $1"
+    for clock, column in _CLOCKS.items()
+}
+
+
+class PortableAccounts(ABC):
+    """The table `account`."""
+
+    def __init__(self, driver: Driver) -> None:
+        self._driver = driver
+
+    @property
+    @abstractmethod
+    def _are_there(self) -> str:
+        """The statement that says whether there is any account."""
+
+    @abstractmethod
+    async def _create(self, statements: Statements, account: Account, name_key: str) -> None:
+        """Add an account.
+
+        Raises:
+            NameTaken: There is an account with that name; nothing is changed.
+        """
+
+    async def administrators(self) -> list[Account]:
+        return [account_of(row) for row in await self._driver.scan(_ADMINISTRATORS)]
+
+    async def are_there(self) -> bool:
+        rows = await self._driver.read(self._are_there)
+        return bool(rows[0][0])
+
+    async def create(self, account: Account, name_key: str) -> None:
+        await self._driver.write(lambda statements: self._create(statements, account, name_key))
+
+    async def create_first(self, account: Account, name_key: str) -> None:
+        async def create(statements: Statements) -> None:
+            await self._driver.lock_out_others(statements)
+            if await statements.fetchval(self._are_there):
+                raise NotAuthorized
+            await self._create(statements, account, name_key)
+
+        await self._driver.write(create)
+
+    async def sign_up(
+        self,
+        account: Account,
+        name_key: str,
+        invitation: tuple[AccountId, bytes],
+        admits: Callable[[Account, Token], bool],
+    ) -> None:
+        # The inviter is locked, so that the invitation is spent only once.
+        async def sign_up(statements: Statements, inviter: Account) -> None:
+            row = await statements.fetchrow(_WITH_HASH, *invitation)
+            if row is None or not admits(inviter, token_of(row)):
+                raise NotAuthorized
+            await self._create(statements, account, name_key)
+            await statements.execute(_FORGET_TOKEN, inviter.id, token_of(row).id)
+
+        await self._driver.change(invitation[0], sign_up)
+
+    async def set_password(self, account_id: AccountId, password_hash: str) -> None:
+        await self._driver.change_if_there(
+            account_id,
+            lambda statements, account: set_password(statements, account, password_hash),
+        )
+
+    async def replace_hash(self, account_id: AccountId, stored_hash: str, new_hash: str) -> None:
+        values = (account_id, new_hash, stored_hash)
+        await self._driver.write(lambda statements: statements.execute(_REPLACE_HASH, *values))
+
+    async def set_disabled(
+        self, account_id: AccountId, is_disabled: bool, check: CheckChange = anything_goes
+    ) -> None:
+        async def set_disabled(statements: Statements, account: Account) -> None:
+            await self._check(statements, account, check)
+            await statements.execute(_SET_DISABLED, account_id, is_disabled)
+            await _end_grants(statements, account_id)
+
+        await self._driver.change_if_there(account_id, set_disabled)
+
+    async def set_admin(
+        self, account_id: AccountId, is_admin: bool, check: CheckChange = anything_goes
+    ) -> None:
+        async def set_admin(statements: Statements, account: Account) -> None:
+            await self._check(statements, account, check)
+            await statements.execute(_SET_ADMIN, account_id, is_admin)
+
+        await self._driver.change_if_there(account_id, set_admin)
+
+    async def advance(
+        self, account_id: AccountId, clock: Clock, to: Callable[[Stamp], Stamp]
+    ) -> Stamp:
+        async def advance(statements: Statements, account: Account) -> Stamp:
+            stamp = to(getattr(account, _CLOCKS[clock]))
+            await set_clock(statements, account_id, clock, stamp)
+            return stamp
+
+        return await self._driver.change(account_id, advance)
+
+    async def note_restored(self, account_id: AccountId, decide: DecideRestored) -> None:
+        async def note(statements: Statements, account: Account) -> None:
+            await note_restored(statements, account, self._driver.rows, decide)
+
+        await self._driver.change_if_there(account_id, note)
+
+    async def restamp(self, account_id: AccountId, now: Stamp, decide: DecideStamps) -> None:
+        async def stamp(statements: Statements, account: Account) -> None:
+            after = await restamp(statements, account, now, decide)
+            await statements.execute(_SET_RESTORED, account_id, *restored_row(after))
+
+        await self._driver.change_if_there(account_id, stamp)
+
+    async def _check(self, statements: Statements, account: Account, check: CheckChange) -> None:
+        """Let `check` look at an account that is to be changed.
+
+        The other administrators may be on any machine of a cluster. They are counted only if it
+        matters: a machine that is away must not keep an account from being disabled.
+        """
+        others = 0
+        if account.is_admin:
+            await self._driver.lock_out_others(statements)
+            others = await statements.fetchval(COUNT_OTHERS, account.id)
+        check(account, others)
+
+
+def is_still_let_in(found: Account, account: Account) -> bool:
+    """Say whether an account as it is now has the password of `account`, and is not disabled."""
+    return not found.is_disabled and found.salt == account.salt
+
+
+async def set_password(statements: Statements, account: Account, password_hash: str) -> None:
+    """Replace a password's hash, and end what ends with it."""
+    await statements.execute(_SET_PASSWORD, account.id, password_hash)
+    await statements.execute(_END_SESSIONS, account.id)
+    await _end_grants(statements, account.id)
+
+
+async def set_clock(
+    statements: Statements, account_id: AccountId, clock: Clock, stamp: Stamp
+) -> None:
+    """Set a clock."""
+    await statements.execute(_SET_CLOCK[clock], account_id, stamp)
+
+
+async def note_restored(
+    statements: Statements, account: Account, rows: Rows, decide: DecideRestored
+) -> None:
+    """Store what a restore makes of an account."""
+    row = await statements.fetchrow(_NEWEST_ENTRY, account.id)
+    restored = decide(account, rows.entry_of(row) if row else None)
+    await statements.execute(_SET_RESTORED, account.id, *restored_row(restored.account))
+    if restored.newest is not None:
+        key = (account.id, rows.write_guid(restored.newest.guid))
+        await statements.execute(_STAMP_ANEW, *key, *stamped_row(restored.newest))
+
+
+async def _end_grants(statements: Statements, account_id: AccountId) -> None:
+    """End logins that were granted and not fetched; the account's row is locked already.
+
+    They are rare. In a cluster this table is written on every machine. So it is written only if
+    there are any: a machine that is away must not keep an account from being disabled.
+    """
+    if await statements.fetchval(_HAS_OPEN_GRANTS, account_id):
+        await statements.execute(_END_GRANTS, account_id)

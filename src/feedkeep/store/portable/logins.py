@@ -1,0 +1,53 @@
+"""Logins of Nextcloud that were granted."""
+
+from __future__ import annotations
+
+from feedkeep.model import Account, Grant, Stamp, Token
+from feedkeep.model.errors import NotAuthorized
+from feedkeep.store.driver import Driver, Statements
+from feedkeep.store.portable.accounts import is_still_let_in
+from feedkeep.store.portable.tokens import add_token
+
+_SAVE = """
+INSERT INTO feedkeep.login_grant (login, account_id, label, created) VALUES ($1, $2, $3, $4)
+ON CONFLICT (login) DO NOTHING RETURNING true
+"""
+_FIND = """
+SELECT login, account_id, label, created FROM feedkeep.login_grant
+WHERE login = $1 AND fetched IS NULL
+"""
+_FETCH = """
+UPDATE feedkeep.login_grant SET fetched = $3
+WHERE login = $1 AND account_id = $2 AND fetched IS NULL RETURNING true
+"""
+_FORGET = "DELETE FROM feedkeep.login_grant WHERE created < $1"
+
+
+class PortableLogins:
+    """The table `login_grant`."""
+
+    def __init__(self, driver: Driver) -> None:
+        self._driver = driver
+
+    async def save(self, account: Account, grant: Grant, forgotten_before: Stamp) -> bool:
+        async def save(statements: Statements, found: Account) -> bool:
+            if not is_still_let_in(found, account):
+                raise NotAuthorized
+            await statements.execute(_FORGET, forgotten_before)
+            values = (grant.login, account.id, grant.label, grant.created)
+            return bool(await statements.fetchval(_SAVE, *values))
+
+        return await self._driver.change(account.id, save)
+
+    async def find(self, login: bytes) -> Grant | None:
+        rows = await self._driver.read(_FIND, login)
+        return Grant(*rows[0]) if rows else None
+
+    async def fetch(self, grant: Grant, token: Token, now: Stamp) -> Account | None:
+        async def fetch(statements: Statements, account: Account) -> Account | None:
+            if not await statements.fetchval(_FETCH, grant.login, grant.account_id, now):
+                return None
+            await add_token(statements, account, token)
+            return account
+
+        return await self._driver.change_if_there(grant.account_id, fetch)

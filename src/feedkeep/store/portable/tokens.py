@@ -1,0 +1,167 @@
+"""Tokens and sessions, and how far their apps know what changed."""
+
+from __future__ import annotations
+
+from feedkeep.model import (
+    Account,
+    AccountId,
+    Clock,
+    Purpose,
+    Stamp,
+    Token,
+    TokenId,
+    TokenProgress,
+    TokensChanged,
+    replace,
+)
+from feedkeep.model.errors import AccountError, NotAuthorized
+from feedkeep.store.base import DecideTokens
+from feedkeep.store.driver import Driver, Statements
+from feedkeep.store.portable.accounts import is_still_let_in, set_password
+from feedkeep.store.rows import new_token_row, progress_row, token_of
+from feedkeep.store.tables import NEW_TOKEN, TOKEN, columns
+
+TOKEN_COLUMNS = columns(TOKEN, "t")
+
+_OF_ACCOUNT = f"SELECT {TOKEN_COLUMNS} FROM feedkeep.token t WHERE t.account_id = $1 ORDER BY t.id"
+_OF_PURPOSE = f"""
+SELECT {TOKEN_COLUMNS} FROM feedkeep.token t
+WHERE t.account_id = $1 AND t.purpose = $2 ORDER BY t.id
+"""
+_WITH_ID = f"SELECT {TOKEN_COLUMNS} FROM feedkeep.token t WHERE t.account_id = $1 AND t.id = $2"
+_NEXT_ID = """
+UPDATE feedkeep.account AS a SET last_token_id = last_token_id + 1
+WHERE a.account_id = $1 RETURNING last_token_id
+"""
+_ADD = f"""
+INSERT INTO feedkeep.token (account_id, {columns(NEW_TOKEN)})
+VALUES ($1, {", ".join(f"${number}" for number, _ in enumerate(NEW_TOKEN, 2))})
+"""
+_IS_ALIVE = """
+SELECT EXISTS (
+    SELECT 1 FROM feedkeep.token t WHERE t.account_id = $1 AND t.id = $2 AND t.revoked IS NULL
+)
+"""
+_NEWEST = "s.id = $2 DESC, s.revoked IS NULL DESC, s.expires DESC, s.id DESC"
+_FORGET_SESSIONS = f"""
+DELETE FROM feedkeep.token AS t WHERE t.account_id = $1 AND t.id IN (
+    SELECT n.id FROM (
+        SELECT s.id, row_number() OVER (ORDER BY {_NEWEST}) AS n,
+               row_number() OVER (PARTITION BY s.label ORDER BY {_NEWEST}) AS n_alike
+        FROM feedkeep.token s WHERE s.account_id = $1 AND s.is_session AND s.purpose = $5
+    ) n WHERE n.n > $3 OR n.n_alike > $4
+)
+"""
+_FORGET = "DELETE FROM feedkeep.token AS t WHERE t.account_id = $1 AND t.id = $2"
+_FORGET_OF_PURPOSE = f"{_FORGET} AND t.purpose = $3"
+_EXTEND = """
+UPDATE feedkeep.token AS t SET expires = $3
+WHERE t.account_id = $1 AND t.id = $2 AND t.revoked IS NULL
+"""
+_REVOKE = """
+UPDATE feedkeep.token AS t SET revoked = coalesce(t.revoked, $3)
+WHERE t.account_id = $1 AND (t.id = $2 OR t.of_token = $2)
+"""
+_SAVE_PROGRESS = {
+    clock: f"""
+    UPDATE feedkeep.token AS t SET
+        told_{clock.value} = $3,
+        heard_{clock.value} = CASE WHEN t.heard_{clock.value} > $4 THEN t.heard_{clock.value}
+            ELSE coalesce($4, t.heard_{clock.value}) END,
+        own_{clock.value} = $5
+    WHERE t.account_id = $1 AND t.id = $2
+    """
+    for clock in Clock
+}
+
+
+class PortableTokens:
+    """The table `token`; finding tokens, as each request does, is each store's own."""
+
+    def __init__(self, driver: Driver) -> None:
+        self._driver = driver
+
+    async def of(self, account_id: AccountId) -> list[Token]:
+        return [token_of(row) for row in await self._driver.scan(_OF_ACCOUNT, account_id)]
+
+    async def add(self, account_id: AccountId, token: Token) -> Token:
+        added = await self._driver.change_if_there(
+            account_id, lambda statements, account: add_token(statements, account, token)
+        )
+        if added is None:
+            raise AccountError("The account is gone.")
+        return added
+
+    async def add_session(
+        self,
+        account: Account,
+        token: Token,
+        max_sessions: int,
+        max_alike: int,
+        replaced: TokenId | None = None,
+    ) -> Token:
+        async def add(statements: Statements, found: Account) -> Token:
+            if token.of_token is None:
+                is_right = is_still_let_in(found, account)
+            else:
+                is_right = await statements.fetchval(_IS_ALIVE, account.id, token.of_token)
+            if not is_right:
+                raise NotAuthorized
+            added = await add_token(statements, account, token)
+            if replaced is not None:
+                await statements.execute(_FORGET, account.id, replaced)
+            limits = (max_sessions, max_alike, token.purpose)
+            await statements.execute(_FORGET_SESSIONS, account.id, added.id, *limits)
+            return added
+
+        return await self._driver.change(account.id, add)
+
+    async def change(
+        self, account_id: AccountId, purpose: Purpose, decide: DecideTokens
+    ) -> TokensChanged:
+        async def change(statements: Statements, account: Account) -> TokensChanged:
+            rows = await statements.fetch(_OF_PURPOSE, account_id, purpose)
+            decision = decide(account, [token_of(row) for row in rows])
+            for token_id in decision.forgotten:
+                await statements.execute(_FORGET_OF_PURPOSE, account_id, token_id, purpose)
+            if decision.password_hash is not None:
+                await set_password(statements, account, decision.password_hash)
+                account = replace(account, password_hash=decision.password_hash)
+            added = [await add_token(statements, account, token) for token in decision.added]
+            return TokensChanged(account, added)
+
+        return await self._driver.change(account_id, change)
+
+    async def extend(self, account_id: AccountId, token_id: TokenId, expires: Stamp) -> None:
+        await self._driver.write(
+            lambda statements: statements.execute(_EXTEND, account_id, token_id, expires),
+            account_id,
+        )
+
+    async def revoke(self, account_id: AccountId, token_id: TokenId, now: Stamp) -> Token | None:
+        async def revoke(statements: Statements, _: Account) -> Token | None:
+            await statements.execute(_REVOKE, account_id, token_id, now)
+            row = await statements.fetchrow(_WITH_ID, account_id, token_id)
+            return token_of(row) if row else None
+
+        # The account is locked, so that no session of the token begins meanwhile.
+        return await self._driver.change_if_there(account_id, revoke)
+
+    async def save_progress(self, account_id: AccountId, changed: TokenProgress) -> None:
+        await self._driver.write(
+            lambda statements: save_progress(statements, account_id, changed), account_id
+        )
+
+
+async def save_progress(
+    statements: Statements, account_id: AccountId, changed: TokenProgress
+) -> None:
+    """Store how far a token's app knows what changed; what it acknowledged never goes back."""
+    await statements.execute(_SAVE_PROGRESS[changed.clock], account_id, *progress_row(changed))
+
+
+async def add_token(statements: Statements, account: Account, token: Token) -> Token:
+    """Save a token with its new id: the next number of an account, which is locked."""
+    added = replace(token, id=await statements.fetchval(_NEXT_ID, account.id))
+    await statements.execute(_ADD, account.id, *new_token_row(added))
+    return added

@@ -1,0 +1,116 @@
+"""Statements that are written once for both databases, on SQLite."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Coroutine, Sequence
+from functools import cache
+from typing import Any
+
+import apsw
+
+from feedkeep.model import Account, AccountId, T
+from feedkeep.model.errors import NotAuthorized
+from feedkeep.store.driver import Driver, Job, Statements
+from feedkeep.store.row_readers import Row
+from feedkeep.store.rows import account_of
+from feedkeep.store.sqlite.rows import ROWS
+from feedkeep.store.sqlite.runner import SqliteRunner
+from feedkeep.store.tables import ACCOUNT, columns
+
+ACCOUNT_COLUMNS = f"a.id, {columns(ACCOUNT, 'a')}"
+IS_THERE = "name_key NOT BETWEEN ':' AND ';'"
+"""The condition that leaves out accounts that are deleted, and whose rows are not all gone yet."""
+
+_WITH_ID = f"SELECT {ACCOUNT_COLUMNS} FROM account a WHERE a.id = ? AND {IS_THERE}"
+
+
+class SqliteStatements:
+    """A connection whose statements are done when they are awaited: nothing else runs meanwhile."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+
+    async def fetch(self, statement: str, *arguments: Any) -> Sequence[Row]:
+        return self._connection.execute(_in_sqlite(statement), arguments).fetchall()
+
+    async def fetchrow(self, statement: str, *arguments: Any) -> Row | None:
+        rows = await self.fetch(statement, *arguments)
+        return rows[0] if rows else None
+
+    async def fetchval(self, statement: str, *arguments: Any) -> Any:
+        rows = await self.fetch(statement, *arguments)
+        return rows[0][0] if rows else None
+
+    async def execute(self, statement: str, *arguments: Any) -> None:
+        self._connection.execute(_in_sqlite(statement), arguments)
+
+    async def executemany(self, statement: str, rows: Sequence[Row]) -> None:
+        self._connection.executemany(_in_sqlite(statement), rows)
+
+
+class SqliteDriver(Driver):
+    """Runs what is written once for both databases as jobs of the one writer."""
+
+    rows = ROWS
+
+    def __init__(self, runner: SqliteRunner) -> None:
+        self._runner = runner
+
+    async def read(self, statement: str, *arguments: Any) -> Sequence[Row]:
+        return self._runner.read(
+            lambda connection: done(SqliteStatements(connection).fetch(statement, *arguments))
+        )
+
+    async def scan(self, statement: str, *arguments: Any) -> Sequence[Row]:
+        return await self._runner.scan(
+            lambda connection: done(SqliteStatements(connection).fetch(statement, *arguments))
+        )
+
+    async def write(self, job: Job[T], account_id: AccountId | None = None) -> T:
+        return await self._runner.write(
+            lambda connection: done(job(SqliteStatements(connection))), account_id
+        )
+
+    async def lock_out_others(self, statements: Statements) -> None:
+        """Do nothing: the transaction has locked out all that write."""
+
+    async def _hold(self, statements: Statements, account_id: AccountId) -> Account | None:
+        row = await statements.fetchrow(_WITH_ID, account_id)
+        return account_of(row) if row else None
+
+
+def done(work: Coroutine[Any, Any, T]) -> T:
+    """Do work that awaits nothing but statements of SQLite, at once; return its value."""
+    try:
+        work.send(None)
+    except StopIteration as end:
+        value: T = end.value
+        return value
+    work.close()
+    raise RuntimeError("a job of SQLite waits for something else than statements")
+
+
+def there(connection: apsw.Connection, account_id: AccountId) -> Account:
+    """Return the account with that id.
+
+    Raises:
+        NotAuthorized: The account is gone.
+    """
+    account = with_id(connection, account_id)
+    if account is None:
+        raise NotAuthorized
+    return account
+
+
+def with_id(connection: apsw.Connection, account_id: AccountId) -> Account | None:
+    """Return the account with that id, if there is one."""
+    row = connection.execute(_WITH_ID, (account_id,)).get
+    return account_of(row) if row else None
+
+
+@cache
+def _in_sqlite(statement: str) -> str:
+    """Return a statement as SQLite takes it: without a schema, and with its own parameters."""
+    in_one_schema = statement.replace("feedkeep.", "").replace("$", "?")
+    return re.sub(r"\ba\.account_id\b", "a.id", in_one_schema)
