@@ -60,7 +60,7 @@ def test_a_poll_with_a_password_asks_one_thing_more_than_one_with_a_cookie(tmp_p
             await poll(**shown)
             # One more: how far the app knows what changed is no part of its session.
             assert sent[:-1] == with_cookie
-            assert sent[-1].startswith("SELECT body FROM document")
+            assert "FROM document" in sent[-1]
             assert [line for line in with_cookie if "SELECT" in line] == sent[1:2]
         await service.close()
 
