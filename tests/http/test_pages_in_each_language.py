@@ -42,9 +42,9 @@ from feedkeep.rules.list_changes import ChangeKind
 from feedkeep.service import Health
 from feedkeep.web.about import About, NotFetched, Twin
 from feedkeep.web.apps import GUIDES
-from feedkeep.web.changes import Actor, Change, Line, ShownWipe
+from feedkeep.web.changes import Actor, ChangeRow, Line, ShownWipe
 from feedkeep.web.imports import ImportPreview
-from feedkeep.web.rows import Listing, Show, row_of
+from feedkeep.web.rows import Filter, Listing, row_of
 
 SOURCE = Path(__file__).parents[2] / "src" / "feedkeep"
 LOCALE = SOURCE / "http" / "pages" / "locale"
@@ -102,7 +102,7 @@ FAILING = Headline(FEED.guid, "1", "1", Stamp(0), 9, Failure.GONE)
 ODD = row_of(FEED, FAILING, NOW, is_twice=True)
 FEEDS: dict[str, Any] = {
     "listing": listed(FEED),
-    "shown": Show.SUBSCRIBED,
+    "shown": Filter.SUBSCRIBED,
     "is_subscribed": True,
     "order": "title",
     "query": "",
@@ -114,7 +114,7 @@ FEEDS: dict[str, Any] = {
     "now": NOW,
 }
 NAME = "a.example/1"
-CHANGES = [Change(what, FEED.guid, NAME, "b.example/1") for what in ChangeKind]
+CHANGES = [ChangeRow(what, FEED.guid, NAME, "b.example/1") for what in ChangeKind]
 DOERS = [
     Actor(None),
     Actor(CredentialKind.BROWSER, "Chrome"),
@@ -128,7 +128,9 @@ LINES = [
     *(Line([NOW], DOERS[0], [(one.what, 1)], [one], 1) for one in CHANGES),
     *(Line([NOW], doer, [(what, 1) for what in ChangeKind], CHANGES, 9) for doer in DOERS),
     Line([NOW, Stamp(NOW - DAY)], DOERS[0], [(what, 2) for what in ChangeKind], CHANGES, 1_234),
-    Line([NOW], DOERS[0], [(ChangeKind.MERGED, 1)], [Change(ChangeKind.MERGED, None, NAME, "")], 1),
+    Line(
+        [NOW], DOERS[0], [(ChangeKind.MERGED, 1)], [ChangeRow(ChangeKind.MERGED, None, NAME, "")], 1
+    ),
     Line([NOW], DOERS[0], [], [], 0),
 ]
 WIPES = [ShownWipe([NOW], doer, CHANGES[:1], total) for doer in DOERS for total in (1, 2, 1_234)]
@@ -261,13 +263,13 @@ STATES: dict[str, list[dict[str, Any]]] = {
     ],
     "web/feeds.html": [
         FEEDS,
-        FEEDS | {"is_subscribed": False, "shown": Show.UNSUBSCRIBED, "listing": listed(GONE)},
+        FEEDS | {"is_subscribed": False, "shown": Filter.UNSUBSCRIBED, "listing": listed(GONE)},
         *(
             FEEDS | {"shown": show, "listing": Listing([ODD], 1, 1, 1, count, count)}
-            for show in (Show.SUBSCRIBED, Show.FAILING, Show.TWICE)
+            for show in (Filter.SUBSCRIBED, Filter.FAILING, Filter.TWICE)
             for count in (1, 2)
         ),
-        *(FEEDS | {"shown": show, "listing": listed()} for show in (Show.FAILING, Show.TWICE)),
+        *(FEEDS | {"shown": show, "listing": listed()} for show in (Filter.FAILING, Filter.TWICE)),
         FEEDS | {"listing": listed(), "query": "x"},
         FEEDS | {"listing": listed()},
         FEEDS | {"listing": listed(), "is_subscribed": False},
