@@ -167,14 +167,15 @@ class Rows:
 
     Attributes:
         entry_of: Returns the entry whose `ENTRY` columns a row begins with.
-        write_guid: Returns what a column of guids has for a guid.
+        read_guid: Returns the guid of what a column has.
+        write_guid: Returns what a column has for a guid.
     """
 
     entry_of: Callable[[Row], Entry]
 
     def __init__(self, write_guid: Callable[[Guid], Any], read_guid: Callable[[Any], Guid]) -> None:
         self.write_guid = write_guid
-        self._read = read_guid
+        self.read_guid = read_guid
         made = expression(Subscription, _AT, _MADE)
         pointer = expression(Pointer, _AT, _MADE)
         self.entry_of = compiled(
@@ -264,7 +265,7 @@ class Rows:
         """Return the label whose columns a row has."""
         guid, title, folder, is_title_edited, is_folder_edited = row
         edited = bool(is_title_edited), bool(is_folder_edited)
-        return FeedLabel(self._read(guid), title, folder, *edited)
+        return FeedLabel(self.read_guid(guid), title, folder, *edited)
 
     def label_row(self, label: FeedLabel) -> Row:
         """Return the columns of a label."""
@@ -273,7 +274,7 @@ class Rows:
 
     def deletion_of(self, row: Row) -> Deletion:
         """Return the deletion whose columns a row has."""
-        return Deletion(row[0], self._read(row[1]))
+        return Deletion(row[0], self.read_guid(row[1]))
 
     def deletion_row(self, deletion: Deletion) -> Row:
         """Return the columns of a deletion."""
@@ -282,7 +283,7 @@ class Rows:
     def action_of(self, row: Row) -> EpisodeAction:
         """Return the episode action whose `ACTION` columns a row has."""
         key, podcast_guid, *rest = row
-        return EpisodeAction(key, self._read(podcast_guid), *rest)
+        return EpisodeAction(key, self.read_guid(podcast_guid), *rest)
 
     def action_row(self, action: EpisodeAction) -> Row:
         """Return the `ACTION` columns of an episode action."""

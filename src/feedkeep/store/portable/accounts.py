@@ -13,8 +13,19 @@ from feedkeep.store.portable.stamping import restamp
 from feedkeep.store.rows import Rows, account_of, restored_row, stamped_row, token_of
 from feedkeep.store.tables import ACCOUNT, ENTRY, RESTORED, STAMPED, TOKEN, columns
 
+IS_NOT_DELETED = "a.name <> ''"
+"""On SQLite, the row of a deleted account has no name until all else of it is gone."""
+
+_ACCOUNT_COLUMNS = f"a.account_id, {columns(ACCOUNT, 'a')}"
+_COUNT = f"""
+SELECT count(*) FROM feedkeep.account a WHERE a.account_id > $1 AND {IS_NOT_DELETED}
+"""
+_BY_ID = f"""
+SELECT {_ACCOUNT_COLUMNS} FROM feedkeep.account a
+WHERE a.account_id > $1 AND {IS_NOT_DELETED} ORDER BY a.account_id LIMIT $2
+"""
 _ADMINISTRATORS = f"""
-SELECT a.account_id, {columns(ACCOUNT, "a")} FROM feedkeep.account a
+SELECT {_ACCOUNT_COLUMNS} FROM feedkeep.account a
 WHERE a.is_admin AND NOT a.is_disabled ORDER BY a.created, a.account_id
 """
 COUNT_OTHERS = """
@@ -73,6 +84,14 @@ class PortableAccounts(ABC):
         Raises:
             NameTaken: There is an account with that name; nothing is changed.
         """
+
+    async def count(self, after: AccountId) -> int:
+        rows = await self._driver.scan(_COUNT, after)
+        return int(rows[0][0])
+
+    async def by_id(self, after: AccountId, limit: int) -> list[Account]:
+        rows = await self._driver.scan(_BY_ID, after, limit)
+        return [account_of(row) for row in rows]
 
     async def administrators(self) -> list[Account]:
         return [account_of(row) for row in await self._driver.scan(_ADMINISTRATORS)]

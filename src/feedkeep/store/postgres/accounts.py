@@ -19,11 +19,6 @@ from feedkeep.store.tables import ACCOUNTS, ENTRIES, TABLES, Table, columns
 
 _FIND_NAME = "SELECT account_id FROM feedkeep.account_name WHERE name_key = $1"
 _WITH_ID = f"SELECT {ACCOUNT_COLUMNS} FROM feedkeep.account a WHERE a.account_id = $1"
-_COUNT = "SELECT count(*) FROM feedkeep.account a WHERE a.account_id > $1"
-_BY_ID = f"""
-SELECT {ACCOUNT_COLUMNS} FROM feedkeep.account a
-WHERE a.account_id > $1 ORDER BY a.account_id LIMIT $2
-"""
 _NAMES = """
 SELECT account_id FROM feedkeep.account_name
 WHERE name_key >= $1 AND name_key < $2 AND name_key <> $3 ORDER BY name_key LIMIT $4
@@ -92,14 +87,6 @@ class PostgresAccounts(PortableAccounts):
             return account_of(rows[0]) if rows else None
 
         return await self._runner.read(find)
-
-    async def count(self, after: AccountId) -> int:
-        rows = await self._runner.scan(lambda connections: connections.fetch(_COUNT, after))
-        return int(rows[0][0])
-
-    async def by_id(self, after: AccountId, limit: int) -> list[Account]:
-        rows = await self._runner.scan(lambda connections: connections.fetch(_BY_ID, after, limit))
-        return [account_of(row) for row in rows]
 
     async def people(self, after: str, limit: int, beginning: str = "") -> list[Person]:
         wanted = (*key_range(after, beginning), after, limit)

@@ -18,6 +18,7 @@ from feedkeep.store.base import Check, StoreSize, StoreState
 from feedkeep.store.batch import FailedBeforeCommit
 from feedkeep.store.portable.documents import PortableDocuments
 from feedkeep.store.portable.logins import PortableLogins
+from feedkeep.store.portable.totals import PortableTotals
 from feedkeep.store.postgres import archive, migration
 from feedkeep.store.postgres.accounts import PostgresAccounts
 from feedkeep.store.postgres.archive import PostgresArchive
@@ -31,7 +32,6 @@ from feedkeep.store.postgres.feeds import PostgresFeeds
 from feedkeep.store.postgres.history import PostgresHistory
 from feedkeep.store.postgres.runner import PostgresRunner, repeated
 from feedkeep.store.postgres.tokens import PostgresTokens
-from feedkeep.store.postgres.totals import PostgresTotals
 
 _KIND = "PostgreSQL"
 
@@ -101,7 +101,7 @@ class PostgresStore:
         self.accounts = PostgresAccounts(runner)
         self.tokens = PostgresTokens(runner)
         self.attempts = PostgresAttempts(runner)
-        self.totals = PostgresTotals(runner)
+        self.totals = PortableTotals(driver)
 
     @classmethod
     async def open(

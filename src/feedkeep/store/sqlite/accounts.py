@@ -23,10 +23,6 @@ from feedkeep.store.tables import ACCOUNTS, COUNTS, ENTRIES, TABLES, TOKENS, Tab
 _log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 _FIND = f"SELECT {ACCOUNT_COLUMNS} FROM account a WHERE a.name_key = ? AND {IS_THERE}"
-_COUNT = f"SELECT count(*) FROM account WHERE id > ? AND {IS_THERE}"
-_BY_ID = f"""
-SELECT {ACCOUNT_COLUMNS} FROM account a WHERE a.id > ? AND {IS_THERE} ORDER BY a.id LIMIT ?
-"""
 _PEOPLE = f"""
 SELECT (SELECT max(t.last_used) FROM token t WHERE t.account_id = a.id), {ACCOUNT_COLUMNS}
 FROM account a WHERE a.name_key >= ? AND a.name_key < ? AND a.name_key <> ? AND {IS_THERE}
@@ -80,18 +76,6 @@ class SqliteAccounts(PortableAccounts):
 
     async def find(self, name_key: str) -> Account | None:
         return self._runner.read(lambda connection: _find(connection, name_key))
-
-    async def count(self, after: AccountId) -> int:
-        count: int = await self._runner.scan(
-            lambda connection: connection.execute(_COUNT, (after,)).get
-        )
-        return count
-
-    async def by_id(self, after: AccountId, limit: int) -> list[Account]:
-        def read(connection: apsw.Connection) -> list[Account]:
-            return [account_of(row) for row in connection.execute(_BY_ID, (after, limit))]
-
-        return await self._runner.scan(read)
 
     async def people(self, after: str, limit: int, beginning: str = "") -> list[Person]:
         def read(connection: apsw.Connection) -> list[Person]:

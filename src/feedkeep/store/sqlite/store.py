@@ -17,6 +17,7 @@ from feedkeep.runtime.recorder import Recorder
 from feedkeep.store.base import Check, StoreSize, StoreState
 from feedkeep.store.portable.documents import PortableDocuments
 from feedkeep.store.portable.logins import PortableLogins
+from feedkeep.store.portable.totals import PortableTotals
 from feedkeep.store.sqlite import archive, lock
 from feedkeep.store.sqlite.accounts import SqliteAccounts
 from feedkeep.store.sqlite.archive import SqliteArchive
@@ -32,7 +33,6 @@ from feedkeep.store.sqlite.history import SqliteHistory
 from feedkeep.store.sqlite.reading import can_be_read, is_of_the_disk
 from feedkeep.store.sqlite.runner import SqliteRunner
 from feedkeep.store.sqlite.tokens import SqliteTokens
-from feedkeep.store.sqlite.totals import SqliteTotals
 
 _KIND = "SQLite"
 
@@ -56,7 +56,7 @@ class SqliteStore:
         self.accounts = SqliteAccounts(runner)
         self.tokens = SqliteTokens(runner)
         self.attempts = SqliteAttempts(runner)
-        self.totals = SqliteTotals(runner)
+        self.totals = PortableTotals(driver)
 
     @classmethod
     async def open(

@@ -1,4 +1,4 @@
-"""How much is stored in PostgreSQL."""
+"""How much is stored."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections import Counter
 
 from feedkeep.model import AccountId, FeedHealth, Guid, Purpose, Stamp
 from feedkeep.store.base import SomeAccounts, SomeFeeds
-from feedkeep.store.postgres.connections import Connections
-from feedkeep.store.postgres.runner import PostgresRunner
+from feedkeep.store.driver import Driver
+from feedkeep.store.portable.accounts import IS_NOT_DELETED
 
-_ACCOUNTS = """
+_ACCOUNTS = f"""
 SELECT a.account_id, a.former_count FROM feedkeep.account a
-WHERE a.account_id > $1 ORDER BY a.account_id LIMIT $2
+WHERE a.account_id > $1 AND {IS_NOT_DELETED} ORDER BY a.account_id LIMIT $2
 """
 _SESSIONS = """
 SELECT t.purpose, count(*) FROM feedkeep.token t
@@ -23,33 +23,31 @@ SELECT f.guid, f.failing IS NOT NULL, f.known IS NULL FROM feedkeep.feed f
 WHERE f.guid > $1 ORDER BY f.guid LIMIT $2
 """
 LOOKS = (_ACCOUNTS, _SESSIONS, _FEEDS)
-"""The statements: each reads rows of all machines, and changes nothing."""
+"""The statements: on a cluster, each reads rows of all machines, and changes nothing."""
 
 
-class PostgresTotals:
+class PortableTotals:
     """Counts rows of the tables `account`, `token` and `feed`."""
 
-    def __init__(self, runner: PostgresRunner) -> None:
-        self._runner = runner
+    def __init__(self, driver: Driver) -> None:
+        self._driver = driver
 
     async def of_accounts(self, after: AccountId, limit: int, now: Stamp) -> SomeAccounts | None:
-        async def count(connections: Connections) -> SomeAccounts | None:
-            accounts = await connections.fetch(_ACCOUNTS, after, limit)
-            if not accounts:
-                return None
-            last = AccountId(accounts[-1][0])
-            rows = await connections.fetch(_SESSIONS, after, last, now)
-            sessions = {Purpose(purpose): number for purpose, number in rows}
-            return SomeAccounts(last, len(accounts), sum(row[1] for row in accounts), sessions)
-
-        return await self._runner.scan(count)
+        accounts = await self._driver.scan(_ACCOUNTS, after, limit)
+        if not accounts:
+            return None
+        last = AccountId(accounts[-1][0])
+        rows = await self._driver.scan(_SESSIONS, after, last, now)
+        sessions = {Purpose(purpose): number for purpose, number in rows}
+        return SomeAccounts(last, len(accounts), sum(row[1] for row in accounts), sessions)
 
     async def of_feeds(self, after: Guid, limit: int) -> SomeFeeds | None:
-        rows = await self._runner.scan(lambda connections: connections.fetch(_FEEDS, after, limit))
+        guids = self._driver.rows
+        rows = await self._driver.scan(_FEEDS, guids.write_guid(after), limit)
         if not rows:
             return None
         health = Counter(_health(is_failing=row[1], is_unknown=row[2]) for row in rows)
-        return SomeFeeds(Guid(str(rows[-1][0])), health)
+        return SomeFeeds(guids.read_guid(rows[-1][0]), health)
 
 
 def _health(*, is_failing: bool, is_unknown: bool) -> FeedHealth:
