@@ -231,10 +231,10 @@ FIRES: dict[str, tuple[dict[str, str], str]] = {
     "FeedkeepFailedLogins": ({"feedkeep_wrong_passwords_total": "0+10x40"}, "30m"),
     "FeedkeepNoFetches": (
         {
-            'feedkeep_fetches_total{result="read"}': "5x500",
-            'feedkeep_feeds{health="read"}': "200x500",
+            'feedkeep_fetches_total{result="read"}': "5x1500",
+            'feedkeep_feeds{health="read"}': "200x1500",
         },
-        "420m",
+        "1460m",
     ),
     "FeedkeepNetwork": (
         {
