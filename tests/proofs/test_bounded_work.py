@@ -15,7 +15,7 @@ from pathlib import Path
 import httpx
 import pytest
 from feedkeep_process import FeedkeepProcess
-from forms import in_the_long_form
+from forms import first_of, in_the_long_form
 from largest_account import NAME, LargestAccount
 from largest_requests import FEW, LAST, PASSWORD, Asked, largest_requests
 from postgres_server import drop_database, execute, new_database
@@ -214,9 +214,11 @@ def what_is_done(
     with serving(folder, account, database, *first, "work_is_counted") as served:
         for asked in largest_requests(account):
             if not names or asked.name in names:
-                if asked.is_page and asked.method == "GET":  # templates are compiled once
-                    served.ask(asked)
-                answered.append((asked, served.ask(asked)))
+                reply = served.ask(asked)
+                is_html = reply.headers.get("content-type", "").startswith("text/html")
+                if asked.method == "GET" and is_html:  # templates are compiled once
+                    reply = served.ask(asked)
+                answered.append((asked, reply))
     lines = map(json.loads, (folder / "work.jsonl").read_text().splitlines())
     work = {line.pop("id"): line for line in lines}
     return [
@@ -225,7 +227,7 @@ def what_is_done(
     ]
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=first_of("sqlite", "postgres"))
 def database(request: pytest.FixtureRequest) -> Iterator[str]:
     if request.param == "sqlite":
         yield ""
