@@ -44,14 +44,19 @@ _COMMANDS = """# Commands
 
 {written_by}
 
-All commands but `serve` work on the same database, also while the service runs. Each command has
-`--help`. It exits with 1 for what went wrong, and with 2 for what was asked wrongly.
+Commands other than `serve` work on the same database, also while the service runs, unless they say
+otherwise. Exit status: 1 failure, 2 usage error. `--help` or `-h` explains a command.
 
-Options of all commands but `health` and `copy` (`--config` only) and `version` (none):
+All commands have these options, except `health` and `copy` (`--config` only) and `version` (none):
 
 {common}
+
+`NAME` is {name}.
 """
 
+
+_NAME = "the account's name; case does not matter"
+_NAME_DESCRIBED = f"- `NAME`: {_NAME.capitalize()}."
 
 _PAGES = """# Addresses of the pages
 
@@ -96,7 +101,7 @@ def settings_page() -> str:
 def commands_page() -> str:
     """Return docs/commands.md as the code says it."""
     common = _common_options()
-    parts = [_COMMANDS.format(written_by=_WRITTEN_BY, common="\n".join(common))]
+    parts = [_COMMANDS.format(written_by=_WRITTEN_BY, common="\n".join(common), name=_NAME)]
     for path, command in commands():
         arguments = [param for param in command.params if param.param_type_name == "argument"]
         options = [param for param in command.params if param.param_type_name == "option"]
@@ -105,7 +110,7 @@ def commands_page() -> str:
         lines = [f"## {path}", "", f"    {usage}{' [OPTIONS]' if options else ''}", ""]
         lines += [_paragraphs(command.help or ""), ""]
         described = map(_described, [*arguments, *options])
-        lines += [line for line in described if line not in common]
+        lines += [line for line in described if line not in (*common, _NAME_DESCRIBED)]
         parts.append("\n".join(lines).rstrip() + "\n")
     return "\n".join(parts)
 

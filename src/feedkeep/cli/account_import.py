@@ -38,16 +38,16 @@ def import_accounts(
         str,
         typer.Argument(
             metavar="FILE",
-            help="CSV with a header that names the columns, or an object of JSON on each line:"
-            " name, and password or password_hash (argon2id), and is_admin; - for standard input.",
+            help="CSV with a header that names the columns, or a JSON object on each line:"
+            " name, password or password_hash (argon2id), and is_admin; - for standard input.",
         ),
     ],
     skip_existing: Annotated[
         bool,
         typer.Option(
             "--skip-existing",
-            help="Pass over accounts that are there already, as after an import that was"
-            " interrupted; they stay as they are.",
+            help="Skip existing accounts, such as after an interrupted import; they stay"
+            " unchanged.",
         ),
     ] = False,
     database: DatabaseOption = None,
@@ -55,9 +55,8 @@ def import_accounts(
 ) -> None:
     """Create the accounts of a file.
 
-    An account without a password and without a hash is used with tokens only. Refused lines are
-    listed, each with the reason; then this ends with 1, and the other accounts are created all the
-    same.
+    An account without a password and without a hash is used with tokens only. Rejected lines are
+    listed with their reasons, and the exit status is 1; the other accounts are created.
     """
 
     async def create(service: Service) -> Counter[str]:

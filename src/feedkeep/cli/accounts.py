@@ -43,7 +43,7 @@ app.command("import")(import_accounts)
 def create(
     name: NameArgument,
     admin: Annotated[
-        bool, typer.Option("--admin", help="Make it an administrator, who looks after all others.")
+        bool, typer.Option("--admin", help="Make it an administrator, who manages all accounts.")
     ] = False,
     password_stdin: PasswordStdinOption = False,
     database: DatabaseOption = None,
@@ -51,8 +51,7 @@ def create(
 ) -> None:
     """Create an account.
 
-    The password is asked for on the terminal. Without a password, the account is used with tokens
-    only.
+    The command prompts for the password. Without one, the account is used with tokens only.
     """
     password = ask_password(password_stdin)
     chosen = settings(database, config)
@@ -74,7 +73,7 @@ def list_accounts(
         typer.Option(
             "--prefix",
             metavar="TEXT",
-            help="Only accounts whose names begin so; case does not matter.",
+            help="Only accounts whose names begin with this; case does not matter.",
             show_default=False,
         ),
     ] = "",
@@ -93,7 +92,7 @@ def list_accounts(
             "--limit",
             metavar="N",
             min=1,
-            help="At most so many; if there are more, the last line says how to go on.",
+            help="At most N accounts; if there are more, the last line says how to continue.",
             show_default=False,
         ),
     ] = None,
@@ -102,7 +101,7 @@ def list_accounts(
 ) -> None:
     """List accounts, ordered by name: all of them, or some.
 
-    They are printed as they are read, however many there are.
+    Accounts are printed as they are read, so memory stays small with any number of them.
     """
 
     async def show(service: Service) -> str | None:
@@ -142,7 +141,7 @@ def password(
     database: DatabaseOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Set a new password; the old one stops working at once. Tokens stay."""
+    """Set a new password; the old one stops working at once. Tokens stay valid."""
     new = ask_password(password_stdin)
     if new is None:
         raise AccountError(
@@ -158,12 +157,12 @@ def password(
 def admin(
     name: NameArgument,
     remove: Annotated[
-        bool, typer.Option("--remove", help="Take the right away; the account stays.")
+        bool, typer.Option("--remove", help="Revoke the right; the account stays.")
     ] = False,
     database: DatabaseOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Make an account an administrator, who looks after all others. The last one stays."""
+    """Make an account an administrator. The last administrator cannot be removed."""
     with_service(
         settings(database, config), lambda service: service.accounts.set_admin(name, not remove)
     )
@@ -177,7 +176,7 @@ def invite(
         typer.Option(
             "--by",
             metavar="NAME",
-            help="The administrator who invites. Default: the oldest one.",
+            help="The administrator who invites. Default: the oldest.",
             show_default=False,
         ),
     ] = None,
@@ -202,7 +201,7 @@ def reset_link(
 ) -> None:
     """Print a link with which an account's owner can set a new password once, within a day.
 
-    It replaces the links that were made before.
+    It replaces earlier links.
     """
     chosen = settings(database, config)
     made = with_service(chosen, lambda service: service.recovery.reset_link(name))
@@ -213,7 +212,7 @@ def reset_link(
 def disable(
     name: NameArgument, database: DatabaseOption = None, config: ConfigOption = None
 ) -> None:
-    """Refuse all credentials of an account, at once. Its list and its tokens stay."""
+    """Reject all credentials of an account from now on. Its list and its tokens stay."""
     with_service(
         settings(database, config), lambda service: service.accounts.set_disabled(name, True)
     )
@@ -234,11 +233,11 @@ def enable(
 @app.command("delete")
 def delete(
     name: NameArgument,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     database: DatabaseOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Delete an account with its list and its tokens, for good."""
+    """Delete an account with its list and its tokens, permanently."""
     if not yes and not sys.stdin.isatty():
         raise AccountError(
             f"There is no terminal to ask whether {name} is to be deleted with its whole list;"

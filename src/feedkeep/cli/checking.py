@@ -47,7 +47,7 @@ def check(
             metavar="ID",
             min=0,
             max=MAX_ACCOUNT_ID,
-            help="Go on after the account with this id, as a check that did not end says.",
+            help="Continue after the account with this id, which an interrupted check prints.",
             show_default=False,
         ),
     ] = 0,
@@ -57,19 +57,18 @@ def check(
             "--processes",
             metavar="N",
             min=1,
-            help="How many processes look at lists. Default: one for each processor, at most"
-            f" {MOST_PROCESSES}. Few accounts need no more than one.",
+            help="How many processes check lists. Default: one for each processor, at most"
+            f" {MOST_PROCESSES}. Few accounts need only one.",
             show_default=False,
         ),
     ] = None,
     database: DatabaseOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Check that everything that is stored is whole, and report every fault.
+    """Check that all stored data is intact, and report every fault.
 
-    Checks the database's own structure, and then that every account's list is as the contract says.
-    If it is interrupted, it says how to go on: the structure is checked again, and of the accounts
-    only those that were left.
+    Checks the structure of the database, then each account's list against the contract. If
+    interrupted, it prints how to continue: it checks the structure again, and the remaining lists.
     """
     chosen = settings(database, config)
     at_once = processes or min(os.cpu_count() or 1, MOST_PROCESSES)

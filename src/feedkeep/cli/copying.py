@@ -17,18 +17,17 @@ TargetArgument = Annotated[
     str,
     typer.Argument(
         metavar="TO-URL",
-        help="An empty database. A SQLite file is created; make one of PostgreSQL by createdb.",
+        help="An empty database. A SQLite file is created; create a PostgreSQL one with createdb.",
     ),
 ]
 
 
 def copy_all(source: SourceArgument, target: TargetArgument, config: ConfigOption = None) -> None:
-    """Copy everything from one database to another, such as from SQLite to PostgreSQL.
+    """Copy all accounts from one database to another, such as from SQLite to PostgreSQL.
 
-    Accounts, tokens, passwords, lists, guids, stamps and tombstones stay exactly what they are;
-    clients notice nothing. Stop the service first: what it stores meanwhile is not copied. The
-    target gets everything in one step, or stays empty. Before that step ends, both databases are
-    read again and compared, account by account.
+    Stop the service first: later writes are not copied. Accounts, tokens, passwords, lists, guids,
+    timestamps and tombstones stay the same; clients notice nothing. The copy is atomic. Before its
+    commit, both databases are read again and compared, account by account.
     """
     chosen = settings(source, config)
     counts = asyncio.run(_copy(chosen, settings(target, config)))

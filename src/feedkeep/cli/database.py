@@ -34,7 +34,7 @@ from feedkeep.config.settings import InvalidSettings, Settings, is_postgres, sho
 from feedkeep.service import Service
 from feedkeep.store.migrate import MissingSteps
 
-app = typer.Typer(no_args_is_help=True, help="Do what only some databases need.")
+app = typer.Typer(no_args_is_help=True, help="Maintain the database in special cases.")
 
 _DAYS_KEPT, _WEEKS_KEPT = 7, 4
 
@@ -52,10 +52,10 @@ _AFTER_RESTORING = (
 
 @app.command()
 def distribute(database: DatabaseOption = None, config: ConfigOption = None) -> None:
-    """Split the tables of a PostgreSQL database with Citus over its machines, by account.
+    """Distribute the tables of a PostgreSQL database with Citus over its machines, by account.
 
-    Stop the service first, and start it afterwards: only at its start does it look whether the
-    tables are split. Tables that are split already are not changed, so this can be repeated.
+    Stop the service first, and start it afterwards: it checks only at its start whether the tables
+    are split. The command is safe to repeat.
     """
     chosen = settings(database, config)
     if not is_postgres(chosen.database):
@@ -67,11 +67,10 @@ def distribute(database: DatabaseOption = None, config: ConfigOption = None) -> 
 
 @app.command()
 def restored(database: DatabaseOption = None, config: ConfigOption = None) -> None:
-    """Say that an older state of the database was restored by other means than `restore`.
+    """Advance all accounts' clocks after a restore by other means than `restore`.
 
-    Other means are pg_restore, recovery to a point in time, or a machine's snapshot. The command
-    moves the clocks of all accounts on, so that apps miss no change from now on. Run it once after
-    each such restore, before the service starts.
+    Other means are pg_restore, point-in-time recovery, or a machine's snapshot. Run it once after
+    each such restore, before the service starts; otherwise apps would miss changes.
     """
     chosen = settings(database, config)
     refuse_if_in_use(chosen)
@@ -82,14 +81,14 @@ def restored(database: DatabaseOption = None, config: ConfigOption = None) -> No
 
 @app.command("repair-clocks")
 def repair_clocks(
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     database: DatabaseOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Set right the clocks of accounts that a wrong clock of a machine has moved far ahead.
+    """Repair the clocks of accounts that a machine's wrong clock has moved far ahead.
 
-    `check` reports such accounts. What has stamps that are ahead is stamped anew, in the same
-    order, from the present time on. Apps are told the whole list once. Stop the service first.
+    Stop the service first. `check` reports such accounts. Entries with future timestamps get new
+    ones from the current time on, in the same order. Apps get the whole list once.
     """
     chosen = settings(database, config)
     refuse_if_in_use(chosen)
@@ -130,15 +129,15 @@ def migrate(
         bool,
         typer.Option(
             "--dry-run",
-            help="Change nothing: say what would change, and whether older processes can go on.",
+            help="Only print what would change, and whether older processes can continue.",
         ),
     ] = False,
     database: DatabaseOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Bring the database up to date.
+    """Migrate the database to this version's schema; create it if there is none.
 
-    Every command does so first; this one does nothing else. It creates a database if there is none.
+    Other commands also migrate an existing database first.
     """
     chosen: Settings = settings(database, config)
     if dry_run:
@@ -185,7 +184,7 @@ def back_up_to(
         bool,
         typer.Option(
             "--ignore-checksums",
-            help="Copy a page also if its checksum is wrong, since another program wrote it.",
+            help="Also copy pages whose checksum is wrong because another program wrote them.",
         ),
     ] = False,
     into: Annotated[
@@ -193,8 +192,8 @@ def back_up_to(
         typer.Option(
             "--into",
             metavar="FOLDER",
-            help="Instead of FILE: a folder for backups, which get the time as their name, and of"
-            " which old ones are removed.",
+            help="Instead of FILE: a folder. The backup is named by its time, and old ones are"
+            " removed.",
             show_default=False,
         ),
     ] = None,
@@ -204,7 +203,7 @@ def back_up_to(
             "--keep-daily",
             metavar="N",
             min=1,
-            help=f"In FOLDER, keep the last one of N days. Default: {_DAYS_KEPT}.",
+            help=f"In FOLDER, keep the last backup of each of N days. Default: {_DAYS_KEPT}.",
             show_default=False,
         ),
     ] = None,
@@ -214,15 +213,15 @@ def back_up_to(
             "--keep-weekly",
             metavar="N",
             min=0,
-            help=f"In FOLDER, keep the last one of N weeks. Default: {_WEEKS_KEPT}.",
+            help=f"In FOLDER, keep the last backup of each of N weeks. Default: {_WEEKS_KEPT}.",
             show_default=False,
         ),
     ] = None,
 ) -> None:
     """Copy a SQLite database to a file, also while the service runs.
 
-    The copy has everything that was stored before. It is checked, and on the disk, before it gets
-    its name. Only then old ones are removed, of those that `--into` made.
+    The copy has all writes from before the command began. It gets its name once it is checked and
+    on the disk. Only then are old backups removed, and only those that `--into` created.
     """
     if (file is None) == (into is None):
         raise typer.BadParameter("Name either a file, or a folder with --into.")

@@ -26,7 +26,7 @@ _TIME_ERROR = 5
 
 FeedOption = Annotated[
     str,
-    typer.Option("--feed", metavar="URL", help="The feed that is looked at."),
+    typer.Option("--feed", metavar="URL", help="The feed to fetch."),
 ]
 
 
@@ -35,12 +35,11 @@ def doctor(
     database: DatabaseOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Look at all that the service needs here, and print a line for each, with what to do.
+    """Check the setup of this machine, and print a line for each subject, with what to do.
 
-    The settings are read as `serve` reads them: run this as the user of the service, with its
-    environment. Nothing is changed, and the service may run. Looks at the settings, the database,
-    rights, disk, backup, clock, address, TLS, proxies, names and one feed. Exits with 1 if there is
-    a fault, and with 0 if there is none; notes are no faults.
+    Run it as the service's user, with its environment; the service may run, and nothing is changed.
+    Checks settings, database, rights, disk, backup, clock, address, TLS, proxies, name resolution
+    and one feed. Exit status: 1 if there is a fault, otherwise 0, also with notes.
     """
     faults = asyncio.run(_tell_all(database, config, feed))
     if faults:

@@ -54,18 +54,16 @@ def import_feeds(
     name: NameArgument,
     file: Annotated[
         str,
-        typer.Argument(
-            metavar="FILE", help="OPML, JSON, or one address a line; - for standard input."
-        ),
+        typer.Argument(metavar="FILE", help="OPML, JSON, or one URL a line; - for standard input."),
     ],
     database: DatabaseOption = None,
     config: ConfigOption = None,
 ) -> None:
     """Add the feeds of a file to an account's list.
 
-    A feed that the account has already keeps its guid and its URL, and is subscribed to from now
-    on. The first 100 feeds that are refused are listed at the end, each with the reason. A file
-    without any feed is refused as a whole.
+    A feed that the account already has keeps its guid and URL, and becomes subscribed. The first
+    100 rejected feeds are listed at the end with their reasons. A file without any feed is
+    rejected.
     """
     try:
         found = read_feed_list(_read(file))
@@ -95,19 +93,19 @@ def export_feeds(
         typer.Option(
             "--format",
             metavar="|".join(Format),
-            help="How to write it. urls has no room for guids.",
+            help="The format; urls has no guids.",
         ),
     ] = Format.OPML,
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", metavar="FILE", help="Write here. Default, and -: standard output."
+            "--output", metavar="FILE", help="The file to write. Default, and -: standard output."
         ),
     ] = None,
     database: DatabaseOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Write the feeds that an account is subscribed to, in a form that `import` reads back."""
+    """Write the feeds that an account is subscribed to, in a format that `import` reads."""
 
     async def export(service: Service) -> bytes:
         account = await service.accounts.named(name)
@@ -129,12 +127,12 @@ def export_feeds(
 def list_feeds(
     name: NameArgument,
     failing: Annotated[
-        bool, typer.Option("--failing", help="Only those that cannot be read.")
+        bool, typer.Option("--failing", help="Only feeds that cannot be read.")
     ] = False,
     database: DatabaseOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Show the feeds that an account is subscribed to, by title, and which ones cannot be read."""
+    """List the feeds that an account is subscribed to, by title, and since when one fails."""
 
     async def read(
         service: Service,
@@ -159,14 +157,14 @@ def list_feeds(
 
 def move_feed(
     name: NameArgument,
-    old_url: Annotated[str, typer.Argument(metavar="OLD-URL", help="The URL that it has here.")],
-    new_url: Annotated[str, typer.Argument(metavar="NEW-URL", help="The URL to give it.")],
+    old_url: Annotated[str, typer.Argument(metavar="OLD-URL", help="The feed's current URL.")],
+    new_url: Annotated[str, typer.Argument(metavar="NEW-URL", help="The feed's new URL.")],
     tell_apps: Annotated[
         bool,
         typer.Option(
             "--tell-apps",
-            help="Have apps give up the old URL for the new one. Only if the old one is dead: they"
-            " delete what they have downloaded of it.",
+            help="Make apps replace the old URL by the new one. Only if the old URL is dead: apps"
+            " delete their downloads of it.",
         ),
     ] = False,
     database: DatabaseOption = None,
@@ -174,9 +172,9 @@ def move_feed(
 ) -> None:
     """Give a feed of an account another URL.
 
-    Apps that know feeds by URL only go on with the old one: most publishers redirect it to the new
-    one. With --tell-apps, apps are told to replace it, and get what was played again under the new
-    one.
+    Apps that identify feeds by URL keep the old one, which most publishers redirect. With
+    --tell-apps, they get the new URL as added, the old one as removed, and the feed's episode
+    actions again.
     """
 
     async def move(service: Service) -> None:

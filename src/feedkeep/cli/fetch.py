@@ -25,10 +25,10 @@ from feedkeep.runtime.stopping import stop_signals
 
 
 def fetch(database: DatabaseOption = None, config: ConfigOption = None) -> None:
-    """Look at feeds until SIGTERM, SIGHUP or Ctrl-C, beside processes that serve; needs PostgreSQL.
+    """Run a dedicated feed fetcher until SIGTERM, SIGHUP or Ctrl-C; needs PostgreSQL.
 
-    They share the work, and one or a few of these take most of it from processes that serve. These
-    have to keep `fetch` on all the same: they note what is new, which else waits for an hour.
+    One or a few fetchers take most of the fetching from processes that serve. Keep `fetch` on in
+    those: they schedule new feeds, which otherwise wait for up to an hour.
     """
     chosen = settings(database, config)
     if not is_postgres(chosen.database):

@@ -55,7 +55,7 @@ def migrate_from(
         typer.Option(
             "--remote-name",
             metavar="NAME",
-            help="The account's name there. Default: the same as here.",
+            help="The account's name on the other server. Default: NAME.",
             show_default=False,
         ),
     ] = "",
@@ -63,20 +63,20 @@ def migrate_from(
         bool,
         typer.Option(
             "--allow-private",
-            help="The other server is your own: it may be on this machine or in its network.",
+            help="Allow a server on this machine or in its network.",
         ),
     ] = False,
     from_stdin: PasswordStdinOption = False,
     database: DatabaseOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Bring devices, subscriptions and episode actions of another server to an account.
+    """Copy devices, subscriptions and episode actions from another server to an account.
 
-    It may be gpodder.net, oPodSync, gpodder2go, goPodder, podsync, PinePods, another feedkeep, or a
-    Nextcloud with gpoddersync.
+    The other server may be gpodder.net, oPodSync, gpodder2go, goPodder, podsync, PinePods, another
+    feedkeep, or a Nextcloud with gpoddersync.
 
-    It can be stopped and started again at any time: it goes on where it stopped, and nothing is
-    added twice. Run it once more when the last app has moved.
+    An interrupted run continues where it stopped, and adds nothing twice. Run it again once the
+    last app has moved.
     """
     remote_name = remote_name or name
     from feedkeep.remote.other_servers import Remote  # noqa: PLC0415 - aiohttp imports slowly

@@ -39,10 +39,10 @@ class NotReady(FeedkeepError):
 
 
 def health(url: UrlOption = None, config: ConfigOption = None) -> None:
-    """Ask the running service whether it is ready; exit with 0 if it is, and with 1 if not.
+    """Check whether the running service is ready; exit status: 0 if it is, otherwise 1.
 
-    It is ready when it can read and write its database. The question needs no account, and takes
-    ten seconds at most.
+    It is ready if it can read and write its database. Needs no account, and takes ten seconds at
+    most.
     """
     if url is None:
         url, policy = url_here(settings(None, config)), trusting_policy()

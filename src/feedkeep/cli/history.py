@@ -64,7 +64,10 @@ _DONE_TO_MANY = {
 StampArgument = Annotated[
     int,
     typer.Argument(
-        metavar="CHANGE", min=1, max=NEWEST, help="The stamp of the change, as `history` shows it."
+        metavar="CHANGE",
+        min=1,
+        max=NEWEST,
+        help="The timestamp of the change, as `history` shows it.",
     ),
 ]
 
@@ -89,19 +92,17 @@ def show_history(
             metavar="STAMP",
             min=1,
             max=NEWEST,
-            help="Show the changes before this one. Default: the newest ones.",
+            help="Show changes before this one. Default: the newest.",
             show_default=False,
         ),
     ] = None,
-    feeds: Annotated[
-        bool, typer.Option("--feeds", help="Name each feed, where a change has several.")
-    ] = False,
+    feeds: Annotated[bool, typer.Option("--feeds", help="Name each feed of a change.")] = False,
     database: DatabaseOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Show what changed in an account's list, newest first: when, by whom, and what.
+    """Show the changes of an account's list, newest first: time, app and feeds.
 
-    The stamp is what `feedkeep undo` wants to know.
+    `feedkeep undo` takes a change's timestamp.
     """
 
     async def read(service: Service) -> tuple[int, ListedChanges]:
@@ -137,17 +138,17 @@ def undo(
         typer.Option(
             "--changed-since",
             metavar="|".join(ChangedSinceChoice),
-            help="What to do about feeds that were changed again: leave them as they are, or"
-            " overwrite them. Default: change nothing, and say so.",
+            help="Whether to leave or overwrite feeds that changed again since. Default: if there"
+            " are any, change nothing, and fail.",
             show_default=False,
         ),
     ] = None,
     database: DatabaseOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Take a change of an account's list back: its feeds become what they were before.
+    """Undo a change of an account's list.
 
-    That is a change like all others. Apps get it with their next sync, and it can be undone.
+    Apps get this with their next sync; it can be undone in turn.
     """
     choice = ConflictPolicy(changed_since or ConflictPolicy.ASK)
 
@@ -185,22 +186,21 @@ def restore_list(
         typer.Option(
             "--from",
             metavar="BACKUP",
-            help="Take the list out of a file that `feedkeep backup` made, which stays as it is:"
-            " as the file has it, or as it was --at an earlier moment.",
+            help="Read the list from a file of `feedkeep backup`, as it was then or --at an"
+            " earlier moment. The file stays unchanged.",
         ),
     ] = None,
     drop_added: Annotated[
-        bool, typer.Option("--drop-added", help="Delete the feeds that were added since then.")
+        bool, typer.Option("--drop-added", help="Delete feeds that were added since.")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     database: DatabaseOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Bring an account's list back to what it was at a moment, after showing what that does.
+    """Restore an account's list to a moment, after a preview and a confirmation.
 
-    Feeds that were added since then stay, unless --drop-added is given. That is a change like all
-    others, also while the service runs: apps get it with their next sync, and `feedkeep undo` takes
-    it back.
+    Feeds that were added since stay, unless --drop-added is given. The service may run; apps get
+    the change with their next sync, and `feedkeep undo` can undo it.
     """
     chosen = settings(database, config)
     if at is None and backup is None:

@@ -62,7 +62,7 @@ HostOption = Annotated[
     typer.Option(
         "--host",
         metavar="ADDRESS",
-        help="Where to listen. Default: 127.0.0.1, this machine.",
+        help="The address to listen on. Default: 127.0.0.1, this machine.",
         show_default=False,
     ),
 ]
@@ -71,7 +71,7 @@ PortOption = Annotated[
     typer.Option(
         "--port",
         metavar="N",
-        help="The port. Default: 8080; 0 takes a free one.",
+        help="The port to listen on; 0 takes a free one. Default: 8080.",
         show_default=False,
     ),
 ]
@@ -98,7 +98,7 @@ WorkersOption = Annotated[
     typer.Option(
         "--workers",
         metavar="N",
-        help="How many processes serve; more than one needs PostgreSQL. Default: 1.",
+        help="The number of processes; more than one needs PostgreSQL. Default: 1.",
         show_default=False,
     ),
 ]
@@ -107,7 +107,7 @@ TlsCertOption = Annotated[
     typer.Option(
         "--tls-cert",
         metavar="FILE",
-        help="Serve HTTPS with this certificate (PEM, with those up to its root).",
+        help="Serve HTTPS with this certificate (PEM, with its chain).",
         show_default=False,
     ),
 ]
@@ -125,7 +125,7 @@ SetupOption = Annotated[
     typer.Option(
         "--setup",
         metavar="NAME",
-        help="If there is no account yet, create this one and print a token for it.",
+        help="If there is no account yet, create this one, and print a token for it.",
         show_default=False,
     ),
 ]
@@ -145,9 +145,9 @@ def serve(
 ) -> None:
     """Start the service, and serve until SIGTERM, SIGHUP or Ctrl-C.
 
-    A PostgreSQL that is away is waited for. Requests that were accepted are answered before it
-    ends. The log goes to standard error, a line of JSON for each request. All settings can also be
-    given as FEEDKEEP_HOST and so on, or in a TOML file.
+    Waits for PostgreSQL if it is unavailable, and answers accepted requests before it ends. Logs
+    JSON lines to standard error. Each setting is also an environment variable, such as
+    FEEDKEEP_HOST, or a line of a TOML file.
     """
     chosen = settings(
         database,

@@ -22,7 +22,7 @@ app = typer.Typer(
 def list_sessions(
     name: NameArgument, database: DatabaseOption = None, config: ConfigOption = None
 ) -> None:
-    """List the stored sessions of an account, including those that ended."""
+    """List the stored sessions of an account, also expired and revoked ones."""
     found = with_service(
         settings(database, config), lambda service: service.tokens.sessions_of(name)
     )
@@ -39,12 +39,15 @@ def list_sessions(
 def revoke(
     name: NameArgument,
     session_id: Annotated[
-        int, typer.Argument(metavar="ID", min=1, max=2**63 - 1, help="Its number, as listed.")
+        int,
+        typer.Argument(
+            metavar="ID", min=1, max=2**63 - 1, help="Its number, as `session list` shows it."
+        ),
     ],
     database: DatabaseOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """End a session now. An app that stored the password, or a token, begins another one."""
+    """Revoke a session. An app that stored the password, or a token, begins a new one."""
     with_service(
         settings(database, config),
         lambda service: service.tokens.revoke_session(name, TokenId(session_id)),

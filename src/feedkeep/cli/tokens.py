@@ -43,17 +43,15 @@ def create(
             metavar="N",
             min=1,
             max=MAX_DAYS,
-            help="End it after N days. Default: never.",
+            help="Expire after N days. Default: never.",
             show_default=False,
         ),
     ] = None,
-    read_only: Annotated[
-        bool, typer.Option("--read-only", help="Let it read the list, and change nothing.")
-    ] = False,
+    read_only: Annotated[bool, typer.Option("--read-only", help="Allow reading only.")] = False,
     database: DatabaseOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Create a token and print it, and nothing else. It is shown only this once, and not stored."""
+    """Create a token, and print only the token. It is shown once, and stored as a hash."""
     scope = Scope.READ if read_only else Scope.WRITE
     made = with_service(
         settings(database, config),
@@ -66,7 +64,7 @@ def create(
 def list_tokens(
     name: NameArgument, database: DatabaseOption = None, config: ConfigOption = None
 ) -> None:
-    """List the tokens of an account, including those that ended."""
+    """List the tokens of an account, also expired and revoked ones."""
     found = with_service(settings(database, config), lambda service: service.tokens.of(name))
     show_tokens(["ID", "STATE", "SCOPE", "CREATED", "EXPIRES", "LAST USED", "LABEL"], found)
 
@@ -75,12 +73,15 @@ def list_tokens(
 def revoke(
     name: NameArgument,
     token_id: Annotated[
-        int, typer.Argument(metavar="ID", min=1, max=2**63 - 1, help="Its number, as listed.")
+        int,
+        typer.Argument(
+            metavar="ID", min=1, max=2**63 - 1, help="Its number, as `token list` shows it."
+        ),
     ],
     database: DatabaseOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """End a token now."""
+    """Revoke a token."""
     with_service(
         settings(database, config),
         lambda service: service.tokens.revoke(name, TokenId(token_id)),

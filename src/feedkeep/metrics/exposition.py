@@ -22,7 +22,7 @@ from feedkeep.model import FeedHealth, Purpose, Stamp
 from feedkeep.runtime.recorder import REQUEST_SECONDS, Recorder, Requests
 from feedkeep.store.base import Files, Pool, Store
 
-_COUNTED = "Counted row by row, in small steps, so it is a minute old or more."
+_COUNTED = "A minute old or more."
 
 _BOUNDS = (*map(str, map(float, REQUEST_SECONDS)), "+Inf")
 _SESSIONS = (Purpose.APPS, Purpose.PAGES)
@@ -55,7 +55,7 @@ class _Present(Collector):
         state = self._store.state()
         yield InfoMetricFamily(
             "feedkeep_build",
-            "What runs: feedkeep's version, Python's, and the kind of database.",
+            "Versions of feedkeep and Python, and the kind of database.",
             {
                 "version": __version__,
                 "python": platform.python_version(),
@@ -64,7 +64,7 @@ class _Present(Collector):
         )
         yield GaugeMetricFamily(
             "feedkeep_ready",
-            "1 if the process can read and write all that it has to, and 0 if not.",
+            "1 if the process can read and write its database, otherwise 0.",
             self._readiness.is_ready,
         )
         yield from _requests(dict(self._recorder.requests))
@@ -79,12 +79,12 @@ class _Present(Collector):
 def _requests(by_labels: Mapping[tuple[str, str, int], Requests]) -> Iterator[Metric]:
     answered = CounterMetricFamily(
         "feedkeep_http_requests",
-        "Requests that were answered.",
+        "Requests answered.",
         labels=("route", "method", "status"),
     )
     took = HistogramMetricFamily(
         "feedkeep_http_request_duration_seconds",
-        "Time from a request's head until its reply began.",
+        "Time from a request's header section until its response began.",
         labels=("route", "method"),
     )
     of_route: dict[tuple[str, str], list[Requests]] = {}
@@ -102,7 +102,7 @@ def _requests(by_labels: Mapping[tuple[str, str, int], Requests]) -> Iterator[Me
 def _pool(pool: Pool) -> Iterator[Metric]:
     connections = GaugeMetricFamily(
         "feedkeep_postgres_connections",
-        "Connections to PostgreSQL of this process that are open.",
+        "Open connections of this process to PostgreSQL.",
         labels=("state",),
     )
     connections.add_metric(("busy",), pool.busy)
@@ -110,7 +110,7 @@ def _pool(pool: Pool) -> Iterator[Metric]:
     yield connections
     yield GaugeMetricFamily(
         "feedkeep_postgres_max_connections",
-        "Connections to PostgreSQL that this process may open.",
+        "Most connections that this process may open to PostgreSQL.",
         pool.max_connections,
     )
 
@@ -120,14 +120,14 @@ def _files(files: Files, last_backup: Stamp | None) -> Iterator[Metric]:
         "feedkeep_sqlite_file_bytes", "Size of the SQLite file.", files.data_bytes
     )
     yield GaugeMetricFamily(
-        "feedkeep_sqlite_wal_bytes", "Size of its write-ahead log.", files.log_bytes
+        "feedkeep_sqlite_wal_bytes", "Size of the write-ahead log.", files.log_bytes
     )
     yield GaugeMetricFamily(
-        "feedkeep_sqlite_free_bytes", "Room that is left on its disk.", files.free_bytes
+        "feedkeep_sqlite_free_bytes", "Free space on its disk.", files.free_bytes
     )
     yield GaugeMetricFamily(
         "feedkeep_last_backup_timestamp_seconds",
-        "When `feedkeep backup` last copied the file, in seconds since 1970; 0 if it never did.",
+        "Time of the last `feedkeep backup`, in seconds since 1970; 0 if there was none.",
         (last_backup or 0) / 1e6,
     )
 
@@ -136,7 +136,7 @@ def _counted(counted: Counted) -> Iterator[Metric]:
     yield GaugeMetricFamily("feedkeep_accounts", f"Accounts. {_COUNTED}", counted.accounts)
     sessions = GaugeMetricFamily(
         "feedkeep_sessions",
-        f"Sessions of apps and of browsers that have not ended. {_COUNTED}",
+        f"Active sessions of apps and of browsers. {_COUNTED}",
         labels=("purpose",),
     )
     for purpose in _SESSIONS:
@@ -144,12 +144,12 @@ def _counted(counted: Counted) -> Iterator[Metric]:
     yield sessions
     yield GaugeMetricFamily(
         "feedkeep_history_states",
-        f"Former states of all lists, which are their history. {_COUNTED}",
+        f"Previous states in the history of all lists. {_COUNTED}",
         counted.former_states,
     )
     feeds = GaugeMetricFamily(
         "feedkeep_feeds",
-        f"Feeds that were not looked at yet, that can be read, and that fail. {_COUNTED}",
+        f"Feeds not fetched yet, readable, and failing. {_COUNTED}",
         labels=("health",),
     )
     for health in FeedHealth:

@@ -87,14 +87,14 @@ class Recorder:
         self._seen: dict[tuple[str | None, str, int], Requests] = {}
         jobs = Histogram(
             "feedkeep_store_batch_jobs",
-            "Jobs that shared a transaction or a query.",
+            "Jobs that shared a transaction or query.",
             ("kind",),
             registry=made,
             buckets=BATCH_JOBS,
         )
         waits = Histogram(
             "feedkeep_store_batch_wait_seconds",
-            "Time that a batch's longest waiting job waited until the batch began.",
+            "Longest wait of a batch's jobs until the batch began.",
             ("kind",),
             registry=made,
             buckets=WAIT_SECONDS,
@@ -109,23 +109,23 @@ class Recorder:
         )
         self.failed_commits = Counter(
             "feedkeep_store_failed_commits",
-            "Transactions that failed for good; their requests were refused.",
+            "Transactions that failed; their requests got an error.",
             registry=made,
         )
         self._fetches = Counter(
-            "feedkeep_fetches", "Looks at feeds, by what they came to.", ("result",), registry=made
+            "feedkeep_fetches", "Fetches of feeds, by result.", ("result",), registry=made
         )
         for result in _RESULTS:  # exposed as 0 from the start
             self._fetches.labels(result)
         self._fetch_seconds = Histogram(
             "feedkeep_fetch_duration_seconds",
-            "Time that a look at a feed took.",
+            "Time that a fetch took.",
             registry=made,
             buckets=FETCH_SECONDS,
         )
         self.wrong_passwords = Counter(
             "feedkeep_wrong_passwords",
-            "Passwords that were wrong, whether or not their account exists.",
+            "Failed logins with a password, whether or not the account exists.",
             registry=made,
         )
 
@@ -147,6 +147,6 @@ class Recorder:
         return seen
 
     def fetch(self, result: str, seconds: float) -> None:
-        """Count a look at a feed."""
+        """Count a fetch."""
         self._fetches.labels(result).inc()
         self._fetch_seconds.observe(seconds)
